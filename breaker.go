@@ -1,0 +1,85 @@
+package ralph
+
+import (
+	"fmt"
+	"time"
+)
+
+// BreakerState is where the breaker stands.
+type BreakerState string
+
+// The breaker is closed while work goes well, asks for a diagnosis at a threshold, opens when that brought nothing, and lets one probe
+// through (half-open) after a cool-down or a resume.
+const (
+	BreakerClosed   BreakerState = "closed"
+	BreakerDiagnose BreakerState = "diagnose"
+	BreakerOpen     BreakerState = "open"
+	BreakerHalfOpen BreakerState = "half_open"
+)
+
+// Breaker is the state of the breaker of one run.
+type Breaker struct {
+	State  BreakerState `json:"state"`
+	Reason string       `json:"reason,omitempty"`
+	Waits  int          `json:"waits,omitempty"` // cool-downs since it last was closed
+}
+
+const maxCooldown = Span(8 * time.Hour)
+
+// move is the breaker after the iteration under judgement.
+func (b Breaker) move(p BreakerPolicy, h History) Breaker {
+	if b.State == "" {
+		b.State = BreakerClosed
+	}
+	if !counts(h.Now.Agent.End) {
+		return b
+	}
+	if b.State != BreakerClosed {
+		if h.Progress {
+			return Breaker{State: BreakerClosed}
+		}
+		return Breaker{State: BreakerOpen, Reason: b.Reason, Waits: b.Waits}
+	}
+	reason := p.tripped(h)
+	switch {
+	case reason == "":
+		return b
+	case p.Diagnose:
+		return Breaker{State: BreakerDiagnose, Reason: reason}
+	}
+	return Breaker{State: BreakerOpen, Reason: reason}
+}
+
+func (p BreakerPolicy) tripped(h History) string {
+	switch {
+	case p.NoProgress > 0 && h.NoProgress >= p.NoProgress:
+		return fmt.Sprintf("%d iterations in a row without progress", h.NoProgress)
+	case p.SameError > 0 && h.SameError >= p.SameError:
+		return fmt.Sprintf("the same error in %d iterations in a row", h.SameError)
+	case p.PermissionDenials > 0 && h.Denials >= p.PermissionDenials:
+		return fmt.Sprintf("work stopped by permission denials in %d iterations in a row", h.Denials)
+	case p.OutputDecline > 0 && !h.Progress && declined(h.Outputs, p.OutputDecline):
+		return fmt.Sprintf("output fell by %d%% or more over %d iterations, and nothing changed", p.OutputDecline, declineWindow)
+	}
+	return ""
+}
+
+func declined(outputs []int64, percent int) bool {
+	if len(outputs) < declineWindow {
+		return false
+	}
+	first, last := outputs[0], outputs[len(outputs)-1]
+	return first > 0 && last*100 <= first*int64(100-percent)
+}
+
+// cooldown is how long an open breaker waits before its next probe.
+func (p BreakerPolicy) cooldown(waits int) Span {
+	wait := p.Cooldown
+	for range waits {
+		if wait >= maxCooldown {
+			break
+		}
+		wait *= 2
+	}
+	return min(wait, maxCooldown)
+}

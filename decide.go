@@ -1,0 +1,310 @@
+package ralph
+
+import (
+	"fmt"
+	"hash/fnv"
+	"time"
+)
+
+// Action is what the loop does after a verdict.
+type Action string
+
+// The actions.
+const (
+	GoOn Action = "go_on"
+	Wait Action = "wait"
+	Stop Action = "stop"
+)
+
+// WaitReason says what is waited for.
+type WaitReason string
+
+// The reasons to wait.
+const (
+	WaitLimit    WaitReason = "limit"
+	WaitBackoff  WaitReason = "backoff"
+	WaitCooldown WaitReason = "cooldown"
+	WaitCalls    WaitReason = "calls_per_hour"
+	WaitDelay    WaitReason = "iteration_delay"
+	WaitPause    WaitReason = "pause"
+)
+
+// Verdict is what the loop decides: go on, wait, or stop with one reason.
+type Verdict struct {
+	Row        int        `json:"row"` // of the verdict table
+	Action     Action     `json:"action"`
+	Reason     StopReason `json:"stop_reason,omitempty"`
+	Signal     Signal     `json:"signal,omitempty"`
+	Detail     string     `json:"detail,omitempty"` // one sentence
+	Hint       string     `json:"hint,omitempty"`
+	Claimed    bool       `json:"claimed,omitempty"`
+	Gates      []Gate     `json:"gates,omitempty"`
+	Counted    bool       `json:"counted"`
+	Progress   bool       `json:"progress"`
+	Wait       Span       `json:"wait,omitempty"`
+	WaitFor    WaitReason `json:"wait_for,omitempty"`
+	Breaker    Breaker    `json:"breaker"`
+	VerifiedBy []string   `json:"verified_by,omitempty"`
+}
+
+// Refusals are the gates that were shut for a claim.
+func (v Verdict) Refusals() []Refusal {
+	if !v.Claimed {
+		return nil
+	}
+	return refusalsOf(v.Gates)
+}
+
+const (
+	limitSlack    = Span(15 * time.Second) // resets come late
+	firstLimit    = Span(time.Minute)      // without a reset time
+	longestLimit  = Span(30 * time.Minute)
+	firstBackoff  = Span(time.Second)
+	longestBackof = Span(time.Minute)
+)
+
+// rule is one row of the verdict table: nil when it does not fire.
+type rule func(p Policy, h History, v Verdict) *Verdict
+
+// Decide gives the verdict on the iteration that h holds, or, between iterations, says whether another may start. It is a pure function: the
+// same policy and history give the same verdict, live, on resume, in explain and in replay. The first rule that fires is the verdict.
+func Decide(p Policy, h History) Verdict {
+	v := Verdict{Row: 10, Action: GoOn, Breaker: h.Breaker}
+	if v.Breaker.State == "" {
+		v.Breaker.State = BreakerClosed
+	}
+	rules := []rule{interruptRule, baselineRule, limitsRule}
+	if h.Judging {
+		v.Counted, v.Progress = counts(h.Now.Agent.End), h.Progress
+		v.Claimed = claims(p, h)
+		if v.Claimed || p.Claim == ClaimOptional {
+			v.Gates = askGates(p, h)
+		}
+		rules = []rule{
+			killRule, environmentRule, usageLimitRule, providerRule, completeRule, interruptRule,
+			blockedRule, decideRule, agentFailedRule, checkBrokenRule, breakerRule, limitsRule,
+		}
+		v.Breaker = h.Breaker.move(p.Breaker, h)
+	}
+	for _, fires := range rules {
+		verdict := fires(p, h, v)
+		if verdict == nil {
+			continue
+		}
+		if verdict.Action == Wait && h.Moment.Signal != "" {
+			return *interruptRule(p, h, v)
+		}
+		return *verdict
+	}
+	return v
+}
+
+func claims(p Policy, h History) bool {
+	said := h.Now.Agent.Said
+	byBlock := said.Complete && said.CompleteTag == ""
+	return said.Complete && (!byBlock || p.Status != StatusOff)
+}
+
+func (v Verdict) stop(row int, reason StopReason, format string, args ...any) *Verdict {
+	v.Row, v.Action, v.Reason, v.Detail = row, Stop, reason, fmt.Sprintf(format, args...)
+	return &v
+}
+
+func (v Verdict) wait(row int, why WaitReason, wait Span, detail string) *Verdict {
+	v.Row, v.Action, v.WaitFor, v.Wait, v.Detail = row, Wait, why, wait, detail
+	return &v
+}
+
+// Row 0: somebody killed the run.
+func killRule(p Policy, h History, v Verdict) *Verdict {
+	if !h.Moment.Killed {
+		return nil
+	}
+	return interruptRule(p, h, v)
+}
+
+// Row 0: somebody asked the run to end; a proven claim has been looked at before.
+func interruptRule(_ Policy, h History, v Verdict) *Verdict {
+	if h.Moment.Signal == "" {
+		return nil
+	}
+	v.Signal = h.Moment.Signal
+	return v.stop(0, Interrupted, "interrupted by %s", h.Moment.Signal)
+}
+
+// Before iteration 1: a check that cannot run proves nothing, whatever the agent does.
+func baselineRule(_ Policy, h History, v Verdict) *Verdict {
+	for _, c := range h.Baseline {
+		if h.Started > 0 {
+			break
+		}
+		if c.Broken {
+			return v.stop(7, CheckBroken, "the check %q cannot run: %s", c.Name, firstLine(c.Output))
+		}
+		if c.TimedOut {
+			return v.stop(7, CheckBroken, "the check %q did not end in time before any agent started; raise --check-timeout", c.Name)
+		}
+	}
+	return nil
+}
+
+// Row 1: the sandbox, the agent program or its login failed.
+func environmentRule(_ Policy, h History, v Verdict) *Verdict {
+	reasons := map[EndClass]StopReason{EndSandbox: SandboxError, EndMissing: ProgramMissing, EndAuth: AuthError}
+	reason, ok := reasons[h.Now.Agent.End]
+	if !ok {
+		return nil
+	}
+	v.Hint = h.Now.Agent.Hint
+	return v.stop(1, reason, "%s", h.Now.Agent.Error)
+}
+
+// Row 2: a usage limit.
+func usageLimitRule(p Policy, h History, v Verdict) *Verdict {
+	agent := h.Now.Agent
+	if agent.End != EndLimit {
+		return nil
+	}
+	wait := agent.RetryAfter + limitSlack
+	if agent.RetryAfter <= 0 {
+		wait = doubled(firstLimit, h.LimitHits-1, longestLimit)
+	}
+	switch {
+	case p.OnLimit == LimitStop:
+		return v.stop(2, RateLimited, "usage limit: %s", agent.Error)
+	case h.LimitWaited+wait > p.MaxWait && p.MaxWait > 0:
+		return v.stop(2, RateLimited, "usage limit: %s; the reset is %s away and --max-wait allows %s", agent.Error, round(h.LimitWaited+wait), round(p.MaxWait))
+	case p.MaxTime > 0 && h.Moment.Elapsed+wait >= p.MaxTime:
+		return v.stop(9, Timeout, "the usage limit's reset is %s away, past the time budget of %s", round(wait), round(p.MaxTime))
+	}
+	return v.wait(2, WaitLimit, wait, "usage limit: "+agent.Error)
+}
+
+// Row 3: the model behind the agent failed.
+func providerRule(p Policy, h History, v Verdict) *Verdict {
+	if h.Now.Agent.End != EndProvider {
+		return nil
+	}
+	if h.ProviderFailures >= p.MaxFailures && p.MaxFailures > 0 {
+		return v.stop(3, ProviderFailed, "the model failed %d times in a row: %s", h.ProviderFailures, h.Now.Agent.Error)
+	}
+	wait := doubled(firstBackoff, h.ProviderFailures-1, longestBackof)
+	return v.wait(3, WaitBackoff, wait+jitter(wait, h.Started), "the model failed: "+h.Now.Agent.Error)
+}
+
+// Row 4: a completion claim, and every gate open.
+func completeRule(p Policy, h History, v Verdict) *Verdict {
+	if !v.Claimed && p.Claim != ClaimOptional || len(refusalsOf(v.Gates)) > 0 {
+		return nil
+	}
+	if len(h.Now.Checks) == 0 {
+		return v.stop(4, Unverified, "%s", "the agent says it is done, and nothing was checked")
+	}
+	v.VerifiedBy = provenBy(h)
+	return v.stop(4, AllChecksPassed, "%s", "the claim stands and every check is green")
+}
+
+// provenBy tells checks that turned green in this run from those that already were.
+func provenBy(h History) []string {
+	greenBefore := map[string]bool{}
+	for _, c := range h.Baseline {
+		greenBefore[c.Name] = c.Passed
+	}
+	var turned, unchanged []string
+	for _, c := range h.Now.Checks {
+		if greenBefore[c.Name] {
+			unchanged = []string{VerifiedUnchanged}
+		} else {
+			turned = []string{VerifiedChecks}
+		}
+	}
+	return append(turned, unchanged...)
+}
+
+// Row 5: the agent needs a person.
+func blockedRule(p Policy, h History, v Verdict) *Verdict {
+	said := h.Now.Agent.Said
+	if said.Blocked == nil {
+		return nil
+	}
+	if s := said.Status; p.Status == StatusOff && s != nil && s.State == "BLOCKED" && *said.Blocked == s.Recommendation {
+		return nil
+	}
+	return v.stop(5, Blocked, "%s", *said.Blocked)
+}
+
+func decideRule(_ Policy, h History, v Verdict) *Verdict {
+	if h.Now.Agent.Said.Decide == nil {
+		return nil
+	}
+	return v.stop(5, NeedsDecision, "%s", *h.Now.Agent.Said.Decide)
+}
+
+// Row 7: the agent's own failures in a row.
+func agentFailedRule(p Policy, h History, v Verdict) *Verdict {
+	if p.MaxFailures == 0 || h.AgentFailures < p.MaxFailures {
+		return nil
+	}
+	return v.stop(7, AgentFailed, "the agent failed %d times in a row: %s", h.AgentFailures, h.Now.Agent.Error)
+}
+
+// Row 7: a check that cannot run, again and again.
+func checkBrokenRule(p Policy, h History, v Verdict) *Verdict {
+	if p.MaxBroken == 0 || h.BrokenChecks < p.MaxBroken {
+		return nil
+	}
+	for _, c := range h.Now.Checks {
+		if c.Broken {
+			return v.stop(7, CheckBroken, "the check %q could not run in %d iterations in a row: %s", c.Name, h.BrokenChecks, firstLine(c.Output))
+		}
+	}
+	return nil
+}
+
+// Row 8: the breaker.
+func breakerRule(p Policy, h History, v Verdict) *Verdict {
+	if v.Breaker.State != BreakerOpen {
+		return nil
+	}
+	if p.Breaker.Cooldown == 0 {
+		return v.stop(8, CircuitOpen, "%s", v.Breaker.Reason)
+	}
+	if limit := limitsRule(p, h, v); limit != nil {
+		return limit
+	}
+	wait := p.Breaker.cooldown(v.Breaker.Waits)
+	v.Breaker = Breaker{State: BreakerHalfOpen, Reason: v.Breaker.Reason, Waits: v.Breaker.Waits + 1}
+	return v.wait(8, WaitCooldown, wait, v.Breaker.Reason)
+}
+
+// Row 9: time; money or tokens; the cap.
+func limitsRule(p Policy, h History, v Verdict) *Verdict {
+	switch {
+	case p.MaxTime > 0 && h.Moment.Elapsed >= p.MaxTime:
+		return v.stop(9, Timeout, "the time budget of %s is used up", round(p.MaxTime))
+	case p.MaxCost > 0 && h.Cost >= p.MaxCost:
+		return v.stop(9, MaxCost, "$%.2f of a budget of $%.2f is spent", h.Cost, p.MaxCost)
+	case p.MaxTokens > 0 && h.Tokens.Total() >= p.MaxTokens:
+		return v.stop(9, MaxTokens, "%d of %d tokens are spent", h.Tokens.Total(), p.MaxTokens)
+	case p.MaxIterations > 0 && h.Counted >= p.MaxIterations:
+		return v.stop(9, MaxIterations, "the cap of %s is reached with work pending", plural(p.MaxIterations, "iteration"))
+	}
+	return nil
+}
+
+func doubled(wait Span, times int, longest Span) Span {
+	for range times {
+		if wait >= longest {
+			break
+		}
+		wait *= 2
+	}
+	return min(wait, longest)
+}
+
+// jitter spreads retries of many loops by up to a quarter of the wait. It is a function of the iteration's number, so that replay agrees.
+func jitter(wait Span, iteration int) Span {
+	hash := fnv.New32a()
+	fmt.Fprint(hash, iteration)
+	return wait / 4 * Span(hash.Sum32()%1000) / 1000
+}

@@ -1,0 +1,55 @@
+package ralph
+
+import "time"
+
+// EventVersion is the version of the event format that this package writes.
+const EventVersion = 1
+
+// EventType names what happened.
+type EventType string
+
+// The event types. Some come with features that are still to be built; the names are reserved.
+const (
+	EvRunStarted       EventType = "run_started"
+	EvRunResumed       EventType = "run_resumed"
+	EvRunStopped       EventType = "run_stopped"
+	EvIterationStarted EventType = "iteration_started"
+	EvPromptBuilt      EventType = "prompt_built"
+	EvAgentStarted     EventType = "agent_started"
+	EvAgentOutput      EventType = "agent_output"
+	EvAgentExited      EventType = "agent_exited"
+	EvTreeQuiet        EventType = "tree_quiet"
+	EvTreeSnapshot     EventType = "tree_snapshot"
+	EvSignal           EventType = "signal"
+	EvStatusBlock      EventType = "status_block"
+	EvClaimRefused     EventType = "claim_refused"
+	EvCheckStarted     EventType = "check_started"
+	EvCheckFinished    EventType = "check_finished"
+	EvTaskSelected     EventType = "task_selected"
+	EvTaskDone         EventType = "task_done"
+	EvTaskFailed       EventType = "task_failed"
+	EvTaskReopened     EventType = "task_reopened"
+	EvEvaluation       EventType = "evaluation"
+	EvVerdict          EventType = "verdict"
+	EvBreaker          EventType = "breaker"
+	EvLimitWait        EventType = "limit_wait"
+	EvSteering         EventType = "steering"
+	EvAnswer           EventType = "answer"
+	EvNotice           EventType = "notice"
+	EvTruncated        EventType = "truncated"
+	EvTampered         EventType = "tampered"
+	EvLearning         EventType = "learning"
+	EvCommit           EventType = "commit"
+	EvWarning          EventType = "warning"
+)
+
+// Event is one line of a run's log. Data is one of the payload types of this package, by value.
+type Event struct {
+	Version   int       `json:"v"`
+	Seq       int64     `json:"seq"`
+	Time      time.Time `json:"ts"`
+	Run       string    `json:"run"`
+	Iteration int       `json:"iteration"`
+	Type      EventType `json:"type"`
+	Data      any       `json:"data"`
+}

@@ -1,0 +1,224 @@
+package ralph
+
+import (
+	"slices"
+	"strings"
+)
+
+// phraseWindow is how many iterations the status gate looks at: this one and the four before.
+const phraseWindow = 5
+
+// declineWindow is how many iterations the breaker compares for declining output.
+const declineWindow = 3
+
+// Observation is everything that was seen of one iteration.
+type Observation struct {
+	Number   int
+	Diagnose bool
+	Agent    AgentOutcome
+	Tree     TreeState
+	Checks   []CheckResult
+}
+
+// Moment is what the clock and the world outside contribute to a verdict. It is recorded with it.
+type Moment struct {
+	Elapsed Span   `json:"elapsed"`          // spent by the run so far
+	Signal  Signal `json:"signal,omitempty"` // somebody wants the run to end
+	Killed  bool   `json:"killed,omitempty"` // and did not wait for the iteration's end
+}
+
+// History is what Decide may know of a run: totals, streaks and the observation under judgement. Its size does not grow with the run.
+type History struct {
+	Started int // iterations
+	Counted int // of them, against the cap
+	Moment  Moment
+	Cost    float64 // where known
+	Tokens  Tokens
+
+	Baseline []CheckResult
+	Base     TreeState
+
+	Judging  bool // Now holds an iteration that is to be judged
+	Now      Observation
+	Progress bool // Now changed something
+
+	AgentFailures    int // in a row
+	ProviderFailures int
+	BrokenChecks     int
+	LimitHits        int
+	LimitWaited      Span
+
+	NoProgress int
+	SameError  int
+	Denials    int
+	Outputs    []int64 // bytes that the last counted iterations wrote
+	Phrases    []int   // completion phrases of the last iterations
+	Breaker    Breaker
+
+	tree   TreeState
+	checks string
+	fault  string
+}
+
+// Judge folds the open observation into the streaks: the history that Decide is asked about. It does not change h.
+func (h History) Judge(at Moment) History {
+	h.Moment = at
+	if !h.Judging {
+		return h
+	}
+	h.Outputs, h.Phrases = slices.Clone(h.Outputs), slices.Clone(h.Phrases)
+	now := h.Now
+	if now.Agent.Cost != nil {
+		h.Cost += *now.Agent.Cost
+	}
+	if now.Agent.Tokens != nil {
+		h.Tokens = h.Tokens.plus(*now.Agent.Tokens)
+	}
+	h.seeProgress()
+	h.countFailures()
+	if counts(now.Agent.End) {
+		h.Counted++
+		h.countStalls()
+	}
+	h.Phrases = lastOf(append(h.Phrases, now.Agent.Said.Phrases), phraseWindow)
+	return h
+}
+
+// counts reports whether an iteration that ended so is one of the N. Limits, failing models and interrupts are nobody's work.
+func counts(end EndClass) bool {
+	switch end {
+	case EndOK, EndFailed, EndEmpty, EndTimeout, EndIdle, EndOutOfTime:
+		return true
+	}
+	return false
+}
+
+// seeProgress compares tree and checks with the iteration before. Where the tree is not known, nothing can be said against progress.
+func (h *History) seeProgress() {
+	h.Progress = !h.Now.Tree.Known || !h.tree.Known || !h.Now.Tree.same(h.tree)
+	if h.Now.Tree.Known {
+		h.tree = h.Now.Tree
+	}
+	if len(h.Now.Checks) == 0 {
+		return
+	}
+	checks := checkVector(h.Now.Checks)
+	if h.checks != "" && h.checks != checks {
+		h.Progress = true
+	}
+	h.checks = checks
+}
+
+func (h *History) countFailures() {
+	switch end := h.Now.Agent.End; {
+	case end == EndLimit:
+		h.LimitHits++
+		return
+	case end == EndProvider:
+		h.ProviderFailures++
+		h.LimitHits, h.LimitWaited = 0, 0
+		return
+	case end == EndFailed, end == EndTimeout, end == EndIdle, end == EndEmpty && !h.Progress:
+		h.AgentFailures++
+	default:
+		h.AgentFailures = 0
+	}
+	h.ProviderFailures, h.LimitHits, h.LimitWaited = 0, 0, 0
+	if slices.ContainsFunc(h.Now.Checks, func(c CheckResult) bool { return c.Broken }) {
+		h.BrokenChecks++
+	} else if len(h.Now.Checks) > 0 {
+		h.BrokenChecks = 0
+	}
+}
+
+func (h *History) countStalls() {
+	h.NoProgress = streak(h.NoProgress, !h.Progress)
+	h.Denials = streak(h.Denials, len(h.Now.Agent.Denials) > 0 && !h.Progress)
+	fault := faultPrint(h.Now)
+	if fault != h.fault {
+		h.SameError = 0
+	}
+	h.SameError = streak(h.SameError, fault != "")
+	h.fault = fault
+	h.Outputs = lastOf(append(h.Outputs, h.Now.Agent.OutputBytes), declineWindow)
+}
+
+func streak(n int, goesOn bool) int {
+	if goesOn {
+		return n + 1
+	}
+	return 0
+}
+
+func lastOf[T any](s []T, n int) []T {
+	if len(s) > n {
+		return s[len(s)-n:]
+	}
+	return s
+}
+
+// settle takes a verdict's consequences into the history and closes the iteration.
+func (h *History) settle(v Verdict) {
+	h.Judging = false
+	if v.WaitFor == WaitLimit {
+		h.LimitWaited += v.Wait
+	}
+	if h.Breaker.State != BreakerClosed && v.Breaker.State == BreakerClosed {
+		h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil
+	}
+	h.Breaker = v.Breaker
+}
+
+// startAnew forgets the streaks, as resume does: failures count from zero and the breaker is half-open.
+func (h *History) startAnew() {
+	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
+	h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil
+	if h.Breaker.State != BreakerClosed {
+		h.Breaker = Breaker{State: BreakerHalfOpen, Reason: h.Breaker.Reason}
+	}
+}
+
+// checkVector is the part of check results that progress is measured by. Output is left out: it holds times and random names.
+func checkVector(checks []CheckResult) string {
+	var b strings.Builder
+	for _, c := range checks {
+		b.WriteString(c.Name)
+		if c.Passed {
+			b.WriteString("\x00+\n")
+		} else {
+			b.WriteString("\x00-\n")
+		}
+	}
+	return b.String()
+}
+
+// faultPrint reduces what went wrong in an iteration to a text that is equal when the fault is: figures and scratch paths are left out.
+func faultPrint(o Observation) string {
+	var b strings.Builder
+	if o.Agent.End.Failed() {
+		b.WriteString(string(o.Agent.End) + ": " + o.Agent.Error + "\n")
+	}
+	for _, c := range o.Checks {
+		if !c.Passed {
+			b.WriteString(c.Name + "\n" + c.Output + "\n")
+		}
+	}
+	return withoutFigures(b.String())
+}
+
+func withoutFigures(s string) string {
+	fields := strings.Fields(s)
+	for i, f := range fields {
+		if strings.HasPrefix(f, "/tmp/") || strings.HasPrefix(f, "/var/folders/") {
+			fields[i] = "/tmp"
+			continue
+		}
+		fields[i] = strings.Map(func(r rune) rune {
+			if '0' <= r && r <= '9' {
+				return -1
+			}
+			return r
+		}, f)
+	}
+	return strings.Join(fields, " ")
+}

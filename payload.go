@@ -1,0 +1,200 @@
+package ralph
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+// RunStarted opens a log: everything that is needed to go on, to judge again, or to tell the story.
+type RunStarted struct {
+	Ralph      string          `json:"ralph"` // version of the program
+	Workspace  string          `json:"workspace"`
+	Goal       string          `json:"goal,omitempty"`
+	SpecFile   string          `json:"spec_file,omitempty"`
+	PromptFile string          `json:"prompt_file,omitempty"`
+	Profile    string          `json:"profile"`
+	Agent      string          `json:"agent"`
+	Model      string          `json:"model,omitempty"`
+	Checks     []string        `json:"checks"`
+	Policy     Policy          `json:"policy"`
+	Demo       bool            `json:"demo,omitempty"`
+	Settings   json.RawMessage `json:"settings,omitempty"` // the resolved configuration; opaque to the loop
+	PID        int             `json:"pid"`
+	Marker     string          `json:"marker"`
+}
+
+// RunResumed says that another process took the run up again, with the limits that hold from now on.
+type RunResumed struct {
+	Ralph       string          `json:"ralph"`
+	Agent       string          `json:"agent"`
+	Model       string          `json:"model,omitempty"`
+	Policy      Policy          `json:"policy"`
+	Settings    json.RawMessage `json:"settings,omitempty"`
+	PID         int             `json:"pid"`
+	Marker      string          `json:"marker"`
+	Interrupted int             `json:"interrupted,omitempty"` // the iteration that was cut before its agent exited
+	Judged      int             `json:"judged,omitempty"`      // the iteration that was cut after, and is judged now
+	TornBytes   int64           `json:"torn_bytes,omitempty"`  // of a last line that was not written whole, dropped
+}
+
+// RunStopped closes a log, until it is resumed.
+type RunStopped struct {
+	Reason     StopReason `json:"stop_reason"`
+	Signal     Signal     `json:"signal,omitempty"`
+	ExitCode   int        `json:"exit_code"`
+	Status     Status     `json:"status"`
+	Detail     string     `json:"detail"` // why, in one sentence
+	Hint       string     `json:"hint,omitempty"`
+	VerifiedBy []string   `json:"verified_by,omitempty"`
+	Changed    string     `json:"changed,omitempty"` // what the run changed, in one line
+	Elapsed    Span       `json:"elapsed"`
+}
+
+// IterationStarted is phase one of an iteration; it is durable before the agent starts.
+type IterationStarted struct {
+	Ordinal  int  `json:"ordinal"` // i of N: iterations that did not count are left out
+	Of       int  `json:"of"`      // the cap, 0 for none
+	Diagnose bool `json:"diagnose,omitempty"`
+	Probe    bool `json:"probe,omitempty"` // the breaker is half-open
+	Elapsed  Span `json:"elapsed"`         // of the run, when it began
+}
+
+// PromptBuilt lists the parts of a prompt.
+type PromptBuilt struct {
+	Bytes int          `json:"bytes"`
+	Hash  string       `json:"hash"`
+	Parts []PromptPart `json:"parts"`
+}
+
+// AgentStarted says who works now.
+type AgentStarted struct {
+	Agent   string `json:"agent"`
+	Model   string `json:"model,omitempty"`
+	Timeout Span   `json:"timeout,omitempty"`
+}
+
+// AgentOutput is a summary that is written now and then while an agent works, so that a crash loses little of what was spent.
+type AgentOutput struct {
+	Elapsed Span   `json:"elapsed"` // of the run
+	Tool    string `json:"tool,omitempty"`
+	Events  int    `json:"events"` // activities seen so far
+}
+
+// TreeQuiet says that no process of the agent is alive.
+type TreeQuiet struct {
+	Killed int      `json:"killed"`
+	Names  []string `json:"names,omitempty"`
+}
+
+// SignalSeen is one thing the agent said about its work.
+type SignalSeen struct {
+	Kind string `json:"kind"` // complete, blocked, decide, task_done, mention, unknown
+	Text string `json:"text,omitempty"`
+}
+
+// StatusBlockSeen is the status block of an iteration, or what was wrong with it.
+type StatusBlockSeen struct {
+	Block      *promise.Status `json:"block,omitempty"`
+	Problem    string          `json:"problem,omitempty"`
+	Mismatches []string        `json:"mismatches,omitempty"` // what it says against what was seen
+}
+
+// ClaimRefused lists the gates that were shut.
+type ClaimRefused struct {
+	Refusals []Refusal `json:"refusals"`
+}
+
+// CheckStarted names a check that begins.
+type CheckStarted struct {
+	Name string `json:"name"`
+}
+
+// VerdictReached is phase two of an iteration: what was decided, and the moment it was decided in.
+type VerdictReached struct {
+	At      Moment  `json:"at"`
+	Verdict Verdict `json:"verdict"`
+}
+
+// BreakerMoved says that the breaker changed its state.
+type BreakerMoved struct {
+	From   BreakerState `json:"from"`
+	To     BreakerState `json:"to"`
+	Reason string       `json:"reason"`
+}
+
+// Waiting says that the run waits, why, and for how long.
+type Waiting struct {
+	For     WaitReason `json:"for"`
+	Wait    Span       `json:"wait"`
+	Elapsed Span       `json:"elapsed"` // of the run, when the wait began
+	Detail  string     `json:"detail"`
+}
+
+// Notice is a sentence for the user: a Notice informs, a warning warns.
+type Notice struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// Cut says that output was longer than its cap.
+type Cut struct {
+	What  string `json:"what"`
+	Bytes int64  `json:"bytes"` // written by the process, kept or not
+}
+
+// DecodePayload turns the data of a logged event into its payload type. Types that this version does not know come back as json.RawMessage.
+func DecodePayload(kind EventType, data []byte) (any, error) {
+	switch kind {
+	case EvRunStarted:
+		return decode[RunStarted](data)
+	case EvRunResumed:
+		return decode[RunResumed](data)
+	case EvRunStopped:
+		return decode[RunStopped](data)
+	case EvIterationStarted:
+		return decode[IterationStarted](data)
+	case EvPromptBuilt:
+		return decode[PromptBuilt](data)
+	case EvAgentStarted:
+		return decode[AgentStarted](data)
+	case EvAgentOutput:
+		return decode[AgentOutput](data)
+	case EvAgentExited:
+		return decode[AgentOutcome](data)
+	case EvTreeQuiet:
+		return decode[TreeQuiet](data)
+	case EvTreeSnapshot:
+		return decode[TreeState](data)
+	case EvSignal:
+		return decode[SignalSeen](data)
+	case EvStatusBlock:
+		return decode[StatusBlockSeen](data)
+	case EvClaimRefused:
+		return decode[ClaimRefused](data)
+	case EvCheckStarted:
+		return decode[CheckStarted](data)
+	case EvCheckFinished:
+		return decode[CheckResult](data)
+	case EvVerdict:
+		return decode[VerdictReached](data)
+	case EvBreaker:
+		return decode[BreakerMoved](data)
+	case EvLimitWait:
+		return decode[Waiting](data)
+	case EvNotice, EvWarning:
+		return decode[Notice](data)
+	case EvTruncated:
+		return decode[Cut](data)
+	}
+	return json.RawMessage(data), nil
+}
+
+func decode[T any](data []byte) (any, error) {
+	var payload T
+	if err := json.Unmarshal(data, &payload); err != nil {
+		return nil, fmt.Errorf("decode event data: %w", err)
+	}
+	return payload, nil
+}

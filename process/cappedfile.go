@@ -1,0 +1,135 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"slices"
+)
+
+// CappedFile is a file that keeps the beginning and the end of what is written to
+// it and never grows beyond its cap by more than one line.
+//
+// The first half of the cap is written straight through. The rest of the file is
+// a ring until Close puts it in order behind a line that says how much is missing:
+//
+//	[ralph: 1234 bytes cut here]
+//
+// What fits under the cap is stored as it came.
+type CappedFile struct {
+	file       *os.File
+	head, tail int64 // bytes kept of the beginning and of the end
+	total      int64 // bytes ever written
+	err        error // the first write error; nothing is written after it
+}
+
+// CreateCapped makes the file anew, with mode 0600. The cap must be positive.
+func CreateCapped(path string, limit int64) (*CappedFile, error) {
+	if limit <= 0 {
+		return nil, fmt.Errorf("create %s: cap of %d bytes", path, limit)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &CappedFile{file: file, head: limit / 2, tail: limit - limit/2}, nil
+}
+
+// Write stores p, over the oldest bytes of the end if need be. After an error every
+// further call returns the same one.
+func (f *CappedFile) Write(p []byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	for rest := p; len(rest) > 0; {
+		if surplus := int64(len(rest)) - f.tail; f.total >= f.head && surplus > 0 {
+			// The end of this very write will overwrite its own beginning.
+			rest = rest[surplus:]
+			f.total += surplus
+		}
+		at, room := f.position()
+		n := min(int64(len(rest)), room)
+		if _, err := f.file.WriteAt(rest[:n], at); err != nil {
+			f.err = err
+			return len(p) - len(rest), err
+		}
+		f.total += n
+		rest = rest[n:]
+	}
+	return len(p), nil
+}
+
+// position is where the next byte goes, and how many fit there in one piece.
+func (f *CappedFile) position() (at, room int64) {
+	if f.total < f.head {
+		return f.total, f.head - f.total
+	}
+	turn := (f.total - f.head) % f.tail
+	return f.head + turn, f.tail - turn
+}
+
+// Bytes is how many bytes were written, kept or not.
+func (f *CappedFile) Bytes() int64 { return f.total }
+
+// Truncated says whether some are missing from the file.
+func (f *CappedFile) Truncated() bool { return f.total > f.head+f.tail }
+
+// Close puts the end in order and closes the file.
+func (f *CappedFile) Close() error {
+	var err error
+	if f.err == nil && f.Truncated() {
+		err = f.unroll()
+	}
+	if closeErr := f.file.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// unroll turns head|newest|oldest into head|mark|oldest|newest. It does so in
+// place, because a full disk may have no room for a copy: with the mark appended,
+// reversing the whole and then each part swaps the outer two.
+func (f *CappedFile) unroll() error {
+	cut := f.total - f.head - f.tail
+	mark := fmt.Appendf(nil, "\n[ralph: %d bytes cut here]\n", cut)
+	if _, err := f.file.WriteAt(mark, f.head+f.tail); err != nil {
+		return err
+	}
+	newest := (f.total - f.head) % f.tail
+	end := f.head + f.tail + int64(len(mark))
+	oldestFrom := f.head + int64(len(mark))
+	newestFrom := end - newest
+
+	left, right := buffers.Get().(*buffer), buffers.Get().(*buffer)
+	defer buffers.Put(left)
+	defer buffers.Put(right)
+	for _, part := range [][2]int64{{f.head, end}, {f.head, oldestFrom}, {oldestFrom, newestFrom}, {newestFrom, end}} {
+		if err := f.reverse(part[0], part[1], left, right); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reverse turns the bytes of [from, to) round, working from both ends inwards.
+func (f *CappedFile) reverse(from, to int64, left, right *buffer) error {
+	for to-from > 1 {
+		n := min(int64(len(left)), (to-from)/2)
+		l, r := left[:n], right[:n]
+		if _, err := f.file.ReadAt(l, from); err != nil {
+			return err
+		}
+		if _, err := f.file.ReadAt(r, to-n); err != nil {
+			return err
+		}
+		slices.Reverse(l)
+		slices.Reverse(r)
+		if _, err := f.file.WriteAt(r, from); err != nil {
+			return err
+		}
+		if _, err := f.file.WriteAt(l, to-n); err != nil {
+			return err
+		}
+		from, to = from+n, to-n
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// drainLimit is how long a stream may stay open once the tree is gone. Only a
+	// process that the hunt cannot see or kill makes use of it.
+	drainLimit = 2 * time.Second
+	// salvageLimit is how much is still read from a pipe that is given up: more
+	// than pipes hold, so that only a flood is cut.
+	salvageLimit = 1 << 20
+)
+
+// buffer is small, since two of them live as long as each tree.
+type buffer [32 << 10]byte
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// output is the two streams of one tree and the goroutines that read them.
+type output struct {
+	streams []*stream // stdout, and stderr if it is not merged into it
+	readers sync.WaitGroup
+	drained chan struct{} // closed when every stream is read to its end
+	trouble chan struct{} // closed at the first error or panic
+	tell    sync.Once
+	pending atomic.Int32
+	// lastByte is when something was last read, in nanoseconds since born; kept
+	// only if somebody asks for it.
+	lastByte atomic.Int64
+	watched  bool
+	born     time.Time
+}
+
+// stream is one pipe from the tree to its sink.
+type stream struct {
+	name          string
+	read, write   *os.File
+	file          *CappedFile
+	sink          Sink
+	bytes         int64
+	err           error
+	panicked      *TapPanic
+	tapOff, heldUp bool
+}
+
+// openOutput makes the files and pipes. The files come first: a state folder that
+// cannot be written must be noticed before a program runs.
+func openOutput(s *Spec) (*output, error) {
+	o := &output{
+		drained: make(chan struct{}),
+		trouble: make(chan struct{}),
+		watched: s.IdleTimeout > 0,
+		born:    time.Now(),
+	}
+	err := o.add("stdout", s.Stdout)
+	if err == nil && !s.StderrToStdout {
+		err = o.add("stderr", s.Stderr)
+	}
+	if err != nil {
+		o.discard()
+		return nil, err
+	}
+	return o, nil
+}
+
+func (o *output) add(name string, sink Sink) error {
+	st := &stream{name: name, sink: sink, tapOff: sink.Tap == nil}
+	o.streams = append(o.streams, st)
+	var err error
+	if sink.Path != "" {
+		if st.file, err = CreateCapped(sink.Path, sink.Cap); err != nil {
+			return &IOError{Op: "create " + name + " file", Path: sink.Path, Err: bare(err)}
+		}
+	}
+	if st.read, st.write, err = os.Pipe(); err != nil {
+		return &IOError{Op: "make " + name + " pipe", Err: err}
+	}
+	return nil
+}
+
+// discard closes everything of an output whose process never started.
+func (o *output) discard() {
+	for _, st := range o.streams {
+		for _, f := range []*os.File{st.read, st.write} {
+			if f != nil {
+				f.Close()
+			}
+		}
+		if st.file != nil {
+			st.file.Close()
+		}
+	}
+}
+
+// writeEnds are the files that become the child's fd 1 and 2.
+func (o *output) writeEnds() (stdout, stderr *os.File) {
+	return o.streams[0].write, o.streams[len(o.streams)-1].write
+}
+
+// begin starts reading; finish waits for the readers.
+func (o *output) begin() {
+	o.pending.Store(int32(len(o.streams)))
+	for _, st := range o.streams {
+		st.write.Close()
+		o.readers.Go(func() {
+			o.consume(st)
+			if o.pending.Add(-1) == 0 {
+				close(o.drained)
+			}
+		})
+	}
+}
+
+// finish waits until the streams are at their end, or gives them up if they stay
+// open, and completes the files. It returns the first error of all.
+func (o *output) finish() error {
+	select {
+	case <-o.drained:
+	default:
+		o.drain()
+	}
+	o.readers.Wait()
+	var first error
+	for _, st := range o.streams {
+		st.read.Close()
+		if st.file != nil {
+			if err := st.file.Close(); err != nil && st.err == nil {
+				st.err = &IOError{Op: "complete " + st.name + " file", Path: st.sink.Path, Err: bare(err)}
+			}
+		}
+		if first == nil {
+			first = st.err
+		}
+	}
+	return first
+}
+
+func (o *output) drain() {
+	limit := time.NewTimer(drainLimit)
+	defer limit.Stop()
+	select {
+	case <-o.drained:
+	case <-limit.C:
+		for _, st := range o.streams {
+			if st.read.SetReadDeadline(time.Now()) != nil {
+				st.read.Close()
+			}
+		}
+	}
+}
+
+// rethrow lets a panic of a Tap go on where Run was called.
+func (o *output) rethrow() {
+	for _, st := range o.streams {
+		if st.panicked != nil {
+			panic(st.panicked)
+		}
+	}
+}
+
+// consume reads one stream to its end, whatever happens to its sink: a program must
+// never hang on a full pipe.
+func (o *output) consume(st *stream) {
+	buf := buffers.Get().(*buffer)
+	defer buffers.Put(buf)
+	for {
+		n, err := st.read.Read(buf[:])
+		if n > 0 {
+			o.take(st, buf[:n])
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			st.heldUp = true
+			o.salvage(st, buf[:])
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// salvage takes what already is in a pipe that is given up.
+func (o *output) salvage(st *stream, buf []byte) {
+	if st.read.SetReadDeadline(time.Time{}) != nil {
+		return
+	}
+	for left := salvageLimit; left > 0; {
+		n := readReady(st.read, buf)
+		if n <= 0 {
+			return
+		}
+		o.take(st, buf[:n])
+		left -= n
+	}
+}
+
+func (o *output) take(st *stream, p []byte) {
+	st.bytes += int64(len(p))
+	if o.watched {
+		o.lastByte.Store(int64(time.Since(o.born)))
+	}
+	if st.file != nil && st.file.err == nil {
+		if _, err := st.file.Write(p); err != nil {
+			o.fail(st, &IOError{Op: "write " + st.name + " file", Path: st.sink.Path, Err: bare(err)})
+		}
+	}
+	if !st.tapOff {
+		o.tap(st, p)
+	}
+}
+
+func (o *output) tap(st *stream, p []byte) {
+	defer func() {
+		if v := recover(); v != nil {
+			st.tapOff = true
+			st.panicked = &TapPanic{Value: v, Stack: debug.Stack()}
+			o.fail(st, st.panicked)
+		}
+	}()
+	if _, err := st.sink.Tap.Write(p); err != nil {
+		st.tapOff = true
+		o.fail(st, &IOError{Op: "pass on " + st.name, Err: err})
+	}
+}
+
+func (o *output) fail(st *stream, err error) {
+	if st.err == nil {
+		st.err = err
+	}
+	o.tell.Do(func() { close(o.trouble) })
+}
+
+// silence is how long nothing was read.
+func (o *output) silence() time.Duration {
+	return time.Since(o.born) - time.Duration(o.lastByte.Load())
+}
+
+// describe puts the figures of the streams into the result.
+func (o *output) describe(r *Result) {
+	out := o.streams[0]
+	r.StdoutBytes = out.bytes
+	r.StdoutTruncated = out.file != nil && out.file.Truncated()
+	r.OutputHeld = out.heldUp
+	if len(o.streams) > 1 {
+		errs := o.streams[1]
+		r.StderrBytes = errs.bytes
+		r.StderrTruncated = errs.file != nil && errs.file.Truncated()
+		r.OutputHeld = r.OutputHeld || errs.heldUp
+	}
+}
+
+// bare takes the path out of an error that will be shown with it anyway.
+func bare(err error) error {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
+		return pathErr.Err
+	}
+	return err
+}

@@ -1,0 +1,110 @@
+package ralph
+
+import "github.com/ralphloop/ralph/promise"
+
+// What verified_by may hold.
+const (
+	VerifiedChecks    = "checks"           // a check turned green in this run
+	VerifiedUnchanged = "checks_unchanged" // a check was green before: nothing broke, which is not the same
+)
+
+// Result is what a run leaves behind: the object of `ralph run --json` and of result.json.
+type Result struct {
+	RunID           string            `json:"run_id"`
+	Status          Status            `json:"status"`
+	StopReason      StopReason        `json:"stop_reason"`
+	ExitCode        int               `json:"exit_code"`
+	Success         bool              `json:"success"`
+	Verified        bool              `json:"verified"`
+	VerifiedBy      []string          `json:"verified_by"`
+	Reason          string            `json:"reason"`   // of BLOCKED
+	Question        string            `json:"question"` // of DECIDE
+	Summary         string            `json:"summary"`  // why it stopped, in one sentence
+	TotalIterations int               `json:"total_iterations"`
+	TotalCost       *float64          `json:"total_cost"`
+	CostEstimated   bool              `json:"cost_estimated"`
+	TotalTokens     *Tokens           `json:"total_tokens"`
+	TotalDuration   Span              `json:"total_duration"`
+	WorktreePath    string            `json:"worktree_path"`
+	Branch          string            `json:"branch"`
+	Tasks           TaskCount         `json:"tasks"`
+	Demo            bool              `json:"demo,omitempty"`
+	Iterations      []IterationResult `json:"iterations"`
+}
+
+// TaskCount counts the tasks of the list that was worked.
+type TaskCount struct {
+	Done int `json:"done"`
+	Open int `json:"open"`
+}
+
+// IterationResult is one iteration of a Result. Unknown figures are nil.
+type IterationResult struct {
+	Iteration          int             `json:"iteration"`
+	Task               string          `json:"task"`
+	Agent              string          `json:"agent"`
+	StepsTaken         *int            `json:"steps_taken"`
+	Cost               *float64        `json:"cost"`
+	Duration           Span            `json:"duration"`
+	CompletionTagFound bool            `json:"completion_tag_found"`
+	Claims             []string        `json:"claims"`
+	TasksDone          []string        `json:"tasks_done"`
+	CheckResults       []CheckResult   `json:"check_results"`
+	AllChecksPassed    bool            `json:"all_checks_passed"`
+	StatusBlock        *promise.Status `json:"status_block"`
+	Refusals           []string        `json:"refusals"`
+	Error              *string         `json:"error"`
+	Counted            bool            `json:"counted"`
+}
+
+func iterationResult(o Observation, v Verdict) IterationResult {
+	said := o.Agent.Said
+	r := IterationResult{
+		Iteration: o.Number, Agent: o.Agent.Agent, StepsTaken: o.Agent.Steps, Cost: o.Agent.Cost, Duration: o.Agent.Duration,
+		CompletionTagFound: said.CompleteTag != "", Claims: claimsOf(said), TasksDone: []string{},
+		CheckResults: o.Checks, AllChecksPassed: allPassed(o.Checks), StatusBlock: said.Status, Refusals: []string{}, Counted: v.Counted,
+	}
+	if r.CheckResults == nil {
+		r.CheckResults = []CheckResult{}
+	}
+	for _, refusal := range v.Refusals() {
+		r.Refusals = append(r.Refusals, refusal.Code)
+	}
+	if o.Agent.End != EndOK {
+		text := o.Agent.Error
+		if text == "" {
+			text = string(o.Agent.End)
+		}
+		r.Error = &text
+	}
+	return r
+}
+
+func claimsOf(said promise.Report) []string {
+	claims := []string{}
+	switch {
+	case said.CompleteTag != "":
+		claims = append(claims, said.CompleteTag)
+	case said.Complete:
+		claims = append(claims, "COMPLETE")
+	}
+	if said.Blocked != nil {
+		claims = append(claims, "BLOCKED")
+	}
+	if said.Decide != nil {
+		claims = append(claims, "DECIDE")
+	}
+	for _, task := range said.TasksDone {
+		claims = append(claims, task+":DONE")
+	}
+	return claims
+}
+
+func allPassed(checks []CheckResult) bool {
+	for _, c := range checks {
+		if !c.Passed {
+			return false
+		}
+	}
+	return len(checks) > 0
+}

@@ -1,0 +1,198 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+// ErrIO marks an error of the harness's own storage: state that cannot be written. It ends a run with IO_ERROR.
+var ErrIO = errors.New("state cannot be written")
+
+// Agent runs one fresh agent to its end.
+//
+// Run blocks until the agent and every process that it started are gone. How the agent ended is a value, never an error; an error means that
+// the harness itself is in trouble (ErrIO). A cancelled ctx means: kill it now and say what is known.
+type Agent interface {
+	Run(ctx context.Context, in AgentInput) (AgentOutcome, error)
+}
+
+// AgentInput is what one iteration gives to its agent.
+type AgentInput struct {
+	Iteration   int
+	Prompt      string
+	Dir         string // the workspace
+	Folder      string // where to leave prompt.md and agent.jsonl; "" keeps nothing
+	Model       string
+	Marker      string // of the run; goes into the environment of every process
+	Timeout     time.Duration
+	IdleTimeout time.Duration
+	Words       promise.Options // which words count; Prompt is left for the adapter to set
+	Live        func(Activity)  // never nil; may be called from another goroutine until Run returns
+}
+
+// Activity is something small that happened inside an iteration, for live views only. It is not recorded.
+type Activity struct {
+	Kind   string // "tool", "text", "retry"
+	Name   string
+	Detail string
+}
+
+// EndClass says how an agent's iteration ended.
+type EndClass string
+
+// The ways an agent's iteration can end.
+const (
+	EndOK          EndClass = "ok"
+	EndFailed      EndClass = "failed"      // non-zero exit or an error result of its own
+	EndEmpty       EndClass = "empty"       // it ended well and said nothing
+	EndTimeout     EndClass = "timeout"     // killed at the iteration's time-out
+	EndIdle        EndClass = "idle"        // killed because it went silent
+	EndOutOfTime   EndClass = "out_of_time" // killed because the run's time was used up
+	EndInterrupted EndClass = "interrupted" // killed because the run was
+	EndAuth        EndClass = "auth"        // not logged in
+	EndMissing     EndClass = "missing"     // the program is not there or not executable
+	EndSandbox     EndClass = "sandbox"     // the sandbox did not start
+	EndLimit       EndClass = "limit"       // a usage limit
+	EndProvider    EndClass = "provider"    // a cut stream, a connection error, an overloaded or failing model
+)
+
+// Failed reports whether the end shuts the first gate: non-zero exit, error result, killed, timed out.
+func (e EndClass) Failed() bool { return e != EndOK && e != EndEmpty }
+
+// AgentOutcome is what was seen of one agent: how it ended, what it said, what it cost. Unknown figures are nil, never zero.
+type AgentOutcome struct {
+	Agent         string         `json:"agent"`
+	End           EndClass       `json:"end"`
+	Error         string         `json:"error,omitempty"` // one sentence, when End is not ok
+	Hint          string         `json:"hint,omitempty"`  // what the user can do about it, such as the login command
+	ExitCode      int            `json:"exit_code"`
+	Duration      Span           `json:"duration"`
+	Steps         *int           `json:"steps,omitempty"`
+	Cost          *float64       `json:"cost,omitempty"`
+	CostEstimated bool           `json:"cost_estimated,omitempty"`
+	Tokens        *Tokens        `json:"tokens,omitempty"`
+	Tools         map[string]int `json:"tools,omitempty"` // calls by tool name
+	Denials       []string       `json:"denials,omitempty"`
+	Session       string         `json:"session,omitempty"`
+	RetryAfter    Span           `json:"retry_after,omitempty"` // with EndLimit: until the reset, where known
+	OutputBytes   int64          `json:"output_bytes"`
+	Truncated     bool           `json:"truncated,omitempty"`
+	Survivors     int            `json:"survivors,omitempty"` // processes that outlived the agent and were killed
+	SurvivorNames []string       `json:"survivor_names,omitempty"`
+	Said          promise.Report `json:"said"`
+}
+
+// Tokens counts what a model read and wrote.
+type Tokens struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+}
+
+// Total is what a token cap counts: everything.
+func (t Tokens) Total() int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite }
+
+func (t Tokens) plus(u Tokens) Tokens {
+	return Tokens{t.Input + u.Input, t.Output + u.Output, t.CacheRead + u.CacheRead, t.CacheWrite + u.CacheWrite}
+}
+
+// Checker runs one check on the workspace as it stands. It blocks until every process of the check is gone. A check that fails or cannot run is
+// a value; an error means that the harness itself is in trouble.
+type Checker interface {
+	Check(ctx context.Context, in CheckInput) (CheckResult, error)
+}
+
+// CheckInput names one check.
+type CheckInput struct {
+	Name    string // the command, as the user wrote it
+	Dir     string // the workspace
+	Folder  string // where to leave the output; "" keeps none
+	File    string // the output's file name in Folder
+	Marker  string
+	Timeout time.Duration
+}
+
+// CheckResult is what the harness saw of one check.
+type CheckResult struct {
+	Name      string `json:"name"`
+	Passed    bool   `json:"passed"`
+	Output    string `json:"output"` // the last 2,000 characters
+	ExitCode  int    `json:"exit_code"`
+	Duration  Span   `json:"duration"`
+	Broken    bool   `json:"broken,omitempty"` // it cannot run, as opposed to: it fails
+	TimedOut  bool   `json:"timed_out,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Survivors int    `json:"survivors,omitempty"`
+}
+
+// Tree hashes the workspace's files.
+type Tree interface {
+	Fingerprint(ctx context.Context, in TreeInput) (TreeState, error)
+}
+
+// TreeState is the fingerprint of the workspace at one moment.
+type TreeState struct {
+	Known bool   `json:"known"`
+	Head  string `json:"head,omitempty"` // commit, where there is git
+	Hash  string `json:"hash,omitempty"` // of everything that differs from Head
+	Dirty int    `json:"dirty"`          // files that differ from Head
+
+	// Unfinished lists lines that differ from the run's first commit and look unfinished, as "file: text". It is filled at the base and when a
+	// claim is to be judged.
+	Unfinished []string `json:"unfinished,omitempty"`
+}
+
+// TreeInput asks for a fingerprint.
+type TreeInput struct {
+	BaseHead string // the commit that the run began at, "" at the base itself
+	Claimed  bool   // a claim will be judged: look for unfinished lines too
+}
+
+func (t TreeState) same(u TreeState) bool { return t.Head == u.Head && t.Hash == u.Hash }
+
+// Prompter builds the prompt of one iteration.
+type Prompter interface {
+	Prompt(ctx context.Context, in PromptInput) (Prompt, error)
+}
+
+// Prompt is a built prompt and the parts that it was made of.
+type Prompt struct {
+	Text  string
+	Parts []PromptPart
+}
+
+// PromptPart is one part of a prompt as the prompt_built event tells it.
+type PromptPart struct {
+	Name      string `json:"part"`
+	Bytes     int    `json:"bytes"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Hash      string `json:"hash"`
+}
+
+// Recorder keeps the events of a run.
+//
+// Append must keep the order; Sync returns when everything appended is on stable storage. An error of either is fatal for the run (ErrIO).
+type Recorder interface {
+	Append(e Event) error
+	Sync() error
+}
+
+// Folders is an optional power of a Recorder: a place for what an iteration leaves behind. Iteration 0 is the baseline.
+type Folders interface {
+	Folder(iteration int) (string, error)
+}
+
+// Mailbox is the narrow door through which other processes reach a run. Poll does not block.
+type Mailbox interface {
+	Poll() (Orders, error)
+}
+
+// Orders is what lies in the mailbox.
+type Orders struct {
+	Stop  bool // finish this iteration, judge it, then end
+	Pause bool // start no iteration until it is taken away
+}

@@ -1,0 +1,38 @@
+package ralph
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Span is a length of time that is written to JSON as a number of seconds.
+type Span time.Duration
+
+// Duration gives the span as the standard library's type.
+func (s Span) Duration() time.Duration { return time.Duration(s) }
+
+// Seconds gives the span as a number of seconds.
+func (s Span) Seconds() float64 { return time.Duration(s).Seconds() }
+
+// String is the span as the standard library writes it, such as 1m30s.
+func (s Span) String() string { return time.Duration(s).String() }
+
+// MarshalJSON writes seconds with millisecond precision.
+func (s Span) MarshalJSON() ([]byte, error) {
+	ms := time.Duration(s).Round(time.Millisecond).Milliseconds()
+	if ms%1000 == 0 {
+		return fmt.Appendf(nil, "%d", ms/1000), nil
+	}
+	return json.Marshal(float64(ms) / 1000)
+}
+
+// UnmarshalJSON reads seconds.
+func (s *Span) UnmarshalJSON(data []byte) error {
+	var seconds float64
+	if err := json.Unmarshal(data, &seconds); err != nil {
+		return fmt.Errorf("read span: %w", err)
+	}
+	*s = Span(seconds * float64(time.Second))
+	return nil
+}

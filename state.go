@@ -1,0 +1,244 @@
+package ralph
+
+import (
+	"fmt"
+	"time"
+)
+
+// State is everything that is known of a run. It changes in one way only: Apply. The live loop, resume, explain and every view are folds of
+// the same events.
+type State struct {
+	Run        string
+	Seq        int64 // of the last event
+	StartedAt  time.Time
+	UpdatedAt  time.Time
+	Started    RunStarted
+	Policy     Policy // in force now; a resume may have raised limits
+	Agent      string
+	Model      string
+	PID        int
+	History    History
+	Elapsed    Span // spent by the run, as far as events tell
+	Iterations []IterationResult
+	Stopped    *RunStopped // nil while the run goes on
+	Waiting    *Waiting    // nil unless it waits right now
+	Phase      Phase       // of the open iteration
+
+	Last     Feedback // what the next prompt should say about the iteration before
+	Warnings []Notice
+
+	CostEstimated bool // at least one iteration reckoned its cost
+}
+
+// Phase is how far the open iteration has come.
+type Phase string
+
+// The phases of an iteration that has no verdict yet.
+const (
+	PhaseNone   Phase = ""
+	PhaseBegun  Phase = "begun"  // the agent may be at work
+	PhaseExited Phase = "exited" // the agent is gone; the rest is the harness's
+)
+
+// Feedback is what the iteration before has to say to the next one.
+type Feedback struct {
+	Number         int
+	Error          string
+	Failed         []CheckResult
+	Refusals       []Refusal
+	GreenNoClaim   bool
+	Recommendation string
+	StatusProblem  string
+	Mismatches     []string
+	Mentions       []string
+}
+
+// Apply takes one event into the state. Events must come in order and without a gap.
+func (s *State) Apply(e Event) error {
+	if e.Version > EventVersion {
+		return fmt.Errorf("event %d has version %d; this program reads up to version %d: use a newer ralph", e.Seq, e.Version, EventVersion)
+	}
+	if e.Seq != s.Seq+1 {
+		return fmt.Errorf("event %d follows event %d", e.Seq, s.Seq)
+	}
+	s.Seq, s.UpdatedAt = e.Seq, e.Time
+	if e.Type != EvLimitWait && e.Type != EvNotice && e.Type != EvBreaker {
+		s.Waiting = nil
+	}
+	switch data := e.Data.(type) {
+	case RunStarted:
+		s.start(e, data)
+	case RunResumed:
+		s.resume(data)
+	case RunStopped:
+		s.Stopped, s.Elapsed = &data, max(s.Elapsed, data.Elapsed)
+	case IterationStarted:
+		s.History.Started = e.Iteration
+		s.History.Judging = true
+		s.History.Now = Observation{Number: e.Iteration, Diagnose: data.Diagnose}
+		s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
+	case AgentOutput:
+		s.Elapsed = max(s.Elapsed, data.Elapsed)
+	case AgentOutcome:
+		s.History.Now.Agent = data
+		s.CostEstimated = s.CostEstimated || data.CostEstimated
+		s.Phase = PhaseExited
+	case TreeState:
+		s.snapshot(e.Iteration, data)
+	case CheckResult:
+		s.check(e.Iteration, data)
+	case StatusBlockSeen:
+		s.Last.Mismatches = data.Mismatches
+	case VerdictReached:
+		s.judge(data)
+	case Waiting:
+		s.Waiting = &data
+		s.Elapsed = max(s.Elapsed, data.Elapsed)
+	case Notice:
+		if e.Type == EvWarning && len(s.Warnings) < maxWarnings {
+			s.Warnings = append(s.Warnings, data)
+		}
+	}
+	return nil
+}
+
+// maxWarnings keeps a run that warns in every iteration from growing.
+const maxWarnings = 50
+
+func (s *State) start(e Event, data RunStarted) {
+	s.Run, s.StartedAt, s.Started = e.Run, e.Time, data
+	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
+	s.History.Breaker.State = BreakerClosed
+}
+
+func (s *State) resume(data RunResumed) {
+	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
+	if data.Settings != nil {
+		s.Started.Settings = data.Settings
+	}
+	s.Stopped = nil
+	s.History.startAnew()
+	if data.Interrupted > 0 {
+		s.History.Now.Agent = interruptedOutcome(s.Agent)
+		s.Phase = PhaseExited
+		s.judge(VerdictReached{At: Moment{Elapsed: s.Elapsed}, Verdict: Verdict{Action: GoOn, Breaker: s.History.Breaker}})
+	}
+}
+
+func interruptedOutcome(agent string) AgentOutcome {
+	return AgentOutcome{Agent: agent, End: EndInterrupted, Error: "interrupted"}
+}
+
+func (s *State) snapshot(iteration int, tree TreeState) {
+	if iteration == 0 {
+		s.History.Base, s.History.tree = tree, tree
+		return
+	}
+	s.History.Now.Tree = tree
+}
+
+func (s *State) check(iteration int, result CheckResult) {
+	if iteration == 0 {
+		s.History.Baseline = append(s.History.Baseline, result)
+		s.History.checks = checkVector(s.History.Baseline)
+		return
+	}
+	s.History.Now.Checks = append(s.History.Now.Checks, result)
+}
+
+// judge closes the open iteration, or takes note of a verdict between iterations.
+func (s *State) judge(data VerdictReached) {
+	s.Elapsed = max(s.Elapsed, data.At.Elapsed)
+	wasJudging := s.History.Judging
+	s.History = s.History.Judge(data.At)
+	s.History.settle(data.Verdict)
+	s.Phase = PhaseNone
+	if !wasJudging {
+		return
+	}
+	s.Iterations = append(s.Iterations, iterationResult(s.History.Now, data.Verdict))
+	s.Last = s.feedback(data.Verdict)
+}
+
+func (s *State) feedback(v Verdict) Feedback {
+	now := s.History.Now
+	said := now.Agent.Said
+	f := Feedback{Number: now.Number, Refusals: v.Refusals(), Mismatches: s.Last.Mismatches, StatusProblem: said.StatusProblem, Mentions: said.Mentions}
+	if !counts(now.Agent.End) { // nothing new was learnt: what was said before still holds
+		f = s.Last
+		f.Number = now.Number
+		return f
+	}
+	if now.Agent.End != EndOK {
+		f.Error = now.Agent.Error
+	}
+	for _, c := range now.Checks {
+		if !c.Passed {
+			f.Failed = append(f.Failed, c)
+		}
+	}
+	f.GreenNoClaim = allPassed(now.Checks) && !v.Claimed
+	if said.Status != nil {
+		f.Recommendation = said.Status.Recommendation
+	} else {
+		f.Recommendation = s.Last.Recommendation
+	}
+	if s.Policy.Status == StatusRequired && said.Status == nil && f.StatusProblem == "" {
+		f.StatusProblem = "the block is missing"
+	}
+	return f
+}
+
+// Result is the run so far as the result object tells it.
+func (s *State) Result() Result {
+	r := Result{
+		RunID: s.Run, Status: s.LiveStatus(), TotalIterations: len(s.Iterations), TotalDuration: s.Elapsed,
+		VerifiedBy: []string{}, Iterations: s.Iterations, Demo: s.Started.Demo,
+	}
+	if r.Iterations == nil {
+		r.Iterations = []IterationResult{}
+	}
+	s.sumUp(&r)
+	if stopped := s.Stopped; stopped != nil {
+		r.StopReason, r.ExitCode, r.Summary = stopped.Reason, stopped.ExitCode, stopped.Detail
+		r.Success = stopped.ExitCode == 0
+		r.Verified = len(stopped.VerifiedBy) > 0
+		r.VerifiedBy = append(r.VerifiedBy, stopped.VerifiedBy...)
+		switch stopped.Reason {
+		case Blocked:
+			r.Reason = stopped.Detail
+		case NeedsDecision:
+			r.Question = stopped.Detail
+		}
+	}
+	return r
+}
+
+// sumUp adds costs and tokens: a sum of nothing known is unknown, not zero.
+func (s *State) sumUp(r *Result) {
+	for _, it := range s.Iterations {
+		if it.Cost != nil {
+			cost := s.History.Cost
+			r.TotalCost = &cost
+			break
+		}
+	}
+	if s.History.Tokens != (Tokens{}) {
+		tokens := s.History.Tokens
+		r.TotalTokens = &tokens
+	}
+	r.CostEstimated = s.CostEstimated
+}
+
+// LiveStatus is the status word of the run right now.
+func (s *State) LiveStatus() Status {
+	switch {
+	case s.Stopped != nil:
+		return s.Stopped.Status
+	case s.Waiting != nil && s.Waiting.For == WaitPause:
+		return StatusPaused
+	case s.Waiting != nil:
+		return StatusWaiting
+	}
+	return StatusActive
+}
