@@ -146,6 +146,11 @@ type TreeState struct {
 	Unfinished []string `json:"unfinished,omitempty"`
 }
 
+// Changer is an optional power of a Tree: what changed since a commit, in one line.
+type Changer interface {
+	Changed(ctx context.Context, baseHead string) (string, error)
+}
+
 // TreeInput asks for a fingerprint.
 type TreeInput struct {
 	BaseHead string // the commit that the run began at, "" at the base itself
@@ -184,6 +189,11 @@ type Recorder interface {
 // Folders is an optional power of a Recorder: a place for what an iteration leaves behind. Iteration 0 is the baseline.
 type Folders interface {
 	Folder(iteration int) (string, error)
+}
+
+// ResultKeeper is an optional power of a Recorder: to keep the result of the run beside its events.
+type ResultKeeper interface {
+	WriteResult(r Result) error
 }
 
 // Mailbox is the narrow door through which other processes reach a run. Poll does not block.

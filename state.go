@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,8 @@ type State struct {
 	Stopped    *RunStopped // nil while the run goes on
 	Waiting    *Waiting    // nil unless it waits right now
 	Phase      Phase       // of the open iteration
+	Verdict    Verdict     // the last one
+	Calls      []time.Time // of agents, the newest CallsPerHour of them
 
 	Last     Feedback // what the next prompt should say about the iteration before
 	Warnings []Notice
@@ -77,6 +80,9 @@ func (s *State) Apply(e Event) error {
 		s.History.Judging = true
 		s.History.Now = Observation{Number: e.Iteration, Diagnose: data.Diagnose}
 		s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
+		if s.Policy.CallsPerHour > 0 {
+			s.Calls = lastOf(append(s.Calls, e.Time), s.Policy.CallsPerHour)
+		}
 	case AgentOutput:
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
 	case AgentOutcome:
@@ -118,6 +124,7 @@ func (s *State) resume(data RunResumed) {
 	}
 	s.Stopped = nil
 	s.History.startAnew()
+	s.History.Now.Checks, s.History.Now.Tree = nil, TreeState{} // evidence of a cut judgement is gathered anew
 	if data.Interrupted > 0 {
 		s.History.Now.Agent = interruptedOutcome(s.Agent)
 		s.Phase = PhaseExited
@@ -139,7 +146,8 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 
 func (s *State) check(iteration int, result CheckResult) {
 	if iteration == 0 {
-		s.History.Baseline = append(s.History.Baseline, result)
+		same := func(c CheckResult) bool { return c.Name == result.Name }
+		s.History.Baseline = append(slices.DeleteFunc(s.History.Baseline, same), result)
 		s.History.checks = checkVector(s.History.Baseline)
 		return
 	}
@@ -148,7 +156,7 @@ func (s *State) check(iteration int, result CheckResult) {
 
 // judge closes the open iteration, or takes note of a verdict between iterations.
 func (s *State) judge(data VerdictReached) {
-	s.Elapsed = max(s.Elapsed, data.At.Elapsed)
+	s.Elapsed, s.Verdict = max(s.Elapsed, data.At.Elapsed), data.Verdict
 	wasJudging := s.History.Judging
 	s.History = s.History.Judge(data.At)
 	s.History.settle(data.Verdict)

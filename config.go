@@ -1,0 +1,137 @@
+package ralph
+
+import (
+	"errors"
+	"strings"
+	"time"
+)
+
+// Unlimited is the MaxIterations of a run that has no cap. It must be spelled.
+const Unlimited = -1
+
+// Config describes one run.
+type Config struct {
+	Task     string // the goal, as text
+	SpecFile string // or as a file; read anew before every iteration
+	// PromptFile is the user's own prompt, sent whole before our parts; read anew before every iteration. It can stand in for a goal.
+	PromptFile string
+
+	Agent     Agent
+	AgentName string // how the agent is called in the log
+	Model     string
+	Checks    []string // all must pass; what a name means is the Checker's matter
+	Dir       string   // the workspace; "" is the current folder
+
+	CompletionTag   string        // "" is COMPLETE or DONE
+	MaxIterations   int           // 0 is 10; Unlimited is no cap
+	MaxTime         time.Duration // 0 is no limit, as in the next two
+	MaxCost         float64       // in USD
+	MaxTokens       int64
+	AllowUnverified bool // let a run without checks complete
+	UseWorktree     bool // not in this version
+}
+
+// Option adds a part to a loop.
+type Option func(*Loop)
+
+// WithChecker says who runs the checks.
+func WithChecker(c Checker) Option { return func(l *Loop) { l.checker = c } }
+
+// WithTree says who hashes the workspace. Without one, progress is not known and the breaker does not count it.
+func WithTree(t Tree) Option { return func(l *Loop) { l.tree = t } }
+
+// WithPrompter replaces the standard prompt.
+func WithPrompter(p Prompter) Option { return func(l *Loop) { l.prompter = p } }
+
+// WithRecorder says where events are kept. Without one they go to observers only.
+func WithRecorder(r Recorder) Option { return func(l *Loop) { l.recorder = r } }
+
+// WithMailbox lets other processes stop and pause the run.
+func WithMailbox(m Mailbox) Option { return func(l *Loop) { l.mailbox = m } }
+
+// WithObserver has every event told, in order, on the loop's own goroutine.
+func WithObserver(see func(Event)) Option {
+	return func(l *Loop) { l.observers = append(l.observers, see) }
+}
+
+// WithActivity has small live news told, possibly from another goroutine. They are not recorded.
+func WithActivity(see func(Activity)) Option { return func(l *Loop) { l.live = see } }
+
+// WithPolicy replaces every rule and limit that Config and the defaults give.
+func WithPolicy(p Policy) Option { return func(l *Loop) { l.policy = p } }
+
+// WithRun names the run and what is recorded of its making.
+func WithRun(id string, about RunStarted) Option {
+	return func(l *Loop) { l.id, l.about = id, about }
+}
+
+// WithResume goes on with the run that state was folded from. torn is the length of a last line of its log that was dropped.
+func WithResume(state *State, torn int64) Option {
+	return func(l *Loop) { l.state, l.resuming, l.torn = state, true, torn }
+}
+
+// WithWarning has a warning recorded when the run starts.
+func WithWarning(n Notice) Option { return func(l *Loop) { l.warnings = append(l.warnings, n) } }
+
+// New makes a loop ready to run. It refuses what could never work.
+func New(cfg Config, options ...Option) (*Loop, error) {
+	l := &Loop{cfg: cfg, policy: policyOf(cfg), prompter: StandardPrompt{}, state: &State{}, live: func(Activity) {}}
+	for _, option := range options {
+		option(l)
+	}
+	if l.id == "" {
+		l.id = newRunID(time.Now())
+	}
+	return l, l.validate()
+}
+
+func policyOf(cfg Config) Policy {
+	p := DefaultPolicy()
+	p.MaxTime, p.MaxCost, p.MaxTokens = Span(cfg.MaxTime), cfg.MaxCost, cfg.MaxTokens
+	p.AllowUnverified = cfg.AllowUnverified
+	if cfg.CompletionTag != "" {
+		p.CompletionTags = []string{cfg.CompletionTag}
+	}
+	switch {
+	case cfg.MaxIterations > 0:
+		p.MaxIterations = cfg.MaxIterations
+	case cfg.MaxIterations == Unlimited:
+		p.MaxIterations = 0
+	}
+	return p
+}
+
+func (l *Loop) validate() error {
+	cfg, p := l.cfg, l.policy
+	switch {
+	case cfg.Agent == nil:
+		return errors.New("make loop: no agent")
+	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "":
+		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile")
+	case len(cfg.Checks) > 0 && l.checker == nil:
+		return errors.New("make loop: checks are named, but nobody runs them: use WithChecker")
+	case len(cfg.Checks) == 0 && !p.AllowUnverified:
+		return errors.New("make loop: nothing could prove completion: name a check, or set AllowUnverified")
+	case cfg.MaxIterations < Unlimited || p.MaxIterations < 0 || p.MaxTime < 0 || p.MaxCost < 0 || p.MaxTokens < 0:
+		return errors.New("make loop: a limit is negative")
+	case cfg.UseWorktree:
+		return errors.New("make loop: worktrees come with a later version")
+	}
+	for _, tag := range p.CompletionTags {
+		if strings.TrimSpace(tag) == "" {
+			return errors.New("make loop: empty completion tag")
+		}
+	}
+	return nil
+}
+
+// started is what the log's first event tells.
+func (l *Loop) started() RunStarted {
+	about := l.about
+	about.Workspace, about.Goal, about.SpecFile, about.PromptFile = l.cfg.Dir, l.cfg.Task, l.cfg.SpecFile, l.cfg.PromptFile
+	about.Agent, about.Model, about.Checks, about.Policy = l.cfg.AgentName, l.cfg.Model, l.cfg.Checks, l.policy
+	if about.Checks == nil {
+		about.Checks = []string{}
+	}
+	return about
+}

@@ -1,0 +1,295 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ralphloop/ralph/promise"
+	"github.com/ralphloop/ralph/prompt"
+)
+
+// summaryEvery is how often a long iteration records what was spent, so that a crash loses little of it.
+const summaryEvery = 10 * time.Second
+
+// iterate is one fresh agent from its prompt to the verdict.
+func (l *Loop) iterate(ctx context.Context) Verdict {
+	l.iteration = l.state.History.Started + 1
+	text, err := l.begin(ctx)
+	if err != nil {
+		return *Verdict{Breaker: l.state.History.Breaker}.stop(0, Internal, "build prompt: %v", err)
+	}
+	if l.storage != nil {
+		return l.storageVerdict()
+	}
+	outcome, err := l.runAgent(ctx, text)
+	if err != nil {
+		l.storageFailed(err)
+		return l.storageVerdict()
+	}
+	l.tellOutcome(outcome)
+	l.sync()
+	return l.judge(ctx)
+}
+
+// begin is phase one: it is durable before the agent starts.
+func (l *Loop) begin(ctx context.Context) (string, error) {
+	if err := l.readGoal(); err != nil {
+		l.emit(EvWarning, Notice{"goal_unreadable", fmt.Sprintf("%v; going on with the text as it was", err)})
+	}
+	breaker := l.state.History.Breaker
+	started := IterationStarted{
+		Ordinal: l.state.History.Counted + 1, Of: l.policy.MaxIterations, Elapsed: l.elapsed(),
+		Diagnose: breaker.State == BreakerDiagnose, Probe: breaker.State == BreakerHalfOpen,
+	}
+	in := PromptInput{
+		Ordinal: started.Ordinal, Of: started.Of, Template: l.goal.template, Goal: l.goal.text, SpecFile: l.cfg.SpecFile,
+		Checks: l.cfg.Checks, Policy: l.policy, Last: l.state.Last,
+	}
+	if started.Diagnose {
+		in.Diagnose = breaker.Reason
+	}
+	l.emit(EvIterationStarted, started)
+	built, err := l.prompter.Prompt(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	l.emit(EvPromptBuilt, PromptBuilt{Bytes: len(built.Text), Hash: prompt.Hash(built.Text), Parts: built.Parts})
+	l.emit(EvAgentStarted, AgentStarted{Agent: l.cfg.AgentName, Model: l.cfg.Model, Timeout: Span(l.timeLeft())})
+	l.sync()
+	return built.Text, nil
+}
+
+// timeLeft is how long the agent may work: the iteration's time-out, or the run's time if that ends sooner.
+func (l *Loop) timeLeft() time.Duration {
+	left := l.policy.IterationTimeout
+	if l.policy.MaxTime > 0 {
+		if budget := max(l.policy.MaxTime-l.elapsed(), Span(time.Millisecond)); left == 0 || budget < left {
+			left = budget
+		}
+	}
+	return left.Duration()
+}
+
+// runAgent lets the agent work and records now and then how far it is.
+func (l *Loop) runAgent(ctx context.Context, text string) (AgentOutcome, error) {
+	folder, err := l.folder()
+	if err != nil {
+		return AgentOutcome{}, err
+	}
+	var news newsBox
+	in := AgentInput{
+		Iteration: l.iteration, Prompt: text, Dir: l.cfg.Dir, Folder: folder, Model: l.cfg.Model, Marker: l.about.Marker,
+		Timeout: l.timeLeft(), IdleTimeout: l.policy.IdleTimeout.Duration(),
+		Words: promise.Options{CompletionTags: l.policy.CompletionTags, Phrases: l.policy.StatusPhrases},
+		Live:  func(a Activity) { news.note(a); l.live(a) },
+	}
+	type end struct {
+		outcome AgentOutcome
+		err     error
+		bug     any
+	}
+	ended := make(chan end, 1)
+	agentCtx, kill := context.WithCancel(ctx)
+	defer kill()
+	go func() {
+		var e end
+		defer func() { e.bug = recover(); ended <- e }()
+		e.outcome, e.err = l.cfg.Agent.Run(agentCtx, in)
+	}()
+	tick := time.NewTicker(summaryEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case e := <-ended:
+			if e.bug != nil {
+				panic(e.bug)
+			}
+			return l.outOfTime(ctx, e.outcome), e.err
+		case <-tick.C:
+			l.emit(EvAgentOutput, news.summary(l.elapsed()))
+			if l.storage != nil {
+				kill()
+			}
+		}
+	}
+}
+
+// outOfTime tells an iteration that was cut because the run's time was up from one that used up its own.
+func (l *Loop) outOfTime(ctx context.Context, o AgentOutcome) AgentOutcome {
+	if o.Agent == "" {
+		o.Agent = l.cfg.AgentName
+	}
+	if o.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime {
+		o.End, o.Error = EndOutOfTime, "killed because the run's time was used up"
+	}
+	if ctx.Err() != nil && o.End.Failed() {
+		o.End, o.Error = EndInterrupted, "interrupted"
+	}
+	return o
+}
+
+// newsBox keeps the latest of what live news say, which come from another goroutine.
+type newsBox struct {
+	mu     sync.Mutex
+	tool   string
+	events int
+}
+
+func (n *newsBox) note(a Activity) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.events++
+	if a.Kind == "tool" {
+		n.tool = a.Name
+	}
+}
+
+func (n *newsBox) summary(elapsed Span) AgentOutput {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return AgentOutput{Elapsed: elapsed, Tool: n.tool, Events: n.events}
+}
+
+// tellOutcome records what the agent did and said.
+func (l *Loop) tellOutcome(o AgentOutcome) {
+	l.emit(EvAgentExited, o)
+	l.emit(EvTreeQuiet, TreeQuiet{Killed: o.Survivors, Names: o.SurvivorNames})
+	if o.Truncated {
+		l.emit(EvTruncated, Cut{What: "agent output", Bytes: o.OutputBytes})
+	}
+	said := o.Said
+	for _, claim := range claimsOf(said) {
+		seen := SignalSeen{Kind: claim}
+		switch claim {
+		case "BLOCKED":
+			seen.Text = *said.Blocked
+		case "DECIDE":
+			seen.Text = *said.Decide
+		case said.CompleteTag:
+			seen.Text = said.CompleteText
+		}
+		l.emit(EvSignal, seen)
+	}
+	for _, mention := range said.Mentions {
+		l.emit(EvSignal, SignalSeen{Kind: "mention", Text: mention})
+	}
+	for _, unknown := range said.Unknown {
+		l.emit(EvWarning, Notice{"unknown_promise", fmt.Sprintf("the agent printed a promise of unknown type %q", unknown)})
+	}
+}
+
+// judge gathers the evidence and decides. No process of the agent is alive here.
+func (l *Loop) judge(ctx context.Context) Verdict {
+	agent := l.state.History.Now.Agent
+	claimed := claims(l.policy, l.state.History)
+	if ctx.Err() == nil {
+		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: claimed})
+	}
+	if ctx.Err() == nil && counts(agent.End) && (l.policy.ChecksWhen == ChecksAlways || claimed) {
+		l.runChecks(ctx)
+	}
+	l.tellStatus()
+	if l.storage != nil {
+		return l.storageVerdict()
+	}
+	at := l.moment(ctx)
+	before := l.state.History.Breaker.State
+	v := Decide(l.policy, l.state.History.Judge(at))
+	if refusals := v.Refusals(); len(refusals) > 0 {
+		l.emit(EvClaimRefused, ClaimRefused{refusals})
+	}
+	l.emit(EvVerdict, VerdictReached{at, v})
+	if before != v.Breaker.State {
+		l.emit(EvBreaker, BreakerMoved{before, v.Breaker.State, v.Breaker.Reason})
+	}
+	return v
+}
+
+func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
+	if l.tree == nil {
+		return
+	}
+	tree, err := l.tree.Fingerprint(ctx, in)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.emit(EvWarning, Notice{"tree_unknown", fmt.Sprintf("the workspace could not be hashed, so progress is not known: %v", err)})
+		}
+		return
+	}
+	l.emit(EvTreeSnapshot, tree)
+}
+
+// runChecks runs every check on the tree as it stands, one after the other.
+func (l *Loop) runChecks(ctx context.Context) {
+	folder, err := l.folder()
+	if err != nil {
+		l.storageFailed(err)
+		return
+	}
+	for i, name := range l.cfg.Checks {
+		l.emit(EvCheckStarted, CheckStarted{name})
+		result, err := l.checker.Check(ctx, CheckInput{
+			Name: name, Dir: l.cfg.Dir, Folder: folder, File: fmt.Sprintf("checks/%02d.txt", i+1), Marker: l.about.Marker,
+			Timeout: l.policy.CheckTimeout.Duration(),
+		})
+		if ctx.Err() != nil { // killed with the run: it says nothing about the work
+			return
+		}
+		if err != nil {
+			l.storageFailed(err)
+			return
+		}
+		l.emit(EvCheckFinished, result)
+	}
+}
+
+// tellStatus compares what the status block says with what was seen.
+func (l *Loop) tellStatus() {
+	now := l.state.History.Now
+	said := now.Agent.Said
+	if said.Status == nil && said.StatusProblem == "" || l.policy.Status == StatusOff {
+		return
+	}
+	seen := StatusBlockSeen{Block: said.Status, Problem: said.StatusProblem}
+	if said.Status != nil {
+		seen.Mismatches = mismatches(*said.Status, now, l.state.History.tree)
+	}
+	l.emit(EvStatusBlock, seen)
+}
+
+func mismatches(s promise.Status, now Observation, before TreeState) []string {
+	var found []string
+	passed := allPassed(now.Checks)
+	switch {
+	case len(now.Checks) > 0 && s.Tests == "PASSING" && !passed:
+		found = append(found, "TESTS_STATUS says PASSING, and a check failed")
+	case len(now.Checks) > 0 && s.Tests == "FAILING" && passed:
+		found = append(found, "TESTS_STATUS says FAILING, and every check passed")
+	}
+	if now.Tree.Known && before.Known {
+		changed := !now.Tree.same(before)
+		switch {
+		case s.FilesModified > 0 && !changed:
+			found = append(found, fmt.Sprintf("FILES_MODIFIED says %d, and no file changed", s.FilesModified))
+		case s.FilesModified == 0 && changed:
+			found = append(found, "FILES_MODIFIED says 0, and files changed")
+		}
+	}
+	return found
+}
+
+// folder is where this iteration leaves its files, "" when nothing keeps them.
+func (l *Loop) folder() (string, error) {
+	folders, ok := l.recorder.(Folders)
+	if !ok {
+		return "", nil
+	}
+	dir, err := folders.Folder(l.iteration)
+	if err != nil && !errors.Is(err, ErrIO) {
+		err = fmt.Errorf("%w: %w", ErrIO, err)
+	}
+	return dir, err
+}

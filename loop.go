@@ -1,0 +1,261 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// Loop runs one agent again and again until its work is proven, a person is needed, or a limit is reached.
+type Loop struct {
+	cfg      Config
+	policy   Policy
+	checker  Checker
+	tree     Tree
+	prompter Prompter
+	recorder Recorder
+	mailbox  Mailbox
+
+	observers []func(Event)
+	live      func(Activity)
+
+	id       string
+	about    RunStarted
+	state    *State
+	resuming bool
+	torn     int64
+	warnings []Notice
+
+	begun     time.Time // of this process's share of the run
+	before    Span      // spent by earlier processes
+	iteration int       // under way, 0 before the first
+	stop      atomic.Pointer[Signal]
+	storage   error // the first failure to record; nothing is recorded after it
+	goal      goalText
+}
+
+// ID is the run's id.
+func (l *Loop) ID() string { return l.id }
+
+// State is what is known of the run. It must not be used while Run is under way, but by observers.
+func (l *Loop) State() *State { return l.state }
+
+// Stop asks the run to end after the iteration under way, which is judged first. It may be called at any time, from anywhere.
+func (l *Loop) Stop(s Signal) { l.stop.CompareAndSwap(nil, &s) }
+
+// Killed is the cause to cancel Run's context with: the agent is killed, the state saved, and the run is Interrupted by Signal.
+type Killed struct{ Signal Signal }
+
+func (k Killed) Error() string { return "killed by " + string(k.Signal) }
+
+// Run works until a verdict says stop. How the run ended is in the Result, never in the error: an error means that the run could not be
+// begun. A cancelled ctx kills the agent and saves the state.
+func (l *Loop) Run(ctx context.Context) (Result, error) {
+	l.begun, l.before = time.Now(), l.state.Elapsed
+	verdict, err := l.guarded(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	return l.finish(context.WithoutCancel(ctx), verdict), nil
+}
+
+// guarded turns a panic into the outcome INTERNAL, so that a bug never leaves with somebody else's exit code.
+func (l *Loop) guarded(ctx context.Context) (v Verdict, err error) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			v = *Verdict{}.stop(0, Internal, "a bug in ralph: %v", bug)
+			l.emit(EvWarning, Notice{"panic", fmt.Sprintf("%v\n%s", bug, debug.Stack())})
+			err = nil
+		}
+	}()
+	if err := l.open(ctx); err != nil {
+		return Verdict{}, err
+	}
+	return l.work(ctx), nil
+}
+
+// open begins or resumes the log and takes the baseline.
+func (l *Loop) open(ctx context.Context) error {
+	if err := l.readGoal(); err != nil {
+		return err
+	}
+	if l.resuming {
+		l.reopen()
+	} else {
+		l.emit(EvRunStarted, l.started())
+	}
+	for _, w := range l.warnings {
+		l.emit(EvWarning, w)
+	}
+	if l.state.History.Started == 0 {
+		l.baseline(ctx)
+	}
+	return nil
+}
+
+func (l *Loop) reopen() {
+	l.iteration = l.state.History.Started
+	resumed := RunResumed{
+		Ralph: l.about.Ralph, Agent: l.cfg.AgentName, Model: l.cfg.Model, Policy: l.policy, Settings: l.about.Settings,
+		PID: l.about.PID, Marker: l.about.Marker, TornBytes: l.torn,
+	}
+	switch l.state.Phase {
+	case PhaseBegun:
+		resumed.Interrupted = l.iteration
+	case PhaseExited:
+		resumed.Judged = l.iteration
+	}
+	l.emit(EvRunResumed, resumed)
+}
+
+// baseline looks at the workspace before any agent does, so that "already green" and "already red" are known.
+func (l *Loop) baseline(ctx context.Context) {
+	l.snapshot(ctx, TreeInput{})
+	if l.policy.Baseline {
+		l.runChecks(ctx)
+	}
+}
+
+// work is the loop itself.
+func (l *Loop) work(ctx context.Context) Verdict {
+	if l.resuming && l.state.Phase == PhaseExited {
+		if v := l.judge(ctx); v.Action == Stop {
+			return v
+		}
+	}
+	for {
+		if v := l.between(ctx); v.Action == Stop {
+			return v
+		}
+		v := l.iterate(ctx)
+		switch v.Action {
+		case Stop:
+			return v
+		case Wait:
+			l.wait(ctx, Waiting{For: v.WaitFor, Wait: v.Wait, Detail: v.Detail})
+		}
+	}
+}
+
+// between decides whether another iteration may start, and waits for what must be waited for.
+func (l *Loop) between(ctx context.Context) Verdict {
+	if done := l.provenBefore(); done != nil {
+		return *done
+	}
+	l.waitForTurn(ctx)
+	if l.storage != nil {
+		return l.storageVerdict()
+	}
+	at := l.moment(ctx)
+	v := Decide(l.policy, l.state.History.Judge(at))
+	if v.Action == Stop {
+		l.emit(EvVerdict, VerdictReached{at, v})
+	}
+	return v
+}
+
+// provenBefore is the verdict of a run that was proven done and killed before it could say so.
+func (l *Loop) provenBefore() *Verdict {
+	if v := l.state.Verdict; l.resuming && v.Action == Stop && StatusOf(v.Reason) == StatusCompleted {
+		return &v
+	}
+	return nil
+}
+
+// finish closes the log and gives the result.
+func (l *Loop) finish(ctx context.Context, v Verdict) Result {
+	stopped := RunStopped{
+		Reason: v.Reason, Signal: v.Signal, ExitCode: ExitCode(v.Reason, v.Signal), Status: StatusOf(v.Reason),
+		Detail: v.Detail, Hint: v.Hint, VerifiedBy: v.VerifiedBy, Elapsed: l.elapsed(),
+	}
+	if tree, ok := l.tree.(Changer); ok {
+		if changed, err := tree.Changed(ctx, l.state.History.Base.Head); err == nil {
+			stopped.Changed = changed
+		}
+	}
+	l.emit(EvRunStopped, stopped)
+	l.sync()
+	if l.storage != nil && v.Reason != IOFailed { // the end could not be written: nobody could trust another code
+		stopped.Reason, stopped.ExitCode, stopped.Status = IOFailed, ExitCode(IOFailed, ""), StatusFailed
+		stopped.Detail, stopped.VerifiedBy = l.storage.Error(), nil
+	}
+	l.state.Stopped = &stopped
+	result := l.state.Result()
+	if keeper, ok := l.recorder.(ResultKeeper); ok && l.storage == nil {
+		if err := keeper.WriteResult(result); err != nil {
+			l.storageFailed(err)
+			return l.finish(ctx, l.storageVerdict())
+		}
+	}
+	return result
+}
+
+// emit records one event, applies it, and tells it.
+func (l *Loop) emit(kind EventType, data any) {
+	e := Event{Version: EventVersion, Seq: l.state.Seq + 1, Time: time.Now().UTC(), Run: l.id, Iteration: l.iteration, Type: kind, Data: data}
+	if l.recorder != nil && l.storage == nil {
+		if err := l.recorder.Append(e); err != nil {
+			l.storageFailed(err)
+		}
+	}
+	if err := l.state.Apply(e); err != nil {
+		panic(err)
+	}
+	for _, see := range l.observers {
+		see(e)
+	}
+}
+
+// sync makes everything recorded so far durable.
+func (l *Loop) sync() {
+	if l.recorder == nil || l.storage != nil {
+		return
+	}
+	if err := l.recorder.Sync(); err != nil {
+		l.storageFailed(err)
+	}
+}
+
+func (l *Loop) storageFailed(err error) {
+	if errors.Is(err, ErrIO) {
+		l.storage = err
+		return
+	}
+	l.storage = fmt.Errorf("%w: %w", ErrIO, err)
+}
+
+func (l *Loop) storageVerdict() Verdict {
+	return *Verdict{Breaker: l.state.History.Breaker}.stop(0, IOFailed, "%v", l.storage)
+}
+
+func (l *Loop) elapsed() Span { return l.before + Span(time.Since(l.begun)) }
+
+// moment is what the clock and the world outside say right now.
+func (l *Loop) moment(ctx context.Context) Moment {
+	at := Moment{Elapsed: l.elapsed()}
+	if ctx.Err() != nil {
+		at.Signal, at.Killed = SignalInterrupt, true
+		var killed Killed
+		if errors.As(context.Cause(ctx), &killed) {
+			at.Signal = killed.Signal
+		}
+		return at
+	}
+	if orders, err := l.orders(); err == nil && orders.Stop {
+		l.Stop(SignalInterrupt)
+	}
+	if s := l.stop.Load(); s != nil {
+		at.Signal = *s
+	}
+	return at
+}
+
+func (l *Loop) orders() (Orders, error) {
+	if l.mailbox == nil {
+		return Orders{}, nil
+	}
+	return l.mailbox.Poll()
+}

@@ -1,0 +1,91 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// pollEvery is how often a run that waits looks whether somebody wants something of it.
+const pollEvery = 100 * time.Millisecond
+
+// waitForTurn holds the next iteration back: a pause, the rate of calls, a delay that somebody asked for.
+func (l *Loop) waitForTurn(ctx context.Context) {
+	if orders, err := l.orders(); err == nil && orders.Pause {
+		l.pause(ctx)
+	}
+	if wait := l.callRate(); wait > 0 {
+		l.wait(ctx, Waiting{For: WaitCalls, Wait: wait, Detail: fmt.Sprintf("%d calls in the last hour, as many as limits.calls_per_hour allows", l.policy.CallsPerHour)})
+	}
+	if delay := l.policy.IterationDelay; delay > 0 && l.state.History.Started > 0 {
+		l.wait(ctx, Waiting{For: WaitDelay, Wait: delay, Detail: "iteration_delay"})
+	}
+}
+
+// pause waits until the order is taken away, the run is to end, or its time is up.
+func (l *Loop) pause(ctx context.Context) {
+	l.emit(EvLimitWait, Waiting{For: WaitPause, Elapsed: l.elapsed(), Detail: "paused; go on with: ralph resume"})
+	l.sync()
+	for !l.mustWake(ctx) {
+		if orders, err := l.orders(); err != nil || !orders.Pause {
+			break
+		}
+		l.nap(ctx, pollEvery)
+	}
+	l.emit(EvAgentOutput, AgentOutput{Elapsed: l.elapsed()})
+}
+
+// wait lets time pass, unless the run is to end or its time is up. A wait counts as time.
+func (l *Loop) wait(ctx context.Context, w Waiting) {
+	if l.mustWake(ctx) {
+		return
+	}
+	w.Elapsed = l.elapsed()
+	l.emit(EvLimitWait, w)
+	l.sync()
+	for end := time.Now().Add(w.Wait.Duration()); !l.mustWake(ctx); {
+		left := time.Until(end)
+		if left <= 0 {
+			break
+		}
+		l.nap(ctx, min(left, pollEvery))
+	}
+	l.emit(EvAgentOutput, AgentOutput{Elapsed: l.elapsed()})
+}
+
+// mustWake reports whether waiting has lost its sense.
+func (l *Loop) mustWake(ctx context.Context) bool {
+	at := l.moment(ctx)
+	return at.Signal != "" || l.storage != nil || l.policy.MaxTime > 0 && at.Elapsed >= l.policy.MaxTime
+}
+
+func (l *Loop) nap(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// callRate is how long the next call must wait so that no more than CallsPerHour fall into any hour. At 80 % it warns once.
+func (l *Loop) callRate() Span {
+	allowed := l.policy.CallsPerHour
+	if allowed == 0 {
+		return 0
+	}
+	hourAgo := time.Now().Add(-time.Hour)
+	var recent []time.Time
+	for _, t := range l.state.Calls {
+		if t.After(hourAgo) {
+			recent = append(recent, t)
+		}
+	}
+	if len(recent) == (allowed*8+9)/10 {
+		l.emit(EvWarning, Notice{"calls_per_hour", fmt.Sprintf("%d of %d calls an hour are used", len(recent), allowed)})
+	}
+	if len(recent) < allowed {
+		return 0
+	}
+	return Span(recent[len(recent)-allowed].Sub(hourAgo))
+}
