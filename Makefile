@@ -1,0 +1,37 @@
+# Needs Go, git and make. A C compiler is optional: with one, `make test` looks for data races too.
+VERSION  := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
+LINT_PKG := github.com/golangci/golangci-lint/v2
+LINT_VER := $(shell awk '$$1 == "$(LINT_PKG)" {print $$2}' tools/go.mod)-$(shell go env GOVERSION)
+LINT     := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-lint/golangci-lint-$(LINT_VER)
+# The race detector links against libc, so the question is whether a C program links, not whether a compiler is there.
+RACE      = $(shell printf 'int main(void){return 0;}' | $$(go env CC) -x c -o /dev/null - -lpthread 2>/dev/null && echo -race)
+GO_PLAIN := CGO_ENABLED=0 go
+
+.PHONY: build test lint vet-cross bench e2e clean
+
+build:
+	$(GO_PLAIN) build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.version=$(VERSION)' -o bin/ralph ./cmd/ralph
+
+test:
+	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -shuffle=on ./...
+
+# gofmt is part of it: the formatters of .golangci.yml are checked by `run`. The program is built once for each version of it and of Go.
+lint: $(LINT)
+	$(LINT) run ./...
+$(LINT):
+	mkdir -p $(@D) && cd tools && $(GO_PLAIN) build -trimpath -buildvcs=false -o $@.new $(LINT_PKG)/cmd/golangci-lint && mv $@.new $@
+
+vet-cross:
+	GOOS=darwin $(GO_PLAIN) vet ./... && GOOS=darwin $(GO_PLAIN) build -buildvcs=false -o bin/darwin/ralph ./cmd/ralph
+	GOOS=windows $(GO_PLAIN) vet ./... && GOOS=windows $(GO_PLAIN) build -buildvcs=false -o bin/windows/ralph.exe ./cmd/ralph
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+e2e: build
+	bin/ralph demo --speed 0
+	go run ./examples/embed
+	go test -count=1 -tags e2e ./internal/cli
+
+clean:
+	rm -rf bin
