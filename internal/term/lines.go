@@ -1,0 +1,186 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Lines tells a run in plain lines, one for everything that a person would want to have been told. It is the view for logs, pipes and CI.
+type Lines struct {
+	Out   io.Writer
+	Style Style
+	State *ralph.State // of the run; read when an event is told, after it was applied
+}
+
+// See writes what an event means to a person, if anything.
+func (l *Lines) See(e ralph.Event) {
+	for _, line := range l.tell(e) {
+		prefix := ""
+		if l.State.Started.Demo {
+			prefix = l.Style.yellow("DEMO ")
+		}
+		fmt.Fprintln(l.Out, prefix+line)
+	}
+}
+
+func (l *Lines) tell(e ralph.Event) []string {
+	switch data := e.Data.(type) {
+	case ralph.RunStarted:
+		return l.opening(e.Run, data)
+	case ralph.RunResumed:
+		return l.resumed(e.Run, data)
+	case ralph.IterationStarted:
+		return []string{l.Style.bold(l.ordinal(data)) + l.kind(data)}
+	case ralph.AgentOutcome:
+		return l.agentEnded(data)
+	case ralph.CheckResult:
+		return []string{l.check(e.Iteration, data)}
+	case ralph.VerdictReached:
+		return l.verdict(data.Verdict)
+	case ralph.Waiting:
+		return []string{"  " + l.Style.yellow("waiting") + waitText(data)}
+	case ralph.BreakerMoved:
+		return []string{"  breaker: " + string(data.To) + reasonOf(data.Reason)}
+	case ralph.TreeQuiet:
+		if data.Killed > 0 {
+			return []string{"  " + l.Style.yellow(fmt.Sprintf("killed %s that the agent left behind: %s", count(data.Killed, "process"), Clean(strings.Join(data.Names, ", "))))}
+		}
+	case ralph.Cut:
+		return []string{fmt.Sprintf("  %s was longer than its cap (%d bytes): head and tail are kept", data.What, data.Bytes)}
+	case ralph.Notice:
+		return l.notice(e.Type, data)
+	}
+	return nil
+}
+
+func (l *Lines) opening(run string, data ralph.RunStarted) []string {
+	limits := []string{"no cap on iterations"}
+	if n := data.Policy.MaxIterations; n > 0 {
+		limits[0] = count(n, "iteration")
+	}
+	if t := data.Policy.MaxTime; t > 0 {
+		limits = append(limits, t.String())
+	}
+	if c := data.Policy.MaxCost; c > 0 {
+		limits = append(limits, Money(c, false))
+	}
+	if n := data.Policy.MaxTokens; n > 0 {
+		limits = append(limits, fmt.Sprintf("%d tokens", n))
+	}
+	lines := []string{fmt.Sprintf("run %s: agent %s, at most %s", run, Clean(data.Agent), strings.Join(limits, ", "))}
+	if len(data.Checks) > 0 {
+		lines = append(lines, "checks: "+Clean(strings.Join(data.Checks, "; ")))
+	}
+	return lines
+}
+
+func (l *Lines) resumed(run string, data ralph.RunResumed) []string {
+	lines := []string{fmt.Sprintf("run %s goes on with agent %s", run, Clean(data.Agent))}
+	if data.Interrupted > 0 {
+		lines = append(lines, fmt.Sprintf("  iteration %d was cut before its agent ended; it does not count against the cap", data.Interrupted))
+	}
+	if data.Judged > 0 {
+		lines = append(lines, fmt.Sprintf("  iteration %d was cut after its agent ended; it is judged now", data.Judged))
+	}
+	return lines
+}
+
+func (l *Lines) ordinal(data ralph.IterationStarted) string {
+	if data.Of > 0 {
+		return fmt.Sprintf("iteration %d of %d", data.Ordinal, data.Of)
+	}
+	return fmt.Sprintf("iteration %d", data.Ordinal)
+}
+
+func (l *Lines) kind(data ralph.IterationStarted) string {
+	switch {
+	case data.Diagnose:
+		return ": diagnosis only, because nothing moves"
+	case data.Probe:
+		return ": one probe, the breaker is half-open"
+	}
+	return ""
+}
+
+func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
+	parts := []string{Seconds(data.Duration)}
+	if data.Steps != nil {
+		parts = append(parts, count(*data.Steps, "step"))
+	}
+	if data.Cost != nil {
+		parts = append(parts, Money(*data.Cost, data.CostEstimated))
+	}
+	line := fmt.Sprintf("  agent ended after %s", strings.Join(parts, ", "))
+	if data.End != ralph.EndOK {
+		line += ": " + l.Style.red(Clean(data.Error))
+	}
+	lines := []string{line}
+	for _, d := range data.Denials {
+		lines = append(lines, "  "+l.Style.yellow("denied: ")+Clean(d))
+	}
+	if len(data.Said.TasksDone) > 0 {
+		var tasks []string
+		for _, t := range data.Said.TasksDone {
+			tasks = append(tasks, t+" (claimed)")
+		}
+		lines = append(lines, "  Tasks: "+Clean(strings.Join(tasks, ", ")))
+	}
+	return lines
+}
+
+func (l *Lines) check(iteration int, data ralph.CheckResult) string {
+	name := Clean(data.Name)
+	where := "  check "
+	if iteration == 0 {
+		where = "baseline check "
+	}
+	switch {
+	case data.Passed:
+		return fmt.Sprintf("%s%s: %s (%s)", where, name, l.Style.green("PASS"), Seconds(data.Duration))
+	case data.Broken:
+		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.red("CANNOT RUN"), Clean(lastLine(data.Output)))
+	case data.TimedOut:
+		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.red("FAIL"), Clean(lastLine(data.Output)))
+	}
+	return fmt.Sprintf("%s%s: %s (exit %d, %s)%s", where, name, l.Style.red("FAIL"), data.ExitCode, Seconds(data.Duration), reasonOf(Shorten(Clean(lastLine(data.Output)), 100)))
+}
+
+func (l *Lines) verdict(v ralph.Verdict) []string {
+	if v.Action == ralph.Stop && ralph.StatusOf(v.Reason) == ralph.StatusCompleted {
+		return []string{"  " + l.Style.green("claim proven")}
+	}
+	var lines []string
+	for _, r := range v.Refusals() {
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.red("claim refused"), r.Code, Clean(r.Detail)))
+	}
+	return lines
+}
+
+func (l *Lines) notice(kind ralph.EventType, data ralph.Notice) []string {
+	if kind == ralph.EvWarning {
+		return []string{l.Style.yellow("warning: ") + Clean(data.Text)}
+	}
+	return []string{Clean(data.Text)}
+}
+
+func waitText(w ralph.Waiting) string {
+	if w.For == ralph.WaitPause {
+		return ": " + w.Detail
+	}
+	return fmt.Sprintf(" %s: %s", Seconds(w.Wait), Clean(w.Detail))
+}
+
+func reasonOf(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

@@ -1,0 +1,163 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralphloop/ralph"
+)
+
+const (
+	frameEvery = 100 * time.Millisecond
+	eraseLine  = "\r\x1b[2K"
+)
+
+// Live is the view for a terminal: the plain lines, and under them one line that moves while something is under way.
+type Live struct {
+	lines Lines
+	out   io.Writer
+	width func() int
+
+	mu       sync.Mutex
+	begun    time.Time
+	spent    ralph.Span // by the run before begun
+	doing    string
+	ordinal  string
+	facts    []string // of the state, taken when an event was told: the loop goes on changing it
+	deadline time.Time
+	frame    int
+	shown    bool
+	done     chan struct{}
+	ended    chan struct{}
+}
+
+// NewLive starts the moving line; Close ends it.
+func NewLive(out io.Writer, style Style, state *ralph.State, width func() int) *Live {
+	v := &Live{
+		lines: Lines{Out: out, Style: style, State: state}, out: out, width: width, begun: time.Now(), spent: state.Elapsed,
+		done: make(chan struct{}), ended: make(chan struct{}),
+	}
+	go v.animate()
+	return v
+}
+
+// Close erases the moving line and waits until nothing draws any more.
+func (v *Live) Close() {
+	close(v.done)
+	<-v.ended
+}
+
+func (v *Live) animate() {
+	defer close(v.ended)
+	tick := time.NewTicker(frameEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-v.done:
+			v.mu.Lock()
+			v.erase()
+			v.mu.Unlock()
+			return
+		case <-tick.C:
+			v.mu.Lock()
+			v.draw()
+			v.mu.Unlock()
+		}
+	}
+}
+
+// See tells an event above the moving line and changes what that line says.
+func (v *Live) See(e ralph.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.erase()
+	v.lines.See(e)
+	v.facts = facts(v.lines.State)
+	switch data := e.Data.(type) {
+	case ralph.IterationStarted:
+		v.ordinal, v.doing = v.lines.ordinal(data), "agent starts"
+	case ralph.AgentOutcome:
+		v.doing = "looking at the tree"
+	case ralph.CheckStarted:
+		v.doing = "check " + Clean(data.Name)
+	case ralph.Waiting:
+		v.doing, v.deadline = "waiting: "+Clean(data.Detail), time.Now().Add(data.Wait.Duration())
+		return
+	case ralph.VerdictReached:
+		v.doing = ""
+	case ralph.RunStopped:
+		v.doing, v.ordinal = "", ""
+	}
+	v.deadline = time.Time{}
+}
+
+// Say writes a line of the program's own above the moving line.
+func (v *Live) Say(line string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.erase()
+	fmt.Fprintln(v.out, line)
+}
+
+// Live takes small news of the agent.
+func (v *Live) Live(a ralph.Activity) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	text := Clean(a.Name)
+	if a.Detail != "" {
+		text += ": " + Clean(a.Detail)
+	}
+	v.doing = text
+}
+
+func (v *Live) erase() {
+	if v.shown {
+		fmt.Fprint(v.out, eraseLine)
+		v.shown = false
+	}
+}
+
+func (v *Live) draw() {
+	if v.doing == "" {
+		v.erase()
+		return
+	}
+	spinner := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	v.frame++
+	fmt.Fprint(v.out, eraseLine+v.lines.Style.dim(Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-1)))
+	v.shown = true
+}
+
+func (v *Live) text() string {
+	parts := []string{}
+	if v.ordinal != "" {
+		parts = append(parts, v.ordinal)
+	}
+	parts = append(parts, Clock(v.spent.Duration()+time.Since(v.begun)))
+	parts = append(parts, v.facts...)
+	doing := v.doing
+	if left := time.Until(v.deadline); left > 0 {
+		doing += " (" + Clock(left) + " left)"
+	}
+	return strings.Join(append(parts, doing), " · ")
+}
+
+// facts are the money and the breaker, where there is something to say.
+func facts(state *ralph.State) []string {
+	var parts []string
+	if budget := state.Policy.MaxCost; budget > 0 {
+		parts = append(parts, Money(state.History.Cost, state.CostEstimated)+" of "+Money(budget, false))
+	} else if state.History.Cost > 0 {
+		parts = append(parts, Money(state.History.Cost, state.CostEstimated))
+	}
+	if b := state.History.Breaker.State; b != ralph.BreakerClosed && b != "" {
+		return append(parts, "breaker "+string(b))
+	}
+	if n := state.History.NoProgress; n > 0 && state.Policy.Breaker.NoProgress > 0 {
+		parts = append(parts, fmt.Sprintf("no progress %d/%d", n, state.Policy.Breaker.NoProgress))
+	}
+	return parts
+}

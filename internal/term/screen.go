@@ -1,0 +1,151 @@
+package term
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// ResultLine is the last line of a run: its outcome in one sentence. Scripts may match its beginning.
+func ResultLine(s *ralph.State) string {
+	stopped := s.Stopped
+	name := ralph.NameOf(stopped.Reason)
+	line := fmt.Sprintf("%s %s: %s", name, where(s), Clean(why(s)))
+	if s.Started.Demo {
+		return "DEMO: " + line
+	}
+	return line
+}
+
+// where says how far the run came.
+func where(s *ralph.State) string {
+	n, of := s.History.Counted, s.Policy.MaxIterations
+	if len(s.Iterations) == 0 {
+		return "before iteration 1"
+	}
+	switch s.Stopped.ExitCode {
+	case 0, 1, 10, 11:
+		if of > 0 {
+			return fmt.Sprintf("after %d of %s", n, count(of, "iteration"))
+		}
+		return "after " + count(n, "iteration")
+	}
+	if !s.Iterations[len(s.Iterations)-1].Counted {
+		n++
+	}
+	if of > 0 {
+		return fmt.Sprintf("at iteration %d of %d", n, of)
+	}
+	return fmt.Sprintf("at iteration %d", n)
+}
+
+func why(s *ralph.State) string {
+	stopped := s.Stopped
+	switch stopped.Reason {
+	case ralph.Blocked:
+		if stopped.Detail == "" {
+			return "the agent gave no reason"
+		}
+	case ralph.NeedsDecision:
+		if stopped.Detail == "" {
+			return "the agent asked no question"
+		}
+	case ralph.AllChecksPassed:
+		return proofLine(s)
+	case ralph.Unverified:
+		return "unverified: " + stopped.Detail
+	}
+	return stopped.Detail
+}
+
+func proofLine(s *ralph.State) string {
+	n := 0
+	if k := len(s.Iterations); k > 0 {
+		n = len(s.Iterations[k-1].CheckResults)
+	}
+	return fmt.Sprintf("the claim is proven by %s", count(n, "green check"))
+}
+
+// Screen is what a person sees at the end: why it stopped, what changed, what was proved, what was spent, and how to go on.
+func Screen(s *ralph.State, style Style) string {
+	stopped := s.Stopped
+	rows := [][2]string{
+		{"Stopped because", Clean(why(s))},
+		{"What changed", orElse(Clean(stopped.Changed), "not known")},
+		{"What was proved", proved(s)},
+		{"Spent", spent(s)},
+	}
+	if stopped.Hint != "" {
+		rows = append(rows, [2]string{"What to do", Clean(stopped.Hint)})
+	}
+	if next := goOn(s); next != "" {
+		rows = append(rows, [2]string{"To go on", next})
+	}
+	rows = append(rows, [2]string{"Every gate", "ralph explain " + s.Run})
+	var b strings.Builder
+	b.WriteString("\n")
+	if s.Started.Demo {
+		b.WriteString(style.yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n")
+	}
+	for _, row := range rows {
+		fmt.Fprintf(&b, "%s %s\n", style.dim(fmt.Sprintf("%-16s", row[0])), row[1])
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+func proved(s *ralph.State) string {
+	by := s.Stopped.VerifiedBy
+	switch {
+	case slices.Contains(by, ralph.VerifiedChecks):
+		return "checks that were red before this run, or not run, are green on the final tree"
+	case slices.Contains(by, ralph.VerifiedUnchanged):
+		return "the checks were green before and still are: this shows that nothing broke, not that the goal is met"
+	}
+	return "nothing"
+}
+
+func spent(s *ralph.State) string {
+	parts := []string{count(len(s.Iterations), "iteration"), Seconds(s.Elapsed)}
+	if r := s.Result(); r.TotalCost != nil {
+		parts = append(parts, Money(*r.TotalCost, r.CostEstimated))
+	}
+	if t := s.History.Tokens.Total(); t > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens", t))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// goOn is the command that makes sense next.
+func goOn(s *ralph.State) string {
+	if s.Started.Demo {
+		return `ralph run "what you want done" --check "the command that proves it"`
+	}
+	switch s.Stopped.Reason {
+	case ralph.MaxIterations:
+		return "ralph resume --add-iterations 10"
+	case ralph.Timeout:
+		return "ralph resume --add-time 30m"
+	case ralph.MaxCost:
+		return "ralph resume --add-cost 5"
+	case ralph.MaxTokens:
+		return "ralph resume --add-tokens 1000000"
+	case ralph.Blocked:
+		return "clear what blocks it, then: ralph resume"
+	case ralph.NeedsDecision:
+		return "put the decision into the goal or the spec, then: ralph resume"
+	}
+	if ralph.StatusOf(s.Stopped.Reason) == ralph.StatusCompleted {
+		return ""
+	}
+	return "ralph resume"
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}

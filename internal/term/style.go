@@ -1,0 +1,85 @@
+// Package term shows a run to a person: a live line on a terminal, plain lines elsewhere, and a last screen that says why it stopped.
+//
+// Views read events and nothing else; they never reach into the loop.
+package term
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Style paints words, or leaves them as they are.
+type Style struct{ Colour bool }
+
+func (s Style) paint(code, text string) string {
+	if !s.Colour || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s Style) bold(text string) string   { return s.paint("1", text) }
+func (s Style) dim(text string) string    { return s.paint("2", text) }
+func (s Style) green(text string) string  { return s.paint("32", text) }
+func (s Style) red(text string) string    { return s.paint("31", text) }
+func (s Style) yellow(text string) string { return s.paint("33", text) }
+
+// Clean makes one printable line of a text that an agent or a command wrote: nothing in it can move the cursor or reach the clipboard.
+func Clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+	return strings.TrimSpace(text)
+}
+
+// Shorten cuts a line to width characters.
+func Shorten(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width || width < 2 {
+		return text
+	}
+	return string(runes[:width-1]) + "…"
+}
+
+// Clock writes a span as a stopwatch does.
+func Clock(d time.Duration) string {
+	d = d.Truncate(time.Second)
+	if d >= time.Hour {
+		return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+// Seconds writes a short span with one figure after the point.
+func Seconds(s ralph.Span) string {
+	if s.Duration() >= time.Minute {
+		return Clock(s.Duration())
+	}
+	return fmt.Sprintf("%.1fs", s.Seconds())
+}
+
+// Money writes an amount, with a mark where it was reckoned rather than reported.
+func Money(cost float64, estimated bool) string {
+	mark := ""
+	if estimated {
+		mark = "~"
+	}
+	return fmt.Sprintf("%s$%.2f", mark, cost)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
