@@ -40,13 +40,13 @@ type output struct {
 
 // stream is one pipe from the tree to its sink.
 type stream struct {
-	name          string
-	read, write   *os.File
-	file          *CappedFile
-	sink          Sink
-	bytes         int64
-	err           error
-	panicked      *TapPanic
+	name           string
+	read, write    *os.File
+	file           *CappedFile
+	sink           Sink
+	bytes          int64
+	err            error
+	panicked       *TapPanic
 	tapOff, heldUp bool
 }
 

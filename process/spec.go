@@ -28,7 +28,7 @@ type Spec struct {
 	// Dir is the working folder; "" is the harness's own.
 	Dir string
 	// Env is the whole environment as KEY=value; of duplicates the last counts.
-	// PWD is set to Dir. Without a PATH in it the usual system folders are searched.
+	// Without a PATH in it the usual system folders are searched for the program.
 	Env []string
 
 	// Stdin is what the program reads; it is not closed. It is a file, so that no

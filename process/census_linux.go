@@ -1,0 +1,117 @@
+package process
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// census is one look at all processes and at the trees that they may belong to.
+type census struct {
+	self, session int
+	processes     map[int]*procStat
+	trees         []*tree
+	owning        bool  // all orphans come to us
+	heir          *tree // gets those that outlived their tree
+	families      map[int]family
+}
+
+// family is where a process comes from.
+type family struct {
+	tree *tree
+	ours bool // a descendant of this process
+}
+
+func takeCensus(heir *tree) (*census, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	session, _ := unix.Getsid(0)
+	return &census{
+		self:      os.Getpid(),
+		session:   session,
+		processes: all,
+		trees:     trees.all(),
+		owning:    ownsOrphans.Load(),
+		heir:      heir,
+		families:  make(map[int]family, len(all)),
+	}, nil
+}
+
+// owner is the tree that a process belongs to, or nil.
+func (c *census) owner(p *procStat) *tree { return c.family(p).tree }
+
+func (c *census) family(p *procStat) family {
+	if f, ok := c.families[p.pid]; ok {
+		return f
+	}
+	// A process number used again while we looked could close a circle: this ends it.
+	c.families[p.pid] = family{}
+	f := c.trace(p)
+	c.families[p.pid] = f
+	return f
+}
+
+func (c *census) trace(p *procStat) family {
+	// The main process of a tree leads a session of its own, and sessions cannot be
+	// entered from outside: what is in ours was started by somebody else.
+	if p.pid == c.self || p.session == c.session {
+		return family{}
+	}
+	if t := c.mainOf(p); t != nil {
+		return family{tree: t, ours: true}
+	}
+	f := family{ours: p.parent == c.self}
+	if parent := c.processes[p.parent]; parent != nil && !f.ours {
+		if f = c.family(parent); f.tree != nil {
+			return f
+		}
+	}
+	f.tree = c.recognise(p, f.ours)
+	return f
+}
+
+// mainOf is the tree that p is the main process of.
+func (c *census) mainOf(p *procStat) *tree {
+	for _, t := range c.trees {
+		if t.pid == p.pid && !t.reaped.Load() {
+			return t
+		}
+	}
+	return nil
+}
+
+func (c *census) isMain(p *procStat) bool { return c.mainOf(p) != nil }
+
+// recognise finds the tree of a process that has lost its ancestors.
+func (c *census) recognise(p *procStat, ours bool) *tree {
+	var possible []*tree
+	for _, t := range c.trees {
+		if t.since > p.start {
+			continue
+		}
+		if p.session == t.pid || p.group == t.pid {
+			return t
+		}
+		possible = append(possible, t)
+	}
+	if c.owning && !ours {
+		return nil
+	}
+	if len(possible) > 0 {
+		token, _ := environEntry(p.pid, tokenVariable)
+		for _, t := range possible {
+			if t.token == token {
+				return t
+			}
+		}
+	}
+	switch {
+	case c.owning && len(possible) == 1:
+		return possible[0]
+	case c.owning && len(possible) == 0:
+		return c.heir
+	}
+	return nil
+}

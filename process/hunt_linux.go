@@ -1,0 +1,191 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// huntLimit is when a hunt gives up on what a KILL does not end.
+	huntLimit = 10 * time.Second
+	// A single look at /proc can miss a process that forks and exits while it is
+	// read, so nobody believes an empty one, and less so after somebody was found.
+	quietLooks, quietLooksAfterKill = 2, 4
+)
+
+var ownsOrphans atomic.Bool
+
+// OwnOrphans makes this process the parent of everything that its trees leave
+// behind, so that nothing of them can get away. It is for a program whose children
+// are all started by Run, and cannot be taken back: orphans of other children, and
+// other children with a session of their own, would be killed, too.
+func OwnOrphans() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("own orphans: %w", err)
+	}
+	ownsOrphans.Store(true)
+	return nil
+}
+
+// systemNow is the time as /proc counts the start of processes.
+func systemNow() uint64 {
+	const ticksPerSecond = 100 // USER_HZ; the same on every Linux that Go runs on
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return 0
+	}
+	return uint64(now.Nano()) / (uint64(time.Second) / ticksPerSecond)
+}
+
+// offerToOOM makes the kernel take the tree rather than the harness when memory
+// runs out. It may fail; then the kernel chooses by itself.
+func offerToOOM(pid int) {
+	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	_, _ = syscall.Write(fd, []byte("500"))
+	_ = syscall.Close(fd)
+}
+
+// await blocks until the main process is dead, but leaves it unreaped: as long as
+// it is, its number is that of no other process, group or session.
+func (t *tree) await() {
+	var info unix.Siginfo
+	for errors.Is(unix.Waitid(unix.P_PID, t.pid, &info, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+	}
+}
+
+// remember has nothing to do: the environment tells later.
+func (t *tree) remember() {}
+
+// hunt kills what is left of the tree after the main process has ended, and reaps it.
+func (t *tree) hunt() aftermath {
+	var a aftermath
+	defer t.reap()
+	if ownsOrphans.Load() {
+		// All that could be left would be our child, or below one.
+		t.reap()
+		if childless() {
+			return a
+		}
+	}
+	h := hunter{tree: t, found: &a, immune: make(map[survivor]bool)}
+	h.run(time.Now().Add(huntLimit))
+	return a
+}
+
+// childless proves with one system call that this process has no children, dead or alive.
+func childless() bool {
+	var info unix.Siginfo
+	err := unix.EINTR
+	for err == unix.EINTR {
+		err, _ = unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil).(unix.Errno)
+	}
+	return err == unix.ECHILD
+}
+
+// hunter looks for one tree's processes until there are none.
+type hunter struct {
+	tree   *tree
+	found  *aftermath
+	immune map[survivor]bool // those that we may not kill
+}
+
+func (h *hunter) run(limit time.Time) {
+	quiet, alive := 0, 0
+	for pause := 200 * time.Microsecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		var err error
+		if alive, err = h.round(); err != nil {
+			// Without /proc nobody is found, but the group can still be killed.
+			if !h.tree.reaped.Load() {
+				h.tree.kill()
+			}
+			return
+		}
+		if ownsOrphans.Load() && childless() {
+			break
+		}
+		quiet++
+		if alive > 0 {
+			quiet = 0
+		}
+		if quiet >= h.quietLooks() || time.Now().After(limit) {
+			break
+		}
+		if len(h.found.survivors) > 0 || alive > 0 {
+			time.Sleep(pause)
+		}
+	}
+	h.found.unkillable = alive + len(h.immune)
+}
+
+func (h *hunter) quietLooks() int {
+	if len(h.found.survivors) > 0 {
+		return quietLooksAfterKill
+	}
+	return quietLooks
+}
+
+// round kills every process of the tree that it sees and says how many there were.
+func (h *hunter) round() (alive int, err error) {
+	if ownsOrphans.Load() {
+		// No process may be born without a tree while we judge who has none.
+		trees.planting.Lock()
+		defer trees.planting.Unlock()
+	}
+	c, err := takeCensus(h.tree)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range c.processes {
+		if p.gone() {
+			h.bury(c, p)
+			continue
+		}
+		if c.owner(p) != h.tree || h.immune[survivor{p.pid, p.start}] {
+			continue
+		}
+		if h.shoot(p) {
+			alive++
+		}
+	}
+	return alive, nil
+}
+
+// shoot says whether the process was there and may be killed.
+func (h *hunter) shoot(p *procStat) bool {
+	who := survivor{p.pid, p.start}
+	if !p.exiting {
+		h.found.note(who, p.name)
+	}
+	switch err := syscall.Kill(p.pid, syscall.SIGKILL); {
+	case errors.Is(err, syscall.EPERM):
+		h.immune[who] = true
+		return false
+	case err != nil:
+		return false
+	}
+	return true
+}
+
+// bury reaps one dead orphan. Never are all children waited for at once: that
+// would take the exit status away from whoever started them.
+func (h *hunter) bury(c *census, p *procStat) {
+	if p.parent != c.self || p.session == c.session || c.isMain(p) {
+		return
+	}
+	if !ownsOrphans.Load() && !h.found.survivors[survivor{p.pid, p.start}] {
+		return
+	}
+	var usage syscall.Rusage
+	if pid, err := syscall.Wait4(p.pid, nil, syscall.WNOHANG, &usage); err == nil && pid == p.pid {
+		h.found.cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	}
+}

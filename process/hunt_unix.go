@@ -1,0 +1,105 @@
+//go:build unix && !linux
+
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const huntLimit = 10 * time.Second
+
+func systemNow() uint64 { return 0 }
+
+func offerToOOM(int) {}
+
+func (t *tree) await() { t.reap() }
+
+// remember notes the descendants while their ancestry can still be seen: those in
+// sessions of their own are found by nothing else later.
+func (t *tree) remember() {
+	table := processTable()
+	family := []int{t.pid}
+	for i := 0; i < len(family); i++ {
+		for pid, row := range table {
+			if row.parent == family[i] && !slices.Contains(family, pid) {
+				family = append(family, pid)
+			}
+		}
+	}
+	t.known = family[1:]
+}
+
+// hunt kills the group and the descendants that were noted before the kill.
+func (t *tree) hunt() aftermath {
+	var a aftermath
+	if len(t.known) == 0 && !groupExists(t.pid) {
+		return a
+	}
+	table := processTable()
+	for pid, row := range table {
+		if row.group == t.pid || slices.Contains(t.known, pid) {
+			a.note(survivor{pid: pid}, row.name)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	_ = syscall.Kill(-t.pid, syscall.SIGKILL)
+	limit := time.Now().Add(huntLimit)
+	for pause := time.Millisecond; groupExists(t.pid) && time.Now().Before(limit); pause = min(2*pause, 50*time.Millisecond) {
+		time.Sleep(pause)
+	}
+	for s := range a.survivors {
+		if errors.Is(syscall.Kill(s.pid, 0), syscall.EPERM) {
+			a.unkillable++
+		}
+	}
+	return a
+}
+
+func groupExists(group int) bool { return !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) }
+
+type tableRow struct {
+	parent, group int
+	name          string
+}
+
+// processTable is empty if there is no ps to ask.
+func processTable() map[int]tableRow {
+	listing, _ := exec.Command("/bin/ps", "-axo", "pid=,ppid=,pgid=,comm=").Output()
+	table := make(map[int]tableRow)
+	for line := range bytes.Lines(listing) {
+		fields := strings.Fields(string(line))
+		if len(fields) < 4 {
+			continue
+		}
+		pid, err1 := strconv.Atoi(fields[0])
+		parent, err2 := strconv.Atoi(fields[1])
+		group, err3 := strconv.Atoi(fields[2])
+		if errors.Join(err1, err2, err3) == nil {
+			table[pid] = tableRow{parent: parent, group: group, name: strings.Join(fields[3:], " ")}
+		}
+	}
+	return table
+}
+
+// OwnOrphans is not supported on this system; what it would add is lost.
+func OwnOrphans() error { return fmt.Errorf("own orphans: %w", errors.ErrUnsupported) }
+
+// Sweep is not supported on this system: other processes' environments cannot be
+// read reliably.
+func Sweep(string) (int, error) { return 0, fmt.Errorf("sweep: %w", errors.ErrUnsupported) }
+
+// Identity tells a process from a later one with the same number. It is false if
+// there is no such process.
+func Identity(pid int) (string, bool) {
+	started, err := exec.Command("/bin/ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
+	text := strings.Join(strings.Fields(string(started)), " ")
+	return text, err == nil && text != ""
+}

@@ -1,0 +1,147 @@
+package process
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// LookPath finds a program in the harness's own PATH. The error is ErrNotFound or
+// ErrNotExecutable. Run does not use it: there the PATH of Spec.Env counts.
+func LookPath(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path, nil
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return "", fmt.Errorf("find %s: %w", name, ErrNotExecutable)
+	}
+	return "", fmt.Errorf("find %s: %w", name, ErrNotFound)
+}
+
+// launch starts the main process and puts its tree on the list.
+func launch(s *Spec, out *output) (*tree, error) {
+	stdin := s.Stdin
+	if stdin == nil {
+		path := s.StdinFile
+		if path == "" {
+			path = os.DevNull
+		}
+		var err error
+		if stdin, err = os.Open(path); err != nil {
+			return nil, &IOError{Op: "open stdin file", Path: path, Err: bare(err)}
+		}
+		defer stdin.Close()
+	}
+	t := &tree{token: newToken(), since: systemNow()}
+	env := environment(s, t.token)
+	program, err := resolve(s.Argv[0], s.Dir, env)
+	if err != nil {
+		return nil, err
+	}
+	stdout, stderr := out.writeEnds()
+	attr := &os.ProcAttr{Dir: s.Dir, Env: env, Files: []*os.File{stdin, stdout, stderr}, Sys: ownSession()}
+
+	trees.planting.RLock()
+	defer trees.planting.RUnlock()
+	t.main, err = startProcess(program, s.Argv, attr)
+	if err != nil {
+		return nil, startError(program, s, err)
+	}
+	t.pid = t.main.Pid
+	offerToOOM(t.pid)
+	trees.add(t)
+	return t, nil
+}
+
+// startProcess tries again when the program is "busy": a script that another
+// goroutine has just written is, while a third one's child still holds a copy of
+// the descriptor.
+func startProcess(program string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+	for pause := time.Millisecond; ; pause *= 2 {
+		p, err := os.StartProcess(program, argv, attr)
+		if !errors.Is(err, errBusy) || pause > 200*time.Millisecond {
+			return p, err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// environment is the child's, without duplicates and with the marks of its tree.
+func environment(s *Spec, token string) []string {
+	marker := s.Marker
+	if marker == "" {
+		marker = rand.Text()
+	}
+	env := make([]string, 0, len(s.Env)+3)
+	env = append(env, s.Env...)
+	env = append(env, MarkerVariable+"="+marker, tokenVariable+"="+token)
+	// Only os/exec knows how names compare and which entries are special on each system.
+	return (&exec.Cmd{Env: env}).Environ()
+}
+
+// startError says in our words why there is no process.
+func startError(program string, s *Spec, err error) error {
+	cause := err
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		cause = errno
+	}
+	if s.Dir != "" {
+		if info, statErr := os.Stat(s.Dir); statErr != nil || !info.IsDir() {
+			return fmt.Errorf("start %s in %s: %w: %w", s.Argv[0], s.Dir, ErrNoDir, cause)
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		if _, statErr := os.Stat(inDir(s.Dir, program)); statErr == nil {
+			return fmt.Errorf("start %s: %w: its interpreter is missing", program, ErrNotExecutable)
+		}
+		return fmt.Errorf("start %s: %w", program, ErrNotFound)
+	case errors.Is(err, fs.ErrPermission), isNotExecutable(err):
+		return fmt.Errorf("start %s: %w: %w", program, ErrNotExecutable, cause)
+	}
+	return fmt.Errorf("start %s: %w", program, cause)
+}
+
+// notStarted sorts a launch error: the program's fault is a result, ours an error.
+func notStarted(err error) (Result, error) {
+	r := Result{State: NotStarted, ExitCode: -1}
+	if _, ours := errors.AsType[*IOError](err); ours {
+		return r, err
+	}
+	r.StartError = err
+	switch {
+	case errors.Is(err, ErrNotFound):
+		r.ExitCode = 127
+	case errors.Is(err, ErrNotExecutable):
+		r.ExitCode = 126
+	}
+	return r, nil
+}
+
+// exitStatus is the status as a shell would give it.
+func exitStatus(exit *os.ProcessState) (code int, signal string) {
+	if exit == nil {
+		return -1, ""
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal()), status.Signal().String()
+	}
+	return exit.ExitCode(), ""
+}
+
+// lookup reads one variable out of an environment without duplicates.
+func lookup(env []string, name string) (string, bool) {
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}

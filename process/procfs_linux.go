@@ -1,0 +1,135 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// procStat is what /proc/<pid>/stat says, as far as a hunt needs it.
+type procStat struct {
+	pid, parent, group, session int
+	state                       byte
+	exiting                     bool
+	threads                     int
+	start                       uint64 // clock ticks since boot
+	name                        string
+}
+
+// gone says that nothing of the process runs any more. A dead main thread alone
+// does not: the others may go on without it.
+func (p *procStat) gone() bool {
+	return (p.state == 'Z' || p.state == 'X') && p.threads <= 1
+}
+
+const flagExiting = 0x4 // PF_EXITING of the kernel
+
+// processes reads the stat of every process that is there. The kernel's shorter
+// lists of children are no substitute: many kernels are built without them, and
+// they may leave out entries while processes come and go.
+func processes() (map[int]*procStat, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	all := make(map[int]*procStat, len(names))
+	buf := make([]byte, 1024)
+	for _, name := range names {
+		if name[0] < '1' || name[0] > '9' {
+			continue
+		}
+		if p, ok := readStat("/proc/"+name+"/stat", buf); ok {
+			all[p.pid] = p
+		}
+	}
+	return all, nil
+}
+
+// readStat avoids os.File: a hunt opens hundreds of these.
+func readStat(path string, buf []byte) (*procStat, bool) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, false
+	}
+	defer syscall.Close(fd)
+	n, err := syscall.Read(fd, buf)
+	if err != nil || n <= 0 {
+		return nil, false
+	}
+	return parseStat(buf[:n])
+}
+
+// parseStat reads "pid (name) state parent …". The name may hold anything, also
+// blanks and brackets, so the fields are counted from its last bracket.
+func parseStat(line []byte) (*procStat, bool) {
+	opening, closing := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
+	if opening < 1 || closing < opening {
+		return nil, false
+	}
+	fields := bytes.Fields(line[closing+1:])
+	const state, parent, group, session, flags, threads, start = 0, 1, 2, 3, 6, 17, 19
+	if len(fields) <= start {
+		return nil, false
+	}
+	var errs error
+	number := func(text []byte) int {
+		n, err := strconv.ParseInt(string(text), 10, 64)
+		errs = errors.Join(errs, err)
+		return int(n)
+	}
+	p := &procStat{
+		pid:     number(bytes.TrimSpace(line[:opening])),
+		name:    string(line[opening+1 : closing]),
+		state:   fields[state][0],
+		parent:  number(fields[parent]),
+		group:   number(fields[group]),
+		session: number(fields[session]),
+		exiting: number(fields[flags])&flagExiting != 0,
+		threads: number(fields[threads]),
+		start:   uint64(number(fields[start])),
+	}
+	return p, errs == nil
+}
+
+// environEntry reads one variable out of the environment that a process was
+// started with. It is false also if that may not be read.
+func environEntry(pid int, variable string) (string, bool) {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return "", false
+	}
+	for entry := range bytes.SplitSeq(env, []byte{0}) {
+		if value, ok := bytes.CutPrefix(entry, []byte(variable+"=")); ok {
+			return string(value), true
+		}
+	}
+	return "", false
+}
+
+var bootID = sync.OnceValue(func() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "unknown"
+	}
+	return string(bytes.TrimSpace(id))
+})
+
+// Identity tells a process from a later one with the same number, also after a
+// reboot: it is the same text as long as it is the same process. It is false if
+// there is no such process or only its exit status is left.
+func Identity(pid int) (string, bool) {
+	p, ok := readStat("/proc/"+strconv.Itoa(pid)+"/stat", make([]byte, 1024))
+	if !ok || p.gone() {
+		return "", false
+	}
+	return bootID() + "/" + strconv.FormatUint(p.start, 10), true
+}

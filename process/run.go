@@ -1,0 +1,117 @@
+package process
+
+import (
+	"context"
+	"time"
+)
+
+// Run starts a command, waits until its whole tree is gone and says what happened.
+// It blocks; a done context ends the tree and then Run, within the grace.
+//
+// How the program fared is in the Result, also when it could not be started. An
+// error means trouble on the harness's side: a Spec that makes no sense, or an
+// *IOError for files that cannot be made, written or read. The tree is gone then,
+// too, and the Result is as true as it can be.
+func Run(ctx context.Context, s Spec) (Result, error) {
+	if err := s.validate(); err != nil {
+		return Result{State: NotStarted, ExitCode: -1}, err
+	}
+	if ctx.Err() != nil {
+		return Result{State: Canceled, ExitCode: -1}, nil
+	}
+	out, err := openOutput(&s)
+	if err != nil {
+		return Result{State: NotStarted, ExitCode: -1}, err
+	}
+	began := time.Now()
+	t, err := launch(&s, out)
+	if err != nil {
+		out.discard()
+		return notStarted(err)
+	}
+	out.begin()
+
+	result := Result{Pid: t.pid}
+	result.State = t.watch(ctx, &s, out)
+	rest := t.hunt()
+	t.retire()
+	err = out.finish()
+
+	result.Duration = time.Since(began)
+	result.ExitCode, result.Signal = exitStatus(t.exit)
+	result.CPU = rest.cpu
+	if t.exit != nil {
+		result.CPU += t.exit.UserTime() + t.exit.SystemTime()
+	}
+	result.Survivors = len(rest.survivors)
+	result.SurvivorNames = rest.names
+	result.Unkillable = rest.unkillable
+	out.describe(&result)
+	if err != nil {
+		result.State = Aborted
+	}
+	out.rethrow()
+	return result, err
+}
+
+// watch follows the main process to its end and ends it if it must.
+func (t *tree) watch(ctx context.Context, s *Spec, out *output) State {
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		t.await()
+	}()
+
+	state := Exited
+	canceled, trouble := ctx.Done(), out.trouble
+	timeout, idle, grace := alarm(s.Timeout), alarm(s.IdleTimeout), alarm(0)
+	defer func() { timeout.Stop(); idle.Stop(); grace.Stop() }()
+
+	stop := func(why State) {
+		select {
+		case <-exited: // it was faster
+			return
+		default:
+		}
+		state = why
+		canceled, trouble = nil, nil
+		timeout.Stop()
+		idle.Stop()
+		t.remember()
+		if s.grace() == 0 || t.terminate() != nil {
+			t.kill()
+			return
+		}
+		grace.Reset(s.grace())
+	}
+	for {
+		select {
+		case <-exited:
+			return state
+		case <-canceled:
+			stop(Canceled)
+		case <-trouble:
+			stop(Aborted)
+		case <-timeout.C:
+			stop(TimedOut)
+		case <-idle.C:
+			if left := s.IdleTimeout - out.silence(); left > 0 {
+				idle.Reset(left)
+			} else {
+				stop(Idle)
+			}
+		case <-grace.C:
+			t.kill()
+		}
+	}
+}
+
+// alarm is a timer that never rings if d is 0, until it is reset.
+func alarm(d time.Duration) *time.Timer {
+	if d > 0 {
+		return time.NewTimer(d)
+	}
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	return timer
+}

@@ -1,0 +1,64 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Sweep kills every process of this user whose environment carries the marker, and
+// says how many there were. It is for the time after a harness was killed and
+// could not hunt by itself. The caller and its ancestors are spared.
+func Sweep(marker string) (int, error) {
+	if marker == "" || strings.ContainsRune(marker, 0) {
+		return 0, errors.New("sweep: marker is empty or has a NUL")
+	}
+	killed := make(map[survivor]bool)
+	limit := time.Now().Add(huntLimit)
+	for quiet := 0; quiet < quietLooksAfterKill && time.Now().Before(limit); {
+		all, err := processes()
+		if err != nil {
+			return len(killed), err
+		}
+		quiet++
+		spared := ancestry(all)
+		for _, p := range all {
+			if spared[p.pid] || p.gone() || !isMarked(p.pid, marker) {
+				continue
+			}
+			if syscall.Kill(p.pid, syscall.SIGKILL) == nil {
+				killed[survivor{p.pid, p.start}] = true
+				quiet = 0
+			}
+		}
+		if quiet == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return len(killed), nil
+}
+
+// ancestry is this process and all above it.
+func ancestry(all map[int]*procStat) map[int]bool {
+	line := make(map[int]bool)
+	for pid := os.Getpid(); pid != 0 && !line[pid]; {
+		line[pid] = true
+		if p := all[pid]; p != nil {
+			pid = p.parent
+		}
+	}
+	return line
+}
+
+func isMarked(pid int, marker string) bool {
+	value, ok := environEntry(pid, MarkerVariable)
+	if !ok || value != marker {
+		return false
+	}
+	var info syscall.Stat_t
+	err := syscall.Stat("/proc/"+strconv.Itoa(pid), &info)
+	return err == nil && int(info.Uid) == os.Getuid()
+}

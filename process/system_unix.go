@@ -1,0 +1,90 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// systemPath is searched for programs when Spec.Env has no PATH.
+const systemPath = "/usr/local/bin:/usr/bin:/bin"
+
+const errBusy = syscall.ETXTBSY
+
+// Shell is the command line that runs cmd in the system's shell.
+func Shell(cmd string) []string { return []string{"sh", "-c", cmd} }
+
+// ownSession also gives the process its own group and no controlling terminal.
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// terminate asks the main process, and only it, to end.
+func (t *tree) terminate() error { return t.main.Signal(syscall.SIGTERM) }
+
+// kill ends the whole group. The main process must not be reaped yet.
+func (t *tree) kill() {
+	_ = syscall.Kill(-t.pid, syscall.SIGKILL)
+	_ = t.main.Kill()
+}
+
+// resolve finds the program as the child would, but not in folders of PATH that
+// depend on where it runs: an agent could put a program there.
+func resolve(name, dir string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	list, ok := lookup(env, "PATH")
+	if !ok {
+		list = systemPath
+	}
+	reason := ErrNotFound
+	for _, folder := range filepath.SplitList(list) {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		path := filepath.Join(folder, name)
+		var info syscall.Stat_t
+		if syscall.Stat(path, &info) != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG {
+			continue
+		}
+		if info.Mode&0o111 != 0 {
+			return path, nil
+		}
+		reason = ErrNotExecutable
+	}
+	return "", fmt.Errorf("start %s: %w", name, reason)
+}
+
+func inDir(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+func isNotExecutable(err error) bool {
+	for _, errno := range []syscall.Errno{syscall.ENOEXEC, syscall.EISDIR, syscall.ETXTBSY, syscall.ELOOP} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
+}
+
+// readReady reads what is there, without waiting.
+func readReady(pipe *os.File, buf []byte) int {
+	conn, err := pipe.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	n := 0
+	_ = conn.Read(func(fd uintptr) bool {
+		n, _ = syscall.Read(int(fd), buf)
+		return true
+	})
+	return n
+}

@@ -1,0 +1,79 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+const errBusy = syscall.Errno(32) // ERROR_SHARING_VIOLATION
+
+// Shell is the command line that runs cmd in the system's shell.
+func Shell(cmd string) []string { return []string{"cmd", "/c", cmd} }
+
+func ownSession() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+// terminate always fails: there is no polite way to ask, so the caller kills.
+func (t *tree) terminate() error { return errors.ErrUnsupported }
+
+func (t *tree) kill() { _ = t.main.Kill() }
+
+func resolve(name, _ string, _ []string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("start %s: %w", name, ErrNotFound)
+	}
+	return path, nil
+}
+
+func inDir(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+func isNotExecutable(err error) bool {
+	return errors.Is(err, syscall.Errno(193)) // ERROR_BAD_EXE_FORMAT
+}
+
+func readReady(*os.File, []byte) int { return 0 }
+
+func systemNow() uint64 { return 0 }
+
+func offerToOOM(int) {}
+
+func (t *tree) await() { t.reap() }
+
+func (t *tree) remember() {}
+
+// hunt finds nobody: that would take a job object, which is not needed so far.
+func (t *tree) hunt() aftermath { return aftermath{} }
+
+// OwnOrphans is not supported on this system; what it would add is lost.
+func OwnOrphans() error { return fmt.Errorf("own orphans: %w", errors.ErrUnsupported) }
+
+// Sweep is not supported on this system.
+func Sweep(string) (int, error) { return 0, fmt.Errorf("sweep: %w", errors.ErrUnsupported) }
+
+// Identity tells a process from a later one with the same number. It is false if
+// there is no such process.
+func Identity(pid int) (string, bool) {
+	const queryLimitedInformation = 0x1000
+	handle, err := syscall.OpenProcess(queryLimitedInformation, false, uint32(pid))
+	if err != nil {
+		return "", false
+	}
+	defer syscall.CloseHandle(handle)
+	var created, exited, kernel, user syscall.Filetime
+	if syscall.GetProcessTimes(handle, &created, &exited, &kernel, &user) != nil || exited.Nanoseconds() > 0 {
+		return "", false
+	}
+	return strconv.FormatInt(created.Nanoseconds(), 10), true
+}
