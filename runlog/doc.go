@@ -1,0 +1,39 @@
+// Package runlog keeps runs on disk: an append-only log for each, the lock of a workspace, and the mailbox through which other processes
+// reach a run.
+//
+// # Layout
+//
+//	<state>/<workspace-id>/workspace          the absolute path of the workspace
+//	<state>/<workspace-id>/lock               who works on it now
+//	<state>/<workspace-id>/runs/<run>/
+//	    events.jsonl                          the log: the only truth about the run
+//	    result.json                           written when the run ends; can be made again from the log
+//	    iterations/NNNN/                      what an iteration left behind; 0000 is the baseline
+//	    mailbox/                              orders to the run
+//
+// Folders have mode 0700 and files 0600. Nothing is created before something is written, and nothing that grows with the run is ever rewritten.
+//
+// # The log
+//
+// One event is one line:
+//
+//	{"v":1,"seq":1,"ts":"2026-01-02T03:04:05.6Z","run":"01J…","iteration":0,"type":"run_started","data":{…},"sum":"9ae0daaf"}
+//
+// sum is the CRC-32C, in eight lower-case hexadecimal digits, of the bytes of the line that come before `,"sum"`. Sequence numbers start at 1 and have no gap. A line
+// ends with a newline and holds none.
+//
+// [Log.Append] makes one write system call and buffers nothing: what was appended survives the death of the process. [Log.Sync] makes it
+// survive a power cut. A line that could not be written whole is taken away again, so that the run can be resumed once there is space. After a
+// failed sync nobody knows what is on the disk, so the log takes no further event.
+//
+// # Damage
+//
+// A writer that dies can leave a torn last line: one without its newline, or with a wrong sum and nothing after it. Readers stop before it;
+// [Store.Reopen] cuts it off and says how many bytes it dropped. Any other fault (a wrong sum with more behind it, a line that is not an event,
+// a gap in the sequence, an event of another run) is a [Damaged] log: reading ends there with the place and the reason. Nothing is ever skipped.
+//
+// # Many readers, one writer
+//
+// The holder of the lock ([Store.Lock]) is the only writer. Reading takes no lock and disturbs nobody. The lock belongs to the operating system
+// and ends with its process, so there are no stale locks; the record inside only tells people whom they wait for.
+package runlog

@@ -1,0 +1,213 @@
+package runlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"time"
+
+	"github.com/ralphloop/ralph"
+)
+
+// maxLine bounds one event, so that a file of rubbish without a newline cannot fill the memory of its readers.
+const maxLine = 64 << 20
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const (
+	sumOpens  = `,"sum":"`
+	sumCloses = `"}`
+	sumDigits = 8
+	sumBytes  = len(sumOpens) + sumDigits + len(sumCloses)
+)
+
+// appendLine writes e as one line, newline included, behind what buf holds.
+func appendLine(buf *bytes.Buffer, e ralph.Event) error {
+	if !isPlain(string(e.Type)) || !isPlain(e.Run) {
+		return fmt.Errorf("encode event: %q of run %q is no plain name", e.Type, e.Run)
+	}
+	start := buf.Len()
+	b := buf.AvailableBuffer()
+	b = append(b, `{"v":`...)
+	b = strconv.AppendInt(b, int64(e.Version), 10)
+	b = append(b, `,"seq":`...)
+	b = strconv.AppendInt(b, e.Seq, 10)
+	b = append(b, `,"ts":"`...)
+	b = e.Time.UTC().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, `","run":"`...)
+	b = append(b, e.Run...)
+	b = append(b, `","iteration":`...)
+	b = strconv.AppendInt(b, int64(e.Iteration), 10)
+	b = append(b, `,"type":"`...)
+	b = append(b, e.Type...)
+	b = append(b, `","data":`...)
+	buf.Write(b)
+
+	data := json.NewEncoder(buf)
+	data.SetEscapeHTML(false)
+	if err := data.Encode(e.Data); err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	buf.Truncate(buf.Len() - 1) // the encoder's newline
+	if buf.Len()-start > maxLine-sumBytes-1 {
+		return fmt.Errorf("encode event: %s of %d bytes is too large", e.Type, buf.Len()-start)
+	}
+	sum := crc32.Checksum(buf.Bytes()[start:], castagnoli)
+	buf.WriteString(sumOpens)
+	buf.Write(appendSum(buf.AvailableBuffer(), sum))
+	buf.WriteString(sumCloses + "\n")
+	return nil
+}
+
+func appendSum(b []byte, sum uint32) []byte {
+	const digits = "0123456789abcdef"
+	for shift := 28; shift >= 0; shift -= 4 {
+		b = append(b, digits[sum>>shift&15])
+	}
+	return b
+}
+
+// isPlain reports whether a name needs no quoting in JSON and is safe as the name of a folder.
+func isPlain(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case '0' <= c && c <= '9', 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return name != ""
+}
+
+// envelope is a line whose data has not been looked at.
+type envelope struct {
+	version   int
+	seq       int64
+	time      time.Time
+	run       []byte
+	iteration int
+	kind      ralph.EventType
+	data      []byte
+}
+
+var errSum = errors.New("the checksum does not match")
+
+// parseLine checks the sum of a line (without its newline) and takes it apart. The result points into line.
+func parseLine(line []byte) (envelope, error) {
+	body := len(line) - sumBytes
+	if body < 0 {
+		return envelope{}, errSum
+	}
+	var want [sumBytes]byte
+	trailer := append(want[:0], sumOpens...)
+	trailer = appendSum(trailer, crc32.Checksum(line[:body], castagnoli))
+	trailer = append(trailer, sumCloses...)
+	if !bytes.Equal(line[body:], trailer) {
+		return envelope{}, errSum
+	}
+	if e, ok := parseOwn(line[:body]); ok {
+		return e, nil
+	}
+	return parseAny(line)
+}
+
+// parseOwn reads the envelope exactly as appendLine lays it out. It is the fast way for every line that this version wrote.
+func parseOwn(body []byte) (e envelope, ok bool) {
+	t := taker{rest: body}
+	t.literal(`{"v":`)
+	e.version = int(t.number())
+	t.literal(`,"seq":`)
+	e.seq = t.number()
+	t.literal(`,"ts":"`)
+	stamp := t.plainUntilQuote()
+	t.literal(`","run":"`)
+	e.run = t.plainUntilQuote()
+	t.literal(`","iteration":`)
+	e.iteration = int(t.number())
+	t.literal(`,"type":"`)
+	kind := t.plainUntilQuote()
+	t.literal(`","data":`)
+	if t.failed || e.time.UnmarshalText(stamp) != nil {
+		return envelope{}, false
+	}
+	e.kind, e.data = internKind(kind), t.rest
+	return e, true
+}
+
+// parseAny reads a line by its meaning: another order of the fields, or fields that a later version added.
+func parseAny(line []byte) (envelope, error) {
+	var v struct {
+		Version   int             `json:"v"`
+		Seq       int64           `json:"seq"`
+		Time      time.Time       `json:"ts"`
+		Run       string          `json:"run"`
+		Iteration int             `json:"iteration"`
+		Type      ralph.EventType `json:"type"`
+		Data      json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(line, &v); err != nil {
+		return envelope{}, fmt.Errorf("not an event: %w", err)
+	}
+	return envelope{v.Version, v.Seq, v.Time, []byte(v.Run), v.Iteration, v.Type, v.Data}, nil
+}
+
+// internKind saves a copy of the name for each of the many events of a log.
+func internKind(name []byte) ralph.EventType {
+	if kind, ok := knownKinds[string(name)]; ok {
+		return kind
+	}
+	return ralph.EventType(name)
+}
+
+var knownKinds = func() map[string]ralph.EventType {
+	kinds := map[string]ralph.EventType{}
+	for _, kind := range []ralph.EventType{
+		ralph.EvRunStarted, ralph.EvRunResumed, ralph.EvRunStopped, ralph.EvIterationStarted, ralph.EvPromptBuilt, ralph.EvAgentStarted,
+		ralph.EvAgentOutput, ralph.EvAgentExited, ralph.EvTreeQuiet, ralph.EvTreeSnapshot, ralph.EvSignal, ralph.EvStatusBlock,
+		ralph.EvClaimRefused, ralph.EvCheckStarted, ralph.EvCheckFinished, ralph.EvVerdict, ralph.EvBreaker, ralph.EvLimitWait, ralph.EvNotice,
+	} {
+		kinds[string(kind)] = kind
+	}
+	return kinds
+}()
+
+// taker takes known pieces off the front of a text and remembers if one was missing.
+type taker struct {
+	rest   []byte
+	failed bool
+}
+
+func (t *taker) literal(text string) {
+	if len(t.rest) < len(text) || string(t.rest[:len(text)]) != text {
+		t.failed = true
+		return
+	}
+	t.rest = t.rest[len(text):]
+}
+
+// number takes a whole number of at most 18 digits, which cannot overflow.
+func (t *taker) number() int64 {
+	var n int64
+	i := 0
+	for i < len(t.rest) && i < 18 && '0' <= t.rest[i] && t.rest[i] <= '9' {
+		n = n*10 + int64(t.rest[i]-'0')
+		i++
+	}
+	t.failed = t.failed || i == 0
+	t.rest = t.rest[i:]
+	return n
+}
+
+func (t *taker) plainUntilQuote() []byte {
+	end := bytes.IndexByte(t.rest, '"')
+	if end < 0 || bytes.IndexByte(t.rest[:end], '\\') >= 0 {
+		t.failed = true
+		return nil
+	}
+	text := t.rest[:end]
+	t.rest = t.rest[end:]
+	return text
+}

@@ -1,0 +1,173 @@
+package runlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Owner is who works on a workspace.
+type Owner struct {
+	PID      int       `json:"pid"`
+	Run      string    `json:"run"`
+	Host     string    `json:"host,omitempty"`
+	Started  time.Time `json:"started"`
+	Identity string    `json:"identity,omitempty"` // tells a process from a later one with the same pid
+}
+
+// Locked says that another run holds the workspace. Owner is empty if the holder has not yet said who it is.
+type Locked struct {
+	Path  string
+	Owner Owner
+}
+
+func (l *Locked) Error() string {
+	if l.Owner == (Owner{}) {
+		return "another run holds this workspace: " + l.Path
+	}
+	return fmt.Sprintf("another run holds this workspace: run %s, pid %d, since %s: %s",
+		l.Owner.Run, l.Owner.PID, l.Owner.Started.Format(time.RFC3339), l.Path)
+}
+
+// Lock is the right to work on a workspace. It ends with Release, or with the process.
+type Lock struct {
+	store *Store
+	flock *flock.Flock
+}
+
+// recordOffset leaves the first byte to the lock itself: Windows lets nobody else read a byte that is locked.
+const recordOffset = 1
+
+const (
+	lockTries = 4
+	lockPause = 5 * time.Millisecond
+)
+
+func (s *Store) lockPath() string { return filepath.Join(s.dir, lockName) }
+
+// Lock takes the workspace for owner, or fails with *Locked. What an owner that died left in the record is overwritten.
+//
+// A lock that is taken is looked at for some milliseconds more: it may only be one that Holder tried for an instant, and a holder may not have
+// written its record yet.
+func (s *Store) Lock(owner Owner) (*Lock, error) {
+	if err := s.prepare(); err != nil {
+		return nil, fmt.Errorf("lock workspace: %w", err)
+	}
+	path := s.lockPath()
+	var seen, before Owner
+	for try := range lockTries {
+		file := flock.New(path, flock.SetPermissions(fileMode))
+		ok, err := file.TryLock()
+		if err != nil {
+			return nil, fmt.Errorf("lock workspace: %w", unwritable("lock", path, err))
+		}
+		if ok {
+			return s.own(file, owner)
+		}
+		before, seen = seen, readOwner(path)
+		if try > 0 && seen == before && seen != (Owner{}) {
+			break
+		}
+		time.Sleep(lockPause)
+	}
+	return nil, fmt.Errorf("lock workspace: %w", &Locked{Path: path, Owner: seen})
+}
+
+func (s *Store) own(file *flock.Flock, owner Owner) (*Lock, error) {
+	if err := writeOwner(file.Path(), owner); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock workspace: %w", err), file.Unlock())
+	}
+	lock := &Lock{store: s, flock: file}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = lock
+	return lock, nil
+}
+
+// Release gives the workspace back. A second call does nothing.
+func (l *Lock) Release() error {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	if l.store.held != l {
+		return nil
+	}
+	l.store.held = nil
+	err := os.Truncate(l.flock.Path(), recordOffset)
+	if err = errors.Join(err, l.flock.Unlock()); err != nil {
+		return fmt.Errorf("release workspace: %w", err)
+	}
+	return nil
+}
+
+// Holder tells who holds the workspace right now, this process included.
+func (s *Store) Holder() (Owner, bool) {
+	probe := flock.New(s.lockPath(), flock.SetFlag(os.O_RDONLY))
+	free, err := probe.TryRLock()
+	if err != nil { // no such file: nobody ever held it
+		return Owner{}, !errors.Is(err, fs.ErrNotExist)
+	}
+	if free {
+		probe.Unlock()
+		return Owner{}, false
+	}
+	return readOwner(s.lockPath()), true
+}
+
+// heldElsewhere tells who holds the workspace, unless it is this store.
+func (s *Store) heldElsewhere() (Owner, bool) {
+	s.mu.Lock()
+	own := s.held != nil
+	s.mu.Unlock()
+	if own {
+		return Owner{}, false
+	}
+	return s.Holder()
+}
+
+// writeOwner overwrites the record in place: the file must stay the one that is locked.
+func writeOwner(path string, owner Owner) error {
+	owner.Started = owner.Started.UTC()
+	record, err := json.Marshal(owner)
+	if err != nil {
+		return fmt.Errorf("encode owner: %w", err)
+	}
+	record = append(record, '\n')
+	file, err := os.OpenFile(path, os.O_WRONLY, fileMode)
+	if err != nil {
+		return unwritable("open", path, err)
+	}
+	err = file.Truncate(recordOffset)
+	if err == nil {
+		_, err = file.WriteAt(record, recordOffset)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return unwritable("write", path, err)
+	}
+	return nil
+}
+
+// readOwner gives an empty owner while a record is missing or half written.
+func readOwner(path string) Owner {
+	const longest = 1 << 16
+	file, err := os.Open(path)
+	if err != nil {
+		return Owner{}
+	}
+	defer file.Close()
+	record, err := io.ReadAll(io.NewSectionReader(file, recordOffset, longest))
+	if err != nil {
+		return Owner{}
+	}
+	var owner Owner
+	if json.Unmarshal(record, &owner) != nil {
+		return Owner{}
+	}
+	return owner
+}

@@ -1,0 +1,70 @@
+package runlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Order is something that another process can tell a run. It lies in the run's mailbox as an empty file of that name.
+type Order string
+
+// The orders.
+const (
+	Stop  Order = "stop"  // finish the iteration, judge it, then end
+	Pause Order = "pause" // start no iteration until the order is cleared
+)
+
+func orderPath(runDir string, order Order) string {
+	return filepath.Join(runDir, "mailbox", string(order))
+}
+
+// Send puts an order into the mailbox of a run. To send it twice is to send it once.
+func (s *Store) Send(run string, order Order) error {
+	if _, err := os.Stat(s.logPath(run)); err != nil {
+		return fmt.Errorf("send %s: %w", order, err)
+	}
+	path := orderPath(s.RunDir(run), order)
+	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+		return fmt.Errorf("send %s: %w", order, unwritable("mkdir", path, err))
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, fileMode)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("send %s: %w", order, unwritable("create", path, err))
+	}
+	return nil
+}
+
+// Clear takes an order out of the mailbox of a run. There may be none.
+func (s *Store) Clear(run string, order Order) error {
+	path := orderPath(s.RunDir(run), order)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("clear %s: %w", order, unwritable("remove", path, err))
+	}
+	return nil
+}
+
+// Poll says which orders lie in the mailbox. It neither blocks nor reads a file, and leaves the orders where they are.
+func (l *Log) Poll() (ralph.Orders, error) {
+	stop, stopErr := ordered(l.Dir(), Stop)
+	pause, pauseErr := ordered(l.Dir(), Pause)
+	if err := errors.Join(stopErr, pauseErr); err != nil {
+		return ralph.Orders{}, fmt.Errorf("poll mailbox: %w", err)
+	}
+	return ralph.Orders{Stop: stop, Pause: pause}, nil
+}
+
+func ordered(runDir string, order Order) (bool, error) {
+	_, err := os.Lstat(orderPath(runDir, order))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,176 @@
+package runlog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/ralphloop/ralph"
+)
+
+const (
+	logName       = "events.jsonl"
+	resultName    = "result.json"
+	workspaceName = "workspace"
+	lockName      = "lock"
+)
+
+// Store holds the runs of one workspace. It may be used by several goroutines.
+type Store struct {
+	workspace string // absolute, symbolic links resolved
+	dir       string
+
+	mu   sync.Mutex
+	held *Lock // by this store
+}
+
+// Open gives the store of a workspace below stateDir. It creates nothing: the first Lock or Create does, and says (ErrIO) if it cannot.
+func Open(stateDir, workspace string) (*Store, error) {
+	state, err := filepath.Abs(stateDir)
+	if err != nil {
+		return nil, fmt.Errorf("open state: %w", err)
+	}
+	if err := needFolder(state); err != nil {
+		return nil, fmt.Errorf("open state: %w", err)
+	}
+	return &Store{workspace: resolved(workspace), dir: filepath.Join(state, WorkspaceID(workspace))}, nil
+}
+
+// needFolder finds out early that something else stands where the state has to go.
+func needFolder(path string) error {
+	for {
+		info, err := os.Stat(path)
+		if err == nil && info.IsDir() {
+			return nil
+		}
+		if err == nil {
+			return unwritable("open", path, errors.New("not a folder"))
+		}
+		parent := filepath.Dir(path)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) || parent == path {
+			return unwritable("open", path, err)
+		}
+		path = parent
+	}
+}
+
+// WorkspaceID names the folder of a workspace: something to read, and a hash of where the workspace really is.
+func WorkspaceID(dir string) string {
+	const longest = 40
+	path := resolved(dir)
+	var name strings.Builder
+	for _, r := range strings.ToLower(filepath.Base(path)) {
+		switch {
+		case name.Len() >= longest:
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			name.WriteRune(r)
+		case name.Len() > 0 && !strings.HasSuffix(name.String(), "-"):
+			name.WriteByte('-')
+		}
+	}
+	readable := strings.TrimSuffix(name.String(), "-")
+	if readable == "" {
+		readable = "workspace"
+	}
+	hash := sha256.Sum256([]byte(path))
+	return readable + "-" + hex.EncodeToString(hash[:5])
+}
+
+func resolved(dir string) string {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		path = filepath.Clean(dir)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// Dir is the folder of the workspace's state. It may not exist yet.
+func (s *Store) Dir() string { return s.dir }
+
+// RunDir is the folder of a run.
+func (s *Store) RunDir(run string) string { return filepath.Join(s.dir, "runs", run) }
+
+func (s *Store) logPath(run string) string { return filepath.Join(s.RunDir(run), logName) }
+
+// prepare creates the folder of the workspace with the note that says which workspace it belongs to.
+func (s *Store) prepare() error {
+	if err := makeFolder(filepath.Join(s.dir, "runs")); err != nil {
+		return err
+	}
+	note := filepath.Join(s.dir, workspaceName)
+	if _, err := os.Lstat(note); err == nil {
+		return nil
+	}
+	return replaceFile(note, []byte(s.workspace+"\n"))
+}
+
+// Create starts the log of a new run. The caller closes it.
+func (s *Store) Create(run string) (*Log, error) {
+	if !isPlain(run) {
+		return nil, fmt.Errorf("create run: %q cannot be the name of a run", run)
+	}
+	if err := s.prepare(); err != nil {
+		return nil, fmt.Errorf("create run: %w", err)
+	}
+	dir := s.RunDir(run)
+	if err := os.Mkdir(dir, folderMode); err != nil {
+		return nil, fmt.Errorf("create run: %w", unwritable("mkdir", dir, err))
+	}
+	file, err := os.OpenFile(s.logPath(run), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, fileMode)
+	if err != nil {
+		return nil, fmt.Errorf("create run: %w", unwritable("create", s.logPath(run), err))
+	}
+	if err := errors.Join(flushFolder(dir), flushFolder(filepath.Dir(dir))); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("create run: %w", err)
+	}
+	return newLog(run, file), nil
+}
+
+// Reopen takes a run up again: it reads and verifies the whole log, cuts off a torn last line, and stands ready to append. Orders that were
+// given to the run's earlier life are thrown away. The state of a run that wrote no event is empty. The caller holds the lock and closes the log.
+func (s *Store) Reopen(run string) (*Log, *ralph.State, Tail, error) {
+	log, state, tail, err := s.reopen(run)
+	if err != nil {
+		return nil, nil, Tail{}, fmt.Errorf("reopen run: %w", err)
+	}
+	return log, state, tail, nil
+}
+
+func (s *Store) reopen(run string) (*Log, *ralph.State, Tail, error) {
+	if owner, ok := s.heldElsewhere(); ok { // its last line is not torn, it is being written
+		return nil, nil, Tail{}, &Locked{Path: s.lockPath(), Owner: owner}
+	}
+	state, read, err := s.fold(run)
+	if err != nil {
+		return nil, nil, Tail{}, err
+	}
+	path := s.logPath(run)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, fileMode)
+	if err != nil {
+		return nil, nil, Tail{}, unwritable("open", path, err)
+	}
+	log := newLog(run, file)
+	log.seq, log.size = read.seq, read.offset
+	if read.tail > 0 {
+		err = log.cutBack()
+	}
+	for _, order := range []Order{Stop, Pause} {
+		err = errors.Join(err, s.Clear(run, order))
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, Tail{}, err
+	}
+	return log, state, Tail{Dropped: read.tail}, nil
+}
