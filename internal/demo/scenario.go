@@ -1,0 +1,101 @@
+package demo
+
+import "strings"
+
+// Scenario is one way a run can go.
+type Scenario struct {
+	Name     string
+	About    string // one line for the help text
+	ExitCode int
+	MaxCost  float64 // the budget that the scenario runs against, 0 for none
+	turns    func(files project) turn
+}
+
+// turn is what the agent does in one iteration.
+type turn struct {
+	thinks string
+	edits  string // the new text of slugify.sh, "" for none
+	says   string
+	cost   float64 // simulated
+}
+
+// project is what a fresh agent finds.
+type project struct {
+	script string // slugify.sh
+	prompt string
+}
+
+// Scenarios lists every scenario, the default first.
+func Scenarios() []Scenario {
+	return []Scenario{
+		{Name: "complete", About: "a claim that a check refuses, then the work, then proof", ExitCode: 0, turns: completeTurns},
+		{Name: "blocked", About: "the agent cannot go on without a person", ExitCode: 2, turns: blockedTurns},
+		{Name: "decide", About: "the agent wants a person's call", ExitCode: 3, turns: decideTurns},
+		{Name: "stalled", About: "nothing moves, and the breaker opens", ExitCode: 12, turns: stalledTurns},
+		{Name: "budget", About: "the money runs out first", ExitCode: 11, MaxCost: 1, turns: budgetTurns},
+	}
+}
+
+// Find gives the scenario of that name.
+func Find(name string) (Scenario, bool) {
+	for _, s := range Scenarios() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Scenario{}, false
+}
+
+const (
+	lowerCase = `#!/bin/sh
+# slugify.sh TITLE: prints the title as it would stand in a URL.
+printf '%s\n' "$1" | tr '[:upper:]' '[:lower:]'
+`
+	dashes = `#!/bin/sh
+# slugify.sh TITLE: prints the title as it would stand in a URL.
+printf '%s\n' "$1" | tr '[:upper:]' '[:lower:]' | tr -s ' ' '-'
+`
+	whole = `#!/bin/sh
+# slugify.sh TITLE: prints the title as it would stand in a URL.
+printf '%s\n' "$1" | tr '[:upper:]' '[:lower:]' | tr -cd 'a-z0-9 \n' | tr -s ' ' '-'
+`
+)
+
+const claim = "\n\n<promise>COMPLETE</promise>"
+
+// completeTurns begins with the claim that most agents make: done, says the agent; not so, says the check.
+func completeTurns(p project) turn {
+	switch {
+	case !strings.Contains(p.script, "tr "):
+		return turn{thinks: "Slugs are lower case.", edits: lowerCase, says: "slugify.sh now prints lower case. Everything works." + claim, cost: 0.02}
+	case !strings.Contains(p.script, "tr -s"):
+		return turn{thinks: "The last claim was refused: words must be joined by dashes.", edits: dashes, says: "Words are joined by dashes now. Punctuation is still to be done.", cost: 0.02}
+	}
+	return turn{thinks: "What is left is punctuation.", edits: whole, says: "Punctuation is dropped; check.sh passes here." + claim, cost: 0.02}
+}
+
+func blockedTurns(p project) turn {
+	if !strings.Contains(p.script, "tr ") {
+		return turn{thinks: "Slugs are lower case.", edits: lowerCase, says: "Lower case is done.", cost: 0.02}
+	}
+	return turn{thinks: "The list of reserved slugs lies on a server.", says: "I cannot reach it.\n\n<promise>BLOCKED:Missing credentials for the server that lists reserved slugs</promise>", cost: 0.02}
+}
+
+func decideTurns(p project) turn {
+	if !strings.Contains(p.script, "tr ") {
+		return turn{thinks: "Slugs are lower case.", edits: lowerCase, says: "Lower case is done.", cost: 0.02}
+	}
+	return turn{thinks: "README.md does not say what happens to accents.", says: "Both ways are fine.\n\n<promise>DECIDE:Should \"Café\" become cafe or café?</promise>", cost: 0.02}
+}
+
+func stalledTurns(project) turn {
+	return turn{thinks: "Let me look at everything once more.", says: "I looked at everything again and have an idea for the next iteration.", cost: 0.02}
+}
+
+func budgetTurns(p project) turn {
+	notes := strings.Count(p.script, "# note") + 1
+	return turn{
+		thinks: "A comment would help.", edits: p.script + "# note " + strings.Repeat("I", notes) + ": slugs are lower case\n",
+		says: "I added a comment.", cost: 0.40,
+	}
+}

@@ -1,0 +1,61 @@
+package ralph
+
+import "iter"
+
+// Judgement is one verdict of a run, as it was recorded and as Decide gives it from the log.
+type Judgement struct {
+	Iteration int         `json:"iteration"` // 0 when it was given before the first
+	Number    int         `json:"ordinal"`   // i of N
+	Judged    bool        `json:"judged"`    // an iteration was judged; otherwise only the limits were
+	Seen      Observation `json:"-"`
+	Recorded  Verdict     `json:"recorded"`
+	Again     Verdict     `json:"again"`
+}
+
+// Same reports whether both verdicts lead to the same action for the same reason with the same gates refusing.
+func (j Judgement) Same() bool {
+	a, b := j.Recorded, j.Again
+	if a.Action != b.Action || a.Reason != b.Reason || a.Wait != b.Wait || a.Breaker != b.Breaker || a.Counted != b.Counted {
+		return false
+	}
+	ra, rb := a.Refusals(), b.Refusals()
+	if len(ra) != len(rb) {
+		return false
+	}
+	for i := range ra {
+		if ra[i] != rb[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Replay gives the decisions of a run again, from its events alone. change may return another policy, to ask what would have been. Replay
+// ends where a verdict says stop: what the log holds behind it did not happen under that policy, but for a resume.
+func Replay(events iter.Seq2[Event, error], change func(Policy) Policy) ([]Judgement, error) {
+	var judgements []Judgement
+	state, stopped := &State{}, false
+	for e, err := range events {
+		if err != nil {
+			return judgements, err
+		}
+		if e.Type == EvRunResumed {
+			stopped = false
+		}
+		if reached, ok := e.Data.(VerdictReached); ok && !stopped {
+			policy := change(state.Policy)
+			history := state.History.Judge(reached.At)
+			again := Decide(policy, history)
+			judgements = append(judgements, Judgement{
+				Iteration: e.Iteration, Number: history.Counted, Judged: history.Judging, Seen: history.Now, Recorded: reached.Verdict, Again: again,
+			})
+			stopped = again.Action == Stop
+			reached.Verdict = again
+			e.Data = reached
+		}
+		if err := state.Apply(e); err != nil {
+			return judgements, err
+		}
+	}
+	return judgements, nil
+}
