@@ -1,0 +1,96 @@
+package layout
+
+import "math"
+
+const module = "github.com/ralphloop/ralph"
+
+// limits are sizes that nothing may exceed.
+type limits struct{ file, function, parameters int }
+
+var (
+	wall = limits{file: 600, function: 80, parameters: 5}
+	// usual is what most of the code keeps to. Parameters have no softer limit.
+	usual = limits{file: 400, function: 40, parameters: math.MaxInt}
+)
+
+const (
+	mainLimit = 15
+
+	whyFile       = "a file that cannot be read in one sitting has more than one subject; move one of them into its own file"
+	whyFunction   = "a function is read on one screen; name its steps and let it call them"
+	whyParameters = "beyond five parameters nobody remembers their order; make them a struct"
+	whyMain       = "a main hands its arguments and streams to internal/cli, where they can be tested"
+	whyName       = "the name says nothing about what is inside; a helper lives beside its only user, and with a second user it has found its package"
+	whyUnknown    = "every room has a row in internal/layout/rules.go and a sentence in docs/decisions, so that its place is a decision"
+	whyFold       = "a case-folding expression is slow on every byte an agent prints; fold once, then compare"
+)
+
+// emptyNames are package names that could hold anything, and so come to hold everything.
+var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types", "manager", "misc"}
+
+// The groups of rooms, from left to right; docs/decisions/0002-rooms.md draws them.
+var (
+	root     = []string{"."}
+	leaves   = []string{"promise", "process", "prompt"}
+	adapters = []string{"agent", "verify", "gitrepo", "runlog"}
+	views    = []string{"internal/term", "internal/notify"}
+)
+
+// direction says what the rooms of one row may import of ours, beside their own subfolders.
+type direction struct {
+	rooms  []string
+	may    []string
+	reason string
+}
+
+var directions = []direction{
+	{leaves, nil, "a leaf imports nothing of ours, so that it can be understood, tested and reused alone"},
+	{root, leaves, "the loop knows leaves and its own small interfaces; adapters know the loop, never the other way round"},
+	{adapters, join(root, leaves), "an adapter knows the loop and the leaves, never another adapter: what two of them share belongs to the loop"},
+	{views, join(root, leaves), "a view shows events; with an adapter or the configuration in reach it would begin to decide"},
+	{[]string{"internal/config"}, join(root, leaves), "configuration is a plain value that others are built from; it builds nothing"},
+	{[]string{"internal/trust"}, join(root, []string{"internal/config"}), "consent covers the commands that a configuration names, and needs nothing else"},
+	{[]string{"internal/assembly"}, join(root, leaves, adapters, views, []string{"internal/config", "internal/trust", "internal/demo"}),
+		"assembly builds a loop for whoever asks; the command line is one of those who ask"},
+	{[]string{"internal/demo"}, join(root, leaves), "the demo is a sample project and a scripted agent; the loop that works on it is the real one, built by assembly"},
+	{[]string{"internal/cli"}, join(root, leaves, views, []string{"runlog", "internal/config", "internal/trust", "internal/demo", "internal/assembly"}),
+		"only assembly knows every adapter; of them the command line reads the log and nothing else"},
+	{[]string{"cmd"}, []string{"internal/cli"}, whyMain},
+	{[]string{"examples"}, join(root, leaves, adapters), "an example shows what a user can import"},
+	{[]string{"internal/layout", "internal/contract"}, nil, "what checks the code must not depend on it; its tests may"},
+}
+
+// ban keeps some functions of the standard library to few rooms.
+type ban struct {
+	pkg    string
+	names  []string
+	rooms  []string // that may call them
+	mains  bool     // any package main may, too
+	reason string
+}
+
+var bans = []ban{
+	{pkg: "os", names: []string{"Exit"}, mains: true,
+		reason: "os.Exit only in main: anything else returns, so that deferred work happens and tests can call it"},
+	{pkg: "os", names: []string{"Getenv", "LookupEnv", "Environ", "ExpandEnv"}, rooms: []string{"internal/config"},
+		reason: "the environment is read by internal/config alone: everybody else gets a value whose origin is known"},
+	{pkg: "os/exec", names: []string{"Command", "CommandContext", "Cmd"}, rooms: []string{"process"},
+		reason: "processes are started by process alone: that is where they are bounded, killed and hunted"},
+	{pkg: "os", names: []string{"StartProcess"}, rooms: []string{"process"},
+		reason: "processes are started by process alone: that is where they are bounded, killed and hunted"},
+	{pkg: "syscall", names: []string{"Exec", "ForkExec", "StartProcess"}, rooms: []string{"process"},
+		reason: "processes are started by process alone: that is where they are bounded, killed and hunted"},
+	{pkg: "context", names: []string{"Background", "TODO"}, mains: true,
+		reason: "a context comes from main: a fresh one cannot be cancelled by the user"},
+}
+
+// hotRooms see every byte that an agent prints.
+var hotRooms = []string{"promise", "process", "agent"}
+
+func join(groups ...[]string) []string {
+	var all []string
+	for _, group := range groups {
+		all = append(all, group...)
+	}
+	return all
+}

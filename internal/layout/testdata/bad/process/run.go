@@ -1,0 +1,8 @@
+package process
+
+import (
+	. "os"
+	"os/exec"
+)
+
+var _ = exec.Command("sh", Args...)

@@ -1,0 +1,11 @@
+package promise
+
+import (
+	"regexp"
+
+	"github.com/ralphloop/ralph/prompt"
+)
+
+var tag = regexp.MustCompile(`(?i)<promise>`)
+
+var _ = prompt.Text

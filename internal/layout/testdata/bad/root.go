@@ -1,0 +1,5 @@
+package ralph
+
+import "github.com/ralphloop/ralph/agent"
+
+var _ = agent.New
