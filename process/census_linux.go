@@ -72,6 +72,24 @@ func (c *census) trace(p *procStat) family {
 	return f
 }
 
+// groupsOf are the process groups that a tree has for itself, also those of which
+// only dead members were seen.
+func (c *census) groupsOf(t *tree) []int {
+	alone := make(map[int]bool)
+	for _, p := range c.processes {
+		whole, known := alone[p.group]
+		alone[p.group] = c.owner(p) == t && (whole || !known)
+	}
+	var groups []int
+	for group, whole := range alone {
+		// 0 and 1 would mean our own group and everybody.
+		if whole && group > 1 {
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
 // mainOf is the tree that p is the main process of.
 func (c *census) mainOf(p *procStat) *tree {
 	for _, t := range c.trees {

@@ -99,10 +99,11 @@ type hunter struct {
 }
 
 func (h *hunter) run(limit time.Time) {
-	quiet, alive := 0, 0
-	for pause := 200 * time.Microsecond; ; pause = min(2*pause, 20*time.Millisecond) {
+	quiet := 0
+	var seen sight
+	for pause := 200 * time.Microsecond; quiet < h.quietLooks() && time.Now().Before(limit); pause = min(2*pause, 5*time.Millisecond) {
 		var err error
-		if alive, err = h.round(); err != nil {
+		if seen, err = h.round(); err != nil {
 			// Without /proc nobody is found, but the group can still be killed.
 			if !h.tree.reaped.Load() {
 				h.tree.kill()
@@ -112,18 +113,17 @@ func (h *hunter) run(limit time.Time) {
 		if ownsOrphans.Load() && childless() {
 			break
 		}
+		// We own orphans and have children, but saw none: they escaped our eye.
+		missed := ownsOrphans.Load() && !seen.strangers
 		quiet++
-		if alive > 0 {
+		if seen.alive > 0 || missed {
 			quiet = 0
 		}
-		if quiet >= h.quietLooks() || time.Now().After(limit) {
-			break
-		}
-		if len(h.found.survivors) > 0 || alive > 0 {
+		if len(h.found.survivors) > 0 || seen.alive > 0 || missed {
 			time.Sleep(pause)
 		}
 	}
-	h.found.unkillable = alive + len(h.immune)
+	h.found.unkillable = seen.alive + len(h.immune)
 }
 
 func (h *hunter) quietLooks() int {
@@ -133,35 +133,47 @@ func (h *hunter) quietLooks() int {
 	return quietLooks
 }
 
-// round kills every process of the tree that it sees and says how many there were.
-func (h *hunter) round() (alive int, err error) {
+// sight is what one round saw.
+type sight struct {
+	alive     int  // processes of the tree that may be killed
+	strangers bool // children of ours that are not the tree's, or cannot be killed
+}
+
+// round kills every process of the tree that it sees.
+func (h *hunter) round() (sight, error) {
 	if ownsOrphans.Load() {
 		// No process may be born without a tree while we judge who has none.
 		trees.planting.Lock()
 		defer trees.planting.Unlock()
 	}
+	var seen sight
 	c, err := takeCensus(h.tree)
 	if err != nil {
-		return 0, err
+		return seen, err
+	}
+	for _, group := range c.groupsOf(h.tree) {
+		// A process that starts the next one and exits is gone when we know of it, but
+		// its successor is in the same group.
+		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
 	for _, p := range c.processes {
-		if p.gone() {
-			h.bury(c, p)
-			continue
-		}
-		if c.owner(p) != h.tree || h.immune[survivor{p.pid, p.start}] {
-			continue
-		}
-		if h.shoot(p) {
-			alive++
+		switch {
+		case p.gone() && h.bury(c, p):
+		case !p.gone() && c.owner(p) == h.tree && h.shoot(p):
+			seen.alive++
+		case p.parent == c.self && p.pid != h.tree.pid:
+			seen.strangers = true
 		}
 	}
-	return alive, nil
+	return seen, nil
 }
 
 // shoot says whether the process was there and may be killed.
 func (h *hunter) shoot(p *procStat) bool {
 	who := survivor{p.pid, p.start}
+	if h.immune[who] {
+		return false
+	}
 	if !p.exiting {
 		h.found.note(who, p.name)
 	}
@@ -175,17 +187,20 @@ func (h *hunter) shoot(p *procStat) bool {
 	return true
 }
 
-// bury reaps one dead orphan. Never are all children waited for at once: that
-// would take the exit status away from whoever started them.
-func (h *hunter) bury(c *census, p *procStat) {
+// bury reaps one dead orphan, if it is one. Never are all children waited for at
+// once: that would take the exit status away from whoever started them.
+func (h *hunter) bury(c *census, p *procStat) bool {
 	if p.parent != c.self || p.session == c.session || c.isMain(p) {
-		return
+		return false
 	}
 	if !ownsOrphans.Load() && !h.found.survivors[survivor{p.pid, p.start}] {
-		return
+		return false
 	}
 	var usage syscall.Rusage
-	if pid, err := syscall.Wait4(p.pid, nil, syscall.WNOHANG, &usage); err == nil && pid == p.pid {
-		h.found.cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	pid, err := syscall.Wait4(p.pid, nil, syscall.WNOHANG, &usage)
+	if err != nil || pid != p.pid {
+		return false
 	}
+	h.found.cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return true
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -41,22 +42,28 @@ func processes() (map[int]*procStat, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
-	all := make(map[int]*procStat, len(names))
-	buf := make([]byte, 1024)
+	pids := make([]int, 0, len(names))
 	for _, name := range names {
-		if name[0] < '1' || name[0] > '9' {
-			continue
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
 		}
-		if p, ok := readStat("/proc/"+name+"/stat", buf); ok {
-			all[p.pid] = p
+	}
+	// The newest come first: those that fork and exit at once will soon be gone.
+	slices.Sort(pids)
+	slices.Reverse(pids)
+	all := make(map[int]*procStat, len(pids))
+	buf := make([]byte, 1024)
+	for _, pid := range pids {
+		if p, ok := readStat(pid, buf); ok {
+			all[pid] = p
 		}
 	}
 	return all, nil
 }
 
 // readStat avoids os.File: a hunt opens hundreds of these.
-func readStat(path string, buf []byte) (*procStat, bool) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+func readStat(pid int, buf []byte) (*procStat, bool) {
+	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, false
 	}
@@ -127,7 +134,7 @@ var bootID = sync.OnceValue(func() string {
 // reboot: it is the same text as long as it is the same process. It is false if
 // there is no such process or only its exit status is left.
 func Identity(pid int) (string, bool) {
-	p, ok := readStat("/proc/"+strconv.Itoa(pid)+"/stat", make([]byte, 1024))
+	p, ok := readStat(pid, make([]byte, 1024))
 	if !ok || p.gone() {
 		return "", false
 	}
