@@ -1,0 +1,81 @@
+package verify
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Detection is the check that a project suggests by what lies in its root folder.
+type Detection struct {
+	// Command is the proposed check; "" if there is none.
+	Command string
+	// Because says what it was taken from, as "found go.mod" or "found package.json
+	// with a test script and pnpm-lock.yaml". Without a Command it says why there is
+	// none, ready to be shown.
+	Because string
+	// PassedOver tells of what was found before and would run no test, as "found
+	// go.mod, but no test in it".
+	PassedOver []string
+}
+
+// kinds are the sorts of projects in the order in which they are asked. Each returns
+// nothing at all if there is no project of its sort in dir, and only a reason if there is
+// one without anything to run.
+var kinds = []func(dir string) (command, because string){lookGo, lookNode, lookPython, lookRust, lookMake}
+
+// Detect proposes the check of the project in dir: of go.mod, package.json, a Python
+// project file, Cargo.toml and Makefile the first that would run a test. Only the root
+// folder says which kind of project it is; whether there is a test is looked for below.
+// The search is bounded, and what lies beyond counts as there. Detect reads files and
+// starts nothing. It reports false if there is nothing to propose.
+func Detect(dir string) (Detection, bool) {
+	var d Detection
+	for _, look := range kinds {
+		command, because := look(dir)
+		switch {
+		case command != "":
+			d.Command, d.Because = command, because
+			return d, true
+		case because != "":
+			d.PassedOver = append(d.PassedOver, because)
+		}
+	}
+	d.Because = "found no go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml or Makefile with a test target"
+	if len(d.PassedOver) > 0 {
+		d.Because = strings.Join(d.PassedOver, "; ")
+	}
+	return d, false
+}
+
+// readLimit bounds what is read of one file of a project.
+const readLimit = 1 << 20
+
+func readFile(dir, name string) (string, bool) {
+	path := filepath.Join(dir, name)
+	// A fifo of that name would block the reader for ever.
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > readLimit {
+		return "", false
+	}
+	data, err := os.ReadFile(path)
+	return strings.TrimPrefix(string(data), "\ufeff"), err == nil
+}
+
+func isFile(dir, name string) bool {
+	info, err := os.Stat(filepath.Join(dir, name))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// runsNothing reports whether a script line only talks: it would pass, or fail, whatever
+// the code does.
+func runsNothing(script string) bool {
+	for _, part := range strings.FieldsFunc(script, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
+		command, _, _ := strings.Cut(strings.TrimSpace(strings.TrimLeft(part, "@-+ \t")), " ")
+		switch command {
+		case "", "echo", "printf", "true", "false", ":", "exit":
+		default:
+			return false
+		}
+	}
+	return true
+}

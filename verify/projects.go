@@ -1,0 +1,194 @@
+package verify
+
+import (
+	"cmp"
+	"encoding/json"
+	"go/build"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var goTest = regexp.MustCompile(`(?m)^func (?:Test|Fuzz|Example)(?:[^a-z(][^(]*)?\(`)
+
+func lookGo(dir string) (command, because string) {
+	if !isFile(dir, "go.mod") {
+		return "", ""
+	}
+	// Packages of another module and of folders that begin with an underscore are not in ./...
+	enter := func(path string) bool { return !strings.HasPrefix(filepath.Base(path), "_") && !isFile(path, "go.mod") }
+	if !seek(dir, enter, isGoTest) {
+		return "", "found go.mod, but no test in it"
+	}
+	return "go test ./...", "found go.mod"
+}
+
+// isGoTest reports whether `go test` on this machine, without further tags, would run
+// something in the file.
+func isGoTest(path string) bool {
+	folder, name := filepath.Split(path)
+	if !strings.HasSuffix(name, "_test.go") {
+		return false
+	}
+	if match, err := build.Default.MatchFile(folder, name); err == nil && !match {
+		return false
+	}
+	text, readable := readFile(folder, name)
+	return !readable || goTest.MatchString(text)
+}
+
+func lookNode(dir string) (command, because string) {
+	text, there := readFile(dir, "package.json")
+	if !there {
+		return "", ""
+	}
+	var pkg struct {
+		Scripts struct {
+			Test string `json:"test"`
+		} `json:"scripts"`
+		PackageManager string `json:"packageManager"`
+	}
+	if err := json.Unmarshal([]byte(text), &pkg); err != nil {
+		return "", "found package.json, but cannot read it"
+	}
+	script := pkg.Scripts.Test
+	switch {
+	case strings.TrimSpace(script) == "":
+		return "", "found package.json, but no test script in it"
+	case strings.Contains(script, "no test specified"):
+		return "", "found package.json, but its test script is npm's placeholder"
+	case runsNothing(script):
+		return "", "found package.json, but its test script runs no test"
+	}
+	manager, source := packageManager(dir, pkg.PackageManager)
+	command = manager + " test"
+	if manager == "bun" {
+		command = "bun run test" // `bun test` is bun's own runner and would not run the script
+	}
+	return command, "found package.json with a test script" + source
+}
+
+// packageManager names who runs the scripts of a package: whom the package says, else
+// whose lock file there is.
+func packageManager(dir, declared string) (name, source string) {
+	name, _, _ = strings.Cut(declared, "@")
+	switch name {
+	case "npm", "pnpm", "yarn", "bun":
+		return name, " and packageManager " + name
+	}
+	locks := []struct{ file, manager string }{
+		{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"bun.lock", "bun"}, {"bun.lockb", "bun"},
+	}
+	for _, lock := range locks {
+		if isFile(dir, lock.file) {
+			return lock.manager, " and " + lock.file
+		}
+	}
+	return "npm", ""
+}
+
+func lookPython(dir string) (command, because string) {
+	found := ""
+	for _, file := range []string{"pyproject.toml", "pytest.ini", "setup.cfg"} {
+		text, there := readFile(dir, file)
+		if !there {
+			continue
+		}
+		found = cmp.Or(found, file)
+		// Which files hold tests is then a matter of that setting, which is pytest's to read.
+		if strings.Contains(text, "python_files") {
+			return "pytest", "found " + file
+		}
+	}
+	if found == "" {
+		return "", ""
+	}
+	isTest := func(path string) bool {
+		name := filepath.Base(path)
+		return strings.HasPrefix(name, "test_") && strings.HasSuffix(name, ".py") || strings.HasSuffix(name, "_test.py")
+	}
+	if !seek(dir, everywhere, isTest) {
+		return "", "found " + found + ", but no test file (test_*.py or *_test.py)"
+	}
+	return "pytest", "found " + found
+}
+
+// The attributes that make a test, those of async and table-driven runners included.
+var rustTest = regexp.MustCompile(`#\[(?:\w+::)*test\b|#\[cfg\((?:\w+\()?test\b|#\[(?:rstest|test_case|quickcheck)\b|proptest!`)
+
+func lookRust(dir string) (command, because string) {
+	if !isFile(dir, "Cargo.toml") {
+		return "", ""
+	}
+	enter := func(path string) bool { return filepath.Base(path) != "target" }
+	isTest := func(path string) bool {
+		if filepath.Ext(path) != ".rs" {
+			return false
+		}
+		text, readable := readFile(filepath.Split(path))
+		return !readable || rustTest.MatchString(text)
+	}
+	if !seek(dir, enter, isTest) {
+		return "", "found Cargo.toml, but no test in it"
+	}
+	return "cargo test", "found Cargo.toml"
+}
+
+// A rule has its targets at the beginning of a line; `test := x` is none.
+var (
+	makeRule     = regexp.MustCompile(`^([^\s:=#][^:=#]*?)\s*::?([^:=].*)?$`)
+	makeVariable = regexp.MustCompile(`^\s*[\w.-]+\s*(?:::?|[+?!])?=`)
+)
+
+func lookMake(dir string) (command, because string) {
+	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} { // make's own order
+		text, there := readFile(dir, file)
+		if !there || !hasEntry(dir, file) {
+			continue
+		}
+		target, works := makeTestTarget(text)
+		switch {
+		case works:
+			return "make test", "found " + file + " with a test target"
+		case target:
+			return "", "found " + file + ", but its test target runs no test"
+		}
+		return "", "found " + file + ", but no test target in it"
+	}
+	return "", ""
+}
+
+// hasEntry reports whether the folder lists the name in exactly this spelling, which
+// opening it does not tell where upper and lower case are one.
+func hasEntry(dir, name string) bool {
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name })
+}
+
+// makeTestTarget looks for the target `test`, and whether it has anything to do: a
+// prerequisite, or a recipe that runs something.
+func makeTestTarget(makefile string) (target, works bool) {
+	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(makefile, "\r\n", "\n"), "\\\n", " "), "\n")
+	inRecipe := false
+	for _, line := range lines {
+		if strings.HasPrefix(line, "\t") {
+			works = works || inRecipe && !runsNothing(line)
+			continue
+		}
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		inRecipe = false
+		rule := makeRule.FindStringSubmatch(line)
+		if rule == nil || !slices.Contains(strings.Fields(rule[1]), "test") || makeVariable.MatchString(rule[2]) {
+			continue
+		}
+		target, inRecipe = true, true
+		prerequisites, recipe, _ := strings.Cut(rule[2], ";")
+		prerequisites, _, _ = strings.Cut(prerequisites, "#")
+		works = works || strings.Trim(prerequisites, " \t|") != "" || !runsNothing(recipe)
+	}
+	return target, works
+}
