@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+)
+
+// claude is Claude Code, driven without a terminal. Written against and recorded from version 2.1.
+type claude struct{}
+
+func (claude) Name() string { return "claude" }
+
+func (claude) newReader(r *reading) reader { return newEventReader(r, &claudeStream{reading: r}) }
+
+// claudeLogin is what helps when the login failed.
+const claudeLogin = "start `claude` and use /login, or set ANTHROPIC_API_KEY; if the login is in your user settings, set agent.inherit_settings"
+
+func (claude) Command(r Request) (Command, error) {
+	// stream-json is refused without --verbose.
+	argv := []string{orName(r.Program, "claude"), "-p", "--output-format", "stream-json", "--verbose"}
+	env := []string{
+		"DISABLE_AUTOUPDATER=1",
+		"DISABLE_TELEMETRY=1",
+		"DISABLE_ERROR_REPORTING=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+	}
+	if r.Permissions == PermitAll {
+		argv = append(argv, "--dangerously-skip-permissions")
+		env = append(env, "IS_SANDBOX=1") // root is refused the flag without it
+	} else {
+		// --allowedTools takes all words up to the next flag, so one must follow.
+		if rules := claudeRules(r.AllowedCommands); len(rules) > 0 {
+			argv = append(append(argv, "--allowedTools"), rules...)
+		}
+		argv = append(argv, "--permission-mode", "acceptEdits")
+	}
+	if !r.InheritSettings {
+		// The user's own hooks and MCP servers have no place in a run. Both flags are known from --help only. The second one also leaves out the
+		// project's .mcp.json.
+		argv = append(argv, "--setting-sources", "project,local", "--strict-mcp-config")
+	}
+	if r.Model != "" {
+		argv = append(argv, "--model", r.Model)
+	}
+	return Command{Argv: append(argv, r.ExtraArgs...), Env: env, Stdin: r.PromptFile}, nil
+}
+
+// claudeRules allows each command as it is and with further arguments. A command that cannot be written inside the parentheses of a rule is
+// left out: the agent is then denied it, and the denial is shown.
+func claudeRules(commands []string) []string {
+	var rules []string
+	for _, c := range commands {
+		c = strings.TrimSpace(c)
+		if c == "" || strings.ContainsAny(c, "()\n\r") {
+			continue
+		}
+		rules = append(rules, "Bash("+c+")", "Bash("+c+":*)")
+	}
+	return slices.Compact(rules)
+}
+
+func orName(program, name string) string {
+	if program == "" {
+		return name
+	}
+	return program
+}

@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/promise"
+)
+
+const (
+	// DefaultOutputCap is how much of each output stream is kept on disk.
+	DefaultOutputCap = 16 << 20
+	// DefaultLinger is how long an agent may stay silent and alive after its closing event.
+	DefaultLinger = 30 * time.Second
+)
+
+// Options is what stays the same for all iterations of a run.
+type Options struct {
+	Dialect         Dialect
+	Path            string      // the program of a known CLI; "" is its name, looked up in the PATH of Env
+	CommandLine     string      // of the command dialect
+	Env             []string    // the whole environment; the dialect adds what its CLI needs
+	Permissions     Permissions // "" is PermitEdits
+	AllowedCommands []string    // that edit mode allows as well: the check commands
+	ExtraArgs       []string
+	InheritSettings bool
+	OutputCap       int64            // 0 is DefaultOutputCap
+	Grace           time.Duration    // between TERM and KILL; 0 is the process package's default
+	Linger          time.Duration    // 0 is DefaultLinger
+	Now             func() time.Time // nil is time.Now
+}
+
+// CLI runs one agent CLI. It may be used by several goroutines at once.
+type CLI struct{ o Options }
+
+var _ ralph.Agent = (*CLI)(nil)
+
+// New makes an agent of a CLI. Nothing is started or looked for yet.
+func New(o Options) *CLI {
+	o.Permissions = cmp.Or(o.Permissions, PermitEdits)
+	o.OutputCap = cmp.Or(o.OutputCap, DefaultOutputCap)
+	o.Linger = cmp.Or(o.Linger, DefaultLinger)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &CLI{o}
+}
+
+// Command is the command line of an iteration, for those who want to show it without running it.
+func (c *CLI) Command(promptFile, model string) (Command, error) {
+	return c.o.Dialect.Command(Request{
+		Program: c.o.Path, CommandLine: c.o.CommandLine, PromptFile: promptFile, Model: model, Permissions: c.o.Permissions,
+		AllowedCommands: c.o.AllowedCommands, ExtraArgs: c.o.ExtraArgs, InheritSettings: c.o.InheritSettings,
+	})
+}
+
+// Run runs the agent to its end, as ralph.Agent says.
+func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome, error) {
+	if in.Folder == "" {
+		folder, err := os.MkdirTemp("", "ralph-agent-")
+		if err != nil {
+			return ralph.AgentOutcome{}, fmt.Errorf("make agent folder: %w: %w", ralph.ErrIO, err)
+		}
+		defer os.RemoveAll(folder)
+		in.Folder = folder
+	}
+	spec, err := c.spec(in)
+	if err != nil {
+		return ralph.AgentOutcome{}, err
+	}
+	r := c.newReading(in)
+	reader := c.o.Dialect.newReader(r)
+	r.hear(in)
+
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	watch := &watcher{reading: r, to: reader, stop: stop, linger: c.o.Linger}
+	spec.Stdout.Tap = watch
+	result, err := process.Run(running, spec)
+	watch.end()
+	reader.close()
+	if err != nil {
+		if trouble, ok := errors.AsType[*process.IOError](err); ok {
+			err = fmt.Errorf("%w: %w", ralph.ErrIO, trouble)
+		}
+		return ralph.AgentOutcome{}, fmt.Errorf("run agent: %w", err)
+	}
+	return c.outcome(r, ended{
+		Result: result, interrupted: ctx.Err() != nil, program: c.program(spec.Argv),
+		stderr: lastLineOf(spec.Stderr.Path), timeout: in.Timeout, idle: in.IdleTimeout,
+	}), nil
+}
+
+// spec writes the prompt and says what is to be started.
+func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
+	promptFile := filepath.Join(in.Folder, "prompt.md")
+	if err := os.WriteFile(promptFile, []byte(in.Prompt), 0o600); err != nil {
+		return process.Spec{}, fmt.Errorf("write prompt: %w: %w", ralph.ErrIO, err)
+	}
+	if absolute, err := filepath.Abs(promptFile); err == nil {
+		promptFile = absolute // the agent runs in another folder
+	}
+	cmd, err := c.Command(promptFile, in.Model)
+	if err != nil {
+		return process.Spec{}, err
+	}
+	return process.Spec{
+		Argv: cmd.Argv, Dir: in.Dir, StdinFile: cmd.Stdin, Marker: in.Marker,
+		Env:     append(append([]string(nil), c.o.Env...), cmd.Env...),
+		Stdout:  process.Sink{Path: filepath.Join(in.Folder, "agent.jsonl"), Cap: c.o.OutputCap},
+		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Cap: c.o.OutputCap},
+		Timeout: in.Timeout, IdleTimeout: in.IdleTimeout, Grace: c.o.Grace,
+	}, nil
+}
+
+// program is what a user would recognise the agent by.
+func (c *CLI) program(argv []string) string {
+	if c.o.CommandLine != "" {
+		return c.o.CommandLine
+	}
+	return argv[0]
+}
+
+func (c *CLI) newReading(in ralph.AgentInput) *reading {
+	return &reading{live: in.Live, now: c.o.Now}
+}
+
+// hear sets the scanner up. Only where the output has no form can the prompt come back as if the agent had said it.
+func (r *reading) hear(in ralph.AgentInput) {
+	words := in.Words
+	words.Prompt = ""
+	if !r.structured {
+		words.Prompt = in.Prompt
+	}
+	r.said = promise.NewScanner(words)
+}
+
+func (c *CLI) outcome(r *reading, e ended) ralph.AgentOutcome {
+	o := ralph.AgentOutcome{
+		Agent: c.o.Dialect.Name(), ExitCode: e.ExitCode, Duration: ralph.Span(e.Duration),
+		OutputBytes: e.StdoutBytes, Truncated: e.StdoutTruncated, Survivors: e.Survivors, SurvivorNames: e.SurvivorNames,
+	}
+	r.fill(&o)
+	f := r.verdict(e, o.Said.Text)
+	o.End, o.Error, o.Hint, o.RetryAfter = f.class, f.text, f.hint, ralph.Span(f.wait)
+	if r.lost > 0 {
+		o.Truncated = true
+		if o.End == ralph.EndOK {
+			o.Error = fmt.Sprintf("%d lines of the agent's output were too long to be read", r.lost)
+		}
+	}
+	return o
+}
+
+// watcher reads along while the agent runs and ends it when there is nothing to wait for.
+type watcher struct {
+	*reading
+	to     reader
+	stop   context.CancelFunc
+	linger time.Duration
+	timer  *time.Timer
+}
+
+// Write is called by one goroutine. It never fails.
+func (w *watcher) Write(p []byte) (int, error) {
+	_, _ = w.to.Write(p)
+	switch {
+	case w.hopeless:
+		w.stop()
+	case w.closed && w.timer == nil:
+		w.timer = time.AfterFunc(w.linger, w.stop)
+	case w.closed:
+		w.timer.Reset(w.linger)
+	}
+	return len(p), nil
+}
+
+// end is called when the agent is gone.
+func (w *watcher) end() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}

@@ -1,0 +1,29 @@
+package agent
+
+// codex is Codex, driven without a terminal. Written against and recorded from version 0.166.
+type codex struct{}
+
+func (codex) Name() string { return "codex" }
+
+func (codex) newReader(r *reading) reader { return newEventReader(r, &codexStream{reading: r}) }
+
+// codexLogin is what helps when the login failed.
+const codexLogin = "run `codex login`, or set the API key's variable that its configuration names"
+
+func (codex) Command(r Request) (Command, error) {
+	argv := []string{orName(r.Program, "codex"), "exec", "--json", "--skip-git-repo-check"}
+	if r.Model != "" {
+		argv = append(argv, "-m", r.Model)
+	}
+	if r.Permissions == PermitAll {
+		argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
+	} else {
+		argv = append(argv, "--sandbox", "workspace-write")
+	}
+	if !r.InheritSettings {
+		// Plugins cost a network request at every start, five seconds if there is no network.
+		argv = append(argv, "--disable", "plugins")
+	}
+	argv = append(argv, r.ExtraArgs...)
+	return Command{Argv: append(argv, "-"), Stdin: r.PromptFile}, nil
+}

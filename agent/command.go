@@ -1,0 +1,42 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/ralphloop/ralph/process"
+)
+
+// command is any shell command. What it prints on standard output is what the agent says; what it prints on standard error is only kept.
+type command struct{}
+
+// promptFileWord stands in a command line for the path of the prompt.
+const promptFileWord = "{prompt_file}"
+
+func (command) Name() string { return "command" }
+
+func (command) newReader(r *reading) reader { return &plainText{r} }
+
+func (command) Command(r Request) (Command, error) {
+	line := r.CommandLine
+	if strings.TrimSpace(line) == "" {
+		return Command{}, errors.New("make agent command: it is empty")
+	}
+	for _, arg := range r.ExtraArgs {
+		line += " " + shellQuote(arg)
+	}
+	if !strings.Contains(line, promptFileWord) {
+		return Command{Argv: process.Shell(line), Stdin: r.PromptFile}, nil
+	}
+	return Command{Argv: process.Shell(strings.ReplaceAll(line, promptFileWord, shellQuote(r.PromptFile)))}, nil
+}
+
+// plainText reads output that has no form: all of it is one message.
+type plainText struct{ *reading }
+
+func (p *plainText) Write(text []byte) (int, error) {
+	p.say(text)
+	return len(text), nil
+}
+
+func (p *plainText) close() {}

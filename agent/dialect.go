@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"io"
+	"strings"
+)
+
+// Dialect is one way in which an agent CLI is called and answers.
+type Dialect interface {
+	// Name is what users call it.
+	Name() string
+	// Command is the command line for one iteration. It depends on nothing but the request.
+	Command(r Request) (Command, error)
+
+	newReader(r *reading) reader
+}
+
+// reader takes a CLI's standard output, in pieces of any size, and notes in its reading what it learns. Write never fails.
+type reader interface {
+	io.Writer
+	// close ends the output.
+	close()
+}
+
+// Permissions says what an agent may do without being asked.
+type Permissions string
+
+// What an agent may do. Nobody is there to answer, so whatever it may not do is denied.
+const (
+	// PermitEdits is the CLI's own edit mode, plus the check commands.
+	PermitEdits Permissions = "edits"
+	// PermitAll bypasses the CLI's own permission prompts.
+	PermitAll Permissions = "bypass"
+)
+
+// Request is everything that a command line is made of.
+type Request struct {
+	Program         string // of a known CLI; "" is its name, looked up on PATH
+	CommandLine     string // of a plain command
+	PromptFile      string
+	Model           string // "" is the CLI's own choice
+	Permissions     Permissions
+	AllowedCommands []string // commands that edit mode allows as well
+	ExtraArgs       []string
+	InheritSettings bool // let the user's own settings of the CLI apply
+}
+
+// Command is a command line with what goes with it.
+type Command struct {
+	Argv  []string
+	Env   []string // to be added to the environment
+	Stdin string   // the file on standard input; "" is none
+}
+
+// Known lists the dialects. The CLIs among them are in the order in which Detect looks for them.
+func Known() []Dialect { return []Dialect{claude{}, codex{}, command{}} }
+
+// Find gives the dialect of that name.
+func Find(name string) (Dialect, bool) {
+	for _, d := range Known() {
+		if d.Name() == name {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
+// Detect finds the first known CLI that lookPath finds, and where it is.
+func Detect(lookPath func(string) (string, error)) (d Dialect, path string, ok bool) {
+	for _, d := range Known() {
+		if d == (Dialect)(command{}) {
+			continue
+		}
+		if path, err := lookPath(d.Name()); err == nil {
+			return d, path, true
+		}
+	}
+	return nil, "", false
+}
+
+// shellQuote makes one shell word of any text.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -1,0 +1,33 @@
+// Package agent runs agent CLIs: it starts one, hands it the prompt, reads what it prints while it works, and says afterwards how it ended, what
+// it said and what it cost.
+//
+// # Dialects
+//
+// Each CLI has its own command line and its own way to talk. A [Dialect] knows both, and is one file (with the reader of its stream beside it):
+//
+//   - claude: Claude Code, which prints one JSON event a line;
+//   - codex: Codex, which does, too, with other events;
+//   - command: any shell command that prints text.
+//
+// [New] makes a [CLI] of a dialect and [Options]; it is a ralph.Agent. [Detect] finds the first known CLI that is installed.
+//
+// # The agent's own words
+//
+// Only text that the agent itself wrote reaches the promise scanner, message by message: not what tools printed, not files, not thinking, not
+// sub-agents, and not what a CLI says in the agent's name when the model cannot be reached. A plain command's words are its standard output; the
+// scanner is then given the prompt, so that an echo of it does not count.
+//
+// # How it ended
+//
+// An exit status of 0 is not success. A CLI with a structured stream ended well if its closing event is there, says so, and the exit status
+// agrees. Words never decide: not those of the agent, and not those on standard error, whose last line is merely quoted when nothing else is
+// known. Words inside an error event are read where the event has no code for what it means.
+//
+// A login that is refused ends the agent at once, as soon as the CLI says that it will try again: it would only fail again, minutes later. An
+// agent whose closing event was seen but that does not exit is ended after [Options.Linger], and has ended well.
+//
+// # What is left behind
+//
+// In the iteration's folder: prompt.md (which is also the agent's standard input), agent.jsonl (its standard output as it came, middle cut out
+// past [Options.OutputCap]) and agent.stderr. Memory does not grow with the output.
+package agent

@@ -1,0 +1,141 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
+)
+
+// Exit statuses by which a shell says that a program is not there or cannot be executed.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+)
+
+// ended is what is known from outside about an agent that is gone.
+type ended struct {
+	process.Result
+	interrupted   bool   // the run is being ended
+	program       string // as the user knows it
+	stderr        string // the last line there
+	timeout, idle time.Duration
+}
+
+// verdict says how the agent ended: first what the harness did to it, then what its closing event says, then what the exit status says.
+func (r *reading) verdict(e ended, spoke bool) fault {
+	switch {
+	case e.State == process.NotStarted:
+		return notStarted(e)
+	case e.interrupted && e.State == process.Canceled:
+		return fault{class: ralph.EndInterrupted, text: "interrupted"}
+	case r.hopeless:
+		return *r.fault
+	case r.closed:
+		return r.byClosingEvent(e, spoke)
+	case e.State == process.TimedOut:
+		return fault{class: ralph.EndTimeout, text: fmt.Sprintf("timed out after %s", e.timeout) + r.whileRetrying()}
+	case e.State == process.Idle:
+		return fault{class: ralph.EndIdle, text: fmt.Sprintf("killed after %s without any output", e.idle) + r.whileRetrying()}
+	case e.Signal != "":
+		return fault{class: ralph.EndFailed, text: "the agent died by a signal (" + e.Signal + ")"}
+	case r.events == 0 && (e.ExitCode == exitNotFound || e.ExitCode == exitNotExecutable):
+		return missing(e)
+	case r.structured:
+		return r.withoutClosingEvent(e)
+	}
+	return byExitStatus(e, spoke)
+}
+
+func notStarted(e ended) fault {
+	if errors.Is(e.StartError, process.ErrNotFound) || errors.Is(e.StartError, process.ErrNotExecutable) {
+		return missing(e)
+	}
+	return fault{class: ralph.EndFailed, text: fmt.Sprintf("the agent could not be started: %v", e.StartError)}
+}
+
+func missing(e ended) fault {
+	f := fault{class: ralph.EndMissing, text: "the agent was not found: " + oneLine(e.program, detailSize)}
+	if e.ExitCode == exitNotExecutable {
+		f.text = "the agent cannot be executed: " + oneLine(e.program, detailSize)
+	}
+	f.text += quoted(e.stderr)
+	return f
+}
+
+// byClosingEvent judges an agent that said how it ended. That it had to be killed afterwards does not matter.
+func (r *reading) byClosingEvent(e ended, spoke bool) fault {
+	if r.fault != nil {
+		return *r.fault
+	}
+	if e.State == process.Exited {
+		return byExitStatus(e, spoke)
+	}
+	return byWords(spoke)
+}
+
+func (r *reading) withoutClosingEvent(e ended) fault {
+	switch {
+	case r.events == 0 && e.StdoutBytes > 0:
+		return fault{class: ralph.EndFailed, text: "nothing of the agent's output was understood; is its output format new?"}
+	case r.retry != nil:
+		return *r.retry
+	case r.cut:
+		return fault{class: ralph.EndProvider, text: "the agent's output broke off"}
+	case e.ExitCode != 0:
+		return badStatus(e)
+	}
+	return fault{class: ralph.EndFailed, text: "the agent ended without a result" + quoted(e.stderr)}
+}
+
+func byExitStatus(e ended, spoke bool) fault {
+	if e.ExitCode != 0 {
+		return badStatus(e)
+	}
+	return byWords(spoke)
+}
+
+func byWords(spoke bool) fault {
+	if !spoke {
+		return fault{class: ralph.EndEmpty, text: "the agent said nothing"}
+	}
+	return fault{class: ralph.EndOK}
+}
+
+func badStatus(e ended) fault {
+	return fault{class: ralph.EndFailed, text: fmt.Sprintf("the agent ended with exit status %d", e.ExitCode) + quoted(e.stderr)}
+}
+
+func (r *reading) whileRetrying() string {
+	if r.retry == nil {
+		return ""
+	}
+	return " while it tried again: " + r.retry.text
+}
+
+func quoted(line string) string {
+	if line == "" {
+		return ""
+	}
+	return ": " + line
+}
+
+// lastLineOf gives the last line of a file that is not blank, shortened, for people to read.
+func lastLineOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	tail := make([]byte, 4<<10)
+	if info, err := f.Stat(); err == nil {
+		n, _ := f.ReadAt(tail, max(info.Size()-int64(len(tail)), 0))
+		tail = tail[:n]
+	}
+	all := strings.Split(strings.TrimSpace(string(tail)), "\n")
+	return oneLine(all[len(all)-1], sentenceSize)
+}

@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"maps"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
+)
+
+const (
+	maxToolNames = 64 // beyond these, calls are counted under otherTools
+	otherTools   = "(other)"
+	maxDenials   = 16
+	maxSession   = 200
+	detailSize   = 120 // characters of a live detail or a denial
+	sentenceSize = 300 // characters quoted from a CLI
+)
+
+// reading is what is known of one agent while it talks. Its size is bounded whatever the agent prints.
+type reading struct {
+	said *promise.Scanner
+	live func(ralph.Activity)
+	now  func() time.Time
+
+	structured bool // the dialect has a closing event
+	events     int  // events that were understood
+	lost       int  // lines too long to be read that may have mattered
+	cut        bool // the output broke off within a line
+
+	closed   bool   // the closing event was seen
+	fault    *fault // what the closing event complains of
+	retry    *fault // what the CLI is trying again for; nil once it got on
+	hopeless bool   // waiting for the end is pointless; fault says why
+
+	steps   *int
+	cost    *float64
+	tokens  *ralph.Tokens
+	tools   map[string]int
+	denials []string
+	session string
+}
+
+// fault is a way of not ending well.
+type fault struct {
+	class ralph.EndClass
+	text  string
+	hint  string
+	wait  time.Duration // with EndLimit, until the reset
+}
+
+// say passes on text of the agent's own.
+func (r *reading) say(text []byte) {
+	_, _ = r.said.Write(text) // never fails
+	if detail := oneLine(string(text[:min(len(text), 4*detailSize)]), detailSize); detail != "" {
+		r.live(ralph.Activity{Kind: "text", Detail: detail})
+	}
+}
+
+// tool notes the call of a tool.
+func (r *reading) tool(name, detail string) {
+	name, detail = oneLine(name, detailSize), oneLine(detail, detailSize)
+	if r.tools == nil {
+		r.tools = map[string]int{}
+	}
+	counted := name
+	if _, known := r.tools[name]; !known && len(r.tools) >= maxToolNames {
+		counted = otherTools
+	}
+	r.tools[counted]++
+	r.live(ralph.Activity{Kind: "tool", Name: name, Detail: detail})
+}
+
+// denied notes a call that the CLI did not allow.
+func (r *reading) denied(name, detail string) {
+	if len(r.denials) < maxDenials {
+		r.denials = append(r.denials, oneLine(strings.TrimSuffix(name+": "+detail, ": "), detailSize))
+	}
+}
+
+// retrying notes that the CLI will try again, and why.
+func (r *reading) retrying(why *fault) {
+	r.retry = why
+	r.live(ralph.Activity{Kind: "retry", Detail: why.text})
+}
+
+func (r *reading) inSession(id string) {
+	if r.session == "" && id != "" {
+		r.session = oneLine(id, maxSession)
+	}
+}
+
+// fill writes what was read into an outcome.
+func (r *reading) fill(o *ralph.AgentOutcome) {
+	o.Steps, o.Cost, o.Tokens, o.Session = r.steps, r.cost, r.tokens, r.session
+	o.Tools, o.Denials = maps.Clone(r.tools), r.denials
+	o.Said = r.said.Report()
+}
+
+// oneLine makes one short printable line of any text.
+func oneLine(s string, limit int) string {
+	var b strings.Builder
+	blank, n := false, 0
+	for _, c := range s {
+		switch {
+		case unicode.IsSpace(c):
+			blank = n > 0
+			continue
+		case c == utf8.RuneError || !unicode.IsPrint(c):
+			continue
+		}
+		if blank {
+			b.WriteByte(' ')
+			n++
+		}
+		if n >= limit {
+			b.WriteString("…")
+			break
+		}
+		blank = false
+		b.WriteRune(c)
+		n++
+	}
+	return b.String()
+}

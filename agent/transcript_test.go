@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// testNow is the clock of all tests of readers.
+var testNow = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+
+// transcript is one recorded run of a real CLI.
+type transcript struct {
+	cli, name      string
+	stdout, stderr []byte
+	Ended          string `json:"ended"`
+	ExitCode       int    `json:"exit_code"`
+}
+
+func loadTranscript(t testing.TB, cli, name string) transcript {
+	t.Helper()
+	base := filepath.Join("testdata", "transcripts", cli, name)
+	tr := transcript{cli: cli, name: name}
+	meta, err := os.ReadFile(base + ".meta.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(meta, &tr); err != nil {
+		t.Fatal(err)
+	}
+	if tr.stdout, err = os.ReadFile(base + ".stdout"); err != nil {
+		t.Fatal(err)
+	}
+	tr.stderr, _ = os.ReadFile(base + ".stderr")
+	return tr
+}
+
+func allTranscripts(t testing.TB) []transcript {
+	t.Helper()
+	files, err := filepath.Glob("testdata/transcripts/*/*.meta.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	var all []transcript
+	for _, file := range files {
+		cli, name := filepath.Base(filepath.Dir(file)), strings.TrimSuffix(filepath.Base(file), ".meta.json")
+		all = append(all, loadTranscript(t, cli, name))
+	}
+	return all
+}
+
+// end is what the harness would have seen of the process: the recorder's time limit stands for the harness's own.
+func (tr transcript) end() ended {
+	e := ended{Result: process.Result{State: process.Exited, ExitCode: tr.ExitCode}, program: tr.cli, timeout: time.Minute}
+	if strings.HasPrefix(tr.Ended, "timeout") {
+		e.State = process.TimedOut
+	}
+	switch tr.ExitCode {
+	case -9:
+		e.ExitCode, e.Signal = 137, "killed"
+	case -15:
+		e.ExitCode, e.Signal = 143, "terminated"
+	}
+	lines := strings.Split(strings.TrimSpace(string(tr.stderr)), "\n")
+	e.stderr = oneLine(lines[len(lines)-1], sentenceSize)
+	return e
+}
+
+// listen feeds output to a dialect's reader in pieces of the given size and gives the outcome.
+func listen(name string, stdout []byte, piece int, e ended) ralph.AgentOutcome {
+	outcome, _ := listenLive(name, stdout, piece, e)
+	return outcome
+}
+
+func listenLive(name string, stdout []byte, piece int, e ended) (ralph.AgentOutcome, []ralph.Activity) {
+	d, _ := Find(name)
+	c := New(Options{Dialect: d, Now: func() time.Time { return testNow }})
+	var live []ralph.Activity
+	in := ralph.AgentInput{Prompt: "the prompt", Live: func(a ralph.Activity) { live = append(live, a) }}
+	r := c.newReading(in)
+	reader := d.newReader(r)
+	r.hear(in)
+	e.StdoutBytes = int64(len(stdout))
+	for rest := stdout; len(rest) > 0; {
+		n := min(piece, len(rest))
+		_, _ = reader.Write(append([]byte(nil), rest[:n]...)) // a copy: readers must not keep the slice
+		rest = rest[n:]
+	}
+	reader.close()
+	return c.outcome(r, e), live
+}
+
+const whole = 1 << 30
+
+// exited is an agent that ended by itself.
+func exited(status int) ended {
+	return ended{Result: process.Result{State: process.Exited, ExitCode: status}, program: "agent"}
+}
+
+func TestTranscripts(t *testing.T) {
+	for _, tr := range allTranscripts(t) {
+		t.Run(tr.cli+"/"+tr.name, func(t *testing.T) {
+			got := listen(tr.cli, tr.stdout, 1000, tr.end())
+			text, err := json.MarshalIndent(got, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, filepath.Join("testdata", "golden", tr.cli, tr.name+".json"), string(text)+"\n")
+			if diff := cmp.Diff(got, listen(tr.cli, tr.stdout, whole, tr.end())); diff != "" {
+				t.Errorf("in one piece it reads differently (-pieces +whole):\n%s", diff)
+			}
+		})
+	}
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
