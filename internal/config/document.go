@@ -1,0 +1,285 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// seedSection is a section that another loop's users may already have in their files, with the keys that it may hold.
+const seedSection = "ralph_loop"
+
+func seedKeys() map[string]string {
+	return map[string]string{
+		"max_iterations": "max_iterations", "max_cost": "max_cost", "max_time": "max_time",
+		"completion_tag": "completion_tag", "agent": "agent.name",
+	}
+}
+
+// document walks one YAML file. Nothing in it is deeper than a list in a group, so aliases cannot multiply: anything deeper is refused unread.
+type document struct {
+	path    string
+	kind    Layer
+	anchors map[string]ast.Node // what they stand for, already resolved
+	out     layer
+}
+
+func (d *document) read(file *ast.File) error {
+	var root ast.Node
+	for _, doc := range file.Docs {
+		switch doc.Body.(type) {
+		case nil, *ast.DirectiveNode, *ast.CommentGroupNode:
+			continue
+		}
+		if root != nil {
+			return d.wrong(doc.Body, "", "a second document begins here; a configuration has one")
+		}
+		root = doc.Body
+	}
+	if root == nil {
+		return nil
+	}
+	pairs, err := d.pairs(root, "")
+	if err != nil {
+		return err
+	}
+	for _, pair := range pairs {
+		if err := d.top(pair); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pair is one "name: value" of a map, the value resolved. A nil value is a null.
+type pair struct {
+	name  string
+	key   ast.Node // for its position
+	value ast.Node
+}
+
+// top reads one pair at the top of the file: a key, a group, or a group's shorthand.
+func (d *document) top(p pair) error {
+	if p.name == seedSection {
+		return d.section(p, seedKeys())
+	}
+	first, isGroup := words.groups[p.name]
+	if !isGroup {
+		key, known := words.byName[p.name]
+		switch {
+		case !known:
+			return d.unknown(p, words.suggest(p.name))
+		case key.Group() != "":
+			group, rest, _ := strings.Cut(p.name, ".")
+			return d.wrong(p.key, p.name, "a key of a group must stand below it", fmt.Sprintf("write %s: and below it, indented, %s:", group, rest))
+		}
+		return d.set(p, key)
+	}
+	if p.value == nil || !isMap(p.value) {
+		return d.set(p, first)
+	}
+	members := map[string]string{}
+	for _, name := range words.inGroup(p.name) {
+		members[strings.TrimPrefix(name, p.name+".")] = name
+	}
+	return d.section(p, members)
+}
+
+// section reads a map whose keys stand for the named ones.
+func (d *document) section(p pair, members map[string]string) error {
+	if p.value == nil {
+		return nil
+	}
+	pairs, err := d.pairs(p.value, p.name)
+	if err != nil {
+		return err
+	}
+	for _, inner := range pairs {
+		name, known := members[inner.name]
+		full := pair{name: p.name + "." + inner.name, key: inner.key, value: inner.value}
+		if !known {
+			return d.unknown(full, nearestMember(p.name, inner.name, members))
+		}
+		if err := d.set(full, words.byName[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nearestMember(section, name string, members map[string]string) string {
+	if section != seedSection {
+		return words.suggest(section + "." + name)
+	}
+	names := make([]string, 0, len(members))
+	for member := range members {
+		names = append(names, member)
+	}
+	slices.Sort(names)
+	if near := Nearest(name, names); near != "" {
+		return section + "." + near
+	}
+	return ""
+}
+
+// set reads one value. A null leaves the key to the layers below.
+func (d *document) set(p pair, key Key) error {
+	if p.value == nil {
+		return nil
+	}
+	if key.Name == "trust" && d.kind == LayerProject {
+		return d.wrong(p.key, p.name, "a project cannot ask for its own trust", "give --trust, or put it into your own config file")
+	}
+	if old, twice := d.out[key.Name]; twice {
+		return d.wrong(p.key, p.name, fmt.Sprintf("%s is given twice, first in line %d", key.Name, old.origin.Line))
+	}
+	g, lines, err := d.given(p, key)
+	if err != nil {
+		return err
+	}
+	origin := Origin{Layer: d.kind, File: d.path, Line: lineOf(p.key)}
+	if problem := d.out.put(key, g, origin); problem != nil {
+		return problem.from(at(d.path, p.key.GetToken()) + ": " + p.name)
+	}
+	e := d.out[key.Name]
+	e.lines = lines
+	d.out[key.Name] = e
+	return nil
+}
+
+func (d *document) given(p pair, key Key) (given, []int, error) {
+	list, isList := p.value.(*ast.SequenceNode)
+	if !isList {
+		text, ok := scalar(p.value)
+		if !ok {
+			return given{}, nil, d.wrong(p.key, p.name, "a map was given", key.wants())
+		}
+		return one(text), []int{lineOf(p.key)}, nil
+	}
+	g, lines := given{list: true}, []int(nil)
+	for _, node := range list.Values {
+		item, err := d.resolve(node)
+		if err != nil {
+			return given{}, nil, err
+		}
+		text, ok := "", item == nil
+		if item != nil {
+			text, ok = scalar(item)
+		}
+		if !ok {
+			return given{}, nil, d.wrong(node, p.name, "every item must be one text")
+		}
+		g.items, lines = append(g.items, text), append(lines, lineOf(node))
+	}
+	return g, lines, nil
+}
+
+// pairs lists a map's pairs, each name once.
+func (d *document) pairs(node ast.Node, name string) ([]pair, error) {
+	node, err := d.resolve(node)
+	if err != nil {
+		return nil, err
+	}
+	var values []*ast.MappingValueNode
+	switch n := node.(type) {
+	case nil:
+		return nil, nil
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{n}
+	default:
+		return nil, d.wrong(node, name, "keys and values are wanted here", "write key: value")
+	}
+	seen, pairs := map[string]int{}, make([]pair, 0, len(values))
+	for _, v := range values {
+		p, err := d.pair(v)
+		if err != nil {
+			return nil, err
+		}
+		if line, twice := seen[p.name]; twice {
+			return nil, d.wrong(p.key, "", fmt.Sprintf("%s is given twice, first in line %d", quote(p.name), line))
+		}
+		seen[p.name] = lineOf(p.key)
+		pairs = append(pairs, p)
+	}
+	return pairs, nil
+}
+
+func (d *document) pair(v *ast.MappingValueNode) (pair, error) {
+	var name ast.Node = v.Key
+	if explicit, ok := name.(*ast.MappingKeyNode); ok && explicit.Value != nil {
+		name = explicit.Value
+	}
+	if _, merges := name.(*ast.MergeKeyNode); merges {
+		return pair{}, d.wrong(name, "", "<< is not supported", "write the keys out")
+	}
+	text, ok := scalar(name)
+	if !ok {
+		return pair{}, d.wrong(name, "", "the name of a key must be plain text")
+	}
+	value, err := d.resolve(v.Value)
+	return pair{name: text, key: name, value: value}, err
+}
+
+// resolve takes anchors, aliases and standard tags off a node; nil is a null. An anchor is known only after its own value, so it cannot hold itself.
+func (d *document) resolve(node ast.Node) (ast.Node, error) {
+	switch n := node.(type) {
+	case nil, *ast.NullNode:
+		return nil, nil
+	case *ast.AnchorNode:
+		value, err := d.resolve(n.Value)
+		if err == nil && n.Name != nil {
+			d.anchors[n.Name.GetToken().Value] = value
+		}
+		return value, err
+	case *ast.AliasNode:
+		name := n.Value.GetToken().Value
+		value, known := d.anchors[name]
+		if !known {
+			return nil, d.wrong(n, "", fmt.Sprintf("*%s stands for nothing that was named before with &%s", name, name))
+		}
+		return value, nil
+	case *ast.TagNode:
+		if !strings.HasPrefix(n.Start.Value, "!!") {
+			return nil, d.wrong(n, "", fmt.Sprintf("the tag %s means nothing here", quote(n.Start.Value)))
+		}
+		return d.resolve(n.Value)
+	}
+	return node, nil
+}
+
+// scalar is the text of a scalar as it was written: 010 is ten to the person who wrote it, and "true" is a command.
+func scalar(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode, *ast.NullNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+func isMap(node ast.Node) bool {
+	switch node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true
+	}
+	return false
+}
+
+func (d *document) unknown(p pair, near string) error {
+	return d.wrong(p.key, "", "unknown key "+quote(p.name), didYouMean(near))
+}
+
+func (d *document) wrong(node ast.Node, name, msg string, hint ...string) error {
+	where := at(d.path, node.GetToken())
+	if name != "" {
+		where += ": " + name
+	}
+	return &UsageError{Msg: where + ": " + msg, Hint: strings.Join(hint, "")}
+}

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+const envPrefix = "RALPH_"
+
+// reserved are variables of ours that are no settings: places, and what a run tells the processes inside it.
+var reserved = []string{
+	"RALPH_STATE_DIR", "RALPH_RUN_ID", "RALPH_ITERATION", "RALPH_WORKSPACE",
+	"RALPH_PROCESS_MARKER", "RALPH_PROCESS_TREE", "RALPH_FORCE_TTY",
+}
+
+// Env is what the program needs to know of its environment.
+type Env struct {
+	Environ []string // NAME=value, each name once
+
+	Home      string // "" if unknown
+	StateDir  string // where runs are kept; "" if there is no home and nothing else says
+	ConfigDir string // where the user's config file is; "" likewise
+	Path      string
+	Shell     string
+	Term      string
+
+	Trust         bool // RALPH_TRUST
+	NoColor       bool // NO_COLOR
+	ForceTTY      bool // RALPH_FORCE_TTY: behave as if stdout and stdin were a terminal
+	CI            bool
+	GitHubActions bool
+	InsideRun     string // RALPH_RUN_ID: the run that this process is part of
+}
+
+// FromOS is the environment of this process. Nothing else in the program reads it.
+func FromOS() Env {
+	environ := os.Environ()
+	if _, known := find(environ, homeVariable()); !known {
+		if me, err := user.Current(); err == nil && me.HomeDir != "" {
+			environ = append(environ, homeVariable()+"="+me.HomeDir)
+		}
+	}
+	env := NewEnv(environ)
+	// An agent works in another folder, so a relative path would mean two places.
+	if abs, err := filepath.Abs(env.StateDir); err == nil && env.StateDir != "" {
+		env.StateDir = abs
+	}
+	return env
+}
+
+// NewEnv reads an environment in the form of os.Environ. Of a name that is there twice the last one counts, as it does for a process.
+func NewEnv(environ []string) Env {
+	env := Env{Environ: unique(environ)}
+	env.Home = env.value(homeVariable())
+	env.StateDir = env.value("RALPH_STATE_DIR")
+	if env.StateDir == "" {
+		env.StateDir = env.folder("XDG_STATE_HOME", ".local", "state")
+	}
+	env.ConfigDir = env.folder("XDG_CONFIG_HOME", ".config")
+	env.Path, env.Shell, env.Term = env.value("PATH"), env.value("SHELL"), env.value("TERM")
+	env.Trust = env.isOn("RALPH_TRUST")
+	env.NoColor = env.value("NO_COLOR") != ""
+	env.ForceTTY = env.isOn("RALPH_FORCE_TTY")
+	env.GitHubActions = env.isOn("GITHUB_ACTIONS")
+	env.CI = env.isOn("CI") || env.GitHubActions
+	env.InsideRun = env.value("RALPH_RUN_ID")
+	return env
+}
+
+// UserFile is the path of the user's own config file, "" if there can be none.
+func (e Env) UserFile() string {
+	if e.ConfigDir == "" {
+		return ""
+	}
+	return filepath.Join(e.ConfigDir, "config.yaml")
+}
+
+// Lookup is the value of a variable and whether it is there.
+func (e Env) Lookup(name string) (string, bool) { return find(e.Environ, name) }
+
+func (e Env) value(name string) string {
+	value, _ := e.Lookup(name)
+	return value
+}
+
+// isOn takes anything but a clear no for a yes, as programs that read CI do.
+func (e Env) isOn(name string) bool {
+	switch strings.ToLower(e.value(name)) {
+	case "", "0", "false", "no", "off":
+		return false
+	}
+	return true
+}
+
+// folder is our own below a base directory. A relative base is to be ignored, says the XDG specification.
+func (e Env) folder(variable string, fallback ...string) string {
+	if base := e.value(variable); filepath.IsAbs(base) {
+		return filepath.Join(base, "ralph")
+	}
+	if e.Home == "" {
+		return ""
+	}
+	return filepath.Join(slices.Concat([]string{e.Home}, fallback, []string{"ralph"})...)
+}
+
+func homeVariable() string {
+	if runtime.GOOS == "windows" {
+		return "USERPROFILE"
+	}
+	return "HOME"
+}
+
+func find(environ []string, name string) (string, bool) {
+	for _, entry := range slices.Backward(environ) {
+		if key, value, ok := strings.Cut(entry, "="); ok && sameVariable(key, name) {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// sameVariable compares as the system does: Path is PATH on Windows.
+func sameVariable(a, b string) bool {
+	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
+}
+
+// unique keeps the last entry of each name, in the order of the entries kept. Entries that are no variable are dropped, such as Windows' =C:=….
+func unique(environ []string) []string {
+	seen, kept := map[string]bool{}, make([]string, 0, len(environ))
+	for _, entry := range slices.Backward(environ) {
+		name, _, ok := strings.Cut(entry, "=")
+		if ok && name != "" && !seen[name] {
+			seen[name] = true
+			kept = append(kept, entry)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+// layer is what the RALPH_ variables say. An empty variable says nothing. An unknown one is only warned about, because an environment is shared
+// with programs that are not ours.
+func (e Env) layer() (layer, []string, error) {
+	l, warnings := layer{}, []string(nil)
+	for _, entry := range slices.Sorted(slices.Values(e.Environ)) {
+		name, text, _ := strings.Cut(entry, "=")
+		written, ours := strings.CutPrefix(name, envPrefix)
+		if !ours || slices.Contains(reserved, name) {
+			continue
+		}
+		key, known := words.find(strings.ToLower(strings.ReplaceAll(written, "__", ".")))
+		switch {
+		case !known:
+			warnings = append(warnings, unknownVariable(name, written))
+			continue
+		case text == "":
+			continue
+		}
+		if p := l.put(key, lines(key, text), Origin{Layer: LayerEnvironment, Name: name}); p != nil {
+			return nil, nil, p.from(name)
+		}
+	}
+	return l, warnings, nil
+}
+
+func unknownVariable(name, written string) string {
+	warning := fmt.Sprintf("%s is not a known setting", name)
+	near := words.suggest(strings.ToLower(strings.ReplaceAll(written, "__", ".")))
+	if key, ok := words.find(near); ok {
+		warning += "; " + didYouMean(key.Env())
+	}
+	return warning
+}

@@ -1,0 +1,145 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+const (
+	maxFileBytes = 1 << 20
+	// maxTokens bounds the parser's recursion and its work, which grows with the square of the nesting.
+	maxTokens = 20_000
+)
+
+// readFile is the layer that a config file makes. A user's or project's file that is not there makes an empty one; a file that -c names must be there.
+func readFile(path string, kind Layer) (layer, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := readBounded(path, kind)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && kind != LayerConfig:
+		return nil, nil
+	case err != nil:
+		return nil, &UsageError{Msg: fmt.Sprintf("read config: %v", err)}
+	}
+	return parseFile(path, data, kind)
+}
+
+func readBounded(path string, kind Layer) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	// A pipe is fine for -c, where a shell makes one of <(…). Found in a repository it would only hang us.
+	if info.IsDir() || kind != LayerConfig && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err == nil && len(data) > maxFileBytes {
+		err = fmt.Errorf("%s is larger than 1 MiB", path)
+	}
+	return data, err
+}
+
+// parseFile reads YAML. The order of the steps matters: what the parser cannot bear is refused before it sees it.
+func parseFile(path string, data []byte, kind Layer) (layer, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if bad := firstInvalid(data); bad >= 0 {
+		line := 1 + bytes.Count(data[:bad], []byte("\n"))
+		return nil, &UsageError{Msg: fmt.Sprintf("%s:%d: the file is not UTF-8 text", path, line)}
+	}
+	tokens := lexer.Tokenize(string(data))
+	if countTokens(tokens) > maxTokens {
+		return nil, &UsageError{Msg: fmt.Sprintf("%s: the file has more than %d parts; no configuration is that large", path, maxTokens)}
+	}
+	file, err := parseTokens(tokens)
+	if err != nil {
+		return nil, syntaxError(path, err)
+	}
+	d := document{path: path, kind: kind, anchors: map[string]ast.Node{}, out: layer{}}
+	return d.out, d.read(file)
+}
+
+// firstInvalid is where the text stops being text: a byte that is not UTF-8, or NUL, which UTF-16 is full of.
+func firstInvalid(data []byte) int {
+	nul := bytes.IndexByte(data, 0)
+	for i := 0; i < len(data); {
+		if data[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			if nul >= 0 {
+				return min(i, nul)
+			}
+			return i
+		}
+		i += size
+	}
+	return nul
+}
+
+func countTokens(tokens token.Tokens) int {
+	n := 0
+	for _, t := range tokens {
+		if t.Type != token.CommentType {
+			n++
+		}
+	}
+	return n
+}
+
+// parseTokens turns a panic of the parser into an error: a config file must never take the program down.
+func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+}
+
+func syntaxError(path string, err error) error {
+	var located yaml.Error
+	if !errors.As(err, &located) || located.GetToken() == nil {
+		return &UsageError{Msg: fmt.Sprintf("%s: not valid YAML: %v", path, err)}
+	}
+	e := &UsageError{Msg: fmt.Sprintf("%s: not valid YAML: %s", at(path, located.GetToken()), located.GetMessage())}
+	if bytes.ContainsRune([]byte(located.GetMessage()), '\t') {
+		e.Msg = fmt.Sprintf("%s: a line begins with a tab", at(path, located.GetToken()))
+		e.Hint = "YAML is indented with spaces"
+	}
+	return e
+}
+
+func at(path string, t *token.Token) string {
+	if t == nil || t.Position == nil {
+		return path
+	}
+	return fmt.Sprintf("%s:%d:%d", path, t.Position.Line, t.Position.Column)
+}
+
+func lineOf(node ast.Node) int {
+	if t := node.GetToken(); t != nil && t.Position != nil {
+		return t.Position.Line
+	}
+	return 0
+}

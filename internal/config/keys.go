@@ -1,0 +1,129 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// Kind says what sort of value a key holds.
+type Kind string
+
+// The kinds of values.
+const (
+	Text   Kind = "text"
+	List   Kind = "list"   // of texts
+	Count  Kind = "count"  // a whole number
+	Amount Kind = "amount" // a number
+	Length Kind = "length" // of time
+	Switch Kind = "switch" // true or false
+)
+
+// Key is one row of the table that everything in this package is made from.
+type Key struct {
+	Name    string // with its group, such as checks.timeout
+	Kind    Kind
+	Default string // as it would be written in the environment
+	Flag    string // of `ralph run`, without dashes; "" if there is none
+	Short   string // the flag's one letter
+	Metavar string // what stands for the value in help texts
+	Bare    string // the flag's value when it is given without one; "" if it needs one
+	Doc     string // one line
+
+	Choices []string // the words that are allowed; empty: any
+	Max     float64  // for numbers; the least is always 0
+	Zero    string   // what 0 means, if anything but nought
+	Command bool     // names a command or widens what one may do: in a project file it needs the user's consent
+
+	Later  string   // what the key comes with, if a later version; with Coming, only those words do
+	Coming []string // words that a later version will allow
+
+	item  func(string) *problem // checks one text further
+	field func(*Settings) any   // where the value goes
+}
+
+// Env is the name of the variable that sets the key.
+func (k Key) Env() string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "__"))
+}
+
+// Group is the part of the name before the dot, "" for a key at the top.
+func (k Key) Group() string {
+	group, _, grouped := strings.Cut(k.Name, ".")
+	if !grouped {
+		return ""
+	}
+	return group
+}
+
+// Repeats reports whether the key's flag may be given several times.
+func (k Key) Repeats() bool { return k.Kind == List }
+
+// Ready reports whether the key can be set in this version.
+func (k Key) Ready() bool { return k.field != nil }
+
+// Keys is the table: general keys first, then group by group. A group's first key is the one that its shorthand sets.
+func Keys() []Key {
+	return slices.Concat(generalKeys, agentKeys, checkKeys, gateKeys, otherKeys, laterKeys)
+}
+
+// vocabulary finds keys by the names that users write.
+type vocabulary struct {
+	byName map[string]Key
+	groups map[string]Key // the first key of each
+	names  []string       // every key and group, in table order
+}
+
+var words = newVocabulary()
+
+func newVocabulary() vocabulary {
+	v := vocabulary{byName: map[string]Key{}, groups: map[string]Key{}}
+	for _, key := range Keys() {
+		v.byName[key.Name] = key
+		group := key.Group()
+		if _, seen := v.groups[group]; group != "" && !seen {
+			v.groups[group] = key
+			v.names = append(v.names, group)
+		}
+		v.names = append(v.names, key.Name)
+	}
+	return v
+}
+
+// find is the key that a full name or a group's name stands for.
+func (v vocabulary) find(name string) (Key, bool) {
+	if key, ok := v.byName[name]; ok {
+		return key, true
+	}
+	key, ok := v.groups[name]
+	return key, ok
+}
+
+// suggest is the key that somebody who wrote name most likely meant. A flag's name and the bare last part of a key are as good as near.
+func (v vocabulary) suggest(name string) string {
+	plain := strings.ReplaceAll(name, "-", "_")
+	if _, ok := v.find(plain); ok {
+		return plain
+	}
+	group, last, grouped := strings.Cut(plain, ".")
+	if !grouped {
+		last = plain
+	} else if near := Nearest(plain, v.inGroup(group)); near != "" {
+		return near
+	}
+	for _, key := range Keys() {
+		if key.Flag != "" && strings.ReplaceAll(key.Flag, "-", "_") == plain || strings.HasSuffix(key.Name, "."+last) {
+			return key.Name
+		}
+	}
+	return Nearest(plain, v.names)
+}
+
+func (v vocabulary) inGroup(group string) []string {
+	var names []string
+	for _, name := range v.names {
+		if strings.HasPrefix(name, group+".") {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,100 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Layer is one source of values. A later layer holds against an earlier one.
+type Layer string
+
+// The layers, lowest first. A run has LayerProject or LayerConfig, never both.
+const (
+	LayerDefault     Layer = "default"
+	LayerProfile     Layer = "profile"
+	LayerUser        Layer = "user"
+	LayerProject     Layer = "project"
+	LayerConfig      Layer = "config" // the file that -c names
+	LayerEnvironment Layer = "environment"
+	LayerSet         Layer = "set"
+	LayerFlag        Layer = "flag"
+)
+
+// Origin says where a value came from.
+type Origin struct {
+	Layer Layer  `json:"layer"`
+	Name  string `json:"name,omitempty"` // of the profile, variable or flag
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+}
+
+// String is the origin as `ralph config show` prints it.
+func (o Origin) String() string {
+	switch o.Layer {
+	case LayerUser, LayerProject, LayerConfig:
+		return fmt.Sprintf("%s %s:%d", o.Layer, o.File, o.Line)
+	case LayerSet:
+		return "--set"
+	}
+	return strings.TrimSuffix(string(o.Layer)+" "+o.Name, " ")
+}
+
+// entry is one value with everything that is known about it.
+type entry struct {
+	key    Key
+	value  any
+	origin Origin
+	lines  []int // of a list's items, where a file gave it
+}
+
+// layer is what one source says, by key.
+type layer map[string]entry
+
+func (l layer) put(key Key, g given, origin Origin) *problem {
+	value, p := key.read(g)
+	if p != nil {
+		return p
+	}
+	l[key.Name] = entry{key: key, value: value, origin: origin}
+	return nil
+}
+
+// merge lays the layers over each other, lowest first.
+func merge(layers []layer) layer {
+	merged := layer{}
+	for _, l := range layers {
+		for name, e := range l {
+			merged[name] = e
+		}
+	}
+	return merged
+}
+
+func defaults() layer {
+	l := layer{}
+	for _, key := range Keys() {
+		if !key.Ready() {
+			continue
+		}
+		if key.Default == "" {
+			l[key.Name] = entry{key: key, value: nothing(key), origin: Origin{Layer: LayerDefault}}
+			continue
+		}
+		mustPut(l, key, key.Default, Origin{Layer: LayerDefault})
+	}
+	return l
+}
+
+func nothing(key Key) any {
+	if key.Kind == List {
+		return []string(nil)
+	}
+	return ""
+}
+
+// mustPut is for values that are part of the program: a wrong one is a bug, and a test reads them all.
+func mustPut(l layer, key Key, text string, origin Origin) {
+	if p := l.put(key, lines(key, text), origin); p != nil {
+		panic("config: " + key.Name + ": " + p.msg)
+	}
+}

@@ -1,0 +1,43 @@
+package config
+
+// Profile is a bundle of defaults. It lies just above the table's own, so that anything a user writes holds against it.
+type Profile struct {
+	Name   string
+	Doc    string
+	Values map[string]string // by key, as they would be written in the environment
+}
+
+// Profiles lists the bundles that can be chosen.
+func Profiles() []Profile {
+	return []Profile{
+		{Name: "default", Doc: "what the table of keys says"},
+		{Name: "promise", Doc: "10 iterations, COMPLETE, no breaker", Values: map[string]string{
+			"max_iterations": "10", "completion_tag": "COMPLETE",
+			"breaker.no_progress": "0", "breaker.same_error": "0", "breaker.permission_denials": "0", "breaker.output_decline": "0",
+		}},
+		{Name: "checks", Doc: "25 iterations, checks after each, COMPLETE", Values: map[string]string{
+			"max_iterations": "25", "completion_tag": "COMPLETE", "checks.when": "always",
+		}},
+		{Name: "status", Doc: "status block required, unfinished work refused, breaker with cool-down, 100 iterations an hour", Values: map[string]string{
+			"gate.status": "required", "gate.unfinished": "refuse", "breaker.cooldown": "30m", "limits.calls_per_hour": "100",
+		}},
+	}
+}
+
+// layer is what the profile sets. The name has been checked against the table's choices, and a test keeps those and the bundles the same.
+func (p Profile) layer() layer {
+	l := layer{}
+	for name, text := range p.Values {
+		mustPut(l, words.byName[name], text, Origin{Layer: LayerProfile, Name: p.Name})
+	}
+	return l
+}
+
+func profileNamed(name string) Profile {
+	for _, profile := range Profiles() {
+		if profile.Name == name {
+			return profile
+		}
+	}
+	panic("config: no profile " + name)
+}

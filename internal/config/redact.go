@@ -1,0 +1,53 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+)
+
+// redacted stands where a secret stood.
+const redacted = "***"
+
+// secretName reports whether something so called is likely a secret. It looks at whole words: a key is one, a keyboard is not.
+func secretName(name string) bool {
+	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-.:", r) }) {
+		switch word {
+		case "key", "apikey", "token", "authtoken", "secret", "password", "passwd", "pass", "pw", "credential", "credentials", "auth":
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	urlLogin   = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s'"@]+@`)
+	assignment = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.:-]*)(=|: *|\s+)('[^']*'|"[^"]*"|[^\s'"]+)`)
+	bearer     = regexp.MustCompile(`([Bb]earer|[Bb]asic) +[^\s'"]+`)
+	knownShape = regexp.MustCompile(`\b(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{8,}`)
+)
+
+// redact takes secrets out of a value that is to be shown: the login part of a URL, what is assigned to a name that sounds like a secret, what
+// follows an option so called, and the shapes of well-known keys.
+func redact(text string) string {
+	text = urlLogin.ReplaceAllString(text, "${1}"+redacted+"@")
+	text = knownShape.ReplaceAllString(text, redacted)
+	text = bearer.ReplaceAllString(text, "${1} "+redacted)
+	var out strings.Builder
+	for {
+		found := assignment.FindStringSubmatchIndex(text)
+		if found == nil {
+			return out.String() + text
+		}
+		name, sign, value := text[found[2]:found[3]], text[found[4]:found[5]], text[found[6]:found[7]]
+		option := found[2] >= 2 && text[found[2]-2:found[2]] == "--"
+		blank := strings.TrimSpace(sign) == ""
+		if !secretName(name) || blank && !option || strings.HasPrefix(value, "-") || strings.HasPrefix(value, "$") {
+			// The value may itself be the name of the next assignment.
+			out.WriteString(text[:found[5]])
+			text = text[found[5]:]
+			continue
+		}
+		out.WriteString(text[:found[6]] + redacted)
+		text = text[found[7]:]
+	}
+}

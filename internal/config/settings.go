@@ -1,0 +1,123 @@
+package config
+
+import "github.com/ralphloop/ralph"
+
+// Settings is the resolved configuration of one run. It is recorded in the run's log and read back by `ralph resume`, so that a run goes on under
+// the rules that it began with. A zero limit means no limit.
+type Settings struct {
+	MaxIterations    int        `json:"max_iterations"`
+	MaxTime          ralph.Span `json:"max_time"`
+	MaxCost          float64    `json:"max_cost"`
+	MaxTokens        int64      `json:"max_tokens"`
+	IterationTimeout ralph.Span `json:"iteration_timeout"`
+	IdleTimeout      ralph.Span `json:"idle_timeout"`
+	IterationDelay   ralph.Span `json:"iteration_delay"`
+	CompletionTag    []string   `json:"completion_tag"`
+	Profile          string     `json:"profile"`
+	Spec             string     `json:"spec,omitempty"`
+	AllowUnverified  bool       `json:"allow_unverified"`
+	AllowUnmetered   bool       `json:"allow_unmetered"`
+	ExitMap          string     `json:"exit_map"`
+	OnDecide         string     `json:"on_decide"`
+	OnLimit          string     `json:"on_limit"`
+	MaxWait          ralph.Span `json:"max_wait"`
+	Yolo             bool       `json:"yolo"`
+	Trust            bool       `json:"-"` // consent is given to a command line, not to a run
+
+	Agent   AgentSettings   `json:"agent"`
+	Checks  CheckSettings   `json:"checks"`
+	Gate    GateSettings    `json:"gate"`
+	Breaker BreakerSettings `json:"breaker"`
+	Limits  LimitSettings   `json:"limits"`
+	Notify  NotifySettings  `json:"notify"`
+	Prompt  PromptSettings  `json:"prompt"`
+	Sandbox SandboxSettings `json:"sandbox"`
+}
+
+// AgentSettings says which agent does the work and how it is started.
+type AgentSettings struct {
+	Name            string   `json:"name"`              // "claude", "codex", "command" (if and only if Command is set), or "": the first CLI found
+	Command         string   `json:"command,omitempty"` // a shell command that is the agent
+	Model           string   `json:"model,omitempty"`
+	Args            []string `json:"args,omitempty"` // added to the agent CLI's own command line
+	Env             []string `json:"env,omitempty"`  // names of variables that pass to the agent, NAME or PREFIX_*
+	InheritSettings bool     `json:"inherit_settings"`
+	Permissions     string   `json:"permissions"`
+	MaxFailures     int      `json:"max_failures"`
+}
+
+// CheckSettings says which commands prove the work, and when they are run.
+type CheckSettings struct {
+	Commands  []string   `json:"commands,omitempty"`
+	Timeout   ralph.Span `json:"timeout"`
+	When      string     `json:"when"`
+	Baseline  bool       `json:"baseline"`
+	MaxBroken int        `json:"max_broken"`
+}
+
+// GateSettings says what stands between a claim and exit 0.
+type GateSettings struct {
+	Claim         string   `json:"claim"`
+	Status        string   `json:"status"`
+	StatusMin     int      `json:"status_min"`
+	StatusPhrases []string `json:"status_phrases,omitempty"` // empty: the built-in ones
+	Tamper        string   `json:"tamper"`
+	Unfinished    string   `json:"unfinished"`
+}
+
+// BreakerSettings says when a run that gets nowhere is stopped.
+type BreakerSettings struct {
+	NoProgress        int        `json:"no_progress"`
+	SameError         int        `json:"same_error"`
+	PermissionDenials int        `json:"permission_denials"`
+	OutputDecline     int        `json:"output_decline"`
+	Diagnose          bool       `json:"diagnose"`
+	Cooldown          ralph.Span `json:"cooldown"`
+}
+
+// LimitSettings holds limits that are kept by waiting, not by stopping.
+type LimitSettings struct {
+	CallsPerHour int `json:"calls_per_hour"`
+}
+
+// NotifySettings says who is told when a person is needed.
+type NotifySettings struct {
+	Command string `json:"command,omitempty"`
+}
+
+// PromptSettings says what the agent is told.
+type PromptSettings struct {
+	File string `json:"file,omitempty"`
+}
+
+// SandboxSettings says what keeps the agent in.
+type SandboxSettings struct {
+	Mode string `json:"mode"`
+}
+
+// Policy is the part of the settings that the loop itself follows.
+func (s Settings) Policy() ralph.Policy {
+	return ralph.Policy{
+		MaxIterations: s.MaxIterations, MaxTime: s.MaxTime, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens,
+
+		Claim: ralph.ClaimRule(s.Gate.Claim), Status: ralph.StatusRule(s.Gate.Status), StatusMin: s.Gate.StatusMin,
+		Tamper: ralph.TamperRule(s.Gate.Tamper), Unfinished: ralph.WordRule(s.Gate.Unfinished),
+		AllowUnverified: s.AllowUnverified,
+
+		MaxFailures: s.Agent.MaxFailures, MaxBroken: s.Checks.MaxBroken,
+		ChecksWhen: ralph.CheckTime(s.Checks.When), Baseline: s.Checks.Baseline,
+
+		Breaker: ralph.BreakerPolicy{
+			NoProgress: s.Breaker.NoProgress, SameError: s.Breaker.SameError,
+			PermissionDenials: s.Breaker.PermissionDenials, OutputDecline: s.Breaker.OutputDecline,
+			Diagnose: s.Breaker.Diagnose, Cooldown: s.Breaker.Cooldown,
+		},
+
+		OnLimit: ralph.LimitRule(s.OnLimit), MaxWait: s.MaxWait, CallsPerHour: s.Limits.CallsPerHour,
+
+		IterationDelay: s.IterationDelay, IterationTimeout: s.IterationTimeout, IdleTimeout: s.IdleTimeout,
+		CheckTimeout: s.Checks.Timeout,
+
+		CompletionTags: s.CompletionTag, StatusPhrases: s.Gate.StatusPhrases,
+	}
+}

@@ -1,0 +1,290 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ralphloop/ralph"
+)
+
+// given is what a layer says about one key, before it is read. A list has any number of items, anything else has one.
+type given struct {
+	items []string
+	list  bool
+}
+
+func one(text string) given { return given{items: []string{text}} }
+
+// lines is how the environment and --set write a value: a list has one item a line.
+func lines(key Key, text string) given {
+	if key.Kind != List {
+		return one(text)
+	}
+	g := given{list: true}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			g.items = append(g.items, line)
+		}
+	}
+	return g
+}
+
+// read makes the value that key holds, or says what is wrong with it. The result is a string, []string, int64, float64, ralph.Span or bool.
+func (k Key) read(g given) (any, *problem) {
+	if !k.Ready() {
+		return nil, k.later("this")
+	}
+	if k.Kind == List {
+		return k.readList(g.items)
+	}
+	if g.list {
+		return nil, &problem{msg: "a list was given", hint: k.wants()}
+	}
+	text := strings.TrimSpace(g.items[0])
+	switch k.Kind {
+	case Count:
+		return k.readCount(text)
+	case Amount:
+		return k.readAmount(text)
+	case Length:
+		return k.readLength(text)
+	case Switch:
+		return k.readSwitch(text)
+	default:
+		return k.readText(text)
+	}
+}
+
+func (k Key) later(what string) *problem {
+	return &problem{msg: fmt.Sprintf("%s comes with a later version (%s)", what, k.Later)}
+}
+
+// wants says in a few words what the key can hold.
+func (k Key) wants() string {
+	zero := ""
+	if k.Zero != "" {
+		zero = " (0 is " + k.Zero + ")"
+	}
+	most := strconv.FormatFloat(k.Max, 'f', -1, 64)
+	switch k.Kind {
+	case Count:
+		return "give a whole number from 0 to " + most + zero
+	case Amount:
+		return "give a number from 0 to " + most + zero
+	case Length:
+		return "give a length of time such as 90s, 10m or 2h, or a number of seconds up to " + most + zero
+	case Switch:
+		return "give true or false"
+	}
+	if len(k.Choices) > 0 {
+		return "give one of " + strings.Join(k.Choices, ", ")
+	}
+	return "give one text"
+}
+
+// refuse quotes a value that cannot be meant, cut short: a value may be a whole file by mistake.
+func (k Key) refuse(text, why string) *problem {
+	return &problem{msg: fmt.Sprintf("%s %s", quote(text), why), hint: k.wants()}
+}
+
+func quote(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return strconv.Quote(text)
+}
+
+func (k Key) readCount(text string) (any, *problem) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil && !isDigits(strings.TrimLeft(text, "+-")):
+		return nil, k.refuse(text, "is not a whole number")
+	case strings.HasPrefix(text, "-") && n != 0:
+		return nil, k.refuse(text, "is negative")
+	case err != nil || float64(n) > k.Max:
+		return nil, k.refuse(text, "is too large")
+	}
+	return n, nil
+}
+
+func isDigits(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+func (k Key) readAmount(text string) (any, *problem) {
+	f, p := k.readNumber(text, "is not a number")
+	if p != nil {
+		return nil, p
+	}
+	return f, nil
+}
+
+// readNumber reads a plain decimal number. Hexadecimal, NaN and Inf are numbers to Go, but nobody means them here.
+func (k Key) readNumber(text, otherwise string) (float64, *problem) {
+	if strings.Trim(text, "0123456789.eE+-") != "" {
+		return 0, k.refuse(text, otherwise)
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil && !math.IsInf(f, 0):
+		return 0, k.refuse(text, otherwise)
+	case f < 0:
+		return 0, k.refuse(text, "is negative")
+	case f > k.Max:
+		return 0, k.refuse(text, "is too large")
+	}
+	return math.Abs(f), nil
+}
+
+func (k Key) readLength(text string) (any, *problem) {
+	const wrong = "is not a length of time"
+	if isNumber := strings.Trim(text, "0123456789.+-") == ""; isNumber {
+		seconds, p := k.readNumber(text, wrong)
+		if p != nil {
+			return nil, p
+		}
+		return k.span(text, seconds)
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil && looksTooLong(text):
+		return nil, k.refuse(text, "is too large")
+	case err != nil:
+		return nil, k.refuse(text, wrong)
+	case d < 0:
+		return nil, k.refuse(text, "is negative")
+	case d.Seconds() > k.Max:
+		return nil, k.refuse(text, "is too large")
+	}
+	return k.span(text, d.Seconds())
+}
+
+// looksTooLong tells an overflow from a mistake: the standard library has one error for both.
+func looksTooLong(text string) bool {
+	unit := strings.TrimLeft(text, "0123456789")
+	_, err := time.ParseDuration("1" + unit)
+	return err == nil && unit != text
+}
+
+// span keeps milliseconds, as the log does. It refuses a length that would be recorded as 0, because 0 means something else.
+func (k Key) span(text string, seconds float64) (any, *problem) {
+	d := time.Duration(math.Round(seconds*1000)) * time.Millisecond
+	if d == 0 && seconds > 0 {
+		return nil, k.refuse(text, "is shorter than a millisecond")
+	}
+	return ralph.Span(d), nil
+}
+
+func (k Key) readSwitch(text string) (any, *problem) {
+	switch strings.ToLower(text) {
+	case "true", "1", "yes", "on":
+		return true, nil
+	case "false", "0", "no", "off":
+		return false, nil
+	}
+	return nil, k.refuse(text, "is neither true nor false")
+}
+
+func (k Key) readText(text string) (any, *problem) {
+	if strings.ContainsRune(text, 0) {
+		return nil, &problem{msg: "the value holds a NUL character"}
+	}
+	if text == "" && k.Default != "" {
+		return nil, &problem{msg: "the value is empty", hint: k.wants()}
+	}
+	if len(k.Choices) == 0 || text == "" {
+		return text, nil
+	}
+	for _, choice := range k.Choices {
+		if text == choice {
+			return text, nil
+		}
+	}
+	for _, coming := range k.Coming {
+		if text == coming {
+			return nil, k.later(quote(text))
+		}
+	}
+	p := k.refuse(text, "is not one of "+strings.Join(k.Choices, ", "))
+	p.hint = didYouMean(Nearest(text, k.Choices))
+	return nil, p
+}
+
+func (k Key) readList(items []string) (any, *problem) {
+	list := make([]string, 0, len(items))
+	for _, item := range items {
+		item = strings.TrimSpace(item)
+		switch {
+		case item == "":
+			return nil, &problem{msg: "one of the values is empty"}
+		case strings.ContainsRune(item, 0):
+			return nil, &problem{msg: "one of the values holds a NUL character"}
+		}
+		if k.item != nil {
+			if p := k.item(item); p != nil {
+				return nil, p
+			}
+		}
+		list = append(list, item)
+	}
+	if len(list) == 0 && k.Default != "" {
+		return nil, &problem{msg: "the list is empty", hint: "give at least one value, or leave the key out"}
+	}
+	return list, nil
+}
+
+// checkTag refuses tags that no agent's text could ever hold, because such a run would never complete.
+func checkTag(tag string) *problem {
+	switch strings.ToUpper(tag) {
+	case "BLOCKED", "DECIDE":
+		return &problem{msg: quote(tag) + " cannot be a completion tag, it has a meaning of its own"}
+	}
+	bad := func(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune("<>:", r) }
+	if strings.ContainsFunc(tag, bad) {
+		return &problem{msg: quote(tag) + " cannot be a completion tag", hint: "give a word without <, >, : and line breaks"}
+	}
+	return nil
+}
+
+// checkVariable wants the name of a variable, never its value: a config file is no place for a secret.
+func checkVariable(name string) *problem {
+	stem := strings.TrimSuffix(name, "*")
+	plain := func(r rune) bool {
+		return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+	}
+	switch {
+	case strings.Contains(name, "="):
+		before, _, _ := strings.Cut(name, "=")
+		return &problem{msg: quote(before) + " is given with a value", hint: "give only the name; its value is taken from the environment"}
+	case strings.Trim(stem, "_") == "" && stem != "" || strings.TrimFunc(stem, plain) != "" || stem != "" && stem[0] >= '0' && stem[0] <= '9':
+		return &problem{msg: quote(name) + " is not the name of a variable", hint: "give NAME or PREFIX_*"}
+	}
+	return nil
+}
+
+// store puts a value that read has made into the field that key belongs to.
+func (k Key) store(s *Settings, value any) {
+	switch field := k.field(s).(type) {
+	case *string:
+		*field = value.(string)
+	case *[]string:
+		*field = value.([]string)
+	case *int:
+		*field = int(value.(int64))
+	case *int64:
+		*field = value.(int64)
+	case *float64:
+		*field = value.(float64)
+	case *ralph.Span:
+		*field = value.(ralph.Span)
+	case *bool:
+		*field = value.(bool)
+	default:
+		panic(fmt.Sprintf("config: %s has a field of type %T", k.Name, field))
+	}
+}

@@ -1,0 +1,112 @@
+// Package trust remembers which commands of a repository the user has agreed to.
+//
+// A repository can name commands: its checks, its agent, its notifier. Whoever runs Ralph in a fresh clone has not read them, so they are run only
+// after the user has said yes once. Consent is given to the exact words, by digest, and to one workspace; anything that changes asks again.
+// Whether and how to ask is the caller's matter. The record lies in the user's state folder, never in the repository.
+package trust
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// NamedCommand is a command that a file of the repository names.
+type NamedCommand struct {
+	Key   string `json:"key"` // what it is for, such as checks.commands
+	Value string `json:"value"`
+	File  string `json:"file"`
+	Line  int    `json:"line"`
+}
+
+// String is the command as a person is asked about it.
+func (c NamedCommand) String() string {
+	return fmt.Sprintf("%s:%d: %s: %s", c.File, c.Line, c.Key, c.Value)
+}
+
+// Digest stands for the commands: their keys and values, in order. Where they are written does not matter, so a moved line asks nobody.
+func Digest(commands []NamedCommand) string {
+	hash := sha256.New()
+	for _, c := range commands {
+		for _, part := range []string{c.Key, c.Value} {
+			// The length keeps "a"+"bc" apart from "ab"+"c".
+			hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+			io.WriteString(hash, part)
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// Store is a file of consents, one JSON line each. It is only ever added to, so that two runs that are told yes at the same moment both count.
+type Store struct {
+	Path string
+}
+
+// In is the store of a state folder.
+func In(stateDir string) Store { return Store{Path: filepath.Join(stateDir, "trust.jsonl")} }
+
+type consent struct {
+	Workspace string    `json:"workspace"`
+	Digest    string    `json:"digest"`
+	At        time.Time `json:"at"`
+}
+
+// maxBytes is far more than a lifetime of consents.
+const maxBytes = 16 << 20
+
+// Trusted reports whether the user has agreed to this digest in this workspace. No file means no. A line that cannot be read counts for nothing: to
+// ask once too often is safe.
+func (s Store) Trusted(workspace, digest string) (bool, error) {
+	file, err := os.Open(s.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read trust: %w", err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxBytes))
+	if err != nil {
+		return false, fmt.Errorf("read trust: %w", err)
+	}
+	for line := range bytes.Lines(data) {
+		var c consent
+		if json.Unmarshal(line, &c) == nil && c.Workspace == workspace && c.Digest == digest {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Grant records that the user has agreed, and returns when that is on stable storage. Granting twice changes nothing.
+func (s Store) Grant(workspace, digest string, now time.Time) error {
+	if known, err := s.Trusted(workspace, digest); known || err != nil {
+		return err
+	}
+	line, err := json.Marshal(consent{workspace, digest, now.UTC()})
+	if err != nil {
+		return fmt.Errorf("encode trust: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(s.Path), 0o700); err != nil {
+		return fmt.Errorf("write trust: %w", err)
+	}
+	file, err := os.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("write trust: %w", err)
+	}
+	// The line break in front ends what a crash may have left of an earlier line.
+	_, err = file.Write(bytes.Join([][]byte{nil, line, nil}, []byte("\n")))
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("write trust: %w", err)
+	}
+	return nil
+}
