@@ -194,7 +194,8 @@ func providerRule(p Policy, h History, v Verdict) *Verdict {
 
 // Row 4: a completion claim, and every gate open.
 func completeRule(p Policy, h History, v Verdict) *Verdict {
-	if !v.Claimed && p.Claim != ClaimOptional || len(refusalsOf(v.Gates)) > 0 {
+	mayClaimItself := p.Claim == ClaimOptional && allPassed(h.Now.Checks)
+	if !v.Claimed && !mayClaimItself || len(refusalsOf(v.Gates)) > 0 {
 		return nil
 	}
 	if len(h.Now.Checks) == 0 {
