@@ -12,10 +12,13 @@ import (
 
 const envPrefix = "RALPH_"
 
+// InsideRunVariable holds the id of the run that a process is part of, in the environment of everything that the run starts.
+const InsideRunVariable = "RALPH_RUN_ID"
+
 // reserved are variables of ours that are no settings: places, and what a run tells the processes inside it.
 var reserved = []string{
-	"RALPH_STATE_DIR", "RALPH_RUN_ID", "RALPH_ITERATION", "RALPH_WORKSPACE",
-	"RALPH_PROCESS_MARKER", "RALPH_PROCESS_TREE", "RALPH_FORCE_TTY",
+	"RALPH_STATE_DIR", InsideRunVariable, "RALPH_ITERATION", "RALPH_WORKSPACE",
+	"RALPH_PROCESS_MARKER", "RALPH_PROCESS_TREE", "RALPH_FORCE_TTY", "RALPH_NOTIFY_*",
 }
 
 // Env is what the program needs to know of its environment.
@@ -34,7 +37,7 @@ type Env struct {
 	ForceTTY      bool // RALPH_FORCE_TTY: behave as if stdout and stdin were a terminal
 	CI            bool
 	GitHubActions bool
-	InsideRun     string // RALPH_RUN_ID: the run that this process is part of
+	InsideRun     string // the run that this process is part of
 }
 
 // FromOS is the environment of this process. Nothing else in the program reads it.
@@ -68,7 +71,7 @@ func NewEnv(environ []string) Env {
 	env.ForceTTY = env.isOn("RALPH_FORCE_TTY")
 	env.GitHubActions = env.isOn("GITHUB_ACTIONS")
 	env.CI = env.isOn("CI") || env.GitHubActions
-	env.InsideRun = env.value("RALPH_RUN_ID")
+	env.InsideRun = env.value(InsideRunVariable)
 	return env
 }
 
@@ -150,7 +153,7 @@ func (e Env) layer() (layer, []string, error) {
 	for _, entry := range slices.Sorted(slices.Values(e.Environ)) {
 		name, text, _ := strings.Cut(entry, "=")
 		written, ours := strings.CutPrefix(name, envPrefix)
-		if !ours || slices.Contains(reserved, name) {
+		if !ours || matches(name, reserved) {
 			continue
 		}
 		key, known := words.find(strings.ToLower(strings.ReplaceAll(written, "__", ".")))

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/ralphloop/ralph/internal/trust"
 )
 
 // Input is everything that a user can have said.
@@ -30,7 +28,20 @@ type Loaded struct {
 
 	// ProjectCommands are the commands that the project's own file names and that would take effect: what needs the user's consent. A command
 	// that a flag or the environment replaces is not among them.
-	ProjectCommands []trust.NamedCommand
+	ProjectCommands []NamedCommand
+}
+
+// NamedCommand is a command that a file of the repository names.
+type NamedCommand struct {
+	Key   string `json:"key"` // what it is for, such as checks.commands
+	Value string `json:"value"`
+	File  string `json:"file"`
+	Line  int    `json:"line"`
+}
+
+// String is the command as a person is asked about it.
+func (c NamedCommand) String() string {
+	return fmt.Sprintf("%s:%d: %s: %s", c.File, c.Line, c.Key, c.Value)
 }
 
 // Load resolves the configuration. Every error is a *UsageError.
@@ -220,8 +231,8 @@ func settleIdle(merged layer) {
 }
 
 // projectCommands lists what needs consent, in table order.
-func projectCommands(merged layer) []trust.NamedCommand {
-	var commands []trust.NamedCommand
+func projectCommands(merged layer) []NamedCommand {
+	var commands []NamedCommand
 	for _, key := range Keys() {
 		e := merged[key.Name]
 		if !key.Command || e.origin.Layer != LayerProject {
@@ -233,7 +244,7 @@ func projectCommands(merged layer) []trust.NamedCommand {
 			if len(e.lines) == len(items) {
 				line = e.lines[i]
 			}
-			commands = append(commands, trust.NamedCommand{Key: key.Name, Value: item, File: e.origin.File, Line: line})
+			commands = append(commands, NamedCommand{Key: key.Name, Value: item, File: e.origin.File, Line: line})
 		}
 	}
 	return commands

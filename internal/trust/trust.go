@@ -18,23 +18,12 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/config"
 )
 
-// NamedCommand is a command that a file of the repository names.
-type NamedCommand struct {
-	Key   string `json:"key"` // what it is for, such as checks.commands
-	Value string `json:"value"`
-	File  string `json:"file"`
-	Line  int    `json:"line"`
-}
-
-// String is the command as a person is asked about it.
-func (c NamedCommand) String() string {
-	return fmt.Sprintf("%s:%d: %s: %s", c.File, c.Line, c.Key, c.Value)
-}
-
 // Digest stands for the commands: their keys and values, in order. Where they are written does not matter, so a moved line asks nobody.
-func Digest(commands []NamedCommand) string {
+func Digest(commands []config.NamedCommand) string {
 	hash := sha256.New()
 	for _, c := range commands {
 		for _, part := range []string{c.Key, c.Value} {
