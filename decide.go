@@ -81,20 +81,18 @@ func Decide(p Policy, h History) Verdict {
 			v.Gates = askGates(p, h)
 		}
 		rules = []rule{
-			killRule, environmentRule, usageLimitRule, providerRule, completeRule, interruptRule,
+			environmentRule, usageLimitRule, providerRule, completeRule,
 			blockedRule, decideRule, agentFailedRule, checkBrokenRule, breakerRule, limitsRule,
+		}
+		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim goes before it
+			rules = []rule{killRule, completeRule, interruptRule}
 		}
 		v.Breaker = h.Breaker.move(p.Breaker, h)
 	}
 	for _, fires := range rules {
-		verdict := fires(p, h, v)
-		if verdict == nil {
-			continue
+		if verdict := fires(p, h, v); verdict != nil {
+			return *verdict
 		}
-		if verdict.Action == Wait && h.Moment.Signal != "" {
-			return *interruptRule(p, h, v)
-		}
-		return *verdict
 	}
 	return v
 }
