@@ -1,0 +1,134 @@
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// coming names what the page promises and the code does not do yet, with the feature that brings it. Building a feature means taking its names off.
+var coming = struct{ commands, flags, keys, profiles map[string]string }{
+	commands: of{
+		"task lists":           {"tasks", "plan"},
+		"learnings":            {"learnings"},
+		"answers and steering": {"answer", "steer"},
+		"worktrees":            {"merge", "clean"},
+		"snapshots":            {"diff", "restore", "verify"},
+		"sandbox tiers":        {"sandbox test", "login"},
+		"reports":              {"report", "stats"},
+		"screens":              {"ui", "serve"},
+		"notifiers":            {"notify test"},
+		"project set-up":       {"init"},
+		"goals in live agents": {"goal", "hook stop", "mcp", "install"},
+	}.byName(),
+	flags: of{
+		"task lists":             {"tasks"},
+		"worktrees":              {"worktree"},
+		"commits by the harness": {"commit", "include-dirty"},
+		"protected files":        {"protect"},
+		"evaluators":             {"evaluator"},
+		"fallback agents":        {"fallback"},
+		"sandbox tiers":          {"login"},
+	}.byName(),
+	keys: of{
+		"task lists":          {"checks.task_tests", "tasks.max_tries", "tasks.on_failure"},
+		"the built-in worker": {"worker.provider", "worker.model", "worker.base_url", "worker.api_key_env", "worker.max_turns_per_task"},
+		"evaluators": {
+			"evaluator.provider", "evaluator.model", "evaluator.base_url", "evaluator.api_key_env", "evaluator.max_calls_per_task",
+		},
+		"the planner": {"planner.provider", "planner.model", "planner.base_url", "planner.api_key_env"},
+	}.byName(),
+	profiles: of{
+		"the built-in worker":  {"case"},
+		"goals in live agents": {"goal"},
+	}.byName(),
+}
+
+// of lists names by the feature that brings them.
+type of map[string][]string
+
+func (o of) byName() map[string]string {
+	features := map[string]string{}
+	for feature, names := range o {
+		for _, name := range names {
+			features[name] = feature
+		}
+	}
+	return features
+}
+
+// compared is one kind of names, as the page, the code and the list of what is coming have them.
+type compared struct {
+	kind   string // such as "command"
+	page   []string
+	code   []string // what works; what is only refused with a sentence is not in it
+	coming map[string]string
+	beyond []string // in the code for a reason that the test gives, and not on the page
+}
+
+// drift says in a sentence each where the three disagree.
+func (c compared) drift() []string {
+	var sentences []string
+	say := func(format string, args ...any) {
+		sentences = append(sentences, c.kind+" "+fmt.Sprintf(format, args...))
+	}
+	for _, name := range c.page {
+		feature, later := c.coming[name]
+		switch built := slices.Contains(c.code, name); {
+		case built && later:
+			say("%s works: take it off the list of what comes with %s", name, feature)
+		case !built && !later:
+			say("%s is promised, but neither built nor named as coming", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.coming)) {
+		if !slices.Contains(c.page, name) {
+			say("%s is named as coming, but not promised", name)
+		}
+	}
+	for _, name := range c.code {
+		if !slices.Contains(c.page, name) && !slices.Contains(c.beyond, name) {
+			say("%s works, but is not promised: the page has to say what it does", name)
+		}
+	}
+	for _, name := range c.beyond {
+		if slices.Contains(c.page, name) || !slices.Contains(c.code, name) {
+			say("%s is no exception any more", name)
+		}
+	}
+	return sentences
+}
+
+func (c compared) check(t *testing.T) {
+	t.Helper()
+	if len(c.page) == 0 || len(c.code) == 0 {
+		t.Fatalf("nothing to compare: %d of kind %s on the page, %d in the code", len(c.page), c.kind, len(c.code))
+	}
+	for _, sentence := range c.drift() {
+		t.Error(sentence)
+	}
+}
+
+func TestDriftIsNoticed(t *testing.T) {
+	got := compared{
+		kind:   "key",
+		page:   []string{"built", "later", "both", "forgotten"},
+		code:   []string{"both", "built", "known", "secret"},
+		coming: map[string]string{"later": "x", "both": "task lists", "invented": "x"},
+		beyond: []string{"known", "gone", "built"},
+	}.drift()
+	want := []string{
+		"key both works: take it off the list of what comes with task lists",
+		"key forgotten is promised, but neither built nor named as coming",
+		"key invented is named as coming, but not promised",
+		"key secret works, but is not promised: the page has to say what it does",
+		"key gone is no exception any more",
+		"key built is no exception any more",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sentences (-want +got):\n%s", diff)
+	}
+}

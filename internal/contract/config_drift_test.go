@@ -1,0 +1,44 @@
+package contract
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ralphloop/ralph/internal/config"
+)
+
+func TestKeys(t *testing.T) {
+	page := readPage(t)
+	names := page.Keys()
+	flags := slices.Concat(page.RunFlags(), page.GlobalFlags())
+	features := map[string]string{}
+	for name, feature := range coming.keys {
+		features[name] = feature
+	}
+	var working []string
+	for _, key := range config.Keys() {
+		later := key.Later != "" && len(key.Coming) == 0
+		if key.Flag != "" && slices.Contains(flags, key.Flag) && !slices.Contains(names, key.Name) {
+			// The page says that keys are the flags' names: this one is promised by its flag.
+			names = append(names, key.Name)
+			if feature, ok := coming.flags[key.Flag]; ok {
+				features[key.Name] = feature
+			}
+		}
+		if !later {
+			working = append(working, key.Name)
+		}
+	}
+	compared{
+		kind: "key", page: names, code: working, coming: features,
+		beyond: []string{"agent.args"}, // what stands after -- in `ralph run -- AGENT ARGS`
+	}.check(t)
+}
+
+func TestProfiles(t *testing.T) {
+	var names []string
+	for _, profile := range config.Profiles() {
+		names = append(names, profile.Name)
+	}
+	compared{kind: "profile", page: readPage(t).Profiles(), code: names, coming: coming.profiles}.check(t)
+}

@@ -1,0 +1,224 @@
+package contract
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+)
+
+const root = "../.."
+
+func readPage(t *testing.T) Page {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs", "contract.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Parse(string(text))
+}
+
+// The page describes 70 in words; a result needs a stop reason all the same.
+const internalReason = "internal"
+
+func TestExitCodes(t *testing.T) {
+	want, err := readPage(t).Exits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, exit := range want {
+		if exit.Code == 70 {
+			want[i].Reasons = []string{internalReason}
+		}
+	}
+	var got []Exit
+	for _, kind := range ralph.Outcomes() {
+		exit := Exit{Code: kind.Code, Name: kind.Name, Status: string(kind.Status)}
+		for _, reason := range kind.Reasons {
+			exit.Reasons = append(exit.Reasons, string(reason))
+		}
+		got = append(got, exit)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("exit codes (-page +code):\n%s", diff)
+	}
+}
+
+func TestEveryStopReasonHasACode(t *testing.T) {
+	exits, err := readPage(t).Exits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{internalReason}
+	for _, exit := range exits {
+		want = append(want, exit.Reasons...)
+	}
+	if diff := cmp.Diff(sorted(want), sorted(constants(t, "StopReason"))); diff != "" {
+		t.Errorf("stop reasons (-page +code):\n%s", diff)
+	}
+}
+
+func TestStates(t *testing.T) {
+	page := readPage(t)
+	exits, err := page.Exits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := page.LiveStates()
+	for _, exit := range exits {
+		if exit.Status != "" {
+			want = append(want, exit.Status)
+		}
+	}
+	if diff := cmp.Diff(sorted(want), sorted(constants(t, "Status"))); diff != "" {
+		t.Errorf("states of a run (-page +code):\n%s", diff)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	var got []Gate
+	for _, kind := range ralph.GateKinds() {
+		got = append(got, Gate{kind.Name, kind.Refusals})
+	}
+	if diff := cmp.Diff(readPage(t).Gates(), got); diff != "" {
+		t.Errorf("gates (-page +code):\n%s", diff)
+	}
+}
+
+func TestEventTypes(t *testing.T) {
+	if diff := cmp.Diff(readPage(t).EventTypes(), constants(t, "EventType")); diff != "" {
+		t.Errorf("event types (-page +code):\n%s", diff)
+	}
+}
+
+func TestEventFields(t *testing.T) {
+	var got []string
+	for field := range reflect.TypeFor[ralph.Event]().Fields() {
+		got = append(got, jsonName(field))
+	}
+	if diff := cmp.Diff(readPage(t).EventFields(), got); diff != "" {
+		t.Errorf("fields of an event (-page +code):\n%s", diff)
+	}
+}
+
+// beyondTheResult names the fields that a result has in addition to the page's example, which shows a run that is no demo and met no trouble.
+var beyondTheResult = []string{
+	"demo",                               // the demo says so everywhere
+	"iterations.counted",                 // an interrupted iteration keeps its number but not its place under the cap
+	"iterations.check_results.broken",    // cannot run, as opposed to: fails
+	"iterations.check_results.timed_out", //
+	"iterations.check_results.truncated", // its output on disk was cut
+	"iterations.check_results.survivors", // processes that it left behind and that were killed
+}
+
+func TestResultFields(t *testing.T) {
+	var example any
+	if err := json.Unmarshal([]byte(readPage(t).Block(`"run_id"`)), &example); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{}
+	exampleFields(example, "", want)
+	got := map[string]bool{}
+	typeFields(reflect.TypeFor[ralph.Result](), "", got)
+	for _, name := range beyondTheResult {
+		if !got[name] || want[name] {
+			t.Errorf("%s is no field beyond the page's: take it off the list", name)
+		}
+		delete(got, name)
+	}
+	// The example's block is null; section 4 has its fields.
+	maps.DeleteFunc(got, func(name string, _ bool) bool { return strings.HasPrefix(name, "iterations.status_block.") })
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+		t.Errorf("fields of a result (-page +code):\n%s", diff)
+	}
+}
+
+// exampleFields collects the names of a JSON value's fields, with their places.
+func exampleFields(value any, place string, names map[string]bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, inner := range value {
+			names[place+name] = true
+			exampleFields(inner, place+name+".", names)
+		}
+	case []any:
+		for _, inner := range value {
+			exampleFields(inner, place, names)
+		}
+	}
+}
+
+// typeFields collects the names that a Go type's fields have in JSON, with their places.
+func typeFields(kind reflect.Type, place string, names map[string]bool) {
+	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+		kind = kind.Elem()
+	}
+	if kind.Kind() != reflect.Struct {
+		return
+	}
+	for field := range kind.Fields() {
+		names[place+jsonName(field)] = true
+		typeFields(field.Type, place+jsonName(field)+".", names)
+	}
+}
+
+func jsonName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return name
+}
+
+// constants lists the values of the root package's string constants of one type, in the order of the source.
+func constants(t *testing.T, typeName string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == typeName {
+				values = append(values, literals(t, spec)...)
+			}
+			return true
+		})
+	}
+	return values
+}
+
+func literals(t *testing.T, spec *ast.ValueSpec) []string {
+	t.Helper()
+	var values []string
+	for _, value := range spec.Values {
+		literal, ok := value.(*ast.BasicLit)
+		if !ok {
+			continue
+		}
+		text, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, text)
+	}
+	return values
+}
