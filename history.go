@@ -118,7 +118,7 @@ func (h *History) countFailures() {
 		h.ProviderFailures++
 		h.LimitHits, h.LimitWaited = 0, 0
 		return
-	case end == EndFailed, end == EndTimeout, end == EndIdle, end == EndEmpty && !h.Progress:
+	case end == EndFailed, end == EndTimeout, end == EndIdle, end == EndEmpty && !(h.Progress && h.Now.Tree.Known): // a silent edit is no empty turn
 		h.AgentFailures++
 	default:
 		h.AgentFailures = 0
