@@ -109,7 +109,7 @@ func (v Verdict) stop(row int, reason StopReason, format string, args ...any) *V
 }
 
 func (v Verdict) wait(row int, why WaitReason, wait Span, detail string) *Verdict {
-	v.Row, v.Action, v.WaitFor, v.Wait, v.Detail = row, Wait, why, wait, detail
+	v.Row, v.Action, v.WaitFor, v.Wait, v.Detail = row, Wait, why, wait.kept(), detail
 	return &v
 }
 

@@ -3,6 +3,7 @@ package ralph
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -17,6 +18,9 @@ func (s Span) Seconds() float64 { return time.Duration(s).Seconds() }
 
 // String is the span as the standard library writes it, such as 1m30s.
 func (s Span) String() string { return time.Duration(s).String() }
+
+// kept is the span with the precision that the log keeps. What is decided by must be kept, or a replay would decide otherwise.
+func (s Span) kept() Span { return Span(s.Duration().Round(time.Millisecond)) }
 
 // MarshalJSON writes seconds with millisecond precision.
 func (s Span) MarshalJSON() ([]byte, error) {
@@ -33,6 +37,6 @@ func (s *Span) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &seconds); err != nil {
 		return fmt.Errorf("read span: %w", err)
 	}
-	*s = Span(seconds * float64(time.Second))
+	*s = Span(math.Round(seconds * float64(time.Second)))
 	return nil
 }
