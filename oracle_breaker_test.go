@@ -1,0 +1,132 @@
+package ralph
+
+import "strings"
+
+// The breaker of the oracle: section 6 of the contract, walked page by page.
+
+// progress compares page i with what was known before it: files, and which checks pass. Where files are not known nobody can deny it.
+func (n notebook) progress(i int) bool {
+	now := n.pages[i]
+	tree, checks := n.base, n.baseline
+	for _, q := range n.pages[:i] {
+		if q.Tree.Known {
+			tree = q.Tree
+		}
+		if len(q.Checks) > 0 {
+			checks = q.Checks
+		}
+	}
+	known := now.Tree.Known && tree.Known
+	filesChanged := now.Tree.Head != tree.Head || now.Tree.Hash != tree.Hash
+	checksChanged := len(now.Checks) > 0 && len(checks) > 0 && colours(now.Checks) != colours(checks)
+	return !known || filesChanged || checksChanged
+}
+
+func colours(checks []CheckResult) string {
+	var b strings.Builder
+	for _, c := range checks {
+		if c.Passed {
+			b.WriteString("green ")
+		} else {
+			b.WriteString("red ")
+		}
+	}
+	return b.String()
+}
+
+// complaint is the error of a page in a form that can be compared: "" when nothing went wrong.
+func complaint(q page) string {
+	var parts []string
+	if !oneOf(q.Agent.End, EndOK, EndEmpty) {
+		parts = append(parts, string(q.Agent.End)+" "+q.Agent.Error)
+	}
+	for _, c := range q.Checks {
+		if !c.Passed {
+			parts = append(parts, c.Name+" "+c.Output)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// fuse is the breaker, and the first page that counts towards its next threshold.
+type fuse struct {
+	state BreakerState
+	from  int
+}
+
+// breaker walks the pages and moves the fuse as section 6 tells: closed, at a threshold diagnose, then open; after a cool-down or a resume one
+// probe. A resume and a closing breaker count from zero.
+func (n notebook) breaker() fuse {
+	f := fuse{state: BreakerClosed}
+	for i, q := range n.pages {
+		switch {
+		case q.resumed && f.state != BreakerClosed:
+			f = fuse{BreakerHalfOpen, i}
+		case q.resumed:
+			f.from = i
+		case f.state == BreakerOpen: // the cool-down is over
+			f.state = BreakerHalfOpen
+		}
+		if !q.against() {
+			continue
+		}
+		switch tripped := n.upTo(i).tripped(f.from); {
+		case f.state != BreakerClosed && n.progress(i):
+			f = fuse{BreakerClosed, i + 1}
+		case f.state != BreakerClosed:
+			f.state = BreakerOpen
+		case tripped && n.policy.Breaker.Diagnose:
+			f.state = BreakerDiagnose
+		case tripped:
+			f.state = BreakerOpen
+		}
+	}
+	return f
+}
+
+func (n notebook) tripped(from int) bool {
+	b, c := n.policy.Breaker, n.stalls(from)
+	return b.NoProgress > 0 && c.NoProgress >= b.NoProgress ||
+		b.SameError > 0 && c.SameError >= b.SameError ||
+		b.PermissionDenials > 0 && c.Denials >= b.PermissionDenials ||
+		b.OutputDecline > 0 && c.NoProgress > 0 && c.Declined
+}
+
+type stalls struct {
+	NoProgress, SameError, Denials int
+	Declined                       bool
+}
+
+// stalls counts what the breaker counts, over the pages from the given one on that count.
+func (n notebook) stalls(from int) stalls {
+	var indexes []int
+	for i := len(n.pages) - 1; i >= from; i-- {
+		if n.pages[i].against() {
+			indexes = append(indexes, i)
+		}
+	}
+	var s stalls
+	for _, i := range indexes {
+		if n.progress(i) {
+			break
+		}
+		s.NoProgress++
+	}
+	for _, i := range indexes {
+		if complaint(n.pages[i]) == "" || complaint(n.pages[i]) != complaint(n.pages[indexes[0]]) {
+			break
+		}
+		s.SameError++
+	}
+	for _, i := range indexes {
+		if len(n.pages[i].Agent.Denials) == 0 || n.progress(i) {
+			break
+		}
+		s.Denials++
+	}
+	if len(indexes) >= 3 {
+		before, now := n.pages[indexes[2]].Agent.OutputBytes, n.pages[indexes[0]].Agent.OutputBytes
+		s.Declined = before > 0 && (before-now)*100 >= before*int64(n.policy.Breaker.OutputDecline)
+	}
+	return s
+}

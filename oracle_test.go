@@ -1,0 +1,330 @@
+package ralph
+
+import (
+	"slices"
+	"time"
+)
+
+// The oracle says what the contract's sections 5 and 6 make of a run, from the bare list of everything that was seen. It shares no code with
+// Decide: no folds, no streak counters kept from one iteration to the next. Whatever it wants to know it counts anew, from the list.
+
+// notebook is a run as somebody would have it who wrote down everything and concluded nothing.
+type notebook struct {
+	policy   Policy
+	base     TreeState
+	baseline []CheckResult
+	pages    []page
+}
+
+// page is one iteration, when it was judged, and whether another process had taken the run up right before it.
+type page struct {
+	Observation
+	at      Moment
+	resumed bool
+}
+
+// answer is what the oracle says of the last page.
+type answer struct {
+	Row      int
+	Action   Action
+	Reason   StopReason
+	Signal   Signal
+	Wait     WaitReason
+	Claimed  bool
+	Refusals []string
+	Counted  bool
+	Progress bool
+	Breaker  BreakerState
+}
+
+func (n notebook) now() page { return n.pages[len(n.pages)-1] }
+
+// upTo is the notebook as it was after page i.
+func (n notebook) upTo(i int) notebook {
+	n.pages = n.pages[:i+1]
+	return n
+}
+
+// sinceResume are the pages that this process wrote.
+func (n notebook) sinceResume() []page {
+	for i := len(n.pages) - 1; i > 0; i-- {
+		if n.pages[i].resumed {
+			return n.pages[i:]
+		}
+	}
+	return n.pages
+}
+
+func oneOf[T comparable](x T, of ...T) bool { return slices.Contains(of, x) }
+
+// against reports whether a page counts against the cap and the breaker: waits for the world outside and kills do not.
+func (p page) against() bool {
+	return !oneOf(p.Agent.End, EndLimit, EndProvider, EndInterrupted, EndAuth, EndMissing, EndSandbox)
+}
+
+// inARow counts the pages at the end of this process's share that say yes; those that are silent are passed over.
+func (n notebook) inARow(silent, yes func(i int) bool) int {
+	count := 0
+	for i := len(n.pages) - 1; i >= len(n.pages)-len(n.sinceResume()); i-- {
+		switch {
+		case silent(i):
+		case yes(i):
+			count++
+		default:
+			return count
+		}
+	}
+	return count
+}
+
+// ownFailures: non-zero exit, error result, time-out, and the empty turn, which neither said nor is known to have done anything.
+func (n notebook) ownFailures() int {
+	return n.inARow(
+		func(i int) bool { return oneOf(n.pages[i].Agent.End, EndLimit, EndProvider) },
+		func(i int) bool {
+			end := n.pages[i].Agent.End
+			return oneOf(end, EndFailed, EndTimeout, EndIdle) || end == EndEmpty && !(n.pages[i].Tree.Known && n.progress(i))
+		})
+}
+
+func (n notebook) providerFailures() int {
+	return n.inARow(
+		func(i int) bool { return n.pages[i].Agent.End == EndLimit },
+		func(i int) bool { return n.pages[i].Agent.End == EndProvider })
+}
+
+func (n notebook) brokenChecks() int {
+	return n.inARow(
+		func(i int) bool { return len(n.pages[i].Checks) == 0 },
+		func(i int) bool { return brokenPage(n.pages[i]) })
+}
+
+func (n notebook) answer() answer {
+	p, now := n.policy, n.now()
+	refusals := n.refusals()
+	claimed := n.claimed()
+	breaker := n.breaker()
+	a := answer{Claimed: claimed, Counted: now.against(), Progress: n.progress(len(n.pages) - 1), Breaker: breaker.state}
+	if claimed {
+		a.Refusals = refusals
+	}
+	proven := (claimed || p.Claim == ClaimOptional && greenPage(now)) && len(refusals) == 0
+	soft := now.at.Signal != "" && !now.at.Killed
+
+	stop := func(row int, reason StopReason) answer {
+		a.Row, a.Action, a.Reason = row, Stop, reason
+		if reason == Interrupted {
+			a.Signal = now.at.Signal
+		}
+		return a
+	}
+	wait := func(row int, why WaitReason) answer {
+		a.Row, a.Action, a.Wait = row, Wait, why
+		return a
+	}
+
+	if now.at.Killed {
+		return stop(0, Interrupted)
+	}
+	if soft && proven {
+		return stop(4, n.completeReason())
+	}
+	if soft {
+		return stop(0, Interrupted)
+	}
+	switch now.Agent.End {
+	case EndSandbox:
+		return stop(1, SandboxError)
+	case EndMissing:
+		return stop(1, ProgramMissing)
+	case EndAuth:
+		return stop(1, AuthError)
+	}
+	if now.Agent.End == EndLimit {
+		if p.OnLimit == LimitStop {
+			return stop(2, RateLimited)
+		}
+		if p.MaxWait > 0 && n.limitWaited(len(n.pages)) > p.MaxWait {
+			return stop(2, RateLimited)
+		}
+		if p.MaxTime > 0 && now.at.Elapsed+n.limitWait(len(n.pages)-1) >= p.MaxTime {
+			return stop(9, Timeout)
+		}
+		return wait(2, WaitLimit)
+	}
+	if now.Agent.End == EndProvider {
+		if p.MaxFailures > 0 && n.providerFailures() >= p.MaxFailures {
+			return stop(3, ProviderFailed)
+		}
+		return wait(3, WaitBackoff)
+	}
+	if proven {
+		return stop(4, n.completeReason())
+	}
+	if n.blocked() {
+		return stop(5, Blocked)
+	}
+	if now.Agent.Said.Decide != nil {
+		return stop(5, NeedsDecision)
+	}
+	if p.MaxFailures > 0 && n.ownFailures() >= p.MaxFailures {
+		return stop(7, AgentFailed)
+	}
+	if p.MaxBroken > 0 && n.brokenChecks() >= p.MaxBroken {
+		return stop(7, CheckBroken)
+	}
+	if breaker.state == BreakerOpen && p.Breaker.Cooldown == 0 {
+		return stop(8, CircuitOpen)
+	}
+	if limit := n.limitHit(now.at.Elapsed); limit != "" {
+		return stop(9, limit)
+	}
+	if breaker.state == BreakerOpen {
+		a.Breaker = BreakerHalfOpen
+		return wait(8, WaitCooldown)
+	}
+	a.Row, a.Action = 10, GoOn
+	return a
+}
+
+type account struct {
+	cost       float64
+	tokens     int64
+	iterations int
+}
+
+func (n notebook) spent() account {
+	var sum account
+	for _, q := range n.pages {
+		if q.Agent.Cost != nil {
+			sum.cost += *q.Agent.Cost
+		}
+		if t := q.Agent.Tokens; t != nil {
+			sum.tokens += t.Input + t.Output + t.CacheRead + t.CacheWrite
+		}
+		if q.against() {
+			sum.iterations++
+		}
+	}
+	return sum
+}
+
+// claimed: by tag, or by a block where blocks are worth something.
+func (n notebook) claimed() bool {
+	said := n.now().Agent.Said
+	byBlock := said.Status != nil && said.Status.State == "COMPLETE" && said.Status.ExitSignal && said.Status.Tests == "PASSING"
+	return said.CompleteTag != "" || byBlock && n.policy.Status != StatusOff
+}
+
+// blocked: by tag, or by a block where blocks are worth something.
+func (n notebook) blocked() bool {
+	said := n.now().Agent.Said
+	byBlock := said.Blocked != nil && said.Status != nil && said.Status.State == "BLOCKED" && *said.Blocked == said.Status.Recommendation
+	return said.Blocked != nil && (!byBlock || n.policy.Status != StatusOff)
+}
+
+func greenPage(q page) bool {
+	for _, c := range q.Checks {
+		if !c.Passed {
+			return false
+		}
+	}
+	return len(q.Checks) > 0
+}
+
+func brokenPage(q page) bool {
+	return slices.ContainsFunc(q.Checks, func(c CheckResult) bool { return c.Broken })
+}
+
+// refusals are the codes of the gate table, in its order.
+func (n notebook) refusals() []string {
+	p, now := n.policy, n.now()
+	said, block := now.Agent.Said, now.Agent.Said.Status
+	var codes []string
+	if !oneOf(now.Agent.End, EndOK, EndEmpty) {
+		codes = append(codes, "agent_failed")
+	}
+	against := block != nil && (!block.ExitSignal || block.State == "BLOCKED" || block.State == "IN_PROGRESS" || block.Tests == "FAILING")
+	if p.Status != StatusOff && against || len(now.Checks) == 0 && (said.Blocked != nil || said.Decide != nil) {
+		codes = append(codes, "contradiction")
+	}
+	if slices.ContainsFunc(now.Checks, func(c CheckResult) bool { return !c.Passed && !c.Broken }) {
+		codes = append(codes, "check_failed")
+	} else if brokenPage(now) {
+		codes = append(codes, "check_broken")
+	}
+	added := slices.DeleteFunc(slices.Clone(now.Tree.Unfinished), func(line string) bool { return slices.Contains(n.base.Unfinished, line) })
+	if p.Unfinished == UnfinishedRefuse && now.Tree.Known && n.base.Known && len(added) > 0 {
+		codes = append(codes, "unfinished")
+	}
+	phrases := 0
+	for _, q := range n.pages[max(0, len(n.pages)-5):] {
+		phrases += q.Agent.Said.Phrases
+	}
+	if p.Status == StatusRequired && (block == nil || !block.ExitSignal || phrases < p.StatusMin) {
+		codes = append(codes, "status_gate")
+	}
+	if len(now.Checks) == 0 && !p.AllowUnverified {
+		codes = append(codes, "no_evidence")
+	}
+	return codes
+}
+
+func (n notebook) completeReason() StopReason {
+	if len(n.now().Checks) > 0 {
+		return AllChecksPassed
+	}
+	return Unverified
+}
+
+// limitWait is how long the usage limit of page i makes the run wait: to the reset and a little more, or, where that is unknown, a minute that
+// doubles to half an hour.
+func (n notebook) limitWait(i int) Span {
+	if known := n.pages[i].Agent.RetryAfter; known > 0 {
+		return known + Span(15*time.Second)
+	}
+	wait := Span(time.Minute)
+	for j := i - 1; j >= 0 && n.pages[j].Agent.End == EndLimit && !n.pages[j+1].resumed; j-- {
+		wait = min(2*wait, Span(30*time.Minute))
+	}
+	return wait
+}
+
+// limitWaited is what the usage limits in a row before page i make together.
+func (n notebook) limitWaited(i int) Span {
+	var sum Span
+	for j := i - 1; j >= 0 && n.pages[j].Agent.End == EndLimit; j-- {
+		sum += n.limitWait(j)
+		if n.pages[j].resumed {
+			break
+		}
+	}
+	return sum
+}
+
+// limitHit is the first limit that is used up: time; money or tokens; the cap.
+func (n notebook) limitHit(elapsed Span) StopReason {
+	p, spent := n.policy, n.spent()
+	switch {
+	case p.MaxTime > 0 && elapsed >= p.MaxTime:
+		return Timeout
+	case p.MaxCost > 0 && spent.cost >= p.MaxCost:
+		return MaxCost
+	case p.MaxTokens > 0 && spent.tokens >= p.MaxTokens:
+		return MaxTokens
+	case p.MaxIterations > 0 && spent.iterations >= p.MaxIterations:
+		return MaxIterations
+	}
+	return ""
+}
+
+// mayStart is what is asked between iterations: an interrupt, a check that cannot run at the baseline, the limits.
+func (n notebook) mayStart(at Moment) StopReason {
+	switch {
+	case at.Signal != "":
+		return Interrupted
+	case len(n.pages) == 0 && slices.ContainsFunc(n.baseline, func(c CheckResult) bool { return c.Broken || c.TimedOut }):
+		return CheckBroken
+	}
+	return n.limitHit(at.Elapsed)
+}

@@ -1,0 +1,261 @@
+package ralph
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// histories is how many made-up runs the property tests go through.
+func histories() int {
+	if testing.Short() {
+		return 1_000
+	}
+	return 10_000
+}
+
+// enacted is a made-up run under way: the real fold on one side, the notebook of the oracle on the other.
+type enacted struct {
+	t      *testing.T
+	seed   uint64
+	state  State
+	notes  notebook
+	log    []Event
+	number int
+	clock  time.Time
+	stops  map[StopReason]int // how often each end was met
+}
+
+func (r *enacted) emit(kind EventType, data any) {
+	r.t.Helper()
+	r.clock = r.clock.Add(time.Second)
+	e := Event{Version: EventVersion, Seq: r.state.Seq + 1, Time: r.clock, Run: "R", Iteration: r.number, Type: kind, Data: data}
+	if err := r.state.Apply(e); err != nil {
+		r.t.Fatalf("seed %d: %v", r.seed, err)
+	}
+	r.log = append(r.log, e)
+}
+
+// play takes a script through the fold until a verdict ends it, and asks the oracle at every verdict.
+func (r *enacted) play(s script) {
+	r.t.Helper()
+	r.notes = notebook{policy: s.policy, base: s.base, baseline: s.baseline}
+	r.emit(EvRunStarted, RunStarted{Agent: "fake", Checks: s.names, Policy: s.policy})
+	r.emit(EvTreeSnapshot, s.base)
+	for _, c := range s.baseline {
+		r.emit(EvCheckFinished, c)
+	}
+	for _, st := range s.steps {
+		if st.cut == cutBetween {
+			r.resume(st.raised, RunResumed{})
+			st.resumed = true
+		}
+		if r.mayNotStart(Moment{Elapsed: r.state.Elapsed}) {
+			return
+		}
+		if r.iterate(st) {
+			return
+		}
+	}
+}
+
+func (r *enacted) resume(p Policy, data RunResumed) {
+	data.Policy, data.Agent = p, "fake"
+	r.notes.policy = p
+	r.emit(EvRunResumed, data)
+}
+
+// mayNotStart compares what is said between two iterations.
+func (r *enacted) mayNotStart(at Moment) bool {
+	r.t.Helper()
+	want := r.notes.mayStart(at)
+	got := Decide(r.state.Policy, r.state.History.Judge(at))
+	if got.Reason != want || (got.Action == Stop) != (want != "") {
+		r.t.Fatalf("seed %d: before iteration %d: Decide says %s %s, the oracle %s", r.seed, r.number+1, got.Action, got.Reason, want)
+	}
+	if got.Action == Stop {
+		r.emit(EvVerdict, VerdictReached{at, got})
+		r.stops[got.Reason]++
+	}
+	return got.Action == Stop
+}
+
+// iterate enacts one iteration and reports whether it ended the run.
+func (r *enacted) iterate(st step) bool {
+	r.t.Helper()
+	r.number++
+	diagnose := r.state.History.Breaker.State == BreakerDiagnose
+	r.emit(EvIterationStarted, IterationStarted{Ordinal: r.state.History.Counted + 1, Diagnose: diagnose})
+	if st.cut == cutBeforeExit {
+		r.notes.pages = append(r.notes.pages, page{Observation: Observation{Agent: AgentOutcome{End: EndInterrupted}}})
+		r.resume(st.raised, RunResumed{Interrupted: r.number})
+		r.number++
+		r.emit(EvIterationStarted, IterationStarted{Ordinal: r.state.History.Counted + 1})
+		st.resumed = true
+	}
+	r.emit(EvAgentExited, st.Agent)
+	if st.cut == cutAfterExit {
+		r.emit(EvTreeSnapshot, TreeState{Known: true, Hash: "half gathered"})
+		r.emit(EvCheckFinished, CheckResult{Name: "half gathered", Passed: true})
+		r.resume(st.raised, RunResumed{Judged: r.number})
+		st.resumed = true
+	}
+	r.emit(EvTreeSnapshot, st.Tree)
+	for _, c := range st.Checks {
+		r.emit(EvCheckFinished, c)
+	}
+	r.notes.pages = append(r.notes.pages, st.page)
+	return r.judge(st.at)
+}
+
+func (r *enacted) judge(at Moment) bool {
+	r.t.Helper()
+	history := r.state.History.Judge(at)
+	got := Decide(r.state.Policy, history)
+	want := r.notes.answer()
+	if diff := cmp.Diff(want, answerOf(got), cmpopts.EquateEmpty()); diff != "" {
+		r.t.Fatalf("seed %d, iteration %d: oracle (-) and Decide (+) disagree:\n%s\npolicy %+v\nnow %+v\nat %+v", r.seed, r.number, diff, r.state.Policy, r.notes.now(), at)
+	}
+	if diff := cmp.Diff(r.notes.counts(), countsOf(history)); diff != "" {
+		r.t.Fatalf("seed %d, iteration %d: oracle (-) and fold (+) count differently:\n%s", r.seed, r.number, diff)
+	}
+	r.mustBeProven(got)
+	r.emit(EvVerdict, VerdictReached{at, got})
+	if got.Action == Stop {
+		r.stops[got.Reason]++
+	}
+	return got.Action == Stop
+}
+
+// mustBeProven holds exit 0 against the evidence itself.
+func (r *enacted) mustBeProven(v Verdict) {
+	r.t.Helper()
+	if v.Action != Stop || ExitCode(v.Reason, v.Signal) != 0 {
+		return
+	}
+	now, p := r.notes.now(), r.state.Policy
+	green := greenPage(now)
+	switch {
+	case now.Agent.End != EndOK && now.Agent.End != EndEmpty:
+		r.t.Fatalf("seed %d: exit 0 after an agent that ended with %s", r.seed, now.Agent.End)
+	case !v.Claimed && (p.Claim != ClaimOptional || !green):
+		r.t.Fatalf("seed %d: exit 0 without a claim", r.seed)
+	case len(now.Checks) > 0 && !green:
+		r.t.Fatalf("seed %d: exit 0 beside a red check", r.seed)
+	case len(now.Checks) == 0 && (!p.AllowUnverified || v.Reason != Unverified || len(v.VerifiedBy) > 0):
+		r.t.Fatalf("seed %d: exit 0 with %s and no check", r.seed, v.Reason)
+	case len(refusalsOf(v.Gates)) > 0:
+		r.t.Fatalf("seed %d: exit 0 through a shut gate: %v", r.seed, v.Gates)
+	}
+}
+
+func answerOf(v Verdict) answer {
+	a := answer{
+		Row: v.Row, Action: v.Action, Reason: v.Reason, Signal: v.Signal, Wait: v.WaitFor,
+		Claimed: v.Claimed, Counted: v.Counted, Progress: v.Progress, Breaker: v.Breaker.State,
+	}
+	for _, refusal := range v.Refusals() {
+		a.Refusals = append(a.Refusals, refusal.Code)
+	}
+	return a
+}
+
+// tally is what the fold counts, for comparison.
+type tally struct {
+	Started, Counted                        int
+	Cost                                    float64
+	Tokens                                  int64
+	AgentFailures, ProviderFailures, Broken int
+	NoProgress, SameError, Denials          int
+}
+
+func countsOf(h History) tally {
+	return tally{
+		h.Started, h.Counted, h.Cost, h.Tokens.Total(), h.AgentFailures, h.ProviderFailures, h.BrokenChecks,
+		h.NoProgress, h.SameError, h.Denials,
+	}
+}
+
+// counts are the oracle's numbers before the last page's verdict has had its consequences.
+func (n notebook) counts() tally {
+	spent := n.spent()
+	from := 0
+	if last := len(n.pages) - 1; last > 0 {
+		from = n.upTo(last - 1).breaker().from
+	}
+	if n.now().resumed {
+		from = len(n.pages) - 1
+	}
+	s := n.stalls(from)
+	return tally{
+		len(n.pages), spent.iterations, spent.cost, spent.tokens, n.ownFailures(), n.providerFailures(), n.brokenChecks(),
+		s.NoProgress, s.SameError, s.Denials,
+	}
+}
+
+func TestDecideAgreesWithAnOracleWrittenFromTheContract(t *testing.T) {
+	stops := map[StopReason]int{}
+	for seed := range uint64(histories()) {
+		r := &enacted{t: t, seed: seed, stops: stops}
+		r.play(newDice(seed).script())
+	}
+	for _, reason := range reachable {
+		if stops[reason] == 0 {
+			t.Errorf("no made-up run ended with %s: the property was not tested there", reason)
+		}
+	}
+	t.Logf("ends: %v", stops)
+}
+
+// reachable are the stop reasons that Decide can give in this version.
+var reachable = []StopReason{
+	AllChecksPassed, Unverified, MaxIterations, Blocked, NeedsDecision, SandboxError, AuthError, ProgramMissing, Timeout,
+	MaxCost, MaxTokens, CircuitOpen, RateLimited, AgentFailed, ProviderFailed, CheckBroken, Interrupted,
+}
+
+func TestReplayOfALogGivesTheSameStateAndVerdicts(t *testing.T) {
+	for seed := range uint64(histories() / 5) {
+		r := &enacted{t: t, seed: seed, stops: map[StopReason]int{}}
+		r.play(newDice(seed).script())
+		var again State
+		for _, e := range r.log {
+			e = throughJSON(t, e)
+			if reached, ok := e.Data.(VerdictReached); ok {
+				got := Decide(again.Policy, again.History.Judge(reached.At))
+				if diff := cmp.Diff(reached.Verdict, got, cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("seed %d, event %d: recorded (-) and repeated (+) verdict differ:\n%s", seed, e.Seq, diff)
+				}
+			}
+			if err := again.Apply(e); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		if diff := cmp.Diff(r.state, again, cmp.AllowUnexported(History{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("seed %d: live (-) and replayed (+) state differ:\n%s", seed, diff)
+		}
+	}
+}
+
+// throughJSON writes an event as the log does and reads it back.
+func throughJSON(t *testing.T, e Event) Event {
+	t.Helper()
+	line, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var raw struct {
+		Event
+		Data json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(line, &raw); err != nil {
+		t.Fatal(err)
+	}
+	back := raw.Event
+	if back.Data, err = DecodePayload(e.Type, raw.Data); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}

@@ -1,0 +1,220 @@
+package ralph
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+// dice makes up runs. Values come from small sets, so that streaks, repeats and thresholds are met often.
+type dice struct{ *rand.Rand }
+
+func newDice(seed uint64) dice { return dice{rand.New(rand.NewPCG(seed, 1))} }
+
+// oneIn is true once in n throws.
+func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
+
+func pick[T any](d dice, from ...T) T { return from[d.IntN(len(from))] }
+
+func (d dice) policy() Policy {
+	p := DefaultPolicy()
+	p.MaxIterations = pick(d, 0, 2, 5, 9)
+	p.MaxTime = pick(d, 0, 0, Span(time.Hour), Span(3*time.Hour))
+	p.MaxCost = pick(d, 0, 0, 0.25, 0.75)
+	p.MaxTokens = pick[int64](d, 0, 0, 150, 300)
+	p.Claim = pick(d, ClaimRequired, ClaimRequired, ClaimOptional)
+	p.Status = pick(d, StatusOff, StatusAdvisory, StatusAdvisory, StatusRequired)
+	p.StatusMin = d.IntN(4)
+	p.Unfinished = pick(d, UnfinishedOff, UnfinishedWarn, UnfinishedRefuse)
+	p.AllowUnverified = d.oneIn(2)
+	p.MaxFailures = d.IntN(4)
+	p.MaxBroken = d.IntN(4)
+	p.ChecksWhen = pick(d, ChecksAlways, ChecksAlways, ChecksOnClaim)
+	p.Breaker = BreakerPolicy{
+		NoProgress: d.IntN(4), SameError: d.IntN(4), PermissionDenials: d.IntN(3), OutputDecline: pick(d, 0, 50, 70),
+		Diagnose: d.oneIn(2), Cooldown: pick(d, 0, 0, Span(30*time.Minute)),
+	}
+	p.OnLimit = pick(d, LimitWait, LimitWait, LimitWait, LimitStop)
+	p.MaxWait = pick(d, 0, Span(10*time.Minute), Span(6*time.Hour))
+	return p
+}
+
+// endings are weighed so that most runs live for some iterations.
+func (d dice) ending() EndClass {
+	if d.oneIn(40) {
+		return pick(d, EndAuth, EndMissing, EndSandbox, EndInterrupted)
+	}
+	return pick(d, EndOK, EndOK, EndOK, EndOK, EndOK, EndOK, EndFailed, EndEmpty, EndTimeout, EndIdle, EndLimit, EndProvider)
+}
+
+func (d dice) outcome(end EndClass) AgentOutcome {
+	o := AgentOutcome{Agent: "fake", End: end, OutputBytes: pick[int64](d, 0, 100, 1000), Duration: Span(d.IntN(9000)) * Span(time.Millisecond)}
+	if end != EndOK {
+		o.Error = pick(d, "it broke", "Unauthorized: 429")
+	}
+	if end == EndLimit {
+		o.RetryAfter = pick(d, 0, 0, Span(4*time.Minute), Span(2*time.Hour))
+	}
+	if d.oneIn(3) {
+		o.Cost, o.Tokens = new(pick(d, 0, 0.25, 0.5)), &Tokens{Input: d.Int64N(200), Output: d.Int64N(90), CacheRead: d.Int64N(9)}
+	}
+	if d.oneIn(5) {
+		o.Denials = []string{"Bash(rm)"}
+	}
+	o.Said = d.report(end)
+	return o
+}
+
+func (d dice) report(end EndClass) promise.Report {
+	if end == EndEmpty {
+		return promise.Report{}
+	}
+	said := promise.Report{Text: true, Phrases: d.IntN(3)}
+	if d.oneIn(4) {
+		said.Complete, said.CompleteTag = true, pick(d, "COMPLETE", "DONE")
+	}
+	if d.oneIn(25) {
+		said.Blocked = new(pick(d, "", "no key"))
+	}
+	if d.oneIn(25) {
+		said.Decide = new("a or b?")
+	}
+	if d.oneIn(3) {
+		d.block(&said)
+	}
+	return said
+}
+
+// block adds a status block and what the parser makes of it.
+func (d dice) block(said *promise.Report) {
+	s := promise.Status{
+		State: pick(d, "COMPLETE", "COMPLETE", "COMPLETE", "COMPLETE", "IN_PROGRESS", "IN_PROGRESS", "BLOCKED"), Tests: pick(d, "PASSING", "PASSING", "FAILING", "NOT_RUN"),
+		FilesModified: d.IntN(2), WorkType: "TESTING", ExitSignal: !d.oneIn(3), Recommendation: "go on",
+	}
+	said.Status = &s
+	said.Complete = said.Complete || s.Claims()
+	if s.State == "BLOCKED" && said.Blocked == nil {
+		said.Blocked = new(s.Recommendation)
+	}
+}
+
+func (d dice) tree() TreeState {
+	if d.oneIn(12) {
+		return TreeState{}
+	}
+	t := TreeState{Known: true, Head: pick(d, "c1", "c1", "c1", "c2"), Hash: pick(d, "h1", "h1", "h1", "h2")}
+	if d.oneIn(3) {
+		t.Unfinished = []string{pick(d, "a.go: TODO", "b.go: FIXME")}
+	}
+	return t
+}
+
+func (d dice) checks(names []string) []CheckResult {
+	var results []CheckResult
+	for _, name := range names {
+		c := CheckResult{Name: name, Passed: d.oneIn(2), Duration: Span(d.IntN(5000)) * Span(time.Millisecond)}
+		switch {
+		case c.Passed:
+		case d.oneIn(4):
+			c.Broken, c.ExitCode, c.Output = true, 127, "not found"
+		default:
+			c.ExitCode, c.TimedOut, c.Output = 1, d.oneIn(8), pick(d, "got a, want b", "panic: nil")
+		}
+		results = append(results, c)
+	}
+	return results
+}
+
+// fresh gives the checks of the baseline: seldom one that cannot run, which ends the run at once.
+func (d dice) fresh(names []string) []CheckResult {
+	results := d.checks(names)
+	if d.oneIn(25) {
+		return results
+	}
+	for i := range results {
+		results[i].Broken, results[i].TimedOut = false, false
+	}
+	return results
+}
+
+func checkNames(n int) []string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("check %c", 'A'+i))
+	}
+	return names
+}
+
+// cut says where a process died, if it did, and another took over.
+type cut int
+
+const (
+	uncut cut = iota
+	cutBeforeExit
+	cutAfterExit
+	cutBetween
+)
+
+// script is a made-up run: what will be seen, whether or not it gets that far.
+type script struct {
+	policy   Policy
+	names    []string
+	base     TreeState
+	baseline []CheckResult
+	steps    []step
+}
+
+type step struct {
+	page
+	cut    cut
+	raised Policy // in force after a cut
+}
+
+func (d dice) script() script {
+	s := script{policy: d.policy(), names: checkNames(d.IntN(3)), base: d.tree()}
+	if s.policy.Baseline = !d.oneIn(4); s.policy.Baseline {
+		s.baseline = d.fresh(s.names)
+	}
+	p, elapsed := s.policy, Span(0)
+	for number := range 3 + d.IntN(11) {
+		elapsed += Span(d.IntN(40*60*1000)) * Span(time.Millisecond)
+		st := step{page: page{Observation: Observation{Number: number + 1, Agent: d.outcome(d.ending()), Tree: d.tree()}, at: d.moment(elapsed)}}
+		if d.oneIn(10) {
+			p = d.raise(p)
+			st.cut, st.raised = pick(d, cutBeforeExit, cutAfterExit, cutBetween), p
+		}
+		if p.MaxTime > 0 && elapsed >= p.MaxTime && st.Agent.End == EndTimeout {
+			st.Agent.End = EndOutOfTime
+		}
+		claimed := st.Agent.Said.CompleteTag != "" || st.Agent.Said.Complete && p.Status != StatusOff
+		if counted := !slices.Contains([]EndClass{EndLimit, EndProvider, EndInterrupted, EndAuth, EndMissing, EndSandbox}, st.Agent.End); counted && (claimed || p.ChecksWhen == ChecksAlways) {
+			st.Checks = d.checks(s.names)
+		}
+		s.steps = append(s.steps, st)
+	}
+	return s
+}
+
+func (d dice) moment(elapsed Span) Moment {
+	at := Moment{Elapsed: elapsed}
+	if d.oneIn(25) {
+		at.Signal, at.Killed = pick(d, SignalInterrupt, SignalTerminate, SignalHangup), d.oneIn(3)
+	}
+	return at
+}
+
+func (d dice) raise(p Policy) Policy {
+	if p.MaxIterations > 0 && d.oneIn(2) {
+		p.MaxIterations += 3
+	}
+	if p.MaxTime > 0 && d.oneIn(2) {
+		p.MaxTime += Span(2 * time.Hour)
+	}
+	if p.MaxCost > 0 && d.oneIn(2) {
+		p.MaxCost++
+	}
+	return p
+}
