@@ -1,0 +1,137 @@
+package ralph
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func stalled(v *Verdict) { v.Progress = false }
+
+func breakerAt(state BreakerState, reason string) func(*Verdict) {
+	return func(v *Verdict) { v.Progress, v.Breaker = false, Breaker{State: state, Reason: reason} }
+}
+
+func TestRow8TheBreaker(t *testing.T) {
+	third := func(s *situation) { s.still(); s.before.NoProgress = 2 }
+	thirdReason := "3 iterations in a row without progress"
+	decideRows(t, []row{
+		{"row 8: two without progress go on", func(s *situation) { s.still(); s.before.NoProgress = 1 }, with(goesOn(), stalled)},
+		{"row 8: at the threshold the next iteration diagnoses", third, with(goesOn(), breakerAt(BreakerDiagnose, thirdReason))},
+		{"row 8: breaker.diagnose false opens at once", func(s *situation) { third(s); s.policy.Breaker.Diagnose = false },
+			with(stops(8, CircuitOpen, thirdReason), breakerAt(BreakerOpen, thirdReason))},
+		{"row 8: breaker.no_progress 0 is off", func(s *situation) { s.still(); s.before.NoProgress, s.policy.Breaker.NoProgress = 99, 0 }, with(goesOn(), stalled)},
+		{"row 8: the same error, even with progress", func(s *situation) { s.before.SameError, s.before.fault = 4, faultPrint(s.before.Now) },
+			with(goesOn(), func(v *Verdict) {
+				v.Breaker = Breaker{State: BreakerDiagnose, Reason: "the same error in 5 iterations in a row"}
+			})},
+		{"row 8: another error breaks the row", func(s *situation) { s.before.SameError, s.before.fault = 4, "something else" }, goesOn()},
+		{"row 8: breaker.same_error 0 is off", func(s *situation) {
+			s.before.SameError, s.before.fault, s.policy.Breaker.SameError = 99, faultPrint(s.before.Now), 0
+		}, goesOn()},
+		{"row 8: permission denials that stopped work", func(s *situation) { s.still(); s.agent().Denials, s.before.Denials = []string{"Bash"}, 1 },
+			with(goesOn(), breakerAt(BreakerDiagnose, "work stopped by permission denials in 2 iterations in a row"))},
+		{"row 8: a denial that the agent lived with", func(s *situation) { s.agent().Denials, s.before.Denials = []string{"Bash"}, 9 }, goesOn()},
+		{"row 8: breaker.permission_denials 0 is off", func(s *situation) {
+			s.still()
+			s.agent().Denials, s.before.Denials, s.policy.Breaker.PermissionDenials = []string{"Bash"}, 9, 0
+		}, with(goesOn(), stalled)},
+		{"row 8: output that declined, with no progress", func(s *situation) { s.still(); s.before.Outputs, s.agent().OutputBytes = []int64{1000, 2}, 300 },
+			with(goesOn(), breakerAt(BreakerDiagnose, "output fell by 70% or more over 3 iterations, and nothing changed"))},
+		{"row 8: output that declined a little less", func(s *situation) { s.still(); s.before.Outputs, s.agent().OutputBytes = []int64{1000, 2}, 301 }, with(goesOn(), stalled)},
+		{"row 8: output that declined, with progress", func(s *situation) { s.before.Outputs, s.agent().OutputBytes = []int64{1000, 2}, 0 }, goesOn()},
+		{"row 8: two iterations make no decline", func(s *situation) { s.still(); s.before.Outputs = []int64{1000} }, with(goesOn(), stalled)},
+		{"row 8: from nothing to nothing is no decline", func(s *situation) { s.still(); s.before.Outputs = []int64{0, 0} }, with(goesOn(), stalled)},
+		{"row 8: breaker.output_decline 0 is off", func(s *situation) {
+			s.still()
+			s.before.Outputs, s.policy.Breaker.OutputDecline = []int64{1000, 2}, 0
+		}, with(goesOn(), stalled)},
+		{"row 8: check results that change are progress", func(s *situation) { third(s); s.green() }, goesOn()},
+		{"row 8: files that are not known are not held against the agent", func(s *situation) { third(s); s.before.Now.Tree = TreeState{} }, goesOn()},
+		{"row 8: a claim that is proven in the stall is 0", func(s *situation) {
+			third(s)
+			s.policy.Breaker.Diagnose = false
+			s.claim()
+			s.green()
+			s.before.checks = checkVector(s.before.Now.Checks)
+		}, with(stops(4, AllChecksPassed, "the claim stands and every check is green"), func(v *Verdict) {
+			proven(v)
+			breakerAt(BreakerOpen, thirdReason)(v)
+		})},
+		{"row 8: the breaker comes before the cap", func(s *situation) { third(s); s.policy.Breaker.Diagnose, s.policy.MaxIterations = false, 1 },
+			with(stops(8, CircuitOpen, thirdReason), breakerAt(BreakerOpen, thirdReason))},
+	})
+}
+
+func TestRow8AfterTheThreshold(t *testing.T) {
+	in := func(state BreakerState, waited int) func(*situation) {
+		return func(s *situation) { s.before.Breaker = Breaker{State: state, Reason: "stuck", Waits: waited} }
+	}
+	both := func(a, b func(*situation)) func(*situation) { return func(s *situation) { a(s); b(s) } }
+	still := func(s *situation) { s.still() }
+	cooldown := func(d time.Duration) func(*situation) {
+		return func(s *situation) { s.still(); s.policy.Breaker.Cooldown = Span(d) }
+	}
+	cools := func(d time.Duration, waited int) Verdict {
+		return with(waits(8, WaitCooldown, d, "stuck"), func(v *Verdict) {
+			v.Counted, v.Progress, v.Breaker = true, false, Breaker{State: BreakerHalfOpen, Reason: "stuck", Waits: waited}
+		})
+	}
+	decideRows(t, []row{
+		{"row 8: a diagnosis without progress opens it", both(in(BreakerDiagnose, 0), still), with(stops(8, CircuitOpen, "stuck"), breakerAt(BreakerOpen, "stuck"))},
+		{"row 8: a diagnosis with progress closes it", in(BreakerDiagnose, 0), goesOn()},
+		{"row 8: a probe without progress opens it again", both(in(BreakerHalfOpen, 0), still), with(stops(8, CircuitOpen, "stuck"), breakerAt(BreakerOpen, "stuck"))},
+		{"row 8: a probe with progress closes it", in(BreakerHalfOpen, 3), goesOn()},
+		{"row 8: breaker.cooldown: a wait, then a probe", both(in(BreakerDiagnose, 0), cooldown(30*time.Minute)), cools(30*time.Minute, 1)},
+		{"row 8: breaker.cooldown doubles", both(in(BreakerHalfOpen, 2), cooldown(30*time.Minute)), cools(2*time.Hour, 3)},
+		{"row 8: breaker.cooldown doubles to 8 h", both(in(BreakerHalfOpen, 9), cooldown(30*time.Minute)), cools(8*time.Hour, 10)},
+		{"row 8: a cool-down of more than 8 h is cut to them", both(in(BreakerDiagnose, 0), cooldown(20*time.Hour)), cools(8*time.Hour, 1)},
+		{"row 8: nobody cools down for an iteration that the cap forbids", both(in(BreakerDiagnose, 0), func(s *situation) {
+			cooldown(time.Minute)(s)
+			s.policy.MaxIterations = 1
+		}), with(stops(9, MaxIterations, "the cap of 1 iteration is reached with work pending"), breakerAt(BreakerOpen, "stuck"))},
+		{"row 8: an iteration that does not count moves nothing", both(in(BreakerDiagnose, 0), func(s *situation) { s.still(); s.ended(EndLimit, "limit") }),
+			with(waits(2, WaitLimit, time.Minute, "usage limit: limit"), breakerAt(BreakerDiagnose, "stuck"))},
+		{"row 8: BLOCKED in a diagnosis is BLOCKED", both(in(BreakerDiagnose, 0), func(s *situation) { s.still(); s.said().Blocked = new("no key") }),
+			with(stops(5, Blocked, "no key"), breakerAt(BreakerOpen, "stuck"))},
+	})
+}
+
+func TestABreakerThatClosesCountsFromZero(t *testing.T) {
+	h := History{
+		Judging: true, NoProgress: 3, SameError: 5, Denials: 2, Outputs: []int64{9, 5, 1}, LimitWaited: Span(time.Minute),
+		Breaker: Breaker{State: BreakerDiagnose, Reason: "stuck"},
+	}
+	h.settle(Verdict{Breaker: closed})
+	want := History{Breaker: closed, LimitWaited: Span(time.Minute)}
+	if diff := cmp.Diff(want, h, cmp.AllowUnexported(History{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("history after the breaker closed (-want +got):\n%s", diff)
+	}
+}
+
+func TestResumeStartsCountsAnewAndLetsOneProbeThrough(t *testing.T) {
+	full := History{
+		Started: 7, Counted: 6, Cost: 1.5, Tokens: Tokens{Input: 9}, AgentFailures: 1, ProviderFailures: 2, BrokenChecks: 1, LimitHits: 4,
+		LimitWaited: Span(time.Hour), NoProgress: 3, SameError: 5, Denials: 2, Outputs: []int64{9}, Phrases: []int{1, 2},
+	}
+	spent := History{Started: 7, Counted: 6, Cost: 1.5, Tokens: Tokens{Input: 9}, Phrases: []int{1, 2}}
+	for _, tt := range []struct {
+		name         string
+		before, want Breaker
+	}{
+		{"closed stays closed", closed, closed},
+		{"open becomes half-open", Breaker{BreakerOpen, "stuck", 2}, Breaker{State: BreakerHalfOpen, Reason: "stuck"}},
+		{"diagnose becomes half-open", Breaker{BreakerDiagnose, "stuck", 0}, Breaker{State: BreakerHalfOpen, Reason: "stuck"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, want := full, spent
+			got.Breaker, want.Breaker = tt.before, tt.want
+			got.startAnew()
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(History{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("history after resume (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
