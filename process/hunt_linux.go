@@ -1,9 +1,12 @@
 package process
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -17,6 +20,8 @@ const (
 	// A single look at /proc can miss a process that forks and exits while it is
 	// read, so nobody believes an empty one, and less so after somebody was found.
 	quietLooks, quietLooksAfterKill = 2, 4
+	// treeOOMScore is added to a tree's share of the memory, of 1000.
+	treeOOMScore = 500
 )
 
 var ownsOrphans atomic.Bool
@@ -46,13 +51,23 @@ func systemNow() uint64 {
 // offerToOOM makes the kernel take the tree rather than the harness when memory
 // runs out. It may fail; then the kernel chooses by itself.
 func offerToOOM(pid int) {
+	if ownOOMScore() >= treeOOMScore {
+		return
+	}
 	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
-	_, _ = syscall.Write(fd, []byte("500"))
+	_, _ = syscall.Write(fd, strconv.AppendInt(nil, treeOOMScore, 10))
 	_ = syscall.Close(fd)
 }
+
+// ownOOMScore is what children inherit.
+var ownOOMScore = sync.OnceValue(func() int {
+	text, _ := os.ReadFile("/proc/self/oom_score_adj")
+	score, _ := strconv.Atoi(string(bytes.TrimSpace(text)))
+	return score
+})
 
 // await blocks until the main process is dead, but leaves it unreaped: as long as
 // it is, its number is that of no other process, group or session.
@@ -110,16 +125,21 @@ func (h *hunter) run(limit time.Time) {
 			}
 			return
 		}
-		if ownsOrphans.Load() && childless() {
-			break
+		if ownsOrphans.Load() {
+			if childless() {
+				return
+			}
+			if !seen.strangers {
+				// There are children, but we saw none except the tree's: if all of those are
+				// dealt with, one escaped our eye.
+				seen.alive = max(seen.alive, 1)
+			}
 		}
-		// We own orphans and have children, but saw none: they escaped our eye.
-		missed := ownsOrphans.Load() && !seen.strangers
 		quiet++
-		if seen.alive > 0 || missed {
+		if seen.alive > 0 {
 			quiet = 0
 		}
-		if len(h.found.survivors) > 0 || seen.alive > 0 || missed {
+		if seen.alive > 0 || len(h.found.survivors) > 0 {
 			time.Sleep(pause)
 		}
 	}

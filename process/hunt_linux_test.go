@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // survived is what is said of a command that exits 0 and leaves one process behind.
@@ -322,16 +320,51 @@ func TestDrainGivesUp(t *testing.T) {
 	}
 }
 
-func TestRunSessionAndOOM(t *testing.T) {
+func TestRunHasItsOwnSession(t *testing.T) {
 	stdout, read := file(t, 1<<10)
 	r := run(t, Spec{Argv: Shell("cut -d' ' -f5,6 /proc/$$/stat"), Stdout: stdout})
 	pid := strconv.Itoa(r.Pid)
 	if got, want := strings.TrimSpace(read()), pid+" "+pid; got != want {
 		t.Errorf("group and session = %q, want %q", got, want)
 	}
-	session, err := unix.Getsid(0)
-	if err != nil || session == r.Pid {
-		t.Errorf("our session = %d, %v", session, err)
+}
+
+func TestRunIsOfferedToOOM(t *testing.T) {
+	r := run(t, Spec{Argv: Shell("until [ $(cat /proc/$$/oom_score_adj) -ge 500 ]; do :; done")})
+	if r.State != Exited || r.ExitCode != 0 {
+		t.Errorf("Run = %+v", r)
+	}
+}
+
+// TestRunManyAtOnce: a hundred trees in one process, all alive at the same time.
+func TestRunManyAtOnce(t *testing.T) {
+	const many = 100
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	results := make([]Result, many)
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			script := "echo up; read line <'" + gate + "'; exit " + strconv.Itoa(i)
+			results[i] = run(t, Spec{Argv: Shell(script)})
+		})
+	}
+	eventually(t, "all trees are alive", func() bool { return len(trees.all()) == many })
+	opened, err := os.OpenFile(gate, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	if _, err := opened.WriteString(strings.Repeat("\n", many)); err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	for i, got := range results {
+		if want := (Result{State: Exited, ExitCode: i, StdoutBytes: 3}); !reflect.DeepEqual(steady(got), want) {
+			t.Errorf("tree %d: Run = %+v\nwant  %+v", i, steady(got), want)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -134,14 +133,4 @@ func exitStatus(exit *os.ProcessState) (code int, signal string) {
 		return 128 + int(status.Signal()), status.Signal().String()
 	}
 	return exit.ExitCode(), ""
-}
-
-// lookup reads one variable out of an environment without duplicates.
-func lookup(env []string, name string) (string, bool) {
-	for _, entry := range env {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value, true
-		}
-	}
-	return "", false
 }

@@ -90,11 +90,11 @@ func (o *output) discard() {
 	for _, st := range o.streams {
 		for _, f := range []*os.File{st.read, st.write} {
 			if f != nil {
-				f.Close()
+				_ = f.Close()
 			}
 		}
 		if st.file != nil {
-			st.file.Close()
+			_ = st.file.Close()
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (o *output) writeEnds() (stdout, stderr *os.File) {
 func (o *output) begin() {
 	o.pending.Store(int32(len(o.streams)))
 	for _, st := range o.streams {
-		st.write.Close()
+		_ = st.write.Close()
 		o.readers.Go(func() {
 			o.consume(st)
 			if o.pending.Add(-1) == 0 {
@@ -129,7 +129,7 @@ func (o *output) finish() error {
 	o.readers.Wait()
 	var first error
 	for _, st := range o.streams {
-		st.read.Close()
+		_ = st.read.Close()
 		if st.file != nil {
 			if err := st.file.Close(); err != nil && st.err == nil {
 				st.err = &IOError{Op: "complete " + st.name + " file", Path: st.sink.Path, Err: bare(err)}
@@ -150,7 +150,7 @@ func (o *output) drain() {
 	case <-limit.C:
 		for _, st := range o.streams {
 			if st.read.SetReadDeadline(time.Now()) != nil {
-				st.read.Close()
+				_ = st.read.Close()
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package process
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -82,29 +81,40 @@ func parseStat(line []byte) (*procStat, bool) {
 	if opening < 1 || closing < opening {
 		return nil, false
 	}
-	fields := bytes.Fields(line[closing+1:])
-	const state, parent, group, session, flags, threads, start = 0, 1, 2, 3, 6, 17, 19
-	if len(fields) <= start {
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(line[:opening])))
+	if err != nil {
 		return nil, false
 	}
-	var errs error
-	number := func(text []byte) int {
-		n, err := strconv.ParseInt(string(text), 10, 64)
-		errs = errors.Join(errs, err)
-		return int(n)
+	const state, parent, group, session, flags, threads, start = 0, 1, 2, 3, 6, 17, 19
+	p := &procStat{pid: pid, name: string(line[opening+1 : closing])}
+	index := 0
+	for field := range bytes.FieldsSeq(line[closing+1:]) {
+		var number int64
+		if index != state {
+			if number, err = strconv.ParseInt(string(field), 10, 64); err != nil {
+				return nil, false
+			}
+		}
+		switch index {
+		case state:
+			p.state = field[0]
+		case parent:
+			p.parent = int(number)
+		case group:
+			p.group = int(number)
+		case session:
+			p.session = int(number)
+		case flags:
+			p.exiting = number&flagExiting != 0
+		case threads:
+			p.threads = int(number)
+		case start:
+			p.start = uint64(number)
+			return p, true
+		}
+		index++
 	}
-	p := &procStat{
-		pid:     number(bytes.TrimSpace(line[:opening])),
-		name:    string(line[opening+1 : closing]),
-		state:   fields[state][0],
-		parent:  number(fields[parent]),
-		group:   number(fields[group]),
-		session: number(fields[session]),
-		exiting: number(fields[flags])&flagExiting != 0,
-		threads: number(fields[threads]),
-		start:   uint64(number(fields[start])),
-	}
-	return p, errs == nil
+	return nil, false
 }
 
 // environEntry reads one variable out of the environment that a process was
@@ -138,5 +148,5 @@ func Identity(pid int) (string, bool) {
 	if !ok || p.gone() {
 		return "", false
 	}
-	return bootID() + "/" + strconv.FormatUint(p.start, 10), true
+	return fmt.Sprintf("%s/%d/%d", bootID(), pid, p.start), true
 }

@@ -169,6 +169,8 @@ func (s *Spec) validate() error {
 		return errors.New("check spec: both Stdin and StdinFile")
 	case s.StderrToStdout && s.Stderr != Sink{}:
 		return errors.New("check spec: both StderrToStdout and Stderr")
+	case s.Stdout.Path != "" && s.Stdout.Path == s.Stderr.Path:
+		return errors.New("check spec: Stdout and Stderr in one file, which is StderrToStdout")
 	case s.Stdout.Path != "" && s.Stdout.Cap <= 0, s.Stderr.Path != "" && s.Stderr.Cap <= 0:
 		return errors.New("check spec: an output file needs a Cap")
 	}

@@ -88,3 +88,13 @@ func readReady(pipe *os.File, buf []byte) int {
 	})
 	return n
 }
+
+// lookup reads one variable out of an environment without duplicates.
+func lookup(env []string, name string) (string, bool) {
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
