@@ -10,7 +10,7 @@ GO_PLAIN := CGO_ENABLED=0 go
 .PHONY: build test lint vet-cross bench e2e clean
 
 build:
-	$(GO_PLAIN) build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.version=$(VERSION)' -o bin/ralph ./cmd/ralph
+	$(GO_PLAIN) build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
 
 test:
 	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -shuffle=on ./...

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -11,13 +12,9 @@ func TestKeys(t *testing.T) {
 	page := readPage(t)
 	names := page.Keys()
 	flags := slices.Concat(page.RunFlags(), page.GlobalFlags())
-	features := map[string]string{}
-	for name, feature := range coming.keys {
-		features[name] = feature
-	}
+	features := maps.Clone(coming.keys)
 	var working []string
 	for _, key := range config.Keys() {
-		later := key.Later != "" && len(key.Coming) == 0
 		if key.Flag != "" && slices.Contains(flags, key.Flag) && !slices.Contains(names, key.Name) {
 			// The page says that keys are the flags' names: this one is promised by its flag.
 			names = append(names, key.Name)
@@ -25,7 +22,7 @@ func TestKeys(t *testing.T) {
 				features[key.Name] = feature
 			}
 		}
-		if !later {
+		if key.Ready() {
 			working = append(working, key.Name)
 		}
 	}
