@@ -259,7 +259,7 @@ func TestLibraryMode(t *testing.T) {
 	}
 }
 
-// TestSweep: a harness that dies by KILL leaves its tree to whoever sweeps.
+// TestSweep: exactly the processes with the marker are killed.
 func TestSweep(t *testing.T) {
 	marker, other := newTag(), newTag()
 	start := func(marker string) *exec.Cmd {
