@@ -65,13 +65,16 @@ func WithRun(id string, about RunStarted) Option {
 	return func(l *Loop) { l.id, l.about = id, about }
 }
 
-// WithResume goes on with the run that state was folded from. torn is the length of a last line of its log that was dropped.
-func WithResume(state *State, torn int64) Option {
-	return func(l *Loop) { l.state, l.resuming, l.torn = state, true, torn }
+// WithState has the loop keep its state where the caller can see it. A state that was folded from a log is gone on with.
+func WithState(state *State) Option {
+	return func(l *Loop) { l.state, l.resuming = state, state.Seq > 0 }
 }
 
-// WithWarning has a warning recorded when the run starts.
-func WithWarning(n Notice) Option { return func(l *Loop) { l.warnings = append(l.warnings, n) } }
+// WithTornTail says how long the last line was that a crash left half written and that was dropped.
+func WithTornTail(bytes int64) Option { return func(l *Loop) { l.torn = bytes } }
+
+// WithNotice has a sentence recorded when the run starts.
+func WithNotice(n Notice) Option { return func(l *Loop) { l.notices = append(l.notices, n) } }
 
 // New makes a loop ready to run. It refuses what could never work.
 func New(cfg Config, options ...Option) (*Loop, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -224,7 +226,7 @@ func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
 
 // runChecks runs every check on the tree as it stands, one after the other.
 func (l *Loop) runChecks(ctx context.Context) {
-	folder, err := l.folder()
+	folder, err := l.checkFolder()
 	if err != nil {
 		l.storageFailed(err)
 		return
@@ -232,7 +234,7 @@ func (l *Loop) runChecks(ctx context.Context) {
 	for i, name := range l.cfg.Checks {
 		l.emit(EvCheckStarted, CheckStarted{name})
 		result, err := l.checker.Check(ctx, CheckInput{
-			Name: name, Dir: l.cfg.Dir, Folder: folder, File: fmt.Sprintf("checks/%02d.txt", i+1), Marker: l.about.Marker,
+			Name: name, Dir: l.cfg.Dir, Folder: folder, File: fmt.Sprintf("%02d.txt", i+1), Marker: l.about.Marker,
 			Timeout: l.policy.CheckTimeout.Duration(),
 		})
 		if ctx.Err() != nil { // killed with the run: it says nothing about the work
@@ -292,4 +294,16 @@ func (l *Loop) folder() (string, error) {
 		err = fmt.Errorf("%w: %w", ErrIO, err)
 	}
 	return dir, err
+}
+
+func (l *Loop) checkFolder() (string, error) {
+	folder, err := l.folder()
+	if err != nil || folder == "" || len(l.cfg.Checks) == 0 {
+		return "", err
+	}
+	folder = filepath.Join(folder, "checks")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrIO, err)
+	}
+	return folder, nil
 }

@@ -27,7 +27,7 @@ type Loop struct {
 	state    *State
 	resuming bool
 	torn     int64
-	warnings []Notice
+	notices  []Notice
 
 	begun     time.Time // of this process's share of the run
 	before    Span      // spent by earlier processes
@@ -87,8 +87,8 @@ func (l *Loop) open(ctx context.Context) error {
 	} else {
 		l.emit(EvRunStarted, l.started())
 	}
-	for _, w := range l.warnings {
-		l.emit(EvWarning, w)
+	for _, n := range l.notices {
+		l.emit(EvNotice, n)
 	}
 	if l.state.History.Started == 0 {
 		l.baseline(ctx)

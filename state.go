@@ -89,6 +89,9 @@ func (s *State) Apply(e Event) error {
 		s.History.Now.Agent = data
 		s.CostEstimated = s.CostEstimated || data.CostEstimated
 		s.Phase = PhaseExited
+		if counts(data.End) {
+			s.Last.Mismatches = nil // those of the iteration before: this one may have no block at all
+		}
 	case TreeState:
 		s.snapshot(e.Iteration, data)
 	case CheckResult:

@@ -68,3 +68,6 @@ func ordered(runDir string, order Order) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// Ordered reports whether an order lies in the mailbox of a run.
+func (s *Store) Ordered(run string, order Order) (bool, error) { return ordered(s.RunDir(run), order) }

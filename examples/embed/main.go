@@ -1,0 +1,50 @@
+// Command embed runs the loop inside a Go program: the agent and the check are functions.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+func main() {
+	draft := "hello"
+
+	// The agent improves the draft a little each time, and claims too early once.
+	agent := ralph.AgentFunc(func(_ context.Context, prompt string) (string, error) {
+		if strings.Contains(prompt, "check_failed") {
+			draft += " world"
+			return "I read why the claim was refused and mended it.\n\n<promise>COMPLETE</promise>", nil
+		}
+		draft = strings.ToUpper(draft[:1]) + draft[1:]
+		return "The greeting is done.\n\n<promise>COMPLETE</promise>", nil
+	})
+
+	checks := ralph.CheckFuncs{"greets the world": func(context.Context) error {
+		if draft != "Hello world" {
+			return errors.New("the draft is " + draft)
+		}
+		return nil
+	}}
+
+	loop, err := ralph.New(ralph.Config{
+		Task: "Write a greeting to the world.", Agent: agent, AgentName: "drafter", Checks: []string{"greets the world"}, MaxIterations: 5,
+	}, ralph.WithChecker(checks))
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := loop.Run(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, it := range result.Iterations {
+		fmt.Printf("iteration %d: claims %v, refused for %v\n", it.Iteration, it.Claims, it.Refusals)
+	}
+	fmt.Printf("%s: %s (%q)\n", result.Status, result.StopReason, draft)
+	os.Exit(result.ExitCode)
+}

@@ -1,0 +1,137 @@
+package assembly
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/process"
+)
+
+// Missing says that a program is needed and not there.
+type Missing struct {
+	Program string
+	Hint    string
+}
+
+func (m *Missing) Error() string {
+	if m.Hint == "" {
+		return m.Program + " is not on PATH"
+	}
+	return fmt.Sprintf("%s is not on PATH; %s", m.Program, m.Hint)
+}
+
+// chosenAgent is the agent of a plan, ready to run.
+type chosenAgent struct {
+	name    string // for the log
+	dialect agent.Dialect
+	options agent.Options
+	meters  Meters
+}
+
+// Meters says what an agent reports of what it spends.
+type Meters struct{ Cost, Tokens bool }
+
+// chooseAgent turns the settings into an agent: the command that was given, the CLI that was named, or the first one found on PATH.
+func chooseAgent(s config.Settings, env config.Env, checks, extra []string) (chosenAgent, error) {
+	chosen := chosenAgent{options: agent.Options{
+		Permissions: permissions(s), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings,
+		ExtraArgs: append(append([]string{}, s.Agent.Args...), extra...),
+	}}
+	switch {
+	case s.Agent.Command != "":
+		chosen.dialect, _ = agent.Find("command")
+		chosen.name, chosen.options.CommandLine = "command", s.Agent.Command
+		if len(chosen.options.ExtraArgs) > 0 {
+			chosen.options.CommandLine += " " + shellWords(chosen.options.ExtraArgs)
+			chosen.options.ExtraArgs = nil
+		}
+	case s.Agent.Name != "" && s.Agent.Name != "command":
+		dialect, ok := agent.Find(s.Agent.Name)
+		if !ok {
+			return chosen, &config.UsageError{Msg: fmt.Sprintf("unknown agent %q", s.Agent.Name)}
+		}
+		path, err := process.LookPath(s.Agent.Name)
+		if err != nil {
+			return chosen, &Missing{Program: s.Agent.Name, Hint: "install it, or name another agent with --agent or --agent-cmd"}
+		}
+		chosen.dialect, chosen.name, chosen.options.Path = dialect, dialect.Name(), path
+	default:
+		name, path, ok := agent.Detect(process.LookPath)
+		if !ok {
+			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(knownCLIs(), ", ") + ")", Hint: "install one, or give any command with --agent-cmd; `ralph demo` needs none"}
+		}
+		chosen.dialect, _ = agent.Find(name)
+		chosen.name, chosen.options.Path = name, path
+	}
+	chosen.options.Dialect = chosen.dialect
+	chosen.options.Env = config.AgentEnv(env, s.Agent.Env, chosen.name)
+	chosen.meters = metersOf(chosen.name)
+	return chosen, nil
+}
+
+func knownCLIs() []string {
+	var names []string
+	for _, d := range agent.Known() {
+		if d.Name() != "command" {
+			names = append(names, d.Name())
+		}
+	}
+	return names
+}
+
+// metersOf says which budgets an agent can be held to.
+func metersOf(name string) Meters {
+	switch name {
+	case "claude":
+		return Meters{Cost: true, Tokens: true}
+	case "codex":
+		return Meters{Tokens: true}
+	}
+	return Meters{}
+}
+
+// checkMeters refuses a cap that would never be reached because nobody counts.
+func checkMeters(s config.Settings, chosen chosenAgent) error {
+	if s.AllowUnmetered {
+		return nil
+	}
+	const hint = "--allow-unmetered runs all the same, with this cap ignored"
+	if s.MaxCost > 0 && !chosen.meters.Cost {
+		return &config.UsageError{Msg: fmt.Sprintf("--max-cost: the agent %s does not report what it costs", chosen.name), Hint: hint}
+	}
+	if s.MaxTokens > 0 && !chosen.meters.Tokens {
+		return &config.UsageError{Msg: fmt.Sprintf("--max-tokens: the agent %s does not report its tokens", chosen.name), Hint: hint}
+	}
+	return nil
+}
+
+// permissions follows the --yolo row: without a sandbox an agent stays in its own edit mode unless somebody said otherwise.
+func permissions(s config.Settings) agent.Permissions {
+	if s.Yolo || s.Agent.Permissions == "bypass" {
+		return agent.PermitAll
+	}
+	return agent.PermitEdits
+}
+
+func (c chosenAgent) permissionNotice() ralph.Notice {
+	text := "permissions: the agent's own edit mode, plus the check commands"
+	switch {
+	case c.name == "command":
+		text = "permissions: a plain command does what it does; there is no sandbox around it"
+	case c.options.Permissions == agent.PermitAll:
+		text = "permissions: the agent bypasses its own permission prompts, without a sandbox"
+	}
+	return ralph.Notice{Code: "permissions", Text: text}
+}
+
+// shellWords writes arguments so that a shell reads them back unchanged.
+func shellWords(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " ")
+}

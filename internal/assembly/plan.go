@@ -1,0 +1,254 @@
+// Package assembly turns a configuration into a ready loop. It is the only package that knows every adapter.
+package assembly
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/verify"
+)
+
+// notifyTimeout keeps a notifier that hangs from holding the exit code back.
+const notifyTimeout = 10 * time.Second
+
+// Request is what somebody wants to have run.
+type Request struct {
+	Env       config.Env
+	Settings  config.Settings
+	Workspace Workspace
+	Goal      *string // nil if none was given: then the spec or a prompt file is the goal
+	AgentArgs []string
+	Version   string
+	Demo      bool
+	Program   string // the agent's program, where it is not the one on PATH
+}
+
+// Plan is a run that could start: everything is found and nothing is begun.
+type Plan struct {
+	Request
+	Goal       string
+	PromptFile string
+	Checks     []string
+	Policy     ralph.Policy
+	Notices    []ralph.Notice
+	agent      chosenAgent
+}
+
+// Prepare finds everything that the run needs, or says what is missing and how to mend it.
+func Prepare(req Request) (*Plan, error) {
+	p := &Plan{Request: req, Policy: req.Settings.Policy()}
+	if err := p.findGoal(); err != nil {
+		return nil, err
+	}
+	if err := p.findChecks(); err != nil {
+		return nil, err
+	}
+	if err := p.findAgent(); err != nil {
+		return nil, err
+	}
+	if !p.Workspace.Git {
+		p.notice("no_git", "no git repository here: the run works in place, without commits, worktrees or snapshots")
+	}
+	if req.Settings.Sandbox.Mode == "auto" && !req.Demo {
+		p.notice("no_sandbox", "no sandbox: the agent works on this machine with your rights")
+	}
+	return p, nil
+}
+
+func (p *Plan) notice(code, text string) {
+	p.Notices = append(p.Notices, ralph.Notice{Code: code, Text: text})
+}
+
+// findGoal follows "what it works on": the goal or the spec, else a prompt file.
+func (p *Plan) findGoal() error {
+	s := p.Settings
+	if p.Request.Goal != nil {
+		p.Goal = *p.Request.Goal
+		if strings.TrimSpace(p.Goal) == "" {
+			return &config.UsageError{Msg: "the goal is empty", Hint: `say what is to be done: ralph run "make the tests pass"`}
+		}
+	}
+	if s.Spec != "" {
+		if err := p.mustHaveText("--spec", s.Spec); err != nil {
+			return err
+		}
+	}
+	p.PromptFile = s.Prompt.File
+	if p.PromptFile != "" {
+		return p.mustHaveText("--prompt", p.PromptFile)
+	}
+	for _, name := range []string{".ralph/PROMPT.md", ".agent/PROMPT.md"} {
+		if text, err := os.ReadFile(filepath.Join(p.Workspace.Dir, name)); err == nil && strings.TrimSpace(string(text)) != "" {
+			p.PromptFile = name
+			break
+		}
+	}
+	if p.Goal != "" || s.Spec != "" {
+		return nil
+	}
+	if p.PromptFile != "" {
+		p.notice("goal", "the goal is "+p.PromptFile)
+		return nil
+	}
+	return &config.UsageError{Msg: "nothing to work on", Hint: `give a goal: ralph run "make the tests pass", or --spec FILE, or write .ralph/PROMPT.md`}
+}
+
+func (p *Plan) mustHaveText(flag, file string) error {
+	path := file
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Workspace.Dir, path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return &config.UsageError{Msg: fmt.Sprintf("%s %s: cannot be read: %v", flag, file, unwrapPath(err))}
+	}
+	if strings.TrimSpace(string(text)) == "" {
+		return &config.UsageError{Msg: fmt.Sprintf("%s %s: the file is empty", flag, file)}
+	}
+	return nil
+}
+
+// unwrapPath leaves the reason of a file error, without the path that the sentence has already named.
+func unwrapPath(err error) error {
+	var pathError *os.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return err
+}
+
+// findChecks takes the checks that were given, else detects one. A run that nothing could prove is refused before any agent starts.
+func (p *Plan) findChecks() error {
+	p.Checks = p.Settings.Checks.Commands
+	for _, check := range p.Checks {
+		if strings.TrimSpace(check) == "" {
+			return &config.UsageError{Msg: "--check: the command is empty"}
+		}
+	}
+	if len(p.Checks) > 0 {
+		return nil
+	}
+	found, ok := verify.Detect(p.Workspace.Dir)
+	if ok {
+		p.Checks = []string{found.Command}
+		p.notice("check_detected", fmt.Sprintf("check: %s (%s)", found.Command, found.Because))
+		return nil
+	}
+	if p.Settings.AllowUnverified {
+		p.notice("unverified", "no check: a claim will be taken at its word, and the result marked unverified")
+		return nil
+	}
+	why := ""
+	if found.Because != "" {
+		why = " (" + found.Because + ")"
+	}
+	return &config.UsageError{
+		Msg:  "nothing could prove completion: no check was given and none was found" + why,
+		Hint: `give one with --check "command that exits 0 when the work is done", or accept the agent's word with --allow-unverified`,
+	}
+}
+
+func (p *Plan) findAgent() error {
+	if p.Program != "" {
+		dialect, _ := agent.Find("claude")
+		p.agent = chosenAgent{name: "demo", dialect: dialect, meters: Meters{Cost: true, Tokens: true}, options: agent.Options{
+			Dialect: dialect, Path: p.Program, Env: p.Env.Environ, Permissions: agent.PermitEdits,
+		}}
+		return nil
+	}
+	chosen, err := chooseAgent(p.Settings, p.Env, p.Checks, p.AgentArgs)
+	if err != nil {
+		return err
+	}
+	if err := checkMeters(p.Settings, chosen); err != nil {
+		return err
+	}
+	p.agent = chosen
+	p.Notices = append(p.Notices, chosen.permissionNotice())
+	return nil
+}
+
+// AgentName is who will do the work.
+func (p *Plan) AgentName() string { return p.agent.name }
+
+// Command is the agent's command line, for --dry-run.
+func (p *Plan) Command() ([]string, error) {
+	command, err := agent.New(p.agent.options).Command("PROMPT_FILE", p.Settings.Agent.Model)
+	if err != nil {
+		return nil, fmt.Errorf("make command line: %w", err)
+	}
+	return command.Argv, nil
+}
+
+// FirstPrompt is the prompt of iteration 1, for --dry-run.
+func (p *Plan) FirstPrompt(ctx context.Context) (string, error) {
+	in := ralph.PromptInput{Ordinal: 1, Of: p.Policy.MaxIterations, Goal: p.Goal, SpecFile: p.Settings.Spec, Checks: p.Checks, Policy: p.Policy}
+	for file, text := range map[string]*string{p.Settings.Spec: &in.Goal, p.PromptFile: &in.Template} {
+		if file == "" {
+			continue
+		}
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(p.Workspace.Dir, file)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("read prompt: %w", err)
+		}
+		*text = string(data)
+	}
+	built, err := ralph.StandardPrompt{}.Prompt(ctx, in)
+	return built.Text, err
+}
+
+// Loop makes the loop for the run of that id. Whoever calls it brings the recorder and the views.
+func (p *Plan) Loop(run string, options ...ralph.Option) (*ralph.Loop, error) {
+	settings, err := json.Marshal(p.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("record settings: %w", err)
+	}
+	inside := []string{config.InsideRunVariable + "=" + run}
+	p.agent.options.Env = append(p.agent.options.Env, inside...)
+	checkEnv := append(append([]string{}, p.Env.Environ...), inside...)
+	cfg := ralph.Config{
+		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: agent.New(p.agent.options), AgentName: p.agent.name,
+		Model: p.Settings.Agent.Model, Checks: p.Checks, Dir: p.Workspace.Dir,
+	}
+	about := ralph.RunStarted{
+		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
+	}
+	all := []ralph.Option{
+		ralph.WithPolicy(p.Policy), ralph.WithChecker(verify.Shell{Env: checkEnv}), ralph.WithTree(p.Workspace.Tree), ralph.WithRun(run, about),
+	}
+	for _, n := range p.Notices {
+		all = append(all, ralph.WithNotice(n))
+	}
+	return ralph.New(cfg, append(all, options...)...)
+}
+
+// Notify runs notify.command when a person is needed. It tells the outcome in the environment, and its failure changes nothing.
+func (p *Plan) Notify(ctx context.Context, result ralph.Result) error {
+	command := p.Settings.Notify.Command
+	if command == "" {
+		return nil
+	}
+	env := append(append([]string{}, p.Env.Environ...),
+		"RALPH_NOTIFY_STATUS="+string(result.Status), "RALPH_NOTIFY_RUN="+result.RunID, "RALPH_NOTIFY_TEXT="+result.Summary)
+	ended, err := process.Run(ctx, process.Spec{Argv: process.Shell(command), Dir: p.Workspace.Dir, Env: env, Timeout: notifyTimeout})
+	if err != nil {
+		return fmt.Errorf("run notify.command: %w", err)
+	}
+	if ended.ExitCode != 0 {
+		return fmt.Errorf("run notify.command: exit status %d", ended.ExitCode)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/internal/config"
+)
+
+// Workspace is the folder that a run works on.
+type Workspace struct {
+	Dir  string
+	Git  bool
+	Tree ralph.Tree
+}
+
+// FindWorkspace is -C DIR, else the nearest folder upward with .ralph, else the top of the git repository, else the current folder.
+func FindWorkspace(ctx context.Context, cwd, dir string, env config.Env) (Workspace, error) {
+	start := cwd
+	if dir != "" {
+		start = dir
+		if !filepath.IsAbs(start) {
+			start = filepath.Join(cwd, dir)
+		}
+		if info, err := os.Stat(start); err != nil || !info.IsDir() {
+			return Workspace{}, &config.UsageError{Msg: fmt.Sprintf("-C %s: no such folder", dir)}
+		}
+	}
+	marked, isMarked := upward(start, ".ralph")
+	if dir == "" && isMarked {
+		start = marked
+	}
+	real, err := filepath.EvalSymlinks(start)
+	if err != nil {
+		return Workspace{}, fmt.Errorf("find workspace: %w", err)
+	}
+	repo, inGit, err := gitrepo.Git{Env: env.Environ}.Find(ctx, real)
+	if err != nil && !errors.Is(err, gitrepo.ErrNoGit) {
+		return Workspace{}, &config.UsageError{Msg: err.Error()}
+	}
+	if !inGit {
+		return Workspace{Dir: real, Tree: &gitrepo.Plain{Dir: real}}, nil
+	}
+	if dir == "" && !isMarked {
+		repo = repo.Whole()
+	}
+	return Workspace{Dir: repo.Dir, Git: true, Tree: repo}, nil
+}
+
+// InitRepository puts a sample project under git. Without git it stays a plain folder.
+func InitRepository(ctx context.Context, dir string, env config.Env) error {
+	err := gitrepo.Git{Env: env.Environ}.Init(ctx, dir, "sample project")
+	if errors.Is(err, gitrepo.ErrNoGit) {
+		return nil
+	}
+	return err
+}
+
+// upward looks for a folder that holds name, from dir to the root.
+func upward(dir, name string) (string, bool) {
+	for {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err == nil && info.IsDir() {
+			return dir, true
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return "", false
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}

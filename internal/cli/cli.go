@@ -1,0 +1,196 @@
+// Package cli is the command line: one file a command. Main does everything and returns the process status.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/config"
+)
+
+// Streams connect the program to the world.
+type Streams struct {
+	Args     []string
+	In       io.Reader
+	Out      io.Writer
+	Err      io.Writer
+	InTerm   bool // a person can be asked
+	ErrTerm  bool // a person looks
+	Width    func() int
+	Env      config.Env
+	Dir      string // where the program was called
+	Self     string // its own path
+	StartErr error  // why one of the above could not be found out
+}
+
+// System connects to the real world.
+func System() Streams {
+	s := Streams{
+		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: config.FromOS(),
+		InTerm: term.IsTerminal(int(os.Stdin.Fd())), ErrTerm: term.IsTerminal(int(os.Stderr.Fd())), Width: terminalWidth,
+	}
+	if s.Dir, s.StartErr = os.Getwd(); s.StartErr == nil {
+		s.Self, s.StartErr = os.Executable()
+	}
+	return s
+}
+
+func terminalWidth() int {
+	if width, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
+}
+
+// app is one call of the program.
+type app struct {
+	streams Streams
+	globals globals
+}
+
+// globals are the flags that every command has.
+type globals struct {
+	dir    string
+	config string
+	set    []string
+	trust  bool
+	json   bool
+	jq     string
+	quiet  bool
+	plain  bool
+	color  string
+}
+
+// Main runs one command and returns the process status.
+func Main(ctx context.Context, s Streams) (code int) {
+	a := &app{streams: s}
+	defer func() {
+		if bug := recover(); bug != nil {
+			fmt.Fprintf(s.Err, "ralph: a bug: %v\n%s", bug, debug.Stack())
+			code = ralph.ExitCode(ralph.Internal, "")
+		}
+	}()
+	if s.StartErr != nil {
+		a.tellError(fmt.Errorf("%w: find out where this program is: %w", ralph.ErrIO, s.StartErr))
+		return ralph.ExitCode(ralph.IOFailed, "")
+	}
+	root := a.root()
+	root.SetArgs(s.Args)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		a.tellError(err)
+	}
+	return exitCode(err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ralph",
+		Short: "Run a coding agent again and again until its work is proven",
+		Long: `Ralph runs a coding agent (Claude Code, Codex, any command) again and again, each time with a fresh
+context, until the work is proven done. The agent reports, the loop decides, exit 0 means proven.`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: a.knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.offer(cmd) },
+	}
+	root.SetOut(a.streams.Out)
+	root.SetErr(a.streams.Err)
+	root.SetIn(a.streams.In)
+	root.SetFlagErrorFunc(a.flagError)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	a.addGlobals(root.PersistentFlags())
+	root.AddGroup(&cobra.Group{ID: "work", Title: "Run"}, &cobra.Group{ID: "look", Title: "Look"}, &cobra.Group{ID: "keep", Title: "Housekeeping"})
+	root.SetHelpCommandGroupID("keep")
+	root.SetCompletionCommandGroupID("keep")
+	for _, command := range a.commands() {
+		root.AddCommand(command)
+	}
+	return root
+}
+
+// commands are all there are, in the order of the help text.
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.runCommand(), a.resumeCommand(), a.demoCommand(), a.stopCommand(), a.pauseCommand(),
+		a.statusCommand(), a.runsCommand(), a.logsCommand(), a.explainCommand(), a.replayCommand(),
+		a.doctorCommand(), a.configCommand(), a.schemaCommand(), a.manCommand(), a.versionCommand(),
+		a.demoAgentCommand(),
+	}
+}
+
+func (a *app) addGlobals(flags *pflag.FlagSet) {
+	g := &a.globals
+	flags.StringVarP(&g.dir, "dir", "C", "", "work in `DIR`")
+	flags.StringVarP(&g.config, "config", "c", "", "read `FILE` in place of the project's config")
+	flags.StringArrayVar(&g.set, "set", nil, "set a config `key=value`")
+	flags.BoolVar(&g.trust, "trust", false, "agree to the commands that the project's files name")
+	flags.BoolVar(&g.json, "json", false, "print JSON on stdout")
+	flags.StringVar(&g.jq, "jq", "", "print what a jq `EXPR` makes of the JSON")
+	flags.BoolVar(&g.quiet, "quiet", false, "print only the result line, or the object")
+	flags.BoolVar(&g.plain, "plain", false, "print plain lines, also on a terminal")
+	flags.StringVar(&g.color, "color", "auto", "use colours: auto, always or never")
+}
+
+// knownCommand turns a word that is no command into a usage error that names the nearest one.
+func (a *app) knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	if near := config.Nearest(args[0], names); near != "" {
+		return usage("unknown command %q; did you mean %q?", args[0], near)
+	}
+	return usage("unknown command %q; ralph --help lists the commands", args[0])
+}
+
+// flagError names the flag that was probably meant.
+func (a *app) flagError(cmd *cobra.Command, err error) error {
+	text := err.Error()
+	name, isUnknown := strings.CutPrefix(text, "unknown flag: --")
+	if !isUnknown {
+		return usage("%s", text)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := config.Nearest(name, names); near != "" {
+		return usage("unknown flag --%s; did you mean --%s?", name, near)
+	}
+	return usage("unknown flag --%s; ralph %s --help lists the flags", name, cmd.Name())
+}
+
+// noArguments refuses words that a command has no use for.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("ralph %s takes no argument, got %q", cmd.Name(), args[0])
+	}
+	return nil
+}
+
+// atMostOne lets a command take one word, or none.
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage("ralph %s takes at most one argument, got %q too", cmd.Name(), args[1])
+	}
+	return nil
+}
+
+func firstOf(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}

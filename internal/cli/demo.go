@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/demo"
+)
+
+// demoPause is how long the scripted agent seems to think before a step at speed 1: a run takes about eight seconds.
+const demoPause = 550 * time.Millisecond
+
+func (a *app) demoCommand() *cobra.Command {
+	var scenario string
+	var speed float64
+	var about strings.Builder
+	for _, s := range demo.Scenarios() {
+		fmt.Fprintf(&about, "\n  %-9s exit %-3d %s", s.Name, s.ExitCode, s.About)
+	}
+	cmd := &cobra.Command{
+		Use: "demo", Short: "See the whole loop on a sample project, without a key or a network", GroupID: "work", Args: noArguments,
+		Long: "Run the real loop, with real checks and a real log, on a sample project with a scripted agent. No model is called.\n\nScenarios:" + about.String(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), scenario, speed) },
+	}
+	cmd.Flags().StringVar(&scenario, "scenario", "complete", "which `NAME` to play")
+	cmd.Flags().Float64Var(&speed, "speed", 1, "stretch the agent's pauses by this `FACTOR`; 0 plays at once")
+	return cmd
+}
+
+func (a *app) demo(ctx context.Context, name string, speed float64) error {
+	scenario, ok := demo.Find(name)
+	if !ok {
+		var names []string
+		for _, s := range demo.Scenarios() {
+			names = append(names, s.Name)
+		}
+		return usage("--scenario %s: one of %s is wanted", name, strings.Join(names, ", "))
+	}
+	if !(speed >= 0 && speed <= 100) {
+		return usage("--speed %v: a number from 0 to 100 is wanted", speed)
+	}
+	dir, err := a.demoProject(ctx, scenario, speed)
+	if err != nil {
+		return err
+	}
+	workspace, err := assembly.FindWorkspace(ctx, dir, dir, a.streams.Env)
+	if err != nil {
+		return err
+	}
+	loaded, err := config.Load(config.Input{Env: config.NewEnv(nil), Set: a.globals.set, Flags: map[string][]string{"check": {demo.Check}}})
+	if err != nil {
+		return err
+	}
+	if scenario.MaxCost > 0 {
+		loaded.Settings.MaxCost = scenario.MaxCost
+	}
+	goal := demo.Goal
+	plan, err := assembly.Prepare(assembly.Request{
+		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: version(), Demo: true, Program: demoProgram(dir),
+	})
+	if err != nil {
+		return err
+	}
+	if !a.globals.quiet {
+		fmt.Fprintf(a.streams.Err, "DEMO: a scripted agent on a sample project in %s; no model is called\n", dir)
+	}
+	return a.begin(ctx, plan)
+}
+
+// demoProgram is the scripted agent's executable, beside the project so that it is no part of the tree.
+func demoProgram(project string) string { return filepath.Join(filepath.Dir(project), "agent") }
+
+// demoProject puts the sample under git in a folder of its own, and the scripted agent beside it.
+func (a *app) demoProject(ctx context.Context, scenario demo.Scenario, speed float64) (string, error) {
+	base, err := os.MkdirTemp("", "ralph-demo-")
+	if err != nil {
+		return "", fmt.Errorf("make demo: %w", err)
+	}
+	dir := filepath.Join(base, "project")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make demo: %w", err)
+	}
+	if err := demo.WriteProject(dir); err != nil {
+		return "", err
+	}
+	if err := assembly.InitRepository(ctx, dir, a.streams.Env); err != nil {
+		return "", err
+	}
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' %s --scenario %s --speed %v\n", strings.ReplaceAll(a.streams.Self, "'", `'\''`), demoAgentName, scenario.Name, speed)
+	if err := os.WriteFile(demoProgram(dir), []byte(script), 0o755); err != nil {
+		return "", fmt.Errorf("make demo: %w", err)
+	}
+	return dir, nil
+}
+
+const demoAgentName = "__demo-agent"
+
+// demoAgentCommand is the scripted agent itself: a process of its own, like any agent.
+func (a *app) demoAgentCommand() *cobra.Command {
+	var scenario string
+	var speed float64
+	cmd := &cobra.Command{
+		Use: demoAgentName, Hidden: true,
+		RunE: func(*cobra.Command, []string) error {
+			s, ok := demo.Find(scenario)
+			if !ok {
+				return usage("unknown scenario %q", scenario)
+			}
+			return demo.Play(s, a.streams.In, a.streams.Out, time.Duration(speed*float64(demoPause)))
+		},
+	}
+	cmd.Flags().StringVar(&scenario, "scenario", "complete", "")
+	cmd.Flags().Float64Var(&speed, "speed", 1, "")
+	return cmd
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	var iteration int
+	cmd := &cobra.Command{
+		Use: "explain [RUN]", Short: "Show every gate of every verdict", GroupID: "look", Args: atMostOne,
+		Long: "Show why each iteration went on or stopped, gate by gate, decided again from the log alone.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("iteration") && iteration < 1 {
+				return usage("--iteration %d: iterations are counted from 1", iteration)
+			}
+			return a.explain(cmd.Context(), firstOf(args), iteration)
+		},
+	}
+	cmd.Flags().IntVar(&iteration, "iteration", 0, "only iteration `N`")
+	return cmd
+}
+
+func (a *app) explain(ctx context.Context, name string, iteration int) error {
+	_, store, run, err := a.findRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	judgements, err := ralph.Replay(events(store, run), func(p ralph.Policy) ralph.Policy { return p })
+	if err != nil {
+		return fmt.Errorf("explain %s: %w", run, err)
+	}
+	if iteration > 0 {
+		judgements = onlyIteration(judgements, iteration)
+		if len(judgements) == 0 {
+			return usage("run %s has no verdict on iteration %d", run, iteration)
+		}
+	}
+	if a.wantsJSON() {
+		return a.printJSON(map[string]any{"run_id": run, "verdicts": judgements})
+	}
+	state, err := store.State(run)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run)
+	for _, j := range judgements {
+		a.tellJudgement(j)
+	}
+	if state.Stopped != nil {
+		fmt.Fprintln(a.streams.Out, term.ResultLine(state))
+	}
+	return nil
+}
+
+func onlyIteration(judgements []ralph.Judgement, n int) []ralph.Judgement {
+	var only []ralph.Judgement
+	for _, j := range judgements {
+		if j.Iteration == n && j.Judged {
+			only = append(only, j)
+		}
+	}
+	return only
+}
+
+func (a *app) tellJudgement(j ralph.Judgement) {
+	out := a.streams.Out
+	if !j.Judged {
+		fmt.Fprintf(out, "\nbetween iterations: %s\n", verdictText(j.Again))
+	} else {
+		fmt.Fprintf(out, "\niteration %d: %s\n  verdict: %s\n", j.Iteration, saidText(j), verdictText(j.Again))
+	}
+	for _, gate := range j.Again.Gates {
+		fmt.Fprintf(out, "  %s %s%s\n", gateMark(gate.State), gate.Name, gateText(gate))
+	}
+	if len(j.Again.Gates) == 0 && j.Judged {
+		fmt.Fprintln(out, "  no claim was made, so no gate was asked")
+	}
+	if !j.Same() {
+		fmt.Fprintf(out, "  ! the log recorded another verdict: %s\n", verdictText(j.Recorded))
+	}
+}
+
+func saidText(j ralph.Judgement) string {
+	agent := j.Seen.Agent
+	said := "no claim"
+	if j.Again.Claimed {
+		said = "the agent claims completion"
+	}
+	if agent.Said.Blocked != nil {
+		said += ", BLOCKED"
+	}
+	if agent.Said.Decide != nil {
+		said += ", DECIDE"
+	}
+	if agent.End != ralph.EndOK {
+		said += fmt.Sprintf("; the agent ended with %s: %s", agent.End, term.Clean(agent.Error))
+	}
+	return said
+}
+
+func verdictText(v ralph.Verdict) string {
+	switch v.Action {
+	case ralph.Stop:
+		return fmt.Sprintf("stop, %s (row %d): %s", v.Reason, v.Row, term.Clean(v.Detail))
+	case ralph.Wait:
+		return fmt.Sprintf("wait %s for %s (row %d): %s", term.Seconds(v.Wait), v.WaitFor, v.Row, term.Clean(v.Detail))
+	}
+	return fmt.Sprintf("go on (row %d)", v.Row)
+}
+
+func gateMark(state ralph.GateState) string {
+	switch state {
+	case ralph.GateOpen:
+		return "✓"
+	case ralph.GateShut:
+		return "✗"
+	}
+	return "-"
+}
+
+func gateText(g ralph.Gate) string {
+	text := term.Clean(g.Detail)
+	if g.Refusal != "" {
+		text = g.Refusal + ": " + text
+	}
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+func (a *app) replayCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "replay RUN", Short: "Decide again, from the log, under other rules", GroupID: "look",
+		Long: `Give the decisions of a run again from its log, without an agent. With --set key=value the rules may differ:
+"what if the gate were stricter".`,
+		Example: "  ralph replay 01K9 --set gate.unfinished=refuse",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("ralph replay takes one argument, the run; ralph runs lists them")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) replay(ctx context.Context, name string) error {
+	_, store, run, err := a.findRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	overlay, err := config.PolicyOverlay(a.globals.set)
+	if err != nil {
+		return err
+	}
+	judgements, err := ralph.Replay(events(store, run), overlay)
+	if err != nil {
+		return fmt.Errorf("replay %s: %w", run, err)
+	}
+	different := 0
+	for _, j := range judgements {
+		if !j.Same() {
+			different++
+		}
+	}
+	if a.wantsJSON() {
+		return a.printJSON(map[string]any{"run_id": run, "verdicts": judgements, "different": different})
+	}
+	for _, j := range judgements {
+		mark, was := "=", ""
+		if !j.Same() {
+			mark, was = "≠", "; recorded: "+verdictText(j.Recorded)
+		}
+		fmt.Fprintf(a.streams.Out, "%s iteration %d: %s%s\n", mark, j.Iteration, verdictText(j.Again), was)
+		for _, r := range j.Again.Refusals() {
+			fmt.Fprintf(a.streams.Out, "    refused %s: %s\n", r.Code, term.Clean(r.Detail))
+		}
+	}
+	fmt.Fprintf(a.streams.Out, "%d verdicts, %d different from the log\n", len(judgements), different)
+	return nil
+}
+
+// events reads a run's log as a sequence.
+func events(store *runlog.Store, run string) iter.Seq2[ralph.Event, error] {
+	return func(yield func(ralph.Event, error) bool) {
+		enough := errors.New("enough")
+		err := store.Read(run, func(e ralph.Event, _ []byte) error {
+			if !yield(e, nil) {
+				return enough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, enough) {
+			yield(ralph.Event{}, err)
+		}
+	}
+}

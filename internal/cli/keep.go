@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/term"
+)
+
+// Version is set by the build.
+var Version = ""
+
+// version is the build's version, else what the Go tool knows of it.
+func version() string {
+	if Version != "" {
+		return Version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "dev"
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", GroupID: "keep", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if a.wantsJSON() {
+				return a.printJSON(map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+			}
+			fmt.Fprintf(a.streams.Out, "ralph %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return nil
+		},
+	}
+}
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config", Short: "Show the configuration", GroupID: "keep", Args: a.knownCommand,
+		RunE: func(*cobra.Command, []string) error { return usage("ralph config wants a word more: ralph config show") },
+	}
+	opts := &runOptions{values: map[string]*flagValue{}}
+	show := &cobra.Command{
+		Use: "show", Short: "Print every key with its value and where that came from", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			workspace, err := a.workspace(cmd.Context())
+			if err != nil {
+				return err
+			}
+			loaded, err := a.load(workspace, opts.given())
+			if err != nil {
+				return err
+			}
+			rows := config.Show(loaded)
+			if a.wantsJSON() {
+				return a.printJSON(rows)
+			}
+			out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+			for _, row := range rows {
+				fmt.Fprintf(out, "%s\t%s\t%s\n", row.Key, term.Clean(row.Value), row.Origin)
+			}
+			return out.Flush()
+		},
+	}
+	addKeyFlags(show.Flags(), opts.values)
+	show.Flags().BoolVar(&opts.once, "once", false, "one iteration")
+	show.Flags().VisitAll(hideFlag)
+	cmd.AddCommand(show)
+	return cmd
+}
+
+// hideFlag keeps a flag that is taken but not worth a line of help.
+func hideFlag(f *pflag.Flag) { f.Hidden = true }

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "status [RUN]", Short: "Say how a run stands", GroupID: "look", Args: atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.showStatus(cmd.Context(), firstOf(args)) },
+	}
+}
+
+func (a *app) showStatus(ctx context.Context, name string) error {
+	_, store, run, err := a.findRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	state, err := store.State(run)
+	if err != nil {
+		return err
+	}
+	holder, live := store.Holder()
+	live = live && holder.Run == run
+	if a.wantsJSON() {
+		return a.printJSON(struct {
+			ralph.Result
+			Live bool `json:"live"`
+			PID  int  `json:"pid"`
+		}{state.Result(), live, state.PID})
+	}
+	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(out, "%s\t%s\n", name, value)
+		}
+	}
+	row("run", demoMark(state.Started.Demo)+run)
+	row("status", standing(state, live))
+	row("goal", term.Shorten(term.Clean(goalOf(state)), 100))
+	row("agent", term.Clean(state.Agent+" "+state.Model))
+	row("iterations", ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(state.Policy.MaxIterations), state.Policy.MaxIterations > 0))
+	row("time", ofLimit(term.Seconds(state.Elapsed), term.Seconds(state.Policy.MaxTime), state.Policy.MaxTime > 0))
+	if r := state.Result(); r.TotalCost != nil || state.Policy.MaxCost > 0 {
+		row("cost", ofLimit(term.Money(state.History.Cost, state.CostEstimated), term.Money(state.Policy.MaxCost, false), state.Policy.MaxCost > 0))
+	}
+	row("breaker", string(state.History.Breaker.State))
+	for _, c := range lastChecks(state) {
+		row("check", term.Clean(c.Name)+": "+passWord(c))
+	}
+	if state.Stopped != nil {
+		row("ended", term.ResultLine(state))
+	}
+	return out.Flush()
+}
+
+// standing is the status in words: a run that says it is active while nobody works on it was cut off.
+func standing(state *ralph.State, live bool) string {
+	status := state.LiveStatus()
+	switch {
+	case state.Stopped != nil:
+		return fmt.Sprintf("%s (%s, exit code %d)", status, state.Stopped.Reason, state.Stopped.ExitCode)
+	case !live:
+		return "cut off: its process is gone; go on with: ralph resume"
+	case state.Waiting != nil:
+		return fmt.Sprintf("%s: %s", status, term.Clean(state.Waiting.Detail))
+	case state.Phase == ralph.PhaseBegun:
+		return fmt.Sprintf("%s: iteration %d, the agent works (pid of ralph: %d)", status, state.History.Started, state.PID)
+	}
+	return string(status)
+}
+
+func goalOf(state *ralph.State) string {
+	switch {
+	case state.Started.SpecFile != "":
+		return state.Started.SpecFile
+	case state.Started.Goal != "":
+		return state.Started.Goal
+	}
+	return state.Started.PromptFile
+}
+
+func ofLimit(spent, limit string, limited bool) string {
+	if limited {
+		return spent + " of " + limit
+	}
+	return spent
+}
+
+func lastChecks(state *ralph.State) []ralph.CheckResult {
+	if n := len(state.Iterations); n > 0 {
+		return state.Iterations[n-1].CheckResults
+	}
+	return state.History.Baseline
+}
+
+func passWord(c ralph.CheckResult) string {
+	switch {
+	case c.Passed:
+		return "PASS"
+	case c.Broken:
+		return "CANNOT RUN"
+	}
+	return "FAIL"
+}
+
+func demoMark(demo bool) string {
+	if demo {
+		return "DEMO "
+	}
+	return ""
+}
+
+func (a *app) runsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "runs", Short: "List the runs of this workspace", GroupID: "look", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listRuns(cmd.Context()) },
+	}
+}
+
+func (a *app) listRuns(ctx context.Context) error {
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	if err != nil {
+		return err
+	}
+	runs, err := store.Runs()
+	if err != nil {
+		return err
+	}
+	if a.wantsJSON() {
+		if runs == nil {
+			runs = []runlog.Summary{}
+		}
+		return a.printJSON(runs)
+	}
+	if len(runs) == 0 {
+		fmt.Fprintf(a.streams.Err, "no runs in %s\n", workspace.Dir)
+		return nil
+	}
+	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "RUN\tSTARTED\tITERATIONS\tSTATUS\tGOAL")
+	for _, r := range runs {
+		goal := r.Goal
+		if r.SpecFile != "" {
+			goal = r.SpecFile
+		}
+		fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\n", r.Run, r.StartedAt.Local().Format(time.DateTime), r.Iterations, summaryStatus(r),
+			term.Shorten(demoMark(r.Demo)+term.Clean(goal), 60))
+	}
+	return out.Flush()
+}
+
+func summaryStatus(r runlog.Summary) string {
+	switch {
+	case r.Broken != "":
+		return "broken: " + r.Broken
+	case r.Reason != "":
+		return fmt.Sprintf("%s (%d)", r.Reason, r.ExitCode)
+	case r.Live:
+		return string(r.Status)
+	}
+	return "cut off"
+}
+
+func (a *app) logsCommand() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "logs [RUN]", Short: "Tell what happened in a run", GroupID: "look", Args: atMostOne,
+		Long: "Tell a run from its log, one line for everything that a person would want to know. With --json, print the events as they are recorded.",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.showLog(cmd.Context(), firstOf(args), follow) },
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends")
+	return cmd
+}
+
+func (a *app) showLog(ctx context.Context, name string, follow bool) error {
+	_, store, run, err := a.findRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	state := &ralph.State{}
+	lines := &term.Lines{Out: a.streams.Out, Style: a.style(), State: state}
+	tell := func(e ralph.Event, line []byte) error {
+		if a.wantsJSON() {
+			return a.printLine(e, line)
+		}
+		if err := state.Apply(e); err != nil {
+			return fmt.Errorf("read log: %w", err)
+		}
+		lines.See(e)
+		if e.Type == ralph.EvRunStopped {
+			fmt.Fprintln(a.streams.Out, term.ResultLine(state))
+		}
+		return nil
+	}
+	if follow {
+		return store.Follow(ctx, run, tell)
+	}
+	return store.Read(run, tell)
+}
+
+// printLine writes an event as it is recorded, or what --jq makes of it.
+func (a *app) printLine(e ralph.Event, line []byte) error {
+	if a.globals.jq != "" {
+		return a.printJSON(e)
+	}
+	_, err := fmt.Fprintf(a.streams.Out, "%s\n", line)
+	return err
+}

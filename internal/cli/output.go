@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/itchyny/gojq"
+)
+
+// printJSON writes a value as an indented object, or what a jq expression makes of it, one result a line.
+func (a *app) printJSON(value any) error {
+	if a.globals.jq == "" {
+		return writeIndented(a.streams.Out, value)
+	}
+	query, err := gojq.Parse(a.globals.jq)
+	if err != nil {
+		return usage("--jq %q: %v", a.globals.jq, err)
+	}
+	plain, err := asPlain(value)
+	if err != nil {
+		return err
+	}
+	results := query.Run(plain)
+	for {
+		result, more := results.Next()
+		if !more {
+			return nil
+		}
+		if failed, ok := result.(error); ok {
+			return usage("--jq %q: %v", a.globals.jq, failed)
+		}
+		if text, ok := result.(string); ok {
+			fmt.Fprintln(a.streams.Out, text)
+			continue
+		}
+		if err := json.NewEncoder(a.streams.Out).Encode(result); err != nil {
+			return fmt.Errorf("write result: %w", err)
+		}
+	}
+}
+
+func writeIndented(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return nil
+}
+
+// asPlain turns a struct into the maps and lists that jq works on.
+func asPlain(value any) (any, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode result: %w", err)
+	}
+	var plain any
+	if err := json.Unmarshal(data, &plain); err != nil {
+		return nil, fmt.Errorf("encode result: %w", err)
+	}
+	return plain, nil
+}
+
+// wantsJSON reports whether output is for a program: --jq means --json.
+func (a *app) wantsJSON() bool { return a.globals.json || a.globals.jq != "" }

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+// raise is what may differ from the run's recorded settings.
+type raise struct {
+	iterations string
+	time       string
+	cost       string
+	tokens     string
+	agent      string
+	model      string
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	var more raise
+	cmd := &cobra.Command{
+		Use:     "resume [RUN]",
+		Short:   "Go on with a run where it stopped",
+		GroupID: "work",
+		Long: `Go on with the newest run of the workspace, or with the one named, under its recorded settings. What was spent
+stays spent; a limit that was reached must be raised. A paused run under way simply goes on.`,
+		Args: atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.resume(cmd.Context(), firstOf(args), more) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&more.iterations, "add-iterations", "", "raise the cap by `N` iterations")
+	flags.StringVar(&more.time, "add-time", "", "raise the time budget by `D`")
+	flags.StringVar(&more.cost, "add-cost", "", "raise the money budget by `USD`")
+	flags.StringVar(&more.tokens, "add-tokens", "", "raise the token budget by `N`")
+	flags.StringVar(&more.agent, "agent", "", "go on with agent `NAME`")
+	flags.StringVar(&more.model, "model", "", "go on with model `M`")
+	return cmd
+}
+
+func (a *app) resume(ctx context.Context, name string, more raise) error {
+	if err := a.outsideOnly("resume"); err != nil {
+		return err
+	}
+	workspace, store, run, err := a.findRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	if holder, live := store.Holder(); live && holder.Run == run {
+		return a.unpause(store, run, holder)
+	}
+	held, err := lock(store, run)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	if _, err := process.Sweep(run); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("kill what the run left behind: %w", err)
+	}
+	log, state, tail, err := store.Reopen(run)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if state.Stopped != nil && state.Stopped.Status == ralph.StatusCompleted {
+		fmt.Fprintf(a.streams.Err, "run %s is complete; nothing was started\n", run)
+		return a.finish(state, state.Result(), "hard")
+	}
+	plan, err := a.planAgain(workspace, state, more)
+	if err != nil {
+		return err
+	}
+	for _, order := range []runlog.Order{runlog.Stop, runlog.Pause} {
+		if err := store.Clear(run, order); err != nil {
+			return err
+		}
+	}
+	s := &session{app: a, plan: plan, store: store, run: run, state: state, log: log, torn: tail.Dropped}
+	return s.play(ctx)
+}
+
+// planAgain makes the plan from the recorded settings; only more may differ.
+func (a *app) planAgain(workspace assembly.Workspace, state *ralph.State, more raise) (*assembly.Plan, error) {
+	var settings config.Settings
+	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
+		return nil, usage("run %s was not started by this program, so its settings are not known", state.Run)
+	}
+	if err := raiseLimits(&settings, more); err != nil {
+		return nil, err
+	}
+	if more.agent != "" {
+		settings.Agent.Name, settings.Agent.Command = more.agent, ""
+	}
+	if more.model != "" {
+		settings.Agent.Model = more.model
+	}
+	settings.Checks.Commands = state.Started.Checks
+	settings.Prompt.File = state.Started.PromptFile
+	req := assembly.Request{
+		Env: a.streams.Env, Settings: settings, Workspace: workspace, Version: version(), Demo: state.Started.Demo,
+	}
+	if state.Started.Goal != "" {
+		req.Goal = &state.Started.Goal
+	}
+	if req.Demo {
+		req.Program = demoProgram(workspace.Dir)
+	}
+	return assembly.Prepare(req)
+}
+
+// raiseLimits adds to limits that exist; there is nothing to add to one that does not.
+func raiseLimits(s *config.Settings, more raise) error {
+	if more.iterations != "" {
+		n, err := strconv.Atoi(more.iterations)
+		if err != nil || n <= 0 {
+			return usage("--add-iterations %s: a whole number above 0 is wanted", more.iterations)
+		}
+		if s.MaxIterations == 0 {
+			return usage("--add-iterations: this run has no cap on iterations")
+		}
+		s.MaxIterations += n
+	}
+	if more.time != "" {
+		d, err := config.ParseLength(more.time)
+		if err != nil || d <= 0 {
+			return usage("--add-time %s: a time such as 90s, 10m or 2h is wanted", more.time)
+		}
+		if s.MaxTime == 0 {
+			return usage("--add-time: this run has no time budget")
+		}
+		s.MaxTime += d
+	}
+	if more.cost != "" {
+		usd, err := strconv.ParseFloat(more.cost, 64)
+		if err != nil || !(usd > 0 && usd < 1e9) {
+			return usage("--add-cost %s: an amount above 0 is wanted", more.cost)
+		}
+		if s.MaxCost == 0 {
+			return usage("--add-cost: this run has no money budget")
+		}
+		s.MaxCost += usd
+	}
+	if more.tokens != "" {
+		n, err := strconv.ParseInt(more.tokens, 10, 64)
+		if err != nil || n <= 0 {
+			return usage("--add-tokens %s: a whole number above 0 is wanted", more.tokens)
+		}
+		if s.MaxTokens == 0 {
+			return usage("--add-tokens: this run has no token budget")
+		}
+		s.MaxTokens += n
+	}
+	return nil
+}
+
+// unpause lets a paused run under way go on.
+func (a *app) unpause(store *runlog.Store, run string, holder runlog.Owner) error {
+	paused, err := store.Ordered(run, runlog.Pause)
+	if err != nil {
+		return err
+	}
+	if !paused {
+		return &runlog.Locked{Path: store.Dir(), Owner: holder}
+	}
+	if err := store.Clear(run, runlog.Pause); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.streams.Out, "delivered: run %s goes on\n", run)
+	return nil
+}
+
+// findRun opens the workspace's store and finds the run that was meant.
+func (a *app) findRun(ctx context.Context, name string) (assembly.Workspace, *runlog.Store, string, error) {
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return workspace, nil, "", err
+	}
+	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	if err != nil {
+		return workspace, nil, "", err
+	}
+	run, err := store.Resolve(name)
+	if errors.Is(err, runlog.ErrNoRun) {
+		return workspace, nil, "", usage("%v in %s", err, workspace.Dir)
+	}
+	return workspace, store, run, err
+}
+
+// outsideOnly refuses commands by which an agent could steer or pay for its own run.
+func (a *app) outsideOnly(command string) error {
+	if run := a.streams.Env.InsideRun; run != "" {
+		return usage("ralph %s was called from inside run %s; an agent cannot change its own run", command, run)
+	}
+	return nil
+}

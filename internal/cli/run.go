@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/trust"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+// runOptions are the flags of run that are no config keys.
+type runOptions struct {
+	goal    string
+	hasGoal bool
+	once    bool
+	dryRun  bool
+	values  map[string]*flagValue // of the flags that are config keys
+}
+
+// flagValue keeps what was written for a flag, for config to read: one place knows what a value may be.
+type flagValue struct {
+	key    config.Key
+	values []string
+}
+
+func (v *flagValue) String() string { return strings.Join(v.values, ", ") }
+func (v *flagValue) Type() string   { return v.key.Metavar }
+
+func (v *flagValue) Set(text string) error {
+	if !v.key.Repeats() {
+		v.values = nil
+	}
+	v.values = append(v.values, text)
+	return nil
+}
+
+func (a *app) runCommand() *cobra.Command {
+	opts := &runOptions{values: map[string]*flagValue{}}
+	cmd := &cobra.Command{
+		Use:     "run [GOAL] [-- AGENT ARGS]",
+		Short:   "Run an agent until its work is proven",
+		GroupID: "work",
+		Long: `Run an agent again and again, each time with a fresh context, until its claim of completion is proven by
+checks that ralph itself runs, a person is needed, or a limit is reached. Exit 0 means proven.`,
+		Example: `  ralph run "make the tests pass"
+  ralph run --spec spec.md --check "go test ./..." -n 25 --max-cost 5
+  ralph run "fix the parser" --agent-cmd 'my-agent --stdin' --check ./check.sh`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, opts, args) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&opts.goal, "goal", "", "the goal as `TEXT`, or - to read it from stdin")
+	flags.BoolVar(&opts.once, "once", false, "one iteration")
+	flags.BoolVar(&opts.dryRun, "dry-run", false, "print the prompt, the commands and the limits, and start nothing")
+	addKeyFlags(flags, opts.values)
+	return cmd
+}
+
+// addKeyFlags makes a flag of every config key that has one. Those of a later version are there too, hidden, so that they can say so.
+func addKeyFlags(flags *pflag.FlagSet, values map[string]*flagValue) {
+	for _, key := range config.Keys() {
+		if key.Flag == "" || key.Flag == "trust" {
+			continue
+		}
+		value := &flagValue{key: key}
+		values[key.Flag] = value
+		flag := flags.VarPF(value, key.Flag, key.Short, key.Doc+defaultNote(key))
+		if key.Kind == config.Switch {
+			flag.NoOptDefVal = "true"
+		}
+		if key.Flag == "worktree" {
+			flag.NoOptDefVal = "auto"
+		}
+		flag.Hidden = !key.Ready()
+	}
+}
+
+func defaultNote(key config.Key) string {
+	if key.Default == "" || key.Default == "0" || key.Kind == config.Switch {
+		return ""
+	}
+	return " (default " + strings.ReplaceAll(key.Default, "\n", ", ") + ")"
+}
+
+// given are the flags that were written, as config reads them.
+func (o *runOptions) given() map[string][]string {
+	given := map[string][]string{}
+	for name, value := range o.values {
+		if value.values != nil {
+			given[name] = value.values
+		}
+	}
+	if o.once {
+		given["once"] = []string{"true"}
+	}
+	return given
+}
+
+func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
+	ctx := cmd.Context()
+	opts.hasGoal = cmd.Flags().Changed("goal")
+	words, agentArgs := splitAtDash(cmd, args)
+	goal, err := a.goal(opts, words)
+	if err != nil {
+		return err
+	}
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	loaded, err := a.load(workspace, opts.given())
+	if err != nil {
+		return err
+	}
+	if opts.dryRun {
+		a.globals.trust = true // nothing that the project names is started
+	}
+	if err := a.agree(workspace, loaded); err != nil {
+		return err
+	}
+	plan, err := assembly.Prepare(assembly.Request{
+		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, AgentArgs: agentArgs, Version: version(),
+	})
+	if err != nil {
+		return err
+	}
+	if opts.dryRun {
+		return a.dryRun(ctx, plan)
+	}
+	return a.begin(ctx, plan)
+}
+
+// begin takes the lock, opens a log and plays.
+func (a *app) begin(ctx context.Context, plan *assembly.Plan) error {
+	store, err := runlog.Open(a.streams.Env.StateDir, plan.Workspace.Dir)
+	if err != nil {
+		return err
+	}
+	run := runlog.NewRunID(time.Now())
+	held, err := lock(store, run)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	a.sweep(store)
+	log, err := store.Create(run)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s := &session{app: a, plan: plan, store: store, run: run, log: log}
+	return s.play(ctx)
+}
+
+// splitAtDash parts the goal from what follows "--".
+func splitAtDash(cmd *cobra.Command, args []string) (words, after []string) {
+	if at := cmd.ArgsLenAtDash(); at >= 0 {
+		return args[:at], args[at:]
+	}
+	return args, nil
+}
+
+// goal is the goal as it was given: nil if it was not, which is not the same as empty.
+func (a *app) goal(opts *runOptions, words []string) (*string, error) {
+	switch {
+	case len(words) > 1:
+		return nil, usage("the goal is one argument; put it in quotes: ralph run %q", strings.Join(words, " "))
+	case len(words) == 1 && opts.hasGoal:
+		return nil, usage("the goal is given twice, as an argument and with --goal")
+	case len(words) == 1:
+		return &words[0], nil
+	case !opts.hasGoal:
+		return nil, nil
+	case opts.goal != "-":
+		return &opts.goal, nil
+	}
+	text, err := io.ReadAll(a.streams.In)
+	if err != nil {
+		return nil, fmt.Errorf("read goal: %w", err)
+	}
+	goal := string(text)
+	return &goal, nil
+}
+
+func (a *app) workspace(ctx context.Context) (assembly.Workspace, error) {
+	return assembly.FindWorkspace(ctx, a.streams.Dir, a.globals.dir, a.streams.Env)
+}
+
+// load reads every layer of the configuration.
+func (a *app) load(workspace assembly.Workspace, flags map[string][]string) (config.Loaded, error) {
+	env := a.streams.Env
+	in := config.Input{
+		Env: env, UserFile: env.UserFile(),
+		ProjectFile: filepath.Join(workspace.Dir, ".ralph", "config.yaml"), Flags: flags, Set: a.globals.set,
+	}
+	if a.globals.config != "" {
+		in.ConfigFile = a.globals.config
+		if !filepath.IsAbs(in.ConfigFile) {
+			in.ConfigFile = filepath.Join(a.streams.Dir, in.ConfigFile)
+		}
+	}
+	loaded, err := config.Load(in)
+	if err != nil {
+		return loaded, err
+	}
+	for _, warning := range loaded.Warnings {
+		fmt.Fprintf(a.streams.Err, "ralph: warning: %s\n", warning)
+	}
+	return loaded, nil
+}
+
+// agree asks once for consent to the commands that the repository names.
+func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded) error {
+	if len(loaded.ProjectCommands) == 0 || a.globals.trust || a.streams.Env.Trust {
+		return nil
+	}
+	store := trust.In(a.streams.Env.StateDir)
+	id, digest := runlog.WorkspaceID(workspace.Dir), trust.Digest(loaded.ProjectCommands)
+	agreed, err := store.Trusted(id, digest)
+	if err != nil {
+		return err
+	}
+	if agreed {
+		return nil
+	}
+	var list strings.Builder
+	for _, c := range loaded.ProjectCommands {
+		fmt.Fprintf(&list, "\n  %s", c)
+	}
+	if !a.streams.InTerm || a.globals.quiet {
+		return usage("this project's files name commands that you have not agreed to:%s\nread them, then run again with --trust (or RALPH_TRUST=1), or once on a terminal", list.String())
+	}
+	fmt.Fprintf(a.streams.Err, "This project's files name commands:%s\nRun them in this workspace from now on? [y/N] ", list.String())
+	answer, _ := bufio.NewReader(a.streams.In).ReadString('\n')
+	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+		return usage("not agreed; nothing was started")
+	}
+	return store.Grant(id, digest, time.Now())
+}
+
+// dryRun prints what a run would do.
+func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
+	argv, err := plan.Command()
+	if err != nil {
+		return err
+	}
+	text, err := plan.FirstPrompt(ctx)
+	if err != nil {
+		return err
+	}
+	if a.wantsJSON() {
+		return a.printJSON(map[string]any{
+			"workspace": plan.Workspace.Dir, "agent": plan.AgentName(), "command": argv, "checks": plan.Checks, "policy": plan.Policy, "prompt": text,
+		})
+	}
+	out := a.streams.Out
+	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", plan.Workspace.Dir, plan.AgentName(), strings.Join(argv, " "))
+	for _, check := range plan.Checks {
+		fmt.Fprintf(out, "check: %s\n", check)
+	}
+	for _, n := range plan.Notices {
+		fmt.Fprintf(out, "note: %s\n", n.Text)
+	}
+	p := plan.Policy
+	fmt.Fprintf(out, "limits: iterations %d, time %s, cost $%.2f, tokens %d (0 is no limit); iteration time-out %s, idle time-out %s\n\n%s",
+		p.MaxIterations, p.MaxTime, p.MaxCost, p.MaxTokens, p.IterationTimeout, p.IdleTimeout, text)
+	return nil
+}

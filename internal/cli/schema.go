@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/config"
+)
+
+func (a *app) schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema config|event|result", Short: "Print the JSON schema of a file format", GroupID: "keep",
+		ValidArgs: []string{"config", "event", "result"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("ralph schema wants one of config, event, result")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.schema(args[0]) },
+	}
+}
+
+func (a *app) schema(of string) error {
+	switch of {
+	case "config":
+		return a.printJSON(json.RawMessage(config.Schema()))
+	case "result":
+		return a.printSchema(reflect.TypeFor[ralph.Result](), "The result of a run")
+	case "event":
+		return a.printSchema(reflect.TypeFor[loggedEvent](), "One line of a run's log")
+	case "tasks":
+		return usage("ralph schema tasks comes with a later version (task lists)")
+	}
+	return usage("ralph schema %s: one of config, event, result is wanted", of)
+}
+
+// loggedEvent is an event as it stands in events.jsonl.
+type loggedEvent struct {
+	ralph.Event
+	Sum string `json:"sum" jsonschema:"CRC-32C over the bytes of the line before the sum, in eight hexadecimal digits"`
+}
+
+func (a *app) printSchema(of reflect.Type, title string) error {
+	schema, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[ralph.Span](): {Type: "number", Description: "seconds"},
+	}})
+	if err != nil {
+		return fmt.Errorf("make schema: %w", err)
+	}
+	schema.Schema, schema.Title = "https://json-schema.org/draft/2020-12/schema", title
+	return a.printJSON(schema)
+}

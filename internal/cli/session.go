@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+// view is what a person sees of a run under way.
+type view interface {
+	See(ralph.Event)
+	Live(ralph.Activity)
+	Say(line string)
+	Close()
+}
+
+// session is one run of a loop from this terminal, with lock, log, views and signals.
+type session struct {
+	app   *app
+	plan  *assembly.Plan
+	store *runlog.Store
+	run   string
+	state *ralph.State // of a run that is resumed, else nil
+	log   *runlog.Log
+	torn  int64
+}
+
+// play runs the loop to its end and says how it went. The lock is held by the caller.
+func (s *session) play(ctx context.Context) error {
+	if err := process.OwnOrphans(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		fmt.Fprintf(s.app.streams.Err, "ralph: warning: processes that an agent detaches may be missed: %v\n", err)
+	}
+	state := s.state
+	if state == nil {
+		state = &ralph.State{}
+	}
+	v := s.app.newView(state)
+	loop, err := s.plan.Loop(s.run,
+		ralph.WithState(state), ralph.WithTornTail(s.torn), ralph.WithRecorder(s.log), ralph.WithMailbox(s.log),
+		ralph.WithObserver(v.See), ralph.WithActivity(v.Live))
+	if err != nil {
+		v.Close()
+		return err
+	}
+	ctx, release := watchSignals(ctx, loop, v)
+	result, err := loop.Run(ctx)
+	release()
+	v.Close()
+	if err != nil {
+		return err
+	}
+	s.callForHelp(context.WithoutCancel(ctx), result)
+	return s.app.finish(state, result, s.plan.Settings.ExitMap)
+}
+
+// callForHelp rings when a person is needed.
+func (s *session) callForHelp(ctx context.Context, result ralph.Result) {
+	if result.StopReason != ralph.Blocked && result.StopReason != ralph.NeedsDecision {
+		return
+	}
+	if s.app.streams.ErrTerm {
+		fmt.Fprint(s.app.streams.Err, "\a")
+	}
+	if err := s.plan.Notify(ctx, result); err != nil {
+		fmt.Fprintf(s.app.streams.Err, "ralph: warning: %v\n", err)
+	}
+}
+
+// finish shows the end of a run and turns it into a status.
+func (a *app) finish(state *ralph.State, result ralph.Result, exitMap string) error {
+	switch {
+	case a.wantsJSON():
+		if err := a.printJSON(result); err != nil {
+			return err
+		}
+	default:
+		if !a.globals.quiet {
+			fmt.Fprint(a.streams.Err, term.Screen(state, a.style()))
+		}
+		fmt.Fprintln(a.streams.Out, term.ResultLine(state))
+	}
+	return a.status(result, exitMap)
+}
+
+// status is the process status of a result; a soft map forgives a limit that was reached, and says so.
+func (a *app) status(result ralph.Result, exitMap string) error {
+	if result.ExitCode == 0 {
+		return nil
+	}
+	if exitMap == "soft" && result.Status == ralph.StatusExhausted {
+		mark := "ralph: warning: "
+		if a.streams.Env.GitHubActions {
+			mark = "::warning::"
+		}
+		fmt.Fprintf(a.streams.Err, "%s%s: %s (exit code %d, mapped to 0)\n", mark, ralph.NameOf(result.StopReason), term.Clean(result.Summary), result.ExitCode)
+		return nil
+	}
+	return exit(result.ExitCode)
+}
+
+// watchSignals lets the first Ctrl-C end the run after its iteration and anything stronger end it now. The returned function stops watching.
+func watchSignals(ctx context.Context, loop *ralph.Loop, v view) (context.Context, func()) {
+	ctx, kill := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 8)
+	watched := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+		watched = append(watched, syscall.SIGHUP)
+	}
+	signal.Notify(signals, watched...)
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		interrupts := 0
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				switch s {
+				case os.Interrupt:
+					interrupts++
+					if interrupts == 1 {
+						v.Say("stopping after this iteration; press Ctrl-C again to kill it now")
+						loop.Stop(ralph.SignalInterrupt)
+						continue
+					}
+					v.Say("killing the agent and saving the state")
+					kill(ralph.Killed{Signal: ralph.SignalInterrupt})
+				case syscall.SIGTERM:
+					kill(ralph.Killed{Signal: ralph.SignalTerminate})
+				case syscall.SIGHUP:
+					kill(ralph.Killed{Signal: ralph.SignalHangup})
+				}
+			}
+		}
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		watching.Wait()
+		kill(nil)
+	}
+}
+
+// newView picks the view that fits where the output goes.
+func (a *app) newView(state *ralph.State) view {
+	env := a.streams.Env
+	switch {
+	case a.globals.quiet:
+		return silent{}
+	case a.streams.ErrTerm && !a.globals.plain && !env.CI && env.Term != "dumb":
+		return term.NewLive(a.streams.Err, a.style(), state, a.streams.Width)
+	}
+	return plain{&term.Lines{Out: a.streams.Err, Style: a.style(), State: state}}
+}
+
+func (a *app) style() term.Style {
+	switch a.globals.color {
+	case "always":
+		return term.Style{Colour: true}
+	case "never":
+		return term.Style{}
+	}
+	return term.Style{Colour: a.streams.ErrTerm && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
+}
+
+type plain struct{ *term.Lines }
+
+func (plain) Live(ralph.Activity) {}
+func (p plain) Say(line string)   { fmt.Fprintln(p.Out, line) }
+func (plain) Close()              {}
+
+type silent struct{}
+
+func (silent) See(ralph.Event)     {}
+func (silent) Live(ralph.Activity) {}
+func (silent) Say(string)          {}
+func (silent) Close()              {}
+
+// lock takes the workspace for a run, or says who has it.
+func lock(store *runlog.Store, run string) (*runlog.Lock, error) {
+	host, _ := os.Hostname()
+	identity, _ := process.Identity(os.Getpid())
+	return store.Lock(runlog.Owner{PID: os.Getpid(), Run: run, Host: host, Started: time.Now().UTC(), Identity: identity})
+}
+
+// sweep kills what a run that died left behind: its marker is in their environment.
+func (a *app) sweep(store *runlog.Store) {
+	runs, err := store.Runs()
+	if err != nil || len(runs) == 0 || runs[0].Reason != "" || runs[0].Broken != "" {
+		return
+	}
+	if killed, err := process.Sweep(runs[0].Run); err == nil && killed > 0 {
+		fmt.Fprintf(a.streams.Err, "ralph: killed %d processes that run %s had left behind\n", killed, runs[0].Run)
+	}
+}

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"github.com/ralphloop/ralph"
+)
+
+// PolicyOverlay reads --set pairs and gives the change that they make to a recorded policy: what `ralph replay` asks "what if" with.
+func PolicyOverlay(pairs []string) (func(ralph.Policy) ralph.Policy, error) {
+	set, err := setLayer(pairs)
+	if err != nil {
+		return nil, err
+	}
+	for name := range set {
+		if !rules(name) {
+			return nil, &UsageError{Msg: "--set " + name + " changes nothing in a replay", Hint: "gate.*, breaker.* and the limits do"}
+		}
+	}
+	return func(p ralph.Policy) ralph.Policy {
+		s := settingsOf(p)
+		for _, e := range set {
+			e.key.store(&s, e.value)
+		}
+		return s.Policy()
+	}, nil
+}
+
+// rules reports whether Decide looks at a key.
+func rules(name string) bool {
+	switch name {
+	case "max_iterations", "max_time", "max_cost", "max_tokens", "max_wait", "on_limit", "allow_unverified", "agent.max_failures", "checks.max_broken":
+		return true
+	}
+	group := words.byName[name].Group()
+	return group == "gate" || group == "breaker"
+}
+
+// settingsOf is the inverse of Policy.
+func settingsOf(p ralph.Policy) Settings {
+	return Settings{
+		MaxIterations: p.MaxIterations, MaxTime: p.MaxTime, MaxCost: p.MaxCost, MaxTokens: p.MaxTokens,
+		IterationTimeout: p.IterationTimeout, IdleTimeout: p.IdleTimeout, IterationDelay: p.IterationDelay,
+		CompletionTag: p.CompletionTags, AllowUnverified: p.AllowUnverified, OnLimit: string(p.OnLimit), MaxWait: p.MaxWait,
+		Agent:  AgentSettings{MaxFailures: p.MaxFailures},
+		Checks: CheckSettings{Timeout: p.CheckTimeout, When: string(p.ChecksWhen), Baseline: p.Baseline, MaxBroken: p.MaxBroken},
+		Gate: GateSettings{
+			Claim: string(p.Claim), Status: string(p.Status), StatusMin: p.StatusMin, StatusPhrases: p.StatusPhrases,
+			Tamper: string(p.Tamper), Unfinished: string(p.Unfinished),
+		},
+		Breaker: BreakerSettings{
+			NoProgress: p.Breaker.NoProgress, SameError: p.Breaker.SameError, PermissionDenials: p.Breaker.PermissionDenials,
+			OutputDecline: p.Breaker.OutputDecline, Diagnose: p.Breaker.Diagnose, Cooldown: p.Breaker.Cooldown,
+		},
+		Limits: LimitSettings{CallsPerHour: p.CallsPerHour},
+	}
+}
