@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func (d *document) read(file *ast.File) error {
 			continue
 		}
 		if root != nil {
-			return d.wrong(doc.Body, "", "a second document begins here; a configuration has one")
+			return &UsageError{Msg: at(d.path, doc.Start) + ": a second document begins here", Hint: "a configuration is one"}
 		}
 		root = doc.Body
 	}
@@ -154,7 +155,7 @@ func (d *document) given(p pair, key Key) (given, []int, error) {
 	if !isList {
 		text, ok := scalar(p.value)
 		if !ok {
-			return given{}, nil, d.wrong(p.key, p.name, "a map was given", key.wants())
+			return given{}, nil, d.wrong(p.key, p.name, "a map was given", cmp.Or(key.wants(), "give text"))
 		}
 		return one(text), []int{lineOf(p.key)}, nil
 	}

@@ -18,7 +18,7 @@ const InsideRunVariable = "RALPH_RUN_ID"
 // reserved are variables of ours that are no settings: places, and what a run tells the processes inside it.
 var reserved = []string{
 	"RALPH_STATE_DIR", InsideRunVariable, "RALPH_ITERATION", "RALPH_WORKSPACE",
-	"RALPH_PROCESS_MARKER", "RALPH_PROCESS_TREE", "RALPH_FORCE_TTY", "RALPH_NOTIFY_*",
+	"RALPH_PROCESS_MARKER", "RALPH_PROCESS_TREE", "RALPH_FORCE_TTY", "RALPH_NOTIFY_RUN", "RALPH_NOTIFY_STATUS", "RALPH_NOTIFY_TEXT",
 }
 
 // Env is what the program needs to know of its environment.
@@ -153,7 +153,7 @@ func (e Env) layer() (layer, []string, error) {
 	for _, entry := range slices.Sorted(slices.Values(e.Environ)) {
 		name, text, _ := strings.Cut(entry, "=")
 		written, ours := strings.CutPrefix(name, envPrefix)
-		if !ours || matches(name, reserved) {
+		if !ours || slices.Contains(reserved, name) {
 			continue
 		}
 		key, known := words.find(strings.ToLower(strings.ReplaceAll(written, "__", ".")))

@@ -59,7 +59,7 @@ func (k Key) Group() string {
 func (k Key) Repeats() bool { return k.Kind == List }
 
 // Ready reports whether the key can be set in this version.
-func (k Key) Ready() bool { return k.field != nil }
+func (k Key) Ready() bool { return k.Later == "" || len(k.Coming) > 0 }
 
 // Keys is the table: general keys first, then group by group. A group's first key is the one that its shorthand sets.
 func Keys() []Key {

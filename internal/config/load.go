@@ -15,9 +15,8 @@ type Input struct {
 	ConfigFile  string // -c: read in place of the project's; must be there
 
 	// Flags holds the values of the flags that were given, by name without dashes. A switch has "true" or "false".
-	Flags     map[string][]string
-	Set       []string // --set, each as key=value
-	AgentArgs []string // what stood after -- on the command line
+	Flags map[string][]string
+	Set   []string // --set, each as key=value
 }
 
 // Loaded is the configuration and what is to be said about it.
@@ -141,10 +140,6 @@ func (in Input) flagLayer() (layer, error) {
 		if err := putFlag(l, key, values); err != nil {
 			return nil, err
 		}
-	}
-	if len(in.AgentArgs) > 0 {
-		key := words.byName["agent.args"]
-		l[key.Name] = entry{key: key, value: slices.Clone(in.AgentArgs), origin: Origin{Layer: LayerFlag, Name: "--"}}
 	}
 	return l, in.putOnce(l)
 }

@@ -21,7 +21,7 @@ func secretName(name string) bool {
 
 var (
 	urlLogin   = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s'"@]+@`)
-	assignment = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.:-]*)(=|: *|\s+)('[^']*'|"[^"]*"|[^\s'"]+)`)
+	assignment = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)(=|: *|\s+)('[^']*'|"[^"]*"|[^\s'"]+)`)
 	bearer     = regexp.MustCompile(`([Bb]earer|[Bb]asic) +[^\s'"]+`)
 	knownShape = regexp.MustCompile(`\b(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{8,}`)
 )

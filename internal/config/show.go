@@ -21,11 +21,27 @@ func Show(loaded Loaded) []Row {
 	var rows []Row
 	for _, key := range Keys() {
 		if key.Ready() {
-			value := redact(format(key.field(&loaded.Settings)))
+			value := format(withoutSecrets(key.field(&loaded.Settings)))
 			rows = append(rows, Row{Key: key.Name, Value: value, Origin: loaded.Origins[key.Name].String()})
 		}
 	}
 	return rows
+}
+
+// withoutSecrets is a field to show in place of another. Items are redacted one by one, before quoting hides their own quotes.
+func withoutSecrets(field any) any {
+	switch value := field.(type) {
+	case *string:
+		clean := redact(*value)
+		return &clean
+	case *[]string:
+		clean := make([]string, 0, len(*value))
+		for _, item := range *value {
+			clean = append(clean, redact(item))
+		}
+		return &clean
+	}
+	return field
 }
 
 // format writes the value of a field so that a config file or a flag would take it back.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -42,7 +43,7 @@ func (k Key) read(g given) (any, *problem) {
 		return k.readList(g.items)
 	}
 	if g.list {
-		return nil, &problem{msg: "a list was given", hint: k.wants()}
+		return nil, &problem{msg: "a list was given", hint: cmp.Or(k.wants(), "give one text")}
 	}
 	text := strings.TrimSpace(g.items[0])
 	switch k.Kind {
@@ -63,7 +64,7 @@ func (k Key) later(what string) *problem {
 	return &problem{msg: fmt.Sprintf("%s comes with a later version (%s)", what, k.Later)}
 }
 
-// wants says in a few words what the key can hold.
+// wants says in a few words what the key can hold, "" if that is any text.
 func (k Key) wants() string {
 	zero := ""
 	if k.Zero != "" {
@@ -83,7 +84,7 @@ func (k Key) wants() string {
 	if len(k.Choices) > 0 {
 		return "give one of " + strings.Join(k.Choices, ", ")
 	}
-	return "give one text"
+	return ""
 }
 
 // refuse quotes a value that cannot be meant, cut short: a value may be a whole file by mistake.
@@ -217,13 +218,17 @@ func (k Key) readText(text string) (any, *problem) {
 
 func (k Key) readList(items []string) (any, *problem) {
 	list := make([]string, 0, len(items))
+	which := "the value"
+	if len(items) > 1 {
+		which = "one of the values"
+	}
 	for _, item := range items {
 		item = strings.TrimSpace(item)
 		switch {
 		case item == "":
-			return nil, &problem{msg: "one of the values is empty"}
+			return nil, &problem{msg: which + " is empty"}
 		case strings.ContainsRune(item, 0):
-			return nil, &problem{msg: "one of the values holds a NUL character"}
+			return nil, &problem{msg: which + " holds a NUL character"}
 		}
 		if k.item != nil {
 			if p := k.item(item); p != nil {
