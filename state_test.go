@@ -151,7 +151,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			Result{Status: StatusActive, TotalIterations: 1, Iterations: []IterationResult{plain}}},
 		{"a known zero is zero", func(f *folding) { f.iterate(AgentOutcome{End: EndOK, Cost: new(0.0)}) },
 			Result{Status: StatusActive, TotalIterations: 1, TotalCost: new(0.0), Iterations: []IterationResult{
-				with2(plain, func(r *IterationResult) { r.Cost = new(0.0) }),
+				altered(plain, func(r *IterationResult) { r.Cost = new(0.0) }),
 			}}},
 		{"a proven claim", func(f *folding) {
 			v := f.iterate(AgentOutcome{
@@ -173,7 +173,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			f.see(EvRunStopped, RunStopped{Reason: v.Reason, ExitCode: 2, Status: StatusBlocked, Detail: v.Detail})
 		}, Result{
 			Status: StatusBlocked, StopReason: Blocked, ExitCode: 2, Reason: "no key", Summary: "no key", TotalIterations: 1,
-			Iterations: []IterationResult{with2(plain, func(r *IterationResult) {
+			Iterations: []IterationResult{altered(plain, func(r *IterationResult) {
 				r.Claims, r.Refusals, r.Error = []string{"COMPLETE", "BLOCKED", "DECIDE"}, []string{"agent_failed", "contradiction", "no_evidence"}, new("failed")
 			})},
 		}},
@@ -182,7 +182,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			f.see(EvRunStopped, RunStopped{Reason: v.Reason, ExitCode: 3, Status: StatusNeedsDecision, Detail: v.Detail})
 		}, Result{
 			Status: StatusNeedsDecision, StopReason: NeedsDecision, ExitCode: 3, Question: "a?", Summary: "a?", TotalIterations: 1,
-			Iterations: []IterationResult{with2(plain, func(r *IterationResult) { r.Claims = []string{"DECIDE"} })},
+			Iterations: []IterationResult{altered(plain, func(r *IterationResult) { r.Claims = []string{"DECIDE"} })},
 		}},
 		{"an iteration that was cut", func(f *folding) {
 			f.iteration++
@@ -190,7 +190,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			f.see(EvAgentOutput, AgentOutput{Elapsed: Span(9 * time.Second)})
 			f.see(EvRunResumed, RunResumed{Agent: "other", Policy: DefaultPolicy(), Interrupted: 1, Settings: json.RawMessage(`{"a":2}`)})
 		}, Result{Status: StatusActive, TotalIterations: 1, TotalDuration: Span(9 * time.Second), Iterations: []IterationResult{
-			with2(plain, func(r *IterationResult) { r.Agent, r.Error, r.Counted = "other", new("interrupted"), false }),
+			altered(plain, func(r *IterationResult) { r.Agent, r.Error, r.Counted = "other", new("interrupted"), false }),
 		}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 	}
 }
 
-func with2(r IterationResult, change func(*IterationResult)) IterationResult {
+func altered(r IterationResult, change func(*IterationResult)) IterationResult {
 	change(&r)
 	return r
 }
