@@ -16,7 +16,7 @@ import (
 )
 
 // demoPause is how long the scripted agent seems to think before a step at speed 1: a run takes about eight seconds.
-const demoPause = 550 * time.Millisecond
+const demoPause = 400 * time.Millisecond
 
 func (a *app) demoCommand() *cobra.Command {
 	var scenario string

@@ -43,7 +43,9 @@ func (a *app) versionCommand() *cobra.Command {
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Show the configuration", GroupID: "keep", Args: a.knownCommand,
-		RunE: func(*cobra.Command, []string) error { return usage("ralph config wants a word more: ralph config show") },
+		RunE: func(*cobra.Command, []string) error {
+			return usage("ralph config wants a word more: ralph config show")
+		},
 	}
 	opts := &runOptions{values: map[string]*flagValue{}}
 	show := &cobra.Command{

@@ -106,11 +106,10 @@ func (v *Live) Say(line string) {
 func (v *Live) Live(a ralph.Activity) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	text := Clean(a.Name)
-	if a.Detail != "" {
-		text += ": " + Clean(a.Detail)
+	v.doing = Clean(a.Name)
+	if detail := Clean(a.Detail); detail != "" {
+		v.doing = strings.TrimPrefix(v.doing+": "+detail, ": ")
 	}
-	v.doing = text
 }
 
 func (v *Live) erase() {

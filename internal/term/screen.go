@@ -83,7 +83,7 @@ func Screen(s *ralph.State, style Style) string {
 	if next := goOn(s); next != "" {
 		rows = append(rows, [2]string{"To go on", next})
 	}
-	rows = append(rows, [2]string{"Every gate", "ralph explain " + s.Run})
+	rows = append(rows, [2]string{"Every gate", explain(s)})
 	var b strings.Builder
 	b.WriteString("\n")
 	if s.Started.Demo {
@@ -94,6 +94,13 @@ func Screen(s *ralph.State, style Style) string {
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+func explain(s *ralph.State) string {
+	if s.Started.Demo { // nobody stands in the sample project
+		return "ralph -C " + s.Started.Workspace + " explain"
+	}
+	return "ralph explain " + s.Run
 }
 
 func proved(s *ralph.State) string {
@@ -114,6 +121,9 @@ func spent(s *ralph.State) string {
 	}
 	if t := s.History.Tokens.Total(); t > 0 {
 		parts = append(parts, fmt.Sprintf("%d tokens", t))
+	}
+	if s.Started.Demo {
+		parts = append(parts, "all of it simulated")
 	}
 	return strings.Join(parts, ", ")
 }
