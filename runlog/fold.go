@@ -42,10 +42,14 @@ func (s *Store) reader(run string, decode decodeFunc) *reader {
 
 func decodeAll(kind ralph.EventType, data []byte) (any, error) {
 	payload, err := ralph.DecodePayload(kind, data)
-	if raw, ok := payload.(json.RawMessage); ok {
-		return json.RawMessage(bytes.Clone(raw)), err
+	raw, unknown := payload.(json.RawMessage)
+	if !unknown || err != nil {
+		return payload, err
 	}
-	return payload, err
+	if !json.Valid(raw) {
+		return nil, fmt.Errorf("the data of %s is not JSON", kind)
+	}
+	return json.RawMessage(bytes.Clone(raw)), nil
 }
 
 // decodeForState leaves out the payloads that State.Apply does not look at. They are named, rather than those it needs, so that a type that is
@@ -55,6 +59,9 @@ func decodeForState(kind ralph.EventType, data []byte) (any, error) {
 	case ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvTreeQuiet, ralph.EvSignal, ralph.EvClaimRefused, ralph.EvCheckStarted,
 		ralph.EvBreaker, ralph.EvNotice, ralph.EvTruncated:
 		return nil, nil
+	}
+	if payload, ok := decodeHot(kind, data); ok {
+		return payload, nil
 	}
 	return decodeAll(kind, data)
 }

@@ -32,6 +32,9 @@ type Summary struct {
 	Broken     string // why there is nothing to tell; "" for a good run
 }
 
+// endSize is how much of each end of a log is read at first. The first event holds the settings of the run and is the longest.
+const endSize = 16 << 10
+
 // ErrNoRun says that a workspace has no run that fits.
 var ErrNoRun = errors.New("no such run")
 
@@ -171,7 +174,7 @@ func (s *Summary) end(events []ralph.Event) {
 
 // first reads the first event of a log.
 func (r *reader) first(file io.ReaderAt) (ralph.Event, error) {
-	source := &cutter{file: file, path: r.path}
+	source := &cutter{file: file, path: r.path, size: endSize}
 	head, err := source.next(&chunk{})
 	if err != nil {
 		return ralph.Event{}, err
@@ -200,7 +203,7 @@ func (r *reader) last(file *os.File) ([]ralph.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	for span := int64(16 << 10); ; span *= 4 {
+	for span := int64(endSize); ; span *= 4 {
 		from := max(0, info.Size()-span)
 		tail := make([]byte, info.Size()-from)
 		if _, err := file.ReadAt(tail, from); err != nil && !errors.Is(err, io.EOF) {

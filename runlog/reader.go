@@ -58,8 +58,13 @@ func (r *reader) read(visit visitFunc) error {
 		return fmt.Errorf("open log: %w", err)
 	}
 	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
 	r.tail = 0
-	source := &cutter{file: file, offset: r.offset, path: r.path}
+	left := max(0, info.Size()-r.offset) + 1 // one byte more, to meet the end at the first try
+	source := &cutter{file: file, path: r.path, size: int(min(left, chunkSize)), offset: r.offset}
 	first, err := source.next(&chunk{})
 	switch {
 	case err != nil:
@@ -110,10 +115,11 @@ func (r *reader) readParallel(source *cutter, first *chunk, visit visitFunc) err
 	var err error
 	for c := range ordered {
 		<-c.ready
-		if torn != nil { // more follows: the line was not the last
-			err = torn
-		} else {
+		switch {
+		case torn == nil:
 			torn, err = r.take(c, visit)
+		case len(c.data) > 0: // the line was not the last
+			err = torn
 		}
 		if err != nil {
 			close(quit)
@@ -127,7 +133,10 @@ func (r *reader) readParallel(source *cutter, first *chunk, visit visitFunc) err
 	for range ordered { // lets the cutter see that it may go
 	}
 	all.Wait()
-	return r.close(source, torn, errors.Join(err, cutErr))
+	if err == nil {
+		err = cutErr
+	}
+	return r.close(source, torn, err)
 }
 
 func recycled(used <-chan *chunk) *chunk {
@@ -167,6 +176,11 @@ func (r *reader) event(line []byte) (ralph.Event, error) {
 		return ralph.Event{}, fmt.Errorf("it belongs to run %q", e.run)
 	}
 	data, err := r.decode(e.kind, e.data)
+	if err != nil { // perhaps because a field that is new to this version stands behind the data
+		if e, err = parseAny(line); err == nil {
+			data, err = r.decode(e.kind, e.data)
+		}
+	}
 	if err != nil {
 		return ralph.Event{}, err
 	}
@@ -208,6 +222,9 @@ func (r *reader) judgeFault(c *chunk, damaged *Damaged) (torn *Damaged, err erro
 // close ends a read: it decides whether a wrong last line was torn or damaged, and measures the tail.
 func (r *reader) close(source *cutter, torn *Damaged, err error) error {
 	if err != nil {
+		if damaged, ok := errors.AsType[*Damaged](err); ok && damaged.Line == 0 {
+			damaged.Line = r.seq + 1
+		}
 		return err
 	}
 	if torn != nil && source.rest > 0 {
@@ -221,6 +238,7 @@ func (r *reader) close(source *cutter, torn *Damaged, err error) error {
 type cutter struct {
 	file   io.ReaderAt
 	path   string
+	size   int   // of a chunk, unless a line is longer
 	offset int64 // of the next chunk
 	rest   int64 // bytes behind the last newline, once ended
 	ended  bool
@@ -229,7 +247,7 @@ type cutter struct {
 // next fills c. The last chunk may be empty.
 func (s *cutter) next(c *chunk) (*chunk, error) {
 	c.offset, c.data = s.offset, c.data[:0]
-	for size := chunkSize; ; size *= 2 {
+	for size := s.size; ; size *= 2 {
 		have := len(c.data)
 		c.data = append(c.data, make([]byte, size-have)...)
 		n, err := s.file.ReadAt(c.data[have:], s.offset+int64(have))

@@ -10,20 +10,26 @@ import (
 
 // NewRunID gives the name of a new run: a ULID, so that names sort by time. Within one process a later call gives a greater name, also when
 // the clock goes back.
-func NewRunID(now time.Time) string {
-	ids.Lock()
-	defer ids.Unlock()
-	ids.last = max(ids.last, ulid.Timestamp(now))
-	id, err := ulid.New(ids.last, ids.entropy)
+func NewRunID(now time.Time) string { return runIDs.next(now) }
+
+var runIDs = newIDSource()
+
+type idSource struct {
+	mu      sync.Mutex
+	entropy *ulid.MonotonicEntropy
+	last    uint64 // millisecond
+}
+
+func newIDSource() *idSource { return &idSource{entropy: ulid.Monotonic(rand.Reader, 0)} }
+
+func (s *idSource) next(now time.Time) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last, ulid.Timestamp(now))
+	id, err := ulid.New(s.last, s.entropy)
 	if err != nil { // this millisecond's names are used up
-		ids.last++
-		id = ulid.MustNew(ids.last, ids.entropy)
+		s.last++
+		id = ulid.MustNew(s.last, s.entropy)
 	}
 	return id.String()
 }
-
-var ids = struct {
-	sync.Mutex
-	entropy *ulid.MonotonicEntropy
-	last    uint64 // millisecond
-}{entropy: ulid.Monotonic(rand.Reader, 0)}
