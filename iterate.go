@@ -14,7 +14,7 @@ import (
 )
 
 // summaryEvery is how often a long iteration records what was spent, so that a crash loses little of it.
-const summaryEvery = 10 * time.Second
+const summaryEvery = 5 * time.Second
 
 // iterate is one fresh agent from its prompt to the verdict.
 func (l *Loop) iterate(ctx context.Context) Verdict {

@@ -49,6 +49,9 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	row("goal", term.Shorten(term.Clean(goalOf(state)), 100))
 	row("agent", term.Clean(state.Agent+" "+state.Model))
 	row("iterations", ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(state.Policy.MaxIterations), state.Policy.MaxIterations > 0))
+	if live && state.Stopped == nil { // what was spent since the last event is not recorded yet
+		state.Elapsed += ralph.Span(time.Since(state.UpdatedAt))
+	}
 	row("time", ofLimit(term.Seconds(state.Elapsed), term.Seconds(state.Policy.MaxTime), state.Policy.MaxTime > 0))
 	if r := state.Result(); r.TotalCost != nil || state.Policy.MaxCost > 0 {
 		row("cost", ofLimit(term.Money(state.History.Cost, state.CostEstimated), term.Money(state.Policy.MaxCost, false), state.Policy.MaxCost > 0))

@@ -13,6 +13,9 @@ func ResultLine(s *ralph.State) string {
 	stopped := s.Stopped
 	name := ralph.NameOf(stopped.Reason)
 	line := fmt.Sprintf("%s %s: %s", name, where(s), Clean(why(s)))
+	if stopped.Status == ralph.StatusExhausted && !s.Started.Demo {
+		line += "; to go on: " + goOn(s)
+	}
 	if s.Started.Demo {
 		return "DEMO: " + line
 	}
