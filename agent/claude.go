@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,7 @@ const claudeLogin = "start `claude` and use /login, or set ANTHROPIC_API_KEY; if
 
 func (claude) Command(r Request) (Command, error) {
 	// stream-json is refused without --verbose.
-	argv := []string{orName(r.Program, "claude"), "-p", "--output-format", "stream-json", "--verbose"}
+	argv := []string{cmp.Or(r.Program, "claude"), "-p", "--output-format", "stream-json", "--verbose"}
 	env := []string{
 		"DISABLE_AUTOUPDATER=1",
 		"DISABLE_TELEMETRY=1",
@@ -57,11 +58,4 @@ func claudeRules(commands []string) []string {
 		rules = append(rules, "Bash("+c+")", "Bash("+c+":*)")
 	}
 	return slices.Compact(rules)
-}
-
-func orName(program, name string) string {
-	if program == "" {
-		return name
-	}
-	return program
 }

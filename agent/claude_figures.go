@@ -55,41 +55,38 @@ func (c *claudeStream) deny(list []byte) {
 	}
 	for range w.elements() {
 		var name string
-		var input []byte
+		var detail []byte
 		for key := range w.fields() {
 			switch string(key) {
 			case "tool_name":
 				name = w.word()
 			case "tool_input":
-				input = w.raw()
+				detail = claudeDetail(&w)
 			}
 		}
-		c.denied(name, claudeDetail(input))
+		c.denied(name, string(unescape(nil, detail)))
 	}
 }
 
-// claudeDetail is the one field of a tool's input that says what it is about.
-func claudeDetail(input []byte) string {
-	w := walker{text: input}
-	best, rank := "", len(claudeTelling)
-	if input == nil {
-		return best
-	}
+// claudeTelling are the fields of tools' inputs that say what a call is about, the best first.
+var claudeTelling = []string{"command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "prompt"}
+
+// claudeDetail takes a tool's input and gives the beginning of its most telling field, still escaped.
+func claudeDetail(w *walker) (best []byte) {
+	rank := len(claudeTelling)
 	for key := range w.fields() {
 		for i, name := range claudeTelling[:rank] {
-			if string(key) == name {
-				if text, ok := w.str(); ok {
-					best, rank = string(unescape(nil, text[:min(len(text), 8*detailSize)])), i
-				}
-				break
+			if string(key) != name {
+				continue
 			}
+			if text, ok := w.str(); ok {
+				best, rank = text[:min(len(text), 8*detailSize)], i
+			}
+			break
 		}
 	}
 	return best
 }
-
-// claudeTelling are the telling fields of tools' inputs, the best first.
-var claudeTelling = []string{"command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "prompt"}
 
 // claudeErrors is the first sentence of a list of them.
 func claudeErrors(list []byte) string {
@@ -100,46 +97,4 @@ func claudeErrors(list []byte) string {
 		}
 	}
 	return ""
-}
-
-// longCall notes the tool call that a line's beginning shows and says whether it showed one.
-func (c *claudeStream) longCall(head []byte) bool {
-	w := walker{text: head}
-	for key := range w.fields() {
-		if string(key) != "message" {
-			continue
-		}
-		for key := range w.fields() {
-			if string(key) != "content" {
-				continue
-			}
-			for range w.elements() {
-				return c.callHead(&w)
-			}
-		}
-	}
-	return false
-}
-
-// callHead reads a content block that may be cut off.
-func (c *claudeStream) callHead(w *walker) bool {
-	call, name, detail := false, "", ""
-	for key := range w.fields() {
-		switch string(key) {
-		case "type":
-			call = w.word() == "tool_use"
-		case "name":
-			name = w.word()
-		case "input":
-			for key := range w.fields() {
-				if string(key) == "command" || string(key) == "file_path" {
-					detail = w.word()
-				}
-			}
-		}
-	}
-	if call {
-		c.tool(name, detail)
-	}
-	return call
 }

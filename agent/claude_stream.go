@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -30,22 +31,32 @@ type claudeStream struct {
 	limited bool   // the account's limit was reached
 	resets  time.Time
 	buffer  []byte // unescaped text
+	blocks  []claudeBlock
 }
 
-// claudeEvent is one line taken apart, values still as they are written.
+// claudeEvent is one event taken apart, strings still escaped.
 type claudeEvent struct {
-	kind, subtype, session, code string
-	message, parent, limit       []byte
+	kind, subtype, session, code []byte
+	message                      claudeMessage
+	subAgent, synthetic          bool
 	status                       int64
-	synthetic                    bool
+	limit                        []byte
 	result                       claudeResult
 }
+
+// claudeMessage is a piece of a message. Its blocks are valid until the next event is taken apart.
+type claudeMessage struct {
+	id, model []byte
+	blocks    []claudeBlock
+}
+
+// claudeBlock is one content block: text, or a tool call and what it is about.
+type claudeBlock struct{ kind, text, tool, detail []byte }
 
 // claudeResult are the fields of the closing event.
 type claudeResult struct {
 	isError        bool
-	reason         string
-	text           []byte
+	reason, text   []byte
 	errors         []byte
 	turns          *int
 	cost           *float64
@@ -63,11 +74,11 @@ func (c *claudeStream) event(text []byte) bool {
 	if !ok {
 		return false
 	}
-	switch e.kind {
+	switch string(e.kind) {
 	case "user", "stream_event":
 		c.retry = nil
 	case "system":
-		if e.subtype == "api_retry" {
+		if string(e.subtype) == "api_retry" {
 			c.again(e)
 		}
 	case "rate_limit_event":
@@ -87,33 +98,34 @@ func (c *claudeStream) event(text []byte) bool {
 // longEvent of an assistant is a tool call with a long input, as a rule.
 func (c *claudeStream) longEvent(head []byte) bool {
 	e, _ := c.parse(head)
-	if e.kind != "assistant" || !c.longCall(head) {
+	blocks := e.message.blocks
+	if string(e.kind) != "assistant" || len(blocks) != 1 || string(blocks[0].kind) != "tool_use" {
 		return false
 	}
 	c.events++
+	c.call(blocks[0])
 	return true
 }
 
-// parse takes an event apart. It stops early at those that nobody looks into.
+// parse takes an event apart in one pass. It stops early at those that nobody looks into.
 func (c *claudeStream) parse(text []byte) (e claudeEvent, ok bool) {
 	w := walker{text: text}
 	for key := range w.fields() {
 		switch string(key) {
 		case "type":
-			kind, _ := w.str()
-			if e.kind = string(kind); c.ignores(kind) {
+			if e.kind, _ = w.str(); c.ignores(e.kind) {
 				return e, true
 			}
 		case "subtype":
-			e.subtype = w.word()
+			e.subtype, _ = w.str()
 		case "session_id":
-			e.session = w.word()
+			e.session, _ = w.str()
 		case "error":
-			e.code = w.word()
+			e.code, _ = w.str()
 		case "message":
-			e.message = w.raw()
+			e.message = c.parseMessage(&w)
 		case "parent_tool_use_id":
-			e.parent = w.raw()
+			e.subAgent = string(w.raw()) != "null"
 		case "error_status", "api_error_status":
 			e.status = w.count()
 		case "is_api_error_message":
@@ -124,7 +136,41 @@ func (c *claudeStream) parse(text []byte) (e claudeEvent, ok bool) {
 			e.result.field(&w, string(key))
 		}
 	}
-	return e, !w.bad && e.kind != ""
+	return e, !w.bad && len(e.kind) > 0
+}
+
+func (c *claudeStream) parseMessage(w *walker) (m claudeMessage) {
+	c.blocks = c.blocks[:0]
+	for key := range w.fields() {
+		switch string(key) {
+		case "id":
+			m.id, _ = w.str()
+		case "model":
+			m.model, _ = w.str()
+		case "content":
+			for range w.elements() {
+				c.blocks = append(c.blocks, parseBlock(w))
+			}
+		}
+	}
+	m.blocks = c.blocks
+	return m
+}
+
+func parseBlock(w *walker) (b claudeBlock) {
+	for key := range w.fields() {
+		switch string(key) {
+		case "type":
+			b.kind, _ = w.str()
+		case "text":
+			b.text, _ = w.str()
+		case "name":
+			b.tool, _ = w.str()
+		case "input":
+			b.detail = claudeDetail(w)
+		}
+	}
+	return b
 }
 
 func (r *claudeResult) field(w *walker, key string) {
@@ -132,7 +178,7 @@ func (r *claudeResult) field(w *walker, key string) {
 	case "is_error":
 		r.isError = w.truth()
 	case "terminal_reason":
-		r.reason = w.word()
+		r.reason, _ = w.str()
 	case "result":
 		r.text, _ = w.str()
 	case "errors":
@@ -155,7 +201,7 @@ func (r *claudeResult) field(w *walker, key string) {
 
 // again notes a retry. A refused login is refused again, for three minutes: there is nothing to wait for.
 func (c *claudeStream) again(e claudeEvent) {
-	f := claudeFault(e.status, e.code)
+	f := claudeFault(e.status, string(e.code))
 	if f == nil {
 		f = &fault{class: ralph.EndProvider, text: "the model did not answer"}
 	}
@@ -184,59 +230,27 @@ func (c *claudeStream) limit(info []byte) {
 	}
 }
 
-// assistant reads one content block, or several.
+// assistant hears what the agent said and did. A sub-agent's tools are work like any other; its words are nobody's.
 func (c *claudeStream) assistant(e claudeEvent) {
-	w := walker{text: e.message}
-	var id, content []byte
-	for key := range w.fields() {
-		switch string(key) {
-		case "id":
-			id, _ = w.str()
-		case "model":
-			if model, _ := w.str(); string(model) == "<synthetic>" {
-				e.synthetic = true
-			}
-		case "content":
-			content = w.raw()
+	if e.synthetic || string(e.message.model) == "<synthetic>" {
+		if !e.subAgent {
+			c.inAgentsName(e)
 		}
-	}
-	subAgent := string(e.parent) != "" && string(e.parent) != "null"
-	switch {
-	case e.synthetic && subAgent:
-		return
-	case e.synthetic:
-		c.inAgentsName(e.code, content)
 		return
 	}
 	c.retry, c.excuse = nil, ""
-	blocks := walker{text: content}
-	for range blocks.elements() {
-		c.block(&blocks, id, subAgent)
+	for _, b := range e.message.blocks {
+		switch {
+		case string(b.kind) == "tool_use":
+			c.call(b)
+		case string(b.kind) == "text" && !e.subAgent:
+			c.speak(e.message.id, b.text)
+		}
 	}
 }
 
-// block reads one content block. A sub-agent's tools are work like any other, its words are nobody's.
-func (c *claudeStream) block(w *walker, id []byte, subAgent bool) {
-	var kind, name string
-	var text, input []byte
-	for key := range w.fields() {
-		switch string(key) {
-		case "type":
-			kind = w.word()
-		case "name":
-			name = w.word()
-		case "text":
-			text, _ = w.str()
-		case "input":
-			input = w.raw()
-		}
-	}
-	switch {
-	case kind == "tool_use":
-		c.tool(name, claudeDetail(input))
-	case kind == "text" && !subAgent:
-		c.speak(id, text)
-	}
+func (c *claudeStream) call(b claudeBlock) {
+	c.tool(string(unescape(nil, b.tool)), string(unescape(nil, b.detail)))
 }
 
 // speak passes on one text block. Blocks with one id are one message.
@@ -257,19 +271,12 @@ func (c *claudeStream) speak(id, escaped []byte) {
 }
 
 // inAgentsName notes what the CLI itself said as if it were the agent.
-func (c *claudeStream) inAgentsName(code string, content []byte) {
-	if code != "" {
-		c.excuse = code
+func (c *claudeStream) inAgentsName(e claudeEvent) {
+	if len(e.code) > 0 {
+		c.excuse = string(e.code)
 	}
-	w := walker{text: content}
-	for range w.elements() {
-		for key := range w.fields() {
-			if string(key) == "text" {
-				if text, ok := w.str(); ok {
-					c.remember(c.hash(unescape(nil, text)))
-				}
-			}
-		}
+	for _, b := range e.message.blocks {
+		c.remember(c.hash(unescape(nil, b.text)))
 	}
 }
 
@@ -293,7 +300,7 @@ func (c *claudeStream) finish(e claudeEvent) {
 	c.tokens = claudeTokens(r.usage, r.byModel)
 	c.deny(r.denials)
 	text := unescape(nil, r.text)
-	failed := r.isError || strings.HasPrefix(e.subtype, "error") // older versions set only the subtype
+	failed := r.isError || bytes.HasPrefix(e.subtype, []byte("error")) // older versions set only the subtype
 	if !failed && len(text) > 0 && !c.isCopy(text) {
 		c.said.EndMessage()
 		c.say(text)
@@ -309,10 +316,7 @@ func (c *claudeStream) finish(e claudeEvent) {
 
 // complaint says what an error result means. The subtype is no help: it is "success" for most of them.
 func (c *claudeStream) complaint(e claudeEvent, text string) *fault {
-	code := e.code
-	if code == "" {
-		code = c.excuse
-	}
+	code := cmp.Or(string(e.code), c.excuse)
 	said := oneLine(text, sentenceSize)
 	if said == "" {
 		said = claudeErrors(e.result.errors)
@@ -323,11 +327,11 @@ func (c *claudeStream) complaint(e claudeEvent, text string) *fault {
 		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
 	case f == nil && strings.Contains(text, "/login"):
 		f = claudeFault(401, "")
-	case f == nil && e.result.reason == "api_error" && e.status == 0 && code == "":
+	case f == nil && string(e.result.reason) == "api_error" && e.status == 0 && code == "":
 		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
 	case f == nil:
 		f = &fault{class: ralph.EndFailed, text: "the agent ended with an error"}
-		if why := oneLine(orName(e.result.reason, e.subtype), detailSize); why != "" && why != "success" {
+		if why := oneLine(cmp.Or(string(e.result.reason), string(e.subtype)), detailSize); why != "" && why != "success" {
 			f.text += " (" + why + ")"
 		}
 	}

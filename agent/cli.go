@@ -153,7 +153,7 @@ func (c *CLI) outcome(r *reading, e ended) ralph.AgentOutcome {
 	if r.lost > 0 {
 		o.Truncated = true
 		if o.End == ralph.EndOK {
-			o.Error = fmt.Sprintf("%d lines of the agent's output were too long to be read", r.lost)
+			o.Error = fmt.Sprintf("lines of the agent's output that were too long to be read: %d", r.lost)
 		}
 	}
 	return o

@@ -1,5 +1,7 @@
 package agent
 
+import "cmp"
+
 // codex is Codex, driven without a terminal. Written against and recorded from version 0.166.
 type codex struct{}
 
@@ -11,7 +13,7 @@ func (codex) newReader(r *reading) reader { return newEventReader(r, &codexStrea
 const codexLogin = "run `codex login`, or set the API key's variable that its configuration names"
 
 func (codex) Command(r Request) (Command, error) {
-	argv := []string{orName(r.Program, "codex"), "exec", "--json", "--skip-git-repo-check"}
+	argv := []string{cmp.Or(r.Program, "codex"), "exec", "--json", "--skip-git-repo-check"}
 	if r.Model != "" {
 		argv = append(argv, "-m", r.Model)
 	}

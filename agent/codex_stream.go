@@ -29,54 +29,42 @@ type codexStream struct {
 // maxOpen bounds the tools under way that are remembered.
 const maxOpen = 256
 
+// codexEvent is one event taken apart, strings still escaped.
+type codexEvent struct {
+	kind, thread, message []byte
+	item                  codexItem
+	failure, usage        []byte
+}
+
+// codexItem is what the agent said or did. The detail is text.
 type codexItem struct {
-	id, kind, name, detail, status string
-	text                           []byte
+	id, kind, name, status, text []byte
+	detail                       string
 }
 
 func (c *codexStream) ignores(kind []byte) bool { return string(kind) == "item.updated" }
 
 func (c *codexStream) event(text []byte) bool {
-	w := walker{text: text}
-	var kind, message, thread string
-	var item, usage, failure []byte
-	for key := range w.fields() {
-		switch string(key) {
-		case "type":
-			k, _ := w.str()
-			if kind = string(k); c.ignores(k) {
-				c.events++
-				return true
-			}
-		case "thread_id":
-			thread = w.word()
-		case "item":
-			item = w.raw()
-		case "message":
-			message = w.word()
-		case "error":
-			failure = w.raw()
-		case "usage":
-			usage = w.raw()
-		}
-	}
-	if w.bad || kind == "" {
+	e, ok := c.parse(text)
+	if !ok {
 		return false
 	}
-	switch kind {
+	switch string(e.kind) {
 	case "thread.started":
-		c.inSession(thread)
-	case "turn.started":
-	case "item.started", "item.completed":
-		c.item(codexItemOf(item), kind == "item.completed")
+		c.inSession(e.thread)
+	case "turn.started", "item.updated":
+	case "item.started":
+		c.started(e.item)
+	case "item.completed":
+		c.completed(e.item)
 	case "error":
-		c.retrying(codexFault(message))
+		c.retrying(codexFault(string(unescape(nil, e.message))))
 	case "turn.completed":
 		c.closed, c.fault, c.retry = true, nil, nil
-		c.tokens = codexTokens(usage)
+		c.tokens = codexTokens(e.usage)
 	case "turn.failed":
 		c.closed, c.retry = true, nil
-		c.fault = codexFault(codexMessage(failure))
+		c.fault = codexFault(codexMessage(e.failure))
 	default:
 		return true
 	}
@@ -86,59 +74,114 @@ func (c *codexStream) event(text []byte) bool {
 
 // longEvent is a tool's output, as a rule.
 func (c *codexStream) longEvent(head []byte) bool {
-	w := walker{text: head}
-	var kind string
-	var i codexItem
-	for key := range w.fields() {
-		switch string(key) {
-		case "type":
-			kind = w.word()
-		case "item":
-			i = codexRead(&w)
-		}
-	}
-	if i.kind == "" || i.kind == "agent_message" || kind != "item.started" && kind != "item.completed" {
+	e, _ := c.parse(head)
+	if len(e.item.kind) == 0 || string(e.item.kind) == "agent_message" {
 		return false
 	}
-	c.item(i, kind == "item.completed")
+	switch string(e.kind) {
+	case "item.started":
+		c.started(e.item)
+	case "item.completed":
+		c.completed(e.item)
+	default:
+		return false
+	}
 	c.events++
 	return true
 }
 
-// item notes what the agent did. Messages and tool calls that ended are its steps: it does not say how often it asked the model.
-func (c *codexStream) item(i codexItem, ended bool) {
-	switch i.kind {
-	case "", "error", "reasoning", "todo_list", "plan": // an error item is a warning, seen in good runs too
-		return
-	case "agent_message":
-		if ended {
-			c.speak(i.text)
-			c.step()
+// parse takes an event apart in one pass. It stops early at those that nobody looks into.
+func (c *codexStream) parse(text []byte) (e codexEvent, ok bool) {
+	w := walker{text: text}
+	for key := range w.fields() {
+		switch string(key) {
+		case "type":
+			if e.kind, _ = w.str(); c.ignores(e.kind) {
+				return e, true
+			}
+		case "thread_id":
+			e.thread, _ = w.str()
+		case "item":
+			e.item = parseItem(&w)
+		case "message":
+			e.message, _ = w.str()
+		case "error":
+			e.failure = w.raw()
+		case "usage":
+			e.usage = w.raw()
 		}
-		return
 	}
-	if !c.open[i.id] {
-		c.tool(i.name, i.detail)
-	}
-	if !ended {
-		c.begin(i.id)
-		return
-	}
-	delete(c.open, i.id)
-	c.step()
-	c.retry = nil
-	if i.status == "declined" {
-		c.denied(i.name, i.detail)
-	}
+	return e, !w.bad && len(e.kind) > 0
 }
 
-func (c *codexStream) begin(id string) {
+// parseItem knows the tools of MCP servers by their own name, others by their kind.
+func parseItem(w *walker) (i codexItem) {
+	for key := range w.fields() {
+		switch string(key) {
+		case "id":
+			i.id, _ = w.str()
+		case "type":
+			i.kind, _ = w.str()
+		case "status":
+			i.status, _ = w.str()
+		case "text":
+			i.text, _ = w.str()
+		case "tool":
+			i.name, _ = w.str()
+		case "command":
+			i.detail = codexShell(w.word())
+		case "query":
+			i.detail = w.word()
+		case "changes":
+			i.detail = codexPaths(w)
+		}
+	}
+	if len(i.name) == 0 {
+		i.name = i.kind
+	}
+	return i
+}
+
+// isTool tells tools from messages, thoughts, and the warnings that are called errors.
+func (i codexItem) isTool() bool {
+	switch string(i.kind) {
+	case "", "agent_message", "error", "reasoning", "todo_list", "plan":
+		return false
+	}
+	return true
+}
+
+func (c *codexStream) started(i codexItem) {
+	if !i.isTool() {
+		return
+	}
+	c.tool(string(i.name), i.detail)
 	if c.open == nil {
 		c.open = map[string]bool{}
 	}
 	if len(c.open) < maxOpen {
-		c.open[id] = true
+		c.open[string(i.id)] = true
 	}
+}
+
+// completed counts a step: a message, or a tool that ended. How often the model was asked is not told.
+func (c *codexStream) completed(i codexItem) {
+	switch {
+	case string(i.kind) == "agent_message":
+		c.speak(i.text)
+	case i.isTool():
+		if !c.open[string(i.id)] { // some are told only when they end
+			c.tool(string(i.name), i.detail)
+		}
+		delete(c.open, string(i.id))
+		if string(i.status) == "declined" {
+			c.denied(string(i.name), i.detail)
+		}
+	default:
+		return
+	}
+	c.retry = nil
+	c.step()
 }
 
 func (c *codexStream) step() {
@@ -149,46 +192,9 @@ func (c *codexStream) step() {
 }
 
 func (c *codexStream) speak(escaped []byte) {
-	c.retry = nil
 	c.buffer = unescape(c.buffer[:0], escaped)
 	c.say(c.buffer)
 	c.said.EndMessage()
-}
-
-func codexItemOf(raw []byte) codexItem {
-	if raw == nil {
-		return codexItem{}
-	}
-	return codexRead(&walker{text: raw})
-}
-
-// codexRead takes an item apart. The tool of an MCP server has a name of its own, other tools are known by their kind.
-func codexRead(w *walker) codexItem {
-	var i codexItem
-	for key := range w.fields() {
-		switch string(key) {
-		case "id":
-			i.id = w.word()
-		case "type":
-			i.kind = w.word()
-		case "status":
-			i.status = w.word()
-		case "text":
-			i.text, _ = w.str()
-		case "tool":
-			i.name = w.word()
-		case "command":
-			i.detail = codexShell(w.word())
-		case "query":
-			i.detail = w.word()
-		case "changes":
-			i.detail = codexPaths(w)
-		}
-	}
-	if i.name == "" {
-		i.name = i.kind
-	}
-	return i
 }
 
 // codexShell takes the shell away that every command is wrapped in.

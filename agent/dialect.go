@@ -66,16 +66,16 @@ func Find(name string) (Dialect, bool) {
 }
 
 // Detect finds the first known CLI that lookPath finds, and where it is.
-func Detect(lookPath func(string) (string, error)) (d Dialect, path string, ok bool) {
+func Detect(lookPath func(string) (string, error)) (name, path string, ok bool) {
 	for _, d := range Known() {
-		if d == (Dialect)(command{}) {
+		if _, plain := d.(command); plain {
 			continue
 		}
 		if path, err := lookPath(d.Name()); err == nil {
-			return d, path, true
+			return d.Name(), path, true
 		}
 	}
-	return nil, "", false
+	return "", "", false
 }
 
 // shellQuote makes one shell word of any text.

@@ -87,9 +87,9 @@ func (r *reading) retrying(why *fault) {
 	r.live(ralph.Activity{Kind: "retry", Detail: why.text})
 }
 
-func (r *reading) inSession(id string) {
-	if r.session == "" && id != "" {
-		r.session = oneLine(id, maxSession)
+func (r *reading) inSession(id []byte) {
+	if r.session == "" && len(id) > 0 {
+		r.session = oneLine(string(unescape(nil, id)), maxSession)
 	}
 }
 

@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
+)
+
+const (
+	claudeInit = `{"type":"system","subtype":"init","session_id":"s1"}` + "\n"
+	claudeGood = `{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","result":"","num_turns":1}` + "\n"
+)
+
+func claudeSays(id, text string) string {
+	quoted, _ := json.Marshal(text)
+	return fmt.Sprintf(`{"type":"assistant","message":{"id":%q,"model":"opus","content":[{"type":"text","text":%s}]},"parent_tool_use_id":null}`+"\n", id, quoted)
+}
+
+func claudeEnds(fields string) string { return `{"type":"result",` + fields + "}\n" }
+
+// ending is the part of an outcome that says how the agent ended.
+type ending struct {
+	End   ralph.EndClass
+	Error string
+	Hint  string
+	Wait  time.Duration
+}
+
+func endingOf(o ralph.AgentOutcome) ending {
+	return ending{o.End, o.Error, o.Hint, o.RetryAfter.Duration()}
+}
+
+func TestClaudeEndings(t *testing.T) {
+	hello := claudeInit + claudeSays("m1", "hello")
+	limited := func(status string, resets int64) string {
+		return fmt.Sprintf(`{"type":"rate_limit_event","rate_limit_info":{"status":%q,"resetsAt":%d,"rateLimitType":"five_hour"}}`+"\n", status, resets)
+	}
+	inAnHour := testNow.Add(time.Hour).Unix()
+	excuse := func(code string) string {
+		return fmt.Sprintf(`{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"parent_tool_use_id":null,"error":%q,"is_api_error_message":true}`+"\n", code)
+	}
+	retry := func(fields string) string { return `{"type":"system","subtype":"api_retry",` + fields + "}\n" }
+	ok := exited(0)
+	cases := []struct {
+		name, stdout string
+		end          ended
+		want         ending
+	}{
+		{"good", hello + claudeGood, ok, ending{End: ralph.EndOK}},
+		{"good event, bad status", hello + claudeGood, exited(3), ending{End: ralph.EndFailed, Error: "the agent ended with exit status 3"}},
+		{"good event, then it hung", hello + claudeGood, ended{Result: process.Result{State: process.Canceled, ExitCode: 143}}, ending{End: ralph.EndOK}},
+		{"good event, then silence", hello + claudeGood, ended{Result: process.Result{State: process.Idle, ExitCode: 143}}, ending{End: ralph.EndOK}},
+		{"good event, then interrupted", hello + claudeGood, ended{Result: process.Result{State: process.Canceled}, interrupted: true},
+			ending{End: ralph.EndInterrupted, Error: "interrupted"}},
+		{"no words", claudeInit + claudeGood, ok, ending{End: ralph.EndEmpty, Error: "the agent said nothing"}},
+		{"turns used up", hello + claudeEnds(`"subtype":"error_max_turns","is_error":true,"terminal_reason":"max_turns","errors":["Reached 3"]`), exited(1),
+			ending{End: ralph.EndFailed, Error: "the agent ended with an error (max_turns): Reached 3"}},
+		{"older versions flag nothing", hello + claudeEnds(`"subtype":"error_max_turns","is_error":false`), ok,
+			ending{End: ralph.EndFailed, Error: "the agent ended with an error (error_max_turns)"}},
+		{"bad request", hello + claudeEnds(`"is_error":true,"subtype":"success","terminal_reason":"api_error","api_error_status":400,"result":"too long"`), exited(1),
+			ending{End: ralph.EndFailed, Error: "the agent ended with an error (api_error): too long"}},
+		{"forbidden", hello + claudeEnds(`"is_error":true,"api_error_status":403`), exited(1),
+			ending{End: ralph.EndAuth, Error: "the login was refused (status 403)", Hint: claudeLogin}},
+		{"login without a code", hello + claudeEnds(`"is_error":true,"result":"Please run /login"`), exited(1),
+			ending{End: ralph.EndAuth, Error: "the login was refused (status 401): Please run /login", Hint: claudeLogin}},
+		{"overloaded", hello + claudeEnds(`"is_error":true,"terminal_reason":"api_error","api_error_status":529`), exited(1),
+			ending{End: ralph.EndProvider, Error: "the model is overloaded (status 529)"}},
+		{"unreachable", hello + claudeEnds(`"is_error":true,"terminal_reason":"api_error","api_error_status":null,"result":"Connection error."`), exited(1),
+			ending{End: ralph.EndProvider, Error: "the model could not be reached: Connection error."}},
+		{"limit with a reset", hello + limited("rejected", inAnHour) + claudeEnds(`"is_error":true,"api_error_status":429,"result":"resets 2pm"`), exited(1),
+			ending{End: ralph.EndLimit, Error: "a usage limit (status 429): resets 2pm", Wait: time.Hour}},
+		{"limit without a status", hello + limited("rejected", inAnHour) + claudeEnds(`"is_error":true,"result":"resets 2pm"`), exited(1),
+			ending{End: ralph.EndLimit, Error: "the usage limit is reached: resets 2pm", Wait: time.Hour}},
+		{"limit whose reset has passed", hello + limited("rejected", 1000) + claudeEnds(`"is_error":true,"api_error_status":429`), exited(1),
+			ending{End: ralph.EndLimit, Error: "a usage limit (status 429)"}},
+		{"a limit that was lifted", hello + limited("rejected", inAnHour) + limited("allowed", inAnHour) + claudeEnds(`"is_error":true,"subtype":"error_max_turns"`), exited(1),
+			ending{End: ralph.EndFailed, Error: "the agent ended with an error (error_max_turns)"}},
+		{"a limit that did not matter", hello + limited("rejected", inAnHour) + claudeGood, ok, ending{End: ralph.EndOK}},
+		{"a warning", hello + limited("allowed_warning", inAnHour) + claudeGood, ok, ending{End: ralph.EndOK}},
+		{"only an excuse, not flagged", claudeInit + excuse("rate_limit") + claudeEnds(`"is_error":false,"result":"<promise>COMPLETE</promise>"`), ok,
+			ending{End: ralph.EndLimit, Error: "a usage limit: <promise>COMPLETE</promise>"}},
+		{"an excuse before it got on", claudeInit + excuse("server_error") + claudeSays("m1", "hello") + claudeGood, ok, ending{End: ralph.EndOK}},
+		{"retries, then good", claudeInit + retry(`"error_status":529,"error":"overloaded"`) + claudeSays("m1", "hello") + claudeGood, ok, ending{End: ralph.EndOK}},
+		{"died while retrying", claudeInit + retry(`"error_status":503,"error":"server_error"`), exited(1), ending{End: ralph.EndProvider, Error: "the model failed (status 503)"}},
+		{"died while retrying, no status", claudeInit + retry(`"error_status":null,"error":"odd"`), exited(1), ending{End: ralph.EndProvider, Error: "the model did not answer"}},
+		{"died while limited", claudeInit + retry(`"error_status":429,"error":"rate_limit"`), exited(1), ending{End: ralph.EndLimit, Error: "a usage limit (status 429)"}},
+		{"died later", claudeInit + retry(`"error_status":503`) + `{"type":"user"}` + "\n", exited(1), ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
+		{"no result", hello, ok, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
+		{"nothing at all", "", ok, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
+		{"silent", hello, ended{Result: process.Result{State: process.Idle}, idle: time.Minute}, ending{End: ralph.EndIdle, Error: "killed after 1m0s without any output"}},
+		{"its interpreter is missing", "", ended{Result: process.Result{State: process.Exited, ExitCode: 127}, program: "/x/claude", stderr: "env: node: No such file"},
+			ending{End: ralph.EndMissing, Error: "the agent was not found: /x/claude: env: node: No such file"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := listen("claude", []byte(c.stdout), 100, c.end)
+			if diff := cmp.Diff(c.want, endingOf(got)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestClaudeRefusedLoginIsNotWaitedFor(t *testing.T) {
+	for _, fields := range []string{`"error_status":401`, `"error_status":403,"error":"forbidden"`, `"error_status":null,"error":"authentication_failed"`} {
+		r := &reading{live: func(ralph.Activity) {}}
+		reader := claude{}.newReader(r)
+		_, _ = reader.Write([]byte(claudeInit))
+		if r.hopeless {
+			t.Fatal("hopeless from the start")
+		}
+		_, _ = reader.Write([]byte(`{"type":"system","subtype":"api_retry","attempt":1,` + fields + "}\n"))
+		if !r.hopeless || r.fault.class != ralph.EndAuth {
+			t.Errorf("%s: hopeless %v, %+v", fields, r.hopeless, r.fault)
+		}
+	}
+}
+
+func TestClaudeWords(t *testing.T) {
+	const tag = "<promise>COMPLETE</promise>"
+	sub := strings.Replace(claudeSays("m1", tag), `"parent_tool_use_id":null`, `"parent_tool_use_id":"t7"`, 1)
+	cases := []struct {
+		name, stdout string
+		complete     bool
+		phrases      int
+	}{
+		{"its own message", claudeSays("m1", tag), true, 0},
+		{"a sub-agent's message", claudeSays("m0", "hello") + sub, false, 0},
+		{"a fence left open ends with its message", claudeSays("m1", "```\nx") + claudeSays("m2", tag), true, 0},
+		{"a fence left open holds the rest of its message", claudeSays("m1", "```\nx") + claudeSays("m1", tag), false, 0},
+		{"blocks without an id are messages", claudeSays("", "```\nx") + claudeSays("", tag), true, 0},
+		{"the result, where it is no copy", claudeSays("m1", "hello") + claudeEnds(`"is_error":false,"result":"`+tag+`"`), true, 0},
+		{"the result of an error", claudeSays("m1", "hello") + claudeEnds(`"is_error":true,"result":"`+tag+`"`), false, 0},
+		{"a copy is not said twice", claudeSays("m1", "All done.") + claudeEnds(`"is_error":false,"result":"All done."`), false, 1},
+		{"a trimmed copy", claudeSays("m1", "All done.\n\n") + claudeEnds(`"is_error":false,"result":"All done."`), false, 1},
+		{"a copy of two blocks", claudeSays("m1", "All ") + claudeSays("m1", "done.") + claudeEnds(`"is_error":false,"result":"All done."`), false, 0},
+		{"a copy of an earlier message", claudeSays("m1", "All done.") + claudeSays("m2", "x") + claudeEnds(`"is_error":false,"result":"All done."`), false, 1},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := listen("claude", []byte(claudeInit+c.stdout), 50, exited(0)).Said
+			if got.Complete != c.complete || got.Phrases != c.phrases {
+				t.Errorf("complete %v, phrases %d; want %v, %d", got.Complete, got.Phrases, c.complete, c.phrases)
+			}
+		})
+	}
+}
+
+func TestClaudeFigures(t *testing.T) {
+	stdout := claudeInit + claudeSays("m1", "hello") +
+		`{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","name":"Write","input":{"content":"x","file_path":"a.go","description":"d"}},{"type":"tool_use","name":"Odd","input":[1]}],"usage":{"input_tokens":99}},"parent_tool_use_id":"t7"}` + "\n" +
+		claudeEnds(`"is_error":false,"session_id":"s2","num_turns":4,"total_cost_usd":0.25,"usage":{"input_tokens":1},
+"modelUsage":{"opus":{"inputTokens":10,"outputTokens":20,"cacheReadInputTokens":30,"cacheCreationInputTokens":40},"haiku":{"inputTokens":1,"outputTokens":2}},
+"permission_denials":[{"tool_name":"Bash","tool_use_id":"t1","tool_input":{"description":"clean","command":"rm -rf x\n y"}},{"tool_name":"Odd"}]`)
+	stdout = strings.ReplaceAll(stdout, ",\n", ",")
+	got, live := listenLive("claude", []byte(stdout), whole, exited(0))
+	turns, cost := 4, 0.25
+	want := ralph.AgentOutcome{
+		Agent: "claude", End: ralph.EndOK, Steps: &turns, Cost: &cost, Tokens: &ralph.Tokens{Input: 11, Output: 22, CacheRead: 30, CacheWrite: 40},
+		Tools: map[string]int{"Write": 1, "Odd": 1}, Denials: []string{"Bash: rm -rf x y", "Odd"}, Session: "s1", OutputBytes: int64(len(stdout)), Said: got.Said,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	wantLive := []ralph.Activity{{Kind: "text", Detail: "hello"}, {Kind: "tool", Name: "Write", Detail: "a.go"}, {Kind: "tool", Name: "Odd"}}
+	if diff := cmp.Diff(wantLive, live); diff != "" {
+		t.Errorf("live -want +got:\n%s", diff)
+	}
+}
+
+func TestManyToolsAndDenialsAreBounded(t *testing.T) {
+	r := &reading{live: func(ralph.Activity) {}}
+	for i := range 1000 {
+		r.tool(fmt.Sprint("tool", i), "")
+		r.denied("Bash", fmt.Sprint(i))
+	}
+	if len(r.tools) != maxToolNames+1 || r.tools[otherTools] != 1000-maxToolNames || len(r.denials) != maxDenials {
+		t.Errorf("%d tools, %d others, %d denials", len(r.tools), r.tools[otherTools], len(r.denials))
+	}
+}

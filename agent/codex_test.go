@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+)
+
+const codexStart = `{"type":"thread.started","thread_id":"s1"}` + "\n" + `{"type":"turn.started"}` + "\n"
+
+func TestCodexFaults(t *testing.T) {
+	const day = 24 * time.Hour
+	cases := []struct {
+		message string
+		want    fault
+	}{
+		{"unexpected status 401 Unauthorized: x", fault{class: ralph.EndAuth, hint: codexLogin}},
+		{"unexpected status 403 Forbidden: x", fault{class: ralph.EndAuth, hint: codexLogin}},
+		{"Missing environment variable: `KEY`.", fault{class: ralph.EndAuth, hint: codexLogin}},
+		{"Not logged in", fault{class: ralph.EndAuth, hint: codexLogin}},
+		{"exceeded retry limit, last status: 429 Too Many Requests", fault{class: ralph.EndLimit}},
+		{"You've hit your usage limit. Upgrade to Pro or try again in 2 days 17 hours 14 minutes.", fault{class: ralph.EndLimit, wait: 2*day + 17*time.Hour + 14*time.Minute}},
+		{"You've hit your usage limit. Try again at 12:16 PM.", fault{class: ralph.EndLimit}},
+		{"Quota exceeded. Check your plan and billing details.", fault{class: ralph.EndLimit}},
+		{"unexpected status 502 Bad Gateway: usage limit, url: x", fault{class: ralph.EndProvider}},
+		{"unexpected status 529 <unknown status code>: Overloaded", fault{class: ralph.EndProvider}},
+		{"We’re currently experiencing high demand, which may cause temporary errors.", fault{class: ralph.EndProvider}},
+		{"stream disconnected before completion: idle timeout waiting for SSE", fault{class: ralph.EndProvider}},
+		{"error sending request for url (http://x)", fault{class: ralph.EndProvider}},
+		{"unexpected status 400 Bad Request: the connection timeout must be positive", fault{class: ralph.EndFailed}},
+		{"shared rollout token budget exhausted", fault{class: ralph.EndFailed}},
+	}
+	for _, c := range cases {
+		for _, retry := range []bool{false, true} {
+			c.want.text = c.message
+			message := c.message
+			if retry {
+				message = "Reconnecting... 2/5 (" + message + ")"
+			}
+			if got := *codexFault(message); got != c.want {
+				t.Errorf("%s:\ngot  %+v\nwant %+v", message, got, c.want)
+			}
+		}
+	}
+	if got := *codexFault(""); got != (fault{class: ralph.EndFailed, text: "the agent ended with an error"}) {
+		t.Errorf("no message: %+v", got)
+	}
+}
+
+func TestCodexEndings(t *testing.T) {
+	hello := codexStart + `{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"rate limit 429, unexpected status 401, Not logged in"}}` + "\n"
+	done := `{"type":"turn.completed","usage":{"input_tokens":1}}` + "\n"
+	retry := `{"type":"error","message":"Reconnecting... 1/5 (unexpected status 500 Oops)"}` + "\n"
+	cases := []struct {
+		name, stdout string
+		status       int
+		want         ending
+	}{
+		{"good", hello + done, 0, ending{End: ralph.EndOK}},
+		{"good event, bad status", hello + done, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
+		{"no words", codexStart + done, 0, ending{End: ralph.EndEmpty, Error: "the agent said nothing"}},
+		{"no closing event", hello, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
+		{"failed with status 0", hello + `{"type":"turn.failed","error":{"message":"no"}}` + "\n", 0, ending{End: ralph.EndFailed, Error: "no"}},
+		{"failure as a string", hello + `{"type":"turn.failed","error":"no"}` + "\n", 1, ending{End: ralph.EndFailed, Error: "no"}},
+		{"failure without words", hello + `{"type":"turn.failed"}` + "\n", 1, ending{End: ralph.EndFailed, Error: "the agent ended with an error"}},
+		{"died while retrying", hello + retry, 1, ending{End: ralph.EndProvider, Error: "unexpected status 500 Oops"}},
+		{"retried, then good", codexStart + retry + hello + done, 0, ending{End: ralph.EndOK}},
+		{"retried, then died", codexStart + retry + hello, 1, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := listen("codex", []byte(c.stdout), 100, exited(c.status))
+			if diff := cmp.Diff(c.want, endingOf(got)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCodexFigures(t *testing.T) {
+	stdout := codexStart +
+		`{"type":"item.started","item":{"id":"i1","type":"command_execution","command":"bash -lc \"make all\""}}` + "\n" +
+		`{"type":"item.updated","item":{"id":"i1","type":"command_execution","command":"bash -lc \"make all\""}}` + "\n" +
+		`{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"bash -lc \"make all\"","status":"completed"}}` + "\n" +
+		`{"type":"item.completed","item":{"id":"i2","type":"command_execution","command":"rm -rf x","status":"declined"}}` + "\n" +
+		`{"type":"item.completed","item":{"id":"i3","type":"file_change","changes":[{"path":"a.go","kind":"add"},{"path":"b.go","kind":"update"}],"status":"completed"}}` + "\n" +
+		`{"type":"item.started","item":{"id":"i4","type":"mcp_tool_call","server":"s","tool":"lookup","arguments":{"tool":"x"}}}` + "\n" +
+		`{"type":"item.completed","item":{"id":"i5","type":"web_search","query":"go"}}` + "\n" +
+		`{"type":"item.completed","item":{"id":"i6","type":"todo_list","items":[]}}` + "\n" +
+		`{"type":"item.completed","item":{"id":"i7","type":"agent_message","text":"hello"}}` + "\n" +
+		`{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":30,"cache_write_input_tokens":10,"output_tokens":5,"reasoning_output_tokens":2}}` + "\n"
+	got, live := listenLive("codex", []byte(stdout), whole, exited(0))
+	steps := 5
+	want := ralph.AgentOutcome{
+		Agent: "codex", End: ralph.EndOK, Steps: &steps, Tokens: &ralph.Tokens{Input: 60, Output: 5, CacheRead: 30, CacheWrite: 10},
+		Tools: map[string]int{"command_execution": 2, "file_change": 1, "lookup": 1, "web_search": 1}, Denials: []string{"command_execution: rm -rf x"},
+		Session: "s1", OutputBytes: int64(len(stdout)), Said: got.Said,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	wantLive := []ralph.Activity{
+		{Kind: "tool", Name: "command_execution", Detail: "make all"},
+		{Kind: "tool", Name: "command_execution", Detail: "rm -rf x"},
+		{Kind: "tool", Name: "file_change", Detail: "a.go b.go"},
+		{Kind: "tool", Name: "lookup"},
+		{Kind: "tool", Name: "web_search", Detail: "go"},
+		{Kind: "text", Detail: "hello"},
+	}
+	if diff := cmp.Diff(wantLive, live); diff != "" {
+		t.Errorf("live -want +got:\n%s", diff)
+	}
+}
