@@ -1,0 +1,285 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+func TestEndsOfARun(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		world  func(w *world)
+		turns  []turn
+		want   StopReason
+		agents int
+	}{
+		{"a claim that the checks prove", func(w *world) { w.checker.results = []CheckResult{isRed, isGreen} }, []turn{done()}, AllChecksPassed, 1},
+		{"a claim that is refused, then proven", func(w *world) { w.checker.results = []CheckResult{isRed, isRed, isGreen} }, []turn{done()}, AllChecksPassed, 2},
+		{"the work is proven at the cap", func(w *world) { w.checker.results, w.policy.MaxIterations = []CheckResult{isRed, isRed, isGreen}, 2 }, []turn{nothing(), done()}, AllChecksPassed, 2},
+		{"green checks without a claim go to the cap", func(w *world) { w.checker.results, w.policy.MaxIterations = []CheckResult{isGreen}, 2 }, []turn{nothing()}, MaxIterations, 2},
+		{"gate.claim optional", func(w *world) {
+			w.checker.results, w.policy.Claim = []CheckResult{isRed, isRed, isGreen}, ClaimOptional
+		}, []turn{nothing()}, AllChecksPassed, 2},
+		{"BLOCKED", nil, []turn{nothing(), says(promise.Report{Blocked: new("no key")})}, Blocked, 2},
+		{"DECIDE", nil, []turn{says(promise.Report{Decide: new("a or b?")})}, NeedsDecision, 1},
+		{"the cap", func(w *world) { w.policy.MaxIterations = 4 }, []turn{nothing()}, MaxIterations, 4},
+		{"money", func(w *world) { w.policy.MaxCost = 0.5 }, []turn{ends(AgentOutcome{End: EndOK, Cost: new(0.25)})}, MaxCost, 2},
+		{"tokens", func(w *world) { w.policy.MaxTokens = 100 }, []turn{ends(AgentOutcome{End: EndOK, Tokens: &Tokens{Input: 30, CacheRead: 10}})}, MaxTokens, 3},
+		{"an agent that fails three times", nil, []turn{ends(AgentOutcome{End: EndFailed, Error: "exit 1"})}, AgentFailed, 3},
+		{"an agent that fails, and recovers", func(w *world) { w.policy.MaxIterations = 6 },
+			[]turn{ends(AgentOutcome{End: EndFailed}), ends(AgentOutcome{End: EndFailed}), nothing(), ends(AgentOutcome{End: EndFailed}), ends(AgentOutcome{End: EndFailed}), nothing()}, MaxIterations, 6},
+		{"a login that failed", nil, []turn{ends(AgentOutcome{End: EndAuth, Error: "log in"})}, AuthError, 1},
+		{"a baseline check that cannot run", func(w *world) { w.checker.results = []CheckResult{isBroken} }, []turn{done()}, CheckBroken, 0},
+		{"a baseline check that does not end", func(w *world) { w.checker.results = []CheckResult{{TimedOut: true}} }, []turn{done()}, CheckBroken, 0},
+		{"no baseline, a check that cannot run twice", func(w *world) { w.policy.Baseline, w.checker.results = false, []CheckResult{isBroken} }, []turn{done()}, CheckBroken, 2},
+		{"a check that cannot run once in a while", func(w *world) {
+			w.policy.MaxIterations, w.checker.results = 3, []CheckResult{isRed, isBroken, isRed, isBroken}
+		}, []turn{nothing()}, MaxIterations, 3},
+		{"the breaker: three idle, one diagnosis", func(w *world) { w.tree.frozen = true }, []turn{nothing()}, CircuitOpen, 4},
+		{"the breaker without a diagnosis", func(w *world) { w.tree.frozen, w.policy.Breaker.Diagnose = true, false }, []turn{nothing()}, CircuitOpen, 3},
+		{"no check at all, but allowed", func(w *world) { w.cfg.Checks, w.policy.AllowUnverified = nil, true }, []turn{done()}, Unverified, 1},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newWorld(t, tt.turns...)
+			if tt.world != nil {
+				tt.world(w)
+			}
+			result := w.ends(tt.want, tt.agents)
+			if result.Success != (StatusOf(tt.want) == StatusCompleted) || result.TotalIterations != tt.agents {
+				t.Errorf("success %v, %d iterations", result.Success, result.TotalIterations)
+			}
+			if len(w.log.results) != 1 || !cmp.Equal(w.log.results[0], result) {
+				t.Errorf("the kept result differs from the given one:\n%s", cmp.Diff(w.log.results, []Result{result}))
+			}
+			if w.log.synced != len(w.log.events) {
+				t.Errorf("%d of %d events are durable at the end", w.log.synced, len(w.log.events))
+			}
+		})
+	}
+}
+
+func TestEventsOfARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, says(promise.Report{Complete: true, CompleteTag: "DONE", CompleteText: "all", Mentions: []string{"m"}, Unknown: []string{"FOO"}}), done())
+		w.checker.results = []CheckResult{isRed, isRed, isGreen}
+		w.ends(AllChecksPassed, 2)
+		iteration := func(inner ...EventType) []EventType {
+			begin := []EventType{EvIterationStarted, EvPromptBuilt, EvAgentStarted, EvAgentOutput, EvAgentExited, EvTreeQuiet}
+			return append(append(begin, inner...), EvVerdict)
+		}
+		want := slices.Concat(
+			[]EventType{EvRunStarted, EvTreeSnapshot, EvCheckStarted, EvCheckFinished},
+			iteration(EvSignal, EvSignal, EvWarning, EvTreeSnapshot, EvCheckStarted, EvCheckFinished, EvClaimRefused),
+			iteration(EvSignal, EvTreeSnapshot, EvCheckStarted, EvCheckFinished),
+			[]EventType{EvRunStopped},
+		)
+		if diff := cmp.Diff(want, w.log.types()); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		signals := []SignalSeen{{"DONE", "all"}, {"mention", "m"}, {"COMPLETE", ""}}
+		if diff := cmp.Diff(signals, payloads[SignalSeen](w.log)); diff != "" {
+			t.Errorf("signals (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]TreeInput{{}, {"c0", true}, {"c0", true}}, w.tree.inputs); diff != "" {
+			t.Errorf("what the tree was asked (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestThePhasesAreDurable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+			if w.log.synced != len(w.log.events) || w.log.events[len(w.log.events)-1].Type != EvAgentStarted {
+				t.Errorf("the agent works, and %d of %d events are durable", w.log.synced, len(w.log.events))
+			}
+			return works(ctx, in, AgentOutcome{End: EndOK, Said: promise.Report{Blocked: new("x")}})
+		}}
+		w.checker.before = func(_ context.Context, call int) {
+			exited := slices.Index(w.log.types(), EvAgentExited)
+			if call > 1 && (exited < 0 || w.log.synced <= exited) {
+				t.Errorf("the checks run, and what the agent did is not durable")
+			}
+		}
+		w.ends(Blocked, 1)
+	})
+}
+
+func TestChecksOnClaimOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nothing(), nothing(), done())
+		w.policy.ChecksWhen, w.checker.results = ChecksOnClaim, []CheckResult{isRed, isGreen}
+		w.ends(AllChecksPassed, 3)
+		if w.checker.calls != 2 {
+			t.Errorf("%d checks were run, want one at the baseline and one for the claim", w.checker.calls)
+		}
+	})
+}
+
+func TestEveryCheckRunsOneAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, done())
+		w.cfg.Checks, w.cfg.Dir = []string{"a", "b"}, t.TempDir()
+		w.checker.results = []CheckResult{isRed, isGreen, isGreen}
+		result := w.ends(AllChecksPassed, 1)
+		var names []string
+		for _, in := range w.checker.inputs {
+			names = append(names, in.Name)
+			if in.Timeout != 120*time.Second || in.Dir != w.cfg.Dir {
+				t.Errorf("check input %+v", in)
+			}
+		}
+		if diff := cmp.Diff([]string{"a", "b", "a", "b"}, names); diff != "" {
+			t.Errorf("checks (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{VerifiedChecks, VerifiedUnchanged}, result.VerifiedBy); diff != "" {
+			t.Errorf("verified_by (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTheNextPromptTellsWhatHappened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, done(), nothing(), nothing(), nothing(), nothing())
+		w.tree.frozen = true
+		w.ends(CircuitOpen, 4)
+		for i, wants := range [][]string{
+			{"iteration 1 of 10", "make it green", "`go test`"},
+			{"iteration 2 of 10", "Checks that failed last time", "check_failed: go test (exit 1) failed"},
+			{"iteration 3 of 10", "Checks that failed last time"},
+			{"iteration 4 of 10", "Diagnosis only", "3 iterations in a row without progress"},
+		} {
+			for _, want := range wants {
+				if !strings.Contains(w.agent.inputs[i].Prompt, want) {
+					t.Errorf("prompt %d lacks %q:\n%s", i+1, want, w.agent.inputs[i].Prompt)
+				}
+			}
+		}
+		var diagnoses []bool
+		for _, s := range payloads[IterationStarted](w.log) {
+			diagnoses = append(diagnoses, s.Diagnose)
+		}
+		if diff := cmp.Diff([]bool{false, false, false, true}, diagnoses); diff != "" {
+			t.Errorf("diagnose (-want +got):\n%s", diff)
+		}
+		moves := []BreakerMoved{
+			{BreakerClosed, BreakerDiagnose, "3 iterations in a row without progress"},
+			{BreakerDiagnose, BreakerOpen, "3 iterations in a row without progress"},
+		}
+		if diff := cmp.Diff(moves, payloads[BreakerMoved](w.log)); diff != "" {
+			t.Errorf("breaker (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestASpecIsReadAnewAndMayVanish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		spec := filepath.Join(dir, "spec.md")
+		write := func(text string) {
+			if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("\ufefffirst spec")
+		w := newWorld(t, nothing().then(func() { write("second spec") }), nothing().then(func() { write(" \n") }), nothing().then(func() { os.Remove(spec) }), nothing())
+		w.cfg.Task, w.cfg.SpecFile, w.cfg.Dir, w.policy.MaxIterations = "", "spec.md", dir, 4
+		w.ends(MaxIterations, 4)
+		for i, want := range []string{"\n\nfirst spec\n", "second spec", "second spec", "second spec"} {
+			if !strings.Contains(w.agent.inputs[i].Prompt, want) {
+				t.Errorf("prompt %d lacks %q:\n%s", i+1, want, w.agent.inputs[i].Prompt)
+			}
+		}
+		if diff := cmp.Diff([]string{"goal_unreadable", "goal_unreadable"}, notices(w.log)); diff != "" {
+			t.Errorf("notices (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestARunThatCannotBeginIsAnError(t *testing.T) {
+	w := newWorld(t, done())
+	w.cfg.SpecFile, w.cfg.Dir = "missing.md", t.TempDir()
+	w.make()
+	result, err := w.loop.Run(t.Context())
+	if !errors.Is(err, os.ErrNotExist) || !cmp.Equal(result, Result{}) || len(w.log.events) != 0 {
+		t.Errorf("error %v, result %+v, %d events", err, result, len(w.log.events))
+	}
+}
+
+func TestATreeThatCannotBeHashedIsNoProgressHeldAgainstAnybody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.tree.err, w.policy.MaxIterations = errors.New("git: index locked"), 5
+		w.policy.Breaker.SameError = 0
+		w.ends(MaxIterations, 5)
+		if got := len(notices(w.log)); got != 6 {
+			t.Errorf("%d warnings, want one for the base and one for each iteration", got)
+		}
+	})
+}
+
+func TestBugsEndInTheirOwnCode(t *testing.T) {
+	bug := func() { panic("index out of range") }
+	for name, plant := range map[string]func(w *world){
+		"agent":   func(w *world) { w.agent.turns = []turn{nothing().then(bug)} },
+		"checker": func(w *world) { w.checker.before = func(context.Context, int) { bug() } },
+		"prompter": func(w *world) {
+			w.options = append(w.options, WithPrompter(promptFunc(func(PromptInput) (Prompt, error) { panic("x") })))
+		},
+		"mailbox": func(w *world) {
+			w.options = append(w.options, WithMailbox(fakeMailbox(func() (Orders, error) { panic("x") })))
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w := newWorld(t, nothing())
+			plant(w)
+			result := w.run(t.Context())
+			if result.StopReason != Internal || result.ExitCode != 70 || result.Status != StatusFailed || !strings.HasPrefix(result.Summary, "a bug in ralph: ") {
+				t.Errorf("result %+v", result)
+			}
+			if !slices.Contains(notices(w.log), "panic") || w.log.stopped().Reason != Internal {
+				t.Errorf("the log tells %v", w.log.types())
+			}
+		})
+	}
+	bubble(t, "a prompter's error", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.options = append(w.options, WithPrompter(promptFunc(func(PromptInput) (Prompt, error) { return Prompt{}, errors.New("no template") })))
+		if result := w.ends(Internal, 0); result.Summary != "build prompt: no template" {
+			t.Errorf("summary %q", result.Summary)
+		}
+	})
+}
+
+func TestObserversSeeTheLogAndStateTheyAreToldOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, done())
+		w.checker.results = []CheckResult{isRed, isGreen}
+		var seen []Event
+		var state State
+		w.options = append(w.options, WithState(&state), WithObserver(func(e Event) {
+			if state.Seq != e.Seq {
+				t.Errorf("told of event %d with the state of %d", e.Seq, state.Seq)
+			}
+			seen = append(seen, e)
+		}), WithNotice(Notice{"hello", "world"}))
+		w.ends(AllChecksPassed, 1)
+		if diff := cmp.Diff(w.log.events, seen); diff != "" {
+			t.Errorf("log (-) and observer (+) differ:\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"hello"}, notices(w.log)); diff != "" || w.loop.ID() != "R1" || w.loop.State() != &state {
+			t.Errorf("notices (-want +got):\n%s", diff)
+		}
+	})
+}
