@@ -1,0 +1,174 @@
+package promise
+
+import (
+	"bytes"
+	"hash/maphash"
+	"unicode/utf8"
+)
+
+// A longer line is never an echo, so that what is held back stays bounded.
+const maxEchoLine = 32 << 10
+
+// echoFilter drops the lines in which a plain command repeats its prompt: two or more in a row that stand in a row in the prompt, blank lines between
+// them, indent and quote marks aside. It therefore holds one line back until the next has been seen.
+type echoFilter struct {
+	next   textSink
+	seed   maphash.Seed
+	starts map[uint64]struct{}    // lines of the prompt that another follows
+	pairs  map[[2]uint64]struct{} // two lines in a row
+
+	line    []byte // the line under way
+	tooLong bool   // it is passed on as it comes
+	before  uint64 // hash of the line of the prompt that was read last; valid if inRun
+	inRun   bool   // the line before is one of the prompt: the next may continue it
+	held    []byte // that line, if nothing has shown yet that it is an echo
+	holding bool
+	blank   bool // a blank line followed the held one
+}
+
+func newEchoFilter(prompt string, next textSink) *echoFilter {
+	e := &echoFilter{next: next, seed: maphash.MakeSeed(), starts: map[uint64]struct{}{}, pairs: map[[2]uint64]struct{}{}}
+	lines := &promptLines{filter: e}
+	clean := terminalCleaner{next: lines}
+	clean.text([]byte(prompt))
+	clean.endMessage()
+	return e
+}
+
+func (e *echoFilter) text(p []byte) {
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		switch {
+		case end < 0:
+			e.add(p)
+			return
+		case len(e.line) == 0 && !e.tooLong && end <= maxEchoLine:
+			e.whole(p[:end+1])
+		default:
+			e.add(p[:end])
+			e.endLine(p[end : end+1])
+		}
+		p = p[end+1:]
+	}
+}
+
+func (e *echoFilter) endMessage() {
+	e.endLine(nil)
+	e.release()
+	e.inRun = false
+	e.next.endMessage()
+}
+
+func (e *echoFilter) add(p []byte) {
+	if !e.tooLong && len(e.line)+len(p) > maxEchoLine {
+		e.release()
+		e.next.text(e.line)
+		e.line, e.tooLong, e.inRun = e.line[:0], true, false
+	}
+	if e.tooLong {
+		e.next.text(p)
+		return
+	}
+	e.line = append(e.line, p...)
+}
+
+func (e *echoFilter) endLine(lineBreak []byte) {
+	if e.tooLong {
+		e.tooLong = false
+		e.next.text(lineBreak)
+		return
+	}
+	e.line = append(e.line, lineBreak...)
+	e.whole(e.line)
+	e.line = e.line[:0]
+}
+
+// whole judges one line, its break included.
+func (e *echoFilter) whole(line []byte) {
+	said := withoutQuoteMarks(line)
+	if len(said) == 0 {
+		if e.holding {
+			e.blank = true
+			return
+		}
+		e.next.text(line)
+		return
+	}
+	hash := maphash.Bytes(e.seed, said)
+	_, continues := e.pairs[[2]uint64{e.before, hash}]
+	if e.inRun && continues {
+		e.before, e.holding = hash, false
+		return
+	}
+	e.release()
+	e.before = hash
+	if _, e.inRun = e.starts[hash]; e.inRun {
+		e.held, e.holding, e.blank = append(e.held[:0], line...), true, false
+		return
+	}
+	e.next.text(line)
+}
+
+// release passes the held line on: it stood alone.
+func (e *echoFilter) release() {
+	if !e.holding {
+		return
+	}
+	e.holding = false
+	e.next.text(e.held)
+	if e.blank {
+		e.next.text([]byte{'\n'})
+	}
+}
+
+// withoutQuoteMarks is what a line says once indent, quote marks and blanks at the end are taken off.
+func withoutQuoteMarks(line []byte) []byte {
+	if len(line) > 0 && line[0] > '>' && line[0] < utf8.RuneSelf {
+		return bytes.TrimSpace(line)
+	}
+	for {
+		line = bytes.TrimSpace(line)
+		rest := bytes.TrimLeft(line, ">")
+		if len(rest) == len(line) {
+			return line
+		}
+		line = rest
+	}
+}
+
+// promptLines learns the lines of the prompt.
+type promptLines struct {
+	filter *echoFilter
+	line   []byte
+	before uint64
+	some   bool
+}
+
+func (l *promptLines) text(p []byte) {
+	for {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			l.line = append(l.line, p...)
+			return
+		}
+		l.line = append(l.line, p[:end]...)
+		l.learn()
+		p = p[end+1:]
+	}
+}
+
+func (l *promptLines) endMessage() { l.learn() }
+
+func (l *promptLines) learn() {
+	said := withoutQuoteMarks(l.line)
+	l.line = l.line[:0]
+	if len(said) == 0 {
+		return
+	}
+	hash := maphash.Bytes(l.filter.seed, said)
+	if l.some {
+		l.filter.starts[l.before] = struct{}{}
+		l.filter.pairs[[2]uint64{l.before, hash}] = struct{}{}
+	}
+	l.before, l.some = hash, true
+}

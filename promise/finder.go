@@ -1,0 +1,211 @@
+package promise
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+const (
+	opener = "<promise>"
+	closer = "</promise>"
+)
+
+// A tag that is not closed within this much text is given back as text; should it be closed later, it still counts as a tag.
+const maxPending = 32 << 10
+
+// reach says how far a tag that begins here may run.
+type reach int
+
+const (
+	reachAnywhere reach = iota
+	reachFence          // to the end of the fence it stands in
+	reachLine           // to the end of its line
+)
+
+// tagFinder tells tags from text. What follows an opener is held until it is closed, or until another opener, the end of the message or the end of its reach
+// shows that it never was one. So the innermost opener counts, and nothing behind a stray one is lost.
+type tagFinder struct {
+	out            *lineReader
+	completionTags []string
+	candidate      []byte // the text ends with this much of an opener or closer
+	open           bool
+	reach          reach
+	pending        []byte // what followed the opener
+	lineAt         int    // where its last line begins
+	late           *lateTag
+}
+
+// lateTag is an opener whose content outgrew what is held.
+type lateTag struct {
+	before linePrefix
+	body   tidyText
+}
+
+func (f *tagFinder) text(p []byte) {
+	for len(p) > 0 {
+		if len(f.candidate) > 0 {
+			p = f.match(p)
+			continue
+		}
+		at := bytes.IndexByte(p, '<')
+		if at < 0 {
+			f.plain(p)
+			return
+		}
+		f.plain(p[:at])
+		f.candidate = append(f.candidate, '<')
+		p = p[at+1:]
+	}
+}
+
+func (f *tagFinder) endMessage() {
+	f.notMatched()
+	f.giveUp()
+	f.late = nil
+	f.out.endMessage()
+}
+
+// match lengthens the candidate until it is an opener, a closer, or neither.
+func (f *tagFinder) match(p []byte) []byte {
+	for i, b := range p {
+		n, whole := len(f.candidate), opener
+		if n == 1 && b == '/' || n > 1 && f.candidate[1] == '/' {
+			whole = closer
+		}
+		if b != whole[n] {
+			f.notMatched()
+			return p[i:]
+		}
+		f.candidate = append(f.candidate, b)
+		if len(f.candidate) < len(whole) {
+			continue
+		}
+		f.candidate = f.candidate[:0]
+		if whole == opener {
+			f.opened()
+		} else {
+			f.closed()
+		}
+		return p[i+1:]
+	}
+	return nil
+}
+
+func (f *tagFinder) notMatched() {
+	f.plain(f.candidate)
+	f.candidate = f.candidate[:0]
+}
+
+// plain takes text that is neither opener nor closer.
+func (f *tagFinder) plain(p []byte) {
+	for f.open && len(p) > 0 {
+		p = p[f.hold(p):]
+	}
+	if len(p) == 0 {
+		return
+	}
+	if f.late != nil {
+		f.late.body.add(p)
+	}
+	f.out.text(p)
+}
+
+// hold keeps text behind an opener and returns how much of p it took; less than all if that ended the hope for a closer.
+func (f *tagFinder) hold(p []byte) int {
+	n := fitting(p, maxPending-len(f.pending))
+	if n == 0 {
+		f.overflow()
+		return 0
+	}
+	if f.reach == reachAnywhere {
+		f.pending = append(f.pending, p[:n]...)
+		return n
+	}
+	end := bytes.IndexByte(p[:n], '\n') + 1
+	if end == 0 {
+		f.pending = append(f.pending, p[:n]...)
+		return n
+	}
+	f.pending = append(f.pending, p[:end]...)
+	line, behindOpener := f.pending[f.lineAt:], f.lineAt == 0
+	f.lineAt = len(f.pending)
+	if f.reach == reachLine || !behindOpener && f.out.fence.closedBy(bytes.TrimSpace(line)) {
+		f.giveUp()
+	}
+	return end
+}
+
+func (f *tagFinder) opened() {
+	f.giveUp()
+	f.open, f.late = true, nil
+	f.reach, f.lineAt = f.out.reach(), 0
+}
+
+func (f *tagFinder) closed() {
+	switch {
+	case f.open:
+		f.closeHeld()
+	case f.late != nil:
+		f.closeLate()
+	default:
+		f.out.text([]byte(closer))
+	}
+}
+
+func (f *tagFinder) closeHeld() {
+	var body tidyText
+	body.add(f.pending)
+	t := readTag(body.String(), f.completionTags)
+	if t.kind == unknownTag && body.lines {
+		// Two halves that were talked about apart, with honest text between them.
+		f.giveUp()
+		f.out.text([]byte(closer))
+		return
+	}
+	f.open, f.pending = false, f.pending[:0]
+	f.out.tag(t)
+}
+
+func (f *tagFinder) closeLate() {
+	late := f.late
+	f.late = nil
+	t := readTag(late.body.String(), f.completionTags)
+	if t.kind == unknownTag {
+		f.out.text([]byte(closer))
+		return
+	}
+	f.out.resume(late.before)
+	f.out.tag(t)
+}
+
+// giveUp turns an opener and what followed it into text.
+func (f *tagFinder) giveUp() {
+	if !f.open {
+		return
+	}
+	f.open = false
+	f.out.text([]byte(opener))
+	f.out.text(f.pending)
+	f.pending = f.pending[:0]
+}
+
+func (f *tagFinder) overflow() {
+	var late *lateTag
+	if f.reach == reachAnywhere {
+		late = &lateTag{before: f.out.prefix()}
+		late.body.add(f.pending)
+	}
+	f.giveUp()
+	f.late = late
+}
+
+// fitting is how much of p fits into room without cutting a character.
+func fitting(p []byte, room int) int {
+	if len(p) <= room {
+		return len(p)
+	}
+	for room > 0 && !utf8.RuneStart(p[room]) {
+		room--
+	}
+	return room
+}

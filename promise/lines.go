@@ -1,0 +1,251 @@
+package promise
+
+import "bytes"
+
+// A line of text is read as a whole. Of one that is longer the beginning is judged and folded away, so that a line may have any length.
+const (
+	maxLine    = 32 << 10
+	tagExpense = 64 // what a tag takes of that beside its words
+)
+
+// placedTag is a tag where it stands in a line.
+type placedTag struct {
+	tag
+	at int // offset in the line's text
+}
+
+// line is a line of a message. Its tags are taken out of the text, line breaks inside them included, so that they are no words of it.
+type line struct {
+	text   []byte
+	tags   []placedTag
+	before linePrefix
+}
+
+// linePrefix is what is remembered of a line's beginning that was folded away.
+type linePrefix struct {
+	cut    bool // there is one
+	began  bool // there was more in it than indent
+	quoted bool
+	word   bool // a letter or digit
+	last   rune
+	clause clauseWords
+}
+
+// lineReader is the last stage: it puts lines together, knows the fences and the status block, and files what was said.
+type lineReader struct {
+	phrases *phraseCounter
+	said    findings
+	spoke   bool // anything but blanks
+	status  *Status
+	problem string
+
+	line       line
+	indent     int // how far the line under way is known to be indent and list markers
+	tagBytes   int
+	phraseFrom int // a phrase that began in the folded part reaches up to here
+	fence      fence
+	block      statusBlock
+}
+
+func (r *lineReader) text(p []byte) {
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		switch {
+		case end < 0:
+			r.add(p)
+			return
+		case len(r.line.text) == 0 && len(r.line.tags) == 0 && !r.line.before.cut && end <= maxLine:
+			r.whole(&line{text: p[:end]}, 0)
+		default:
+			r.add(p[:end])
+			r.endLine()
+		}
+		p = p[end+1:]
+	}
+}
+
+func (r *lineReader) tag(t tag) {
+	r.line.tags = append(r.line.tags, placedTag{t, len(r.line.text)})
+	r.tagBytes += t.expense()
+	if len(r.line.text)+r.tagBytes > maxLine {
+		r.fold()
+	}
+}
+
+func (t tag) expense() int { return tagExpense + len(t.name) + len(t.text) }
+
+func (r *lineReader) endMessage() {
+	r.endLine()
+	r.endFence()
+	r.blockWasText()
+}
+
+// reach says how far a tag that begins here may run. One in a quoted line, or behind what looks like a fence, must not swallow the lines below it.
+func (r *lineReader) reach() reach {
+	if r.fence.open() {
+		return reachFence
+	}
+	l := &r.line
+	r.indent = l.lead(r.indent)
+	rest := l.text[r.indent:]
+	if l.quoted(r.indent) || !l.before.cut && (bytes.HasPrefix(rest, []byte("```")) || bytes.HasPrefix(rest, []byte("~~~"))) {
+		return reachLine
+	}
+	return reachAnywhere
+}
+
+// prefix is what the line under way says to a tag that follows.
+func (r *lineReader) prefix() linePrefix {
+	return r.line.prefix(len(r.line.text), r.line.lead(r.indent))
+}
+
+// resume ends the line under way and goes on in an older one.
+func (r *lineReader) resume(before linePrefix) {
+	r.endLine()
+	r.restart(before)
+}
+
+func (r *lineReader) add(p []byte) {
+	for len(p) > 0 {
+		n := fitting(p, max(0, maxLine-len(r.line.text)-r.tagBytes))
+		if n == 0 {
+			r.fold()
+			continue
+		}
+		r.line.text = append(r.line.text, p[:n]...)
+		p = p[n:]
+	}
+}
+
+func (r *lineReader) endLine() {
+	r.whole(&r.line, r.indent)
+	r.restart(linePrefix{})
+}
+
+func (r *lineReader) restart(before linePrefix) {
+	clear(r.line.tags)
+	r.line = line{text: r.line.text[:0], tags: r.line.tags[:0], before: before}
+	r.indent, r.tagBytes, r.phraseFrom = 0, 0, 0
+}
+
+// whole reads a line to its end; its first indent bytes are known to be indent.
+func (r *lineReader) whole(l *line, indent int) {
+	trimmed := bytes.TrimSpace(l.text)
+	r.spoke = r.spoke || len(trimmed) > 0 || len(l.tags) > 0
+	if !l.before.cut && len(l.tags) == 0 && r.structural(trimmed) {
+		return
+	}
+	r.read(piece{line: l, end: len(l.text), settled: len(l.tags), indent: l.lead(indent), last: true})
+}
+
+// structural takes the lines that end a fence, and those that begin or end a status block.
+func (r *lineReader) structural(trimmed []byte) bool {
+	switch {
+	case string(trimmed) == blockBegins:
+		r.fence.spoil()
+		r.blockWasText()
+		r.block.begin()
+	case string(trimmed) == blockEnds && r.block.open:
+		r.fence.spoil()
+		r.endBlock()
+	case r.fence.open() && r.fence.closedBy(trimmed):
+		r.block.line(trimmed, wholeLine)
+		r.endFence()
+	default:
+		return false
+	}
+	return true
+}
+
+// piece is as much of a line as is read now: all of it, or the beginning that is folded away.
+type piece struct {
+	*line
+	end     int // of its text
+	settled int // so many of its tags
+	indent  int
+	last    bool
+}
+
+func (r *lineReader) read(p piece) {
+	switch {
+	case !r.block.open || p.before.cut:
+	case p.last:
+		r.block.line(p.withTags(), wholeLine)
+	default:
+		r.block.line(p.text[:p.end], cutLine)
+	}
+	if r.fence.open() {
+		r.fence.take(p)
+		return
+	}
+	if p.quoted(p.indent) {
+		return
+	}
+	into := r.into()
+	if f, ok := p.opensFence(); ok {
+		r.fence = f
+		for _, t := range p.tags {
+			into.mention(t.tag)
+		}
+		return
+	}
+	p.judge(into)
+	into.phrases += r.countPhrases(p)
+}
+
+// into is where findings go: an open status block may yet be a block, and then its lines are no text.
+func (r *lineReader) into() *findings {
+	if r.block.open {
+		return &r.block.asText
+	}
+	return &r.said
+}
+
+func (r *lineReader) endFence() {
+	if r.fence.open() {
+		r.into().merge(&r.fence.tags)
+		r.fence = fence{}
+	}
+}
+
+func (r *lineReader) endBlock() {
+	status, problem := r.block.end()
+	r.problem = problem
+	if problem != "" {
+		r.blockWasText()
+		return
+	}
+	r.status = &status
+	r.block.open = false
+	if status.State == "COMPLETE" {
+		said := []byte(status.Recommendation)
+		n, _ := r.phrases.count(said, 0, len(said))
+		r.said.phrases += n
+	}
+}
+
+// blockWasText files the lines behind a block's first mark as what they are: text.
+func (r *lineReader) blockWasText() {
+	if r.block.open {
+		r.said.merge(&r.block.asText)
+		r.block = statusBlock{}
+	}
+}
+
+// countPhrases counts between the tags, not across them.
+func (r *lineReader) countPhrases(p piece) int {
+	total, from, start := 0, r.phraseFrom, 0
+	for i := 0; i <= len(p.tags) && start <= p.end; i++ {
+		end := len(p.text)
+		if i < len(p.tags) {
+			end = p.tags[i].at
+		}
+		n, stop := r.phrases.count(p.text[start:end], max(from-start, 0), min(end, p.end)-start)
+		if n > 0 {
+			total, from = total+n, start+stop
+		}
+		start = end
+	}
+	r.phraseFrom = max(from-p.end, 0)
+	return total
+}
