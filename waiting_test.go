@@ -1,0 +1,353 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+func limitTurn(retryAfter time.Duration) turn {
+	return ends(AgentOutcome{End: EndLimit, Error: "limit reached", RetryAfter: Span(retryAfter)})
+}
+
+func providerTurn() turn { return ends(AgentOutcome{End: EndProvider, Error: "529"}) }
+
+// waited are the reasons and lengths of the waits that the log tells of.
+func waited(m *memoryLog) map[WaitReason][]time.Duration {
+	found := map[WaitReason][]time.Duration{}
+	for _, w := range payloads[Waiting](m) {
+		found[w.For] = append(found[w.For], w.Wait.Duration())
+	}
+	return found
+}
+
+func counted(m *memoryLog) []bool {
+	var list []bool
+	for _, v := range payloads[VerdictReached](m) {
+		list = append(list, v.Verdict.Counted)
+	}
+	return list
+}
+
+func TestUsageLimits(t *testing.T) {
+	bubble(t, "a wait is not counted, and goes on after it", func(t *testing.T) {
+		w := newWorld(t, limitTurn(time.Hour), limitTurn(0), limitTurn(0), done())
+		w.policy.MaxIterations, w.checker.results = 1, []CheckResult{isRed, isGreen}
+		result := w.ends(AllChecksPassed, 4)
+		want := []time.Duration{time.Hour + 15*time.Second, 2 * time.Minute, 4 * time.Minute}
+		if diff := cmp.Diff(map[WaitReason][]time.Duration{WaitLimit: want}, waited(w.log)); diff != "" {
+			t.Errorf("waits (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(want, w.agent.gaps()); diff != "" {
+			t.Errorf("time between agents (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]bool{false, false, false, true}, counted(w.log)); diff != "" {
+			t.Errorf("counted (-want +got):\n%s", diff)
+		}
+		if spent := Span(4*worked + want[0] + want[1] + want[2]); result.TotalDuration != spent {
+			t.Errorf("the run took %s, want %s: waits count as time", result.TotalDuration, spent)
+		}
+		for _, s := range payloads[IterationStarted](w.log) {
+			if s.Ordinal != 1 || s.Of != 1 {
+				t.Errorf("iteration %d of %d, want 1 of 1", s.Ordinal, s.Of)
+			}
+		}
+	})
+	bubble(t, "--on-limit stop", func(t *testing.T) {
+		w := newWorld(t, limitTurn(time.Hour))
+		w.policy.OnLimit = LimitStop
+		w.ends(RateLimited, 1)
+	})
+	bubble(t, "waits in a row cross --max-wait", func(t *testing.T) {
+		w := newWorld(t, limitTurn(2*time.Hour))
+		w.ends(RateLimited, 3)
+	})
+	bubble(t, "a wait past --max-time stops at once", func(t *testing.T) {
+		w := newWorld(t, limitTurn(time.Hour))
+		w.policy.MaxTime = Span(30 * time.Minute)
+		if result := w.ends(Timeout, 1); result.TotalDuration != Span(worked) {
+			t.Errorf("it took %s, want %s", result.TotalDuration, worked)
+		}
+	})
+	bubble(t, "one INT in the wait", func(t *testing.T) {
+		w := newWorld(t, limitTurn(time.Hour), done())
+		time.AfterFunc(10*time.Minute, func() { w.loop.Stop(SignalInterrupt) })
+		if result := w.ends(Interrupted, 1); result.TotalDuration.Duration().Round(time.Second) != 10*time.Minute {
+			t.Errorf("it took %s", result.TotalDuration)
+		}
+	})
+	bubble(t, "TERM in the wait", func(t *testing.T) {
+		w := newWorld(t, limitTurn(time.Hour), done())
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(10*time.Minute, func() { cancel(Killed{SignalTerminate}) })
+		result := w.run(ctx)
+		w.ended(result, Interrupted, 1)
+		if result.ExitCode != 143 || result.TotalDuration != Span(10*time.Minute) {
+			t.Errorf("exit %d after %s", result.ExitCode, result.TotalDuration)
+		}
+	})
+}
+
+func TestAFailingModel(t *testing.T) {
+	bubble(t, "back-off, not counted, then it works", func(t *testing.T) {
+		w := newWorld(t, providerTurn(), providerTurn(), done())
+		w.policy.MaxIterations, w.checker.results = 1, []CheckResult{isRed, isGreen}
+		w.ends(AllChecksPassed, 3)
+		gaps := w.agent.gaps()
+		for i, base := range []time.Duration{time.Second, 2 * time.Second} {
+			if gaps[i] < base || gaps[i] > base+base/4 {
+				t.Errorf("back-off %d was %s, want %s and up to a quarter more", i+1, gaps[i], base)
+			}
+		}
+		if diff := cmp.Diff([]bool{false, false, true}, counted(w.log)); diff != "" {
+			t.Errorf("counted (-want +got):\n%s", diff)
+		}
+		if w.checker.calls != 2 {
+			t.Errorf("%d checks were run; there was nothing to check after a failed model", w.checker.calls)
+		}
+	})
+	bubble(t, "three times in a row", func(t *testing.T) { newWorld(t, providerTurn()).ends(ProviderFailed, 3) })
+}
+
+func TestTheCoolDown(t *testing.T) {
+	bubble(t, "doubles to 8 h, with one probe between", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.tree.frozen, w.policy.Breaker.Cooldown, w.policy.Breaker.SameError = true, Span(3*time.Hour), 0
+		w.policy.MaxIterations = 8
+		w.ends(MaxIterations, 8)
+		want := []time.Duration{0, 0, 0, 3 * time.Hour, 6 * time.Hour, 8 * time.Hour, 8 * time.Hour}
+		if diff := cmp.Diff(want, w.agent.gaps()); diff != "" {
+			t.Errorf("time between agents (-want +got):\n%s", diff)
+		}
+		var probes []bool
+		for _, s := range payloads[IterationStarted](w.log) {
+			probes = append(probes, s.Probe)
+		}
+		if diff := cmp.Diff([]bool{false, false, false, false, true, true, true, true}, probes); diff != "" {
+			t.Errorf("probes (-want +got):\n%s", diff)
+		}
+	})
+	bubble(t, "a probe with progress closes it", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.agent.turns = []turn{nothing(), nothing(), nothing(), nothing(), nothing().then(func() { w.tree.changes++ }), nothing()}
+		w.tree.frozen, w.policy.Breaker.Cooldown, w.policy.MaxIterations, w.policy.Breaker.SameError = true, Span(time.Hour), 7, 0
+		w.ends(MaxIterations, 7)
+		moves := payloads[BreakerMoved](w.log)
+		if last := moves[len(moves)-1]; last.From != BreakerHalfOpen || last.To != BreakerClosed {
+			t.Errorf("the breaker moved %+v", moves)
+		}
+	})
+}
+
+func TestCallsPerHour(t *testing.T) {
+	bubble(t, "no hour sees more", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.policy.CallsPerHour, w.policy.MaxIterations, w.policy.Breaker = 5, 12, BreakerPolicy{}
+		w.ends(MaxIterations, 12)
+		for i := 5; i < len(w.agent.starts); i++ {
+			if gap := w.agent.starts[i].Sub(w.agent.starts[i-5]); gap < time.Hour {
+				t.Errorf("agents %d and %d started %s apart", i-4, i+1, gap)
+			}
+		}
+		if took := w.agent.starts[11].Sub(w.agent.starts[0]); took > 2*time.Hour+5*time.Minute {
+			t.Errorf("12 calls took %s: it waited longer than it must", took)
+		}
+		if !slices.Contains(notices(w.log), "calls_per_hour") || len(waited(w.log)[WaitCalls]) == 0 {
+			t.Errorf("nobody was told: %v", notices(w.log))
+		}
+	})
+	bubble(t, "off by default", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.policy.MaxIterations, w.policy.Breaker = 200, BreakerPolicy{}
+		w.ends(MaxIterations, 200)
+		if len(payloads[Waiting](w.log)) > 0 {
+			t.Errorf("waits %v", waited(w.log))
+		}
+	})
+}
+
+func TestIterationDelay(t *testing.T) {
+	bubble(t, "zero means zero", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.policy.MaxIterations = 4
+		if result := w.ends(MaxIterations, 4); result.TotalDuration != Span(4*worked) {
+			t.Errorf("4 iterations of %s took %s", worked, result.TotalDuration)
+		}
+	})
+	bubble(t, "between iterations, not before the first", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.policy.MaxIterations, w.policy.IterationDelay = 3, Span(time.Minute)
+		if result := w.ends(MaxIterations, 3); result.TotalDuration != Span(3*worked+2*time.Minute) {
+			t.Errorf("it took %s", result.TotalDuration)
+		}
+	})
+}
+
+func TestMaxTimeBoundsTheIterationUnderWay(t *testing.T) {
+	bubble(t, "which is then judged: nothing", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.policy.MaxTime = Span(worked + 4*time.Second)
+		result := w.ends(Timeout, 2)
+		if result.TotalDuration != w.policy.MaxTime || w.agent.inputs[1].Timeout != 4*time.Second {
+			t.Errorf("it took %s; the second agent had %s", result.TotalDuration, w.agent.inputs[1].Timeout)
+		}
+		if got := payloads[AgentOutcome](w.log)[1].End; got != EndOutOfTime {
+			t.Errorf("the second agent ended with %s", got)
+		}
+		if w.checker.calls != 3 {
+			t.Errorf("%d checks; the cut iteration is judged too", w.checker.calls)
+		}
+	})
+	bubble(t, "which is then judged: blocked", func(t *testing.T) {
+		w := newWorld(t, says(promise.Report{Blocked: new("no key")}))
+		w.policy.MaxTime = Span(4 * time.Second)
+		w.ends(Blocked, 1)
+	})
+	bubble(t, "a claim from an agent that was cut is not proven", func(t *testing.T) {
+		w := newWorld(t, done())
+		w.policy.MaxTime, w.checker.results = Span(4*time.Second), []CheckResult{isRed, isGreen}
+		result := w.ends(Timeout, 1)
+		if diff := cmp.Diff([]string{"agent_failed"}, result.Iterations[0].Refusals); diff != "" {
+			t.Errorf("refusals (-want +got):\n%s", diff)
+		}
+	})
+	bubble(t, "the iteration's own time-out is the agent's failure", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.policy.IterationTimeout = Span(3 * time.Second)
+		w.ends(AgentFailed, 3)
+	})
+	bubble(t, "a claim in time is 0", func(t *testing.T) {
+		w := newWorld(t, done())
+		w.policy.MaxTime, w.checker.results = Span(worked+time.Second), []CheckResult{isRed, isGreen}
+		w.ends(AllChecksPassed, 1)
+	})
+}
+
+func TestStopAndKill(t *testing.T) {
+	bubble(t, "one INT: the iteration is finished and judged", func(t *testing.T) {
+		w := newWorld(t, done())
+		w.checker.results = []CheckResult{isRed, isGreen}
+		time.AfterFunc(time.Second, func() { w.loop.Stop(SignalInterrupt) })
+		w.ends(AllChecksPassed, 1)
+	})
+	bubble(t, "one INT: nothing proven", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		time.AfterFunc(worked+time.Second, func() { w.loop.Stop(SignalInterrupt); w.loop.Stop(SignalTerminate) })
+		if result := w.ends(Interrupted, 2); result.ExitCode != 130 || result.Status != StatusInterrupted {
+			t.Errorf("exit %d, %s", result.ExitCode, result.Status)
+		}
+	})
+	bubble(t, "ralph stop, through the mailbox", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		begun := time.Now()
+		w.options = append(w.options, WithMailbox(fakeMailbox(func() (Orders, error) { return Orders{Stop: time.Since(begun) > worked+time.Second}, nil })))
+		w.ends(Interrupted, 2)
+	})
+	bubble(t, "a mailbox that cannot be read does not stop the run", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.policy.MaxIterations = 2
+		w.options = append(w.options, WithMailbox(fakeMailbox(func() (Orders, error) { return Orders{Stop: true, Pause: true}, errors.New("eio") })))
+		w.ends(MaxIterations, 2)
+	})
+	for signal, code := range map[Signal]int{SignalHangup: 129, SignalInterrupt: 130, SignalTerminate: 143} {
+		bubble(t, "killed by "+string(signal), func(t *testing.T) {
+			w := newWorld(t, done())
+			w.checker.results = []CheckResult{isRed, isGreen}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(3*time.Second, func() { cancel(Killed{signal}) })
+			result := w.run(ctx)
+			w.ended(result, Interrupted, 1)
+			if result.ExitCode != code || result.TotalDuration != Span(3*time.Second) || w.checker.calls != 1 {
+				t.Errorf("exit %d after %s and %d checks", result.ExitCode, result.TotalDuration, w.checker.calls)
+			}
+			if got := result.Iterations[0]; *got.Error != "interrupted" || got.Counted {
+				t.Errorf("iteration %+v", got)
+			}
+		})
+	}
+	bubble(t, "a plain cancel is an INT", func(t *testing.T) {
+		w := newWorld(t, done())
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		w.ended(w.run(ctx), Interrupted, 0)
+	})
+	bubble(t, "killed while checks run: they say nothing", func(t *testing.T) {
+		w := newWorld(t, done())
+		ctx, cancel := context.WithCancelCause(t.Context())
+		w.checker.results = []CheckResult{isRed, isGreen}
+		w.checker.before = func(_ context.Context, call int) {
+			if call == 2 {
+				cancel(Killed{SignalTerminate})
+			}
+		}
+		result := w.run(ctx)
+		w.ended(result, Interrupted, 1)
+		if len(result.Iterations[0].CheckResults) != 0 {
+			t.Errorf("iteration %+v", result.Iterations[0])
+		}
+	})
+}
+
+func TestPause(t *testing.T) {
+	paused := func(w *world, from, to time.Duration) {
+		begun := time.Now()
+		w.options = append(w.options, WithMailbox(fakeMailbox(func() (Orders, error) {
+			since := time.Since(begun)
+			return Orders{Pause: since >= from && since < to}, nil
+		})))
+	}
+	bubble(t, "no iteration starts until it is taken away", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.policy.MaxIterations = 2
+		paused(w, time.Second, time.Hour)
+		var during []Status
+		var state State
+		w.options = append(w.options, WithState(&state), WithObserver(func(e Event) {
+			if e.Type == EvLimitWait {
+				during = append(during, state.LiveStatus())
+			}
+		}))
+		result := w.ends(MaxIterations, 2)
+		if diff := cmp.Diff([]Status{StatusPaused}, during); diff != "" || result.TotalDuration != Span(time.Hour+worked) {
+			t.Errorf("took %s, status in the pause (-want +got):\n%s", result.TotalDuration, diff)
+		}
+	})
+	bubble(t, "a stop ends it", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		paused(w, 0, time.Hour)
+		time.AfterFunc(time.Minute, func() { w.loop.Stop(SignalInterrupt) })
+		w.ends(Interrupted, 0)
+	})
+	bubble(t, "the time budget ends it", func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.policy.MaxTime = Span(time.Minute)
+		paused(w, 0, time.Hour)
+		w.ends(Timeout, 0)
+	})
+}
+
+func TestLiveNewsAreSummedUp(t *testing.T) {
+	bubble(t, "now and then", func(t *testing.T) {
+		w := newWorld(t)
+		var heard []Activity
+		w.options = append(w.options, WithActivity(func(a Activity) { heard = append(heard, a) }))
+		w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+			in.Live(Activity{Kind: "tool", Name: "Edit"})
+			in.Live(Activity{Kind: "text"})
+			return works(ctx, in, AgentOutcome{End: EndOK, Truncated: true, OutputBytes: 99, Said: promise.Report{Blocked: new("x")}})
+		}}
+		w.ends(Blocked, 1)
+		if diff := cmp.Diff([]AgentOutput{{Elapsed: Span(summaryEvery), Tool: "Edit", Events: 2}}, payloads[AgentOutput](w.log)); diff != "" {
+			t.Errorf("summaries (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]Cut{{"agent output", 99}}, payloads[Cut](w.log)); diff != "" || len(heard) != 2 {
+			t.Errorf("heard %v, cuts (-want +got):\n%s", heard, diff)
+		}
+	})
+}
