@@ -240,7 +240,7 @@ func (d *document) resolve(node ast.Node) (ast.Node, error) {
 		name := n.Value.GetToken().Value
 		value, known := d.anchors[name]
 		if !known {
-			return nil, d.wrong(n, "", fmt.Sprintf("*%s stands for nothing that was named before with &%s", name, name))
+			return nil, d.wrong(n, "", fmt.Sprintf("the alias %s stands for nothing that was named before", quote("*"+name)))
 		}
 		return value, nil
 	case *ast.TagNode:

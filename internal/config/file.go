@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -120,14 +121,22 @@ func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
 func syntaxError(path string, err error) error {
 	var located yaml.Error
 	if !errors.As(err, &located) || located.GetToken() == nil {
-		return &UsageError{Msg: fmt.Sprintf("%s: not valid YAML: %v", path, err)}
+		return &UsageError{Msg: fmt.Sprintf("%s: not valid YAML: %s", path, oneLine(err.Error()))}
 	}
-	e := &UsageError{Msg: fmt.Sprintf("%s: not valid YAML: %s", at(path, located.GetToken()), located.GetMessage())}
-	if bytes.ContainsRune([]byte(located.GetMessage()), '\t') {
-		e.Msg = fmt.Sprintf("%s: a line begins with a tab", at(path, located.GetToken()))
-		e.Hint = "YAML is indented with spaces"
+	where, message := at(path, located.GetToken()), located.GetMessage()
+	if strings.Contains(message, "'\t'") {
+		return &UsageError{Msg: where + ": a line begins with a tab", Hint: "YAML is indented with spaces"}
 	}
-	return e
+	return &UsageError{Msg: where + ": not valid YAML: " + oneLine(message)}
+}
+
+func oneLine(text string) string {
+	const most = 200
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
 }
 
 func at(path string, t *token.Token) string {

@@ -21,7 +21,7 @@ func secretName(name string) bool {
 
 var (
 	urlLogin   = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s'"@]+@`)
-	assignment = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)(=|: *|\s+)('[^']*'|"[^"]*"|[^\s'"]+)`)
+	assignment = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)(=|: *|\s+)`)
 	bearer     = regexp.MustCompile(`([Bb]earer|[Bb]asic) +[^\s'"]+`)
 	knownShape = regexp.MustCompile(`\b(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{8,}`)
 )
@@ -38,16 +38,33 @@ func redact(text string) string {
 		if found == nil {
 			return out.String() + text
 		}
-		name, sign, value := text[found[2]:found[3]], text[found[4]:found[5]], text[found[6]:found[7]]
-		option := found[2] >= 2 && text[found[2]-2:found[2]] == "--"
-		blank := strings.TrimSpace(sign) == ""
-		if !secretName(name) || blank && !option || strings.HasPrefix(value, "-") || strings.HasPrefix(value, "$") {
-			// The value may itself be the name of the next assignment.
-			out.WriteString(text[:found[5]])
-			text = text[found[5]:]
+		name, sign := text[found[2]:found[3]], text[found[4]:found[5]]
+		isOption := strings.HasSuffix(text[:found[2]], "--")
+		out.WriteString(text[:found[1]])
+		text = text[found[1]:]
+		if !secretName(name) || strings.TrimSpace(sign) == "" && !isOption {
 			continue
 		}
-		out.WriteString(text[:found[6]] + redacted)
-		text = text[found[7]:]
+		// What begins with a dash is the next option, what begins with a dollar only names the secret.
+		if value := firstWord(text); value != "" && !strings.HasPrefix(value, "-") && !strings.HasPrefix(value, "$") {
+			out.WriteString(redacted)
+			text = text[len(value):]
+		}
 	}
+}
+
+// firstWord is a quoted text, or all up to the next blank or quote. A quotation mark without an end quotes the rest.
+func firstWord(text string) string {
+	if text == "" || text[0] != '\'' && text[0] != '"' {
+		end := strings.IndexAny(text, " \t\r\n'\"")
+		if end < 0 {
+			return text
+		}
+		return text[:end]
+	}
+	end := strings.IndexByte(text[1:], text[0])
+	if end < 0 {
+		return text
+	}
+	return text[:end+2]
 }

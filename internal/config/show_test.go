@@ -35,6 +35,8 @@ func TestRedact(t *testing.T) {
 		"run ghp_0123456789abcdef":                  "run ***",
 		"run sk-ant-0123456789abcdef":               "run ***",
 		"ssh-keygen a key to the token":             "ssh-keygen a key to the token",
+		"TOKEN='a b":                                "TOKEN=***",
+		"TOKEN=":                                    "TOKEN=",
 		"grep password file":                        "grep password file",
 		"go test -run TestKey/token=1 ./...":        "go test -run TestKey/token=*** ./...",
 		"max_tokens=5":                              "max_tokens=5",
