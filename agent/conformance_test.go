@@ -206,20 +206,21 @@ func lostOne(o *ralph.AgentOutcome) {
 	o.Truncated, o.Error = true, "lines of the agent's output that were too long to be read: 1"
 }
 
-func FuzzReaders(f *testing.F) {
-	for name, sample := range samples {
-		for line := range strings.Lines(sample) {
-			f.Add(name, []byte(line), 3)
-		}
-		f.Add(name, []byte(sample), 10)
+func FuzzClaude(f *testing.F)  { fuzzReader(f, "claude") }
+func FuzzCodex(f *testing.F)   { fuzzReader(f, "codex") }
+func FuzzCommand(f *testing.F) { fuzzReader(f, "command") }
+
+func fuzzReader(f *testing.F, name string) {
+	for line := range strings.Lines(samples[name]) {
+		f.Add([]byte(line), 3)
 	}
+	f.Add([]byte(samples[name]), 10)
 	for _, tr := range allTranscripts(f) {
-		f.Add(tr.cli, tr.stdout, 1000)
-	}
-	f.Fuzz(func(t *testing.T, name string, text []byte, piece int) {
-		if _, ok := Find(name); !ok {
-			return
+		if tr.cli == name && len(tr.stdout) < 8<<10 {
+			f.Add(tr.stdout, 1000)
 		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte, piece int) {
 		piece = min(max(piece, 1), 1<<20)
 		got, in := listen(name, text, piece, exited(0)), listen(name, text, whole, exited(0))
 		if diff := cmp.Diff(in, got); diff != "" {
