@@ -17,19 +17,19 @@ import (
 
 // Summary is a run in a list: what its first and last events tell.
 type Summary struct {
-	Run        string
-	StartedAt  time.Time
-	UpdatedAt  time.Time
-	Goal       string
-	SpecFile   string
-	Agent      string
-	Iterations int // started
-	Status     ralph.Status
-	Reason     ralph.StopReason // "" while the run has not ended
-	ExitCode   int              // of a run that has ended
-	Demo       bool
-	Live       bool   // somebody works on it now; a run that has not ended and is not live was cut off
-	Broken     string // why there is nothing to tell; "" for a good run
+	Run        string           `json:"run_id"`
+	StartedAt  time.Time        `json:"started_at"`
+	UpdatedAt  time.Time        `json:"updated_at"`
+	Goal       string           `json:"goal"`
+	SpecFile   string           `json:"spec_file"`
+	Agent      string           `json:"agent"`
+	Iterations int              `json:"iterations"` // started
+	Status     ralph.Status     `json:"status"`
+	Reason     ralph.StopReason `json:"stop_reason"` // "" while the run has not ended
+	ExitCode   int              `json:"exit_code"`   // of a run that has ended
+	Demo       bool             `json:"demo"`
+	Live       bool             `json:"live"`   // somebody works on it now; a run that has not ended and is not live was cut off
+	Broken     string           `json:"broken"` // why there is nothing to tell; "" for a good run
 }
 
 // endSize is how much of each end of a log is read at first. The first event holds the settings of the run and is the longest.
