@@ -25,7 +25,7 @@ func ResultLine(s *ralph.State) string {
 // where says how far the run came.
 func where(s *ralph.State) string {
 	n, of := s.History.Counted, s.Policy.MaxIterations
-	if len(s.Iterations) == 0 {
+	if s.History.Started == 0 {
 		return "before iteration 1"
 	}
 	switch s.Stopped.ExitCode {
@@ -35,7 +35,7 @@ func where(s *ralph.State) string {
 		}
 		return "after " + count(n, "iteration")
 	}
-	if !s.Iterations[len(s.Iterations)-1].Counted {
+	if cut := len(s.Iterations) == 0 || s.Phase != ralph.PhaseNone; cut || !s.Iterations[len(s.Iterations)-1].Counted {
 		n++
 	}
 	if of > 0 {
