@@ -38,9 +38,9 @@ type NamedCommand struct {
 	Line  int    `json:"line"`
 }
 
-// String is the command as a person is asked about it.
+// String is the command as a person is asked about it, with nothing in it that a terminal would hide.
 func (c NamedCommand) String() string {
-	return fmt.Sprintf("%s:%d: %s: %s", c.File, c.Line, c.Key, c.Value)
+	return fmt.Sprintf("%s:%d: %s: %s", c.File, c.Line, c.Key, visible(c.Value))
 }
 
 // Load resolves the configuration. Every error is a *UsageError.

@@ -271,7 +271,7 @@ func TestYAMLThatIsRead(t *testing.T) {
 		"anchor and alias": {"max_time: &t 5m\nmax_wait: *t\nchecks: [&c make, *c]\n",
 			map[string]string{"max_time": "5m <- user c.yaml:1", "max_wait": "5m <- user c.yaml:2", "checks.commands": `["make","make"] <- user c.yaml:3`}},
 		"block text": {"notify:\n  command: |\n    one\n    two\nchecks:\n  - >-\n    go\n    test\n",
-			map[string]string{"notify.command": "one\ntwo <- user c.yaml:2", "checks.commands": `["go test"] <- user c.yaml:5`}},
+			map[string]string{"notify.command": `"one\ntwo" <- user c.yaml:2`, "checks.commands": `["go test"] <- user c.yaml:5`}},
 		"the seed's section": {"ralph_loop:\n  max_iterations: 25        # 1-100\n  max_cost: null\n  max_time: null\n  completion_tag: \"COMPLETE\"\n  agent: build\n",
 			map[string]string{"max_iterations": "25 <- user c.yaml:2", "completion_tag": `["COMPLETE"] <- user c.yaml:5`, "agent.name": " <- user c.yaml:6"}},
 	} {
@@ -396,8 +396,21 @@ prompt: PROMPT.md
 	if got := mustLoad(t, Input{ProjectFile: harmless}).ProjectCommands; got != nil {
 		t.Errorf("nothing is widened: %v", got)
 	}
-	if want := "project.yaml:9: checks.commands: make test"; all[4].String() != want {
-		t.Errorf("%s, want %s", all[4], want)
+}
+
+func TestNothingIsHiddenFromThePersonWhoIsAsked(t *testing.T) {
+	for value, want := range map[string]string{
+		"make test":              "make test",
+		`echo "Ünïcode" \t`:      `echo "Ünïcode" \t`,
+		"rm -rf ~\rmake test":    `"rm -rf ~\rmake test"`,
+		"rm -rf ~\x1b[8m":        `"rm -rf ~\x1b[8m"`,
+		"one\ntwo":               `"one\ntwo"`,
+		"a\u202etxt.sh\u009b31m": `"a\u202etxt.sh\u009b31m"`,
+	} {
+		got := NamedCommand{Key: "checks.commands", Value: value, File: "c.yaml", Line: 9}.String()
+		if want := "c.yaml:9: checks.commands: " + want; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,11 +27,12 @@ func Show(loaded Loaded) []Row {
 	return rows
 }
 
-// withoutSecrets is a field to show in place of another. Items are redacted one by one, before quoting hides their own quotes.
+// withoutSecrets is a field to show in place of another. Items are redacted one by one, before quoting hides their own quotes. What a terminal
+// would obey instead of show is quoted, too.
 func withoutSecrets(field any) any {
 	switch value := field.(type) {
 	case *string:
-		clean := redact(*value)
+		clean := visible(redact(*value))
 		return &clean
 	case *[]string:
 		clean := make([]string, 0, len(*value))
@@ -66,16 +66,20 @@ func format(field any) string {
 }
 
 func formatList(list []string) string {
-	if len(list) == 0 {
-		return "[]"
+	quoted := make([]string, 0, len(list))
+	for _, item := range list {
+		quoted = append(quoted, strconv.Quote(item))
 	}
-	var out strings.Builder
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(list); err != nil {
-		panic(fmt.Sprintf("config: show list: %v", err)) // texts always encode
+	return "[" + strings.Join(quoted, ",") + "]"
+}
+
+// visible is text as it is if every character of it can be seen, and quoted if not. A file of a repository is not to move the cursor over the
+// command that the user is asked about.
+func visible(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(text)
 	}
-	return strings.TrimSpace(out.String())
+	return text
 }
 
 func formatSpan(span ralph.Span) string {
