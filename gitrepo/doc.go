@@ -1,0 +1,42 @@
+// Package gitrepo sees what an agent did to a workspace, with the help of the git
+// program.
+//
+// # Which repository
+//
+// [Git.Find] looks for the repository of a folder once. From then on the [Repo] names
+// its git folder and its working tree in every call, so that an agent that moves .git
+// away, or makes a new one, does not make the harness look elsewhere.
+//
+// # What the tree is
+//
+// The tree is the workspace's files: untracked ones included, ignored ones not, and not
+// the view that the harness writes itself (.ralph/progress.md). [Repo.Fingerprint] is one
+// `git status` and the content of what it names: the commit, and a hash over each path
+// that differs from it. What was staged does not matter, only what lies in the folder;
+// touching a file does not matter, only what is in it. Three kinds are known by size
+// and time alone: files over 1 MiB, files behind the first 256 MiB, and files that
+// cannot be read. Links count by their target and are not followed; devices, sockets
+// and pipes are not opened. A submodule or a nested repository with changes counts by
+// its files.
+//
+// [Plain] does the same for a folder without git, by looking at every file.
+//
+// # What looks unfinished
+//
+// At the base and when a claim is to be judged, Fingerprint also lists lines that were
+// added since the run's first commit, or stand in untracked files, and say themselves
+// that something is missing. These count as whole words: TODO, FIXME and XXX in capitals;
+// "not implemented", "not yet implemented", "unimplemented" and "placeholder
+// implementation" in any case; NotImplementedError, NotImplementedException and todo!()
+// as written. TODO.md, TODO-list and codes.Unimplemented are names and don't count.
+// Task lists, where open items belong, are left out: .ralph/, .agent/, prd.json and
+// IMPLEMENTATION_PLAN.md.
+//
+// # What git may do
+//
+// Git only reads: no lock is taken, the index is not refreshed, nothing is fetched. No
+// hook, pager, file system monitor, external diff or text conversion of the repository
+// is run, and no clean filter that came into its configuration after Find. Filters that
+// were there before are the user's own and are needed to compare (Git LFS is one).
+// Every call has a time-out.
+package gitrepo
