@@ -81,10 +81,8 @@ func outputPath(in ralph.CheckInput) (string, error) {
 	if in.Folder == "" || in.File == "" {
 		return "", nil
 	}
-	if err := os.MkdirAll(in.Folder, 0o700); err != nil {
-		return "", err
-	}
-	return filepath.Join(in.Folder, in.File), nil
+	path := filepath.Join(in.Folder, in.File)
+	return path, os.MkdirAll(filepath.Dir(path), 0o700)
 }
 
 func runError(name string, err error) error {

@@ -103,9 +103,9 @@ func TestCheckTellsPassFailAndBrokenApart(t *testing.T) {
 
 func TestCheckTellsTheWholeStory(t *testing.T) {
 	needShell(t)
-	folder := filepath.Join(t.TempDir(), "checks")
+	folder := filepath.Join(t.TempDir(), "0001")
 	got := check(t, shell(), ralph.CheckInput{
-		Name: "echo one; echo two >&2; echo three; exit 4", Dir: t.TempDir(), Folder: folder, File: "1.txt",
+		Name: "echo one; echo two >&2; echo three; exit 4", Dir: t.TempDir(), Folder: folder, File: "checks/01.txt",
 	})
 	want := ralph.CheckResult{Name: "echo one; echo two >&2; echo three; exit 4", Output: "one\ntwo\nthree\n", ExitCode: 4}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(want, "Duration")); diff != "" {
@@ -114,7 +114,7 @@ func TestCheckTellsTheWholeStory(t *testing.T) {
 	if got.Duration <= 0 {
 		t.Errorf("duration is %v", got.Duration)
 	}
-	kept, err := os.ReadFile(filepath.Join(folder, "1.txt"))
+	kept, err := os.ReadFile(filepath.Join(folder, "checks", "01.txt"))
 	if err != nil || string(kept) != want.Output {
 		t.Errorf("kept %q, %v", kept, err)
 	}
