@@ -124,6 +124,7 @@ func (l *Loop) outOfTime(ctx context.Context, o AgentOutcome) AgentOutcome {
 	if o.Agent == "" {
 		o.Agent = l.cfg.AgentName
 	}
+	o.RetryAfter = o.RetryAfter.kept()
 	if o.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime {
 		o.End, o.Error = EndOutOfTime, "killed because the run's time was used up"
 	}

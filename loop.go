@@ -231,7 +231,7 @@ func (l *Loop) storageVerdict() Verdict {
 	return *Verdict{Breaker: l.state.History.Breaker}.stop(0, IOFailed, "%v", l.storage)
 }
 
-func (l *Loop) elapsed() Span { return l.before + Span(time.Since(l.begun)) }
+func (l *Loop) elapsed() Span { return (l.before + Span(time.Since(l.begun))).kept() }
 
 // moment is what the clock and the world outside say right now.
 func (l *Loop) moment(ctx context.Context) Moment {
