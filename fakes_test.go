@@ -76,6 +76,9 @@ func (w *world) ended(result Result, reason StopReason, agentRuns int) {
 	if want := ExitCode(reason, w.log.stopped().Signal); result.ExitCode != want && w.log.failAt == 0 {
 		w.t.Fatalf("exit code %d, want %d", result.ExitCode, want)
 	}
+	if len(w.log.events) > 0 && w.log.events[0].Seq == 1 {
+		mustReplay(w.t, w.log.events)
+	}
 }
 
 func bubble(t *testing.T, name string, test func(t *testing.T)) {

@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -220,22 +221,50 @@ func TestReplayOfALogGivesTheSameStateAndVerdicts(t *testing.T) {
 	for seed := range uint64(histories() / 5) {
 		r := &enacted{t: t, seed: seed, stops: map[StopReason]int{}}
 		r.play(newDice(seed).script())
-		var again State
-		for _, e := range r.log {
-			e = throughJSON(t, e)
-			if reached, ok := e.Data.(VerdictReached); ok {
-				got := Decide(again.Policy, again.History.Judge(reached.At))
-				if diff := cmp.Diff(reached.Verdict, got, cmpopts.EquateEmpty()); diff != "" {
-					t.Fatalf("seed %d, event %d: recorded (-) and repeated (+) verdict differ:\n%s", seed, e.Seq, diff)
-				}
-			}
-			if err := again.Apply(e); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-		}
+		again := mustReplay(t, r.log)
 		if diff := cmp.Diff(r.state, again, cmp.AllowUnexported(History{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("seed %d: live (-) and replayed (+) state differ:\n%s", seed, diff)
 		}
+	}
+}
+
+// mustReplay folds a log as it is read from disk, and asks for every verdict again.
+func mustReplay(t *testing.T, log []Event) State {
+	t.Helper()
+	var again State
+	for _, e := range log {
+		e = throughJSON(t, e)
+		if reached, ok := e.Data.(VerdictReached); ok {
+			got := Decide(again.Policy, again.History.Judge(reached.At))
+			if diff := cmp.Diff(reached.Verdict, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("event %d: recorded (-) and repeated (+) verdict differ:\n%s", e.Seq, diff)
+			}
+		}
+		if err := again.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return again
+}
+
+func TestReplayAgreesAtTheEdgeOfALimit(t *testing.T) {
+	for _, works := range []time.Duration{10*time.Second - 400*time.Microsecond, 10*time.Second - 600*time.Microsecond, 10*time.Second + 300*time.Microsecond} {
+		bubble(t, works.String(), func(t *testing.T) {
+			w := newWorld(t, func(context.Context, AgentInput) AgentOutcome {
+				time.Sleep(works)
+				return AgentOutcome{End: EndLimit, RetryAfter: Span(time.Minute + works)}
+			})
+			w.policy.MaxTime, w.policy.OnLimit = Span(10*time.Second), LimitWait
+			w.run(t.Context())
+			mustReplay(t, w.log.events)
+			w = newWorld(t, func(context.Context, AgentInput) AgentOutcome {
+				time.Sleep(works)
+				return AgentOutcome{End: EndOK}
+			})
+			w.policy.MaxTime, w.policy.MaxIterations = Span(10*time.Second), 1
+			w.run(t.Context())
+			mustReplay(t, w.log.events)
+		})
 	}
 }
 

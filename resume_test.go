@@ -1,0 +1,282 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+// workspace is what outlives a crash: how much work was done, and what the outside world made of it.
+type workspace struct{ Work, Calls int }
+
+// recorded is a run whose workspace was noted at every event, so that it can be cut anywhere.
+type recorded struct {
+	events []Event
+	spaces []workspace
+}
+
+// needed is how many pieces of work make the check green.
+const needed = 3
+
+// live runs a loop over ws, going on with what was recorded. The agent claims in every iteration; its second call meets a usage limit, its third
+// a failing model.
+func live(t *testing.T, past recorded, ws *workspace) (*world, recorded, Result) {
+	t.Helper()
+	w := newWorld(t, func(ctx context.Context, in AgentInput) AgentOutcome {
+		ws.Calls++
+		switch ws.Calls {
+		case 2:
+			return works(ctx, in, AgentOutcome{End: EndLimit, Error: "limit", Cost: new(0.25), Tokens: &Tokens{Input: 1}})
+		case 3:
+			return works(ctx, in, AgentOutcome{End: EndProvider, Error: "529"})
+		}
+		ws.Work++
+		said := promise.Report{Text: true, Complete: true, CompleteTag: "COMPLETE"}
+		return works(ctx, in, AgentOutcome{End: EndOK, Cost: new(0.5), Tokens: &Tokens{Output: 10}, Said: said})
+	})
+	w.options = append(w.options, WithChecker(checkerOf(func(in CheckInput) CheckResult {
+		return CheckResult{Name: in.Name, Passed: ws.Work >= needed}
+	})), WithTree(treeOf(func() TreeState { return TreeState{Known: true, Head: "c0", Hash: fmt.Sprint(ws.Work)} })))
+	if len(past.events) > 0 {
+		state := refold(t, past.events)
+		w.policy = state.Policy
+		w.options = append(w.options, WithState(&state))
+	}
+	now := recorded{slices.Clone(past.events), slices.Clone(past.spaces)}
+	w.log.onAppend = func(e Event) {
+		now.events, now.spaces = append(now.events, e), append(now.spaces, *ws)
+	}
+	result := w.run(t.Context())
+	return w, now, result
+}
+
+// cutAfter is the run as a crash after k events left it.
+func (r recorded) cutAfter(k int) (recorded, *workspace) {
+	return recorded{r.events[:k:k], r.spaces[:k:k]}, new(r.spaces[k-1])
+}
+
+func refold(t *testing.T, events []Event) State {
+	t.Helper()
+	var state State
+	for _, e := range events {
+		if err := state.Apply(throughJSON(t, e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return state
+}
+
+type checkerOf func(in CheckInput) CheckResult
+
+func (f checkerOf) Check(_ context.Context, in CheckInput) (CheckResult, error) { return f(in), nil }
+
+type treeOf func() TreeState
+
+func (f treeOf) Fingerprint(context.Context, TreeInput) (TreeState, error) { return f(), nil }
+
+func TestResumeAtEveryCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, whole, result := live(t, recorded{}, &workspace{})
+		if result.StopReason != AllChecksPassed || result.TotalIterations != 5 {
+			t.Fatalf("the uncut run ended with %s after %d iterations", result.StopReason, result.TotalIterations)
+		}
+		for k := 1; k <= len(whole.events); k++ {
+			past, ws := whole.cutAfter(k)
+			w, again, result := live(t, past, ws)
+			mustResumeWell(t, fmt.Sprintf("cut after event %d, %s", k, past.events[k-1].Type), past, again, result, w)
+			if t.Failed() {
+				return
+			}
+		}
+	})
+}
+
+func TestResumeOfAResumedRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("cuts every resumed run again")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		_, whole, _ := live(t, recorded{}, &workspace{})
+		for k := 1; k <= len(whole.events); k += 3 {
+			first, ws := whole.cutAfter(k)
+			_, second, _ := live(t, first, ws)
+			for j := k + 1; j <= len(second.events); j += 2 {
+				past, ws := second.cutAfter(j)
+				w, again, result := live(t, past, ws)
+				mustResumeWell(t, fmt.Sprintf("cut after event %d, then %d, %s", k, j, past.events[j-1].Type), past, again, result, w)
+				if t.Failed() {
+					return
+				}
+			}
+		}
+	})
+}
+
+// mustResumeWell holds a resumed run against everything that resume promises.
+func mustResumeWell(t *testing.T, name string, past, again recorded, result Result, w *world) {
+	t.Helper()
+	if result.StopReason != AllChecksPassed || result.ExitCode != 0 || !result.Verified {
+		t.Errorf("%s: ended with %s (%s)", name, result.StopReason, result.Summary)
+	}
+	var numbers []int
+	var counted int
+	var cost float64
+	var tokens int64
+	for _, e := range again.events {
+		switch data := e.Data.(type) {
+		case IterationStarted:
+			numbers = append(numbers, e.Iteration)
+			if data.Ordinal != counted+1 {
+				t.Errorf("%s: iteration %d is told as number %d, and %d counted before", name, e.Iteration, data.Ordinal, counted)
+			}
+		case AgentOutcome:
+			if data.End == EndOK {
+				counted++
+			}
+			if data.Cost != nil {
+				cost, tokens = cost+*data.Cost, tokens+data.Tokens.Total()
+			}
+		}
+	}
+	for i, number := range numbers {
+		if number != i+1 {
+			t.Errorf("%s: iterations are numbered %v", name, numbers)
+			break
+		}
+	}
+	final := refold(t, again.events)
+	if h := final.History; h.Counted != counted || h.Cost != cost || h.Tokens.Total() != tokens || len(final.Iterations) != len(numbers) {
+		t.Errorf("%s: counted %d, cost %v, %d tokens, %d results; the log tells %d, %v, %d, %d",
+			name, h.Counted, h.Cost, h.Tokens.Total(), len(final.Iterations), counted, cost, tokens, len(numbers))
+	}
+	if counted > result.TotalIterations || *result.TotalCost != cost {
+		t.Errorf("%s: the result tells %d iterations and $%v", name, result.TotalIterations, *result.TotalCost)
+	}
+	mustNeverGiveBack(t, name, again.events)
+	if provenIn(past.events) && len(w.agent.inputs) > 0 {
+		t.Errorf("%s: the run was proven, and an agent was started", name)
+	}
+	if diff := cmp.Diff(w.loop.State().Result(), final.Result(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s: live (-) and folded (+) result differ:\n%s", name, diff)
+	}
+}
+
+// mustNeverGiveBack: no event lowers what was spent.
+func mustNeverGiveBack(t *testing.T, name string, events []Event) {
+	t.Helper()
+	var before, now State
+	for _, e := range events {
+		before = now
+		if err := now.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+		if now.Elapsed < before.Elapsed || now.History.Cost < before.History.Cost || now.History.Tokens.Total() < before.History.Tokens.Total() || now.History.Counted < before.History.Counted {
+			t.Errorf("%s: event %d (%s) gives back what was spent", name, e.Seq, e.Type)
+		}
+	}
+}
+
+// provenIn reports whether the log holds the agent's last word and enough work: nothing is left but to judge it.
+func provenIn(events []Event) bool {
+	worked := 0
+	for _, e := range events {
+		if o, ok := e.Data.(AgentOutcome); ok && o.End == EndOK {
+			worked++
+		}
+	}
+	return worked >= needed
+}
+
+func TestResumeKeepsSpentBudgets(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		limit func(p *Policy)
+		raise func(p *Policy)
+		want  StopReason
+		more  int // agents after the raise
+	}{
+		{"the cap", func(p *Policy) { p.MaxIterations = 2 }, func(p *Policy) { p.MaxIterations += 3 }, MaxIterations, 3},
+		{"money", func(p *Policy) { p.MaxCost = 1 }, func(p *Policy) { p.MaxCost += 0.5 }, MaxCost, 1},
+		{"tokens", func(p *Policy) { p.MaxTokens = 20 }, func(p *Policy) { p.MaxTokens += 40 }, MaxTokens, 4},
+		{"time", func(p *Policy) { p.MaxTime = Span(2 * worked) }, func(p *Policy) { p.MaxTime += Span(2 * worked) }, Timeout, 2},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			spends := ends(AgentOutcome{End: EndOK, Cost: new(0.5), Tokens: &Tokens{Output: 10}})
+			w := newWorld(t, spends)
+			w.policy.Breaker = BreakerPolicy{}
+			tt.limit(&w.policy)
+			w.ends(tt.want, 2)
+
+			same := newWorld(t, spends)
+			same.policy, same.log.events = w.policy, w.log.events
+			state := refold(t, w.log.events)
+			same.options = append(same.options, WithState(&state))
+			same.ends(tt.want, 0)
+
+			raised := newWorld(t, spends)
+			raised.policy = w.policy
+			tt.raise(&raised.policy)
+			state = refold(t, same.log.events)
+			raised.options = append(raised.options, WithState(&state), WithTornTail(7))
+			raised.ends(tt.want, tt.more)
+			if got := payloads[RunResumed](raised.log)[0]; got.TornBytes != 7 || !cmp.Equal(got.Policy, raised.policy) {
+				t.Errorf("run_resumed tells %+v", got)
+			}
+		})
+	}
+}
+
+func TestResumeLetsOneProbeThroughAnOpenBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nothing())
+		w.tree.frozen = true
+		w.ends(CircuitOpen, 4)
+		again := newWorld(t, nothing())
+		again.tree.frozen = true
+		state := refold(t, w.log.events)
+		again.options = append(again.options, WithState(&state))
+		again.ends(CircuitOpen, 1)
+		if started := payloads[IterationStarted](again.log); !started[0].Probe || started[0].Diagnose {
+			t.Errorf("iteration %+v", started[0])
+		}
+	})
+}
+
+func TestResumeAfterAFailingAgentCountsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := ends(AgentOutcome{End: EndFailed, Error: "exit 1"})
+		w := newWorld(t, fails)
+		w.ends(AgentFailed, 3)
+		again := newWorld(t, fails)
+		state := refold(t, w.log.events)
+		again.options = append(again.options, WithState(&state))
+		again.ends(AgentFailed, 3)
+	})
+}
+
+// Whoever resumes may know that the limit is over; if it is not, the agent meets it again and the wait is asked for anew.
+func TestResumeTriesAtOnceAfterALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, limitTurn(time.Hour), done())
+		w.checker.results = []CheckResult{isRed, isGreen}
+		w.ends(AllChecksPassed, 2)
+		exited := slices.Index(w.log.types(), EvAgentExited)
+		again := newWorld(t, done())
+		again.checker.results = []CheckResult{isGreen}
+		state := refold(t, w.log.events[:exited+1])
+		again.options = append(again.options, WithState(&state))
+		begun := time.Now()
+		again.ends(AllChecksPassed, 1)
+		if waited := again.agent.starts[0].Sub(begun); waited != 0 {
+			t.Errorf("the next agent started after %s", waited)
+		}
+	})
+}
