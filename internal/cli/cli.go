@@ -99,8 +99,15 @@ func (a *app) root() *cobra.Command {
 		Long: `Ralph runs a coding agent (Claude Code, Codex, any command) again and again, each time with a fresh
 context, until the work is proven done. The agent reports, the loop decides, exit 0 means proven.`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: a.knownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.offer(cmd) },
+		Args:              a.knownCommand,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkGlobals() },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.offer(cmd) },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if c := a.globals.color; c != "auto" && c != "always" && c != "never" {
+				return usage("--color %s: one of auto, always, never is wanted", c)
+			}
+			return nil
+		},
 	}
 	root.SetOut(a.streams.Out)
 	root.SetErr(a.streams.Err)
@@ -137,7 +144,20 @@ func (a *app) addGlobals(flags *pflag.FlagSet) {
 	flags.StringVar(&g.jq, "jq", "", "print what a jq `EXPR` makes of the JSON")
 	flags.BoolVar(&g.quiet, "quiet", false, "print only the result line, or the object")
 	flags.BoolVar(&g.plain, "plain", false, "print plain lines, also on a terminal")
-	flags.StringVar(&g.color, "color", "auto", "use colours: auto, always or never")
+	flags.StringVar(&g.color, "color", "auto", "use colours `WHEN`: auto, always or never")
+}
+
+// checkGlobals refuses a flag that nothing could be done with: a mistake in it must not wait for the end of a run to be told.
+func (a *app) checkGlobals() error {
+	switch a.globals.color {
+	case "auto", "always", "never":
+	default:
+		return usage("--color %s: one of auto, always, never is wanted", a.globals.color)
+	}
+	if _, err := a.query(); err != nil {
+		return err
+	}
+	return nil
 }
 
 // knownCommand turns a word that is no command into a usage error that names the nearest one.

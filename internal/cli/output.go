@@ -13,9 +13,9 @@ func (a *app) printJSON(value any) error {
 	if a.globals.jq == "" {
 		return writeIndented(a.streams.Out, value)
 	}
-	query, err := gojq.Parse(a.globals.jq)
+	query, err := a.query()
 	if err != nil {
-		return usage("--jq %q: %v", a.globals.jq, err)
+		return err
 	}
 	plain, err := asPlain(value)
 	if err != nil {
@@ -38,6 +38,18 @@ func (a *app) printJSON(value any) error {
 			return fmt.Errorf("write result: %w", err)
 		}
 	}
+}
+
+// query is what --jq asks for, nil if it was not given.
+func (a *app) query() (*gojq.Query, error) {
+	if a.globals.jq == "" {
+		return nil, nil
+	}
+	query, err := gojq.Parse(a.globals.jq)
+	if err != nil {
+		return nil, usage("--jq %q: %v", a.globals.jq, err)
+	}
+	return query, nil
 }
 
 func writeIndented(out io.Writer, value any) error {

@@ -98,7 +98,12 @@ func (a *app) planAgain(workspace assembly.Workspace, state *ralph.State, more r
 		return nil, err
 	}
 	if more.agent != "" {
-		settings.Agent.Name, settings.Agent.Command = more.agent, ""
+		named, err := config.Load(config.Input{Env: config.NewEnv(nil), Flags: map[string][]string{"agent": {more.agent}}})
+		if err != nil {
+			return nil, err
+		}
+		settings.Agent.Name, settings.Agent.Command = named.Settings.Agent.Name, ""
+		settings.IdleTimeout = max(settings.IdleTimeout, named.Settings.IdleTimeout) // a plain command had none
 	}
 	if more.model != "" {
 		settings.Agent.Model = more.model

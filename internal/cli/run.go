@@ -75,13 +75,10 @@ func addKeyFlags(flags *pflag.FlagSet, values map[string]*flagValue) {
 		value := &flagValue{key: key}
 		values[key.Flag] = value
 		flag := flags.VarPF(value, key.Flag, key.Short, key.Doc+defaultNote(key))
+		flag.NoOptDefVal, flag.Hidden = key.Bare, !key.Ready()
 		if key.Kind == config.Switch {
 			flag.NoOptDefVal = "true"
 		}
-		if key.Flag == "worktree" {
-			flag.NoOptDefVal = "auto"
-		}
-		flag.Hidden = !key.Ready()
 	}
 }
 
@@ -122,11 +119,10 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if opts.dryRun {
-		a.globals.trust = true // nothing that the project names is started
-	}
-	if err := a.agree(workspace, loaded); err != nil {
-		return err
+	if !opts.dryRun { // which starts nothing that the project names
+		if err := a.agree(workspace, loaded); err != nil {
+			return err
+		}
 	}
 	plan, err := assembly.Prepare(assembly.Request{
 		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, AgentArgs: agentArgs, Version: version(),
@@ -209,6 +205,9 @@ func (a *app) load(workspace assembly.Workspace, flags map[string][]string) (con
 			in.ConfigFile = filepath.Join(a.streams.Dir, in.ConfigFile)
 		}
 	}
+	if a.globals.trust {
+		in.Flags["trust"] = []string{"true"}
+	}
 	loaded, err := config.Load(in)
 	if err != nil {
 		return loaded, err
@@ -221,7 +220,7 @@ func (a *app) load(workspace assembly.Workspace, flags map[string][]string) (con
 
 // agree asks once for consent to the commands that the repository names.
 func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded) error {
-	if len(loaded.ProjectCommands) == 0 || a.globals.trust || a.streams.Env.Trust {
+	if len(loaded.ProjectCommands) == 0 || loaded.Settings.Trust {
 		return nil
 	}
 	store := trust.In(a.streams.Env.StateDir)
