@@ -102,12 +102,6 @@ context, until the work is proven done. The agent reports, the loop decides, exi
 		Args:              a.knownCommand,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkGlobals() },
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.offer(cmd) },
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if c := a.globals.color; c != "auto" && c != "always" && c != "never" {
-				return usage("--color %s: one of auto, always, never is wanted", c)
-			}
-			return nil
-		},
 	}
 	root.SetOut(a.streams.Out)
 	root.SetErr(a.streams.Err)
