@@ -1,0 +1,92 @@
+package cli_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ralphloop/ralph/internal/cli"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestMain lets the test binary play ralph, so that scripts start real processes of the very code under test.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"ralph": func() { os.Exit(cli.Main(context.Background(), cli.System())) },
+	})
+}
+
+// TestScripts runs the scripts in testdata/script, each named after what it shows.
+func TestScripts(t *testing.T) {
+	golden, err := filepath.Abs("testdata/golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := toolsOnly(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Deadline:            time.Now().Add(4 * time.Minute),
+		Setup:               func(env *testscript.Env) error { return prepare(env, tools) },
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"code":       exitsWith,
+			"json":       jsonIs,
+			"schema":     fitsSchema,
+			"golden":     func(ts *testscript.TestScript, neg bool, args []string) { matchesGolden(ts, golden, args) },
+			"eventually": eventually,
+			"repo":       makeRepo,
+			"program":    makeProgram,
+		},
+	})
+}
+
+// toolsOnly makes a folder with the POSIX tools and git, and nothing else: no agent CLI of this machine is in a script's reach.
+func toolsOnly(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range strings.Fields(`
+		sh git make cat cp mv rm ln ls mkdir mkfifo touch chmod true false echo printf test env sleep kill ps id expr seq yes head tail
+		grep sed awk tr cut wc sort uniq tee od dd date dirname basename find nohup setsid script stty`) {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue // a script that needs it says so
+		}
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// prepare gives a script a home, a state folder and a PATH of its own. The folder bin comes first, for fake agents.
+func prepare(env *testscript.Env, tools string) error {
+	ralph, err := exec.LookPath("ralph")
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{"home", "bin"} {
+		if err := os.MkdirAll(filepath.Join(env.WorkDir, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	path := []string{filepath.Join(env.WorkDir, "bin"), filepath.Dir(ralph), tools}
+	for name, value := range map[string]string{
+		"HOME": filepath.Join(env.WorkDir, "home"), "PATH": strings.Join(path, string(os.PathListSeparator)),
+		"RALPH_STATE_DIR":   filepath.Join(env.WorkDir, "state"),
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+		"LC_ALL": "C", "TZ": "UTC",
+	} {
+		env.Setenv(name, value)
+	}
+	return nil
+}
