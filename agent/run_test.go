@@ -96,7 +96,7 @@ func newStage(t *testing.T, dialect, stdout, status string) *stage {
 	s := &stage{seen: noted}
 	s.options = Options{
 		Dialect: d, Path: self, Permissions: PermitAll, Now: func() time.Time { return testNow },
-		Env: []string{"PATH=/usr/bin:/bin", "HOME=/nowhere", roleReplay + "=" + replay, roleStatus + "=" + status, roleSeen + "=" + noted},
+		Env: []string{"PATH=/usr/bin:/bin", "HOME=/nowhere", "GORACE=atexit_sleep_ms=0", roleReplay + "=" + replay, roleStatus + "=" + status, roleSeen + "=" + noted},
 	}
 	if dialect == "command" {
 		s.options.Path, s.options.CommandLine = "", shellQuote(self)
