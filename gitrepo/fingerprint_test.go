@@ -1,9 +1,12 @@
 package gitrepo_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -361,17 +364,18 @@ func TestFingerprintTakesNoLockAndWritesNothing(t *testing.T) {
 	}
 }
 
-func TestFingerprintFailsWithItsContext(t *testing.T) {
-	w := newRepo(t)
-	repo := w.find()
-	git := program()
-	git.Timeout = 1 // nanosecond
-	if _, _, err := git.Find(t.Context(), w.dir); err == nil || !strings.Contains(err.Error(), "no end after 1ns") {
-		t.Errorf("time-out: %v", err)
-	}
-	if _, err := repo.Fingerprint(canceled(t), since); err == nil {
-		t.Error("no error")
+func TestGitThatHangsIsEnded(t *testing.T) {
+	w := newFolder(t)
+	w.write("bin/git", "#!/bin/sh\nexec sleep 600\n")
+	w.must(os.Chmod(w.path("bin/git"), 0o755))
+	git := gitrepo.Git{Env: []string{"PATH=" + w.path("bin") + ":/usr/bin:/bin"}, Timeout: 10 * time.Millisecond}
+	if _, ok, err := git.Find(t.Context(), w.dir); ok || err == nil || !strings.Contains(err.Error(), "run git rev-parse: no end after 10ms") {
+		t.Errorf("got %v, %v", ok, err)
 	}
 }
 
-var _ ralph.Tree = &gitrepo.Repo{}
+func TestFingerprintEndsWithItsContext(t *testing.T) {
+	if state, err := newRepo(t).find().Fingerprint(canceled(t), since); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %+v, %v", state, err)
+	}
+}

@@ -144,8 +144,8 @@ func TestTimeoutEndsTheCheck(t *testing.T) {
 		want    ralph.CheckResult
 	}{
 		"the line stands below the output": {
-			"printf begun; exec sleep 600", time.Second,
-			ralph.CheckResult{Output: "begun\nTimeout after 1s", ExitCode: 137, TimedOut: true},
+			"printf begun; exec sleep 600", 2 * time.Second,
+			ralph.CheckResult{Output: "begun\nTimeout after 2s", ExitCode: 137, TimedOut: true},
 		},
 		"without output it stands alone": {
 			"exec sleep 600", 50 * time.Millisecond,
@@ -166,9 +166,10 @@ func TestTimeoutEndsTheCheck(t *testing.T) {
 
 func TestTimeoutIsNoPassForACheckThatEndsWellOnTerm(t *testing.T) {
 	needShell(t)
+	t.Parallel()
 	s := shell()
 	s.Grace = time.Minute
-	got := check(t, s, ralph.CheckInput{Name: "trap 'exit 0' TERM; while :; do sleep 0.01; done", Dir: t.TempDir(), Timeout: 300 * time.Millisecond})
+	got := check(t, s, ralph.CheckInput{Name: "trap 'exit 0' TERM; while :; do sleep 0.01; done", Dir: t.TempDir(), Timeout: 2 * time.Second})
 	if got.Passed || !got.TimedOut || got.ExitCode != 0 {
 		t.Errorf("got %+v", got)
 	}
