@@ -57,7 +57,8 @@ func Prepare(req Request) (*Plan, error) {
 		return nil, err
 	}
 	if !p.Workspace.Git {
-		p.notice("no_git", "no git repository here: the run works in place, without commits, worktrees or snapshots")
+		p.notice("no_git", "no git repository here: the run works in place, without commits, worktrees or snapshots; gate.unfinished is off, since added lines are not known")
+		p.Policy.Unfinished = ralph.UnfinishedOff
 	}
 	if req.Settings.Sandbox.Mode == "auto" && !req.Demo {
 		p.notice("no_sandbox", "no sandbox: the agent works on this machine with your rights")
@@ -142,6 +143,9 @@ func (p *Plan) findChecks() error {
 	if ok {
 		p.Checks = []string{found.Command}
 		p.notice("check_detected", fmt.Sprintf("check: %s (%s)", found.Command, found.Because))
+		for _, passed := range found.PassedOver {
+			p.notice("check_passed_over", passed)
+		}
 		return nil
 	}
 	if p.Settings.AllowUnverified {
