@@ -1,8 +1,10 @@
 package runlog
 
 import (
+	"bytes"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -75,21 +77,32 @@ func (c *compact) quoted() (start, end int, escaped bool) {
 	c.skip('"')
 	start = c.at
 	for i := start; i < len(c.text); i++ {
-		switch b := c.text[i]; {
-		case b == '"':
+		b := c.text[i]
+		if !special[b] {
+			continue
+		}
+		if b == '"' {
 			c.at = i + 1
 			return start, i, escaped
-		case b == '\\':
-			escaped = true
-			i++
-		case b < ' ':
-			c.odd = true
-			return 0, 0, false
 		}
+		if b != '\\' {
+			break
+		}
+		escaped = true
+		i++
 	}
 	c.odd = true
 	return 0, 0, false
 }
+
+// special are the bytes that are not simply part of a string: its end, escapes, and what may not stand in one.
+var special = func() (table [256]bool) {
+	for b := range ' ' {
+		table[b] = true
+	}
+	table['"'], table['\\'] = true, true
+	return table
+}()
 
 func (c *compact) string() string {
 	start, end, escaped := c.quoted()
@@ -107,30 +120,33 @@ func (c *compact) string() string {
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 func (c *compact) unescaped(text []byte) string {
-	out := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			out = append(out, text[i])
+	var out strings.Builder
+	out.Grow(len(text))
+	for {
+		plain := bytes.IndexByte(text, '\\')
+		if plain < 0 {
+			out.Write(text)
+			return out.String()
+		}
+		out.Write(text[:plain])
+		mark := text[plain+1] // quoted saw to it that something follows
+		text = text[plain+2:]
+		if b := escapes[mark]; b != 0 {
+			out.WriteByte(b)
 			continue
 		}
-		i++ // quoted saw to it that something follows
-		if plain := escapes[text[i]]; plain != 0 {
-			out = append(out, plain)
-			continue
-		}
-		if text[i] != 'u' || i+5 > len(text) {
+		if mark != 'u' || len(text) < 4 {
 			c.odd = true
 			return ""
 		}
-		code, err := strconv.ParseUint(string(text[i+1:i+5]), 16, 16)
+		code, err := strconv.ParseUint(string(text[:4]), 16, 16)
 		if err != nil || utf16.IsSurrogate(rune(code)) {
 			c.odd = true
 			return ""
 		}
-		out = utf8.AppendRune(out, rune(code))
-		i += 4
+		out.WriteRune(rune(code))
+		text = text[4:]
 	}
-	return string(out)
 }
 
 func (c *compact) stringPointer() *string {

@@ -191,13 +191,11 @@ func (r *reader) event(line []byte) (ralph.Event, error) {
 // depends on what comes after.
 func (r *reader) take(c *chunk, visit visitFunc) (torn *Damaged, err error) {
 	for i, e := range c.entries {
-		damaged := &Damaged{Path: r.path, Offset: c.offset + int64(e.start), Line: r.seq + 1}
 		if c.fault != nil && i == len(c.entries)-1 {
-			return r.judgeFault(c, damaged)
+			return r.judgeFault(c)
 		}
 		if e.event.Seq != r.seq+1 {
-			damaged.Why = fmt.Sprintf("event %d follows event %d", e.event.Seq, r.seq)
-			return nil, damaged
+			return nil, r.damaged(c, e, fmt.Sprintf("event %d follows event %d", e.event.Seq, r.seq))
 		}
 		r.seq, r.offset = e.event.Seq, c.offset+int64(e.end)+1
 		if err := visit(e.event, c.data[e.start:e.end]); err != nil {
@@ -207,16 +205,20 @@ func (r *reader) take(c *chunk, visit visitFunc) (torn *Damaged, err error) {
 	return nil, nil
 }
 
-func (r *reader) judgeFault(c *chunk, damaged *Damaged) (torn *Damaged, err error) {
+func (r *reader) judgeFault(c *chunk) (torn *Damaged, err error) {
 	if newer, ok := errors.AsType[*TooNew](c.fault); ok {
 		return nil, newer
 	}
-	damaged.Why = c.fault.Error()
-	lastLine := c.entries[len(c.entries)-1].end == len(c.data)-1
-	if errors.Is(c.fault, errSum) && lastLine {
+	last := c.entries[len(c.entries)-1]
+	damaged := r.damaged(c, last, c.fault.Error())
+	if errors.Is(c.fault, errSum) && last.end == len(c.data)-1 {
 		return damaged, nil
 	}
 	return nil, damaged
+}
+
+func (r *reader) damaged(c *chunk, e entry, why string) *Damaged {
+	return &Damaged{Path: r.path, Offset: c.offset + int64(e.start), Line: r.seq + 1, Why: why}
 }
 
 // close ends a read: it decides whether a wrong last line was torn or damaged, and measures the tail.
