@@ -1,5 +1,3 @@
-//go:build contract_cli
-
 package contract
 
 import (
