@@ -24,6 +24,7 @@ const (
 // Options is what stays the same for all iterations of a run.
 type Options struct {
 	Dialect         Dialect
+	Name            string      // what the log calls the agent; "" is the dialect's name
 	Path            string      // the program of a known CLI; "" is its name, looked up in the PATH of Env
 	CommandLine     string      // of the command dialect
 	Env             []string    // the whole environment; the dialect adds what its CLI needs
@@ -144,7 +145,7 @@ func (r *reading) hear(in ralph.AgentInput) {
 
 func (c *CLI) outcome(r *reading, e ended) ralph.AgentOutcome {
 	o := ralph.AgentOutcome{
-		Agent: c.o.Dialect.Name(), ExitCode: e.ExitCode, Duration: ralph.Span(e.Duration),
+		Agent: cmp.Or(c.o.Name, c.o.Dialect.Name()), ExitCode: e.ExitCode, Duration: ralph.Span(e.Duration),
 		OutputBytes: e.StdoutBytes, Truncated: e.StdoutTruncated, Survivors: e.Survivors, SurvivorNames: e.SurvivorNames,
 	}
 	r.fill(&o)

@@ -166,7 +166,7 @@ func (p *Plan) findAgent() error {
 	if p.Program != "" {
 		dialect, _ := agent.Find("claude")
 		p.agent = chosenAgent{name: "demo", dialect: dialect, meters: Meters{Cost: true, Tokens: true}, options: agent.Options{
-			Dialect: dialect, Path: p.Program, Env: p.Env.Environ, Permissions: agent.PermitEdits,
+			Dialect: dialect, Name: "demo", Path: p.Program, Env: p.Env.Environ, Permissions: agent.PermitEdits,
 		}}
 		return nil
 	}
