@@ -133,8 +133,12 @@ func parseOwn(body []byte) (e envelope, ok bool) {
 	if t.failed || e.time.UnmarshalText(stamp) != nil {
 		return envelope{}, false
 	}
-	e.kind, e.data = internKind(kind), t.rest
-	return e, true
+	var known bool
+	if e.kind, known = knownKinds[string(kind)]; !known { // the map saves a copy of the name for each of the many events of a log
+		e.kind = ralph.EventType(kind)
+	}
+	e.data = t.rest
+	return e, known || isPlain(string(kind))
 }
 
 // parseAny reads a line by its meaning: another order of the fields, or fields that a later version added.
@@ -152,14 +156,6 @@ func parseAny(line []byte) (envelope, error) {
 		return envelope{}, fmt.Errorf("not an event: %w", err)
 	}
 	return envelope{v.Version, v.Seq, v.Time, []byte(v.Run), v.Iteration, v.Type, v.Data}, nil
-}
-
-// internKind saves a copy of the name for each of the many events of a log.
-func internKind(name []byte) ralph.EventType {
-	if kind, ok := knownKinds[string(name)]; ok {
-		return kind
-	}
-	return ralph.EventType(name)
 }
 
 var knownKinds = func() map[string]ralph.EventType {

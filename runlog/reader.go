@@ -80,58 +80,22 @@ func (r *reader) read(visit visitFunc) error {
 // readParallel is read for a log of more than one chunk.
 func (r *reader) readParallel(source *cutter, first *chunk, visit visitFunc) error {
 	workers := min(runtime.GOMAXPROCS(0), 8)
-	work := make(chan *chunk, workers)
-	ordered := make(chan *chunk, 2*workers)
-	used := make(chan *chunk, 3*workers)
-	quit := make(chan struct{})
+	belt := conveyor{
+		work: make(chan *chunk, workers), ordered: make(chan *chunk, 2*workers), used: make(chan *chunk, 3*workers), quit: make(chan struct{}),
+	}
 	var all sync.WaitGroup
 	var cutErr error
-	all.Go(func() {
-		defer close(ordered)
-		defer close(work)
-		for c := first; c != nil; {
-			c.ready = make(chan struct{})
-			select {
-			case ordered <- c:
-			case <-quit:
-				return
-			}
-			work <- c // the workers never stop before this channel is closed
-			c = nil
-			if !source.ended {
-				c, cutErr = source.next(recycled(used))
-			}
-		}
-	})
+	all.Go(func() { cutErr = belt.cut(source, first) })
 	for range workers {
 		all.Go(func() {
-			for c := range work {
+			for c := range belt.work {
 				r.parse(c)
 				close(c.ready)
 			}
 		})
 	}
-	var torn *Damaged
-	var err error
-	for c := range ordered {
-		<-c.ready
-		switch {
-		case torn == nil:
-			torn, err = r.take(c, visit)
-		case len(c.data) > 0: // the line was not the last
-			err = torn
-		}
-		if err != nil {
-			close(quit)
-			break
-		}
-		select {
-		case used <- c:
-		default:
-		}
-	}
-	for range ordered { // lets the cutter see that it may go
-	}
+	torn, err := r.takeAll(belt, visit)
+	close(belt.quit)
 	all.Wait()
 	if err == nil {
 		err = cutErr
@@ -139,13 +103,58 @@ func (r *reader) readParallel(source *cutter, first *chunk, visit visitFunc) err
 	return r.close(source, torn, err)
 }
 
-func recycled(used <-chan *chunk) *chunk {
-	select {
-	case c := <-used:
-		return c
-	default:
-		return &chunk{}
+// conveyor is what chunks pass through: each goes to the workers and, in order, to the reader, which gives it back when it is done with it.
+type conveyor struct {
+	work    chan *chunk
+	ordered chan *chunk
+	used    chan *chunk
+	quit    chan struct{} // closed when the reader wants no more
+}
+
+// cut feeds the other channels from source and closes them at its end.
+func (b conveyor) cut(source *cutter, c *chunk) (err error) {
+	defer close(b.ordered)
+	defer close(b.work)
+	for err == nil {
+		c.ready = make(chan struct{})
+		select {
+		case b.ordered <- c:
+		case <-b.quit:
+			return nil
+		}
+		b.work <- c // the workers take everything until this channel is closed
+		if source.ended {
+			return nil
+		}
+		select {
+		case c = <-b.used:
+		default:
+			c = &chunk{}
+		}
+		c, err = source.next(c)
 	}
+	return err
+}
+
+// takeAll is take for every chunk, in order. A torn line is only one if nothing comes after it.
+func (r *reader) takeAll(belt conveyor, visit visitFunc) (torn *Damaged, err error) {
+	for c := range belt.ordered {
+		<-c.ready
+		switch {
+		case torn == nil:
+			torn, err = r.take(c, visit)
+		case len(c.data) > 0:
+			err = torn
+		}
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case belt.used <- c:
+		default:
+		}
+	}
+	return torn, nil
 }
 
 // parse verifies and decodes the lines of a chunk, up to the first that is wrong.

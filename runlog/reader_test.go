@@ -311,7 +311,7 @@ func TestLongLogIsReadInOrder(t *testing.T) {
 func TestDamageInALongLog(t *testing.T) {
 	events, text, offsets := longLog(t, 600)
 	s := openStore(t)
-	for line := 0; line < len(events)-1; line += 97 {
+	for line := 0; line < len(events)-1; line += 397 {
 		flipped := bytes.Clone(text)
 		flipped[offsets[line]+30] ^= 4
 		plant(t, s, sampleRun, flipped)
