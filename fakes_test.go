@@ -48,8 +48,12 @@ func (w *world) run(ctx context.Context) Result {
 	return result
 }
 
+// make builds the loop, once.
 func (w *world) make() {
 	w.t.Helper()
+	if w.loop != nil {
+		return
+	}
 	options := append([]Option{
 		WithPolicy(w.policy), WithChecker(w.checker), WithTree(w.tree), WithRecorder(w.log), WithRun("R1", RunStarted{Ralph: "test"}),
 	}, w.options...)
@@ -60,7 +64,17 @@ func (w *world) make() {
 	w.loop = loop
 }
 
-// ends runs the loop in a bubble of its own time and compares how it ended.
+// stopAfter asks the run to end while it is under way.
+func (w *world) stopAfter(d time.Duration, signals ...Signal) {
+	w.make()
+	time.AfterFunc(d, func() {
+		for _, s := range signals {
+			w.loop.Stop(s)
+		}
+	})
+}
+
+// ends runs the loop and compares how it ended.
 func (w *world) ends(reason StopReason, agentRuns int) Result {
 	w.t.Helper()
 	result := w.run(w.t.Context())
@@ -90,6 +104,7 @@ func bubble(t *testing.T, name string, test func(t *testing.T)) {
 type turn func(ctx context.Context, in AgentInput) AgentOutcome
 
 type fakeAgent struct {
+	mu     sync.Mutex
 	turns  []turn // the last one is repeated
 	inputs []AgentInput
 	starts []time.Time
@@ -97,12 +112,21 @@ type fakeAgent struct {
 }
 
 func (a *fakeAgent) Run(ctx context.Context, in AgentInput) (AgentOutcome, error) {
+	a.mu.Lock()
 	a.inputs, a.starts = append(a.inputs, in), append(a.starts, time.Now())
 	play := a.turns[min(len(a.inputs), len(a.turns))-1]
+	a.mu.Unlock()
 	begun := time.Now()
 	o := play(ctx, in)
 	o.Duration = Span(time.Since(begun))
 	return o, a.err
+}
+
+// runs is how many agents were started, asked while one may be at work.
+func (a *fakeAgent) runs() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.inputs)
 }
 
 // gaps are the pauses between the starts of agents, their work left out.
@@ -237,8 +261,17 @@ func (m *memoryLog) Append(e Event) error {
 }
 
 func (m *memoryLog) Sync() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.synced = len(m.events)
 	return m.op()
+}
+
+// durable reports whether everything recorded is, and what was recorded last.
+func (m *memoryLog) durable() (all bool, last EventType) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.synced == len(m.events), m.events[len(m.events)-1].Type
 }
 
 func (m *memoryLog) WriteResult(r Result) error {

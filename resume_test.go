@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,15 +31,21 @@ const needed = 3
 // a failing model.
 func live(t *testing.T, past recorded, ws *workspace) (*world, recorded, Result) {
 	t.Helper()
+	var mu sync.Mutex // summaries are recorded while the agent works
 	w := newWorld(t, func(ctx context.Context, in AgentInput) AgentOutcome {
+		mu.Lock()
 		ws.Calls++
-		switch ws.Calls {
+		if ws.Calls == 1 || ws.Calls > 3 {
+			ws.Work++
+		}
+		call := ws.Calls
+		mu.Unlock()
+		switch call {
 		case 2:
 			return works(ctx, in, AgentOutcome{End: EndLimit, Error: "limit", Cost: new(0.25), Tokens: &Tokens{Input: 1}})
 		case 3:
 			return works(ctx, in, AgentOutcome{End: EndProvider, Error: "529"})
 		}
-		ws.Work++
 		said := promise.Report{Text: true, Complete: true, CompleteTag: "COMPLETE"}
 		return works(ctx, in, AgentOutcome{End: EndOK, Cost: new(0.5), Tokens: &Tokens{Output: 10}, Said: said})
 	})
@@ -52,6 +59,8 @@ func live(t *testing.T, past recorded, ws *workspace) (*world, recorded, Result)
 	}
 	now := recorded{slices.Clone(past.events), slices.Clone(past.spaces)}
 	w.log.onAppend = func(e Event) {
+		mu.Lock()
+		defer mu.Unlock()
 		now.events, now.spaces = append(now.events, e), append(now.spaces, *ws)
 	}
 	result := w.run(t.Context())

@@ -33,7 +33,7 @@ func TestStorageThatFailsAtAnyOperation(t *testing.T) {
 		bubble(t, fmt.Sprintf("operation %d of %d", k, operations), func(t *testing.T) {
 			w := eventful(t)
 			agents := -1
-			w.log.failAt, w.log.failed = k, func() { agents = len(w.agent.inputs) }
+			w.log.failAt, w.log.failed = k, func() { agents = w.agent.runs() }
 			result := w.run(t.Context())
 			if result.StopReason != IOFailed || result.ExitCode != 74 || result.Status != StatusFailed || result.Success || result.Verified {
 				t.Errorf("ended with %s, exit %d, status %s, success %v, verified %v", result.StopReason, result.ExitCode, result.Status, result.Success, result.Verified)

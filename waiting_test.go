@@ -77,7 +77,7 @@ func TestUsageLimits(t *testing.T) {
 	})
 	bubble(t, "one INT in the wait", func(t *testing.T) {
 		w := newWorld(t, limitTurn(time.Hour), done())
-		time.AfterFunc(10*time.Minute, func() { w.loop.Stop(SignalInterrupt) })
+		w.stopAfter(10*time.Minute, SignalInterrupt)
 		if result := w.ends(Interrupted, 1); result.TotalDuration.Duration().Round(time.Second) != 10*time.Minute {
 			t.Errorf("it took %s", result.TotalDuration)
 		}
@@ -116,12 +116,12 @@ func TestAFailingModel(t *testing.T) {
 }
 
 func TestTheCoolDown(t *testing.T) {
-	bubble(t, "doubles to 8 h, with one probe between", func(t *testing.T) {
+	bubble(t, "doubles, with one probe between", func(t *testing.T) {
 		w := newWorld(t, nothing())
-		w.tree.frozen, w.policy.Breaker.Cooldown, w.policy.Breaker.SameError = true, Span(3*time.Hour), 0
+		w.tree.frozen, w.policy.Breaker.Cooldown, w.policy.Breaker.SameError = true, Span(3*time.Minute), 0
 		w.policy.MaxIterations = 8
 		w.ends(MaxIterations, 8)
-		want := []time.Duration{0, 0, 0, 3 * time.Hour, 6 * time.Hour, 8 * time.Hour, 8 * time.Hour}
+		want := []time.Duration{0, 0, 0, 3 * time.Minute, 6 * time.Minute, 12 * time.Minute, 24 * time.Minute}
 		if diff := cmp.Diff(want, w.agent.gaps()); diff != "" {
 			t.Errorf("time between agents (-want +got):\n%s", diff)
 		}
@@ -136,7 +136,7 @@ func TestTheCoolDown(t *testing.T) {
 	bubble(t, "a probe with progress closes it", func(t *testing.T) {
 		w := newWorld(t, nothing())
 		w.agent.turns = []turn{nothing(), nothing(), nothing(), nothing(), nothing().then(func() { w.tree.changes++ }), nothing()}
-		w.tree.frozen, w.policy.Breaker.Cooldown, w.policy.MaxIterations, w.policy.Breaker.SameError = true, Span(time.Hour), 7, 0
+		w.tree.frozen, w.policy.Breaker.Cooldown, w.policy.MaxIterations, w.policy.Breaker.SameError = true, Span(time.Minute), 7, 0
 		w.ends(MaxIterations, 7)
 		moves := payloads[BreakerMoved](w.log)
 		if last := moves[len(moves)-1]; last.From != BreakerHalfOpen || last.To != BreakerClosed {
@@ -233,12 +233,12 @@ func TestStopAndKill(t *testing.T) {
 	bubble(t, "one INT: the iteration is finished and judged", func(t *testing.T) {
 		w := newWorld(t, done())
 		w.checker.results = []CheckResult{isRed, isGreen}
-		time.AfterFunc(time.Second, func() { w.loop.Stop(SignalInterrupt) })
+		w.stopAfter(time.Second, SignalInterrupt)
 		w.ends(AllChecksPassed, 1)
 	})
 	bubble(t, "one INT: nothing proven", func(t *testing.T) {
 		w := newWorld(t, nothing())
-		time.AfterFunc(worked+time.Second, func() { w.loop.Stop(SignalInterrupt); w.loop.Stop(SignalTerminate) })
+		w.stopAfter(worked+time.Second, SignalInterrupt, SignalTerminate)
 		if result := w.ends(Interrupted, 2); result.ExitCode != 130 || result.Status != StatusInterrupted {
 			t.Errorf("exit %d, %s", result.ExitCode, result.Status)
 		}
@@ -321,7 +321,7 @@ func TestPause(t *testing.T) {
 	bubble(t, "a stop ends it", func(t *testing.T) {
 		w := newWorld(t, nothing())
 		paused(w, 0, time.Hour)
-		time.AfterFunc(time.Minute, func() { w.loop.Stop(SignalInterrupt) })
+		w.stopAfter(time.Minute, SignalInterrupt)
 		w.ends(Interrupted, 0)
 	})
 	bubble(t, "the time budget ends it", func(t *testing.T) {
