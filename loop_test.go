@@ -283,3 +283,74 @@ func TestObserversSeeTheLogAndStateTheyAreToldOf(t *testing.T) {
 		}
 	})
 }
+
+func TestAStatusBlockIsHeldAgainstWhatWasSeen(t *testing.T) {
+	status := func(tests string, files int) *promise.Status {
+		return &promise.Status{State: "IN_PROGRESS", Tests: tests, WorkType: "TESTING", FilesModified: files, Recommendation: "go on"}
+	}
+	for _, tt := range []struct {
+		name   string
+		block  *promise.Status
+		result CheckResult
+		frozen bool
+		want   []string
+	}{
+		{"it tells the truth: red and changed", status("FAILING", 1), isRed, false, nil},
+		{"it tells the truth: green and unchanged", status("PASSING", 0), isGreen, true, nil},
+		{"it did not run the tests", status("NOT_RUN", 0), isGreen, true, nil},
+		{"PASSING beside a red check", status("PASSING", 1), isRed, false, []string{"TESTS_STATUS says PASSING, and a check failed"}},
+		{"FAILING beside green checks", status("FAILING", 1), isGreen, false, []string{"TESTS_STATUS says FAILING, and every check passed"}},
+		{"files that did not change", status("NOT_RUN", 3), isRed, true, []string{"FILES_MODIFIED says 3, and no file changed"}},
+		{"files that did change", status("NOT_RUN", 0), isRed, false, []string{"FILES_MODIFIED says 0, and files changed"}},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newWorld(t, says(promise.Report{Status: tt.block}), nothing())
+			w.checker.results, w.tree.frozen, w.policy.MaxIterations = []CheckResult{tt.result}, tt.frozen, 2
+			w.ends(MaxIterations, 2)
+			want := []StatusBlockSeen{{Block: tt.block, Mismatches: tt.want}}
+			if diff := cmp.Diff(want, payloads[StatusBlockSeen](w.log)); diff != "" {
+				t.Errorf("status blocks (-want +got):\n%s", diff)
+			}
+			for _, mismatch := range tt.want {
+				if !strings.Contains(w.agent.inputs[1].Prompt, mismatch) {
+					t.Errorf("the agent is not told %q:\n%s", mismatch, w.agent.inputs[1].Prompt)
+				}
+			}
+		})
+	}
+	bubble(t, "gate.status off: nobody looks", func(t *testing.T) {
+		w := newWorld(t, says(promise.Report{Status: status("PASSING", 9)}))
+		w.policy.Status, w.policy.MaxIterations = StatusOff, 1
+		w.ends(MaxIterations, 1)
+		if got := payloads[StatusBlockSeen](w.log); got != nil {
+			t.Errorf("status blocks %+v", got)
+		}
+	})
+}
+
+// changingTree can tell what changed.
+type changingTree struct {
+	*fakeTree
+	err error
+}
+
+func (c changingTree) Changed(_ context.Context, base string) (string, error) {
+	return "2 files since " + base, c.err
+}
+
+func TestTheEndTellsWhatChanged(t *testing.T) {
+	for name, want := range map[string]string{"": "2 files since c0", "git failed": ""} {
+		bubble(t, "error: "+name, func(t *testing.T) {
+			w := newWorld(t, says(promise.Report{Blocked: new("x")}))
+			tree := changingTree{fakeTree: w.tree}
+			if name != "" {
+				tree.err = errors.New(name)
+			}
+			w.options = append(w.options, WithTree(tree))
+			w.ends(Blocked, 1)
+			if got := w.log.stopped().Changed; got != want {
+				t.Errorf("changed %q, want %q", got, want)
+			}
+		})
+	}
+}
