@@ -2,6 +2,7 @@ package promise
 
 import (
 	"slices"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -19,14 +20,22 @@ func DefaultPhrases() []string {
 	}
 }
 
+var defaultCounter = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(DefaultPhrases()) })
+
 // phraseCounter finds phrases by whole words, in any case, with any blanks between the words. Of phrases that overlap, the first and longest counts.
 type phraseCounter struct {
-	phrases [][]rune // folded, the longest first
-	begins  [256]bool
+	begins [1 << 16 / 8]byte // a bit for each two bytes at the second of which a phrase may begin
+	groups map[rune]*phraseGroup
+}
+
+// phraseGroup holds the phrases with the same first character.
+type phraseGroup struct {
+	common  []rune   // what they all begin with
+	endings [][]rune // what follows that, the longest first
 }
 
 func newPhraseCounter(phrases []string) *phraseCounter {
-	c := &phraseCounter{}
+	c := &phraseCounter{groups: map[rune]*phraseGroup{}}
 	for _, p := range phrases {
 		folded := []rune(tidied([]byte(p)))
 		if len(folded) == 0 {
@@ -35,34 +44,61 @@ func newPhraseCounter(phrases []string) *phraseCounter {
 		for i, r := range folded {
 			folded[i] = foldRune(r)
 		}
-		c.phrases = append(c.phrases, folded)
 		c.markBeginning(folded[0])
+		if c.groups[folded[0]] == nil {
+			c.groups[folded[0]] = &phraseGroup{}
+		}
+		group := c.groups[folded[0]]
+		group.endings = append(group.endings, folded)
 	}
-	slices.SortStableFunc(c.phrases, func(a, b []rune) int { return len(b) - len(a) })
+	for _, g := range c.groups {
+		g.factorOut()
+	}
 	return c
 }
 
-func (c *phraseCounter) markBeginning(r rune) {
-	if r < utf8.RuneSelf {
-		c.begins[r] = true
-		c.begins[unicode.ToUpper(r)] = true
-		return
+func (g *phraseGroup) factorOut() {
+	slices.SortStableFunc(g.endings, func(a, b []rune) int { return len(b) - len(a) })
+	g.common = g.endings[0]
+	for _, e := range g.endings {
+		n := 0
+		for n < min(len(g.common), len(e)) && g.common[n] == e[n] {
+			n++
+		}
+		g.common = g.common[:n]
 	}
-	// The other case of a letter may begin with another byte.
-	for b := utf8.RuneSelf; b < len(c.begins); b++ {
-		c.begins[b] = true
+	for i := range g.endings {
+		g.endings[i] = g.endings[i][len(g.common):]
+	}
+}
+
+// markBeginning notes which bytes may stand where a phrase begins. What is not ASCII is only looked at once it is decoded.
+func (c *phraseCounter) markBeginning(first rune) {
+	for pair := range 1 << 16 {
+		before, at := byte(pair>>8), byte(pair)
+		begins := at >= utf8.RuneSelf && first >= utf8.RuneSelf || at < utf8.RuneSelf && foldRune(rune(at)) == first
+		inside := before < utf8.RuneSelf && inWord(rune(before)) && inWord(first)
+		if begins && !inside {
+			c.begins[pair/8] |= 1 << (pair % 8)
+		}
 	}
 }
 
 // count counts the phrases that begin in text[from:until] and returns where the last of them ends.
 func (c *phraseCounter) count(text []byte, from, until int) (n, end int) {
+	before := uint16(' ')
+	if from > 0 {
+		before = uint16(text[from-1])
+	}
 	for i := from; i < until; i++ {
-		if !c.begins[text[i]] {
+		pair := before<<8 | uint16(text[i])
+		before = uint16(text[i])
+		if c.begins[pair/8]>>(pair%8)&1 == 0 {
 			continue
 		}
 		if stop := c.match(text, i); stop > 0 {
 			n, end = n+1, stop
-			i = stop - 1
+			before, i = uint16(text[stop-1]), stop-1
 		}
 	}
 	return n, end
@@ -70,40 +106,44 @@ func (c *phraseCounter) count(text []byte, from, until int) (n, end int) {
 
 // match returns the end of the longest phrase that begins at i, or 0.
 func (c *phraseCounter) match(text []byte, i int) int {
-	if i > 0 {
-		before, _ := utf8.DecodeLastRune(text[:i])
-		first, _ := utf8.DecodeRune(text[i:])
-		if inWord(before) && inWord(first) {
-			return 0
-		}
+	first, _ := utf8.DecodeRune(text[i:])
+	group := c.groups[foldRune(first)]
+	if group == nil {
+		return 0
 	}
-	for _, p := range c.phrases {
-		if end := matchPhrase(text, i, p); end > 0 {
+	if before, _ := utf8.DecodeLastRune(text[:i]); i > 0 && inWord(before) && inWord(first) {
+		return 0
+	}
+	i = matchPhrase(text, i, group.common)
+	if i == 0 {
+		return 0
+	}
+	for _, e := range group.endings {
+		if end := matchPhrase(text, i, e); end > 0 && !splitsWord(text, end) {
 			return end
 		}
 	}
 	return 0
 }
 
+func splitsWord(text []byte, at int) bool {
+	before, _ := utf8.DecodeLastRune(text[:at])
+	after, _ := utf8.DecodeRune(text[at:])
+	return at < len(text) && inWord(before) && inWord(after)
+}
+
+// matchPhrase returns where phrase, which text[i:] must begin with, ends; 0 if it does not.
 func matchPhrase(text []byte, i int, phrase []rune) int {
-	var r rune
 	for _, want := range phrase {
-		size := 0
-		r, size = utf8.DecodeRune(text[i:])
-		if size == 0 {
-			return 0
-		}
-		if want == ' ' && unicode.IsSpace(r) {
+		r, size := utf8.DecodeRune(text[i:])
+		switch {
+		case want == ' ' && unicode.IsSpace(r):
 			i = blanksEnd(text, i)
-			continue
-		}
-		if foldRune(r) != want {
+		case size > 0 && foldRune(r) == want:
+			i += size
+		default:
 			return 0
 		}
-		i += size
-	}
-	if next, _ := utf8.DecodeRune(text[i:]); i < len(text) && inWord(r) && inWord(next) {
-		return 0
 	}
 	return i
 }

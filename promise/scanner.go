@@ -22,11 +22,10 @@ type Scanner struct {
 
 // NewScanner returns a scanner for the words of one iteration.
 func NewScanner(o Options) *Scanner {
-	phrases := o.Phrases
-	if len(phrases) == 0 {
-		phrases = DefaultPhrases()
+	s := &Scanner{lines: lineReader{phrases: defaultCounter()}}
+	if len(o.Phrases) > 0 {
+		s.lines.phrases = newPhraseCounter(o.Phrases)
 	}
-	s := &Scanner{lines: lineReader{phrases: newPhraseCounter(phrases)}}
 	var first textSink = &tagFinder{out: &s.lines, completionTags: completionTags(o.CompletionTags)}
 	if o.Prompt != "" {
 		first = newEchoFilter(o.Prompt, first)

@@ -30,7 +30,7 @@ const (
 	maxStringSequence = 16 << 10
 )
 
-const replacement = "\uFFFD"
+var replacement = []byte("\uFFFD")
 
 // textSink is one stage of reading. It takes text in whole characters of valid UTF-8 and must not keep the slice.
 type textSink interface {
@@ -140,7 +140,7 @@ func (c *terminalCleaner) step(r rune, raw []byte) {
 	}
 	stray := r == utf8.RuneError && len(raw) == 1
 	if stray && (raw[0] < firstC1 || raw[0] > lastC1) {
-		raw, stray = []byte(replacement), false
+		raw, stray = replacement, false
 	}
 	switch c.state {
 	case outsideSequence:
