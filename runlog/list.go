@@ -38,6 +38,9 @@ const endSize = 16 << 10
 // ErrNoRun says that a workspace has no run that fits.
 var ErrNoRun = errors.New("no such run")
 
+// errNoEvent says that a run was cut before its first event was on disk.
+var errNoEvent = errors.New("the log holds no event")
+
 // Runs lists the runs of the workspace, newest first. It reads only both ends of each log.
 func (s *Store) Runs() ([]Summary, error) {
 	names, err := s.names()
@@ -70,8 +73,8 @@ func (s *Store) names() ([]string, error) {
 	return names, nil
 }
 
-// Resolve turns what a user typed into the name of a run: nothing stands for the newest good run, otherwise it is a name or the beginning of
-// one, in either case of letters.
+// Resolve turns what a user typed into the name of a run: nothing stands for the newest run that wrote anything, otherwise it is a name or the
+// beginning of one, in either case of letters. A damaged log is not passed over: going on with an older run in its place would hide the damage.
 func (s *Store) Resolve(name string) (string, error) {
 	names, err := s.names()
 	if err != nil {
@@ -79,7 +82,8 @@ func (s *Store) Resolve(name string) (string, error) {
 	}
 	if name == "" {
 		for _, candidate := range names {
-			if s.summary(candidate).Broken == "" {
+			err := s.summarise(&Summary{Run: candidate})
+			if !errors.Is(err, errNoEvent) && !errors.Is(err, fs.ErrNotExist) {
 				return candidate, nil
 			}
 		}
@@ -181,7 +185,7 @@ func (r *reader) first(file io.ReaderAt) (ralph.Event, error) {
 	}
 	line, _, whole := bytes.Cut(head.data, []byte{'\n'})
 	if !whole {
-		return ralph.Event{}, errors.New("the log holds no event")
+		return ralph.Event{}, errNoEvent
 	}
 	event, err := r.event(line)
 	if err != nil {

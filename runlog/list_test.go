@@ -100,7 +100,7 @@ func TestTornLastLineIsLeftOutOfTheList(t *testing.T) {
 	}
 }
 
-func TestBrokenRunsAreListedButNotResumed(t *testing.T) {
+func TestBrokenRunsAreListedAndNotPassedOver(t *testing.T) {
 	s := openStore(t)
 	good := &script{run: "A0"}
 	good.start()
@@ -140,7 +140,8 @@ func TestBrokenRunsAreListedButNotResumed(t *testing.T) {
 	if diff := cmp.Diff([]string{"B8", "B7", "B6", "B5", "B4", "B3", "B2", "B1", "A0"}, names); diff != "" {
 		t.Error(diff)
 	}
-	if run, err := s.Resolve(""); err != nil || run != "A0" {
+	// B8 and B7 wrote nothing; B6 did, and an older run must not be taken in its place.
+	if run, err := s.Resolve(""); err != nil || run != "B6" {
 		t.Errorf("got %s, %v", run, err)
 	}
 }
