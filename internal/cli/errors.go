@@ -28,19 +28,21 @@ func exitCode(err error) int {
 		misuse  *config.UsageError
 		locked  *runlog.Locked
 		missing *assembly.Missing
+		newer   *runlog.TooNew
+		damaged *runlog.Damaged
 	)
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, &misuse):
+	case errors.As(err, &misuse), errors.As(err, &newer):
 		return ralph.ExitUsage
 	case errors.As(err, &missing):
 		return ralph.ExitCode(ralph.ProgramMissing, "")
 	case errors.As(err, &locked):
 		return ralph.ExitLocked
-	case errors.Is(err, ralph.ErrIO):
+	case errors.Is(err, ralph.ErrIO), errors.As(err, &damaged):
 		return ralph.ExitCode(ralph.IOFailed, "")
 	}
 	return ralph.ExitCode(ralph.Internal, "")

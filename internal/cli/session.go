@@ -41,6 +41,7 @@ func (s *session) play(ctx context.Context) error {
 	if err := process.OwnOrphans(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		fmt.Fprintf(s.app.streams.Err, "ralph: warning: processes that an agent detaches may be missed: %v\n", err)
 	}
+	outliveReaders()
 	state := s.state
 	if state == nil {
 		state = &ralph.State{}
@@ -109,11 +110,15 @@ func (a *app) status(result ralph.Result, exitMap string) error {
 	return exit(result.ExitCode)
 }
 
+// outliveReaders keeps a reader of our output that goes away from ending this process: the run goes on, and its exit code is still to be told. It
+// holds to the end of the process, for the last screen is written after the run. To ignore the signal would do as well, but agents would inherit that.
+func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
 // watchSignals lets the first Ctrl-C end the run after its iteration and anything stronger end it now. The returned function stops watching.
 func watchSignals(ctx context.Context, loop *ralph.Loop, v view) (context.Context, func()) {
 	ctx, kill := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 8)
-	watched := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}
+	watched := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
 		watched = append(watched, syscall.SIGHUP)
 	}
