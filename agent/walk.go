@@ -156,12 +156,11 @@ func (w *walker) blanks() {
 // skip goes behind the next value.
 func (w *walker) skip() {
 	switch w.peek() {
-	case 0:
 	case '"':
 		w.skipString()
 	case '{', '[':
 		w.skipContainer()
-	case ',', ':', '}', ']':
+	case 0, ',', ':', '}', ']':
 		w.bad = true
 	default:
 		w.skipScalar()

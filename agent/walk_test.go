@@ -153,7 +153,7 @@ func TestOneLine(t *testing.T) {
 }
 
 func FuzzWalker(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,"b\\\"",{"c":null}]}`, `[`, `{"a"`, `{"a":}`, `{,}`, `[1 2]`, `"\ud83d`, `}`, `{"a":"b" "c":1}`, strings.Repeat("[", 99)} {
+	for _, seed := range []string{`{"a":[1,"b\\\"",{"c":null}]}`, `[`, `{"a"`, `{"a":}`, `{,}`, `[1 2]`, `"\ud83d`, `}`, `{"a":"b" "c":1}`, "[\x00", "{\x00\"a\":\x00}", strings.Repeat("[", 99)} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -161,7 +161,13 @@ func FuzzWalker(f *testing.F) {
 		skipped.skip()
 		built := walker{text: text}
 		got := build(&built)
-		if skipped.at > len(text) || built.at > len(text) {
+		idle := walker{text: text}
+		for range idle.fields() {
+		}
+		idle = walker{text: text}
+		for range idle.elements() {
+		}
+		if max(skipped.at, built.at, idle.at) > len(text) {
 			t.Fatal("walked over the end")
 		}
 		if !json.Valid(text) || !plainJSON(text) {
