@@ -22,16 +22,18 @@ func (l *Loop) waitForTurn(ctx context.Context) {
 	}
 }
 
-// pause waits until the order is taken away, the run is to end, or its time is up.
+// pause waits until the order is taken away or the run is to end. It costs no time: somebody else's night must not eat the budget.
 func (l *Loop) pause(ctx context.Context) {
 	l.emit(EvLimitWait, Waiting{For: WaitPause, Elapsed: l.elapsed(), Detail: "paused; go on with: ralph resume"})
 	l.sync()
-	for !l.mustWake(ctx) {
+	paused := time.Now()
+	for l.moment(ctx).Signal == "" && l.storage == nil {
 		if orders, err := l.orders(); err != nil || !orders.Pause {
 			break
 		}
 		l.nap(ctx, pollEvery)
 	}
+	l.begun = l.begun.Add(time.Since(paused))
 	l.emit(EvAgentOutput, AgentOutput{Elapsed: l.elapsed()})
 }
 
