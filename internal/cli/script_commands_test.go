@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,6 +72,20 @@ func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(json.Unmarshal(encoded, &got))
 	if equal := cmp.Equal(want, got); equal == neg {
 		ts.Fatalf("%s is %s, and %s was compared", args[0], encoded, args[1])
+	}
+}
+
+// jsonSame is `samejson FILE FILE`: both hold the same value.
+func jsonSame(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: samejson FILE FILE")
+	}
+	var values [2]any
+	for i, file := range args {
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &values[i]))
+	}
+	if diff := cmp.Diff(values[0], values[1]); diff != "" {
+		ts.Fatalf("%s and %s differ:\n%s", args[0], args[1], diff)
 	}
 }
 
@@ -191,4 +207,22 @@ func makeProgram(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	text := "#!/bin/sh\n" + ts.ReadFile(args[1])
 	ts.Check(os.WriteFile(filepath.Join(ts.Getenv("WORK"), "bin", args[0]), []byte(text), 0o755))
+}
+
+// editLog is `editlog PATTERN OLD NEW`: every line of a log is rewritten, with a sum that is right again, as another version would have written it.
+func editLog(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: editlog PATTERN OLD NEW")
+	}
+	file := only(ts, args[0])
+	var edited strings.Builder
+	for line := range strings.Lines(ts.ReadFile(file)) {
+		body, _, ok := strings.Cut(line, `,"sum":"`)
+		if !ok {
+			ts.Fatalf("a line without a sum: %s", line)
+		}
+		body = strings.ReplaceAll(body, args[1], args[2])
+		fmt.Fprintf(&edited, "%s,\"sum\":\"%08x\"}\n", body, crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
+	}
+	ts.Check(os.WriteFile(file, []byte(edited.String()), 0o600))
 }

@@ -40,8 +40,10 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code":       exitsWith,
 			"json":       jsonIs,
+			"samejson":   jsonSame,
 			"schema":     fitsSchema,
 			"golden":     func(ts *testscript.TestScript, neg bool, args []string) { matchesGolden(ts, golden, args) },
+			"editlog":    editLog,
 			"eventually": eventually,
 			"repo":       makeRepo,
 			"program":    makeProgram,
