@@ -323,7 +323,7 @@ func (c *claudeStream) complaint(e claudeEvent, text string) *fault {
 	}
 	f := claudeFault(e.status, code)
 	switch {
-	case c.limited && (f == nil || f.class == ralph.EndProvider && e.status == 0):
+	case c.limited && !bytes.HasPrefix(e.subtype, []byte("error_max")) && (f == nil || f.class == ralph.EndProvider && e.status == 0):
 		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
 	case f == nil && strings.Contains(text, "/login"):
 		f = claudeFault(401, "")

@@ -82,6 +82,8 @@ func TestClaudeEndings(t *testing.T) {
 			ending{End: ralph.EndLimit, Error: "a usage limit (status 429)"}},
 		{"a limit that was lifted", hello + limited("rejected", inAnHour) + limited("allowed", inAnHour) + claudeEnds(`"is_error":true,"subtype":"error_max_turns"`), exited(1),
 			ending{End: ralph.EndFailed, Error: "the agent ended with an error (error_max_turns)"}},
+		{"turns used up beside a limit", hello + limited("rejected", inAnHour) + claudeEnds(`"is_error":true,"subtype":"error_max_turns"`), exited(1),
+			ending{End: ralph.EndFailed, Error: "the agent ended with an error (error_max_turns)"}},
 		{"a limit that did not matter", hello + limited("rejected", inAnHour) + claudeGood, ok, ending{End: ralph.EndOK}},
 		{"a warning", hello + limited("allowed_warning", inAnHour) + claudeGood, ok, ending{End: ralph.EndOK}},
 		{"only an excuse, not flagged", claudeInit + excuse("rate_limit") + claudeEnds(`"is_error":false,"result":"<promise>COMPLETE</promise>"`), ok,

@@ -96,7 +96,7 @@ func newStage(t *testing.T, dialect, stdout, status string) *stage {
 	s := &stage{seen: noted}
 	s.options = Options{
 		Dialect: d, Path: self, Permissions: PermitAll, Now: func() time.Time { return testNow },
-		Env: []string{"PATH=/usr/bin:/bin", "HOME=/nowhere", "GORACE=atexit_sleep_ms=0", roleReplay + "=" + replay, roleStatus + "=" + status, roleSeen + "=" + noted},
+		Env: []string{"PATH=/usr/bin:/bin", "HOME=/nowhere", "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + t.TempDir(), roleReplay + "=" + replay, roleStatus + "=" + status, roleSeen + "=" + noted},
 	}
 	if dialect == "command" {
 		s.options.Path, s.options.CommandLine = "", shellQuote(self)
@@ -265,6 +265,41 @@ func TestStorageTroubleIsAnError(t *testing.T) {
 	}
 	if _, err := New(s.options).Run(t.Context(), s.input); !errors.Is(err, ralph.ErrIO) {
 		t.Errorf("no output file: %v", err)
+	}
+}
+
+func TestCannotBeStarted(t *testing.T) {
+	s := newStage(t, "codex", samples["codex"], "0")
+	s.options.Name = "my codex"
+	s.input.Dir = filepath.Join(s.input.Dir, "gone")
+	got := s.run(t.Context(), t)
+	if got.Agent != "my codex" || got.End != ralph.EndFailed || !strings.HasPrefix(got.Error, "the agent could not be started: ") {
+		t.Errorf("no workspace: %+v", got)
+	}
+	s = newStage(t, "command", "", "0")
+	s.options.CommandLine = ""
+	if got, err := New(s.options).Run(t.Context(), s.input); err == nil || errors.Is(err, ralph.ErrIO) {
+		t.Errorf("no command: %+v, %v", got, err)
+	}
+}
+
+func TestLingeringIsTakenUpAnewByOutput(t *testing.T) {
+	r := &reading{live: func(ralph.Activity) {}, now: time.Now}
+	reader := codex{}.newReader(r)
+	r.hear(ralph.AgentInput{})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	w := &watcher{reading: r, to: reader, stop: stop, linger: time.Hour}
+	_, _ = w.Write([]byte(samples["codex"]))
+	if w.timer == nil || ctx.Err() != nil {
+		t.Fatalf("timer %v, %v", w.timer, ctx.Err())
+	}
+	w.linger = time.Millisecond
+	_, _ = w.Write([]byte("\n"))
+	<-ctx.Done()
+	w.end()
+	if w.timer.Stop() {
+		t.Error("the timer is still running")
 	}
 }
 
