@@ -1,6 +1,7 @@
 package promise
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,19 @@ WORK_TYPE: IMPLEMENTATION
 EXIT_SIGNAL: true
 RECOMMENDATION: ship it
 ` + blockEnds + "\n"
+
+// printed writes a block the way the contract shows it.
+func printed(s Status) string {
+	return fmt.Sprintf(blockBegins+`
+STATUS: %s
+TASKS_COMPLETED_THIS_LOOP: %d
+FILES_MODIFIED: %d
+TESTS_STATUS: %s
+WORK_TYPE: %s
+EXIT_SIGNAL: %t
+RECOMMENDATION: %s
+`+blockEnds+"\n", s.State, s.TasksCompleted, s.FilesModified, s.Tests, s.WorkType, s.ExitSignal, s.Recommendation)
+}
 
 func TestStatusClaims(t *testing.T) {
 	for _, c := range []struct {
