@@ -108,6 +108,8 @@ context, until the work is proven done. The agent reports, the loop decides, exi
 	root.SetIn(a.streams.In)
 	root.SetFlagErrorFunc(a.flagError)
 	root.CompletionOptions.HiddenDefaultCmd = false
+	root.Version = versionLine() // --version, as users of other programs expect it
+	root.SetVersionTemplate("{{.Version}}")
 	a.addGlobals(root.PersistentFlags())
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Run"}, &cobra.Group{ID: "look", Title: "Look"}, &cobra.Group{ID: "keep", Title: "Housekeeping"})
 	root.SetHelpCommandGroupID("keep")
@@ -183,7 +185,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if near := config.Nearest(name, names); near != "" {
 		return usage("unknown flag --%s; did you mean --%s?", name, near)
 	}
-	return usage("unknown flag --%s; ralph %s --help lists the flags", name, cmd.Name())
+	return usage("unknown flag --%s; %s --help lists the flags", name, cmd.CommandPath())
 }
 
 // noArguments refuses words that a command has no use for.

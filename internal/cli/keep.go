@@ -27,6 +27,10 @@ func version() string {
 	return "dev"
 }
 
+func versionLine() string {
+	return fmt.Sprintf("ralph %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", GroupID: "keep", Args: noArguments,
@@ -34,7 +38,7 @@ func (a *app) versionCommand() *cobra.Command {
 			if a.wantsJSON() {
 				return a.printJSON(map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 			}
-			fmt.Fprintf(a.streams.Out, "ralph %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprint(a.streams.Out, versionLine())
 			return nil
 		},
 	}
