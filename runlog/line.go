@@ -13,7 +13,7 @@ import (
 )
 
 // maxLine bounds one event, so that a file of rubbish without a newline cannot fill the memory of its readers.
-const maxLine = 64 << 20
+const maxLine = 16 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
