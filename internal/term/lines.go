@@ -59,7 +59,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 func (l *Lines) opening(run string, data ralph.RunStarted) []string {
 	limits := []string{"no cap on iterations"}
 	if n := data.Policy.MaxIterations; n > 0 {
-		limits[0] = count(n, "iteration")
+		limits[0] = "at most " + count(n, "iteration")
 	}
 	if t := data.Policy.MaxTime; t > 0 {
 		limits = append(limits, t.String())
@@ -70,7 +70,7 @@ func (l *Lines) opening(run string, data ralph.RunStarted) []string {
 	if n := data.Policy.MaxTokens; n > 0 {
 		limits = append(limits, fmt.Sprintf("%d tokens", n))
 	}
-	lines := []string{fmt.Sprintf("run %s: agent %s, at most %s", run, Clean(data.Agent), strings.Join(limits, ", "))}
+	lines := []string{fmt.Sprintf("run %s: agent %s, %s", run, Clean(data.Agent), strings.Join(limits, ", "))}
 	if len(data.Checks) > 0 {
 		lines = append(lines, "checks: "+Clean(strings.Join(data.Checks, "; ")))
 	}
