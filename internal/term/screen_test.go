@@ -1,0 +1,155 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralphloop/ralph"
+)
+
+const sampleRun = "01KA0000000000000000000000"
+
+// sample is a run that has ended after three iterations of fifty, as far as every ending has it in common.
+func sample(stopped ralph.RunStopped) *ralph.State {
+	cost := 0.41
+	iteration := func(n int, passed bool) ralph.IterationResult {
+		return ralph.IterationResult{
+			Iteration: n, Agent: "claude", Cost: &cost, Counted: true, AllChecksPassed: passed,
+			CheckResults: []ralph.CheckResult{{Name: "go test ./...", Passed: passed}, {Name: "go vet ./...", Passed: true}},
+		}
+	}
+	stopped.Status = ralph.StatusOf(stopped.Reason)
+	stopped.ExitCode = ralph.ExitCode(stopped.Reason, stopped.Signal)
+	return &ralph.State{
+		Run: sampleRun, Agent: "claude", Elapsed: ralph.Span(81200 * time.Millisecond),
+		Policy:  ralph.Policy{MaxIterations: 50},
+		History: ralph.History{Started: 3, Counted: 3, Cost: 1.23, Tokens: ralph.Tokens{Input: 9000, Output: 600}},
+		Iterations: []ralph.IterationResult{
+			iteration(1, false), iteration(2, false), iteration(3, ralph.StatusOf(stopped.Reason) == ralph.StatusCompleted),
+		},
+		Stopped: &stopped,
+	}
+}
+
+const changed = "3 files changed, 41 insertions(+), 7 deletions(-)"
+
+// endings is one ending for every stop reason.
+var endings = []ralph.RunStopped{
+	{Reason: ralph.TasksDone, Detail: "every task is proven done", VerifiedBy: []string{ralph.VerifiedChecks}},
+	{Reason: ralph.VerifierPassed, Detail: "the verifier passed", VerifiedBy: []string{ralph.VerifiedChecks}},
+	{Reason: ralph.AllChecksPassed, Detail: "the claim stands and every check is green", VerifiedBy: []string{ralph.VerifiedChecks}},
+	{Reason: ralph.EvaluatorAccepted, Detail: "the evaluator accepts"},
+	{Reason: ralph.Unverified, Detail: "the agent says it is done, and nothing was checked"},
+	{Reason: ralph.MaxIterations, Detail: "the cap of 50 iterations is reached with work pending"},
+	{Reason: ralph.Blocked, Detail: "Missing API credentials for the payments service"},
+	{Reason: ralph.NeedsDecision, Detail: "Should the new endpoint use REST or GraphQL?"},
+	{Reason: ralph.SandboxError, Detail: "the sandbox did not start"},
+	{Reason: ralph.AuthError, Detail: "the login was refused (status 401)", Hint: "start `claude` and use /login"},
+	{Reason: ralph.ProgramMissing, Detail: "the agent was not found: claude"},
+	{Reason: ralph.Timeout, Detail: "the time budget of 2h is used up"},
+	{Reason: ralph.MaxCost, Detail: "$5.10 of a budget of $5.00 is spent"},
+	{Reason: ralph.MaxTokens, Detail: "2100000 of 2000000 tokens are spent"},
+	{Reason: ralph.CircuitOpen, Detail: "3 iterations in a row without progress"},
+	{Reason: ralph.RateLimited, Detail: "usage limit: resets at 5pm"},
+	{Reason: ralph.IterCap, Detail: "the task used up its turns"},
+	{Reason: ralph.EvaluatorCap, Detail: "the task used up its evaluator calls"},
+	{Reason: ralph.NoCase, Detail: "the worker made no case"},
+	{Reason: ralph.EmptyResponses, Detail: "the model said nothing"},
+	{Reason: ralph.TaskTries, Detail: "the task used up its tries"},
+	{Reason: ralph.AgentFailed, Detail: "the agent failed 3 times in a row: exit status 1"},
+	{Reason: ralph.ProviderFailed, Detail: "the model failed 3 times in a row: overloaded"},
+	{Reason: ralph.CheckBroken, Detail: `the check "pytset" could not run in 2 iterations in a row: not found`},
+	{Reason: ralph.Tampered, Detail: "protected files were changed"},
+	{Reason: ralph.Internal, Detail: "a bug in ralph: index out of range"},
+	{Reason: ralph.IOFailed, Detail: "state cannot be written: no space left on device"},
+	{Reason: ralph.Interrupted, Signal: ralph.SignalHangup, Detail: "interrupted by HUP"},
+	{Reason: ralph.Interrupted, Signal: ralph.SignalInterrupt, Detail: "interrupted by INT"},
+	{Reason: ralph.Interrupted, Signal: ralph.SignalTerminate, Detail: "interrupted by TERM"},
+}
+
+func TestLastScreens(t *testing.T) {
+	shown := map[int]map[ralph.StopReason]bool{}
+	for _, stopped := range endings {
+		stopped.Changed = changed
+		s := sample(stopped)
+		code := s.Stopped.ExitCode
+		if shown[code] == nil {
+			shown[code] = map[ralph.StopReason]bool{}
+		}
+		shown[code][stopped.Reason] = true
+		text := Screen(s, Style{}) + ResultLine(s) + "\n"
+		s.Policy.MaxIterations = 0
+		text += ResultLine(s) + "\n"
+		golden(t, fmt.Sprintf("screen_%03d_%s", code, stopped.Reason), text)
+	}
+	for _, kind := range ralph.Outcomes() {
+		for _, reason := range kind.Reasons {
+			if !shown[kind.Code][reason] {
+				t.Errorf("no last screen for %d %s", kind.Code, reason)
+			}
+		}
+	}
+}
+
+func TestLastScreenOfSpecialRuns(t *testing.T) {
+	cases := map[string]func(*ralph.State){
+		"of a demo":              func(s *ralph.State) { s.Started.Demo, s.Started.Workspace = true, "/tmp/ralph-demo-1/project" },
+		"in colour":              func(s *ralph.State) {},
+		"green before and after": func(s *ralph.State) { s.Stopped.VerifiedBy = []string{ralph.VerifiedUnchanged} },
+		"after one iteration":    func(s *ralph.State) { s.Iterations, s.History.Counted, s.Policy.MaxIterations = s.Iterations[2:], 1, 1 },
+		"no cost known": func(s *ralph.State) {
+			for i := range s.Iterations {
+				s.Iterations[i].Cost = nil
+			}
+			s.History.Tokens = ralph.Tokens{}
+		},
+		"cost reckoned":       func(s *ralph.State) { s.CostEstimated = true },
+		"nothing known of it": func(s *ralph.State) { s.Stopped.Changed = "" },
+	}
+	for name, change := range cases {
+		s := sample(ralph.RunStopped{
+			Reason: ralph.AllChecksPassed, Detail: "the claim stands and every check is green", VerifiedBy: []string{ralph.VerifiedChecks}, Changed: changed,
+		})
+		change(s)
+		text := Screen(s, Style{Colour: name == "in colour"}) + ResultLine(s) + "\n"
+		golden(t, "screen_"+strings.ReplaceAll(name, " ", "_"), text)
+	}
+}
+
+func TestResultLine(t *testing.T) {
+	blocked := ralph.RunStopped{Reason: ralph.Blocked, Detail: "why"}
+	cases := []struct {
+		name    string
+		stopped ralph.RunStopped
+		change  func(*ralph.State)
+		want    string
+	}{
+		{"before the first iteration", ralph.RunStopped{Reason: ralph.CheckBroken, Detail: "it cannot run"},
+			func(s *ralph.State) { s.Iterations, s.History = nil, ralph.History{} }, "CHECK_BROKEN before iteration 1: it cannot run"},
+		{"BLOCKED without a reason", ralph.RunStopped{Reason: ralph.Blocked}, func(*ralph.State) {}, "BLOCKED at iteration 3 of 50: the agent gave no reason"},
+		{"DECIDE without a question", ralph.RunStopped{Reason: ralph.NeedsDecision}, func(*ralph.State) {}, "DECIDE at iteration 3 of 50: the agent asked no question"},
+		{"the last one did not count", ralph.RunStopped{Reason: ralph.RateLimited, Detail: "usage limit"},
+			func(s *ralph.State) { s.History.Counted, s.Iterations[2].Counted = 2, false }, "LIMITED at iteration 3 of 50: usage limit"},
+		{"cut in its first iteration", ralph.RunStopped{Reason: ralph.IOFailed, Detail: "disk full"},
+			func(s *ralph.State) {
+				s.Iterations, s.History, s.Phase = nil, ralph.History{Started: 1}, ralph.PhaseExited
+			}, "IO_ERROR at iteration 1 of 50: disk full"},
+		{"cut in a later iteration", ralph.RunStopped{Reason: ralph.IOFailed, Detail: "disk full"},
+			func(s *ralph.State) { s.History.Started, s.Phase = 4, ralph.PhaseBegun }, "IO_ERROR at iteration 4 of 50: disk full"},
+		{"control characters", ralph.RunStopped{Reason: ralph.Blocked, Detail: "a\x1b]52;c;eA==\ab\r\nc\u202e"}, func(*ralph.State) {},
+			"BLOCKED at iteration 3 of 50: a]52;c;eA==b  c"},
+		{"a demo", blocked, func(s *ralph.State) { s.Started.Demo = true }, "DEMO: BLOCKED at iteration 3 of 50: why"},
+		{"one iteration of one", blocked, func(s *ralph.State) {
+			s.Iterations, s.History.Counted, s.Policy.MaxIterations = s.Iterations[:1], 1, 1
+		}, "BLOCKED at iteration 1 of 1: why"},
+	}
+	for _, c := range cases {
+		s := sample(c.stopped)
+		c.change(s)
+		if got := ResultLine(s); got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
