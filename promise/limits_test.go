@@ -116,7 +116,7 @@ func TestLongEcho(t *testing.T) {
 
 // TestMemoryStaysSmall writes far more than may be held, and looks at what a live scanner keeps.
 func TestMemoryStaysSmall(t *testing.T) {
-	const limit, repeat = 256 << 10, 4
+	const limit, repeat = 256 << 10, 2
 	for name, text := range streams(limit) {
 		t.Run(name, func(t *testing.T) {
 			p := []byte(text)
@@ -143,7 +143,7 @@ func heapInUse() int64 {
 // TestWorkGrowsWithTheText guards against work that is done again for every piece: ten times the text may cost ten times the memory traffic, and each stage
 // passes on no more than it was given.
 func TestWorkGrowsWithTheText(t *testing.T) {
-	for name, text := range streams(256 << 10) {
+	for name, text := range streams(128 << 10) {
 		t.Run(name, func(t *testing.T) {
 			small := trafficOf(text[:len(text)/10])
 			large := trafficOf(text)

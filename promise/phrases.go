@@ -23,8 +23,11 @@ func DefaultPhrases() []string {
 var defaultCounter = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(DefaultPhrases()) })
 
 // phraseCounter finds phrases by whole words, in any case, with any blanks between the words. Of phrases that overlap, the first and longest counts.
+//
+// Nearly all text is passed over by looking at three bytes: the one before, the first and the second.
 type phraseCounter struct {
-	begins [1 << 16 / 8]byte // a bit for each two bytes at the second of which a phrase may begin
+	begins [1 << 16]bool // two bytes, at the second of which a phrase may begin
+	second [1 << 8]bool  // the byte after that
 	groups map[rune]*phraseGroup
 }
 
@@ -44,7 +47,7 @@ func newPhraseCounter(phrases []string) *phraseCounter {
 		for i, r := range folded {
 			folded[i] = foldRune(r)
 		}
-		c.markBeginning(folded[0])
+		c.markBeginning(folded)
 		if c.groups[folded[0]] == nil {
 			c.groups[folded[0]] = &phraseGroup{}
 		}
@@ -72,16 +75,29 @@ func (g *phraseGroup) factorOut() {
 	}
 }
 
-// markBeginning notes which bytes may stand where a phrase begins. What is not ASCII is only looked at once it is decoded.
-func (c *phraseCounter) markBeginning(first rune) {
-	for pair := range 1 << 16 {
-		before, at := byte(pair>>8), byte(pair)
-		begins := at >= utf8.RuneSelf && first >= utf8.RuneSelf || at < utf8.RuneSelf && foldRune(rune(at)) == first
-		inside := before < utf8.RuneSelf && inWord(rune(before)) && inWord(first)
-		if begins && !inside {
-			c.begins[pair/8] |= 1 << (pair % 8)
+// markBeginning notes which bytes may stand where the phrase begins.
+func (c *phraseCounter) markBeginning(phrase []rune) {
+	first := phrase[0]
+	for at := range 1 << 8 {
+		for before := range 1 << 8 {
+			inside := before < utf8.RuneSelf && inWord(rune(before)) && inWord(first)
+			if mayBegin(byte(at), first) && !inside {
+				c.begins[before<<8|at] = true
+			}
+		}
+		if len(phrase) == 1 || first >= utf8.RuneSelf || mayBegin(byte(at), phrase[1]) {
+			c.second[at] = true
 		}
 	}
+}
+
+// mayBegin reports whether b may be the first byte of the folded character r in either case, or of a blank in its place. What is not ASCII is only looked at
+// once it is decoded.
+func mayBegin(b byte, r rune) bool {
+	if b >= utf8.RuneSelf {
+		return r >= utf8.RuneSelf || r == ' '
+	}
+	return foldRune(rune(b)) == r || r == ' ' && unicode.IsSpace(rune(b))
 }
 
 // count counts the phrases that begin in text[from:until] and returns where the last of them ends.
@@ -93,7 +109,7 @@ func (c *phraseCounter) count(text []byte, from, until int) (n, end int) {
 	for i := from; i < until; i++ {
 		pair := before<<8 | uint16(text[i])
 		before = uint16(text[i])
-		if c.begins[pair/8]>>(pair%8)&1 == 0 {
+		if !c.begins[pair] || i+1 < len(text) && !c.second[text[i+1]] {
 			continue
 		}
 		if stop := c.match(text, i); stop > 0 {
