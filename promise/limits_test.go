@@ -141,7 +141,7 @@ func heapInUse() int64 {
 }
 
 // TestWorkGrowsWithTheText guards against work that is done again for every piece: ten times the text may cost ten times the memory traffic, and each stage
-// passes on no more than it was given.
+// passes on what it was given once (a malformed byte as a sign of three).
 func TestWorkGrowsWithTheText(t *testing.T) {
 	for name, text := range streams(128 << 10) {
 		t.Run(name, func(t *testing.T) {
