@@ -164,6 +164,10 @@ func TestConfigBecomesThePolicy(t *testing.T) {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 	want := ralph.DefaultPolicy()
+	want.MaxIterations = 3
+	if diff := cmp.Diff(want, policyOf(func(c *ralph.Config) { c.MaxIterations = 3 })); diff != "" {
+		t.Errorf("a cap of 3 (-want +got):\n%s", diff)
+	}
 	want.MaxIterations, want.MaxTime, want.MaxCost, want.MaxTokens = 0, ralph.Span(time.Hour), 2.5, 1000
 	want.CompletionTags, want.AllowUnverified = []string{"SHIPPED"}, true
 	got := policyOf(func(c *ralph.Config) {

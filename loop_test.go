@@ -208,12 +208,20 @@ func TestASpecIsReadAnewAndMayVanish(t *testing.T) {
 }
 
 func TestARunThatCannotBeginIsAnError(t *testing.T) {
-	w := newWorld(t, done())
-	w.cfg.SpecFile, w.cfg.Dir = "missing.md", t.TempDir()
-	w.make()
-	result, err := w.loop.Run(t.Context())
-	if !errors.Is(err, os.ErrNotExist) || !cmp.Equal(result, Result{}) || len(w.log.events) != 0 {
-		t.Errorf("error %v, result %+v, %d events", err, result, len(w.log.events))
+	for name, point := range map[string]func(c *Config){
+		"spec":   func(c *Config) { c.SpecFile = "missing.md" },
+		"prompt": func(c *Config) { c.PromptFile = "missing.md" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, done())
+			w.cfg.Dir = t.TempDir()
+			point(&w.cfg)
+			w.make()
+			result, err := w.loop.Run(t.Context())
+			if !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "read "+name+": ") || !cmp.Equal(result, Result{}) || len(w.log.events) != 0 {
+				t.Errorf("error %v, result %+v, %d events", err, result, len(w.log.events))
+			}
+		})
 	}
 }
 

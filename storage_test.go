@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +99,15 @@ func TestTroubleOfTheHarnessItself(t *testing.T) {
 			w.ends(IOFailed, 0)
 		})
 	}
+	bubble(t, "a folder for checks that a file stands in the way of", func(t *testing.T) {
+		w := newWorld(t, done())
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "checks"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.options = append(w.options, WithRecorder(&folderLog{memoryLog: w.log, dir: dir, fail: func(int) error { return nil }}))
+		w.ends(IOFailed, 0)
+	})
 	bubble(t, "folders are given to agent and checks", func(t *testing.T) {
 		w := newWorld(t, done())
 		dir := t.TempDir()
