@@ -112,7 +112,9 @@ func FuzzDiffReader(f *testing.F) {
 			var got []string
 			reader := diffReader{line: func(name string, text []byte) { got = append(got, name+"\x00"+string(text[:min(len(text), 100)])) }}
 			for piece := range slices.Chunk(diff, max(size, 1)) {
-				reader.Write(piece)
+				if _, err := reader.Write(piece); err != nil {
+					t.Fatal(err)
+				}
 			}
 			return got
 		}
