@@ -201,6 +201,9 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 	at := l.moment(ctx)
 	before := l.state.History.Breaker.State
 	v := Decide(l.policy, l.state.History.Judge(at))
+	if at.Killed && counts(agent.End) { // the evidence is not whole: a resume gathers it and judges what the agent left
+		return v
+	}
 	if refusals := v.Refusals(); len(refusals) > 0 {
 		l.emit(EvClaimRefused, ClaimRefused{refusals})
 	}

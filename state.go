@@ -200,16 +200,21 @@ func (s *State) feedback(v Verdict) Feedback {
 	return f
 }
 
-// Result is the run so far as the result object tells it.
+// Result is the run so far as the result object tells it. An iteration whose agent is gone is told even if it was not judged.
 func (s *State) Result() Result {
+	history, iterations := s.History, s.Iterations
+	if s.Phase == PhaseExited {
+		history = history.Judge(Moment{Elapsed: s.Elapsed})
+		iterations = append(slices.Clip(iterations), iterationResult(history.Now, Verdict{Counted: counts(history.Now.Agent.End)}))
+	}
 	r := Result{
-		RunID: s.Run, Status: s.LiveStatus(), TotalIterations: len(s.Iterations), TotalDuration: s.Elapsed,
-		VerifiedBy: []string{}, Iterations: s.Iterations, Demo: s.Started.Demo,
+		RunID: s.Run, Status: s.LiveStatus(), TotalIterations: len(iterations), TotalDuration: s.Elapsed,
+		VerifiedBy: []string{}, Iterations: iterations, Demo: s.Started.Demo, CostEstimated: s.CostEstimated,
 	}
 	if r.Iterations == nil {
 		r.Iterations = []IterationResult{}
 	}
-	s.sumUp(&r)
+	r.sumUp(history)
 	if stopped := s.Stopped; stopped != nil {
 		r.StopReason, r.ExitCode, r.Summary = stopped.Reason, stopped.ExitCode, stopped.Detail
 		r.Success = stopped.ExitCode == 0
@@ -226,19 +231,16 @@ func (s *State) Result() Result {
 }
 
 // sumUp adds costs and tokens: a sum of nothing known is unknown, not zero.
-func (s *State) sumUp(r *Result) {
-	for _, it := range s.Iterations {
+func (r *Result) sumUp(h History) {
+	for _, it := range r.Iterations {
 		if it.Cost != nil {
-			cost := s.History.Cost
-			r.TotalCost = &cost
+			r.TotalCost = &h.Cost
 			break
 		}
 	}
-	if s.History.Tokens != (Tokens{}) {
-		tokens := s.History.Tokens
-		r.TotalTokens = &tokens
+	if h.Tokens != (Tokens{}) {
+		r.TotalTokens = &h.Tokens
 	}
-	r.CostEstimated = s.CostEstimated
 }
 
 // LiveStatus is the status word of the run right now.
