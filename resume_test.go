@@ -289,3 +289,55 @@ func TestResumeTriesAtOnceAfterALimit(t *testing.T) {
 		}
 	})
 }
+
+// An iteration that was cut after its agent exited is judged from what it left: no other agent works for what is already there.
+func TestResumeJudgesWhatAKillLeftUnjudged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn := ends(AgentOutcome{End: EndOK, Cost: new(0.5), Tokens: &Tokens{Input: 3}, Said: promise.Report{Complete: true, CompleteTag: "DONE"}})
+		w := newWorld(t, turn)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		w.checker.before = func(_ context.Context, call int) {
+			if call == 2 {
+				cancel(Killed{SignalTerminate})
+			}
+		}
+		result := w.run(ctx)
+		w.ended(result, Interrupted, 1)
+		want := IterationResult{
+			Iteration: 1, Agent: "fake", Cost: new(0.5), Duration: Span(worked), CompletionTagFound: true, Claims: []string{"DONE"}, Counted: true,
+		}
+		if diff := cmp.Diff([]IterationResult{want}, result.Iterations, cmpopts.EquateEmpty()); diff != "" || result.TotalIterations != 1 {
+			t.Errorf("iterations of the killed run (-want +got):\n%s", diff)
+		}
+		if result.TotalCost == nil || *result.TotalCost != 0.5 || result.TotalTokens == nil || result.TotalTokens.Input != 3 {
+			t.Errorf("the killed run tells cost %v and tokens %v", result.TotalCost, result.TotalTokens)
+		}
+
+		again := newWorld(t, turn)
+		again.checker.results = []CheckResult{isGreen}
+		state := refold(t, w.log.events)
+		again.options = append(again.options, WithState(&state))
+		result = again.ends(AllChecksPassed, 0)
+		if result.TotalIterations != 1 || *result.TotalCost != 0.5 || state.History.Counted != 1 {
+			t.Errorf("after the resume: %d iterations, $%v, %d counted", result.TotalIterations, *result.TotalCost, state.History.Counted)
+		}
+	})
+}
+
+// What the outside world refused before a kill is tried again, not judged again.
+func TestResumeTriesAgainWhatAKillCutOff(t *testing.T) {
+	for _, end := range []EndClass{EndAuth, EndLimit, EndProvider, EndInterrupted} {
+		bubble(t, string(end), func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			w := newWorld(t, ends(AgentOutcome{End: end, Error: "refused"}).then(func() { cancel(Killed{SignalTerminate}) }))
+			w.ended(w.run(ctx), Interrupted, 1)
+			again := newWorld(t, done())
+			again.checker.results = []CheckResult{isGreen}
+			state := refold(t, w.log.events)
+			again.options = append(again.options, WithState(&state))
+			if result := again.ends(AllChecksPassed, 1); result.TotalIterations != 2 || state.History.Counted != 1 {
+				t.Errorf("%d iterations, %d counted", result.TotalIterations, state.History.Counted)
+			}
+		})
+	}
+}
