@@ -25,8 +25,8 @@ vet-cross:
 	GOOS=darwin $(GO_PLAIN) vet ./... && GOOS=darwin $(GO_PLAIN) build -buildvcs=false -o bin/darwin/ralph ./cmd/ralph
 	GOOS=windows $(GO_PLAIN) vet ./... && GOOS=windows $(GO_PLAIN) build -buildvcs=false -o bin/windows/ralph.exe ./cmd/ralph
 
-bench:
-	go test -run '^$$' -bench . -benchmem ./...
+bench: build
+	$(GO_PLAIN) test -v -count=1 -timeout 60m -run '^TestTable$$' ./internal/bench -args -full -ralph $(CURDIR)/bin/ralph -json $(CURDIR)/bin/bench.json
 
 e2e: build
 	bin/ralph demo --speed 0

@@ -1,0 +1,147 @@
+//go:build linux
+
+package bench
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var (
+	full     = flag.Bool("full", false, "measure with figures that mean something")
+	jsonFile = flag.String("json", "", "write the table as JSON to this `file`")
+	ralphBin = flag.String("ralph", "", "the `program` to measure; needed with -full")
+)
+
+// size says how much work a measurement is.
+type size struct {
+	rounds     int
+	iterations int // of one turn
+	small      int // bytes of a transcript that is read in one go
+	large      int // how many times as long the long one is
+	crowd      int
+	history    int // iterations of a long run, a multiple of 50
+	starts     int // of a program, to time its start
+}
+
+var (
+	meaningful = size{rounds: 15, iterations: 40, small: 20 << 20, large: 51, crowd: 100, history: 10_000, starts: 25}
+	tiny       = size{rounds: 1, iterations: 2, small: 200 << 10, large: 2, crowd: 3, history: 50, starts: 1}
+)
+
+// bench is one run of the program.
+type bench struct {
+	*testing.T
+	size
+	programs
+	rows []row
+}
+
+// programs are what is started beside ourselves.
+type programs struct {
+	ralph  string
+	stamp  string
+	parser string // the benchmarks of package agent; "" if they are left out
+}
+
+func (b *bench) add(r row) {
+	b.Logf("%s: %s %s", r.What, short(r.Value), r.Unit)
+	b.rows = append(b.rows, r.judged())
+}
+
+// TestTable measures everything and prints the table.
+func TestTable(t *testing.T) {
+	b := &bench{T: t, size: tiny}
+	if *full {
+		b.size = meaningful
+		b.programs = realPrograms(t)
+	} else {
+		b.programs = stagePrograms(t)
+	}
+	report := report{Machine: thisMachine(t.TempDir())}
+	for _, part := range []struct {
+		name    string
+		measure func(*bench)
+	}{
+		{"iteration", (*bench).iteration}, {"checked iteration", (*bench).checkedIteration}, {"whole program", (*bench).wholeProgram}, {"gap", (*bench).gap},
+		{"parsing", (*bench).parsing}, {"memory", (*bench).memory}, {"crowd", (*bench).crowds}, {"cold start", (*bench).coldStart}, {"long run", (*bench).longRun},
+	} {
+		t.Run(part.name, func(t *testing.T) { // so that its players are gone before the next
+			b.T = t
+			part.measure(b)
+		})
+	}
+	report.Machine.LoadAfter, report.Rows = load(), b.rows
+	for _, r := range report.Rows {
+		if !(r.Value > 0 && r.Floor > 0 && r.Ratio > 0) {
+			t.Errorf("%s was not measured: value %v, floor %v, ratio %v", r.What, r.Value, r.Floor, r.Ratio)
+		}
+	}
+	if !*full {
+		return
+	}
+	fmt.Printf("\n%s\n", report.text())
+	if *jsonFile != "" {
+		writeJSON(t, *jsonFile, report)
+	}
+}
+
+func writeJSON(t *testing.T, path string, report report) {
+	t.Helper()
+	text, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// realPrograms builds what has to be a program of its own.
+func realPrograms(t *testing.T) programs {
+	t.Helper()
+	if *ralphBin == "" {
+		t.Fatal("name the program to measure with -ralph")
+	}
+	dir := t.TempDir()
+	p := programs{ralph: *ralphBin, stamp: filepath.Join(dir, "stamp"), parser: filepath.Join(dir, "parser")}
+	for _, args := range [][]string{
+		{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", p.stamp, "./testdata/stamp"},
+		{"test", "-c", "-o", p.parser, "../../agent"},
+	} {
+		build := exec.Command("go", args...)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	return p
+}
+
+// stagePrograms lets ourselves play the others' parts, so that nothing has to be built.
+func stagePrograms(t *testing.T) programs {
+	t.Helper()
+	dir := t.TempDir()
+	play := func(role string) string {
+		path := filepath.Join(dir, role)
+		writeFile(t, path, fmt.Sprintf("#!/bin/sh\n%s=%s exec '%s' \"$@\"\n", roleVariable, role, self(t)), 0o700)
+		return path
+	}
+	return programs{ralph: play("ralph"), stamp: play("stamp")}
+}
+
+func writeFile(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,97 @@
+//go:build linux
+
+package bench
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// machine is what a figure should not be read without.
+type machine struct {
+	Cores      int     `json:"cores"`
+	Go         string  `json:"go"`
+	System     string  `json:"system"`
+	State      string  `json:"state_on"` // the file system under the run folders: durability costs differ
+	LoadBefore float64 `json:"load_before"`
+	LoadAfter  float64 `json:"load_after"`
+}
+
+func (m machine) String() string {
+	return fmt.Sprintf("%s, %s, %d cores, state on %s, load %.1f before and %.1f after", m.Go, m.System, m.Cores, m.State, m.LoadBefore, m.LoadAfter)
+}
+
+func thisMachine(stateDir string) machine {
+	return machine{
+		Cores: runtime.NumCPU(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
+		State: fileSystem(stateDir), LoadBefore: load(),
+	}
+}
+
+// load is the average of the last minute; -1 if it is not to be had.
+func load() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return -1
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	average, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return -1
+	}
+	return average
+}
+
+func fileSystem(dir string) string {
+	var about syscall.Statfs_t
+	if err := syscall.Statfs(dir, &about); err != nil {
+		return "unknown"
+	}
+	switch about.Type {
+	case 0xEF53:
+		return "ext4"
+	case 0x01021994:
+		return "tmpfs, where nothing is durable"
+	case 0x9123683E:
+		return "btrfs"
+	case 0x58465342:
+		return "xfs"
+	case 0x794c7630:
+		return "overlay"
+	}
+	return fmt.Sprintf("file system %#x", about.Type)
+}
+
+// cpuOf is the CPU time of this process, or of its children that were waited for.
+func cpuOf(who int) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(who, &usage); err != nil {
+		panic(err) // never, for these two
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// memoryOf reads one figure of a process, such as VmHWM, in bytes. It is 0 once the process is gone.
+func memoryOf(pid, file, field string) int64 {
+	text, err := os.ReadFile("/proc/" + pid + "/" + file)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		value, ok := strings.CutPrefix(line, field+":")
+		if !ok {
+			continue
+		}
+		kilobytes, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+		if err != nil {
+			return 0
+		}
+		return kilobytes << 10
+	}
+	return 0
+}
