@@ -79,14 +79,21 @@ func (g *phraseGroup) factorOut() {
 func (c *phraseCounter) markBeginning(phrase []rune) {
 	first := phrase[0]
 	for at := range 1 << 8 {
-		for before := range 1 << 8 {
-			inside := before < utf8.RuneSelf && inWord(rune(before)) && inWord(first)
-			if mayBegin(byte(at), first) && !inside {
-				c.begins[before<<8|at] = true
-			}
+		if mayBegin(byte(at), first) { // few may, and this is done before the first agent starts
+			c.markBefore(byte(at), first)
 		}
 		if len(phrase) == 1 || first >= utf8.RuneSelf || mayBegin(byte(at), phrase[1]) {
 			c.second[at] = true
+		}
+	}
+}
+
+// markBefore notes what may stand before the byte at, with which a phrase that begins with first may begin.
+func (c *phraseCounter) markBefore(at byte, first rune) {
+	word := inWord(first)
+	for before := range 1 << 8 {
+		if inside := word && before < utf8.RuneSelf && inWord(rune(before)); !inside {
+			c.begins[before<<8|int(at)] = true
 		}
 	}
 }
