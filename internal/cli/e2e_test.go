@@ -2,7 +2,12 @@
 
 package cli_test
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
-// The long run: 200 kills.
+// The long run: 200 kills, and the scripts in testdata/long.
 func init() { os.Setenv("RALPH_TEST_KILLS", "200") }
+
+func TestLongScripts(t *testing.T) { runScripts(t, "testdata/long") }

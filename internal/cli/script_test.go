@@ -24,15 +24,21 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// raceOptions keep a program that was built with the race detector from sleeping for a second when it ends.
+const raceOptions = "atexit_sleep_ms=0"
+
 // TestScripts runs the scripts in testdata/script, each named after what it shows.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
 	golden, err := filepath.Abs("testdata/golden")
 	if err != nil {
 		t.Fatal(err)
 	}
 	tools := toolsOnly(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Deadline:            time.Now().Add(4 * time.Minute),
@@ -87,6 +93,7 @@ func prepare(env *testscript.Env, tools string) error {
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
 		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
 		"LC_ALL": "C", "TZ": "UTC",
+		"GORACE": raceOptions,
 	} {
 		env.Setenv(name, value)
 	}
