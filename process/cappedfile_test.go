@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -130,6 +131,20 @@ func TestCreateCappedRefuses(t *testing.T) {
 		if f, err := CreateCapped(test.path, test.limit); err == nil {
 			f.Close()
 			t.Errorf("CreateCapped(%q, %d) made a file", test.path, test.limit)
+		}
+	}
+}
+
+func TestTurnRound(t *testing.T) {
+	for size := range 50 {
+		p := make([]byte, size)
+		for i := range p {
+			p[i] = byte(i)
+		}
+		want := slices.Clone(p)
+		slices.Reverse(want)
+		if turnRound(p); !bytes.Equal(p, want) {
+			t.Errorf("%d bytes: got %v, want %v", size, p, want)
 		}
 	}
 }
