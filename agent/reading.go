@@ -103,6 +103,7 @@ func (r *reading) fill(o *ralph.AgentOutcome) {
 // oneLine makes one short printable line of any text.
 func oneLine(s string, limit int) string {
 	var b strings.Builder
+	b.Grow(min(len(s), limit+len(" …"))) // at once: every remark and call of an agent comes by here
 	blank, n := false, 0
 	for _, c := range s {
 		switch {
