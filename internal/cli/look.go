@@ -29,8 +29,8 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	holder, live := store.Holder()
-	live = live && holder.Run == run
+	owner, live := holder(store)
+	live = live && owner.Run == run
 	if a.wantsJSON() {
 		return a.printJSON(struct {
 			ralph.Result

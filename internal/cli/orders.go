@@ -40,16 +40,16 @@ func (a *app) order(ctx context.Context, order runlog.Order, means string) error
 	if err != nil {
 		return err
 	}
-	holder, live := store.Holder()
+	owner, live := holder(store)
 	if !live {
 		return usage("refused: no run is under way in %s", workspace.Dir)
 	}
-	if err := store.Send(holder.Run, order); err != nil {
+	if err := store.Send(owner.Run, order); err != nil {
 		return err
 	}
 	if a.wantsJSON() {
-		return a.printJSON(map[string]string{"run_id": holder.Run, "order": string(order), "state": "delivered"})
+		return a.printJSON(map[string]string{"run_id": owner.Run, "order": string(order), "state": "delivered"})
 	}
-	fmt.Fprintf(a.streams.Out, "delivered: run %s %s\n", holder.Run, means)
+	fmt.Fprintf(a.streams.Out, "delivered: run %s %s\n", owner.Run, means)
 	return nil
 }

@@ -55,8 +55,8 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 	if err != nil {
 		return err
 	}
-	if holder, live := store.Holder(); live && holder.Run == run {
-		return a.unpause(store, run, holder)
+	if owner, live := holder(store); live && owner.Run == run {
+		return a.unpause(store, run, owner)
 	}
 	held, err := lock(store, run)
 	if err != nil {
@@ -168,13 +168,13 @@ func raiseLimits(s *config.Settings, more raise) error {
 }
 
 // unpause lets a paused run under way go on.
-func (a *app) unpause(store *runlog.Store, run string, holder runlog.Owner) error {
+func (a *app) unpause(store *runlog.Store, run string, owner runlog.Owner) error {
 	paused, err := store.Ordered(run, runlog.Pause)
 	if err != nil {
 		return err
 	}
 	if !paused {
-		return &runlog.Locked{Path: store.Dir(), Owner: holder}
+		return &runlog.Locked{Path: store.Dir(), Owner: owner}
 	}
 	if err := store.Clear(run, runlog.Pause); err != nil {
 		return err

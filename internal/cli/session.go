@@ -8,7 +8,6 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
@@ -192,13 +191,6 @@ func (silent) See(ralph.Event)     {}
 func (silent) Live(ralph.Activity) {}
 func (silent) Say(string)          {}
 func (silent) Close()              {}
-
-// lock takes the workspace for a run, or says who has it.
-func lock(store *runlog.Store, run string) (*runlog.Lock, error) {
-	host, _ := os.Hostname()
-	identity, _ := process.Identity(os.Getpid())
-	return store.Lock(runlog.Owner{PID: os.Getpid(), Run: run, Host: host, Started: time.Now().UTC(), Identity: identity})
-}
 
 // sweep kills what a run that died left behind: its marker is in their environment.
 func (a *app) sweep(store *runlog.Store) {
