@@ -2,12 +2,9 @@
 
 package cli_test
 
-import (
-	"os"
-	"testing"
-)
+import "testing"
 
 // The long run: 200 kills, and the scripts in testdata/long.
-func init() { os.Setenv("RALPH_TEST_KILLS", "200") }
+func init() { usualKills = 200 }
 
 func TestLongScripts(t *testing.T) { runScripts(t, "testdata/long") }
