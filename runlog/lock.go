@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/ralphloop/ralph/process"
 )
 
 // Owner is who works on a workspace.
@@ -48,6 +50,8 @@ const recordOffset = 1
 const (
 	lockTries = 4
 	lockPause = 5 * time.Millisecond
+	// ghostWait bounds the wait for a lock whose owner is dead. A child that was forked and has not executed its program yet still holds it.
+	ghostWait = 5 * time.Second
 )
 
 func (s *Store) lockPath() string { return filepath.Join(s.dir, lockName) }
@@ -55,14 +59,15 @@ func (s *Store) lockPath() string { return filepath.Join(s.dir, lockName) }
 // Lock takes the workspace for owner, or fails with *Locked. What an owner that died left in the record is overwritten.
 //
 // A lock that is taken is looked at for some milliseconds more: it may only be one that Holder tried for an instant, and a holder may not have
-// written its record yet.
+// written its record yet. If its owner is dead it will be free in a moment, and is waited for.
 func (s *Store) Lock(owner Owner) (*Lock, error) {
 	if err := s.prepare(); err != nil {
 		return nil, fmt.Errorf("lock workspace: %w", err)
 	}
 	path := s.lockPath()
 	var seen, before Owner
-	for try := range lockTries {
+	begun := time.Now()
+	for try := 0; try < lockTries || seen.dead() && time.Since(begun) < ghostWait; try++ {
 		file := flock.New(path, flock.SetPermissions(fileMode))
 		ok, err := file.TryLock()
 		if err != nil {
@@ -72,7 +77,7 @@ func (s *Store) Lock(owner Owner) (*Lock, error) {
 			return s.own(file, owner)
 		}
 		before, seen = seen, readOwner(path)
-		if try > 0 && seen == before && seen != (Owner{}) {
+		if try > 0 && seen == before && seen != (Owner{}) && !seen.dead() {
 			break
 		}
 		time.Sleep(lockPause)
@@ -117,7 +122,17 @@ func (s *Store) Holder() (Owner, bool) {
 		probe.Unlock()
 		return Owner{}, false
 	}
-	return readOwner(s.lockPath()), true
+	owner := readOwner(s.lockPath())
+	return owner, !owner.dead()
+}
+
+// dead reports whether the owner's process is certainly gone. Of another machine's, or without an identity, nothing is certain.
+func (o Owner) dead() bool {
+	if host, err := os.Hostname(); err != nil || host != o.Host || o.Identity == "" {
+		return false
+	}
+	identity, alive := process.Identity(o.PID)
+	return !alive || identity != o.Identity
 }
 
 // heldElsewhere tells who holds the workspace, unless it is this store.

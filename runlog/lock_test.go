@@ -167,3 +167,41 @@ func TestReopenKeepsItsHandsOffALiveRun(t *testing.T) {
 	}
 	log.Close()
 }
+
+// A child that was forked by an owner and has not executed its program yet holds the lock for a moment longer than its owner lives.
+func TestLockOfADeadOwnerIsWaitedFor(t *testing.T) {
+	state, workspace := t.TempDir(), t.TempDir()
+	store, err := Open(state, workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ghost, err := store.Lock(Owner{PID: os.Getpid(), Run: "dead", Host: host, Identity: "another life of this pid"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Open(state, workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if owner, held := other.Holder(); held {
+		t.Errorf("Holder() = %+v, want nobody: the owner is dead", owner)
+	}
+	taken := make(chan error, 1)
+	go func() {
+		lock, err := other.Lock(Owner{PID: os.Getpid(), Run: "next", Host: host})
+		if err == nil {
+			err = lock.Release()
+		}
+		taken <- err
+	}()
+	if err := ghost.Release(); err != nil {
+		t.Error(err)
+	}
+	if err := <-taken; err != nil {
+		t.Errorf("Lock() beside a dead owner: %v", err)
+	}
+}

@@ -29,7 +29,7 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	owner, live := holder(store)
+	owner, live := store.Holder()
 	live = live && owner.Run == run
 	if a.wantsJSON() {
 		return a.printJSON(struct {

@@ -40,7 +40,7 @@ func (a *app) order(ctx context.Context, order runlog.Order, means string) error
 	if err != nil {
 		return err
 	}
-	owner, live := holder(store)
+	owner, live := store.Holder()
 	if !live {
 		return usage("refused: no run is under way in %s", workspace.Dir)
 	}

@@ -55,7 +55,7 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 	if err != nil {
 		return err
 	}
-	if owner, live := holder(store); live && owner.Run == run {
+	if owner, live := store.Holder(); live && owner.Run == run {
 		return a.unpause(store, run, owner)
 	}
 	held, err := lock(store, run)
