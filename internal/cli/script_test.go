@@ -3,10 +3,13 @@ package cli_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,6 +46,7 @@ func runScripts(t *testing.T, dir string) {
 		RequireUniqueNames:  true,
 		Deadline:            time.Now().Add(4 * time.Minute),
 		Setup:               func(env *testscript.Env) error { return prepare(env, tools) },
+		Condition:           condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code":       exitsWith,
 			"json":       jsonIs,
@@ -57,13 +61,33 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
+// condition knows [mount]: this machine lets us mount a small file system.
+func condition(name string) (bool, error) {
+	if name != "mount" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	return canMount(), nil
+}
+
+var canMount = sync.OnceValue(func() bool {
+	dir, err := os.MkdirTemp("", "ralph-mount-")
+	if err != nil || runtime.GOOS != "linux" {
+		return false
+	}
+	defer os.Remove(dir)
+	if exec.Command("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", dir).Run() != nil {
+		return false
+	}
+	return exec.Command("umount", dir).Run() == nil
+})
+
 // toolsOnly makes a folder with the POSIX tools and git, and nothing else: no agent CLI of this machine is in a script's reach.
 func toolsOnly(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range strings.Fields(`
 		sh git make cat cp mv rm ln ls mkdir mkfifo touch chmod true false echo printf test env sleep kill ps id expr seq yes head tail
-		grep sed awk tr cut wc sort uniq tee od dd date dirname basename find nohup setsid script stty`) {
+		grep sed awk tr cut wc sort uniq tee od dd date dirname basename find nohup setsid script stty mount umount`) {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue // a script that needs it says so
