@@ -27,7 +27,7 @@ func TestRow8TheBreaker(t *testing.T) {
 			with(goesOn(), func(v *Verdict) {
 				v.Breaker = Breaker{State: BreakerDiagnose, Reason: "the same error in 5 iterations in a row"}
 			})},
-		{"row 8: another error breaks the row", func(s *situation) { s.before.SameError, s.before.fault = 4, "something else" }, goesOn()},
+		{"row 8: another error breaks the row", func(s *situation) { s.before.SameError, s.before.fault = 4, 12345 }, goesOn()},
 		{"row 8: breaker.same_error 0 is off", func(s *situation) {
 			s.before.SameError, s.before.fault, s.policy.Breaker.SameError = 99, faultPrint(s.before.Now), 0
 		}, goesOn()},

@@ -82,7 +82,10 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	for _, option := range options {
 		option(l)
 	}
-	if l.id == "" {
+	switch {
+	case l.resuming:
+		l.id = l.state.Run
+	case l.id == "":
 		l.id = newRunID(time.Now())
 	}
 	return l, l.validate()

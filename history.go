@@ -57,7 +57,7 @@ type History struct {
 
 	tree   TreeState
 	checks string
-	fault  string
+	fault  uint64
 }
 
 // Judge folds the open observation into the streaks: the history that Decide is asked about. It does not change h.
@@ -138,7 +138,7 @@ func (h *History) countStalls() {
 	if fault != h.fault {
 		h.SameError = 0
 	}
-	h.SameError = streak(h.SameError, fault != "")
+	h.SameError = streak(h.SameError, fault != 0)
 	h.fault = fault
 	h.Outputs = lastOf(append(h.Outputs, h.Now.Agent.OutputBytes), declineWindow)
 }
@@ -192,33 +192,50 @@ func checkVector(checks []CheckResult) string {
 	return b.String()
 }
 
-// faultPrint reduces what went wrong in an iteration to a text that is equal when the fault is: figures and scratch paths are left out.
-func faultPrint(o Observation) string {
-	var b strings.Builder
+// faultPrint reduces what went wrong in an iteration to a number that is equal when the fault is; 0 is no fault.
+func faultPrint(o Observation) uint64 {
+	fault := newFingerprint()
 	if o.Agent.End.Failed() {
-		b.WriteString(string(o.Agent.End) + ": " + o.Agent.Error + "\n")
+		fault.add(string(o.Agent.End))
+		fault.add(o.Agent.Error)
 	}
 	for _, c := range o.Checks {
 		if !c.Passed {
-			b.WriteString(c.Name + "\n" + c.Output + "\n")
+			fault.add(c.Name)
+			fault.add(c.Output)
 		}
 	}
-	return withoutFigures(b.String())
+	return fault.sum()
 }
 
-func withoutFigures(s string) string {
-	fields := strings.Fields(s)
-	for i, f := range fields {
-		if strings.HasPrefix(f, "/tmp/") || strings.HasPrefix(f, "/var/folders/") {
-			fields[i] = "/tmp"
-			continue
+// fingerprint hashes words (FNV-1a) and leaves out what differs from one run of a command to the next: figures, scratch paths and blanks.
+type fingerprint struct {
+	hash uint64
+	any  bool
+}
+
+func newFingerprint() *fingerprint { return &fingerprint{hash: 14695981039346656037} }
+
+func (f *fingerprint) add(text string) {
+	for word := range strings.FieldsSeq(text) {
+		f.any = true
+		if strings.HasPrefix(word, "/tmp/") || strings.HasPrefix(word, "/var/folders/") {
+			word = "/tmp"
 		}
-		fields[i] = strings.Map(func(r rune) rune {
-			if '0' <= r && r <= '9' {
-				return -1
+		for i := range len(word) {
+			if b := word[i]; b < '0' || b > '9' {
+				f.byte(b)
 			}
-			return r
-		}, f)
+		}
+		f.byte(' ')
 	}
-	return strings.Join(fields, " ")
+}
+
+func (f *fingerprint) byte(b byte) { f.hash = (f.hash ^ uint64(b)) * 1099511628211 }
+
+func (f *fingerprint) sum() uint64 {
+	if !f.any {
+		return 0
+	}
+	return max(f.hash, 1)
 }

@@ -90,8 +90,11 @@ func (l *Loop) open(ctx context.Context) error {
 	for _, n := range l.notices {
 		l.emit(EvNotice, n)
 	}
-	if l.state.History.Started == 0 {
+	switch {
+	case l.state.History.Started == 0:
 		l.baseline(ctx)
+	case l.state.Phase == PhaseNone:
+		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
 	}
 	return nil
 }
@@ -204,9 +207,19 @@ func (l *Loop) emit(kind EventType, data any) {
 	if err := l.state.Apply(e); err != nil {
 		panic(err)
 	}
-	for _, see := range l.observers {
-		see(e)
+	for i, see := range l.observers {
+		if see != nil && !told(see, e) { // a view that breaks must not break the run
+			l.observers[i] = nil
+			l.emit(EvWarning, Notice{"observer_panicked", "a view of this run broke down and is told nothing more"})
+		}
 	}
+}
+
+// told reports whether an observer took an event without panicking.
+func told(see func(Event), e Event) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	see(e)
+	return
 }
 
 // sync makes everything recorded so far durable.

@@ -144,6 +144,10 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 		s.History.Base, s.History.tree = tree, tree
 		return
 	}
+	if !s.History.Judging { // between iterations: what the user changed joins what the next one is measured by
+		s.History.tree = tree
+		return
+	}
 	s.History.Now.Tree = tree
 }
 

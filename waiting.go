@@ -34,7 +34,7 @@ func (l *Loop) pause(ctx context.Context) {
 		l.nap(ctx, pollEvery)
 	}
 	l.begun = l.begun.Add(time.Since(paused))
-	l.emit(EvAgentOutput, AgentOutput{Elapsed: l.elapsed()})
+	l.afterRest(ctx)
 }
 
 // wait lets time pass, unless the run is to end or its time is up. A wait counts as time.
@@ -52,7 +52,15 @@ func (l *Loop) wait(ctx context.Context, w Waiting) {
 		}
 		l.nap(ctx, min(left, pollEvery))
 	}
+	l.afterRest(ctx)
+}
+
+// afterRest records what the rest cost and looks at the tree anew: what the user changed meanwhile is no progress of the agent's.
+func (l *Loop) afterRest(ctx context.Context) {
 	l.emit(EvAgentOutput, AgentOutput{Elapsed: l.elapsed()})
+	if ctx.Err() == nil && l.state.History.Started > 0 {
+		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
+	}
 }
 
 // mustWake reports whether waiting has lost its sense.

@@ -81,7 +81,9 @@ func Build(in Input) []Part {
 	add("signals", signals(in), adviceCap)
 	add("checks", checks(in.Checks), adviceCap)
 	add("diagnose", diagnose(in.Diagnose), adviceCap)
-	add("failed_checks", failures(in.Failed), (checkCap+200)*max(1, len(in.Failed)))
+	if part, any := failures(in.Failed); any {
+		parts = append(parts, part)
+	}
 	add("refusals", refusals(in), adviceCap)
 	add("recommendation", recommendation(in.Recommendation), adviceCap)
 	return parts
@@ -163,17 +165,18 @@ The last iterations did not get anywhere: %s. Do not edit files in this iteratio
 code and the output, and name the root cause and what would have to change. If a person is needed, report BLOCKED or DECIDE.`, why)
 }
 
-func failures(failed []Failure) string {
-	if len(failed) == 0 {
-		return ""
-	}
+// failures is a part of its own kind: each output has a cap, the whole has none.
+func failures(failed []Failure) (part Part, any bool) {
 	var b strings.Builder
 	b.WriteString("# Checks that failed last time")
+	part.Name = "failed_checks"
 	for _, f := range failed {
-		output, _ := Cut(strings.TrimRight(f.Output, "\n"), checkCap)
+		output, cut := Cut(strings.TrimRight(f.Output, "\n"), checkCap)
+		part.Truncated = part.Truncated || cut
 		fmt.Fprintf(&b, "\n\n## `%s` (%s)\n\n%s", f.Name, f.How, quote(output))
 	}
-	return b.String()
+	part.Text = b.String()
+	return part, len(failed) > 0
 }
 
 // quote indents output so that nothing in it can be taken for one of our headings.

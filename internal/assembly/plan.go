@@ -47,6 +47,9 @@ type Plan struct {
 // Prepare finds everything that the run needs, or says what is missing and how to mend it.
 func Prepare(req Request) (*Plan, error) {
 	p := &Plan{Request: req, Policy: req.Settings.Policy()}
+	if p.Policy.Claim == ralph.ClaimOptional && p.Policy.ChecksWhen == ralph.ChecksOnClaim {
+		return nil, &config.UsageError{Msg: "gate.claim is optional and checks.when is claim: without a claim no check would ever run", Hint: "set one of them otherwise"}
+	}
 	if err := p.findGoal(); err != nil {
 		return nil, err
 	}
