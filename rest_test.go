@@ -31,6 +31,7 @@ func TestWhatTheUserChangesInAPauseIsNoProgress(t *testing.T) {
 func TestAViewThatPanicsDoesNotEndTheRun(t *testing.T) {
 	bubble(t, "it is told nothing more, the others are", func(t *testing.T) {
 		w := newWorld(t, done())
+		w.checker.results = []CheckResult{isGreen}
 		var broken, sound []EventType
 		w.options = append(w.options,
 			WithObserver(func(e Event) {
