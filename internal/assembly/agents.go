@@ -35,10 +35,10 @@ type chosenAgent struct {
 type Meters struct{ Cost, Tokens bool }
 
 // chooseAgent turns the settings into an agent: the command that was given, the CLI that was named, or the first one found on PATH.
-func chooseAgent(s config.Settings, env config.Env, checks, extra []string) (chosenAgent, error) {
+func chooseAgent(s config.Settings, env config.Env, checks []string) (chosenAgent, error) {
 	chosen := chosenAgent{options: agent.Options{
 		Permissions: permissions(s), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings,
-		ExtraArgs: append(append([]string{}, s.Agent.Args...), extra...),
+		ExtraArgs: s.Agent.Args,
 	}}
 	switch {
 	case s.Agent.Command != "":

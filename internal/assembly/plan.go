@@ -27,7 +27,6 @@ type Request struct {
 	Settings  config.Settings
 	Workspace Workspace
 	Goal      *string // nil if none was given: then the spec or a prompt file is the goal
-	AgentArgs []string
 	Version   string
 	Demo      bool
 	Program   string // the agent's program, where it is not the one on PATH
@@ -173,7 +172,7 @@ func (p *Plan) findAgent() error {
 		}}
 		return nil
 	}
-	chosen, err := chooseAgent(p.Settings, p.Env, p.Checks, p.AgentArgs)
+	chosen, err := chooseAgent(p.Settings, p.Env, p.Checks)
 	if err != nil {
 		return err
 	}

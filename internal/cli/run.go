@@ -115,17 +115,18 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := a.load(workspace, opts.given())
+	loaded, err := a.load(workspace, a.fromHere(workspace, opts.given()))
 	if err != nil {
 		return err
 	}
-	if !opts.dryRun { // which starts nothing that the project names
+	loaded.Settings.Agent.Args = append(loaded.Settings.Agent.Args, agentArgs...) // recorded, so that a resume has them too
+	if !opts.dryRun {                                                             // which starts nothing that the project names
 		if err := a.agree(workspace, loaded); err != nil {
 			return err
 		}
 	}
 	plan, err := assembly.Prepare(assembly.Request{
-		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, AgentArgs: agentArgs, Version: version(),
+		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, Version: version(),
 	})
 	if err != nil {
 		return err
@@ -190,6 +191,29 @@ func (a *app) goal(opts *runOptions, words []string) (*string, error) {
 
 func (a *app) workspace(ctx context.Context) (assembly.Workspace, error) {
 	return assembly.FindWorkspace(ctx, a.streams.Dir, a.globals.dir, a.streams.Env)
+}
+
+// fromHere turns the paths among the flags, which are meant from where the user stands, into paths from the workspace, as config files have them.
+func (a *app) fromHere(workspace assembly.Workspace, flags map[string][]string) map[string][]string {
+	here := filepath.Join(a.streams.Dir, a.globals.dir)
+	if filepath.IsAbs(a.globals.dir) {
+		here = a.globals.dir
+	}
+	if real, err := filepath.EvalSymlinks(here); err == nil {
+		here = real
+	}
+	for _, name := range []string{"spec", "prompt"} {
+		for i, path := range flags[name] {
+			if path == "" || filepath.IsAbs(path) {
+				continue
+			}
+			flags[name][i] = filepath.Join(here, path)
+			if relative, err := filepath.Rel(workspace.Dir, flags[name][i]); err == nil {
+				flags[name][i] = relative
+			}
+		}
+	}
+	return flags
 }
 
 // load reads every layer of the configuration.
