@@ -26,7 +26,7 @@ vet-cross:
 	GOOS=windows $(GO_PLAIN) vet ./... && GOOS=windows $(GO_PLAIN) build -buildvcs=false -o bin/windows/ralph.exe ./cmd/ralph
 
 bench: build
-	$(GO_PLAIN) test -v -count=1 -timeout 60m -run '^TestTable$$' ./internal/bench -args -full -ralph $(CURDIR)/bin/ralph -json $(CURDIR)/bin/bench.json
+	TMPDIR=/var/tmp $(GO_PLAIN) test -v -count=1 -timeout 60m -run '^TestTable$$' ./internal/bench -args -full -ralph $(CURDIR)/bin/ralph -json $(CURDIR)/bin/bench.json
 
 e2e: build
 	bin/ralph demo --speed 0

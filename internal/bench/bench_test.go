@@ -40,7 +40,8 @@ type bench struct {
 	*testing.T
 	size
 	programs
-	rows []row
+	whole *testing.T // of all measurements
+	rows  []row
 }
 
 // programs are what is started beside ourselves.
@@ -50,6 +51,9 @@ type programs struct {
 	parser string // the benchmarks of package agent; "" if they are left out
 }
 
+// TempDir is a new folder that stays until everything is measured: some file systems make new files slowly for minutes after many were deleted.
+func (b *bench) TempDir() string { return b.whole.TempDir() }
+
 func (b *bench) add(r row) {
 	b.Logf("%s: %s %s", r.What, short(r.Value), r.Unit)
 	b.rows = append(b.rows, r.judged())
@@ -57,7 +61,7 @@ func (b *bench) add(r row) {
 
 // TestTable measures everything and prints the table.
 func TestTable(t *testing.T) {
-	b := &bench{T: t, size: tiny}
+	b := &bench{T: t, whole: t, size: tiny}
 	if *full {
 		b.size = meaningful
 		b.programs = realPrograms(t)

@@ -130,14 +130,14 @@ func median(values []float64) float64 {
 }
 
 func TestReport(t *testing.T) {
-	machine := machine{Cores: 2, Go: "go1.26", System: "linux/amd64", State: "ext4", LoadBefore: 0.5, LoadAfter: 1}
+	machine := machine{Cores: 2, Go: "go1.26", System: "linux/amd64", State: "ext4", NewFile: 0.006, LoadBefore: 0.5, LoadAfter: 1}
 	got := report{machine, []row{
 		row{What: "iteration", Unit: "ms", Value: 2.5, Floor: 1, Of: "bare loop", Aim: aim{ratioAtMost, 2.5}}.judged(),
 		row{What: "parsing", Unit: "MB/s", Value: 499, Floor: 2000, Of: "reading", Aim: aim{valueAtLeast, 500}, Note: "a gigabyte"}.judged(),
 		row{What: "memory", Unit: "MB", Value: 10, Floor: 0, Of: "nothing", Aim: aim{valueAtMost, 25}}.judged(),
 		row{What: "extra", Unit: "ms", Value: 123.4, Floor: 100, Ratio: 1.3, Of: "bare loop"}.judged(),
 	}}
-	want := `go1.26, linux/amd64, 2 cores, state on ext4, load 0.5 before and 1.0 after
+	want := `go1.26, linux/amd64, 2 cores, load 0.5 before and 1.0 after, state on ext4, where a new file takes 0.006 ms of CPU
 
 what       value       floor  ratio  aim               floor is
 iteration  2.50 ms     1.00   2.50x  <= 2.5x     hit   bare loop
