@@ -28,7 +28,9 @@ func TestMain(m *testing.M) {
 	if role == "" {
 		os.Exit(m.Run())
 	}
-	os.Unsetenv(roleVariable) // it is not meant for the processes that the role starts
+	if err := os.Unsetenv(roleVariable); err != nil { // it is not meant for the processes that the role starts
+		panic(err)
+	}
 	os.Exit(play(role))
 }
 

@@ -97,7 +97,7 @@ func (r report) text() string {
 		fmt.Fprintf(table, "%s\t%s %s\t%s\t%.2fx\t%s\t%s\t%s\n",
 			row.What, short(row.Value), row.Unit, short(row.Floor), row.Ratio, row.aimText(), row.verdict(), row.Of)
 	}
-	table.Flush()
+	_ = table.Flush() // into memory
 	for _, row := range r.Rows {
 		if row.Note != "" {
 			fmt.Fprintf(&b, "\n%s: %s", row.What, row.Note)
