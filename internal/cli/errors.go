@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -30,6 +31,7 @@ func exitCode(err error) int {
 		missing *assembly.Missing
 		newer   *runlog.TooNew
 		damaged *runlog.Damaged
+		file    *fs.PathError
 	)
 	switch {
 	case err == nil:
@@ -42,7 +44,7 @@ func exitCode(err error) int {
 		return ralph.ExitCode(ralph.ProgramMissing, "")
 	case errors.As(err, &locked):
 		return ralph.ExitLocked
-	case errors.Is(err, ralph.ErrIO), errors.As(err, &damaged):
+	case errors.Is(err, ralph.ErrIO), errors.As(err, &damaged), errors.As(err, &file):
 		return ralph.ExitCode(ralph.IOFailed, "")
 	}
 	return ralph.ExitCode(ralph.Internal, "")
@@ -54,8 +56,7 @@ func (a *app) tellError(err error) {
 	if errors.As(err, &status) {
 		return
 	}
-	if a.wantsJSON() {
-		_ = writeIndented(a.streams.Out, map[string]any{"error": err.Error(), "exit_code": exitCode(err)})
+	if a.wantsJSON() && writeIndented(a.streams.Out, map[string]any{"error": err.Error(), "exit_code": exitCode(err)}) == nil {
 		return
 	}
 	fmt.Fprintf(a.streams.Err, "ralph: %s\n", strings.TrimSpace(err.Error()))

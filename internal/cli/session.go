@@ -81,7 +81,7 @@ func (s *session) callForHelp(ctx context.Context, result ralph.Result) {
 func (a *app) finish(state *ralph.State, result ralph.Result, exitMap string) error {
 	switch {
 	case a.wantsJSON():
-		if err := a.printJSON(result); err != nil {
+		if err := a.printJSON(result); err != nil && !errors.Is(err, syscall.EPIPE) { // whoever went away does not change how the run ended
 			return err
 		}
 	default:
