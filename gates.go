@@ -9,11 +9,12 @@ import (
 // GateState says whether a gate let a claim through.
 type GateState string
 
-// A gate is open, shut, or was not asked because its evidence does not exist in this run.
+// A gate is open, open with a warning, shut, or was not asked because its evidence does not exist in this run.
 const (
-	GateOpen  GateState = "open"
-	GateShut  GateState = "shut"
-	GateNoted GateState = "noted"
+	GateOpen   GateState = "open"
+	GateWarned GateState = "warned"
+	GateShut   GateState = "shut"
+	GateNoted  GateState = "noted"
 )
 
 // Gate is one condition between a claim and exit 0, as it stood when it was asked.
@@ -183,7 +184,7 @@ func askUnfinished(p Policy, h History) Gate {
 	const shown = 5
 	text := strings.Join(added[:min(shown, len(added))], "; ")
 	if p.Unfinished == UnfinishedWarn {
-		return Gate{State: GateNoted, Detail: "added lines look unfinished: " + text}
+		return Gate{State: GateWarned, Detail: "added lines look unfinished: " + text}
 	}
 	return shut(RefusedUnfinished, "added lines look unfinished: %s", text)
 }

@@ -38,6 +38,8 @@ type gateCase struct {
 }
 
 func refused(code, detail string) Gate { return Gate{State: GateShut, Refusal: code, Detail: detail} }
+func warned(detail string) Gate { return Gate{State: GateWarned, Detail: detail} }
+
 func noted(detail string) Gate         { return Gate{State: GateNoted, Detail: detail} }
 
 func askGateCases(t *testing.T, cases []gateCase) {
@@ -146,7 +148,7 @@ func TestTheUnfinishedGate(t *testing.T) {
 		{"unfinished: five are named", todo(UnfinishedRefuse, "1", "2", "3", "4", "5", "6"),
 			map[int]Gate{gateUnfinished: refused("unfinished", "added lines look unfinished: 1; 2; 3; 4; 5")}},
 		{"a line that was there before", todo(UnfinishedRefuse, "old.go: TODO"), nil},
-		{"gate.unfinished warn", todo(UnfinishedWarn, "a.go: FIXME"), map[int]Gate{gateUnfinished: noted("added lines look unfinished: a.go: FIXME")}},
+		{"gate.unfinished warn", todo(UnfinishedWarn, "a.go: FIXME"), map[int]Gate{gateUnfinished: warned("added lines look unfinished: a.go: FIXME")}},
 		{"gate.unfinished off", todo(UnfinishedOff, "a.go: FIXME"), map[int]Gate{gateUnfinished: noted("gate.unfinished is off")}},
 		{"without git nothing is known", func(s *situation) { todo(UnfinishedRefuse, "a.go: FIXME")(s); s.before.Base.Known = false },
 			map[int]Gate{gateUnfinished: noted("added lines are not known without git")}},

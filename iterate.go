@@ -204,6 +204,11 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 	if at.Killed && counts(agent.End) { // the evidence is not whole: a resume gathers it and judges what the agent left
 		return v
 	}
+	for _, gate := range v.Gates {
+		if gate.State == GateWarned {
+			l.emit(EvWarning, Notice{"gate_warned", gate.Detail})
+		}
+	}
 	if refusals := v.Refusals(); len(refusals) > 0 {
 		l.emit(EvClaimRefused, ClaimRefused{refusals})
 	}

@@ -45,7 +45,7 @@ func chooseAgent(s config.Settings, env config.Env, checks []string) (chosenAgen
 		chosen.dialect, _ = agent.Find("command")
 		chosen.name, chosen.options.CommandLine = "command", s.Agent.Command
 		if len(chosen.options.ExtraArgs) > 0 {
-			chosen.options.CommandLine += " " + shellWords(chosen.options.ExtraArgs)
+			chosen.options.CommandLine += " " + ShellWords(chosen.options.ExtraArgs)
 			chosen.options.ExtraArgs = nil
 		}
 	case s.Agent.Name != "" && s.Agent.Name != "command":
@@ -127,10 +127,16 @@ func (c chosenAgent) permissionNotice() ralph.Notice {
 	return ralph.Notice{Code: "permissions", Text: text}
 }
 
-// shellWords writes arguments so that a shell reads them back unchanged.
-func shellWords(args []string) string {
+const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%"
+
+// ShellWords writes arguments so that a shell reads them back unchanged.
+func ShellWords(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {
+		if arg != "" && strings.Trim(arg, plainCharacters) == "" {
+			quoted[i] = arg
+			continue
+		}
 		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 	}
 	return strings.Join(quoted, " ")

@@ -124,6 +124,8 @@ func gateMark(state ralph.GateState) string {
 		return "✓"
 	case ralph.GateShut:
 		return "✗"
+	case ralph.GateWarned:
+		return "!"
 	}
 	return "-"
 }

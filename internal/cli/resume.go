@@ -72,7 +72,9 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 	}
 	defer log.Close()
 	if state.Stopped != nil && state.Stopped.Status == ralph.StatusCompleted {
-		fmt.Fprintf(a.streams.Err, "run %s is complete; nothing was started\n", run)
+		if !a.globals.quiet {
+			fmt.Fprintf(a.streams.Err, "run %s is complete; nothing was started\n", run)
+		}
 		return a.finish(state, state.Result(), "hard")
 	}
 	plan, err := a.planAgain(workspace, state, more)
@@ -195,7 +197,7 @@ func (a *app) findRun(ctx context.Context, name string) (assembly.Workspace, *ru
 	}
 	run, err := store.Resolve(name)
 	if errors.Is(err, runlog.ErrNoRun) {
-		return workspace, nil, "", usage("%v in %s", err, workspace.Dir)
+		return workspace, nil, "", usage("%s: %v", workspace.Dir, err)
 	}
 	return workspace, store, run, err
 }

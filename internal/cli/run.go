@@ -287,7 +287,7 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 		})
 	}
 	out := a.streams.Out
-	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", plan.Workspace.Dir, plan.AgentName(), strings.Join(argv, " "))
+	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", plan.Workspace.Dir, plan.AgentName(), assembly.ShellWords(argv))
 	for _, check := range plan.Checks {
 		fmt.Fprintf(out, "check: %s\n", check)
 	}

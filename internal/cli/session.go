@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/runlog"
@@ -81,7 +82,12 @@ func (s *session) callForHelp(ctx context.Context, result ralph.Result) {
 func (a *app) finish(state *ralph.State, result ralph.Result, exitMap string) error {
 	switch {
 	case a.wantsJSON():
-		if err := a.printJSON(result); err != nil && !errors.Is(err, syscall.EPIPE) { // whoever went away does not change how the run ended
+		err := a.printJSON(result)
+		var misuse *config.UsageError
+		switch {
+		case errors.As(err, &misuse): // a jq expression that fails on this result does not change how the run ended
+			fmt.Fprintf(a.streams.Err, "ralph: %v\n", err)
+		case err != nil && !errors.Is(err, syscall.EPIPE): // nor does a reader that went away
 			return err
 		}
 	default:
