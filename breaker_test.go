@@ -93,7 +93,7 @@ func TestRow8AfterTheThreshold(t *testing.T) {
 			s.policy.MaxIterations = 1
 		}), with(stops(9, MaxIterations, "the cap of 1 iteration is reached with work pending"), breakerAt(BreakerOpen, "stuck"))},
 		{"row 8: an iteration that does not count moves nothing", both(in(BreakerDiagnose, 0), func(s *situation) { s.still(); s.ended(EndLimit, "limit") }),
-			with(waits(2, WaitLimit, time.Minute, "usage limit: limit"), breakerAt(BreakerDiagnose, "stuck"))},
+			with(waits(2, WaitLimit, time.Minute, "limit"), breakerAt(BreakerDiagnose, "stuck"))},
 		{"row 8: a breaker that never moved is closed", func(s *situation) { s.before.Breaker = Breaker{} }, goesOn()},
 		{"row 8: BLOCKED in a diagnosis is BLOCKED", both(in(BreakerDiagnose, 0), func(s *situation) { s.still(); s.said().Blocked = new("no key") }),
 			with(stops(5, Blocked, "no key"), breakerAt(BreakerOpen, "stuck"))},

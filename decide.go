@@ -127,6 +127,9 @@ func interruptRule(_ Policy, h History, v Verdict) *Verdict {
 		return nil
 	}
 	v.Signal = h.Moment.Signal
+	if v.Signal == SignalStop {
+		return v.stop(0, Interrupted, "ended by ralph stop")
+	}
 	return v.stop(0, Interrupted, "interrupted by %s", h.Moment.Signal)
 }
 
@@ -169,13 +172,13 @@ func usageLimitRule(p Policy, h History, v Verdict) *Verdict {
 	}
 	switch {
 	case p.OnLimit == LimitStop:
-		return v.stop(2, RateLimited, "usage limit: %s", agent.Error)
+		return v.stop(2, RateLimited, "%s", agent.Error)
 	case h.LimitWaited+wait > p.MaxWait && p.MaxWait > 0:
-		return v.stop(2, RateLimited, "usage limit: %s; the reset is %s away and --max-wait allows %s", agent.Error, round(h.LimitWaited+wait), round(p.MaxWait))
+		return v.stop(2, RateLimited, "%s; the reset is %s away and --max-wait allows %s", agent.Error, round(h.LimitWaited+wait), round(p.MaxWait))
 	case p.MaxTime > 0 && h.Moment.Elapsed+wait >= p.MaxTime:
 		return v.stop(9, Timeout, "the usage limit's reset is %s away, past the time budget of %s", round(wait), round(p.MaxTime))
 	}
-	return v.wait(2, WaitLimit, wait, "usage limit: "+agent.Error)
+	return v.wait(2, WaitLimit, wait, agent.Error)
 }
 
 // Row 3: the model behind the agent failed.

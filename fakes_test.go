@@ -26,7 +26,7 @@ type world struct {
 }
 
 // worked is how long a fake agent works, so that time passes.
-const worked = summaryEvery + 500*time.Millisecond
+const worked = 5*time.Second + 500*time.Millisecond
 
 func newWorld(t *testing.T, turns ...turn) *world {
 	w := &world{

@@ -212,7 +212,7 @@ func askStatus(p Policy, h History) Gate {
 
 func askEvidence(p Policy, h History) Gate {
 	if len(h.Now.Checks) > 0 {
-		return open("")
+		return open("a check ran")
 	}
 	if p.AllowUnverified {
 		return Gate{State: GateNoted, Detail: "no check ran; --allow-unverified lets it pass, unverified"}

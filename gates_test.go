@@ -21,7 +21,7 @@ func openGates() []Gate {
 		{Name: "nothing visibly unfinished", State: GateOpen},
 		{Name: "the evaluator accepts", State: GateNoted, Detail: "no evaluator is configured"},
 		{Name: "the status gate", State: GateNoted, Detail: "gate.status is advisory"},
-		{Name: "something proves it", State: GateOpen},
+		{Name: "something proves it", State: GateOpen, Detail: "a check ran"},
 	}
 }
 
@@ -38,9 +38,9 @@ type gateCase struct {
 }
 
 func refused(code, detail string) Gate { return Gate{State: GateShut, Refusal: code, Detail: detail} }
-func warned(detail string) Gate { return Gate{State: GateWarned, Detail: detail} }
+func warned(detail string) Gate        { return Gate{State: GateWarned, Detail: detail} }
 
-func noted(detail string) Gate         { return Gate{State: GateNoted, Detail: detail} }
+func noted(detail string) Gate { return Gate{State: GateNoted, Detail: detail} }
 
 func askGateCases(t *testing.T, cases []gateCase) {
 	t.Helper()

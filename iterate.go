@@ -13,8 +13,15 @@ import (
 	"github.com/ralphloop/ralph/prompt"
 )
 
-// summaryEvery is how often a long iteration records what was spent, so that a crash loses little of it.
-const summaryEvery = 5 * time.Second
+// An iteration records now and then what was spent, so that a crash loses little of it: a second, or a twentieth of a long iteration.
+const (
+	firstSummary = time.Second
+	lastSummary  = 30 * time.Second
+)
+
+func nextSummary(worked time.Duration) time.Duration {
+	return min(max(worked/20, firstSummary), lastSummary)
+}
 
 // iterate is one fresh agent from its prompt to the verdict.
 func (l *Loop) iterate(ctx context.Context) Verdict {
@@ -101,8 +108,8 @@ func (l *Loop) runAgent(ctx context.Context, text string) (AgentOutcome, error) 
 		defer func() { e.bug = recover(); ended <- e }()
 		e.outcome, e.err = l.cfg.Agent.Run(agentCtx, in)
 	}()
-	tick := time.NewTicker(summaryEvery)
-	defer tick.Stop()
+	begun, due := time.Now(), time.NewTimer(firstSummary)
+	defer due.Stop()
 	for {
 		select {
 		case e := <-ended:
@@ -110,7 +117,8 @@ func (l *Loop) runAgent(ctx context.Context, text string) (AgentOutcome, error) 
 				panic(e.bug)
 			}
 			return l.outOfTime(ctx, e.outcome), e.err
-		case <-tick.C:
+		case <-due.C:
+			due.Reset(nextSummary(time.Since(begun)))
 			l.emit(EvAgentOutput, news.summary(l.elapsed()))
 			if l.storage != nil {
 				kill()

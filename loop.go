@@ -174,11 +174,7 @@ func (l *Loop) finish(ctx context.Context, v Verdict) Result {
 		Reason: v.Reason, Signal: v.Signal, ExitCode: ExitCode(v.Reason, v.Signal), Status: StatusOf(v.Reason),
 		Detail: v.Detail, Hint: v.Hint, VerifiedBy: v.VerifiedBy, Elapsed: l.elapsed(),
 	}
-	if tree, ok := l.tree.(Changer); ok {
-		if changed, err := tree.Changed(ctx, l.state.History.Base.Head); err == nil {
-			stopped.Changed = changed
-		}
-	}
+	stopped.Changed = l.changed(ctx)
 	l.emit(EvRunStopped, stopped)
 	l.sync()
 	if l.storage != nil && v.Reason != IOFailed { // the end could not be written: nobody could trust another code
@@ -194,6 +190,26 @@ func (l *Loop) finish(ctx context.Context, v Verdict) Result {
 		}
 	}
 	return result
+}
+
+// changed says what the run changed, as far as that can be told from what the user had changed before.
+func (l *Loop) changed(ctx context.Context) string {
+	tree, ok := l.tree.(Changer)
+	base, now := l.state.History.Base, l.state.History.tree
+	switch {
+	case !ok:
+		return ""
+	case base.Known && now.Known && now.same(base):
+		return "no files changed"
+	}
+	changed, err := tree.Changed(ctx, base.Head)
+	if err != nil {
+		return ""
+	}
+	if base.Dirty > 0 {
+		changed += fmt.Sprintf(" (with %s that had been changed before the run)", plural(base.Dirty, "file"))
+	}
+	return changed
 }
 
 // emit records one event, applies it, and tells it.
@@ -258,7 +274,7 @@ func (l *Loop) moment(ctx context.Context) Moment {
 		return at
 	}
 	if orders, err := l.orders(); err == nil && orders.Stop {
-		l.Stop(SignalInterrupt)
+		l.Stop(SignalStop)
 	}
 	if s := l.stop.Load(); s != nil {
 		at.Signal = *s

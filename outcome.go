@@ -98,8 +98,9 @@ func Outcomes() []OutcomeKind {
 // Signal is a request from outside to end the run.
 type Signal string
 
-// The signals that end a run. Stop is `ralph stop` or one Ctrl-C: the iteration is finished and judged first.
+// The signals that end a run. Stop is an order and no signal of the system's; it counts as an interrupt.
 const (
+	SignalStop      Signal = "STOP"
 	SignalHangup    Signal = "HUP"
 	SignalInterrupt Signal = "INT"
 	SignalTerminate Signal = "TERM"

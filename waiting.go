@@ -24,7 +24,7 @@ func (l *Loop) waitForTurn(ctx context.Context) {
 
 // pause waits until the order is taken away or the run is to end. It costs no time: somebody else's night must not eat the budget.
 func (l *Loop) pause(ctx context.Context) {
-	l.emit(EvLimitWait, Waiting{For: WaitPause, Elapsed: l.elapsed(), Detail: "paused; go on with: ralph resume"})
+	l.emit(EvLimitWait, Waiting{For: WaitPause, Elapsed: l.elapsed(), Detail: "ralph resume lets it go on"})
 	l.sync()
 	paused := time.Now()
 	for l.moment(ctx).Signal == "" && l.storage == nil {

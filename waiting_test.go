@@ -343,11 +343,25 @@ func TestLiveNewsAreSummedUp(t *testing.T) {
 			return works(ctx, in, AgentOutcome{End: EndOK, Truncated: true, OutputBytes: 99, Said: promise.Report{Blocked: new("x")}})
 		}}
 		w.ends(Blocked, 1)
-		if diff := cmp.Diff([]AgentOutput{{Elapsed: Span(summaryEvery), Tool: "Edit", Events: 2}}, payloads[AgentOutput](w.log)); diff != "" {
+		var want []AgentOutput
+		for elapsed := firstSummary; elapsed < worked; elapsed += firstSummary {
+			want = append(want, AgentOutput{Elapsed: Span(elapsed), Tool: "Edit", Events: 2})
+		}
+		if diff := cmp.Diff(want, payloads[AgentOutput](w.log)); diff != "" {
 			t.Errorf("summaries (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff([]Cut{{"agent output", 99}}, payloads[Cut](w.log)); diff != "" || len(heard) != 2 {
 			t.Errorf("heard %v, cuts (-want +got):\n%s", heard, diff)
 		}
 	})
+}
+
+func TestLongIterationsAreSummedUpLessOften(t *testing.T) {
+	for worked, want := range map[time.Duration]time.Duration{
+		0: time.Second, 20 * time.Second: time.Second, 2 * time.Minute: 6 * time.Second, 8 * time.Hour: 30 * time.Second,
+	} {
+		if got := nextSummary(worked); got != want {
+			t.Errorf("nextSummary(%s) = %s, want %s", worked, got, want)
+		}
+	}
 }

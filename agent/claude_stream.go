@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -326,7 +327,9 @@ func (c *claudeStream) complaint(e claudeEvent, text string) *fault {
 	case c.limited && !bytes.HasPrefix(e.subtype, []byte("error_max")) && (f == nil || f.class == ralph.EndProvider && e.status == 0):
 		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
 	case f == nil && strings.Contains(text, "/login"):
-		f = claudeFault(401, "")
+		f = claudeFault(0, "authentication_failed")
+	case f == nil && c.saysLimit(text):
+		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
 	case f == nil && string(e.result.reason) == "api_error" && e.status == 0 && code == "":
 		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
 	case f == nil:
@@ -344,6 +347,20 @@ func (c *claudeStream) complaint(e claudeEvent, text string) *fault {
 	return f
 }
 
+// saysLimit knows the CLI's own sentences about a limit, which are read in an error result only. Older versions put the moment of the reset, in
+// seconds of the epoch, behind a bar.
+func (c *claudeStream) saysLimit(text string) bool {
+	sentence, reset, _ := strings.Cut(text, "|")
+	lower := strings.ToLower(sentence)
+	if !strings.Contains(lower, "limit reached") && !strings.Contains(lower, "hit your limit") {
+		return false
+	}
+	if seconds, err := strconv.ParseInt(strings.TrimSpace(reset), 10, 64); err == nil {
+		c.resets = time.Unix(seconds, 0)
+	}
+	return true
+}
+
 // claudeFault says what an HTTP status, or the CLI's own code where there is none, means; nil if it is the agent's own affair.
 func claudeFault(status int64, code string) *fault {
 	about := func(class ralph.EndClass, text string) *fault {
@@ -358,7 +375,7 @@ func claudeFault(status int64, code string) *fault {
 		f.hint = claudeLogin
 		return f
 	case status == 429, code == "rate_limit":
-		return about(ralph.EndLimit, "a usage limit")
+		return about(ralph.EndLimit, "the usage limit is reached")
 	case status == 529, code == "overloaded":
 		return about(ralph.EndProvider, "the model is overloaded")
 	case status >= 500, status == 408:

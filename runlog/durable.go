@@ -15,24 +15,28 @@ const (
 
 // makeFolder creates a folder and its parents, each durably: the name of a new folder is flushed with the folder that holds it.
 func makeFolder(path string) error {
+	if isFolder(path) {
+		return nil
+	}
+	parent := filepath.Dir(path)
+	if parent != path {
+		if err := makeFolder(parent); err != nil {
+			return err
+		}
+	}
 	err := os.Mkdir(path, folderMode)
 	switch {
 	case err == nil:
-		return flushFolder(filepath.Dir(path))
-	case errors.Is(err, fs.ErrNotExist):
-		if parent := filepath.Dir(path); parent != path {
-			if err := makeFolder(parent); err != nil {
-				return err
-			}
-			return makeFolder(path)
-		}
-	case errors.Is(err, fs.ErrExist):
-		info, statErr := os.Stat(path)
-		if statErr == nil && info.IsDir() {
-			return nil
-		}
+		return flushFolder(parent)
+	case errors.Is(err, fs.ErrExist) && isFolder(path): // somebody else was faster
+		return nil
 	}
 	return unwritable("mkdir", path, err)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // flushFolder makes the names in a folder durable. Windows has no such call and needs none.

@@ -86,6 +86,9 @@ func (p *Plan) findGoal() error {
 			return err
 		}
 	}
+	if s.Spec != "" && p.Goal != "" {
+		p.notice("spec_is_the_goal", "the spec takes the goal's place: "+s.Spec)
+	}
 	p.PromptFile = s.Prompt.File
 	if p.PromptFile != "" {
 		return p.mustHaveText("--prompt", p.PromptFile)

@@ -85,7 +85,10 @@ func Main(ctx context.Context, s Streams) (code int) {
 	}
 	root := a.root()
 	root.SetArgs(s.Args)
-	err := root.ExecuteContext(ctx)
+	err := a.knownWord(root)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err != nil {
 		a.tellError(err)
 	}
@@ -112,11 +115,13 @@ context, until the work is proven done. The agent reports, the loop decides, exi
 	root.SetVersionTemplate("{{.Version}}")
 	a.addGlobals(root.PersistentFlags())
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Run"}, &cobra.Group{ID: "look", Title: "Look"}, &cobra.Group{ID: "keep", Title: "Housekeeping"})
-	root.SetHelpCommandGroupID("keep")
 	root.SetCompletionCommandGroupID("keep")
 	for _, command := range a.commands() {
 		root.AddCommand(command)
 	}
+	root.SetHelpCommand(a.helpCommand())
+	root.AddCommand(a.helpCommand())
+	strictCompletion(root)
 	return root
 }
 
@@ -153,7 +158,48 @@ func (a *app) checkGlobals() error {
 	if _, err := a.query(); err != nil {
 		return err
 	}
-	return nil
+	return config.CheckSet(a.globals.set)
+}
+
+// knownWord looks at the first word before cobra does: with a --help behind it, any word would get the general help and status 0.
+func (a *app) knownWord(root *cobra.Command) error {
+	word := firstOf(a.streams.Args)
+	if word == "" || strings.HasPrefix(word, "-") || strings.HasPrefix(word, cobra.ShellCompRequestCmd) {
+		return nil
+	}
+	for _, c := range root.Commands() {
+		if c.Name() == word {
+			return nil
+		}
+	}
+	return a.knownCommand(root, a.streams.Args)
+}
+
+// helpCommand is cobra's, but for a word that it does not know.
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about a command", GroupID: "keep",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, _, err := cmd.Root().Find(args)
+			if err != nil || target == cmd.Root() && len(args) > 0 {
+				return a.knownCommand(cmd.Root(), args)
+			}
+			return target.Help()
+		},
+	}
+}
+
+// strictCompletion makes cobra's command refuse a shell that it does not know.
+func strictCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args = cobra.ArbitraryArgs
+			c.RunE = func(*cobra.Command, []string) error {
+				return usage("ralph completion wants a shell: bash, zsh, fish or powershell")
+			}
+		}
+	}
 }
 
 // knownCommand turns a word that is no command into a usage error that names the nearest one.

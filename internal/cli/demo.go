@@ -36,6 +36,7 @@ func (a *app) demoCommand() *cobra.Command {
 }
 
 func (a *app) demo(ctx context.Context, name string, speed float64) error {
+	a.ownOrphans()
 	scenario, ok := demo.Find(name)
 	if !ok {
 		var names []string

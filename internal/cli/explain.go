@@ -189,7 +189,7 @@ func (a *app) replay(ctx context.Context, name string) error {
 			fmt.Fprintf(a.streams.Out, "    refused %s: %s\n", r.Code, term.Clean(r.Detail))
 		}
 	}
-	fmt.Fprintf(a.streams.Out, "%d verdicts, %d different from the log\n", len(judgements), different)
+	fmt.Fprintf(a.streams.Out, "verdicts: %d, different from the log: %d\n", len(judgements), different)
 	return nil
 }
 

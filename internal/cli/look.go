@@ -48,7 +48,11 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	row("status", standing(state, live))
 	row("goal", term.Shorten(term.Clean(goalOf(state)), 100))
 	row("agent", term.Clean(state.Agent+" "+state.Model))
-	row("iterations", ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(state.Policy.MaxIterations), state.Policy.MaxIterations > 0))
+	iterations := ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(state.Policy.MaxIterations), state.Policy.MaxIterations > 0)
+	if n := len(state.Iterations) - state.History.Counted; n > 0 {
+		iterations += fmt.Sprintf(" (%d more not counted)", n)
+	}
+	row("iterations", iterations)
 	if live && state.Stopped == nil { // what was spent since the last event is not recorded yet
 		state.Elapsed += ralph.Span(time.Since(state.UpdatedAt))
 	}
@@ -63,6 +67,7 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	if state.Stopped != nil {
 		row("ended", term.ResultLine(state))
 	}
+	row("files", store.RunDir(run))
 	return out.Flush()
 }
 
@@ -74,8 +79,11 @@ func standing(state *ralph.State, live bool) string {
 		return fmt.Sprintf("%s (%s, exit code %d)", status, state.Stopped.Reason, state.Stopped.ExitCode)
 	case !live:
 		return "cut off: its process is gone; go on with: ralph resume"
+	case state.Waiting != nil && state.Waiting.Wait > 0:
+		until := state.UpdatedAt.Add(state.Waiting.Wait.Duration()).Local().Format(time.TimeOnly)
+		return fmt.Sprintf("%s until %s: %s", status, until, term.Clean(state.Waiting.Detail))
 	case state.Waiting != nil:
-		return fmt.Sprintf("%s: %s", status, term.Clean(state.Waiting.Detail))
+		return fmt.Sprintf("%s; %s", status, term.Clean(state.Waiting.Detail))
 	case state.Phase == ralph.PhaseBegun:
 		return fmt.Sprintf("%s: iteration %d, the agent works (pid of ralph: %d)", status, state.History.Started, state.PID)
 	}

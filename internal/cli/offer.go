@@ -25,7 +25,11 @@ func (a *app) offer(cmd *cobra.Command) error {
 
 Which? [1] `)
 	in := bufio.NewReader(a.streams.In)
-	answer, _ := in.ReadString('\n')
+	answer, err := in.ReadString('\n')
+	if err != nil { // the terminal was closed: nobody chose anything
+		fmt.Fprintln(a.streams.Err)
+		return nil
+	}
 	switch strings.TrimSpace(answer) {
 	case "", "1":
 		return a.again(cmd, "demo")

@@ -12,7 +12,6 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -48,8 +47,12 @@ stays spent; a limit that was reached must be raised. A paused run under way sim
 }
 
 func (a *app) resume(ctx context.Context, name string, more raise) error {
+	a.ownOrphans()
 	if err := a.outsideOnly("resume"); err != nil {
 		return err
+	}
+	if len(a.globals.set) > 0 || a.globals.config != "" {
+		return usage("a run goes on under its recorded settings: --set and -c change nothing; --add-iterations, --add-time, --add-cost, --add-tokens, --agent and --model do")
 	}
 	workspace, store, run, err := a.findRun(ctx, name)
 	if err != nil {
@@ -63,8 +66,8 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 		return err
 	}
 	defer held.Release()
-	if _, err := process.Sweep(run); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("kill what the run left behind: %w", err)
+	if err := a.killLeftovers(run); err != nil {
+		return err
 	}
 	log, state, tail, err := store.Reopen(run)
 	if err != nil {

@@ -74,12 +74,19 @@ func addKeyFlags(flags *pflag.FlagSet, values map[string]*flagValue) {
 		}
 		value := &flagValue{key: key}
 		values[key.Flag] = value
-		flag := flags.VarPF(value, key.Flag, key.Short, key.Doc+defaultNote(key))
+		flag := flags.VarPF(value, key.Flag, key.Short, key.Doc+choiceNote(key)+defaultNote(key))
 		flag.NoOptDefVal, flag.Hidden = key.Bare, !key.Ready()
 		if key.Kind == config.Switch {
 			flag.NoOptDefVal = "true"
 		}
 	}
+}
+
+func choiceNote(key config.Key) string {
+	if len(key.Choices) < 2 || key.Kind == config.Switch {
+		return ""
+	}
+	return ": " + strings.Join(key.Choices, ", ")
 }
 
 func defaultNote(key config.Key) string {
@@ -105,6 +112,7 @@ func (o *runOptions) given() map[string][]string {
 
 func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 	ctx := cmd.Context()
+	a.ownOrphans()
 	opts.hasGoal = cmd.Flags().Changed("goal")
 	words, agentArgs := splitAtDash(cmd, args)
 	goal, err := a.goal(opts, words)
@@ -295,7 +303,16 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 		fmt.Fprintf(out, "note: %s\n", n.Text)
 	}
 	p := plan.Policy
-	fmt.Fprintf(out, "limits: iterations %d, time %s, cost $%.2f, tokens %d (0 is no limit); iteration time-out %s, idle time-out %s\n\n%s",
-		p.MaxIterations, p.MaxTime, p.MaxCost, p.MaxTokens, p.IterationTimeout, p.IdleTimeout, text)
+	fmt.Fprintf(out, "limits: iterations %s, time %s, cost %s, tokens %s, one iteration %s, silence %s\n\n%s",
+		orNone(p.MaxIterations), orNone(p.MaxTime), orNone(p.MaxCost), orNone(p.MaxTokens), orNone(p.IterationTimeout), orNone(p.IdleTimeout), text)
 	return nil
+}
+
+// orNone writes a limit, of which zero is none.
+func orNone[T comparable](limit T) string {
+	var none T
+	if limit == none {
+		return "none"
+	}
+	return fmt.Sprint(limit)
 }

@@ -36,11 +36,15 @@ type session struct {
 	torn  int64
 }
 
+// ownOrphans makes this process the parent of whatever its agents and checks detach. The first process that it starts should be one of those.
+func (a *app) ownOrphans() {
+	if err := process.OwnOrphans(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		fmt.Fprintf(a.streams.Err, "ralph: warning: processes that an agent detaches may be missed: %v\n", err)
+	}
+}
+
 // play runs the loop to its end and says how it went. The lock is held by the caller.
 func (s *session) play(ctx context.Context) error {
-	if err := process.OwnOrphans(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		fmt.Fprintf(s.app.streams.Err, "ralph: warning: processes that an agent detaches may be missed: %v\n", err)
-	}
 	outliveReaders()
 	state := s.state
 	if state == nil {
@@ -112,6 +116,9 @@ func (a *app) status(result ralph.Result, exitMap string) error {
 		fmt.Fprintf(a.streams.Err, "%s%s: %s (exit code %d, mapped to 0)\n", mark, ralph.NameOf(result.StopReason), term.Clean(result.Summary), result.ExitCode)
 		return nil
 	}
+	if a.streams.Env.GitHubActions {
+		fmt.Fprintf(a.streams.Err, "::error::%s: %s\n", ralph.NameOf(result.StopReason), term.Clean(result.Summary))
+	}
 	return exit(result.ExitCode)
 }
 
@@ -182,7 +189,7 @@ func (a *app) style() term.Style {
 	case "never":
 		return term.Style{}
 	}
-	return term.Style{Colour: a.streams.ErrTerm && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
+	return term.Style{Colour: a.streams.ErrTerm && !a.globals.plain && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
 }
 
 type plain struct{ *term.Lines }
@@ -204,7 +211,19 @@ func (a *app) sweep(store *runlog.Store) {
 	if err != nil || len(runs) == 0 || runs[0].Reason != "" || runs[0].Broken != "" {
 		return
 	}
-	if killed, err := process.Sweep(runs[0].Run); err == nil && killed > 0 {
-		fmt.Fprintf(a.streams.Err, "ralph: killed %d processes that run %s had left behind\n", killed, runs[0].Run)
+	if err := a.killLeftovers(runs[0].Run); err != nil {
+		fmt.Fprintf(a.streams.Err, "ralph: warning: %v\n", err)
 	}
+}
+
+// killLeftovers ends what is still alive of a run whose process died.
+func (a *app) killLeftovers(run string) error {
+	killed, err := process.Sweep(run)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("kill what run %s left behind: %w", run, err)
+	}
+	if killed > 0 && !a.globals.quiet {
+		fmt.Fprintf(a.streams.Err, "ralph: killed what run %s had left behind (%d processes)\n", run, killed)
+	}
+	return nil
 }

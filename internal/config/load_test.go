@@ -433,14 +433,14 @@ func TestSettingsSurviveTheLog(t *testing.T) {
 func TestPolicyCarriesEverySetting(t *testing.T) {
 	got := mustLoad(t, Input{Set: []string{
 		"max_iterations=1", "max_time=2", "max_cost=3", "max_tokens=4", "gate.claim=optional", "gate.status=required", "gate.status_min=5",
-		"gate.tamper=stop", "gate.unfinished=off", "allow_unverified=true", "agent.max_failures=6", "checks.max_broken=7", "checks.when=claim",
+		"gate.unfinished=off", "allow_unverified=true", "agent.max_failures=6", "checks.max_broken=7", "checks.when=claim",
 		"checks.baseline=false", "breaker.no_progress=8", "breaker.same_error=9", "breaker.permission_denials=10", "breaker.output_decline=11",
 		"breaker.diagnose=false", "breaker.cooldown=12", "on_limit=stop", "max_wait=13", "limits.calls_per_hour=14", "iteration_delay=15",
 		"iteration_timeout=16", "idle_timeout=17", "checks.timeout=18", "completion_tag=A\nB", "gate.status_phrases=all done",
 	}}).Settings.Policy()
 	want := ralph.Policy{
 		MaxIterations: 1, MaxTime: ralph.Span(2 * time.Second), MaxCost: 3, MaxTokens: 4,
-		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperStop, Unfinished: ralph.UnfinishedOff,
+		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperRefuse, Unfinished: ralph.UnfinishedOff,
 		AllowUnverified: true, MaxFailures: 6, MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
 		Breaker: ralph.BreakerPolicy{NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second)},
 		OnLimit: ralph.LimitStop, MaxWait: ralph.Span(13 * time.Second), CallsPerHour: 14,

@@ -24,6 +24,12 @@ func PolicyOverlay(pairs []string) (func(ralph.Policy) ralph.Policy, error) {
 	}, nil
 }
 
+// CheckSet refuses --set pairs that no command could do anything with.
+func CheckSet(pairs []string) error {
+	_, err := setLayer(pairs)
+	return err
+}
+
 // rules reports whether Decide looks at a key.
 func rules(name string) bool {
 	switch name {
@@ -44,7 +50,7 @@ func settingsOf(p ralph.Policy) Settings {
 		Checks: CheckSettings{Timeout: p.CheckTimeout, When: string(p.ChecksWhen), Baseline: p.Baseline, MaxBroken: p.MaxBroken},
 		Gate: GateSettings{
 			Claim: string(p.Claim), Status: string(p.Status), StatusMin: p.StatusMin, StatusPhrases: p.StatusPhrases,
-			Tamper: string(p.Tamper), Unfinished: string(p.Unfinished),
+			Unfinished: string(p.Unfinished),
 		},
 		Breaker: BreakerSettings{
 			NoProgress: p.Breaker.NoProgress, SameError: p.Breaker.SameError, PermissionDenials: p.Breaker.PermissionDenials,

@@ -61,7 +61,6 @@ type GateSettings struct {
 	Status        string   `json:"status"`
 	StatusMin     int      `json:"status_min"`
 	StatusPhrases []string `json:"status_phrases,omitempty"` // empty: the built-in ones
-	Tamper        string   `json:"tamper"`
 	Unfinished    string   `json:"unfinished"`
 }
 
@@ -101,7 +100,7 @@ func (s Settings) Policy() ralph.Policy {
 		MaxIterations: s.MaxIterations, MaxTime: s.MaxTime, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens,
 
 		Claim: ralph.ClaimRule(s.Gate.Claim), Status: ralph.StatusRule(s.Gate.Status), StatusMin: s.Gate.StatusMin,
-		Tamper: ralph.TamperRule(s.Gate.Tamper), Unfinished: ralph.WordRule(s.Gate.Unfinished),
+		Tamper: ralph.TamperRefuse, Unfinished: ralph.WordRule(s.Gate.Unfinished),
 		AllowUnverified: s.AllowUnverified,
 
 		MaxFailures: s.Agent.MaxFailures, MaxBroken: s.Checks.MaxBroken,

@@ -36,6 +36,7 @@ var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	keys: of{
 		"task lists":          {"checks.task_tests", "tasks.max_tries", "tasks.on_failure"},
 		"the built-in worker": {"worker.provider", "worker.model", "worker.base_url", "worker.api_key_env", "worker.max_turns_per_task"},
+		"protected files":     {"gate.tamper"},
 		"evaluators": {
 			"evaluator.provider", "evaluator.model", "evaluator.base_url", "evaluator.api_key_env", "evaluator.max_calls_per_task",
 		},

@@ -41,10 +41,13 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.VerdictReached:
 		return l.verdict(data.Verdict)
 	case ralph.Waiting:
-		return []string{"  " + l.Style.yellow("waiting") + waitText(data)}
+		return []string{"  " + l.waiting(data)}
 	case ralph.BreakerMoved:
 		return []string{"  breaker: " + string(data.To) + reasonOf(data.Reason)}
 	case ralph.TreeQuiet:
+		if data.Killed > 0 && cutShort(l.State.History.Now.Agent.End) {
+			return []string{fmt.Sprintf("  killed with everything it had started: %s", Clean(strings.Join(data.Names, ", ")))}
+		}
 		if data.Killed > 0 {
 			return []string{"  " + l.Style.yellow(fmt.Sprintf("killed %s that the agent left behind: %s", count(data.Killed, "process"), Clean(strings.Join(data.Names, ", "))))}
 		}
@@ -70,7 +73,7 @@ func (l *Lines) opening(run string, data ralph.RunStarted) []string {
 	if n := data.Policy.MaxTokens; n > 0 {
 		limits = append(limits, fmt.Sprintf("%d tokens", n))
 	}
-	lines := []string{fmt.Sprintf("run %s: agent %s, %s", run, Clean(data.Agent), strings.Join(limits, ", "))}
+	lines := []string{fmt.Sprintf("run %s in %s: agent %s, %s", run, Clean(data.Workspace), Clean(data.Agent), strings.Join(limits, ", "))}
 	if len(data.Checks) > 0 {
 		lines = append(lines, "checks: "+Clean(strings.Join(data.Checks, "; ")))
 	}
@@ -121,6 +124,12 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 	for _, d := range data.Denials {
 		lines = append(lines, "  "+l.Style.yellow("denied: ")+Clean(d))
 	}
+	if data.Said.Blocked != nil {
+		lines = append(lines, "  said BLOCKED"+reasonOf(Clean(*data.Said.Blocked)))
+	}
+	if data.Said.Decide != nil {
+		lines = append(lines, "  said DECIDE"+reasonOf(Clean(*data.Said.Decide)))
+	}
 	if len(data.Said.TasksDone) > 0 {
 		var tasks []string
 		for _, t := range data.Said.TasksDone {
@@ -145,10 +154,22 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 	case data.TimedOut:
 		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.red("FAIL"), Clean(lastLine(data.Output)))
 	}
-	return fmt.Sprintf("%s%s: %s (exit %d, %s)%s", where, name, l.Style.red("FAIL"), data.ExitCode, Seconds(data.Duration), reasonOf(Shorten(Clean(lastLine(data.Output)), 100)))
+	return fmt.Sprintf("%s%s: %s (exit %d, %s)%s", where, name, l.Style.red("FAIL"), data.ExitCode, Seconds(data.Duration), reasonOf(Shorten(Clean(tellingLine(data.Output)), 100)))
+}
+
+// cutShort reports whether it was the harness that ended the agent, so that what was left is not the agent's fault.
+func cutShort(end ralph.EndClass) bool {
+	switch end {
+	case ralph.EndTimeout, ralph.EndIdle, ralph.EndOutOfTime, ralph.EndInterrupted, ralph.EndAuth:
+		return true
+	}
+	return false
 }
 
 func (l *Lines) verdict(v ralph.Verdict) []string {
+	if v.Action == ralph.Stop && v.Reason == ralph.Unverified {
+		return []string{"  " + l.Style.yellow("claim taken at its word, unverified")}
+	}
 	if v.Action == ralph.Stop && ralph.StatusOf(v.Reason) == ralph.StatusCompleted {
 		return []string{"  " + l.Style.green("claim proven")}
 	}
@@ -166,11 +187,11 @@ func (l *Lines) notice(kind ralph.EventType, data ralph.Notice) []string {
 	return []string{Clean(data.Text)}
 }
 
-func waitText(w ralph.Waiting) string {
+func (l *Lines) waiting(w ralph.Waiting) string {
 	if w.For == ralph.WaitPause {
-		return ": " + w.Detail
+		return l.Style.yellow("paused") + ": " + w.Detail
 	}
-	return fmt.Sprintf(" %s: %s", Seconds(w.Wait), Clean(w.Detail))
+	return fmt.Sprintf("%s %s: %s", l.Style.yellow("waiting"), Seconds(w.Wait), Clean(w.Detail))
 }
 
 func reasonOf(text string) string {
@@ -178,6 +199,18 @@ func reasonOf(text string) string {
 		return ""
 	}
 	return ": " + text
+}
+
+// tellingLine is the first line that names a failure, else the last one: test programs end with a summary that says nothing.
+func tellingLine(text string) string {
+	for line := range strings.Lines(text) {
+		for _, sign := range []string{"--- FAIL", "FAILED", "Error:", "error:", "panic:", "not ok ", "✗", "✕", "Traceback"} {
+			if strings.Contains(line, sign) {
+				return line
+			}
+		}
+	}
+	return lastLine(text)
 }
 
 func lastLine(text string) string {

@@ -75,7 +75,7 @@ func story(s *teller) {
 	s.tell(ralph.EvAgentExited, ralph.AgentOutcome{Agent: "claude", End: ralph.EndLimit, Error: "a usage limit (status 429): " + hostile, Duration: seconds(2)})
 	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Action: ralph.Wait, WaitFor: ralph.WaitLimit, Wait: seconds(60)}})
 	s.tell(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit, Wait: seconds(60), Detail: "usage limit: " + hostile})
-	s.tell(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause, Detail: "paused; go on with: ralph resume"})
+	s.tell(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause, Detail: "ralph resume lets it go on"})
 
 	s.iteration = 3
 	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Probe: true})
@@ -119,10 +119,10 @@ func TestARunWithoutCapsSaysSo(t *testing.T) {
 	state := &ralph.State{}
 	lines := &Lines{Out: &out, State: state}
 	s := &teller{t: t, state: state, see: lines.See}
-	s.tell(ralph.EvRunStarted, ralph.RunStarted{Agent: "command"})
+	s.tell(ralph.EvRunStarted, ralph.RunStarted{Workspace: "/w", Agent: "command"})
 	s.iteration = 1
 	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1})
-	want := "run " + sampleRun + ": agent command, no cap on iterations\niteration 1\n"
+	want := "run " + sampleRun + " in /w: agent command, no cap on iterations\niteration 1\n"
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}

@@ -63,6 +63,17 @@ func why(s *ralph.State) string {
 	return stopped.Detail
 }
 
+// because is why, for a reader who has not seen the name of the exit code yet.
+func because(s *ralph.State) string {
+	switch s.Stopped.Reason {
+	case ralph.Blocked:
+		return "the agent is blocked: " + why(s)
+	case ralph.NeedsDecision:
+		return "the agent wants your call: " + why(s)
+	}
+	return why(s)
+}
+
 func proofLine(s *ralph.State) string {
 	n := 0
 	if k := len(s.Iterations); k > 0 {
@@ -75,7 +86,7 @@ func proofLine(s *ralph.State) string {
 func Screen(s *ralph.State, style Style) string {
 	stopped := s.Stopped
 	rows := [][2]string{
-		{"Stopped because", Clean(why(s))},
+		{"Stopped because", Clean(because(s))},
 		{"What changed", orElse(Clean(stopped.Changed), "not known")},
 		{"What was proved", proved(s)},
 		{"Spent", spent(s)},
@@ -110,15 +121,27 @@ func proved(s *ralph.State) string {
 	by := s.Stopped.VerifiedBy
 	switch {
 	case slices.Contains(by, ralph.VerifiedChecks):
-		return "checks that were red before this run, or not run, are green on the final tree"
+		return "green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; "))
 	case slices.Contains(by, ralph.VerifiedUnchanged):
 		return "the checks were green before and still are: this shows that nothing broke, not that the goal is met"
 	}
 	return "nothing"
 }
 
+// turnedGreen names the checks of the last iteration that were not green at the base.
+func turnedGreen(s *ralph.State) []string {
+	var names []string
+	for _, c := range s.Iterations[len(s.Iterations)-1].CheckResults {
+		before := slices.IndexFunc(s.History.Baseline, func(b ralph.CheckResult) bool { return b.Name == c.Name })
+		if before < 0 || !s.History.Baseline[before].Passed {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 func spent(s *ralph.State) string {
-	parts := []string{count(len(s.Iterations), "iteration"), Seconds(s.Elapsed)}
+	parts := []string{count(len(s.Iterations), "iteration") + uncounted(s), Seconds(s.Elapsed)}
 	if r := s.Result(); r.TotalCost != nil {
 		parts = append(parts, Money(*r.TotalCost, r.CostEstimated))
 	}
@@ -129,6 +152,14 @@ func spent(s *ralph.State) string {
 		parts = append(parts, "all of it simulated")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// uncounted says how many iterations the cap leaves out: limits, failing models and interrupts are nobody's work.
+func uncounted(s *ralph.State) string {
+	if n := len(s.Iterations) - s.History.Counted; n > 0 {
+		return fmt.Sprintf(" (%d not counted)", n)
+	}
+	return ""
 }
 
 // goOn is the command that makes sense next.
@@ -148,7 +179,12 @@ func goOn(s *ralph.State) string {
 	case ralph.Blocked:
 		return "clear what blocks it, then: ralph resume"
 	case ralph.NeedsDecision:
-		return "put the decision into the goal or the spec, then: ralph resume"
+		for _, file := range []string{s.Started.SpecFile, s.Started.PromptFile} {
+			if file != "" {
+				return "put the decision into " + Clean(file) + ", then: ralph resume"
+			}
+		}
+		return `ralph run "the goal, with your decision in it"`
 	}
 	if ralph.StatusOf(s.Stopped.Reason) == ralph.StatusCompleted {
 		return ""

@@ -74,7 +74,11 @@ func Money(cost float64, estimated bool) string {
 	if estimated {
 		mark = "~"
 	}
-	return fmt.Sprintf("%s$%.2f", mark, cost)
+	amount := fmt.Sprintf("%.4f", cost)
+	for i := 0; i < 2 && strings.HasSuffix(amount, "0"); i++ { // cents at least, hundredths of a cent where there are any
+		amount = amount[:len(amount)-1]
+	}
+	return mark + "$" + amount
 }
 
 func count(n int, noun string) string {

@@ -37,7 +37,7 @@ func TestWords(t *testing.T) {
 		{"clock: parts of a second", Clock(59*time.Second + 999*time.Millisecond), "0:59"},
 		{"seconds: short", Seconds(ralph.Span(1540 * time.Millisecond)), "1.5s"},
 		{"seconds: long", Seconds(ralph.Span(90 * time.Second)), "1:30"},
-		{"money", Money(1.005, false), "$1.00"},
+		{"money", Money(1.005, false), "$1.005"},
 		{"money, reckoned", Money(12, true), "~$12.00"},
 		{"one", count(1, "process"), "1 process"},
 		{"none", count(0, "iteration"), "0 iterations"},
