@@ -214,9 +214,11 @@ func provenBy(h History) []string {
 	}
 	var turned, unchanged []string
 	for _, c := range h.Now.Checks {
-		if greenBefore[c.Name] {
+		switch {
+		case !c.Passed:
+		case greenBefore[c.Name]:
 			unchanged = []string{VerifiedUnchanged}
-		} else {
+		default:
 			turned = []string{VerifiedChecks}
 		}
 	}

@@ -1,7 +1,9 @@
 package ralph
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,12 +17,12 @@ func (l *Loop) readGoal() error {
 	fresh := goalText{text: l.cfg.Task}
 	var err error
 	if l.cfg.SpecFile != "" {
-		if fresh.text, err = l.readText(l.cfg.SpecFile); err != nil {
+		if fresh.text, err = ReadText(l.cfg.Dir, l.cfg.SpecFile); err != nil {
 			return fmt.Errorf("read spec: %w", err)
 		}
 	}
 	if l.cfg.PromptFile != "" {
-		if fresh.template, err = l.readText(l.cfg.PromptFile); err != nil {
+		if fresh.template, err = ReadText(l.cfg.Dir, l.cfg.PromptFile); err != nil {
 			return fmt.Errorf("read prompt: %w", err)
 		}
 	}
@@ -28,17 +30,38 @@ func (l *Loop) readGoal() error {
 	return nil
 }
 
-func (l *Loop) readText(path string) (string, error) {
+// maxText is far more than a prompt can take.
+const maxText = 4 << 20
+
+// ReadText reads a goal, a spec or a prompt. A path that is not absolute lies in dir. Only a regular file of sensible size is read: an agent can
+// put anything in its place, a pipe that nobody writes to included.
+func ReadText(dir, path string) (string, error) {
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(l.cfg.Dir, path)
+		path = filepath.Join(dir, path)
 	}
-	data, err := os.ReadFile(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	switch info, err := file.Stat(); {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > maxText:
+		return "", fmt.Errorf("%s is larger than %d MiB", path, maxText>>20)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxText))
 	if err != nil {
 		return "", err
 	}
 	text := strings.ToValidUTF8(strings.TrimPrefix(string(data), "\ufeff"), "\ufffd")
 	if strings.TrimSpace(text) == "" {
-		return "", fmt.Errorf("%s is empty", path)
+		return "", fmt.Errorf("%s: %w", path, ErrEmpty)
 	}
 	return text, nil
 }
+
+// ErrEmpty says that a goal, a spec or a prompt holds nothing but blanks.
+var ErrEmpty = errors.New("the file is empty")

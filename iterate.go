@@ -66,6 +66,11 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 		return "", err
 	}
 	l.emit(EvPromptBuilt, PromptBuilt{Bytes: len(built.Text), Hash: prompt.Hash(built.Text), Parts: built.Parts})
+	for _, part := range built.Parts {
+		if part.Truncated && (part.Name == "goal" || part.Name == "prompt_file") {
+			l.emit(EvWarning, Notice{"goal_cut", "the " + part.Name + " is too long for a prompt: its middle was cut out"})
+		}
+	}
 	l.emit(EvAgentStarted, AgentStarted{Agent: l.cfg.AgentName, Model: l.cfg.Model, Timeout: Span(l.timeLeft())})
 	l.sync()
 	return built.Text, nil
@@ -93,7 +98,7 @@ func (l *Loop) runAgent(ctx context.Context, text string) (AgentOutcome, error) 
 		Iteration: l.iteration, Prompt: text, Dir: l.cfg.Dir, Folder: folder, Model: l.cfg.Model, Marker: l.about.Marker,
 		Timeout: l.timeLeft(), IdleTimeout: l.policy.IdleTimeout.Duration(),
 		Words: promise.Options{CompletionTags: l.policy.CompletionTags, Phrases: l.policy.StatusPhrases},
-		Live:  func(a Activity) { news.note(a); l.live(a) },
+		Live:  func(a Activity) { news.note(a); told(func() { l.live(a) }) },
 	}
 	type end struct {
 		outcome AgentOutcome
@@ -171,6 +176,7 @@ func (l *Loop) tellOutcome(o AgentOutcome) {
 	if o.Truncated {
 		l.emit(EvTruncated, Cut{What: "agent output", Bytes: o.OutputBytes})
 	}
+	l.warnUnmetered(o)
 	said := o.Said
 	for _, claim := range claimsOf(said) {
 		seen := SignalSeen{Kind: claim}
@@ -189,6 +195,19 @@ func (l *Loop) tellOutcome(o AgentOutcome) {
 	}
 	for _, unknown := range said.Unknown {
 		l.emit(EvWarning, Notice{"unknown_promise", fmt.Sprintf("the agent printed a promise of unknown type %q", unknown)})
+	}
+}
+
+// warnUnmetered says that a cap was not counted against: an agent that was cut short did not report what it had spent.
+func (l *Loop) warnUnmetered(o AgentOutcome) {
+	if !o.End.Failed() {
+		return
+	}
+	if l.policy.MaxCost > 0 && o.Cost == nil {
+		l.emit(EvWarning, Notice{"cost_unknown", "what this iteration cost is not known, so more than --max-cost may be spent"})
+	}
+	if l.policy.MaxTokens > 0 && o.Tokens == nil {
+		l.emit(EvWarning, Notice{"tokens_unknown", "how many tokens this iteration took is not known, so more than --max-tokens may be spent"})
 	}
 }
 

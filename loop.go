@@ -172,7 +172,10 @@ func (l *Loop) provenBefore() *Verdict {
 func (l *Loop) finish(ctx context.Context, v Verdict) Result {
 	stopped := RunStopped{
 		Reason: v.Reason, Signal: v.Signal, ExitCode: ExitCode(v.Reason, v.Signal), Status: StatusOf(v.Reason),
-		Detail: v.Detail, Hint: v.Hint, VerifiedBy: v.VerifiedBy, Elapsed: l.elapsed(),
+		Detail: v.Detail, Hint: v.Hint, VerifiedBy: provenBy(l.state.History), Elapsed: l.elapsed(),
+	}
+	if v.Reason == IOFailed || v.Reason == Internal { // nothing that such a run says is proof
+		stopped.VerifiedBy = nil
 	}
 	stopped.Changed = l.changed(ctx)
 	l.emit(EvRunStopped, stopped)
@@ -223,18 +226,21 @@ func (l *Loop) emit(kind EventType, data any) {
 	if err := l.state.Apply(e); err != nil {
 		panic(err)
 	}
+	broke := false
 	for i, see := range l.observers {
-		if see != nil && !told(see, e) { // a view that breaks must not break the run
-			l.observers[i] = nil
-			l.emit(EvWarning, Notice{"observer_panicked", "a view of this run broke down and is told nothing more"})
+		if see != nil && !told(func() { see(e) }) { // a view that breaks must not break the run
+			l.observers[i], broke = nil, true
 		}
+	}
+	if broke {
+		l.emit(EvWarning, Notice{"observer_panicked", "a view of this run broke down and is told nothing more"})
 	}
 }
 
-// told reports whether an observer took an event without panicking.
-func told(see func(Event), e Event) (ok bool) {
+// told reports whether a view took what it was told without panicking.
+func told(tell func()) (ok bool) {
 	defer func() { ok = recover() == nil }()
-	see(e)
+	tell()
 	return
 }
 

@@ -65,7 +65,9 @@ func (s *State) Apply(e Event) error {
 		return fmt.Errorf("event %d follows event %d", e.Seq, s.Seq)
 	}
 	s.Seq, s.UpdatedAt = e.Seq, e.Time
-	if e.Type != EvLimitWait && e.Type != EvNotice && e.Type != EvBreaker {
+	switch e.Type {
+	case EvLimitWait, EvNotice, EvBreaker, EvAgentOutput: // these come while a wait goes on
+	default:
 		s.Waiting = nil
 	}
 	switch data := e.Data.(type) {
@@ -127,7 +129,9 @@ func (s *State) resume(data RunResumed) {
 	}
 	s.Stopped = nil
 	s.History.startAnew()
-	s.History.Now.Checks, s.History.Now.Tree = nil, TreeState{} // evidence of a cut judgement is gathered anew
+	if data.Judged > 0 { // evidence of a cut judgement is gathered anew
+		s.History.Now.Checks, s.History.Now.Tree = nil, TreeState{}
+	}
 	if data.Interrupted > 0 {
 		s.History.Now.Agent = interruptedOutcome(s.Agent)
 		s.Phase = PhaseExited

@@ -232,7 +232,7 @@ func TestLiveStatusFollowsWaits(t *testing.T) {
 	note()
 	f.see(EvRunResumed, RunResumed{Policy: DefaultPolicy()})
 	note()
-	want := []Status{StatusActive, StatusPaused, StatusPaused, StatusActive, StatusWaiting, StatusActive, StatusExhausted, StatusActive}
+	want := []Status{StatusActive, StatusPaused, StatusPaused, StatusPaused, StatusWaiting, StatusActive, StatusExhausted, StatusActive}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}

@@ -45,12 +45,18 @@ func (l *Loop) wait(ctx context.Context, w Waiting) {
 	w.Elapsed = l.elapsed()
 	l.emit(EvLimitWait, w)
 	l.sync()
-	for end := time.Now().Add(w.Wait.Duration()); !l.mustWake(ctx); {
+	begun := time.Now()
+	end, due := begun.Add(w.Wait.Duration()), begun.Add(firstSummary)
+	for !l.mustWake(ctx) {
 		left := time.Until(end)
 		if left <= 0 {
 			break
 		}
 		l.nap(ctx, min(left, pollEvery))
+		if time.Now().After(due) {
+			due = time.Now().Add(nextSummary(time.Since(begun)))
+			l.emit(EvAgentOutput, AgentOutput{Elapsed: l.elapsed()})
+		}
 	}
 	l.afterRest(ctx)
 }

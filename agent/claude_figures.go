@@ -27,23 +27,57 @@ func claudeTokens(usage, byModel []byte) *ralph.Tokens {
 	if models > 0 {
 		return &t
 	}
+	return claudeUsage(usage)
+}
+
+// claudeUsage reads one count of tokens; nil if there is none.
+func claudeUsage(usage []byte) *ralph.Tokens {
 	if usage == nil {
 		return nil
 	}
-	w = walker{text: usage}
+	var t ralph.Tokens
+	known := false
+	w := walker{text: usage}
 	for key := range w.fields() {
+		var figure *int64
 		switch string(key) {
 		case "input_tokens":
-			t.Input = w.count()
+			figure = &t.Input
 		case "output_tokens":
-			t.Output = w.count()
+			figure = &t.Output
 		case "cache_read_input_tokens":
-			t.CacheRead = w.count()
+			figure = &t.CacheRead
 		case "cache_creation_input_tokens":
-			t.CacheWrite = w.count()
+			figure = &t.CacheWrite
+		default:
+			continue
 		}
+		*figure, known = w.count(), true
+	}
+	if !known {
+		return nil
 	}
 	return &t
+}
+
+// meter counts what a message is known to have used, for the case that no closing event tells the whole. Every line of a message repeats its
+// figures, the output's as it was when the message began; lines of one message follow each other.
+func (c *claudeStream) meter(m claudeMessage) {
+	t := claudeUsage(m.usage)
+	if t == nil {
+		return
+	}
+	if id := c.hash(m.id); id != c.metered {
+		c.metered, c.used = id, ralph.Tokens{}
+	}
+	raise := func(sum, before *int64, now int64) {
+		*sum += max(now-*before, 0)
+		*before = max(now, *before)
+	}
+	raise(&c.spent.Input, &c.used.Input, t.Input)
+	raise(&c.spent.Output, &c.used.Output, t.Output)
+	raise(&c.spent.CacheRead, &c.used.CacheRead, t.CacheRead)
+	raise(&c.spent.CacheWrite, &c.used.CacheWrite, t.CacheWrite)
 }
 
 // deny reads the calls that the CLI did not allow.

@@ -2,12 +2,8 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
-	"fmt"
 	"hash/maphash"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -25,15 +21,30 @@ type claudeStream struct {
 	*reading
 	message []byte       // id of the message that is being written
 	joined  maphash.Hash // of that message's text blocks
-	heard   [32]uint64   // hashes of the last text blocks and messages, to know a copy
-	next    int
+	heard   memory       // of the agent's last text blocks and messages, to know a copy
+	excuses memory       // of what the CLI said in the agent's name
 	spoke   bool
 	excuse  string // error code of what the CLI said in the agent's name
 	limited bool   // the account's limit was reached
 	resets  time.Time
 	buffer  []byte // unescaped text
 	blocks  []claudeBlock
+	metered uint64       // hash of the id of the message whose tokens came last
+	used    ralph.Tokens // by that message
 }
+
+// memory holds the hashes of the last texts that were put into it.
+type memory struct {
+	hashes [32]uint64
+	next   int
+}
+
+func (m *memory) add(hash uint64) {
+	m.hashes[m.next%len(m.hashes)] = hash
+	m.next++
+}
+
+func (m *memory) has(hash uint64) bool { return slices.Contains(m.hashes[:], hash) }
 
 // claudeEvent is one event taken apart, strings still escaped.
 type claudeEvent struct {
@@ -47,8 +58,8 @@ type claudeEvent struct {
 
 // claudeMessage is a piece of a message. Its blocks are valid until the next event is taken apart.
 type claudeMessage struct {
-	id, model []byte
-	blocks    []claudeBlock
+	id, model, usage []byte
+	blocks           []claudeBlock
 }
 
 // claudeBlock is one content block: text, or a tool call and what it is about.
@@ -104,6 +115,7 @@ func (c *claudeStream) longEvent(head []byte) bool {
 		return false
 	}
 	c.events++
+	c.meter(e.message)
 	c.call(blocks[0])
 	return true
 }
@@ -148,6 +160,8 @@ func (c *claudeStream) parseMessage(w *walker) (m claudeMessage) {
 			m.id, _ = w.str()
 		case "model":
 			m.model, _ = w.str()
+		case "usage":
+			m.usage = w.raw()
 		case "content":
 			for range w.elements() {
 				c.blocks = append(c.blocks, parseBlock(w))
@@ -231,7 +245,8 @@ func (c *claudeStream) limit(info []byte) {
 	}
 }
 
-// assistant hears what the agent said and did. A sub-agent's tools are work like any other; its words are nobody's.
+// assistant hears what the agent said and did. A sub-agent's tools are work like any other; its words are nobody's,
+// its tokens are spent.
 func (c *claudeStream) assistant(e claudeEvent) {
 	if e.synthetic || string(e.message.model) == "<synthetic>" {
 		if !e.subAgent {
@@ -240,6 +255,7 @@ func (c *claudeStream) assistant(e claudeEvent) {
 		return
 	}
 	c.retry, c.excuse = nil, ""
+	c.meter(e.message)
 	for _, b := range e.message.blocks {
 		switch {
 		case string(b.kind) == "tool_use":
@@ -258,7 +274,7 @@ func (c *claudeStream) call(b claudeBlock) {
 func (c *claudeStream) speak(id, escaped []byte) {
 	c.buffer = unescape(c.buffer[:0], escaped)
 	if len(id) == 0 || !c.spoke || string(id) != string(c.message) {
-		c.remember(c.joined.Sum64())
+		c.heard.add(c.joined.Sum64())
 		c.said.EndMessage()
 		c.joined.Reset()
 		c.message = append(c.message[:0], id...)
@@ -267,7 +283,7 @@ func (c *claudeStream) speak(id, escaped []byte) {
 	}
 	c.spoke = true
 	_, _ = c.joined.Write(c.buffer)
-	c.remember(c.hash(c.buffer))
+	c.heard.add(c.hash(c.buffer))
 	c.say(c.buffer)
 }
 
@@ -277,17 +293,13 @@ func (c *claudeStream) inAgentsName(e claudeEvent) {
 		c.excuse = string(e.code)
 	}
 	for _, b := range e.message.blocks {
-		c.remember(c.hash(unescape(nil, b.text)))
+		c.excuses.add(c.hash(unescape(nil, b.text)))
 	}
 }
 
-func (c *claudeStream) remember(hash uint64) {
-	c.heard[c.next%len(c.heard)] = hash
-	c.next++
-}
-
-func (c *claudeStream) isCopy(text []byte) bool {
-	return slices.Contains(c.heard[:], c.hash(text)) || maphash.Bytes(c.joined.Seed(), text) == c.joined.Sum64()
+// isOwn says that the agent itself said this before.
+func (c *claudeStream) isOwn(text []byte) bool {
+	return c.heard.has(c.hash(text)) || maphash.Bytes(c.joined.Seed(), text) == c.joined.Sum64()
 }
 
 func (c *claudeStream) hash(text []byte) uint64 {
@@ -302,86 +314,16 @@ func (c *claudeStream) finish(e claudeEvent) {
 	c.deny(r.denials)
 	text := unescape(nil, r.text)
 	failed := r.isError || bytes.HasPrefix(e.subtype, []byte("error")) // older versions set only the subtype
-	if !failed && len(text) > 0 && !c.isCopy(text) {
+	if !failed && len(text) > 0 && !c.isOwn(text) && !c.excuses.has(c.hash(text)) {
 		c.said.EndMessage()
 		c.say(text)
 		c.said.EndMessage()
+		c.heard.add(c.hash(text))
 		c.spoke = true
 	}
 	c.fault = nil
 	if failed || !c.spoke && c.excuse != "" {
-		c.fault = c.complaint(e, string(text))
+		c.fault = c.complaint(e, text)
 	}
 	c.retry = nil
-}
-
-// complaint says what an error result means. The subtype is no help: it is "success" for most of them.
-func (c *claudeStream) complaint(e claudeEvent, text string) *fault {
-	code := cmp.Or(string(e.code), c.excuse)
-	said := oneLine(text, sentenceSize)
-	if said == "" {
-		said = claudeErrors(e.result.errors)
-	}
-	f := claudeFault(e.status, code)
-	switch {
-	case c.limited && !bytes.HasPrefix(e.subtype, []byte("error_max")) && (f == nil || f.class == ralph.EndProvider && e.status == 0):
-		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
-	case f == nil && strings.Contains(text, "/login"):
-		f = claudeFault(0, "authentication_failed")
-	case f == nil && c.saysLimit(text):
-		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
-	case f == nil && string(e.result.reason) == "api_error" && e.status == 0 && code == "":
-		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
-	case f == nil:
-		f = &fault{class: ralph.EndFailed, text: "the agent ended with an error"}
-		if why := oneLine(cmp.Or(string(e.result.reason), string(e.subtype)), detailSize); why != "" && why != "success" {
-			f.text += " (" + why + ")"
-		}
-	}
-	if f.class == ralph.EndLimit && c.resets.After(c.now()) {
-		f.wait = c.resets.Sub(c.now())
-	}
-	if said != "" {
-		f.text += ": " + said
-	}
-	return f
-}
-
-// saysLimit knows the CLI's own sentences about a limit, which are read in an error result only. Older versions put the moment of the reset, in
-// seconds of the epoch, behind a bar.
-func (c *claudeStream) saysLimit(text string) bool {
-	sentence, reset, _ := strings.Cut(text, "|")
-	lower := strings.ToLower(sentence)
-	if !strings.Contains(lower, "limit reached") && !strings.Contains(lower, "hit your limit") {
-		return false
-	}
-	if seconds, err := strconv.ParseInt(strings.TrimSpace(reset), 10, 64); err == nil {
-		c.resets = time.Unix(seconds, 0)
-	}
-	return true
-}
-
-// claudeFault says what an HTTP status, or the CLI's own code where there is none, means; nil if it is the agent's own affair.
-func claudeFault(status int64, code string) *fault {
-	about := func(class ralph.EndClass, text string) *fault {
-		if status != 0 {
-			text += fmt.Sprintf(" (status %d)", status)
-		}
-		return &fault{class: class, text: text}
-	}
-	switch {
-	case status == 401, status == 403, code == "authentication_failed":
-		f := about(ralph.EndAuth, "the login was refused")
-		f.hint = claudeLogin
-		return f
-	case status == 429, code == "rate_limit":
-		return about(ralph.EndLimit, "the usage limit is reached")
-	case status == 529, code == "overloaded":
-		return about(ralph.EndProvider, "the model is overloaded")
-	case status >= 500, status == 408:
-		return about(ralph.EndProvider, "the model failed")
-	case status == 0 && (code == "server_error" || code == "unknown"):
-		return about(ralph.EndProvider, "the model could not be reached")
-	}
-	return nil
 }

@@ -70,6 +70,12 @@ func TestClaudeEndings(t *testing.T) {
 			ending{End: ralph.EndAuth, Error: "the login was refused (status 403)", Hint: claudeLogin}},
 		{"login without a code", hello + claudeEnds(`"is_error":true,"result":"Please run /login"`), exited(1),
 			ending{End: ralph.EndAuth, Error: "the login was refused: Please run /login", Hint: claudeLogin}},
+		{"not logged in, without a code", hello + claudeEnds(`"is_error":true,"result":"Not logged in · Please run /login"`), exited(1),
+			ending{End: ralph.EndAuth, Error: "the login was refused: Not logged in · Please run /login", Hint: claudeLogin}},
+		{"a bad key, without a code", hello + claudeEnds(`"is_error":true,"result":"Invalid API key · Fix external API key"`), exited(1),
+			ending{End: ralph.EndAuth, Error: "the login was refused: Invalid API key · Fix external API key", Hint: claudeLogin}},
+		{"the advice to log in behind another complaint", hello + claudeEnds(`"is_error":true,"result":"OAuth token has expired · Please run /login"`), exited(1),
+			ending{End: ralph.EndAuth, Error: "the login was refused: OAuth token has expired · Please run /login", Hint: claudeLogin}},
 		{"overloaded", hello + claudeEnds(`"is_error":true,"terminal_reason":"api_error","api_error_status":529`), exited(1),
 			ending{End: ralph.EndProvider, Error: "the model is overloaded (status 529)"}},
 		{"unreachable", hello + claudeEnds(`"is_error":true,"terminal_reason":"api_error","api_error_status":null,"result":"Connection error."`), exited(1),
@@ -84,6 +90,8 @@ func TestClaudeEndings(t *testing.T) {
 			ending{End: ralph.EndLimit, Error: "the usage limit is reached: You've hit your limit · resets 3am (UTC)"}},
 		{"a limit told in words with its reset", hello + claudeEnds(fmt.Sprintf(`"is_error":true,"result":"Claude AI usage limit reached|%d"`, inAnHour)), exited(1),
 			ending{End: ralph.EndLimit, Error: fmt.Sprintf("the usage limit is reached: Claude AI usage limit reached|%d", inAnHour), Wait: time.Hour}},
+		{"another limit told in words", hello + claudeEnds(`"is_error":true,"result":"5-hour limit reached ∙ resets 3am"`), exited(1),
+			ending{End: ralph.EndLimit, Error: "the usage limit is reached: 5-hour limit reached ∙ resets 3am"}},
 		{"a limit that was lifted", hello + limited("rejected", inAnHour) + limited("allowed", inAnHour) + claudeEnds(`"is_error":true,"subtype":"error_max_turns"`), exited(1),
 			ending{End: ralph.EndFailed, Error: "the agent ended with an error (error_max_turns)"}},
 		{"turns used up beside a limit", hello + limited("rejected", inAnHour) + claudeEnds(`"is_error":true,"subtype":"error_max_turns"`), exited(1),
@@ -178,6 +186,86 @@ func TestClaudeFigures(t *testing.T) {
 	wantLive := []ralph.Activity{{Kind: "text", Detail: "hello"}, {Kind: "tool", Name: "Write", Detail: "a.go"}, {Kind: "tool", Name: "Odd"}}
 	if diff := cmp.Diff(wantLive, live); diff != "" {
 		t.Errorf("live -want +got:\n%s", diff)
+	}
+}
+
+// TestClaudeAgentsWordsDecideNothing: an error result may hold a copy of the agent's last message, which may speak of anything.
+func TestClaudeAgentsWordsDecideNothing(t *testing.T) {
+	inCLIsVoice := func(text string) string {
+		quoted, _ := json.Marshal(text)
+		return fmt.Sprintf(`{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":%s}]},"parent_tool_use_id":null}`+"\n", quoted)
+	}
+	endsWith := func(text string) string {
+		quoted, _ := json.Marshal(text)
+		return claudeEnds(fmt.Sprintf(`"is_error":true,"subtype":"success","result":%s`, quoted))
+	}
+	const login, limit = "Please run /login", "Claude AI usage limit reached|1794751200"
+	cases := []struct {
+		name, stdout string
+		want         ralph.EndClass
+	}{
+		{"a route", claudeSays("m1", "I added the /login route.") + endsWith("I added the /login route."), ralph.EndFailed},
+		{"a limit in its code", claudeSays("m1", "It waits once the limit reached.") + endsWith("It waits once the limit reached."), ralph.EndFailed},
+		{"a route, not heard before", endsWith("I added the /login route."), ralph.EndFailed},
+		{"a limit, not heard before", endsWith("It waits once the limit reached."), ralph.EndFailed},
+		{"a user's limit, not heard before", endsWith("The page says: You've hit your limit"), ralph.EndFailed},
+		{"the CLI's sentence about the login", claudeSays("m1", login) + endsWith(login), ralph.EndFailed},
+		{"the CLI's sentence about a limit", claudeSays("m1", limit) + endsWith(limit), ralph.EndFailed},
+		{"the CLI's sentence, trimmed", claudeSays("m1", "\n"+limit+"\n") + endsWith(limit), ralph.EndFailed},
+		{"the CLI's sentence in two blocks", claudeSays("m1", "Please run ") + claudeSays("m1", "/login") + endsWith(login), ralph.EndFailed},
+		{"the CLI's sentence in an earlier result", claudeEnds(`"is_error":false,"result":"`+login+`"`) + endsWith(login), ralph.EndFailed},
+		{"the CLI in its name about the login", claudeSays("m1", "hello") + inCLIsVoice(login) + endsWith(login), ralph.EndAuth},
+		{"the CLI in its name about a limit", claudeSays("m1", "hello") + inCLIsVoice(limit) + endsWith(limit), ralph.EndLimit},
+		{"the CLI about the login", claudeSays("m1", "I added the /login route.") + endsWith(login), ralph.EndAuth},
+		{"the CLI about a limit", claudeSays("m1", "It waits once the limit reached.") + endsWith(limit), ralph.EndLimit},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := listen("claude", []byte(claudeInit+c.stdout), 100, exited(1)); got.End != c.want {
+				t.Errorf("%s (%s), want %s", got.End, got.Error, c.want)
+			}
+		})
+	}
+}
+
+// TestClaudeTokensWithoutClosingEvent: what was spent before a time-out or a cut counts, as far as it is known.
+func TestClaudeTokensWithoutClosingEvent(t *testing.T) {
+	uses := func(id, parent, usage string) string {
+		return fmt.Sprintf(`{"type":"assistant","message":{"id":%q,"model":"opus","content":[{"type":"text","text":"x"}],"usage":%s},"parent_tool_use_id":%s}`+"\n", id, usage, parent)
+	}
+	const first = `{"input_tokens":10,"cache_creation_input_tokens":20,"cache_read_input_tokens":30,"output_tokens":1}`
+	one := &ralph.Tokens{Input: 10, Output: 1, CacheRead: 30, CacheWrite: 20}
+	two := &ralph.Tokens{Input: 20, Output: 2, CacheRead: 60, CacheWrite: 40}
+	long := strings.Repeat("x", maxLine)
+	cases := []struct {
+		name, stdout string
+		want         *ralph.Tokens
+	}{
+		{"nothing was used", claudeSays("m1", "hello"), nil},
+		{"one message", uses("m1", "null", first), one},
+		{"lines of one message", uses("m1", "null", first) + uses("m1", "null", first) + uses("m1", "null", first), one},
+		{"the largest of a message", uses("m1", "null", `{"output_tokens":5}`) + uses("m1", "null", first), &ralph.Tokens{Input: 10, Output: 5, CacheRead: 30, CacheWrite: 20}},
+		{"a line without figures in between", uses("m1", "null", first) + claudeSays("m1", "hello") + uses("m1", "null", first), one},
+		{"two messages", uses("m1", "null", first) + uses("m2", "null", first) + uses("m2", "null", first), two},
+		{"a sub-agent's message", uses("m1", "null", first) + uses("m2", `"t7"`, first), two},
+		{"what the CLI said in its name", `{"type":"assistant","message":{"model":"<synthetic>","usage":` + first + `}}` + "\n", nil},
+		{"all zeros", uses("m1", "null", `{"input_tokens":0,"output_tokens":0}`), nil},
+		{"figures that are none", uses("m1", "null", `null`) + uses("m2", "null", `[1]`) + uses("m3", "null", `{"input_tokens":-5}`), nil},
+		{"a call too long to be read",
+			`{"type":"assistant","message":{"id":"m1","usage":` + first + `,"content":[{"type":"tool_use","name":"Write","input":{"content":"` + long + `"}}]}}` + "\n", one},
+		{"a cut line", uses("m1", "null", first) + uses("m2", "null", first)[:60], one},
+		{"a closing event without figures", uses("m1", "null", first) + claudeGood, one},
+		{"a closing event with empty figures", uses("m1", "null", first) + claudeEnds(`"is_error":false,"usage":null,"modelUsage":{}`), one},
+		{"a closing event with figures", uses("m1", "null", first) + claudeEnds(`"is_error":false,"usage":{"input_tokens":7}`), &ralph.Tokens{Input: 7}},
+		{"a closing event with zeros", uses("m1", "null", first) + claudeEnds(`"is_error":false,"usage":{"input_tokens":0}`), &ralph.Tokens{}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			end := ended{Result: process.Result{State: process.TimedOut, ExitCode: 143}, timeout: time.Minute}
+			if diff := cmp.Diff(c.want, listen("claude", []byte(claudeInit+c.stdout), 32<<10, end).Tokens); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 

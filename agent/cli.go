@@ -146,10 +146,10 @@ func (r *reading) hear(in ralph.AgentInput) {
 func (c *CLI) outcome(r *reading, e ended) ralph.AgentOutcome {
 	o := ralph.AgentOutcome{
 		Agent: cmp.Or(c.o.Name, c.o.Dialect.Name()), ExitCode: e.ExitCode, Duration: ralph.Span(e.Duration),
-		OutputBytes: e.StdoutBytes, Truncated: e.StdoutTruncated, Survivors: e.Survivors, SurvivorNames: e.SurvivorNames,
+		OutputBytes: e.StdoutBytes, Truncated: e.StdoutTruncated || e.StderrTruncated, Survivors: e.Survivors, SurvivorNames: e.SurvivorNames,
 	}
 	r.fill(&o)
-	f := r.verdict(e, o.Said.Text)
+	f := r.verdict(e, o.Said.Text).withUnkillable(e)
 	o.End, o.Error, o.Hint, o.RetryAfter = f.class, f.text, f.hint, ralph.Span(f.wait)
 	if r.lost > 0 {
 		o.Truncated = true

@@ -21,10 +21,13 @@
 //
 // An exit status of 0 is not success. A CLI with a structured stream ended well if its closing event is there, says so, and the exit status
 // agrees. Words never decide: not those of the agent, and not those on standard error, whose last line is merely quoted when nothing else is
-// known. Words inside an error event are read where the event has no code for what it means.
+// known. Words inside an error event are read where the event has no code for what it means, unless they are a copy of
+// the agent's.
 //
 // A login that is refused ends the agent at once, as soon as the CLI says that it will try again: it would only fail again, minutes later. An
-// agent whose closing event was seen but that does not exit is ended after [Options.Linger], and has ended well.
+// agent whose closing event was seen but that does not exit is ended after [Options.Linger], and has ended well. One of which processes could not be killed has not.
+//
+// What it cost is in the closing event, too. Without one the tokens are what its messages tell, which is less than was spent, or unknown.
 //
 // # What is left behind
 //

@@ -110,6 +110,30 @@ func badStatus(e ended) fault {
 	return fault{class: ralph.EndFailed, text: fmt.Sprintf("the agent ended with exit status %d", e.ExitCode) + quoted(e.stderr)}
 }
 
+// withUnkillable makes a failure of an end that left processes alive: they may go on changing the tree that is about to be judged. Ends that say
+// more about what to do next stay as they are.
+func (f fault) withUnkillable(e ended) fault {
+	if e.Unkillable == 0 {
+		return f
+	}
+	switch f.class {
+	case ralph.EndAuth, ralph.EndLimit, ralph.EndProvider, ralph.EndMissing, ralph.EndInterrupted:
+		return f
+	}
+	text := fmt.Sprintf("processes of the agent that could not be killed: %d", e.Unkillable)
+	if names := oneLine(strings.Join(e.SurvivorNames, ", "), detailSize); names != "" {
+		if e.Survivors > e.Unkillable {
+			names = "among " + names // the names of those that were killed are there, too
+		}
+		text += " (" + names + ")"
+	}
+	if f.text != "" {
+		text += "; " + f.text
+	}
+	f.class, f.text = ralph.EndFailed, text
+	return f
+}
+
 func (r *reading) whileRetrying() string {
 	if r.retry == nil {
 		return ""

@@ -38,7 +38,8 @@ type reading struct {
 
 	steps   *int
 	cost    *float64
-	tokens  *ralph.Tokens
+	tokens  *ralph.Tokens // as the closing event says
+	spent   ralph.Tokens  // at least, as far as other events tell
 	tools   map[string]int
 	denials []string
 	session string
@@ -97,6 +98,10 @@ func (r *reading) inSession(id []byte) {
 func (r *reading) fill(o *ralph.AgentOutcome) {
 	o.Steps, o.Cost, o.Tokens, o.Session = r.steps, r.cost, r.tokens, r.session
 	o.Tools, o.Denials = maps.Clone(r.tools), r.denials
+	if o.Tokens == nil && r.spent.Total() > 0 {
+		spent := r.spent
+		o.Tokens = &spent
+	}
 	o.Said = r.said.Report()
 }
 

@@ -311,3 +311,13 @@ func TestOutputIsCapped(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestStandardErrorIsCapped: what is missing there is missing, too.
+func TestStandardErrorIsCapped(t *testing.T) {
+	s := newStage(t, "command", "", "0")
+	s.options.CommandLine = "echo done; printf '%2000d' 0 >&2"
+	s.options.OutputCap = 1000
+	if got := s.run(t.Context(), t); got.End != ralph.EndOK || !got.Truncated || got.OutputBytes != int64(len("done\n")) {
+		t.Errorf("got %+v", got)
+	}
+}

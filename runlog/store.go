@@ -165,9 +165,6 @@ func (s *Store) reopen(run string) (*Log, *ralph.State, Tail, error) {
 	if read.tail > 0 {
 		err = log.cutBack()
 	}
-	for _, order := range []Order{Stop, Pause} {
-		err = errors.Join(err, s.Clear(run, order))
-	}
 	if err != nil {
 		file.Close()
 		return nil, nil, Tail{}, err

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -140,4 +141,26 @@ func ShellWords(args []string) string {
 		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 	}
 	return strings.Join(quoted, " ")
+}
+
+// AgentFiles lists what the repository's own files would make an agent CLI run by itself. It needs consent like any command that a repository
+// names; the value is the file's hash, so that a change asks again.
+func AgentFiles(ws Workspace, s config.Settings) []config.NamedCommand {
+	if s.Agent.Command != "" || s.Agent.Name != "" && s.Agent.Name != "claude" {
+		return nil
+	}
+	var found []config.NamedCommand
+	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json"} {
+		text, err := ralph.ReadText(ws.Dir, name)
+		if err != nil {
+			continue
+		}
+		for _, key := range []string{"hooks", "apiKeyHelper", "statusLine", "awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"} {
+			if strings.Contains(text, `"`+key+`"`) {
+				hash := sha256.Sum256([]byte(text))
+				found = append(found, config.NamedCommand{Key: "claude " + key, Value: fmt.Sprintf("(sha256 %x)", hash[:8]), File: name, Line: 1})
+			}
+		}
+	}
+	return found
 }

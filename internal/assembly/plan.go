@@ -93,11 +93,8 @@ func (p *Plan) findGoal() error {
 	if p.PromptFile != "" {
 		return p.mustHaveText("--prompt", p.PromptFile)
 	}
-	for _, name := range []string{".ralph/PROMPT.md", ".agent/PROMPT.md"} {
-		if text, err := os.ReadFile(filepath.Join(p.Workspace.Dir, name)); err == nil && strings.TrimSpace(string(text)) != "" {
-			p.PromptFile = name
-			break
-		}
+	if err := p.findPrompt(); err != nil {
+		return err
 	}
 	if p.Goal != "" || s.Spec != "" {
 		return nil
@@ -109,19 +106,38 @@ func (p *Plan) findGoal() error {
 	return &config.UsageError{Msg: "nothing to work on", Hint: `give a goal: ralph run "make the tests pass", or --spec FILE, or write .ralph/PROMPT.md`}
 }
 
-func (p *Plan) mustHaveText(flag, file string) error {
-	path := file
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.Workspace.Dir, path)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return &config.UsageError{Msg: fmt.Sprintf("%s %s: cannot be read: %v", flag, file, unwrapPath(err))}
-	}
-	if strings.TrimSpace(string(text)) == "" {
-		return &config.UsageError{Msg: fmt.Sprintf("%s %s: the file is empty", flag, file)}
+// findPrompt looks for the project's own prompt. It comes with the repository, so it may not lead to a file outside of it.
+func (p *Plan) findPrompt() error {
+	for _, name := range []string{".ralph/PROMPT.md", ".agent/PROMPT.md"} {
+		real, err := filepath.EvalSymlinks(filepath.Join(p.Workspace.Dir, name))
+		if err != nil {
+			continue
+		}
+		if inside, err := filepath.Rel(p.Workspace.Dir, real); err != nil || !filepath.IsLocal(inside) {
+			return &config.UsageError{Msg: fmt.Sprintf("%s leads out of the workspace, to %s", name, real), Hint: "if that is meant, name it with --prompt"}
+		}
+		_, err = ralph.ReadText(p.Workspace.Dir, name)
+		if errors.Is(err, ralph.ErrEmpty) {
+			continue
+		}
+		if err != nil {
+			return &config.UsageError{Msg: err.Error()}
+		}
+		p.PromptFile = name
+		return nil
 	}
 	return nil
+}
+
+func (p *Plan) mustHaveText(flag, file string) error {
+	_, err := ralph.ReadText(p.Workspace.Dir, file)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ralph.ErrEmpty):
+		return &config.UsageError{Msg: fmt.Sprintf("%s %s: the file is empty", flag, file)}
+	}
+	return &config.UsageError{Msg: fmt.Sprintf("%s %s: cannot be read: %v", flag, file, unwrapPath(err))}
 }
 
 // unwrapPath leaves the reason of a file error, without the path that the sentence has already named.
@@ -202,18 +218,16 @@ func (p *Plan) Command() ([]string, error) {
 // FirstPrompt is the prompt of iteration 1, for --dry-run.
 func (p *Plan) FirstPrompt(ctx context.Context) (string, error) {
 	in := ralph.PromptInput{Ordinal: 1, Of: p.Policy.MaxIterations, Goal: p.Goal, SpecFile: p.Settings.Spec, Checks: p.Checks, Policy: p.Policy}
-	for file, text := range map[string]*string{p.Settings.Spec: &in.Goal, p.PromptFile: &in.Template} {
-		if file == "" {
-			continue
+	var err error
+	if p.Settings.Spec != "" {
+		if in.Goal, err = ralph.ReadText(p.Workspace.Dir, p.Settings.Spec); err != nil {
+			return "", fmt.Errorf("read spec: %w", err)
 		}
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(p.Workspace.Dir, file)
-		}
-		data, err := os.ReadFile(file)
-		if err != nil {
+	}
+	if p.PromptFile != "" {
+		if in.Template, err = ralph.ReadText(p.Workspace.Dir, p.PromptFile); err != nil {
 			return "", fmt.Errorf("read prompt: %w", err)
 		}
-		*text = string(data)
 	}
 	built, err := ralph.StandardPrompt{}.Prompt(ctx, in)
 	return built.Text, err
@@ -227,7 +241,7 @@ func (p *Plan) Loop(run string, options ...ralph.Option) (*ralph.Loop, error) {
 	}
 	inside := []string{config.InsideRunVariable + "=" + run}
 	p.agent.options.Env = append(p.agent.options.Env, inside...)
-	checkEnv := append(append([]string{}, p.Env.Environ...), inside...)
+	checkEnv := append(p.Env.Untrusted(), inside...)
 	cfg := ralph.Config{
 		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: agent.New(p.agent.options), AgentName: p.agent.name,
 		Model: p.Settings.Agent.Model, Checks: p.Checks, Dir: p.Workspace.Dir,
@@ -250,7 +264,7 @@ func (p *Plan) Notify(ctx context.Context, result ralph.Result) error {
 	if command == "" {
 		return nil
 	}
-	env := append(append([]string{}, p.Env.Environ...),
+	env := append(p.Env.Untrusted(),
 		"RALPH_NOTIFY_STATUS="+string(result.Status), "RALPH_NOTIFY_RUN="+result.RunID, "RALPH_NOTIFY_TEXT="+result.Summary)
 	ended, err := process.Run(ctx, process.Spec{Argv: process.Shell(command), Dir: p.Workspace.Dir, Env: env, Timeout: notifyTimeout})
 	if err != nil {

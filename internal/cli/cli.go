@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ type Streams struct {
 	Out      io.Writer
 	Err      io.Writer
 	InTerm   bool // a person can be asked
+	OutTerm  bool
 	ErrTerm  bool // a person looks
 	Width    func() int
 	Env      config.Env
@@ -36,7 +38,7 @@ type Streams struct {
 func System() Streams {
 	s := Streams{
 		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: config.FromOS(),
-		InTerm: term.IsTerminal(int(os.Stdin.Fd())), ErrTerm: term.IsTerminal(int(os.Stderr.Fd())), Width: terminalWidth,
+		InTerm: term.IsTerminal(int(os.Stdin.Fd())), OutTerm: term.IsTerminal(int(os.Stdout.Fd())), ErrTerm: term.IsTerminal(int(os.Stderr.Fd())), Width: terminalWidth,
 	}
 	if s.Dir, s.StartErr = os.Getwd(); s.StartErr == nil {
 		s.Self, s.StartErr = os.Executable()
@@ -72,7 +74,9 @@ type globals struct {
 
 // Main runs one command and returns the process status.
 func Main(ctx context.Context, s Streams) (code int) {
+	debug.SetTraceback("crash") // a fatal error of the runtime ends by a signal: its own status 2 would read as BLOCKED
 	a := &app{streams: s}
+	a.globals.json = slices.Contains(s.Args, "--json") // known before the flags are read, for a mistake in them
 	defer func() {
 		if bug := recover(); bug != nil {
 			fmt.Fprintf(s.Err, "ralph: a bug: %v\n%s", bug, debug.Stack())

@@ -9,6 +9,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -59,5 +60,10 @@ func (a *app) tellError(err error) {
 	if a.wantsJSON() && writeIndented(a.streams.Out, map[string]any{"error": err.Error(), "exit_code": exitCode(err)}) == nil {
 		return
 	}
-	fmt.Fprintf(a.streams.Err, "ralph: %s\n", strings.TrimSpace(err.Error()))
+	for i, line := range strings.Split(strings.TrimSpace(err.Error()), "\n") { // of several lines where commands are listed
+		if i == 0 {
+			line = "ralph: " + line
+		}
+		fmt.Fprintln(a.streams.Err, strings.TrimRight(term.Printable(line), " "))
+	}
 }

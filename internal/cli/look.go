@@ -53,7 +53,7 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 		iterations += fmt.Sprintf(" (%d more not counted)", n)
 	}
 	row("iterations", iterations)
-	if live && state.Stopped == nil { // what was spent since the last event is not recorded yet
+	if live && state.Stopped == nil && state.LiveStatus() != ralph.StatusPaused { // what was spent since the last event is not recorded yet
 		state.Elapsed += ralph.Span(time.Since(state.UpdatedAt))
 	}
 	row("time", ofLimit(term.Seconds(state.Elapsed), term.Seconds(state.Policy.MaxTime), state.Policy.MaxTime > 0))
@@ -203,7 +203,7 @@ func (a *app) showLog(ctx context.Context, name string, follow bool) error {
 		return err
 	}
 	state := &ralph.State{}
-	lines := &term.Lines{Out: a.streams.Out, Style: a.style(), State: state}
+	lines := &term.Lines{Out: a.streams.Out, Style: a.styleOn(a.streams.OutTerm), State: state}
 	tell := func(e ralph.Event, line []byte) error {
 		if a.wantsJSON() {
 			return a.printLine(e, line)

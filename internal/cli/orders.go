@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,12 +47,27 @@ func (a *app) order(ctx context.Context, order runlog.Order, means string) error
 	if !live {
 		return usage("refused: no run is under way in %s", workspace.Dir)
 	}
-	if err := store.Send(owner.Run, order); err != nil {
+	err = store.Send(owner.Run, order)
+	for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < startTries; tries++ { // it has the lock and is about to open its log
+		time.Sleep(startPause)
+		err = store.Send(owner.Run, order)
+	}
+	if err != nil {
 		return err
 	}
+	return a.tellDelivered(owner.Run, string(order), means)
+}
+
+// A run that holds the workspace opens its log within a moment.
+const (
+	startTries = 50
+	startPause = 20 * time.Millisecond
+)
+
+func (a *app) tellDelivered(run, order, means string) error {
 	if a.wantsJSON() {
-		return a.printJSON(map[string]string{"run_id": owner.Run, "order": string(order), "state": "delivered"})
+		return a.printJSON(map[string]string{"run_id": run, "order": order, "state": "delivered"})
 	}
-	fmt.Fprintf(a.streams.Out, "delivered: run %s %s\n", owner.Run, means)
+	fmt.Fprintf(a.streams.Out, "delivered: run %s %s\n", run, means)
 	return nil
 }

@@ -59,7 +59,12 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 		return err
 	}
 	if owner, live := store.Holder(); live && owner.Run == run {
-		return a.unpause(store, run, owner)
+		return a.unpause(store, owner, more)
+	}
+	for _, order := range []runlog.Order{runlog.Stop, runlog.Pause} { // what was said to the run's last life; from the lock on, orders are for this one
+		if err := store.Clear(run, order); err != nil {
+			return err
+		}
 	}
 	held, err := lock(store, run)
 	if err != nil {
@@ -83,11 +88,6 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 	plan, err := a.planAgain(workspace, state, more)
 	if err != nil {
 		return err
-	}
-	for _, order := range []runlog.Order{runlog.Stop, runlog.Pause} {
-		if err := store.Clear(run, order); err != nil {
-			return err
-		}
 	}
 	s := &session{app: a, plan: plan, store: store, run: run, state: state, log: log, torn: tail.Dropped}
 	return s.play(ctx)
@@ -173,19 +173,20 @@ func raiseLimits(s *config.Settings, more raise) error {
 }
 
 // unpause lets a paused run under way go on.
-func (a *app) unpause(store *runlog.Store, run string, owner runlog.Owner) error {
-	paused, err := store.Ordered(run, runlog.Pause)
-	if err != nil {
+func (a *app) unpause(store *runlog.Store, owner runlog.Owner, more raise) error {
+	paused, err := store.Ordered(owner.Run, runlog.Pause)
+	switch {
+	case err != nil:
 		return err
-	}
-	if !paused {
+	case !paused:
 		return &runlog.Locked{Path: store.Dir(), Owner: owner}
+	case more != raise{}:
+		return usage("run %s is under way: its limits, agent and model cannot be changed; ralph stop ends it, then resume takes them", owner.Run)
 	}
-	if err := store.Clear(run, runlog.Pause); err != nil {
+	if err := store.Clear(owner.Run, runlog.Pause); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.streams.Out, "delivered: run %s goes on\n", run)
-	return nil
+	return a.tellDelivered(owner.Run, "resume", "goes on")
 }
 
 // findRun opens the workspace's store and finds the run that was meant.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/trust"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -252,11 +253,12 @@ func (a *app) load(workspace assembly.Workspace, flags map[string][]string) (con
 
 // agree asks once for consent to the commands that the repository names.
 func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded) error {
-	if len(loaded.ProjectCommands) == 0 || loaded.Settings.Trust {
+	commands := append(loaded.ProjectCommands, assembly.AgentFiles(workspace, loaded.Settings)...)
+	if len(commands) == 0 || loaded.Settings.Trust {
 		return nil
 	}
 	store := trust.In(a.streams.Env.StateDir)
-	id, digest := runlog.WorkspaceID(workspace.Dir), trust.Digest(loaded.ProjectCommands)
+	id, digest := runlog.WorkspaceID(workspace.Dir), trust.Digest(commands)
 	agreed, err := store.Trusted(id, digest)
 	if err != nil {
 		return err
@@ -265,7 +267,7 @@ func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded) error {
 		return nil
 	}
 	var list strings.Builder
-	for _, c := range loaded.ProjectCommands {
+	for _, c := range commands {
 		fmt.Fprintf(&list, "\n  %s", c)
 	}
 	if !a.streams.InTerm || a.globals.quiet {
@@ -295,12 +297,12 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 		})
 	}
 	out := a.streams.Out
-	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", plan.Workspace.Dir, plan.AgentName(), assembly.ShellWords(argv))
+	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", term.Clean(plan.Workspace.Dir), plan.AgentName(), term.Clean(assembly.ShellWords(argv)))
 	for _, check := range plan.Checks {
-		fmt.Fprintf(out, "check: %s\n", check)
+		fmt.Fprintf(out, "check: %s\n", term.Clean(check))
 	}
 	for _, n := range plan.Notices {
-		fmt.Fprintf(out, "note: %s\n", n.Text)
+		fmt.Fprintf(out, "note: %s\n", term.Clean(n.Text))
 	}
 	p := plan.Policy
 	fmt.Fprintf(out, "limits: iterations %s, time %s, cost %s, tokens %s, one iteration %s, silence %s\n\n%s",

@@ -130,7 +130,7 @@ func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) 
 func watchSignals(ctx context.Context, loop *ralph.Loop, v view) (context.Context, func()) {
 	ctx, kill := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 8)
-	watched := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	watched := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
 		watched = append(watched, syscall.SIGHUP)
 	}
@@ -154,7 +154,7 @@ func watchSignals(ctx context.Context, loop *ralph.Loop, v view) (context.Contex
 					}
 					v.Say("killing the agent and saving the state")
 					kill(ralph.Killed{Signal: ralph.SignalInterrupt})
-				case syscall.SIGTERM:
+				case syscall.SIGTERM, syscall.SIGQUIT:
 					kill(ralph.Killed{Signal: ralph.SignalTerminate})
 				case syscall.SIGHUP:
 					kill(ralph.Killed{Signal: ralph.SignalHangup})
@@ -182,14 +182,17 @@ func (a *app) newView(state *ralph.State) view {
 	return plain{&term.Lines{Out: a.streams.Err, Style: a.style(), State: state}}
 }
 
-func (a *app) style() term.Style {
+// style is for chatter, which goes to stderr.
+func (a *app) style() term.Style { return a.styleOn(a.streams.ErrTerm) }
+
+func (a *app) styleOn(terminal bool) term.Style {
 	switch a.globals.color {
 	case "always":
 		return term.Style{Colour: true}
 	case "never":
 		return term.Style{}
 	}
-	return term.Style{Colour: a.streams.ErrTerm && !a.globals.plain && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
+	return term.Style{Colour: terminal && !a.globals.plain && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
 }
 
 type plain struct{ *term.Lines }

@@ -83,6 +83,11 @@ func (e Env) UserFile() string {
 	return filepath.Join(e.ConfigDir, "config.yaml")
 }
 
+// Untrusted is the environment for a process that a repository's text can steer: without the user's consent in it.
+func (e Env) Untrusted() []string {
+	return slices.DeleteFunc(slices.Clone(e.Environ), func(entry string) bool { return strings.HasPrefix(entry, "RALPH_TRUST=") })
+}
+
 // Lookup is the value of a variable and whether it is there.
 func (e Env) Lookup(name string) (string, bool) { return find(e.Environ, name) }
 

@@ -133,7 +133,7 @@ func turnedGreen(s *ralph.State) []string {
 	var names []string
 	for _, c := range s.Iterations[len(s.Iterations)-1].CheckResults {
 		before := slices.IndexFunc(s.History.Baseline, func(b ralph.CheckResult) bool { return b.Name == c.Name })
-		if before < 0 || !s.History.Baseline[before].Passed {
+		if c.Passed && (before < 0 || !s.History.Baseline[before].Passed) {
 			names = append(names, c.Name)
 		}
 	}

@@ -29,8 +29,11 @@ func (s Style) red(text string) string    { return s.paint("31", text) }
 func (s Style) yellow(text string) string { return s.paint("33", text) }
 
 // Clean makes one printable line of a text that an agent or a command wrote: nothing in it can move the cursor or reach the clipboard.
-func Clean(text string) string {
-	text = strings.Map(func(r rune) rune {
+func Clean(text string) string { return strings.TrimSpace(Printable(text)) }
+
+// Printable is Clean for a line whose indent matters.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
@@ -39,7 +42,6 @@ func Clean(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
-	return strings.TrimSpace(text)
 }
 
 // Shorten cuts a line to width characters.

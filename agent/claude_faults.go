@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+)
+
+// complaint says what an error result means. The subtype is no help: it is "success" for most of them.
+func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
+	code := cmp.Or(string(e.code), c.excuse)
+	said := oneLine(string(text), sentenceSize)
+	if said == "" {
+		said = claudeErrors(e.result.errors)
+	}
+	sentence := "" // of the CLI's own: an error result may as well hold a copy of what the agent said last
+	if !c.isOwn(text) {
+		sentence = strings.TrimSpace(string(text))
+	}
+	f := claudeFault(e.status, code)
+	switch {
+	case c.limited && !bytes.HasPrefix(e.subtype, []byte("error_max")) && (f == nil || f.class == ralph.EndProvider && e.status == 0):
+		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
+	case f == nil && claudeLoginSentence.MatchString(sentence):
+		f = claudeFault(0, "authentication_failed")
+	case f == nil && c.saysLimit(sentence):
+		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
+	case f == nil && string(e.result.reason) == "api_error" && e.status == 0 && code == "":
+		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
+	case f == nil:
+		f = &fault{class: ralph.EndFailed, text: "the agent ended with an error"}
+		if why := oneLine(cmp.Or(string(e.result.reason), string(e.subtype)), detailSize); why != "" && why != "success" {
+			f.text += " (" + why + ")"
+		}
+	}
+	if f.class == ralph.EndLimit && c.resets.After(c.now()) {
+		f.wait = c.resets.Sub(c.now())
+	}
+	if said != "" {
+		f.text += ": " + said
+	}
+	return f
+}
+
+// What the CLI itself says where it gives no code. Its sentences are known by their beginning, so that a mention of them is none; the advice to
+// log in also stands behind other complaints, after a dot of its own.
+var (
+	claudeLoginSentence = regexp.MustCompile(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
+	claudeLimitSentence = regexp.MustCompile(`(?i)^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`)
+)
+
+// saysLimit knows the sentences about a limit. Older versions put the moment of the reset, in seconds of the epoch, behind a bar.
+func (c *claudeStream) saysLimit(sentence string) bool {
+	if !claudeLimitSentence.MatchString(sentence) {
+		return false
+	}
+	_, reset, _ := strings.Cut(sentence, "|")
+	if seconds, err := strconv.ParseInt(strings.TrimSpace(reset), 10, 64); err == nil {
+		c.resets = time.Unix(seconds, 0)
+	}
+	return true
+}
+
+// claudeFault says what an HTTP status, or the CLI's own code where there is none, means; nil if it is the agent's own affair.
+func claudeFault(status int64, code string) *fault {
+	about := func(class ralph.EndClass, text string) *fault {
+		if status != 0 {
+			text += fmt.Sprintf(" (status %d)", status)
+		}
+		return &fault{class: class, text: text}
+	}
+	switch {
+	case status == 401, status == 403, code == "authentication_failed":
+		f := about(ralph.EndAuth, "the login was refused")
+		f.hint = claudeLogin
+		return f
+	case status == 429, code == "rate_limit":
+		return about(ralph.EndLimit, "the usage limit is reached")
+	case status == 529, code == "overloaded":
+		return about(ralph.EndProvider, "the model is overloaded")
+	case status >= 500, status == 408:
+		return about(ralph.EndProvider, "the model failed")
+	case status == 0 && (code == "server_error" || code == "unknown"):
+		return about(ralph.EndProvider, "the model could not be reached")
+	}
+	return nil
+}

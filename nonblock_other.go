@@ -1,0 +1,5 @@
+//go:build !unix
+
+package ralph
+
+const nonBlocking = 0
