@@ -52,12 +52,12 @@ func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
 // log in also stands behind other complaints, after a dot of its own.
 var (
 	claudeLoginSentence = regexp.MustCompile(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
-	claudeLimitSentence = regexp.MustCompile(`(?i)^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`)
+	claudeLimitSentence = regexp.MustCompile(`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`) // in small letters
 )
 
 // saysLimit knows the sentences about a limit. Older versions put the moment of the reset, in seconds of the epoch, behind a bar.
 func (c *claudeStream) saysLimit(sentence string) bool {
-	if !claudeLimitSentence.MatchString(sentence) {
+	if !claudeLimitSentence.MatchString(strings.ToLower(sentence)) {
 		return false
 	}
 	_, reset, _ := strings.Cut(sentence, "|")
