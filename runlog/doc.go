@@ -11,7 +11,7 @@
 //	    iterations/NNNN/                      what an iteration left behind; 0000 is the baseline
 //	    mailbox/                              orders to the run
 //
-// Folders have mode 0700 and files 0600. Nothing is created before something is written, and nothing that grows with the run is ever rewritten.
+// Folders have mode 0700 and files 0600. Nothing is created before something is written, and while a run goes on nothing that grows with it is ever rewritten; result.json is written when it ends.
 //
 // # The log
 //

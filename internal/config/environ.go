@@ -17,8 +17,7 @@ const InsideRunVariable = "RALPH_RUN_ID"
 
 // reserved are variables of ours that are no settings: places, and what a run tells the processes inside it.
 var reserved = []string{
-	"RALPH_STATE_DIR", InsideRunVariable, "RALPH_ITERATION", "RALPH_WORKSPACE",
-	"RALPH_PROCESS_MARKER", "RALPH_PROCESS_TREE", "RALPH_FORCE_TTY", "RALPH_NOTIFY_RUN", "RALPH_NOTIFY_STATUS", "RALPH_NOTIFY_TEXT",
+	"RALPH_STATE_DIR", InsideRunVariable, "RALPH_PROCESS_MARKER", "RALPH_PROCESS_TREE", "RALPH_NOTIFY_RUN", "RALPH_NOTIFY_STATUS", "RALPH_NOTIFY_TEXT",
 }
 
 // Env is what the program needs to know of its environment.
@@ -28,13 +27,9 @@ type Env struct {
 	Home      string // "" if unknown
 	StateDir  string // where runs are kept; "" if there is no home and nothing else says
 	ConfigDir string // where the user's config file is; "" likewise
-	Path      string
-	Shell     string
 	Term      string
 
-	Trust         bool // RALPH_TRUST
 	NoColor       bool // NO_COLOR
-	ForceTTY      bool // RALPH_FORCE_TTY: behave as if stdout and stdin were a terminal
 	CI            bool
 	GitHubActions bool
 	InsideRun     string // the run that this process is part of
@@ -65,10 +60,8 @@ func NewEnv(environ []string) Env {
 		env.StateDir = env.folder("XDG_STATE_HOME", ".local", "state")
 	}
 	env.ConfigDir = env.folder("XDG_CONFIG_HOME", ".config")
-	env.Path, env.Shell, env.Term = env.value("PATH"), env.value("SHELL"), env.value("TERM")
-	env.Trust = env.isOn("RALPH_TRUST")
+	env.Term = env.value("TERM")
 	env.NoColor = env.value("NO_COLOR") != ""
-	env.ForceTTY = env.isOn("RALPH_FORCE_TTY")
 	env.GitHubActions = env.isOn("GITHUB_ACTIONS")
 	env.CI = env.isOn("CI") || env.GitHubActions
 	env.InsideRun = env.value(InsideRunVariable)

@@ -27,14 +27,14 @@ func TestNewEnv(t *testing.T) {
 		"a relative XDG folder is ignored": {[]string{"HOME=/home/me", "XDG_STATE_HOME=state"}, Env{
 			Home: "/home/me", StateDir: "/home/me/.local/state/ralph", ConfigDir: "/home/me/.config/ralph",
 		}},
-		"our own": {[]string{"RALPH_STATE_DIR=/mine", "XDG_STATE_HOME=/state", "RALPH_TRUST=1", "RALPH_RUN_ID=01J", "RALPH_FORCE_TTY=1"}, Env{
-			StateDir: "/mine", Trust: true, InsideRun: "01J", ForceTTY: true,
+		"our own": {[]string{"RALPH_STATE_DIR=/mine", "XDG_STATE_HOME=/state", "RALPH_RUN_ID=01J"}, Env{
+			StateDir: "/mine", InsideRun: "01J",
 		}},
 		"the surroundings": {[]string{"PATH=/bin", "SHELL=/bin/sh", "TERM=dumb", "NO_COLOR=1", "CI=true"}, Env{
-			Path: "/bin", Shell: "/bin/sh", Term: "dumb", NoColor: true, CI: true,
+			Term: "dumb", NoColor: true, CI: true,
 		}},
 		"GitHub":   {[]string{"GITHUB_ACTIONS=true"}, Env{CI: true, GitHubActions: true}},
-		"clear no": {[]string{"CI=false", "RALPH_TRUST=0", "NO_COLOR=", "GITHUB_ACTIONS=off"}, Env{}},
+		"clear no": {[]string{"CI=false", "NO_COLOR=", "GITHUB_ACTIONS=off"}, Env{}},
 		"the last one counts": {[]string{"TERM=a", "=C:=x", "nonsense", "TERM=b"}, Env{
 			Term: "b",
 		}},
@@ -100,7 +100,7 @@ func TestFromOSWithoutHome(t *testing.T) {
 func TestUnknownVariablesWarn(t *testing.T) {
 	loaded := mustLoad(t, Input{Env: NewEnv([]string{
 		"RALPH_MAX_ITERATION=3", "RALPH_MODEL=opus", "RALPH_ZZZ=1", "RALPH_CHECKS_TIMEOUT=5m", "RALPH_EMPTY=",
-		"RALPH_STATE_DIR=/x", "RALPH_RUN_ID=1", "RALPH_PROCESS_MARKER=m", "RALPH_PROCESS_TREE=t", "RALPH_FORCE_TTY=1", "RALPH_NOTIFY_TEXT=x",
+		"RALPH_STATE_DIR=/x", "RALPH_RUN_ID=1", "RALPH_PROCESS_MARKER=m", "RALPH_PROCESS_TREE=t", "RALPH_NOTIFY_TEXT=x",
 		"OTHER_THING=1",
 	})})
 	want := []string{

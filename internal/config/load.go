@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -255,6 +256,9 @@ func consentItems(e entry) []string {
 			return []string{"true"}
 		}
 	case string:
+		if e.key.Metavar == "FILE" && filepath.IsLocal(value) { // the repository's own text; any other file is the user's
+			return nil
+		}
 		if value != "" && (len(e.key.Choices) == 0 || value == "bypass") {
 			return []string{value}
 		}

@@ -375,6 +375,7 @@ prompt: PROMPT.md
 		{Key: "yolo", Value: "true", File: project, Line: 2},
 		{Key: "agent.command", Value: "./agent.sh", File: project, Line: 4},
 		{Key: "agent.args", Value: "--fast", File: project, Line: 5},
+		{Key: "agent.env", Value: "DEPLOY_KEY", File: project, Line: 7},
 		{Key: "agent.permissions", Value: "bypass", File: project, Line: 6},
 		{Key: "checks.commands", Value: "make test", File: project, Line: 9},
 		{Key: "checks.commands", Value: "make lint", File: project, Line: 10},
@@ -388,9 +389,14 @@ prompt: PROMPT.md
 	}
 	replaced := mustLoad(t, Input{ProjectFile: project, Flags: map[string][]string{
 		"yolo": {"false"}, "agent": {"claude"}, "check": {"true"},
-	}, Set: []string{"agent.args=", "agent.permissions=auto"}}).ProjectCommands
-	if diff := cmp.Diff(all[6:], replaced); diff != "" {
+	}, Set: []string{"agent.args=", "agent.env=", "agent.permissions=auto"}}).ProjectCommands
+	if diff := cmp.Diff(all[7:], replaced); diff != "" {
 		t.Errorf("replaced:\n%s", diff)
+	}
+	outside := write(t, "outside.yaml", "spec: ../secret.md\nprompt: /etc/passwd\n")
+	wanted := []NamedCommand{{Key: "spec", Value: "../secret.md", File: outside, Line: 1}, {Key: "prompt.file", Value: "/etc/passwd", File: outside, Line: 2}}
+	if diff := cmp.Diff(wanted, mustLoad(t, Input{ProjectFile: outside}).ProjectCommands); diff != "" {
+		t.Errorf("files outside of the project:\n%s", diff)
 	}
 	harmless := write(t, "harmless.yaml", "yolo: false\nagent: {permissions: edits, command: \"\"}\nchecks: []\n")
 	if got := mustLoad(t, Input{ProjectFile: harmless}).ProjectCommands; got != nil {
