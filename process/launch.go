@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -24,23 +25,25 @@ func LookPath(name string) (string, error) {
 	return "", fmt.Errorf("find %s: %w", name, ErrNotFound)
 }
 
+// Locate finds a program, by its bare name, in the PATH of env as Run does, but passes
+// over every file that skip reports. The error is ErrNotFound or ErrNotExecutable.
+func Locate(name string, env []string, skip func(path string) bool) (string, error) {
+	return search(name, (&exec.Cmd{Env: append([]string{}, env...)}).Environ(), skip)
+}
+
 // launch starts the main process and puts its tree on the list.
 func launch(s *Spec, out *output) (*tree, error) {
 	stdin := s.Stdin
 	if stdin == nil {
-		path := s.StdinFile
-		if path == "" {
-			path = os.DevNull
-		}
 		var err error
-		if stdin, err = os.Open(path); err != nil {
-			return nil, &IOError{Op: "open stdin file", Path: path, Err: bare(err)}
+		if stdin, err = openStdin(cmp.Or(s.StdinFile, os.DevNull)); err != nil {
+			return nil, err
 		}
 		defer stdin.Close()
 	}
 	t := &tree{token: newToken(), since: systemNow()}
 	env := environment(s, t.token)
-	program, err := resolve(s.Argv[0], s.Dir, env)
+	program, err := resolve(s.Argv[0], env)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +60,19 @@ func launch(s *Spec, out *output) (*tree, error) {
 	offerToOOM(t.pid)
 	trees.add(t)
 	return t, nil
+}
+
+// openStdin does not wait for a writer if a pipe lies where the file should be.
+func openStdin(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, &IOError{Op: "open stdin file", Path: path, Err: bare(err)}
+	}
+	if info, err := file.Stat(); path != os.DevNull && (err != nil || !info.Mode().IsRegular()) {
+		file.Close()
+		return nil, &IOError{Op: "open stdin file", Path: path, Err: errors.New("not a regular file")}
+	}
+	return file, nil
 }
 
 // startProcess tries again when the program is "busy": a script that another

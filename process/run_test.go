@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -42,7 +43,7 @@ func TestRunResult(t *testing.T) {
 		{"output", Spec{Argv: Shell("echo hello; echo dear >&2")}, Result{State: Exited, StdoutBytes: 6, StderrBytes: 5}, nil},
 		{"by path", Spec{Argv: []string{script}}, Result{State: Exited, ExitCode: 4}, nil},
 		{"by path from the folder", Spec{Argv: []string{"./test-script"}, Dir: dir}, Result{State: Exited, ExitCode: 4}, nil},
-		{"by name", Spec{Argv: []string{"test-script"}, Env: []string{"PATH=/bin:" + dir}}, Result{State: Exited, ExitCode: 4}, nil},
+		{"by name", Spec{Argv: []string{"test-script"}, Dir: dir, Env: []string{"PATH=/bin:" + dir}}, Result{State: Exited, ExitCode: 4}, nil},
 		{"by name, folder not absolute", Spec{Argv: []string{"test-script"}, Dir: dir, Env: []string{"PATH=.::"}}, Result{State: NotStarted, ExitCode: 127}, ErrNotFound},
 		{"no such name", Spec{Argv: []string{"no-such-program"}}, Result{State: NotStarted, ExitCode: 127}, ErrNotFound},
 		{"no such path", Spec{Argv: []string{"/no/such/program"}}, Result{State: NotStarted, ExitCode: 127}, ErrNotFound},
@@ -147,6 +148,59 @@ func TestRunWithoutInputFile(t *testing.T) {
 	got, ok := errors.AsType[*IOError](err)
 	if !ok || got.Op != want.Op || got.Path != want.Path || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Run = %v, want %v", err, want)
+	}
+}
+
+func TestRunDoesNotWaitForAPipeInPlaceOfItsInputFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Run(t.Context(), Spec{Argv: []string{"cat"}, StdinFile: pipe})
+	if want := "open stdin file " + pipe + ": not a regular file"; err == nil || err.Error() != want {
+		t.Errorf("Run = %v, want %s", err, want)
+	}
+}
+
+func TestShellIsNotLookedUpInPath(t *testing.T) {
+	planted := t.TempDir()
+	if err := os.WriteFile(filepath.Join(planted, "sh"), []byte("#!/bin/sh\nexit 0\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got := steady(run(t, Spec{Argv: Shell("exit 3"), Env: []string{"PATH=" + planted}}))
+	if want := (Result{State: Exited, ExitCode: 3}); !reflect.DeepEqual(got, want) {
+		t.Errorf("Run = %+v\nwant  %+v", got, want)
+	}
+}
+
+func TestLocate(t *testing.T) {
+	first, second, plain := t.TempDir(), t.TempDir(), t.TempDir()
+	for folder, mode := range map[string]os.FileMode{first: 0o700, second: 0o700, plain: 0o600} {
+		if err := os.WriteFile(filepath.Join(folder, "tool"), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(first)
+	for name, test := range map[string]struct {
+		env  []string
+		skip string
+		want string
+		err  error
+	}{
+		"the first":             {[]string{"PATH=" + plain + ":" + first + ":" + second}, "", filepath.Join(first, "tool"), nil},
+		"passed over":           {[]string{"PATH=" + first + ":" + second}, first, filepath.Join(second, "tool"), nil},
+		"relative folders":      {[]string{"PATH=.::" + second}, "", filepath.Join(second, "tool"), nil},
+		"the last PATH counts":  {[]string{"PATH=" + first, "PATH=" + second}, "", filepath.Join(second, "tool"), nil},
+		"none is left":          {[]string{"PATH=" + first}, first, "", ErrNotFound},
+		"not executable":        {[]string{"PATH=" + plain}, "", "", ErrNotExecutable},
+		"not in the own folder": {nil, "", "", ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Locate("tool", test.env, func(path string) bool { return filepath.Dir(path) == test.skip })
+			if got != test.want || !errors.Is(err, test.err) {
+				t.Errorf("Locate = %q, %v, want %q, %v", got, err, test.want, test.err)
+			}
+		})
 	}
 }
 

@@ -34,7 +34,8 @@ type Spec struct {
 	// Stdin is what the program reads; it is not closed. It is a file, so that no
 	// goroutine feeds it and a program that does not read cannot block anybody.
 	Stdin *os.File
-	// StdinFile is the same by path. With neither the program reads /dev/null.
+	// StdinFile is the path of a regular file instead. With neither the program reads
+	// /dev/null.
 	StdinFile string
 
 	// Stdout and Stderr say where the two streams go.

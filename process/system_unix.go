@@ -16,8 +16,10 @@ const systemPath = "/usr/local/bin:/usr/bin:/bin"
 
 const errBusy = syscall.ETXTBSY
 
-// Shell is the command line that runs cmd in the system's shell.
-func Shell(cmd string) []string { return []string{"sh", "-c", cmd} }
+// Shell is the command line that runs cmd in the system's shell. That is one fixed file
+// and never looked up in PATH: with a folder of the workspace in PATH, as an activated
+// virtual environment has it, an agent could bring a shell with which everything passes.
+func Shell(cmd string) []string { return []string{"/bin/sh", "-c", cmd} }
 
 // ownSession also gives the process its own group and no controlling terminal.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
@@ -33,10 +35,14 @@ func (t *tree) kill() {
 
 // resolve finds the program as the child would, but not in folders of PATH that
 // depend on where it runs: an agent could put a program there.
-func resolve(name, dir string, env []string) (string, error) {
+func resolve(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
 	}
+	return search(name, env, func(string) bool { return false })
+}
+
+func search(name string, env []string, skip func(path string) bool) (string, error) {
 	list, ok := lookup(env, "PATH")
 	if !ok {
 		list = systemPath
@@ -48,7 +54,7 @@ func resolve(name, dir string, env []string) (string, error) {
 		}
 		path := filepath.Join(folder, name)
 		var info syscall.Stat_t
-		if syscall.Stat(path, &info) != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		if syscall.Stat(path, &info) != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG || skip(path) {
 			continue
 		}
 		if info.Mode&0o111 != 0 {

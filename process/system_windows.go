@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -24,12 +25,29 @@ func (t *tree) terminate() error { return errors.ErrUnsupported }
 
 func (t *tree) kill() { _ = t.main.Kill() }
 
-func resolve(name, _ string, _ []string) (string, error) {
+func resolve(name string, _ []string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return "", fmt.Errorf("start %s: %w", name, ErrNotFound)
 	}
 	return path, nil
+}
+
+func search(name string, env []string, skip func(path string) bool) (string, error) {
+	for _, entry := range env {
+		key, list, _ := strings.Cut(entry, "=")
+		if !strings.EqualFold(key, "PATH") {
+			continue
+		}
+		for _, folder := range filepath.SplitList(list) {
+			// LookPath knows the endings of programs.
+			path, err := exec.LookPath(filepath.Join(folder, name))
+			if err == nil && filepath.IsAbs(folder) && !skip(path) {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("start %s: %w", name, ErrNotFound)
 }
 
 func inDir(dir, path string) string {
