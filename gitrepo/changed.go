@@ -12,7 +12,8 @@ import (
 // files changed, 10 insertions(+), 2 deletions(-), 1 new file". New files are counted
 // among the changed ones, whether they were committed or not; what was changed before
 // the run and not committed is counted, too. Without a baseHead, in a repository that
-// had no commit, every file is new. A baseHead that is gone is an error.
+// had no commit, every file is new. Lines of untracked files are counted in files up to
+// 1 MiB and in the first 256 MiB of them. A baseHead that is gone is an error.
 func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,11 +38,15 @@ func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
 		return "", fmt.Errorf("sum up changes: %w", err)
 	}
 	defer top.Close()
+	budget := contentBudget
 	for _, p := range st.paths {
-		if p.untracked {
-			sum.files++
-			sum.created++
-			readLines(top, p.name, func([]byte) { sum.insertions++ })
+		if !p.untracked {
+			continue
+		}
+		sum.files++
+		sum.created++
+		if budget > 0 {
+			budget -= readLines(top, p.name, func([]byte) { sum.insertions++ })
 		}
 	}
 	return sum.String(), nil

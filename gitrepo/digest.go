@@ -106,7 +106,13 @@ func hashFile(root *os.Root, name string) (sum [sha256.Size]byte, ok bool) {
 // open opens a regular file below root and nothing else. It does not block, even if the
 // file has just become a pipe.
 func open(root *os.Root, name string) (*os.File, bool) {
-	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return regular(root.OpenFile(filepath.FromSlash(name), reading, 0))
+}
+
+// reading is how every file of the workspace and of its git folder is opened.
+const reading = os.O_RDONLY | syscall.O_NONBLOCK
+
+func regular(f *os.File, err error) (*os.File, bool) {
 	if err != nil {
 		return nil, false
 	}

@@ -7,6 +7,10 @@
 // its git folder and its working tree in every call, so that an agent that moves .git
 // away, or makes a new one, does not make the harness look elsewhere.
 //
+// The git program, too, is looked up once. Folders of PATH that are relative or lie in
+// the working tree, as an activated virtual environment does, are passed over: a git in
+// there may be the agent's. If there is no other, there is no git.
+//
 // # What the tree is
 //
 // The tree is the workspace's files: untracked ones included, ignored ones not, and not
@@ -36,7 +40,18 @@
 //
 // Git only reads: no lock is taken, the index is not refreshed, nothing is fetched. No
 // hook, pager, file system monitor, external diff or text conversion of the repository
-// is run, and no clean filter that came into its configuration after Find. Filters that
-// were there before are the user's own and are needed to compare (Git LFS is one).
-// Every call has a time-out.
+// is run.
+//
+// Clean filters are needed to compare (Git LFS is one), so those that the configuration
+// named at Find are run; one that came into the repository's configuration after Find is
+// switched off. This is to keep an agent from planting, by the way, a program that the
+// harness then runs outside of the agent's sandbox. It is no wall: an agent works with
+// the user's rights. Not switched off are filters in the configuration of a submodule,
+// in the user's own, or in a file that was included at Find and changed since; nor those
+// that an earlier run planted, which were there at Find; nor what a filter of the user's
+// finds in PATH under the name that it calls.
+//
+// Files of the workspace and of the git folder are read only if they are regular ones,
+// without waiting and up to a limit. Git itself may hang on a pipe in place of one of
+// its files: every call has a time-out, and ends at once with its context.
 package gitrepo

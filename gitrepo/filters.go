@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,36 +16,37 @@ import (
 
 // filters keeps clean filters out that an agent put into the repository's
 // configuration: git would run them, outside of any sandbox, whenever it compares files.
+// The package comment says which ones it does not see.
 type filters struct {
-	trusted []string  // settings that were there at Find
-	seen    [2][]byte // the configuration files as they were when last looked at
-	foreign []string  // names of filters with settings that were not there at Find
+	trusted []string      // settings that were there at Find
+	seen    configuration // as it was when last looked at
+	foreign []string      // names of filters with settings that were not there at Find
 }
 
 func (r *Repo) rememberFilters(ctx context.Context) error {
 	r.filters.seen = r.configuration()
 	var err error
-	if mentionsFilters(r.filters.seen) {
+	if r.filters.seen.mentionsFilters() {
 		r.filters.trusted, err = r.filterSettings(ctx)
 	}
 	return err
 }
 
 // mentionsFilters spares the question to git in nearly every repository.
-func mentionsFilters(configuration [2][]byte) bool {
-	for _, file := range configuration {
+func (c configuration) mentionsFilters() bool {
+	for _, file := range c.files {
 		file = bytes.ToLower(file)
 		if bytes.Contains(file, []byte("filter")) || bytes.Contains(file, []byte("include")) {
 			return true
 		}
 	}
-	return false
+	return c.unknown
 }
 
 // refresh asks git for the filters again if the configuration has changed.
 func (f *filters) refresh(ctx context.Context, r *Repo) error {
 	now := r.configuration()
-	if bytes.Equal(now[0], f.seen[0]) && bytes.Equal(now[1], f.seen[1]) {
+	if now.same(f.seen) {
 		return nil
 	}
 	settings, err := r.filterSettings(ctx)
@@ -84,18 +87,52 @@ func (f *filters) off(env []string) []string {
 	return append(added, fmt.Sprintf("GIT_CONFIG_COUNT=%d", count))
 }
 
-// configuration reads the repository's own configuration files.
-func (r *Repo) configuration() [2][]byte {
+// configuration is what the repository's own configuration files say.
+type configuration struct {
+	files   [2][]byte // of the repository, of the working tree; nil if there is none
+	unknown bool      // one of them could not be read and may say anything
+}
+
+// same reports whether nothing has changed for certain.
+func (c configuration) same(as configuration) bool {
+	return !c.unknown && !as.unknown && bytes.Equal(c.files[0], as.files[0]) && bytes.Equal(c.files[1], as.files[1])
+}
+
+func (r *Repo) configuration() configuration {
+	var c configuration
+	read := func(folder, name string) []byte {
+		content, known := readConfiguration(filepath.Join(folder, name))
+		c.unknown = c.unknown || !known
+		return content
+	}
 	common := r.gitDir
-	if link, err := os.ReadFile(filepath.Join(r.gitDir, "commondir")); err == nil {
+	if link := read(r.gitDir, "commondir"); link != nil {
 		common = strings.TrimSpace(string(link))
 		if !filepath.IsAbs(common) {
 			common = filepath.Join(r.gitDir, common)
 		}
 	}
-	shared, _ := os.ReadFile(filepath.Join(common, "config"))
-	own, _ := os.ReadFile(filepath.Join(r.gitDir, "config.worktree"))
-	return [2][]byte{shared, own}
+	c.files = [2][]byte{read(common, "config"), read(r.gitDir, "config.worktree")}
+	return c
+}
+
+// readConfiguration reads a file that an agent may have put there, or something else in
+// its place: known is false for what is no file or a huge one.
+func readConfiguration(path string) (content []byte, known bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Is(err, fs.ErrNotExist)
+	}
+	f, ok := regular(os.OpenFile(path, reading, 0))
+	if !ok {
+		return nil, false
+	}
+	defer f.Close()
+	content, err = io.ReadAll(io.LimitReader(f, contentLimit+1))
+	if err != nil || len(content) > contentLimit {
+		return nil, false
+	}
+	return content, true
 }
 
 // filterSettings lists what the repository itself configures about filters, each as key,

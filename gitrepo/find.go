@@ -47,6 +47,9 @@ func (g Git) Find(ctx context.Context, dir string) (*Repo, bool, error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("find repository: %w", err)
 	}
+	if g, err = g.located(dir); err != nil {
+		return nil, false, fmt.Errorf("find repository: %w", err)
+	}
 	var out bytes.Buffer
 	err = g.run(ctx, call{dir: dir, out: &out, args: []string{
 		"rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir", "--show-toplevel",

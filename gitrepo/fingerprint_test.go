@@ -365,11 +365,10 @@ func TestFingerprintTakesNoLockAndWritesNothing(t *testing.T) {
 }
 
 func TestGitThatHangsIsEnded(t *testing.T) {
-	w := newFolder(t)
-	w.write("bin/git", "#!/bin/sh\nexec sleep 600\n")
-	w.must(os.Chmod(w.path("bin/git"), 0o755))
-	git := gitrepo.Git{Env: []string{"PATH=" + w.path("bin") + ":/usr/bin:/bin"}, Timeout: 10 * time.Millisecond}
-	if _, ok, err := git.Find(t.Context(), w.dir); ok || err == nil || !strings.Contains(err.Error(), "run git rev-parse: no end after 10ms") {
+	bin := newFolder(t)
+	bin.program("git", "exec sleep 600")
+	git := gitrepo.Git{Env: []string{"PATH=" + bin.dir + ":/usr/bin:/bin"}, Timeout: 10 * time.Millisecond}
+	if _, ok, err := git.Find(t.Context(), newFolder(t).dir); ok || err == nil || !strings.Contains(err.Error(), "run git rev-parse: no end after 10ms") {
 		t.Errorf("got %v, %v", ok, err)
 	}
 }

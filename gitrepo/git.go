@@ -30,6 +30,8 @@ type Git struct {
 	Env []string
 	// Timeout bounds one call; 0 is DefaultTimeout.
 	Timeout time.Duration
+
+	program string // its path; see located
 }
 
 // call is one run of git.
@@ -72,11 +74,13 @@ func (g Git) run(ctx context.Context, c call) error {
 	if timeout == 0 {
 		timeout = DefaultTimeout
 	}
-	argv := append(append([]string{"git"}, harmless...), c.args...)
+	argv := append(append([]string{g.program}, harmless...), c.args...)
 	what := command(c.args)
 	var stderr head
+	// Asked to end, git would wait for its filters. It has nothing to tidy up: it only
+	// reads, and a sample project that is half made is none.
 	ended, err := process.Run(ctx, process.Spec{
-		Argv: argv, Dir: c.dir, Env: append(g.environment(), c.env...), Timeout: timeout,
+		Argv: argv, Dir: c.dir, Env: append(g.environment(), c.env...), Timeout: timeout, Grace: -1,
 		Stdout: process.Sink{Tap: c.out}, Stderr: process.Sink{Tap: &stderr},
 	})
 	switch {

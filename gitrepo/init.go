@@ -8,6 +8,13 @@ import (
 
 // Init puts a folder under git and commits what is in it, in the name of nobody in particular: for sample projects.
 func (g Git) Init(ctx context.Context, dir, message string) error {
+	dir, err := canonical(dir)
+	if err != nil {
+		return fmt.Errorf("make repository: %w", err)
+	}
+	if g, err = g.located(dir); err != nil {
+		return fmt.Errorf("make repository: %w", err)
+	}
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main"},
 		{"add", "--all"},

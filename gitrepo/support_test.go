@@ -90,6 +90,13 @@ func (w workspace) write(name, text string) {
 	}
 }
 
+// program makes a program of a shell script.
+func (w workspace) program(name, script string) {
+	w.Helper()
+	w.write(name, "#!/bin/sh\n"+script+"\n")
+	w.must(os.Chmod(w.path(name), 0o755))
+}
+
 // age makes a file look old enough to be remembered.
 func (w workspace) age(name string) {
 	w.Helper()

@@ -67,23 +67,25 @@ func diffArguments(base string, how ...string) []string {
 	return append(append(args, how...), base, "--", ".")
 }
 
-// readLines gives the lines of a text file of moderate size to each.
-func readLines(top *os.Root, name string, each func(line []byte)) {
+// readLines gives the lines of a text file of moderate size to each. It returns how many
+// bytes it read.
+func readLines(top *os.Root, name string, each func(line []byte)) int {
 	if info, err := top.Lstat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() || info.Size() > contentLimit {
-		return
+		return 0
 	}
 	f, ok := open(top, name)
 	if !ok {
-		return
+		return 0
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, contentLimit))
 	if err != nil || bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0 {
-		return
+		return len(content)
 	}
 	for line := range bytes.Lines(content) {
 		each(line)
 	}
+	return len(content)
 }
 
 // findings collects entries, each once.
