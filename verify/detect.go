@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Detection is the check that a project suggests by what lies in its root folder.
@@ -52,13 +54,20 @@ func Detect(dir string) (Detection, bool) {
 const readLimit = 1 << 20
 
 func readFile(dir, name string) (string, bool) {
-	path := filepath.Join(dir, name)
-	// A fifo of that name would block the reader for ever.
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > readLimit {
+	if !isFile(dir, name) {
 		return "", false
 	}
-	data, err := os.ReadFile(path)
-	return strings.TrimPrefix(string(data), "\ufeff"), err == nil
+	// What is a file now may be a pipe when it is opened, and longer when it is read.
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	data, err := io.ReadAll(io.LimitReader(file, readLimit+1))
+	return strings.TrimPrefix(string(data), "\ufeff"), err == nil && len(data) <= readLimit
 }
 
 func isFile(dir, name string) bool {

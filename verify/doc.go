@@ -2,7 +2,7 @@
 //
 // # One check
 //
-// [Shell] runs a check as the user would type it, with `sh -c` in the workspace,
+// [Shell] runs a check as the user would type it, with `/bin/sh -c` in the workspace,
 // without a terminal and with nothing on stdin, so that a program that wants to ask
 // something fails instead of waiting. Standard output and standard error go into one
 // file in the order of writing; it keeps the beginning and the end of a flood. The

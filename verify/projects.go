@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"go/build"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,11 +33,17 @@ func isGoTest(path string) bool {
 	if !strings.HasSuffix(name, "_test.go") {
 		return false
 	}
-	if match, err := build.Default.MatchFile(folder, name); err == nil && !match {
+	text, readable := readFile(folder, name)
+	if !readable {
+		return true
+	}
+	// MatchFile would read the file again, to the end of whatever comments it begins with.
+	here := build.Default
+	here.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+	if match, err := here.MatchFile(folder, name); err == nil && !match {
 		return false
 	}
-	text, readable := readFile(folder, name)
-	return !readable || goTest.MatchString(text)
+	return goTest.MatchString(text)
 }
 
 func lookNode(dir string) (command, because string) {

@@ -1,0 +1,70 @@
+//go:build unix
+
+package verify_test
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/verify"
+)
+
+// TestAShellInTheWorkspaceDecidesNothing has a folder of the workspace first in PATH, as
+// an activated virtual environment does. Its other programs are the project's own.
+func TestAShellInTheWorkspaceDecidesNothing(t *testing.T) {
+	dir := t.TempDir()
+	write(t, 0o755, filepath.Join(dir, ".venv/bin/sh"), "#!/bin/sh\nexit 0\n")
+	write(t, 0o755, filepath.Join(dir, ".venv/bin/pytest"), "#!/bin/sh\nexit 5\n")
+	s := shell()
+	s.Env = []string{"PATH=" + filepath.Join(dir, ".venv/bin") + ":/usr/local/bin:/usr/bin:/bin"}
+	type outcome struct {
+		Passed, Broken bool
+		ExitCode       int
+	}
+	for command, want := range map[string]outcome{
+		"exit 3":         {ExitCode: 3},
+		"sh -c 'exit 4'": {Passed: true}, // a command of the check, from the PATH that it has
+		"true":           {Passed: true},
+		"pytest":         {ExitCode: 5},
+		"no-such-tool":   {Broken: true, ExitCode: 127}, // by the shell's own answer
+	} {
+		t.Run(command, func(t *testing.T) {
+			got := check(t, s, ralph.CheckInput{Name: command, Dir: dir})
+			if diff := cmp.Diff(want, outcome{got.Passed, got.Broken, got.ExitCode}); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDetectDoesNotWaitForPipes(t *testing.T) {
+	dir := t.TempDir()
+	write(t, 0o644, filepath.Join(dir, "Cargo.toml"), "")
+	for _, name := range []string{"go.mod", "package.json", "pyproject.toml", "setup.cfg", "lib.rs", "x_test.go", "Makefile"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const reason = "found Cargo.toml, but no test in it"
+	want := verify.Detection{Because: reason, PassedOver: []string{reason}}
+	got, ok := verify.Detect(dir)
+	if diff := cmp.Diff(want, got); diff != "" || ok {
+		t.Errorf("ok %v (-want +got)\n%s", ok, diff)
+	}
+}
+
+func TestDetectCountsAFileThatIsTooLargeAsATest(t *testing.T) {
+	dir := t.TempDir()
+	write(t, 0o644, filepath.Join(dir, "go.mod"), "")
+	write(t, 0o644, filepath.Join(dir, "x_test.go"), strings.Repeat("// nothing but comments\n", 1<<16))
+	want := verify.Detection{Command: "go test ./...", Because: "found go.mod"}
+	got, ok := verify.Detect(dir)
+	if diff := cmp.Diff(want, got); diff != "" || !ok {
+		t.Errorf("ok %v (-want +got)\n%s", ok, diff)
+	}
+}
