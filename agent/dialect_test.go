@@ -64,12 +64,12 @@ func TestCommandLines(t *testing.T) {
 		{
 			"command reads the prompt on standard input", "command",
 			Request{CommandLine: "my-agent --quiet | tee log", PromptFile: "p", ExtraArgs: []string{"it's"}},
-			Command{Argv: []string{"sh", "-c", `my-agent --quiet | tee log 'it'\''s'`}, Stdin: "p"},
+			Command{Argv: []string{"/bin/sh", "-c", `my-agent --quiet | tee log 'it'\''s'`}, Stdin: "p"},
 		},
 		{
 			"command gets the prompt as a file", "command",
 			Request{CommandLine: "my-agent -f {prompt_file}", PromptFile: "/it's here/prompt.md"},
-			Command{Argv: []string{"sh", "-c", `my-agent -f '/it'\''s here/prompt.md'`}},
+			Command{Argv: []string{"/bin/sh", "-c", `my-agent -f '/it'\''s here/prompt.md'`}},
 		},
 	}
 	for _, c := range cases {
