@@ -45,10 +45,6 @@ func chooseAgent(s config.Settings, env config.Env, checks []string) (chosenAgen
 	case s.Agent.Command != "":
 		chosen.dialect, _ = agent.Find("command")
 		chosen.name, chosen.options.CommandLine = "command", s.Agent.Command
-		if len(chosen.options.ExtraArgs) > 0 {
-			chosen.options.CommandLine += " " + ShellWords(chosen.options.ExtraArgs)
-			chosen.options.ExtraArgs = nil
-		}
 	case s.Agent.Name != "" && s.Agent.Name != "command":
 		dialect, ok := agent.Find(s.Agent.Name)
 		if !ok {

@@ -95,7 +95,7 @@ func (a *app) demoProject(ctx context.Context, scenario demo.Scenario, speed flo
 	if err := assembly.InitRepository(ctx, dir, a.streams.Env); err != nil {
 		return "", err
 	}
-	script := fmt.Sprintf("#!/bin/sh\nexec '%s' %s --scenario %s --speed %v\n", strings.ReplaceAll(a.streams.Self, "'", `'\''`), demoAgentName, scenario.Name, speed)
+	script := fmt.Sprintf("#!/bin/sh\nexec %s %s --scenario %s --speed %v\n", assembly.ShellWords([]string{a.streams.Self}), demoAgentName, scenario.Name, speed)
 	if err := os.WriteFile(demoProgram(dir), []byte(script), 0o755); err != nil {
 		return "", fmt.Errorf("make demo: %w", err)
 	}
