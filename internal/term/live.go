@@ -78,7 +78,7 @@ func (v *Live) See(e ralph.Event) {
 	v.facts = facts(v.lines.State)
 	switch data := e.Data.(type) {
 	case ralph.IterationStarted:
-		v.ordinal, v.doing = v.lines.ordinal(data), "agent starts"
+		v.ordinal, v.doing = v.lines.ordinal(data), "the agent works"
 	case ralph.AgentOutcome:
 		v.doing = "looking at the tree"
 	case ralph.CheckStarted:
