@@ -53,11 +53,11 @@ func (b Breaker) move(p BreakerPolicy, h History) Breaker {
 func (p BreakerPolicy) tripped(h History) string {
 	switch {
 	case p.NoProgress > 0 && h.NoProgress >= p.NoProgress:
-		return fmt.Sprintf("%d iterations in a row without progress", h.NoProgress)
+		return plural(h.NoProgress, "iteration") + " in a row without progress"
 	case p.SameError > 0 && h.SameError >= p.SameError:
-		return fmt.Sprintf("the same error in %d iterations in a row", h.SameError)
+		return "the same error in " + plural(h.SameError, "iteration") + " in a row"
 	case p.PermissionDenials > 0 && h.Denials >= p.PermissionDenials:
-		return fmt.Sprintf("work stopped by permission denials in %d iterations in a row", h.Denials)
+		return "work stopped by permission denials in " + plural(h.Denials, "iteration") + " in a row"
 	case p.OutputDecline > 0 && !h.Progress && declined(h.Outputs, p.OutputDecline):
 		return fmt.Sprintf("output fell by %d%% or more over %d iterations, and nothing changed", p.OutputDecline, declineWindow)
 	}

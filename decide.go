@@ -208,18 +208,18 @@ func completeRule(p Policy, h History, v Verdict) *Verdict {
 
 // provenBy tells checks that turned green in this run from those that already were.
 func provenBy(h History) []string {
-	greenBefore := map[string]bool{}
+	redBefore := map[string]bool{} // one that was not run before may have been green
 	for _, c := range h.Baseline {
-		greenBefore[c.Name] = c.Passed
+		redBefore[c.Name] = !c.Passed
 	}
 	var turned, unchanged []string
 	for _, c := range h.Now.Checks {
 		switch {
 		case !c.Passed:
-		case greenBefore[c.Name]:
-			unchanged = []string{VerifiedUnchanged}
-		default:
+		case redBefore[c.Name]:
 			turned = []string{VerifiedChecks}
+		default:
+			unchanged = []string{VerifiedUnchanged}
 		}
 	}
 	return append(turned, unchanged...)

@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -69,7 +70,7 @@ func (h History) Judge(at Moment) History {
 	h.Outputs, h.Phrases = slices.Clone(h.Outputs), slices.Clone(h.Phrases)
 	now := h.Now
 	if now.Agent.Cost != nil {
-		h.Cost += *now.Agent.Cost
+		h.Cost = math.Round((h.Cost+*now.Agent.Cost)*1e6) / 1e6 // ten times a dime is a dollar
 	}
 	if now.Agent.Tokens != nil {
 		h.Tokens = h.Tokens.plus(*now.Agent.Tokens)

@@ -100,33 +100,35 @@ func (l *Loop) runAgent(ctx context.Context, text string) (AgentOutcome, error) 
 		Words: promise.Options{CompletionTags: l.policy.CompletionTags, Phrases: l.policy.StatusPhrases},
 		Live:  func(a Activity) { news.note(a); told(func() { l.live(a) }) },
 	}
-	type end struct {
-		outcome AgentOutcome
-		err     error
-		bug     any
-	}
-	ended := make(chan end, 1)
-	agentCtx, kill := context.WithCancel(ctx)
-	defer kill()
+	var outcome AgentOutcome
+	l.attend(ctx, news.summary, func(ctx context.Context) { outcome, err = l.cfg.Agent.Run(ctx, in) })
+	return l.outOfTime(ctx, outcome), err
+}
+
+// attend waits for work and records now and then what was spent meanwhile. If that cannot be recorded, the work's context is cancelled. A
+// panic of work goes on here.
+func (l *Loop) attend(ctx context.Context, summary func(elapsed Span) AgentOutput, work func(context.Context)) {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	ended := make(chan any, 1)
 	go func() {
-		var e end
-		defer func() { e.bug = recover(); ended <- e }()
-		e.outcome, e.err = l.cfg.Agent.Run(agentCtx, in)
+		defer func() { ended <- recover() }()
+		work(ctx)
 	}()
 	begun, due := time.Now(), time.NewTimer(firstSummary)
 	defer due.Stop()
 	for {
 		select {
-		case e := <-ended:
-			if e.bug != nil {
-				panic(e.bug)
+		case bug := <-ended:
+			if bug != nil {
+				panic(bug)
 			}
-			return l.outOfTime(ctx, e.outcome), e.err
+			return
 		case <-due.C:
 			due.Reset(nextSummary(time.Since(begun)))
-			l.emit(EvAgentOutput, news.summary(l.elapsed()))
+			l.emit(EvAgentOutput, summary(l.elapsed()))
 			if l.storage != nil {
-				kill()
+				giveUp()
 			}
 		}
 	}
@@ -152,21 +154,27 @@ type newsBox struct {
 	mu     sync.Mutex
 	tool   string
 	events int
+	cost   *float64
+	tokens *Tokens
 }
 
 func (n *newsBox) note(a Activity) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.events++
-	if a.Kind == "tool" {
+	switch a.Kind {
+	case "spent":
+		n.cost, n.tokens = a.Cost, a.Tokens
+		return
+	case "tool":
 		n.tool = a.Name
 	}
+	n.events++
 }
 
 func (n *newsBox) summary(elapsed Span) AgentOutput {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return AgentOutput{Elapsed: elapsed, Tool: n.tool, Events: n.events}
+	return AgentOutput{Elapsed: elapsed, Tool: n.tool, Events: n.events, Cost: n.cost, Tokens: n.tokens}
 }
 
 // tellOutcome records what the agent did and said.
@@ -198,11 +206,12 @@ func (l *Loop) tellOutcome(o AgentOutcome) {
 	}
 }
 
-// warnUnmetered says that a cap was not counted against: an agent that was cut short did not report what it had spent.
+// warnUnmetered says that a cap was not counted against: an agent that was cut short, or does not tell.
 func (l *Loop) warnUnmetered(o AgentOutcome) {
-	if !o.End.Failed() {
+	if !o.End.Failed() && l.unmetered { // one that never reports is told of once
 		return
 	}
+	l.unmetered = true
 	if l.policy.MaxCost > 0 && o.Cost == nil {
 		l.emit(EvWarning, Notice{"cost_unknown", "what this iteration cost is not known, so more than --max-cost may be spent"})
 	}
@@ -269,9 +278,13 @@ func (l *Loop) runChecks(ctx context.Context) {
 	}
 	for i, name := range l.cfg.Checks {
 		l.emit(EvCheckStarted, CheckStarted{name})
-		result, err := l.checker.Check(ctx, CheckInput{
+		in := CheckInput{
 			Name: name, Dir: l.cfg.Dir, Folder: folder, File: fmt.Sprintf("%02d.txt", i+1), Marker: l.about.Marker,
 			Timeout: l.policy.CheckTimeout.Duration(),
+		}
+		var result CheckResult
+		l.attend(ctx, func(elapsed Span) AgentOutput { return AgentOutput{Elapsed: elapsed} }, func(ctx context.Context) {
+			result, err = l.checker.Check(ctx, in)
 		})
 		if ctx.Err() != nil { // killed with the run: it says nothing about the work
 			return

@@ -35,6 +35,7 @@ type Loop struct {
 	stop      atomic.Pointer[Signal]
 	storage   error // the first failure to record; nothing is recorded after it
 	goal      goalText
+	unmetered bool // it was said that not everything is counted
 }
 
 // ID is the run's id.

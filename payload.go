@@ -80,6 +80,9 @@ type AgentOutput struct {
 	Elapsed Span   `json:"elapsed"` // of the run
 	Tool    string `json:"tool,omitempty"`
 	Events  int    `json:"events"` // activities seen so far
+
+	Cost   *float64 `json:"cost,omitempty"` // of the iteration so far, where known
+	Tokens *Tokens  `json:"tokens,omitempty"`
 }
 
 // TreeQuiet says that no process of the agent is alive.

@@ -35,9 +35,11 @@ type AgentInput struct {
 
 // Activity is something small that happened inside an iteration, for live views only. It is not recorded.
 type Activity struct {
-	Kind   string // "tool", "text", "retry"
+	Kind   string // "tool", "text", "retry", "spent"
 	Name   string
 	Detail string
+	Cost   *float64 // with "spent": of the iteration so far, where known
+	Tokens *Tokens
 }
 
 // EndClass says how an agent's iteration ended.

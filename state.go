@@ -87,6 +87,9 @@ func (s *State) Apply(e Event) error {
 		}
 	case AgentOutput:
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
+		if s.Phase == PhaseBegun { // should the agent be cut, this is what it cost
+			s.History.Now.Agent.Cost, s.History.Now.Agent.Tokens = data.Cost, data.Tokens
+		}
 	case AgentOutcome:
 		s.History.Now.Agent = data
 		s.CostEstimated = s.CostEstimated || data.CostEstimated
@@ -133,14 +136,11 @@ func (s *State) resume(data RunResumed) {
 		s.History.Now.Checks, s.History.Now.Tree = nil, TreeState{}
 	}
 	if data.Interrupted > 0 {
-		s.History.Now.Agent = interruptedOutcome(s.Agent)
+		known := s.History.Now.Agent
+		s.History.Now.Agent = AgentOutcome{Agent: s.Agent, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, Tokens: known.Tokens}
 		s.Phase = PhaseExited
 		s.judge(VerdictReached{At: Moment{Elapsed: s.Elapsed}, Verdict: Verdict{Action: GoOn, Breaker: s.History.Breaker}})
 	}
-}
-
-func interruptedOutcome(agent string) AgentOutcome {
-	return AgentOutcome{Agent: agent, End: EndInterrupted, Error: "interrupted"}
 }
 
 func (s *State) snapshot(iteration int, tree TreeState) {
@@ -240,12 +240,14 @@ func (s *State) Result() Result {
 
 // sumUp adds costs and tokens: a sum of nothing known is unknown, not zero.
 func (r *Result) sumUp(h History) {
+	unknown := false
 	for _, it := range r.Iterations {
 		if it.Cost != nil {
 			r.TotalCost = &h.Cost
-			break
 		}
+		unknown = unknown || it.Cost == nil && it.Counted
 	}
+	r.CostEstimated = r.CostEstimated || r.TotalCost != nil && unknown // at least so much
 	if h.Tokens != (Tokens{}) {
 		r.TotalTokens = &h.Tokens
 	}

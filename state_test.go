@@ -154,6 +154,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 				altered(plain, func(r *IterationResult) { r.Cost = new(0.0) }),
 			}}},
 		{"a proven claim", func(f *folding) {
+			f.state.History.Baseline = []CheckResult{{Name: green.Name, ExitCode: 1}}
 			v := f.iterate(AgentOutcome{
 				Agent: "fake", End: EndOK, Steps: new(8), Cost: new(0.02), CostEstimated: true, Tokens: &Tokens{Input: 5}, Duration: Span(time.Second),
 				Said: promise.Report{Complete: true, CompleteTag: "DONE", TasksDone: []string{"T-1"}},

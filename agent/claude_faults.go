@@ -29,6 +29,8 @@ func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
 		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
 	case f == nil && claudeLoginSentence.MatchString(sentence):
 		f = claudeFault(0, "authentication_failed")
+	case f == nil && claudeStatus(sentence) != 0:
+		f = cmp.Or(claudeFault(claudeStatus(sentence), ""), &fault{class: ralph.EndFailed, text: "the model refused"})
 	case f == nil && c.saysLimit(sentence):
 		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
 	case f == nil && string(e.result.reason) == "api_error" && e.status == 0 && code == "":
@@ -54,6 +56,18 @@ var (
 	claudeLoginSentence = regexp.MustCompile(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
 	claudeLimitSentence = regexp.MustCompile(`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`) // in small letters
 )
+
+var claudeStatusSentence = regexp.MustCompile(`^(?:Failed to authenticate\. )?API Error: (\d{3})\b`)
+
+// claudeStatus is the HTTP status that older versions tell in words only, 0 for none.
+func claudeStatus(sentence string) int64 {
+	found := claudeStatusSentence.FindStringSubmatch(sentence)
+	if found == nil {
+		return 0
+	}
+	status, _ := strconv.ParseInt(found[1], 10, 64) // three digits
+	return status
+}
 
 // saysLimit knows the sentences about a limit. Older versions put the moment of the reset, in seconds of the epoch, behind a bar.
 func (c *claudeStream) saysLimit(sentence string) bool {

@@ -70,6 +70,7 @@ func (c *claudeStream) meter(m claudeMessage) {
 	if id := c.hash(m.id); id != c.metered {
 		c.metered, c.used = id, ralph.Tokens{}
 	}
+	before := c.spent
 	raise := func(sum, before *int64, now int64) {
 		*sum += max(now-*before, 0)
 		*before = max(now, *before)
@@ -78,6 +79,9 @@ func (c *claudeStream) meter(m claudeMessage) {
 	raise(&c.spent.Output, &c.used.Output, t.Output)
 	raise(&c.spent.CacheRead, &c.used.CacheRead, t.CacheRead)
 	raise(&c.spent.CacheWrite, &c.used.CacheWrite, t.CacheWrite)
+	if c.spent != before {
+		c.tellSpent()
+	}
 }
 
 // deny reads the calls that the CLI did not allow.

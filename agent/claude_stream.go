@@ -311,6 +311,7 @@ func (c *claudeStream) finish(e claudeEvent) {
 	r := e.result
 	c.closed, c.hopeless, c.steps, c.cost = true, false, r.turns, r.cost
 	c.tokens = claudeTokens(r.usage, r.byModel)
+	c.tellSpent()
 	c.deny(r.denials)
 	text := unescape(nil, r.text)
 	failed := r.isError || bytes.HasPrefix(e.subtype, []byte("error")) // older versions set only the subtype

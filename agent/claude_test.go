@@ -86,6 +86,12 @@ func TestClaudeEndings(t *testing.T) {
 			ending{End: ralph.EndLimit, Error: "the usage limit is reached: resets 2pm", Wait: time.Hour}},
 		{"limit whose reset has passed", hello + limited("rejected", 1000) + claudeEnds(`"is_error":true,"api_error_status":429`), exited(1),
 			ending{End: ralph.EndLimit, Error: "the usage limit is reached (status 429)"}},
+		{"a status told in words only", hello + claudeEnds(`"is_error":true,"result":"API Error: 529 {\"type\":\"error\"}"`), exited(1),
+			ending{End: ralph.EndProvider, Error: `the model is overloaded (status 529): API Error: 529 {"type":"error"}`}},
+		{"a refused login told in words only", hello + claudeEnds(`"is_error":true,"result":"Failed to authenticate. API Error: 401"`), exited(1),
+			ending{End: ralph.EndAuth, Error: "the login was refused (status 401): Failed to authenticate. API Error: 401", Hint: claudeLogin}},
+		{"another status in words", hello + claudeEnds(`"is_error":true,"result":"API Error: 400 prompt is too long"`), exited(1),
+			ending{End: ralph.EndFailed, Error: "the model refused: API Error: 400 prompt is too long"}},
 		{"a limit told in words only", hello + claudeEnds(`"is_error":true,"result":"You've hit your limit · resets 3am (UTC)"`), exited(1),
 			ending{End: ralph.EndLimit, Error: "the usage limit is reached: You've hit your limit · resets 3am (UTC)"}},
 		{"a limit told in words with its reset", hello + claudeEnds(fmt.Sprintf(`"is_error":true,"result":"Claude AI usage limit reached|%d"`, inAnHour)), exited(1),
@@ -183,7 +189,10 @@ func TestClaudeFigures(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	wantLive := []ralph.Activity{{Kind: "text", Detail: "hello"}, {Kind: "tool", Name: "Write", Detail: "a.go"}, {Kind: "tool", Name: "Odd"}}
+	wantLive := []ralph.Activity{
+		{Kind: "text", Detail: "hello"}, {Kind: "spent", Tokens: &ralph.Tokens{Input: 99}}, {Kind: "tool", Name: "Write", Detail: "a.go"},
+		{Kind: "tool", Name: "Odd"}, {Kind: "spent", Cost: &cost, Tokens: want.Tokens},
+	}
 	if diff := cmp.Diff(wantLive, live); diff != "" {
 		t.Errorf("live -want +got:\n%s", diff)
 	}

@@ -62,6 +62,7 @@ func (c *codexStream) event(text []byte) bool {
 	case "turn.completed":
 		c.closed, c.fault, c.retry = true, nil, nil
 		c.tokens = codexTokens(e.usage)
+		c.tellSpent()
 	case "turn.failed":
 		c.closed, c.retry = true, nil
 		c.fault = codexFault(codexMessage(e.failure))

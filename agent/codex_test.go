@@ -109,6 +109,7 @@ func TestCodexFigures(t *testing.T) {
 		{Kind: "tool", Name: "lookup"},
 		{Kind: "tool", Name: "web_search", Detail: "go"},
 		{Kind: "text", Detail: "hello"},
+		{Kind: "spent", Tokens: want.Tokens},
 	}
 	if diff := cmp.Diff(wantLive, live); diff != "" {
 		t.Errorf("live -want +got:\n%s", diff)

@@ -75,6 +75,16 @@ func (r *reading) tool(name, detail string) {
 	r.live(ralph.Activity{Kind: "tool", Name: name, Detail: detail})
 }
 
+// tellSpent passes on what is known to have been spent, so that it is not lost with the harness.
+func (r *reading) tellSpent() {
+	a := ralph.Activity{Kind: "spent", Cost: r.cost, Tokens: r.tokens}
+	if a.Tokens == nil && r.spent.Total() > 0 {
+		spent := r.spent
+		a.Tokens = &spent
+	}
+	r.live(a)
+}
+
 // denied notes a call that the CLI did not allow.
 func (r *reading) denied(name, detail string) {
 	if len(r.denials) < maxDenials {

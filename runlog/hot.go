@@ -58,6 +58,12 @@ func (c *compact) agentOutput() (v ralph.AgentOutput) {
 			v.Tool = c.string()
 		case "events":
 			v.Events = c.smallInteger()
+		case "cost":
+			cost := c.float()
+			v.Cost = &cost
+		case "tokens":
+			tokens := c.tokens()
+			v.Tokens = &tokens
 		default:
 			c.odd = true
 		}

@@ -124,7 +124,7 @@ context, until the work is proven done. The agent reports, the loop decides, exi
 		root.AddCommand(command)
 	}
 	root.SetHelpCommand(a.helpCommand())
-	root.AddCommand(a.helpCommand())
+	root.InitDefaultHelpCmd()
 	strictCompletion(root)
 	return root
 }

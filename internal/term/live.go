@@ -104,6 +104,9 @@ func (v *Live) Say(line string) {
 
 // Live takes small news of the agent.
 func (v *Live) Live(a ralph.Activity) {
+	if a.Kind == "spent" { // told when the iteration ends
+		return
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.doing = Clean(a.Name)

@@ -122,6 +122,8 @@ func proved(s *ralph.State) string {
 	switch {
 	case slices.Contains(by, ralph.VerifiedChecks):
 		return "green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; "))
+	case slices.Contains(by, ralph.VerifiedUnchanged) && len(s.History.Baseline) == 0:
+		return "the checks are green; whether they were before this run is not known, so this shows that nothing is broken, not that the goal is met"
 	case slices.Contains(by, ralph.VerifiedUnchanged):
 		return "the checks were green before and still are: this shows that nothing broke, not that the goal is met"
 	}
@@ -133,7 +135,7 @@ func turnedGreen(s *ralph.State) []string {
 	var names []string
 	for _, c := range s.Iterations[len(s.Iterations)-1].CheckResults {
 		before := slices.IndexFunc(s.History.Baseline, func(b ralph.CheckResult) bool { return b.Name == c.Name })
-		if c.Passed && (before < 0 || !s.History.Baseline[before].Passed) {
+		if c.Passed && before >= 0 && !s.History.Baseline[before].Passed {
 			names = append(names, c.Name)
 		}
 	}

@@ -24,8 +24,11 @@ func sample(stopped ralph.RunStopped) *ralph.State {
 	stopped.ExitCode = ralph.ExitCode(stopped.Reason, stopped.Signal)
 	return &ralph.State{
 		Run: sampleRun, Agent: "claude", Elapsed: ralph.Span(81200 * time.Millisecond),
-		Policy:  ralph.Policy{MaxIterations: 50},
-		History: ralph.History{Started: 3, Counted: 3, Cost: 1.23, Tokens: ralph.Tokens{Input: 9000, Output: 600}},
+		Policy: ralph.Policy{MaxIterations: 50},
+		History: ralph.History{
+			Started: 3, Counted: 3, Cost: 1.23, Tokens: ralph.Tokens{Input: 9000, Output: 600},
+			Baseline: []ralph.CheckResult{{Name: "go test ./...", ExitCode: 1}, {Name: "go vet ./...", ExitCode: 1}},
+		},
 		Iterations: []ralph.IterationResult{
 			iteration(1, false), iteration(2, false), iteration(3, ralph.StatusOf(stopped.Reason) == ralph.StatusCompleted),
 		},
