@@ -86,7 +86,7 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	case l.resuming:
 		l.id = l.state.Run
 	case l.id == "":
-		l.id = newRunID(time.Now())
+		l.id = NewRunID(time.Now())
 	}
 	return l, l.validate()
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -68,9 +66,4 @@ func (c CheckFuncs) Check(ctx context.Context, in CheckInput) (CheckResult, erro
 		result.ExitCode, result.Output = 1, err.Error()
 	}
 	return result, nil
-}
-
-// newRunID is a time-sortable id.
-func newRunID(now time.Time) string {
-	return ulid.MustNew(ulid.Timestamp(now), ulid.DefaultEntropy()).String()
 }

@@ -85,7 +85,7 @@ func makeLoop(ctx context.Context, task task, more ...ralph.Option) (*ralph.Loop
 	if err != nil {
 		return nil, err
 	}
-	run := runlog.NewRunID(time.Now())
+	run := ralph.NewRunID(time.Now())
 	log, err := store.Create(run) // closed when this process ends
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
@@ -152,7 +153,7 @@ func (a *app) begin(ctx context.Context, plan *assembly.Plan) error {
 	if err != nil {
 		return err
 	}
-	run := runlog.NewRunID(time.Now())
+	run := ralph.NewRunID(time.Now())
 	held, err := lock(store, run)
 	if err != nil {
 		return err

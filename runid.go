@@ -1,4 +1,4 @@
-package runlog
+package ralph
 
 import (
 	"crypto/rand"
