@@ -208,14 +208,16 @@ func (l *Loop) tellOutcome(o AgentOutcome) {
 
 // warnUnmetered says that a cap was not counted against: an agent that was cut short, or does not tell.
 func (l *Loop) warnUnmetered(o AgentOutcome) {
-	if !o.End.Failed() && l.unmetered { // one that never reports is told of once
+	cost := l.policy.MaxCost > 0 && o.Cost == nil
+	tokens := l.policy.MaxTokens > 0 && o.Tokens == nil
+	if !cost && !tokens || !o.End.Failed() && l.unmetered { // one that never tells is told of once
 		return
 	}
 	l.unmetered = true
-	if l.policy.MaxCost > 0 && o.Cost == nil {
+	if cost {
 		l.emit(EvWarning, Notice{"cost_unknown", "what this iteration cost is not known, so more than --max-cost may be spent"})
 	}
-	if l.policy.MaxTokens > 0 && o.Tokens == nil {
+	if tokens {
 		l.emit(EvWarning, Notice{"tokens_unknown", "how many tokens this iteration took is not known, so more than --max-tokens may be spent"})
 	}
 }
