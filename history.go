@@ -14,11 +14,10 @@ const declineWindow = 3
 
 // Observation is everything that was seen of one iteration.
 type Observation struct {
-	Number   int
-	Diagnose bool
-	Agent    AgentOutcome
-	Tree     TreeState
-	Checks   []CheckResult
+	Number int
+	Agent  AgentOutcome
+	Tree   TreeState
+	Checks []CheckResult
 }
 
 // Moment is what the clock and the world outside contribute to a verdict. It is recorded with it.

@@ -80,7 +80,7 @@ func (s *State) Apply(e Event) error {
 	case IterationStarted:
 		s.History.Started = e.Iteration
 		s.History.Judging = true
-		s.History.Now = Observation{Number: e.Iteration, Diagnose: data.Diagnose}
+		s.History.Now = Observation{Number: e.Iteration}
 		s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
 		if s.Policy.CallsPerHour > 0 {
 			s.Calls = lastOf(append(s.Calls, e.Time), s.Policy.CallsPerHour)

@@ -89,7 +89,7 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 	if err != nil {
 		return err
 	}
-	s := &session{app: a, plan: plan, store: store, run: run, state: state, log: log, torn: tail.Dropped}
+	s := &session{app: a, plan: plan, run: run, state: state, log: log, torn: tail.Dropped}
 	return s.play(ctx)
 }
 

@@ -165,7 +165,7 @@ func (a *app) begin(ctx context.Context, plan *assembly.Plan) error {
 		return err
 	}
 	defer log.Close()
-	s := &session{app: a, plan: plan, store: store, run: run, log: log}
+	s := &session{app: a, plan: plan, run: run, log: log}
 	return s.play(ctx)
 }
 

@@ -29,7 +29,6 @@ type view interface {
 type session struct {
 	app   *app
 	plan  *assembly.Plan
-	store *runlog.Store
 	run   string
 	state *ralph.State // of a run that is resumed, else nil
 	log   *runlog.Log

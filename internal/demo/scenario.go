@@ -69,7 +69,11 @@ func completeTurns(p project) turn {
 	case !strings.Contains(p.script, "tr "):
 		return turn{thinks: "Slugs are lower case.", edits: lowerCase, says: "slugify.sh now prints lower case. Everything works." + claim, cost: 0.02}
 	case !strings.Contains(p.script, "tr -s"):
-		return turn{thinks: "The last claim was refused: words must be joined by dashes.", edits: dashes, says: "Words are joined by dashes now. Punctuation is still to be done.", cost: 0.02}
+		thinks := "Words must be joined by dashes."
+		if strings.Contains(p.prompt, "check_failed") {
+			thinks = "The last claim was refused: words must be joined by dashes."
+		}
+		return turn{thinks: thinks, edits: dashes, says: "Words are joined by dashes now. Punctuation is still to be done.", cost: 0.02}
 	}
 	return turn{thinks: "What is left is punctuation.", edits: whole, says: "Punctuation is dropped; check.sh passes here." + claim, cost: 0.02}
 }
