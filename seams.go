@@ -143,6 +143,10 @@ type TreeState struct {
 	Hash  string `json:"hash,omitempty"` // of everything that differs from Head
 	Dirty int    `json:"dirty"`          // files that differ from Head
 
+	// Snapshot names the kept copy of this tree, "" where none was kept; Left says in a sentence each what it does not hold.
+	Snapshot string   `json:"snapshot,omitempty"`
+	Left     []string `json:"left,omitempty"`
+
 	// Unfinished lists lines that differ from the run's first commit and look unfinished, as "file: text". It is filled at the base and when a
 	// claim is to be judged.
 	Unfinished []string `json:"unfinished,omitempty"`
@@ -155,8 +159,30 @@ type Changer interface {
 
 // TreeInput asks for a fingerprint.
 type TreeInput struct {
-	BaseHead string // the commit that the run began at, "" at the base itself
-	Claimed  bool   // a claim will be judged: look for unfinished lines too
+	BaseHead  string // the commit that the run began at, "" at the base itself
+	Claimed   bool   // a claim will be judged: look for unfinished lines too
+	Run       string // whose tree it is, for one that keeps copies
+	Iteration int
+}
+
+// Differ is an optional power of a Tree that keeps copies: what changed between two of them, as a patch. It lists the changed files first and
+// gives up at about limit bytes; cut says that it did.
+type Differ interface {
+	Diff(ctx context.Context, from, to string, limit int) (patch string, cut bool, err error)
+}
+
+// Committer commits the whole tree, untracked files included. A commit that a hook, a signature or a time-out prevents is a value; an error
+// means that the harness is in trouble.
+type Committer interface {
+	Commit(ctx context.Context, message string) (CommitResult, error)
+}
+
+// CommitResult is what became of a commit.
+type CommitResult struct {
+	Commit  string `json:"commit,omitempty"` // its id; "" when there was nothing to commit, or it failed
+	Subject string `json:"subject,omitempty"`
+	Failed  bool   `json:"failed,omitempty"`
+	Output  string `json:"output,omitempty"` // of git and its hooks, when it failed
 }
 
 func (t TreeState) same(u TreeState) bool { return t.Head == u.Head && t.Hash == u.Hash }
@@ -201,6 +227,31 @@ type ResultKeeper interface {
 // Mailbox is the narrow door through which other processes reach a run. Poll does not block.
 type Mailbox interface {
 	Poll() (Orders, error)
+}
+
+// Post is an optional power of a Mailbox: what people wrote to the run under way, or to the next one. Letters gives them oldest first and leaves
+// them where they are; Took takes one away, after it was recorded.
+type Post interface {
+	Letters() ([]Letter, error)
+	Took(id string) error
+}
+
+// LetterKind says what a letter is.
+type LetterKind string
+
+// The kinds of letters.
+const (
+	LetterSteer  LetterKind = "steer"
+	LetterAnswer LetterKind = "answer"
+)
+
+// Letter is something that a person tells the agent.
+type Letter struct {
+	ID       string     `json:"id"`
+	Kind     LetterKind `json:"kind"`
+	Text     string     `json:"text"`
+	Question string     `json:"question,omitempty"` // with an answer: what was asked
+	Run      string     `json:"run,omitempty"`      // with an answer: which run asked
 }
 
 // Orders is what lies in the mailbox.

@@ -13,6 +13,7 @@ type Report struct {
 	Contradictions []string `json:"contradictions,omitempty"` // such as BLOCKED beside EXIT_SIGNAL: true
 	Mentions       []string `json:"mentions,omitempty"`       // tags that were only talked about
 	Unknown        []string `json:"unknown,omitempty"`        // types that nobody knows
+	Learnings      []string `json:"learnings,omitempty"`      // what the agent proposes to remember
 	Phrases        int      `json:"phrases,omitempty"`        // completion phrases in the agent's text
 	Text           bool     `json:"text,omitempty"`           // anything but blanks was said at all
 }

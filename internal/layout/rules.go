@@ -32,8 +32,8 @@ var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types
 var (
 	root     = []string{"."}
 	leaves   = []string{"promise", "process", "prompt"}
-	adapters = []string{"agent", "verify", "gitrepo", "runlog"}
-	views    = []string{"internal/term", "internal/notify"}
+	adapters = []string{"agent", "verify", "gitrepo", "runlog", "plan"}
+	views    = []string{"internal/term", "internal/notify", "internal/progress"}
 )
 
 // direction says what the rooms of one row may import of ours, beside their own subfolders.

@@ -1,0 +1,69 @@
+package ralph
+
+// TaskStatus is how far a task is, as the harness knows it.
+type TaskStatus string
+
+// The states of a task.
+const (
+	TaskPending TaskStatus = "pending"
+	TaskDone    TaskStatus = "done"
+	TaskFailed  TaskStatus = "failed"
+)
+
+// Task is one item of a task list, whatever format it was written in. Its JSON form is that of .ralph/tasks.json.
+type Task struct {
+	ID          string     `json:"id"`
+	Title       string     `json:"title"`
+	Description string     `json:"description,omitempty"`
+	Acceptance  []string   `json:"acceptance,omitempty"`
+	DependsOn   []string   `json:"depends_on,omitempty"`
+	Priority    *int       `json:"priority,omitempty"` // the lowest number is worked first; tasks without one come last
+	Checks      []string   `json:"checks,omitempty"`   // its own, beside the run's
+	Category    string     `json:"category,omitempty"`
+	Optional    bool       `json:"optional,omitempty"` // does not block completion
+	Human       bool       `json:"human,omitempty"`    // for a person; never waited for
+	Status      TaskStatus `json:"status"`
+
+	SpecFile string `json:"-"` // where the format keeps more about it, "" if nowhere
+}
+
+// Blocks reports whether the run cannot be complete while the task is open.
+func (t Task) Blocks() bool { return !t.Optional && !t.Human }
+
+// Tasks owns the task list of one run. The harness's copy is the truth: what an agent writes into the file is a claim, and what it takes away is
+// put back. Every format of package plan passes one conformance suite.
+type Tasks interface {
+	// File names the list: its path in the workspace, as people write it.
+	File() string
+
+	// List is the list in force, with the states of the last Adopt or Write.
+	List() []Task
+
+	// Adopt reads the list while no agent is at work: what changed since the last Adopt or Write was the user's doing and holds. known are
+	// the states that the harness has recorded; they hold for every task whose state the user did not change, and are written to the file.
+	// With known nil, at the start of a run, the states in the file are taken as they stand. If the list cannot be read, the error says
+	// where and why, the last good one stays in force, and the file is left alone.
+	Adopt(known map[string]TaskStatus) error
+
+	// Inspect says what an agent did to the list since the last Adopt or Write. It changes nothing.
+	Inspect() (TaskEdits, error)
+
+	// Write brings the file to these states; a task that is not named keeps its own. What an agent injured is put back whole; otherwise the
+	// agent's other edits stay, and tasks that it added join the list as pending. Only the bytes of a state that changed are touched.
+	Write(states map[string]TaskStatus) error
+}
+
+// TaskEdits is what an agent did to the list.
+type TaskEdits struct {
+	Claims   []string // tasks that it marked done, in the list's order
+	Added    []string // tasks that it added
+	Injuries []string // tasks deleted, criteria changed, the file broken or gone: a sentence each
+}
+
+// TaskTests is an optional power of Tasks: which test files belong to which task (checks.task_tests).
+type TaskTests interface {
+	// Tests lists the test files of these tasks, sorted, each once, as paths in the workspace.
+	Tests(ids []string) ([]string, error)
+	// Suite lists every file that the pattern could mean, but those of the tasks named.
+	Suite(without []string) ([]string, error)
+}
