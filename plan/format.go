@@ -26,7 +26,8 @@ type format interface {
 	add(src source, t ralph.Task) (source, error)
 }
 
-// formats are asked in this order. Each JSON format knows its own shape; Markdown comes last, because almost any text is Markdown.
+// formats are asked in this order. Each JSON format knows its own shape; Markdown adds itself behind them in an init of markdown.go, because almost
+// any text is Markdown.
 var formats []format
 
 // source is a task list as it lies on disk.
