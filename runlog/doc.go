@@ -1,15 +1,19 @@
-// Package runlog keeps runs on disk: an append-only log for each, the lock of a workspace, and the mailbox through which other processes
-// reach a run.
+// Package runlog keeps runs on disk: an append-only log for each, the lock of a workspace, the mailbox through which other processes reach a
+// run, and the letters that people write to it or to the next one.
 //
 // # Layout
 //
 //	<state>/<workspace-id>/workspace          the absolute path of the workspace
 //	<state>/<workspace-id>/lock               who works on it now
+//	<state>/<workspace-id>/letters/<id>.json  what people wrote and no run has taken yet
+//	<state>/<workspace-id>/snapshots.git      copies of the tree; another room's
+//	<state>/<workspace-id>/worktrees/         where runs on a branch of their own work; another room's
 //	<state>/<workspace-id>/runs/<run>/
 //	    events.jsonl                          the log: the only truth about the run
 //	    result.json                           written when the run ends; can be made again from the log
 //	    iterations/NNNN/                      what an iteration left behind; 0000 is the baseline
 //	    mailbox/                              orders to the run
+//	    tasks/                                the task list as the harness last knew it; folders of this kind come from [Log.Keep]
 //
 // Folders have mode 0700 and files 0600. Nothing is created before something is written, and while a run goes on nothing that grows with it is ever rewritten; result.json is written when it ends.
 //
