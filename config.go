@@ -27,8 +27,9 @@ type Config struct {
 	MaxTime         time.Duration // 0 is no limit, as in the next two
 	MaxCost         float64       // in USD
 	MaxTokens       int64
-	AllowUnverified bool // let a run without checks complete
-	UseWorktree     bool // not in this version
+	AllowUnverified bool   // let a run without checks complete
+	UseWorktree     bool   // work in a worktree on a branch of its own; needs WithWorktrees
+	WhoCommits      string // what the prompt says: "agent", "harness", or "" for nobody
 }
 
 // Option adds a part to a loop.
@@ -76,9 +77,26 @@ func WithTornTail(bytes int64) Option { return func(l *Loop) { l.torn = bytes } 
 // WithNotice has a sentence recorded when the run starts.
 func WithNotice(n Notice) Option { return func(l *Loop) { l.notices = append(l.notices, n) } }
 
+// WithTasks has the loop work through a task list, one task an iteration.
+func WithTasks(t Tasks) Option { return func(l *Loop) { l.tasks = t } }
+
+// WithCommits has the work committed. message writes the commit's message.
+func WithCommits(c Committer, when CommitRule, message func(CommitFacts) string) Option {
+	return func(l *Loop) { l.commits = commits{c, when, message} }
+}
+
+// WithWorktrees says who makes a worktree when Config asks for one.
+func WithWorktrees(w Worktrees) Option { return func(l *Loop) { l.worktrees = w } }
+
+// WithWorktree says that Dir is a worktree of the repository, and which.
+func WithWorktree(w Worktree) Option { return func(l *Loop) { l.about.Worktree = &w } }
+
+// WithQuestion passes on what an earlier run asked and nobody answered.
+func WithQuestion(question string) Option { return func(l *Loop) { l.asked = question } }
+
 // New makes a loop ready to run. It refuses what could never work.
 func New(cfg Config, options ...Option) (*Loop, error) {
-	l := &Loop{cfg: cfg, policy: policyOf(cfg), prompter: StandardPrompt{}, state: &State{}, live: func(Activity) {}}
+	l := &Loop{cfg: cfg, policy: policyOf(cfg), prompter: StandardPrompt{}, state: &State{}, live: func(Activity) {}, left: map[string]bool{}}
 	for _, option := range options {
 		option(l)
 	}
@@ -112,16 +130,16 @@ func (l *Loop) validate() error {
 	switch {
 	case cfg.Agent == nil:
 		return errors.New("make loop: no agent")
-	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "":
-		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile")
-	case len(cfg.Checks) > 0 && l.checker == nil:
+	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.tasks == nil:
+		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks")
+	case l.checker == nil && (len(cfg.Checks) > 0 || l.haveOwnChecks()):
 		return errors.New("make loop: checks are named, but nobody runs them: use WithChecker")
-	case len(cfg.Checks) == 0 && !p.AllowUnverified:
+	case len(cfg.Checks) == 0 && !l.haveOwnChecks() && !p.AllowUnverified:
 		return errors.New("make loop: nothing could prove completion: name a check, or set AllowUnverified")
+	case cfg.UseWorktree && l.worktrees == nil:
+		return errors.New("make loop: UseWorktree is set, but nobody makes worktrees: use WithWorktrees")
 	case cfg.MaxIterations < Unlimited || p.MaxIterations < 0 || p.MaxTime < 0 || p.MaxCost < 0 || p.MaxTokens < 0:
 		return errors.New("make loop: a limit is negative")
-	case cfg.UseWorktree:
-		return errors.New("make loop: worktrees come with a later version")
 	}
 	for _, tag := range p.CompletionTags {
 		if strings.TrimSpace(tag) == "" {
@@ -136,6 +154,9 @@ func (l *Loop) started() RunStarted {
 	about := l.about
 	about.Workspace, about.Goal, about.SpecFile, about.PromptFile = l.cfg.Dir, l.cfg.Task, l.cfg.SpecFile, l.cfg.PromptFile
 	about.Agent, about.Model, about.Checks, about.Policy = l.cfg.AgentName, l.cfg.Model, l.cfg.Checks, l.policy
+	if l.tasks != nil {
+		about.TaskFile = l.tasks.File()
+	}
 	if about.Checks == nil {
 		about.Checks = []string{}
 	}

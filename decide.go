@@ -27,29 +27,31 @@ const (
 	WaitCalls    WaitReason = "calls_per_hour"
 	WaitDelay    WaitReason = "iteration_delay"
 	WaitPause    WaitReason = "pause"
+	WaitAnswer   WaitReason = "answer"
 )
 
 // Verdict is what the loop decides: go on, wait, or stop with one reason.
 type Verdict struct {
-	Row        int        `json:"row"` // of the verdict table
-	Action     Action     `json:"action"`
-	Reason     StopReason `json:"stop_reason,omitempty"`
-	Signal     Signal     `json:"signal,omitempty"`
-	Detail     string     `json:"detail,omitempty"` // one sentence
-	Hint       string     `json:"hint,omitempty"`
-	Claimed    bool       `json:"claimed,omitempty"`
-	Gates      []Gate     `json:"gates,omitempty"`
-	Counted    bool       `json:"counted"`
-	Progress   bool       `json:"progress"`
-	Wait       Span       `json:"wait,omitempty"`
-	WaitFor    WaitReason `json:"wait_for,omitempty"`
-	Breaker    Breaker    `json:"breaker"`
-	VerifiedBy []string   `json:"verified_by,omitempty"`
+	Row        int         `json:"row"` // of the verdict table
+	Action     Action      `json:"action"`
+	Reason     StopReason  `json:"stop_reason,omitempty"`
+	Signal     Signal      `json:"signal,omitempty"`
+	Detail     string      `json:"detail,omitempty"` // one sentence
+	Hint       string      `json:"hint,omitempty"`
+	Claimed    bool        `json:"claimed,omitempty"`
+	Gates      []Gate      `json:"gates,omitempty"`
+	Counted    bool        `json:"counted"`
+	Progress   bool        `json:"progress"`
+	Wait       Span        `json:"wait,omitempty"`
+	WaitFor    WaitReason  `json:"wait_for,omitempty"`
+	Breaker    Breaker     `json:"breaker"`
+	Tasks      TaskVerdict `json:"tasks,omitzero"`
+	VerifiedBy []string    `json:"verified_by,omitempty"`
 }
 
 // Refusals are the gates that were shut for a claim.
 func (v Verdict) Refusals() []Refusal {
-	if !v.Claimed {
+	if !v.Claimed && !v.Tasks.AllDone {
 		return nil
 	}
 	return refusalsOf(v.Gates)
@@ -73,16 +75,19 @@ func Decide(p Policy, h History) Verdict {
 	if v.Breaker.State == "" {
 		v.Breaker.State = BreakerClosed
 	}
-	rules := []rule{interruptRule, baselineRule, limitsRule}
+	rules := []rule{interruptRule, baselineRule, nothingLeftRule, limitsRule, stuckRule}
 	if h.Judging {
 		v.Counted, v.Progress = counts(h.Now.Agent.End), h.Progress
 		v.Claimed = claims(p, h)
-		if v.Claimed || p.Claim == ClaimOptional {
-			v.Gates = askGates(p, h)
+		v.Tasks = judgeTasks(p, h)
+		if v.Claimed || v.Tasks.AllDone || p.Claim == ClaimOptional {
+			asked := h
+			asked.Tasks = v.Tasks.apply(h.Tasks, v.Counted)
+			v.Gates = askGates(p, asked)
 		}
 		rules = []rule{
 			environmentRule, usageLimitRule, providerRule, completeRule,
-			blockedRule, decideRule, agentFailedRule, checkBrokenRule, breakerRule, limitsRule,
+			blockedRule, decideRule, taskRule, agentFailedRule, checkBrokenRule, breakerRule, limitsRule,
 		}
 		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim goes before it
 			rules = []rule{killRule, completeRule, interruptRule}
@@ -196,8 +201,12 @@ func providerRule(p Policy, h History, v Verdict) *Verdict {
 // Row 4: a completion claim, and every gate open.
 func completeRule(p Policy, h History, v Verdict) *Verdict {
 	mayClaimItself := p.Claim == ClaimOptional && allPassed(h.Now.Checks)
-	if !v.Claimed && !mayClaimItself || len(refusalsOf(v.Gates)) > 0 {
+	if !v.Claimed && !v.Tasks.AllDone && !mayClaimItself || len(refusalsOf(v.Gates)) > 0 {
 		return nil
+	}
+	if len(h.Tasks) > 0 {
+		v.VerifiedBy = provenBy(h)
+		return v.stop(4, TasksDone, "%s", "every task of the list is proven done"+unproven(h))
 	}
 	if len(h.Now.Checks) == 0 {
 		return v.stop(4, Unverified, "%s", "the agent says it is done, and nothing was checked")
@@ -206,17 +215,28 @@ func completeRule(p Policy, h History, v Verdict) *Verdict {
 	return v.stop(4, AllChecksPassed, "%s", "the claim stands and every check is green")
 }
 
+func unproven(h History) string {
+	if len(h.Now.Checks) > 0 {
+		return ""
+	}
+	return ", by the agent's word alone: nothing was checked"
+}
+
 // provenBy tells checks that turned green in this run from those that already were.
 func provenBy(h History) []string {
 	redBefore := map[string]bool{} // one that was not run before may have been green
 	for _, c := range h.Baseline {
-		redBefore[c.Name] = !c.Passed
+		redBefore[c.Task+"\x00"+c.Name] = !c.Passed
+	}
+	checks := h.Now.Checks
+	if h.Started == 0 { // nothing but the baseline was run
+		checks, redBefore = h.Baseline, nil
 	}
 	var turned, unchanged []string
-	for _, c := range h.Now.Checks {
+	for _, c := range checks {
 		switch {
 		case !c.Passed:
-		case redBefore[c.Name]:
+		case redBefore[c.Task+"\x00"+c.Name]:
 			turned = []string{VerifiedChecks}
 		default:
 			unchanged = []string{VerifiedUnchanged}
@@ -237,9 +257,12 @@ func blockedRule(p Policy, h History, v Verdict) *Verdict {
 	return v.stop(5, Blocked, "%s", *said.Blocked)
 }
 
-func decideRule(_ Policy, h History, v Verdict) *Verdict {
+func decideRule(p Policy, h History, v Verdict) *Verdict {
 	if h.Now.Agent.Said.Decide == nil {
 		return nil
+	}
+	if p.OnDecide == DecideWait {
+		return v.wait(5, WaitAnswer, 0, *h.Now.Agent.Said.Decide)
 	}
 	return v.stop(5, NeedsDecision, "%s", *h.Now.Agent.Said.Decide)
 }

@@ -122,14 +122,14 @@ func TestNewRefusesWhatCouldNeverWork(t *testing.T) {
 		want   string
 	}{
 		{"no agent", func(c *ralph.Config) { c.Agent = nil }, checker, "make loop: no agent"},
-		{"no goal", func(c *ralph.Config) { c.Task = " \n" }, checker, "make loop: no goal: set Task, SpecFile or PromptFile"},
+		{"no goal", func(c *ralph.Config) { c.Task = " \n" }, checker, "make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks"},
 		{"no checker", func(*ralph.Config) {}, ralph.WithMailbox(nil), "make loop: checks are named, but nobody runs them: use WithChecker"},
 		{"nothing that could prove it", func(c *ralph.Config) { c.Checks = nil }, checker, "make loop: nothing could prove completion: name a check, or set AllowUnverified"},
 		{"a negative cap", func(c *ralph.Config) { c.MaxIterations = -2 }, checker, "make loop: a limit is negative"},
 		{"negative time", func(c *ralph.Config) { c.MaxTime = -1 }, checker, "make loop: a limit is negative"},
 		{"negative money", func(c *ralph.Config) { c.MaxCost = -1 }, checker, "make loop: a limit is negative"},
 		{"negative tokens", func(c *ralph.Config) { c.MaxTokens = -1 }, checker, "make loop: a limit is negative"},
-		{"a worktree", func(c *ralph.Config) { c.UseWorktree = true }, checker, "make loop: worktrees come with a later version"},
+		{"a worktree", func(c *ralph.Config) { c.UseWorktree = true }, checker, "make loop: UseWorktree is set, but nobody makes worktrees: use WithWorktrees"},
 		{"an empty tag", func(c *ralph.Config) { c.CompletionTag = " " }, checker, "make loop: empty completion tag"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

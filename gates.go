@@ -60,7 +60,7 @@ func GateKinds() []GateKind {
 	return []GateKind{
 		{"the agent ended well", []string{RefusedAgentFailed}, askEndedWell},
 		{"it does not contradict itself", []string{RefusedContradiction}, askContradiction},
-		{"no task is open", []string{RefusedTasksOpen}, later("no task list was worked")},
+		{"no task is open", []string{RefusedTasksOpen}, askTasks},
 		{"checks pass", []string{RefusedCheckFailed, RefusedCheckBroken}, askChecks},
 		{"a check can still fail", []string{RefusedCheckInert, RefusedTestsMissing}, later("no canary exists for these checks")},
 		{"nothing protected was changed", []string{RefusedTampered}, later("nothing is protected in this run")},
@@ -117,6 +117,9 @@ func askEndedWell(_ Policy, h History) Gate {
 
 func askContradiction(p Policy, h History) Gate {
 	said := h.Now.Agent.Said
+	if !said.Complete && p.Claim == ClaimRequired { // the list is proven done; nothing was claimed that could be contradicted
+		return open("")
+	}
 	if s := said.Status; s != nil && p.Status != StatusOff {
 		switch {
 		case s.State == "BLOCKED" || s.State == "IN_PROGRESS":

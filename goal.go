@@ -44,6 +44,11 @@ func ReadText(dir, path string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
+	return readText(file, path)
+}
+
+// readText reads an open file; path is for messages.
+func readText(file *os.File, path string) (string, error) {
 	switch info, err := file.Stat(); {
 	case err != nil:
 		return "", err

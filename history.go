@@ -15,9 +15,13 @@ const declineWindow = 3
 // Observation is everything that was seen of one iteration.
 type Observation struct {
 	Number int
-	Agent  AgentOutcome
-	Tree   TreeState
-	Checks []CheckResult
+	Task   string   // that was worked on, "" without a list
+	Listed []string // tasks that the agent marked done in the list
+	// Injuries is what had to be put back in the list.
+	Injuries []string
+	Agent    AgentOutcome
+	Tree     TreeState
+	Checks   []CheckResult
 }
 
 // Moment is what the clock and the world outside contribute to a verdict. It is recorded with it.
@@ -37,6 +41,9 @@ type History struct {
 
 	Baseline []CheckResult
 	Base     TreeState
+
+	Tasks []TaskState // of the list that is worked, if one is
+	Task  string      // selected for the next iteration, or the one under way
 
 	Judging  bool // Now holds an iteration that is to be judged
 	Now      Observation
@@ -167,12 +174,21 @@ func (h *History) settle(v Verdict) {
 		h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil
 	}
 	h.Breaker = v.Breaker
+	h.Tasks = v.Tasks.apply(h.Tasks, v.Counted)
 }
 
 // startAnew forgets the streaks, as resume does: failures count from zero and the breaker is half-open.
 func (h *History) startAnew() {
 	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
 	h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil
+	h.Tasks = slices.Clone(h.Tasks)
+	for i := range h.Tasks {
+		t := &h.Tasks[i]
+		t.Tries, t.Rounds = 0, 0
+		if t.Status == TaskFailed {
+			t.Status = TaskPending
+		}
+	}
 	if h.Breaker.State != BreakerClosed {
 		h.Breaker = Breaker{State: BreakerHalfOpen, Reason: h.Breaker.Reason}
 	}
@@ -182,6 +198,7 @@ func (h *History) startAnew() {
 func checkVector(checks []CheckResult) string {
 	var b strings.Builder
 	for _, c := range checks {
+		b.WriteString(c.Task)
 		b.WriteString(c.Name)
 		if c.Passed {
 			b.WriteString("\x00+\n")

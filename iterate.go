@@ -48,15 +48,16 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 	if err := l.readGoal(); err != nil {
 		l.emit(EvWarning, Notice{"goal_unreadable", fmt.Sprintf("%v; going on with the text as it was", err)})
 	}
+	l.readMail()
+	l.readSteering(ctx)
+	l.selectTask()
+	l.selectedBaseline(ctx)
 	breaker := l.state.History.Breaker
 	started := IterationStarted{
 		Ordinal: l.state.History.Counted + 1, Of: l.policy.MaxIterations, Elapsed: l.elapsed(),
 		Diagnose: breaker.State == BreakerDiagnose, Probe: breaker.State == BreakerHalfOpen,
 	}
-	in := PromptInput{
-		Ordinal: started.Ordinal, Of: started.Of, Template: l.goal.template, Goal: l.goal.text, SpecFile: l.cfg.SpecFile,
-		Checks: l.cfg.Checks, Policy: l.policy, Last: l.state.Last,
-	}
+	in := l.promptInput(ctx, started)
 	if started.Diagnose {
 		in.Diagnose = breaker.Reason
 	}
@@ -186,7 +187,7 @@ func (l *Loop) tellOutcome(o AgentOutcome) {
 	}
 	l.warnUnmetered(o)
 	said := o.Said
-	for _, claim := range claimsOf(said) {
+	for _, claim := range claimsOf(l.state.History.Now) {
 		seen := SignalSeen{Kind: claim}
 		switch claim {
 		case "BLOCKED":
@@ -200,6 +201,14 @@ func (l *Loop) tellOutcome(o AgentOutcome) {
 	}
 	for _, mention := range said.Mentions {
 		l.emit(EvSignal, SignalSeen{Kind: "mention", Text: mention})
+	}
+	for _, text := range said.Learnings {
+		l.emit(EvLearning, LearningProposed{ID: prompt.Hash(text)[:8], Text: text})
+	}
+	for _, id := range said.TasksDone {
+		if _, ok := findTask(l.state.History.Tasks, id); !ok && l.tasks != nil {
+			l.emit(EvWarning, Notice{"unknown_task", fmt.Sprintf("the agent says that %s is done; %s has no such task", id, l.tasks.File())})
+		}
 	}
 	for _, unknown := range said.Unknown {
 		l.emit(EvWarning, Notice{"unknown_promise", fmt.Sprintf("the agent printed a promise of unknown type %q", unknown)})
@@ -225,14 +234,16 @@ func (l *Loop) warnUnmetered(o AgentOutcome) {
 // judge gathers the evidence and decides. No process of the agent is alive here.
 func (l *Loop) judge(ctx context.Context) Verdict {
 	agent := l.state.History.Now.Agent
-	claimed := claims(l.policy, l.state.History)
+	l.inspectTasks()
+	claimed := claims(l.policy, l.state.History) || len(claimedTasks(l.state.History)) > 0
 	if ctx.Err() == nil {
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: claimed})
 	}
 	if ctx.Err() == nil && counts(agent.End) && (l.policy.ChecksWhen == ChecksAlways || claimed) {
-		l.runChecks(ctx)
+		l.runChecks(ctx, l.checksToRun(claimed))
 	}
 	l.tellStatus()
+	l.commit(ctx)
 	if l.storage != nil {
 		return l.storageVerdict()
 	}
@@ -247,10 +258,11 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 			l.emit(EvWarning, Notice{"gate_warned", gate.Detail})
 		}
 	}
-	if refusals := v.Refusals(); len(refusals) > 0 {
-		l.emit(EvClaimRefused, ClaimRefused{refusals})
+	if refusals := v.Refusals(); len(refusals)+len(v.Tasks.Refused) > 0 {
+		l.emit(EvClaimRefused, ClaimRefused{refusals, v.Tasks.Refused})
 	}
 	l.emit(EvVerdict, VerdictReached{at, v})
+	l.tellTasks(ctx, v)
 	if before != v.Breaker.State {
 		l.emit(EvBreaker, BreakerMoved{before, v.Breaker.State, v.Breaker.Reason})
 	}
@@ -261,6 +273,7 @@ func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
 	if l.tree == nil {
 		return
 	}
+	in.Run, in.Iteration = l.id, l.iteration
 	tree, err := l.tree.Fingerprint(ctx, in)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -268,20 +281,33 @@ func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
 		}
 		return
 	}
+	for _, left := range tree.Left {
+		if !l.left[left] {
+			l.left[left] = true
+			l.emit(EvWarning, Notice{"snapshot_incomplete", left})
+		}
+	}
 	l.emit(EvTreeSnapshot, tree)
 }
 
-// runChecks runs every check on the tree as it stands, one after the other.
-func (l *Loop) runChecks(ctx context.Context) {
-	folder, err := l.checkFolder()
+// check is one check to run.
+type check struct {
+	task    string // whose own check it is; "" for the run's
+	name    string
+	command string // "" if it is the name
+}
+
+// runChecks runs checks on the tree as it stands, one after the other.
+func (l *Loop) runChecks(ctx context.Context, checks []check) {
+	folder, err := l.checkFolder(len(checks))
 	if err != nil {
 		l.storageFailed(err)
 		return
 	}
-	for i, name := range l.cfg.Checks {
-		l.emit(EvCheckStarted, CheckStarted{name})
+	for i, c := range checks {
+		l.emit(EvCheckStarted, CheckStarted{c.name, c.task})
 		in := CheckInput{
-			Name: name, Dir: l.cfg.Dir, Folder: folder, File: fmt.Sprintf("%02d.txt", i+1), Marker: l.about.Marker,
+			Name: c.name, Command: c.command, Dir: l.cfg.Dir, Folder: folder, File: fmt.Sprintf("%02d.txt", i+1), Marker: l.about.Marker,
 			Timeout: l.policy.CheckTimeout.Duration(),
 		}
 		var result CheckResult
@@ -295,6 +321,7 @@ func (l *Loop) runChecks(ctx context.Context) {
 			l.storageFailed(err)
 			return
 		}
+		result.Task = c.task
 		l.emit(EvCheckFinished, result)
 	}
 }
@@ -347,9 +374,9 @@ func (l *Loop) folder() (string, error) {
 	return dir, err
 }
 
-func (l *Loop) checkFolder() (string, error) {
+func (l *Loop) checkFolder(checks int) (string, error) {
 	folder, err := l.folder()
-	if err != nil || folder == "" || len(l.cfg.Checks) == 0 {
+	if err != nil || folder == "" || checks == 0 {
 		return "", err
 	}
 	folder = filepath.Join(folder, "checks")

@@ -11,13 +11,16 @@ import (
 
 // Loop runs one agent again and again until its work is proven, a person is needed, or a limit is reached.
 type Loop struct {
-	cfg      Config
-	policy   Policy
-	checker  Checker
-	tree     Tree
-	prompter Prompter
-	recorder Recorder
-	mailbox  Mailbox
+	cfg       Config
+	policy    Policy
+	checker   Checker
+	tree      Tree
+	prompter  Prompter
+	recorder  Recorder
+	mailbox   Mailbox
+	tasks     Tasks
+	commits   commits
+	worktrees Worktrees
 
 	observers []func(Event)
 	live      func(Activity)
@@ -35,7 +38,9 @@ type Loop struct {
 	stop      atomic.Pointer[Signal]
 	storage   error // the first failure to record; nothing is recorded after it
 	goal      goalText
-	unmetered bool // it was said that not everything is counted
+	unmetered bool            // it was said that not everything is counted
+	left      map[string]bool // what was said to be missing from snapshots
+	asked     string          // by an earlier run, and never answered
 }
 
 // ID is the run's id.
@@ -80,6 +85,9 @@ func (l *Loop) guarded(ctx context.Context) (v Verdict, err error) {
 
 // open begins or resumes the log and takes the baseline.
 func (l *Loop) open(ctx context.Context) error {
+	if err := l.enterWorktree(ctx); err != nil {
+		return err
+	}
 	if err := l.readGoal(); err != nil {
 		return err
 	}
@@ -90,6 +98,9 @@ func (l *Loop) open(ctx context.Context) error {
 	}
 	for _, n := range l.notices {
 		l.emit(EvNotice, n)
+	}
+	if err := l.openTasks(); err != nil {
+		return err
 	}
 	switch {
 	case l.state.History.Started == 0:
@@ -119,7 +130,7 @@ func (l *Loop) reopen() {
 func (l *Loop) baseline(ctx context.Context) {
 	l.snapshot(ctx, TreeInput{})
 	if l.policy.Baseline {
-		l.runChecks(ctx)
+		l.runChecks(ctx, l.baselineChecks())
 	}
 }
 
@@ -139,6 +150,10 @@ func (l *Loop) work(ctx context.Context) Verdict {
 		case Stop:
 			return v
 		case Wait:
+			if v.WaitFor == WaitAnswer {
+				l.awaitAnswer(ctx, v.Detail)
+				continue
+			}
 			l.wait(ctx, Waiting{For: v.WaitFor, Wait: v.Wait, Detail: v.Detail})
 		}
 	}

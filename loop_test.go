@@ -87,11 +87,11 @@ func TestEventsOfARun(t *testing.T) {
 		if diff := cmp.Diff(want, slices.Compact(w.log.types())); diff != "" { // summaries come in a row
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
-		signals := []SignalSeen{{"DONE", "all"}, {"mention", "m"}, {"COMPLETE", ""}}
+		signals := []SignalSeen{{Kind: "DONE", Text: "all"}, {Kind: "mention", Text: "m"}, {Kind: "COMPLETE"}}
 		if diff := cmp.Diff(signals, payloads[SignalSeen](w.log)); diff != "" {
 			t.Errorf("signals (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]TreeInput{{}, {"c0", true}, {"c0", true}}, w.tree.inputs); diff != "" {
+		if diff := cmp.Diff([]TreeInput{{Run: "R1"}, {BaseHead: "c0", Claimed: true, Run: "R1", Iteration: 1}, {BaseHead: "c0", Claimed: true, Run: "R1", Iteration: 2}}, w.tree.inputs); diff != "" {
 			t.Errorf("what the tree was asked (-want +got):\n%s", diff)
 		}
 	})

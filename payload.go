@@ -14,6 +14,8 @@ type RunStarted struct {
 	Goal       string          `json:"goal,omitempty"`
 	SpecFile   string          `json:"spec_file,omitempty"`
 	PromptFile string          `json:"prompt_file,omitempty"`
+	TaskFile   string          `json:"task_file,omitempty"`
+	Worktree   *Worktree       `json:"worktree,omitempty"`
 	Profile    string          `json:"profile"`
 	Agent      string          `json:"agent"`
 	Model      string          `json:"model,omitempty"`
@@ -23,6 +25,13 @@ type RunStarted struct {
 	Settings   json.RawMessage `json:"settings,omitempty"` // the resolved configuration; opaque to the loop
 	PID        int             `json:"pid"`
 	Marker     string          `json:"marker"`
+}
+
+// Worktree is where a run works when it does not work in place.
+type Worktree struct {
+	Path   string `json:"path"`
+	Branch string `json:"branch"`
+	Base   string `json:"base"` // the commit that it began at
 }
 
 // RunResumed says that another process took the run up again, with the limits that hold from now on.
@@ -93,8 +102,59 @@ type TreeQuiet struct {
 
 // SignalSeen is one thing the agent said about its work.
 type SignalSeen struct {
-	Kind string `json:"kind"` // complete, blocked, decide, task_done, mention, unknown
+	Kind string `json:"kind"` // a tag's type, such as COMPLETE or T-3:DONE, or "mention"
 	Text string `json:"text,omitempty"`
+	From string `json:"from,omitempty"` // "list": it was not said, but marked in the task list
+}
+
+// TaskSelected says what the next iteration works on. Task is "" if nothing is open.
+type TaskSelected struct {
+	Task  string      `json:"task"`
+	Title string      `json:"title,omitempty"`
+	Try   int         `json:"try,omitempty"`
+	List  []TaskState `json:"list,omitempty"` // the whole list, when it is not as the log last told it
+}
+
+// TaskMoved says that a task was proven, failed, or is open again.
+type TaskMoved struct {
+	Task   string `json:"task"`
+	Title  string `json:"title,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// FilesTampered says what was done to files that are not the agent's, and that they were put back.
+type FilesTampered struct {
+	What     string   `json:"what"` // "task_list"
+	File     string   `json:"file"`
+	Details  []string `json:"details"`
+	Restored bool     `json:"restored"`
+}
+
+// SteeringSeen says that an item of steering went into a prompt, or was struck off.
+type SteeringSeen struct {
+	State  string `json:"state"` // delivered, removed
+	File   string `json:"file"`
+	Text   string `json:"text"`
+	Letter string `json:"letter,omitempty"` // that brought it, if ralph steer did
+}
+
+// The states of an item of steering.
+const (
+	SteeringDelivered = "delivered"
+	SteeringRemoved   = "removed"
+)
+
+// AnswerGiven is a person's answer to what an agent asked, in this run or an earlier one.
+type AnswerGiven struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+	Letter   string `json:"letter,omitempty"`
+}
+
+// LearningProposed is something that an agent thinks later runs should know. Nothing promotes itself.
+type LearningProposed struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
 }
 
 // StatusBlockSeen is the status block of an iteration, or what was wrong with it.
@@ -106,12 +166,14 @@ type StatusBlockSeen struct {
 
 // ClaimRefused lists the gates that were shut.
 type ClaimRefused struct {
-	Refusals []Refusal `json:"refusals"`
+	Refusals []Refusal     `json:"refusals"`
+	Tasks    []TaskRefusal `json:"tasks,omitempty"`
 }
 
 // CheckStarted names a check that begins.
 type CheckStarted struct {
 	Name string `json:"name"`
+	Task string `json:"task,omitempty"`
 }
 
 // VerdictReached is phase two of an iteration: what was decided, and the moment it was decided in.
@@ -180,6 +242,20 @@ func DecodePayload(kind EventType, data []byte) (any, error) {
 		return decode[CheckStarted](data)
 	case EvCheckFinished:
 		return decode[CheckResult](data)
+	case EvTaskSelected:
+		return decode[TaskSelected](data)
+	case EvTaskDone, EvTaskFailed, EvTaskReopened:
+		return decode[TaskMoved](data)
+	case EvTampered:
+		return decode[FilesTampered](data)
+	case EvSteering:
+		return decode[SteeringSeen](data)
+	case EvAnswer:
+		return decode[AnswerGiven](data)
+	case EvLearning:
+		return decode[LearningProposed](data)
+	case EvCommit:
+		return decode[CommitResult](data)
 	case EvVerdict:
 		return decode[VerdictReached](data)
 	case EvBreaker:

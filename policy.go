@@ -24,9 +24,14 @@ type Policy struct {
 
 	Breaker BreakerPolicy `json:"breaker"`
 
-	OnLimit      LimitRule `json:"on_limit"`
-	MaxWait      Span      `json:"max_wait"`
-	CallsPerHour int       `json:"calls_per_hour"`
+	TaskTries     int      `json:"task_tries,omitempty"` // iterations that one task may take
+	OnTaskFailure TaskRule `json:"on_task_failure,omitempty"`
+	TaskRetries   int      `json:"task_retries,omitempty"` // with TaskRetry: further rounds of TaskTries
+
+	OnDecide     DecideRule `json:"on_decide,omitempty"`
+	OnLimit      LimitRule  `json:"on_limit"`
+	MaxWait      Span       `json:"max_wait"`
+	CallsPerHour int        `json:"calls_per_hour"`
 
 	IterationDelay   Span `json:"iteration_delay"`
 	IterationTimeout Span `json:"iteration_timeout"`
@@ -65,6 +70,15 @@ type CheckTime string
 // LimitRule says what a usage limit does.
 type LimitRule string
 
+// DecideRule says what a question of the agent's does. Empty is to stop.
+type DecideRule string
+
+// TaskRule says what happens when a task has used up its tries. Empty is to halt.
+type TaskRule string
+
+// CommitRule says when the harness commits.
+type CommitRule string
+
 // The values of the rules.
 const (
 	ClaimRequired ClaimRule = "required"
@@ -86,6 +100,17 @@ const (
 
 	LimitWait LimitRule = "wait"
 	LimitStop LimitRule = "stop"
+
+	DecideStop DecideRule = "stop"
+	DecideWait DecideRule = "wait"
+
+	TaskHalt  TaskRule = "halt"
+	TaskSkip  TaskRule = "skip"
+	TaskRetry TaskRule = "retry"
+
+	CommitOff       CommitRule = "off"
+	CommitTask      CommitRule = "task"
+	CommitIteration CommitRule = "iteration"
 )
 
 // DefaultPolicy is the policy of the profile "default".

@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ralphloop/ralph/prompt"
 )
@@ -17,6 +18,63 @@ type PromptInput struct {
 	Policy   Policy
 	Diagnose string   // why this iteration is for diagnosis only
 	Last     Feedback // of the iteration before
+
+	Dir          string      // the workspace
+	Task         *Task       // to work on; nil without a list, or when nothing in it is open
+	Try          int         // of the task
+	ListFile     string      // "" without a list
+	Tasks        []TaskState // the whole list
+	WhoCommits   string
+	Steering     []SteeringSeen
+	Diff         string // since the run began
+	DiffCut      bool
+	Progress     string // the newest entries
+	Learnings    string
+	Answers      []AnswerGiven
+	OpenQuestion string // asked before, and never answered
+}
+
+// diffShown is how much of a patch a prompt could take, in bytes.
+const diffShown = 24_000
+
+// promptInput gathers everything that a prompt may say.
+func (l *Loop) promptInput(ctx context.Context, started IterationStarted) PromptInput {
+	in := PromptInput{
+		Ordinal: started.Ordinal, Of: started.Of, Template: l.goal.template, Goal: l.goal.text, SpecFile: l.cfg.SpecFile,
+		Checks: l.cfg.Checks, Policy: l.policy, Last: l.state.Last,
+		Dir: l.cfg.Dir, WhoCommits: l.cfg.WhoCommits, Steering: l.state.Steering, Progress: l.state.progressTail(),
+		Answers: l.state.Answers, OpenQuestion: l.asked,
+	}
+	if learnings, err := readInside(l.cfg.Dir, LearningsFile); err == nil {
+		in.Learnings = learnings
+	}
+	if l.tasks != nil {
+		in.ListFile, in.Tasks = l.tasks.File(), l.state.History.Tasks
+		for _, t := range l.tasks.List() {
+			if t.ID == l.state.History.Task {
+				in.Task = &t
+			}
+		}
+		if current, ok := findTask(in.Tasks, l.state.History.Task); ok {
+			in.Try = current.Tries + 1
+		}
+	}
+	in.Diff, in.DiffCut = l.diff(ctx)
+	return in
+}
+
+// diff is what changed since the run began.
+func (l *Loop) diff(ctx context.Context) (patch string, cut bool) {
+	tree, ok := l.tree.(Differ)
+	base, now := l.state.History.Base.Snapshot, l.state.History.tree.Snapshot
+	if !ok || base == "" || now == "" || base == now {
+		return "", false
+	}
+	patch, cut, err := tree.Diff(ctx, base, now, diffShown)
+	if err != nil && ctx.Err() == nil {
+		l.emit(EvWarning, Notice{"diff_unknown", fmt.Sprintf("what changed so far is not in the prompt: %v", err)})
+	}
+	return patch, cut
 }
 
 // StandardPrompt builds the prompt of package prompt.

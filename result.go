@@ -1,6 +1,10 @@
 package ralph
 
-import "github.com/ralphloop/ralph/promise"
+import (
+	"slices"
+
+	"github.com/ralphloop/ralph/promise"
+)
 
 // What verified_by may hold.
 const (
@@ -61,7 +65,7 @@ func iterationResult(o Observation, v Verdict) IterationResult {
 	said := o.Agent.Said
 	r := IterationResult{
 		Iteration: o.Number, Agent: o.Agent.Agent, StepsTaken: o.Agent.Steps, Cost: o.Agent.Cost, Duration: o.Agent.Duration,
-		CompletionTagFound: said.CompleteTag != "", Claims: claimsOf(said), TasksDone: []string{},
+		CompletionTagFound: said.CompleteTag != "", Claims: claimsOf(o), Task: o.Task, TasksDone: append([]string{}, v.Tasks.Done...),
 		CheckResults: o.Checks, AllChecksPassed: allPassed(o.Checks), StatusBlock: said.Status, Refusals: []string{}, Counted: v.Counted,
 	}
 	if r.CheckResults == nil {
@@ -69,6 +73,11 @@ func iterationResult(o Observation, v Verdict) IterationResult {
 	}
 	for _, refusal := range v.Refusals() {
 		r.Refusals = append(r.Refusals, refusal.Code)
+	}
+	for _, refused := range v.Tasks.Refused {
+		if !slices.Contains(r.Refusals, refused.Code) {
+			r.Refusals = append(r.Refusals, refused.Code)
+		}
 	}
 	if o.Agent.End != EndOK {
 		text := o.Agent.Error
@@ -80,7 +89,19 @@ func iterationResult(o Observation, v Verdict) IterationResult {
 	return r
 }
 
-func claimsOf(said promise.Report) []string {
+func countTasks(tasks []TaskState) TaskCount {
+	count := TaskCount{Open: len(openTasks(tasks))}
+	for _, t := range tasks {
+		if t.Status == TaskDone && !t.open() {
+			count.Done++
+		}
+	}
+	return count
+}
+
+// claimsOf lists what the agent claimed, by tag, by block or in the task list.
+func claimsOf(o Observation) []string {
+	said := o.Agent.Said
 	claims := []string{}
 	switch {
 	case said.CompleteTag != "":
@@ -94,8 +115,10 @@ func claimsOf(said promise.Report) []string {
 	if said.Decide != nil {
 		claims = append(claims, "DECIDE")
 	}
-	for _, task := range said.TasksDone {
-		claims = append(claims, task+":DONE")
+	for _, task := range slices.Concat(said.TasksDone, o.Listed) {
+		if claim := task + ":DONE"; !slices.Contains(claims, claim) {
+			claims = append(claims, claim)
+		}
 	}
 	return claims
 }

@@ -111,6 +111,7 @@ type Checker interface {
 // CheckInput names one check.
 type CheckInput struct {
 	Name    string // the command, as the user wrote it
+	Command string // what to run, where that is not the name
 	Dir     string // the workspace
 	Folder  string // where to leave the output; "" keeps none
 	File    string // the output's file name in Folder
@@ -129,6 +130,7 @@ type CheckResult struct {
 	TimedOut  bool   `json:"timed_out,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 	Survivors int    `json:"survivors,omitempty"`
+	Task      string `json:"task,omitempty"` // whose own check it is; "" for the run's
 }
 
 // Tree hashes the workspace's files.

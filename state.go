@@ -3,6 +3,7 @@ package ralph
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -26,6 +27,11 @@ type State struct {
 	Phase      Phase       // of the open iteration
 	Verdict    Verdict     // the last one
 	Calls      []time.Time // of agents, the newest CallsPerHour of them
+
+	Steering  []SteeringSeen     // items in force, each with the letter that brought it
+	Answers   []AnswerGiven      // the newest of them
+	Learnings []LearningProposed // the first of them
+	Letters   []string           // the newest that were taken
 
 	Last     Feedback // what the next prompt should say about the iteration before
 	Warnings []Notice
@@ -54,6 +60,9 @@ type Feedback struct {
 	StatusProblem  string
 	Mismatches     []string
 	Mentions       []string
+	TaskRefusals   []TaskRefusal
+	Proven         []string // tasks
+	ListProblems   []string // what had to be put back in the task list
 }
 
 // Apply takes one event into the state. Events must come in order and without a gap.
@@ -80,7 +89,7 @@ func (s *State) Apply(e Event) error {
 	case IterationStarted:
 		s.History.Started = e.Iteration
 		s.History.Judging = true
-		s.History.Now = Observation{Number: e.Iteration}
+		s.History.Now = Observation{Number: e.Iteration, Task: s.History.Task}
 		s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
 		if s.Policy.CallsPerHour > 0 {
 			s.Calls = lastOf(append(s.Calls, e.Time), s.Policy.CallsPerHour)
@@ -105,6 +114,23 @@ func (s *State) Apply(e Event) error {
 		s.Last.Mismatches = data.Mismatches
 	case VerdictReached:
 		s.judge(data)
+	case TaskSelected:
+		s.History.Task = data.Task
+		if data.List != nil {
+			s.History.Tasks = data.List
+		}
+	case SignalSeen:
+		if id, ok := strings.CutSuffix(data.Kind, ":DONE"); ok && data.From == FromList && !slices.Contains(s.History.Now.Listed, id) {
+			s.History.Now.Listed = append(s.History.Now.Listed, id)
+		}
+	case FilesTampered:
+		if s.History.Judging {
+			s.History.Now.Injuries = append(s.History.Now.Injuries, data.Details...)
+		} else { // of an iteration that was cut
+			s.Last.ListProblems = append(s.Last.ListProblems, data.Details...)
+		}
+	case SteeringSeen, AnswerGiven, LearningProposed:
+		s.remember(data)
 	case Waiting:
 		s.Waiting = &data
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
@@ -156,10 +182,12 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 }
 
 func (s *State) check(iteration int, result CheckResult) {
-	if iteration == 0 {
-		same := func(c CheckResult) bool { return c.Name == result.Name }
-		s.History.Baseline = append(slices.DeleteFunc(s.History.Baseline, same), result)
-		s.History.checks = checkVector(s.History.Baseline)
+	if iteration == 0 || !s.History.Judging { // a task's own checks have their baseline when it is selected
+		same := func(c CheckResult) bool { return c.Name == result.Name && c.Task == result.Task }
+		s.History.Baseline = append(slices.DeleteFunc(slices.Clone(s.History.Baseline), same), result)
+		if iteration == 0 {
+			s.History.checks = checkVector(s.History.Baseline)
+		}
 		return
 	}
 	s.History.Now.Checks = append(s.History.Now.Checks, result)
@@ -182,7 +210,10 @@ func (s *State) judge(data VerdictReached) {
 func (s *State) feedback(v Verdict) Feedback {
 	now := s.History.Now
 	said := now.Agent.Said
-	f := Feedback{Number: now.Number, Refusals: v.Refusals(), Mismatches: s.Last.Mismatches, StatusProblem: said.StatusProblem, Mentions: said.Mentions}
+	f := Feedback{
+		Number: now.Number, Refusals: v.Refusals(), Mismatches: s.Last.Mismatches, StatusProblem: said.StatusProblem, Mentions: said.Mentions,
+		TaskRefusals: v.Tasks.Refused, Proven: v.Tasks.Done, ListProblems: now.Injuries,
+	}
 	if !counts(now.Agent.End) { // nothing new was learnt: what was said before still holds
 		f = s.Last
 		f.Number = now.Number
@@ -196,7 +227,7 @@ func (s *State) feedback(v Verdict) Feedback {
 			f.Failed = append(f.Failed, c)
 		}
 	}
-	f.GreenNoClaim = allPassed(now.Checks) && !v.Claimed
+	f.GreenNoClaim = allPassed(now.Checks) && !v.Claimed && len(v.Tasks.Done)+len(v.Tasks.Refused) == 0
 	if said.Status != nil {
 		f.Recommendation = said.Status.Recommendation
 	} else {
@@ -223,6 +254,10 @@ func (s *State) Result() Result {
 		r.Iterations = []IterationResult{}
 	}
 	r.sumUp(history)
+	r.Tasks = countTasks(history.Tasks)
+	if worktree := s.Started.Worktree; worktree != nil {
+		r.WorktreePath, r.Branch = worktree.Path, worktree.Branch
+	}
 	if stopped := s.Stopped; stopped != nil {
 		r.StopReason, r.ExitCode, r.Summary = stopped.Reason, stopped.ExitCode, stopped.Detail
 		r.Success = stopped.ExitCode == 0

@@ -1,0 +1,162 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// What people write for the agent, as paths in the workspace.
+var steeringFiles = []string{".ralph/STEERING.md", ".agent/STEERING.md"}
+
+// LearningsFile holds what people accepted of what agents proposed to remember.
+const LearningsFile = ".ralph/learnings.md"
+
+// readMail takes what people wrote to the run: steering goes into the project's STEERING.md, where the agent can strike it off, and answers into
+// the state. A letter is taken away only after it was recorded.
+func (l *Loop) readMail() {
+	post, ok := l.mailbox.(Post)
+	if !ok {
+		return
+	}
+	letters, err := post.Letters()
+	if err != nil {
+		l.emit(EvWarning, Notice{"letters_unreadable", err.Error()})
+	}
+	for _, letter := range letters {
+		if !slices.Contains(l.state.Letters, letter.ID) {
+			if err := l.takeLetter(letter); err != nil {
+				l.emit(EvWarning, Notice{"letter_undelivered", fmt.Sprintf("%q could not be delivered: %v", letter.Text, err)})
+				continue
+			}
+			l.sync()
+		}
+		if err := post.Took(letter.ID); err != nil {
+			l.emit(EvWarning, Notice{"letters_unreadable", err.Error()})
+		}
+	}
+}
+
+func (l *Loop) takeLetter(letter Letter) error {
+	if letter.Kind == LetterAnswer {
+		l.asked = ""
+		l.emit(EvAnswer, AnswerGiven{Question: letter.Question, Answer: letter.Text, Letter: letter.ID})
+		return nil
+	}
+	file, item, err := appendSteering(l.cfg.Dir, letter.Text)
+	if err != nil {
+		return err
+	}
+	l.emit(EvSteering, SteeringSeen{State: SteeringDelivered, File: file, Text: item, Letter: letter.ID})
+	return nil
+}
+
+// appendSteering adds an item to the steering file that the project has, or to a new one, unless it stands there already.
+func appendSteering(dir, text string) (file, item string, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", "", err
+	}
+	defer root.Close()
+	file = steeringFiles[0]
+	before := ""
+	for _, name := range steeringFiles {
+		if text, err := readInside(dir, name); err == nil || errors.Is(err, ErrEmpty) {
+			file, before = name, text
+			break
+		}
+	}
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	line := "- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+	item = SteeringItems(line)[0]
+	if slices.Contains(SteeringItems(before), item) {
+		return file, item, nil
+	}
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		line = "\n" + line
+	}
+	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return "", "", err
+	}
+	out, err := root.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND|nonBlocking, 0o644)
+	if err != nil {
+		return "", "", err
+	}
+	_, err = out.WriteString(line)
+	return file, item, errors.Join(err, out.Close())
+}
+
+// readSteering reads the steering files anew and tells which items are delivered now and which were struck off.
+func (l *Loop) readSteering(ctx context.Context) {
+	var now []SteeringSeen
+	for _, file := range steeringFiles {
+		text, err := readInside(l.cfg.Dir, file)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrEmpty) {
+				l.emit(EvWarning, Notice{"steering_unreadable", err.Error()})
+			}
+			continue
+		}
+		for _, item := range SteeringItems(text) {
+			now = append(now, SteeringSeen{State: SteeringDelivered, File: file, Text: item})
+		}
+	}
+	same := func(item SteeringSeen) func(SteeringSeen) bool {
+		return func(other SteeringSeen) bool { return other.File == item.File && other.Text == item.Text }
+	}
+	changed := false
+	for _, item := range l.state.Steering {
+		if !slices.ContainsFunc(now, same(item)) {
+			l.emit(EvSteering, SteeringSeen{State: SteeringRemoved, File: item.File, Text: item.Text})
+			changed = true
+		}
+	}
+	for _, item := range now {
+		if !slices.ContainsFunc(l.state.Steering, same(item)) {
+			l.emit(EvSteering, item)
+			changed = true
+		}
+	}
+	if changed && l.state.History.Started > 0 { // what people wrote is no progress of the agent's
+		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
+	}
+}
+
+// readInside reads a file of the workspace that a repository may have brought along. It may not lead out of the workspace.
+func readInside(dir, name string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	return readText(file, name)
+}
+
+// awaitAnswer keeps the run alive until somebody answers the agent's question, wants the run to end, or its time is up.
+func (l *Loop) awaitAnswer(ctx context.Context, question string) {
+	post, ok := l.mailbox.(Post)
+	if !ok {
+		return
+	}
+	l.asked = question
+	l.emit(EvLimitWait, Waiting{For: WaitAnswer, Elapsed: l.elapsed(), Detail: question})
+	l.sync()
+	for !l.mustWake(ctx) {
+		letters, err := post.Letters()
+		if err == nil && slices.ContainsFunc(letters, func(letter Letter) bool { return letter.Kind == LetterAnswer }) {
+			break
+		}
+		l.nap(ctx, pollEvery)
+	}
+	l.afterRest(ctx)
+}

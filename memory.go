@@ -1,0 +1,101 @@
+package ralph
+
+import (
+	"slices"
+	"strings"
+)
+
+// FromList is the From of a signal that was not said, but marked in the task list.
+const FromList = "list"
+
+// What a run remembers of its people and agents is bounded, so that its prompts are.
+const (
+	maxAnswers   = 10
+	maxLearnings = 200
+	maxLetters   = 50
+)
+
+// remember takes steering, answers and learnings into the state.
+func (s *State) remember(what any) {
+	switch data := what.(type) {
+	case SteeringSeen:
+		same := func(item SteeringSeen) bool { return item.Text == data.Text && item.File == data.File }
+		s.Steering = slices.DeleteFunc(slices.Clone(s.Steering), same)
+		if data.State == SteeringDelivered {
+			s.Steering = append(s.Steering, data)
+		}
+		s.took(data.Letter)
+	case AnswerGiven:
+		s.Answers = lastOf(append(slices.Clip(s.Answers), data), maxAnswers)
+		s.took(data.Letter)
+	case LearningProposed:
+		known := slices.ContainsFunc(s.Learnings, func(l LearningProposed) bool { return l.ID == data.ID })
+		if !known && len(s.Learnings) < maxLearnings {
+			s.Learnings = append(s.Learnings, data)
+		}
+	}
+}
+
+func (s *State) took(letter string) {
+	if letter != "" {
+		s.Letters = lastOf(append(slices.Clip(s.Letters), letter), maxLetters)
+	}
+}
+
+// SteeringItems takes the text of a STEERING.md apart: each list item, with what is indented below it, and each paragraph is one item.
+// Headings, rules and comments are none.
+func SteeringItems(text string) []string {
+	var items []string
+	var item []string
+	end := func() {
+		if joined := strings.TrimSpace(strings.Join(item, "\n")); joined != "" {
+			items = append(items, joined)
+		}
+		item = nil
+	}
+	comment := false
+	for line := range strings.Lines(strings.ReplaceAll(text, "\r\n", "\n")) {
+		line = strings.TrimRight(line, " \t\n")
+		bare := strings.TrimSpace(line)
+		switch {
+		case comment || strings.HasPrefix(bare, "<!--"):
+			comment = !strings.Contains(bare, "-->")
+		case bare == "":
+			if len(item) > 0 && !isListItem(item[0]) {
+				end()
+			}
+		case strings.HasPrefix(bare, "#"), strings.Trim(bare, "-*_= ") == "":
+			end()
+		case line == bare && isListItem(bare):
+			end()
+			item = append(item, bare)
+		default:
+			item = append(item, line)
+		}
+	}
+	end()
+	var open []string
+	for _, item := range items {
+		item = unlisted(item)
+		if !strings.HasPrefix(item, "[x] ") && !strings.HasPrefix(item, "[X] ") { // done
+			open = append(open, item)
+		}
+	}
+	return open
+}
+
+func isListItem(line string) bool { return unlisted(line) != line }
+
+// unlisted takes the mark of a list item away.
+func unlisted(line string) string {
+	for _, mark := range []string{"- [ ] ", "* [ ] ", "- ", "* ", "+ "} {
+		if rest, ok := strings.CutPrefix(line, mark); ok {
+			return rest
+		}
+	}
+	digits := strings.TrimLeft(line, "0123456789")
+	if digits != line && (strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") ")) {
+		return digits[2:]
+	}
+	return line
+}

@@ -1,0 +1,102 @@
+package ralph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// progressShown is how much of the progress a prompt could take, in bytes.
+const progressShown = 8_000
+
+// ProgressEntry is the iteration as .ralph/progress.md tells it.
+func (r IterationResult) ProgressEntry() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Iteration %d: %s\n", r.Iteration, passOrFail(r.AllChecksPassed))
+	if r.Task != "" {
+		fmt.Fprintf(&b, "- Task: %s%s\n", r.Task, taskNote(r))
+	}
+	fmt.Fprintf(&b, "- Steps: %s\n- Cost: %s\n- Duration: %s\n", orUnknown(r.StepsTaken, "%d"), orUnknown(r.Cost, "$%.4f"), round(r.Duration))
+	if r.Error != nil {
+		fmt.Fprintf(&b, "- Error: %s\n", firstLine(*r.Error))
+	}
+	if len(r.Refusals) > 0 {
+		fmt.Fprintf(&b, "- Refused: %s\n", strings.Join(r.Refusals, ", "))
+	}
+	if len(r.CheckResults) > 0 {
+		b.WriteString("- Checks:\n")
+	}
+	for _, c := range r.CheckResults {
+		fmt.Fprintf(&b, "  - %s%s: %s%s\n", ownerOf(c), c.Name, passOrFail(c.Passed), firstFailing(c))
+	}
+	return b.String()
+}
+
+func passOrFail(passed bool) string {
+	if passed {
+		return "PASS"
+	}
+	return "FAIL"
+}
+
+func taskNote(r IterationResult) string {
+	if slices.Contains(r.TasksDone, r.Task) {
+		return " (proven)"
+	}
+	return ""
+}
+
+func ownerOf(c CheckResult) string {
+	if c.Task == "" {
+		return ""
+	}
+	return c.Task + ": "
+}
+
+func orUnknown[T any](value *T, format string) string {
+	if value == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf(format, *value)
+}
+
+// firstFailing is the first line of a failed check's output that says that something failed, or else the first line at all.
+func firstFailing(c CheckResult) string {
+	if c.Passed {
+		return ""
+	}
+	lines := slices.DeleteFunc(strings.Split(c.Output, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+	for _, line := range lines {
+		low := strings.ToLower(line)
+		for _, word := range []string{"fail", "error", "panic", "expected", "not ok", "assert", "exception", "timeout"} {
+			if strings.Contains(low, word) {
+				return ": " + cutLine(line)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return ": " + howFailed(c)
+	}
+	return ": " + cutLine(lines[0])
+}
+
+func cutLine(line string) string {
+	const longest = 200
+	if runes := []rune(strings.TrimSpace(line)); len(runes) > longest {
+		return string(runes[:longest]) + "…"
+	}
+	return strings.TrimSpace(line)
+}
+
+// progressTail is the newest of the run's progress, as much as a prompt could take.
+func (s *State) progressTail() string {
+	var entries []string
+	size := 0
+	for i := len(s.Iterations) - 1; i >= 0 && size < progressShown; i-- {
+		entry := s.Iterations[i].ProgressEntry()
+		entries = append(entries, entry)
+		size += len(entry)
+	}
+	slices.Reverse(entries)
+	return strings.Join(entries, "\n")
+}

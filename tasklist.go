@@ -1,0 +1,368 @@
+package ralph
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// TaskState is a task as the run knows it: what the choice of the next task and the verdict need, and nothing else.
+type TaskState struct {
+	ID        string     `json:"id"`
+	Title     string     `json:"title"`
+	DependsOn []string   `json:"depends_on,omitempty"`
+	Priority  *int       `json:"priority,omitempty"`
+	Optional  bool       `json:"optional,omitempty"`
+	Human     bool       `json:"human,omitempty"`
+	Status    TaskStatus `json:"status"`
+	Regressed bool       `json:"regressed,omitempty"` // it was done, and its own check turned red
+	Tries     int        `json:"tries,omitempty"`     // iterations that it was worked on without being proven
+	Rounds    int        `json:"rounds,omitempty"`    // how often it was given up and put behind the others
+}
+
+// open reports whether the run cannot be complete because of this task.
+func (t TaskState) open() bool {
+	return !t.Optional && !t.Human && (t.Status != TaskDone || t.Regressed)
+}
+
+// TaskVerdict is what a verdict says about the tasks.
+type TaskVerdict struct {
+	Current   string        `json:"current,omitempty"`
+	Done      []string      `json:"done,omitempty"`      // proven by this iteration
+	Refused   []TaskRefusal `json:"refused,omitempty"`   // claimed and not proven
+	Regressed []string      `json:"regressed,omitempty"` // done before, own check red now
+	Mended    []string      `json:"mended,omitempty"`    // regressed before, own checks green now
+	GivenUp   string        `json:"given_up,omitempty"`  // used up its tries
+	Retried   bool          `json:"retried,omitempty"`   // and is put behind the others
+	Reopened  []string      `json:"reopened,omitempty"`  // regressed ones that take the given-up one's place
+	AllDone   bool          `json:"all_done,omitempty"`  // no blocking task is open any more
+}
+
+// TaskRefusal says why a claim for one task was refused.
+type TaskRefusal struct {
+	Task   string `json:"task"`
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// NextTask chooses what to work on: of the tasks whose dependencies are done, one that regressed, then the most urgent, then the first. Optional
+// tasks are chosen only if another one needs them, human ones never, and nobody waits for them.
+func NextTask(tasks []TaskState) (TaskState, bool) {
+	needed := neededTasks(tasks)
+	var ready []TaskState
+	for _, t := range tasks {
+		if t.Status == TaskPending && needed[t.ID] && !t.Human && len(waitsFor(t, tasks)) == 0 {
+			ready = append(ready, t)
+		}
+	}
+	if len(ready) == 0 {
+		return TaskState{}, false
+	}
+	return slices.MinFunc(ready, func(a, b TaskState) int { // of equals, the first one
+		return cmp.Or(cmp.Compare(a.Rounds, b.Rounds), -compareBools(a.Regressed, b.Regressed), cmp.Compare(a.urgency(), b.urgency()))
+	}), true
+}
+
+func (t TaskState) urgency() int {
+	if t.Priority == nil {
+		return math.MaxInt
+	}
+	return *t.Priority
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// neededTasks are the blocking tasks and what they depend on.
+func neededTasks(tasks []TaskState) map[string]bool {
+	byID := map[string]TaskState{}
+	for _, t := range tasks {
+		byID[t.ID] = t
+	}
+	needed := map[string]bool{}
+	var need func(id string)
+	need = func(id string) {
+		if needed[id] {
+			return
+		}
+		needed[id] = true
+		for _, dependency := range byID[id].DependsOn {
+			need(dependency)
+		}
+	}
+	for _, t := range tasks {
+		if !t.Optional && !t.Human {
+			need(t.ID)
+		}
+	}
+	return needed
+}
+
+// waitsFor lists the dependencies that are not done.
+func waitsFor(t TaskState, tasks []TaskState) []string {
+	var open []string
+	for _, other := range tasks {
+		if slices.Contains(t.DependsOn, other.ID) && other.Status != TaskDone && !other.Human {
+			open = append(open, other.ID)
+		}
+	}
+	return open
+}
+
+// openTasks are those that a run cannot be complete without.
+func openTasks(tasks []TaskState) []string {
+	var open []string
+	for _, t := range tasks {
+		if t.open() {
+			open = append(open, t.ID)
+		}
+	}
+	return open
+}
+
+// judgeTasks says which claims are proven: claimed, by an agent that ended well, with every check of the run and the task's own green, and no
+// done task's own check red.
+func judgeTasks(p Policy, h History) TaskVerdict {
+	v := TaskVerdict{Current: h.Now.Task}
+	red := redTasks(h.Now.Checks)
+	claimed := claimedTasks(h)
+	for _, t := range h.Tasks {
+		isRed, ran := red[t.ID]
+		switch {
+		case t.Status == TaskDone && isRed && !t.Regressed:
+			v.Regressed = append(v.Regressed, t.ID)
+		case t.Regressed && ran && !isRed:
+			v.Mended = append(v.Mended, t.ID)
+		}
+	}
+	for _, t := range h.Tasks {
+		if t.Status == TaskDone || !slices.Contains(claimed, t.ID) {
+			continue
+		}
+		if code, detail := refuseTask(p, h, t.ID); code != "" {
+			v.Refused = append(v.Refused, TaskRefusal{t.ID, code, detail})
+			continue
+		}
+		v.Done = append(v.Done, t.ID)
+	}
+	v.giveUp(p, h)
+	v.AllDone = len(h.Tasks) > 0 && len(openTasks(v.apply(h.Tasks, false))) == 0
+	return v
+}
+
+// redTasks tells of every task whose own checks ran whether one of them is red.
+func redTasks(checks []CheckResult) map[string]bool {
+	red := map[string]bool{}
+	for _, c := range checks {
+		if c.Task != "" {
+			red[c.Task] = red[c.Task] || !c.Passed
+		}
+	}
+	return red
+}
+
+// claimedTasks are the tasks that the agent says are done: by tag, in the list, or, with a claim that everything is, the one it worked on.
+func claimedTasks(h History) []string {
+	said := h.Now.Agent.Said
+	var claimed []string
+	for _, id := range slices.Concat(said.TasksDone, h.Now.Listed) {
+		if t, ok := findTask(h.Tasks, id); ok {
+			claimed = append(claimed, t.ID)
+		}
+	}
+	if said.Complete && h.Now.Task != "" {
+		claimed = append(claimed, h.Now.Task)
+	}
+	return claimed
+}
+
+// findTask finds a task by its id, in another case too if that is clear.
+func findTask(tasks []TaskState, id string) (TaskState, bool) {
+	var alike []TaskState
+	for _, t := range tasks {
+		if t.ID == id {
+			return t, true
+		}
+		if strings.EqualFold(t.ID, id) {
+			alike = append(alike, t)
+		}
+	}
+	if len(alike) == 1 {
+		return alike[0], true
+	}
+	return TaskState{}, false
+}
+
+// refuseTask says why the claim for a task does not stand; no code means that it does.
+func refuseTask(p Policy, h History, id string) (code, detail string) {
+	if gate := askEndedWell(p, h); gate.State == GateShut {
+		return gate.Refusal, gate.Detail
+	}
+	var failed, broken, regressed []string
+	for _, c := range h.Now.Checks {
+		t, _ := findTask(h.Tasks, c.Task)
+		switch {
+		case c.Passed, c.Task != "" && c.Task != id && t.Status != TaskDone: // another claim's own check
+		case c.Task != "" && c.Task != id:
+			regressed = append(regressed, fmt.Sprintf("%s, the own check of %s, which was done", c.Name, c.Task))
+		case c.Broken:
+			broken = append(broken, c.Name)
+		default:
+			failed = append(failed, c.Name+" ("+howFailed(c)+")")
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		return RefusedCheckFailed, strings.Join(failed, ", ") + " failed"
+	case len(regressed) > 0:
+		return RefusedCheckFailed, strings.Join(regressed, "; ") + ", failed"
+	case len(broken) > 0:
+		return RefusedCheckBroken, strings.Join(broken, ", ") + " cannot run"
+	case len(h.Now.Checks) == 0 && !p.AllowUnverified:
+		return RefusedNoEvidence, "no check ran, so nothing proves it"
+	}
+	return "", ""
+}
+
+// giveUp looks whether the current task has used up its tries. What regressed meanwhile takes its place.
+func (v *TaskVerdict) giveUp(p Policy, h History) {
+	t, ok := findTask(h.Tasks, v.Current)
+	proven := slices.Contains(v.Done, v.Current)
+	if v.Current == "" || !ok {
+		v.Reopened = regressedTasks(v.apply(h.Tasks, false))
+		return
+	}
+	if proven || p.TaskTries == 0 || !counts(h.Now.Agent.End) || t.Tries+1 < p.TaskTries {
+		return
+	}
+	v.GivenUp = t.ID
+	v.Retried = p.OnTaskFailure == TaskRetry && t.Rounds < p.TaskRetries
+	v.Reopened = regressedTasks(v.apply(h.Tasks, false))
+}
+
+func regressedTasks(tasks []TaskState) []string {
+	var regressed []string
+	for _, t := range tasks {
+		if t.Status == TaskDone && t.Regressed {
+			regressed = append(regressed, t.ID)
+		}
+	}
+	return regressed
+}
+
+// apply gives the tasks as the verdict leaves them. counted says that the iteration was one of the N.
+func (v TaskVerdict) apply(tasks []TaskState, counted bool) []TaskState {
+	tasks = slices.Clone(tasks)
+	for i := range tasks {
+		t := &tasks[i]
+		switch {
+		case slices.Contains(v.Done, t.ID):
+			t.Status, t.Regressed, t.Tries = TaskDone, false, 0
+			continue
+		case slices.Contains(v.Regressed, t.ID):
+			t.Regressed = true
+		case slices.Contains(v.Mended, t.ID):
+			t.Regressed = false
+		}
+		if slices.Contains(v.Reopened, t.ID) {
+			t.Status = TaskPending
+		}
+		if t.ID == v.Current && counted {
+			t.Tries++
+		}
+		if t.ID != v.GivenUp {
+			continue
+		}
+		t.Tries = 0
+		if v.Retried {
+			t.Rounds++
+		} else {
+			t.Status = TaskFailed
+		}
+	}
+	return tasks
+}
+
+// Row 6: a task used up its tries.
+func taskRule(p Policy, h History, v Verdict) *Verdict {
+	if v.Tasks.GivenUp == "" || v.Tasks.Retried || p.OnTaskFailure == TaskSkip {
+		return nil
+	}
+	return v.stop(6, TaskTries, "task %s was worked on in %s without being proven", v.Tasks.GivenUp,
+		plural(p.TaskTries*(roundsOf(h.Tasks, v.Tasks.GivenUp)+1), "iteration"))
+}
+
+func roundsOf(tasks []TaskState, id string) int {
+	t, _ := findTask(tasks, id)
+	return t.Rounds
+}
+
+// Row 4, before an agent starts: the list was done already, and the checks agree.
+func nothingLeftRule(_ Policy, h History, v Verdict) *Verdict {
+	if h.Started > 0 || len(h.Tasks) == 0 || len(openTasks(h.Tasks)) > 0 || !allPassed(h.Baseline) {
+		return nil
+	}
+	v.VerifiedBy = provenBy(h)
+	return v.stop(4, TasksDone, "every task of the list was done already, and every check is green")
+}
+
+// Row 6, between iterations: what is open cannot be worked on.
+func stuckRule(_ Policy, h History, v Verdict) *Verdict {
+	open := openTasks(h.Tasks)
+	if _, ok := NextTask(h.Tasks); ok || len(open) == 0 {
+		return nil
+	}
+	var failed []string
+	for _, t := range h.Tasks {
+		if t.Status == TaskFailed {
+			failed = append(failed, t.ID)
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	detail := fmt.Sprintf("given up: %s", strings.Join(failed, ", "))
+	if waiting := len(open) - len(failed); waiting > 0 {
+		detail += fmt.Sprintf("; %s for %s", tasksWait(waiting), them(len(failed)))
+	}
+	return v.stop(6, TaskTries, "%s", detail)
+}
+
+func tasksWait(n int) string {
+	if n == 1 {
+		return "1 task waits"
+	}
+	return fmt.Sprintf("%d tasks wait", n)
+}
+
+func them(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+func askTasks(_ Policy, h History) Gate {
+	if len(h.Tasks) == 0 {
+		return Gate{State: GateNoted, Detail: "no task list was worked"}
+	}
+	left := openTasks(h.Tasks)
+	if len(left) == 0 {
+		return open("every task that blocks is done")
+	}
+	const shown = 5
+	names := strings.Join(left[:min(shown, len(left))], ", ")
+	if len(left) > shown {
+		names += ", …"
+	}
+	return shut(RefusedTasksOpen, "%s not done: %s", plural(len(left), "task"), names)
+}

@@ -1,0 +1,301 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// testsPlace stands in a check for the test files of the current and all done tasks.
+const testsPlace = "{tests}"
+
+// haveOwnChecks reports whether a task brings a check of its own.
+func (l *Loop) haveOwnChecks() bool {
+	return l.tasks != nil && slices.ContainsFunc(l.tasks.List(), func(t Task) bool { return len(t.Checks) > 0 })
+}
+
+// openTasks takes the list over when a process begins or resumes a run. After a crash in the middle of an iteration, what differs from the
+// harness's copy is the agent's doing and is put back; otherwise it is the user's.
+func (l *Loop) openTasks() error {
+	if l.tasks == nil {
+		return nil
+	}
+	if l.resuming && l.state.Phase == PhaseExited { // judge looks at it
+		return nil
+	}
+	if len(l.state.History.Tasks) == 0 { // a new run, or one that died before it could tell its list
+		if err := l.tasks.Adopt(nil); err != nil {
+			return fmt.Errorf("read task list: %w", err)
+		}
+		l.tellSelected()
+		return nil
+	}
+	if l.state.History.Now.Agent.End == EndInterrupted {
+		if edits, err := l.tasks.Inspect(); err == nil && len(edits.Injuries) > 0 {
+			l.emit(EvTampered, FilesTampered{What: "task_list", File: l.tasks.File(), Details: edits.Injuries, Restored: true})
+		}
+		l.writeTasks()
+	}
+	l.selectTask()
+	return nil
+}
+
+// selectTask takes over what the user changed in the list, chooses the next task and tells it.
+func (l *Loop) selectTask() {
+	if l.tasks == nil {
+		return
+	}
+	if err := l.tasks.Adopt(l.statuses()); err != nil {
+		l.emit(EvWarning, Notice{"tasks_unreadable", fmt.Sprintf("%v; going on with the list as it was", err)})
+	}
+	l.tellSelected()
+}
+
+func (l *Loop) tellSelected() {
+	list := l.mergedTasks()
+	next, _ := NextTask(list)
+	selected := TaskSelected{Task: next.ID, Title: next.Title, Try: next.Tries + 1}
+	if !slices.EqualFunc(list, l.state.History.Tasks, sameTask) {
+		selected.List = list
+	}
+	if next.ID == "" {
+		selected.Try = 0
+	}
+	l.emit(EvTaskSelected, selected)
+}
+
+// mergedTasks is the list in force with what the run knows about its tasks.
+func (l *Loop) mergedTasks() []TaskState {
+	known := map[string]TaskState{}
+	for _, t := range l.state.History.Tasks {
+		known[t.ID] = t
+	}
+	var merged []TaskState
+	for _, t := range l.tasks.List() {
+		state := TaskState{
+			ID: t.ID, Title: t.Title, DependsOn: t.DependsOn, Priority: t.Priority, Optional: t.Optional, Human: t.Human, Status: t.Status,
+		}
+		before, ok := known[t.ID]
+		if ok && before.Status == t.Status {
+			state.Regressed, state.Tries, state.Rounds = before.Regressed, before.Tries, before.Rounds
+		}
+		if !ok && t.Status == TaskFailed { // by an earlier run: this one tries again
+			state.Status = TaskPending
+		}
+		merged = append(merged, state)
+	}
+	return merged
+}
+
+func sameTask(a, b TaskState) bool {
+	samePriority := a.Priority == b.Priority || a.Priority != nil && b.Priority != nil && *a.Priority == *b.Priority
+	sameDependencies := slices.Equal(a.DependsOn, b.DependsOn)
+	a.Priority, a.DependsOn, b.Priority, b.DependsOn = nil, nil, nil, nil
+	return samePriority && sameDependencies && a.ID == b.ID && a.Title == b.Title && a.Optional == b.Optional && a.Human == b.Human &&
+		a.Status == b.Status && a.Regressed == b.Regressed && a.Tries == b.Tries && a.Rounds == b.Rounds
+}
+
+// statuses are the states that the run has recorded.
+func (l *Loop) statuses() map[string]TaskStatus {
+	statuses := map[string]TaskStatus{}
+	for _, t := range l.state.History.Tasks {
+		statuses[t.ID] = t.Status
+	}
+	return statuses
+}
+
+// inspectTasks reads what the agent did to the list: what it marked is claimed, what it injured is put back. Both are recorded first.
+func (l *Loop) inspectTasks() {
+	if l.tasks == nil {
+		return
+	}
+	edits, err := l.tasks.Inspect()
+	if err != nil {
+		l.emit(EvWarning, Notice{"tasks_unreadable", err.Error()})
+		return
+	}
+	for _, id := range edits.Claims {
+		l.emit(EvSignal, SignalSeen{Kind: id + ":DONE", From: FromList})
+	}
+	if len(edits.Injuries) > 0 {
+		l.emit(EvTampered, FilesTampered{What: "task_list", File: l.tasks.File(), Details: edits.Injuries, Restored: true})
+	}
+	l.sync()
+	l.writeTasks()
+	if len(edits.Added) > 0 { // what it found is work, too: the run is not complete without it
+		now := l.state.History
+		l.emit(EvTaskSelected, TaskSelected{Task: now.Task, List: l.mergedTasks()})
+	}
+}
+
+// writeTasks brings the file in line with what the run knows.
+func (l *Loop) writeTasks() { l.writeStates(l.statuses()) }
+
+func (l *Loop) writeStates(states map[string]TaskStatus) {
+	if err := l.tasks.Write(states); err != nil {
+		l.emit(EvWarning, Notice{"tasks_unwritable", fmt.Sprintf("%s could not be brought up to date: %v", l.tasks.File(), err)})
+	}
+}
+
+// tellTasks records what a verdict did to the tasks and writes it into the list.
+func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
+	if l.tasks == nil {
+		return
+	}
+	tell := func(kind EventType, id, detail string) {
+		t, _ := findTask(l.state.History.Tasks, id)
+		l.emit(kind, TaskMoved{Task: id, Title: t.Title, Detail: detail})
+	}
+	for _, id := range v.Tasks.Done {
+		tell(EvTaskDone, id, "claimed, and every check is green")
+	}
+	if id := v.Tasks.GivenUp; id != "" {
+		tell(EvTaskFailed, id, givenUp(l.policy, v.Tasks))
+	}
+	for _, id := range v.Tasks.Reopened {
+		tell(EvTaskReopened, id, "its own check is red again")
+	}
+	for _, id := range v.Tasks.Regressed {
+		l.emit(EvWarning, Notice{"task_regressed", fmt.Sprintf("%s was done, and its own check is red again", id)})
+	}
+	l.sync()
+	l.writeTasks()
+	if ctx.Err() == nil && len(v.Tasks.Done)+len(v.Tasks.Reopened) > 0 { // the file changed by the harness's hand: no progress of the next iteration
+		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
+	}
+}
+
+func givenUp(p Policy, v TaskVerdict) string {
+	tries := fmt.Sprintf("not proven in %s", plural(p.TaskTries, "iteration"))
+	if v.Retried {
+		return tries + "; it is tried again after the others"
+	}
+	return tries
+}
+
+// baselineChecks are what is run before any agent: the run's checks and the own checks of the first task. If every task is done already, those
+// of all of them.
+func (l *Loop) baselineChecks() []check {
+	if l.tasks == nil {
+		return l.runsChecks(nil)
+	}
+	if len(openTasks(l.state.History.Tasks)) == 0 {
+		return l.checksToRun(true)
+	}
+	return append(l.runsChecks(l.doneTasks()), l.ownChecks([]string{l.state.History.Task})...)
+}
+
+// selectedBaseline runs the own checks of a task that is worked for the first time, so that "already green" is known.
+func (l *Loop) selectedBaseline(ctx context.Context) {
+	if l.tasks == nil || !l.policy.Baseline {
+		return
+	}
+	var fresh []check
+	for _, c := range l.ownChecks([]string{l.state.History.Task}) {
+		if !slices.ContainsFunc(l.state.History.Baseline, func(r CheckResult) bool { return r.Task == c.task && r.Name == c.name }) {
+			fresh = append(fresh, c)
+		}
+	}
+	if len(fresh) > 0 {
+		l.runChecks(ctx, fresh)
+	}
+}
+
+// checksToRun are the run's checks and the current task's own. A claim is also measured by the own checks of what it names and of every done
+// task, and a claim that would end the run by the whole suite.
+func (l *Loop) checksToRun(claimed bool) []check {
+	h := l.state.History
+	if l.tasks == nil {
+		return l.runsChecks(nil)
+	}
+	named := claimedTasks(h)
+	own := append(l.doneTasks(), h.Now.Task)
+	if !claimed {
+		return append(l.runsChecks(own), l.ownChecks([]string{h.Now.Task})...)
+	}
+	left := slices.DeleteFunc(openTasks(h.Tasks), func(id string) bool { return slices.Contains(named, id) })
+	all := slices.Concat(own, named)
+	checks := l.runsChecks(all)
+	if len(left) == 0 {
+		checks = l.wholeSuite(all)
+	}
+	return append(checks, l.ownChecks(all)...)
+}
+
+func (l *Loop) doneTasks() []string {
+	var done []string
+	for _, t := range l.state.History.Tasks {
+		if t.Status == TaskDone {
+			done = append(done, t.ID)
+		}
+	}
+	return done
+}
+
+// ownChecks are the checks that these tasks bring, each task once, in the list's order.
+func (l *Loop) ownChecks(ids []string) []check {
+	var checks []check
+	for _, t := range l.tasks.List() {
+		if !slices.Contains(ids, t.ID) {
+			continue
+		}
+		for _, command := range t.Checks {
+			checks = append(checks, check{task: t.ID, name: command})
+		}
+	}
+	return checks
+}
+
+// runsChecks are the run's own checks, with the test files of these tasks where {tests} stands.
+func (l *Loop) runsChecks(ids []string) []check {
+	return l.filled(func(tests TaskTests) ([]string, error) { return tests.Tests(ids) })
+}
+
+// wholeSuite are the run's checks as exit 0 wants them: with every test file but those of tasks that are left undone.
+func (l *Loop) wholeSuite(done []string) []check {
+	var undone []string
+	for _, t := range l.state.History.Tasks {
+		if !slices.Contains(done, t.ID) {
+			undone = append(undone, t.ID)
+		}
+	}
+	return l.filled(func(tests TaskTests) ([]string, error) { return tests.Suite(undone) })
+}
+
+func (l *Loop) filled(find func(TaskTests) ([]string, error)) []check {
+	var checks []check
+	for _, name := range l.cfg.Checks {
+		if !strings.Contains(name, testsPlace) {
+			checks = append(checks, check{name: name})
+			continue
+		}
+		files, err := l.testFiles(find)
+		if err != nil || len(files) == 0 {
+			text := "no test file belongs to a task that is done or under way"
+			if err != nil {
+				text = err.Error()
+			}
+			l.emit(EvNotice, Notice{"check_skipped", fmt.Sprintf("%s was skipped: %s", name, text)})
+			continue
+		}
+		checks = append(checks, check{name: name, command: strings.ReplaceAll(name, testsPlace, shellWords(files))})
+	}
+	return checks
+}
+
+func (l *Loop) testFiles(find func(TaskTests) ([]string, error)) ([]string, error) {
+	tests, ok := l.tasks.(TaskTests)
+	if !ok {
+		return nil, nil
+	}
+	return find(tests)
+}
+
+func shellWords(files []string) string {
+	words := make([]string, len(files))
+	for i, file := range files {
+		words[i] = "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,56 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// ProgressFile is the view that is kept of a run in its workspace.
+const ProgressFile = ".ralph/progress.md"
+
+// Worktrees makes worktrees of a repository; see package gitrepo. Add gives the worktree and what sees its files. Remove refuses to remove work
+// that is not merged.
+type Worktrees interface {
+	Add(ctx context.Context, branch string) (Worktree, Tree, error)
+	Remove(ctx context.Context, w Worktree) error
+}
+
+// enterWorktree moves the run into a worktree of its own, where Config asks for one.
+func (l *Loop) enterWorktree(ctx context.Context) error {
+	if !l.cfg.UseWorktree || l.about.Worktree != nil {
+		return nil
+	}
+	if known := l.state.Started.Worktree; known != nil {
+		l.cfg.Dir, l.about.Worktree = known.Path, known
+		return nil
+	}
+	made, tree, err := l.worktrees.Add(ctx, "ralph/"+l.id)
+	if err != nil {
+		return fmt.Errorf("make worktree: %w", err)
+	}
+	l.cfg.Dir, l.tree, l.about.Worktree = made.Path, tree, &made
+	return nil
+}
+
+// CleanupWorktree removes the worktree of the run and its branch, if the work in it is merged.
+func (l *Loop) CleanupWorktree(ctx context.Context) error {
+	if l.about.Worktree == nil || l.worktrees == nil {
+		return errors.New("clean up worktree: the run had none")
+	}
+	if err := l.worktrees.Remove(ctx, *l.about.Worktree); err != nil {
+		return fmt.Errorf("clean up worktree: %w", err)
+	}
+	return nil
+}
+
+// CleanupProgress removes the view of the run from its workspace.
+func (l *Loop) CleanupProgress() error {
+	err := os.Remove(filepath.Join(l.cfg.Dir, filepath.FromSlash(ProgressFile)))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("clean up progress: %w", err)
+	}
+	return nil
+}
