@@ -175,6 +175,8 @@ func (c *compact) report() (v promise.Report) {
 			v.Mentions = c.strings()
 		case "unknown":
 			v.Unknown = c.strings()
+		case "learnings":
+			v.Learnings = c.strings()
 		case "phrases":
 			v.Phrases = c.smallInteger()
 		case "text":
@@ -221,6 +223,10 @@ func (c *compact) treeState() (v ralph.TreeState) {
 			v.Hash = c.string()
 		case "dirty":
 			v.Dirty = c.smallInteger()
+		case "snapshot":
+			v.Snapshot = c.string()
+		case "left":
+			v.Left = c.strings()
 		case "unfinished":
 			v.Unfinished = c.strings()
 		default:
@@ -251,6 +257,8 @@ func (c *compact) checkResult() (v ralph.CheckResult) {
 			v.Truncated = c.bool()
 		case "survivors":
 			v.Survivors = c.smallInteger()
+		case "task":
+			v.Task = c.string()
 		default:
 			c.odd = true
 		}
@@ -317,6 +325,8 @@ func (c *compact) verdict() (v ralph.Verdict) {
 			v.WaitFor = ralph.WaitReason(c.string())
 		case "breaker":
 			v.Breaker = c.breaker()
+		case "tasks":
+			v.Tasks = c.taskVerdict()
 		case "verified_by":
 			v.VerifiedBy = c.strings()
 		default:

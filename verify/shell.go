@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 	}
 	var seen tail
 	ended, err := process.Run(ctx, process.Spec{
-		Argv: process.Shell(in.Name), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
+		Argv: process.Shell(cmp.Or(in.Command, in.Name)), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
 		Stdout: process.Sink{Path: path, Cap: s.cap(), Tap: &seen}, StderrToStdout: true,
 		Timeout: in.Timeout, Grace: s.Grace,
 	})
