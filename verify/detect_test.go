@@ -131,6 +131,9 @@ func TestDetect(t *testing.T) {
 			if ok != (c.want.Command != "") {
 				t.Errorf("ok is %v", ok)
 			}
+			if first := firstTest(dir); first != got.Command && !(first == "make check" && !ok) {
+				t.Errorf("the first test among the gates is %q", first)
+			}
 		})
 	}
 }

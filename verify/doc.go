@@ -28,4 +28,7 @@
 // [Detect] proposes the check of a project that names none, from what lies in its root
 // folder. A proposal that would run no test at all proves nothing and is passed over;
 // the search goes on with the next kind of project, and what was passed over is said.
+//
+// [Gates] proposes everything that the project could be held to (tests, lint, types,
+// format, end-to-end tests), for a person to choose from.
 package verify

@@ -46,23 +46,36 @@ func isGoTest(path string) bool {
 	return goTest.MatchString(text)
 }
 
-func lookNode(dir string) (command, because string) {
+// packageFile is what of a package.json matters here.
+type packageFile struct {
+	Scripts        map[string]any `json:"scripts"`
+	PackageManager string         `json:"packageManager"`
+}
+
+func (p packageFile) script(name string) string {
+	script, _ := p.Scripts[name].(string)
+	return strings.TrimSpace(script)
+}
+
+// readPackage reads the package.json of dir. It is there even if it cannot be read.
+func readPackage(dir string) (pkg packageFile, there, readable bool) {
 	text, there := readFile(dir, "package.json")
+	if !there {
+		return packageFile{}, false, false
+	}
+	return pkg, true, json.Unmarshal([]byte(text), &pkg) == nil
+}
+
+func lookNode(dir string) (command, because string) {
+	pkg, there, readable := readPackage(dir)
 	if !there {
 		return "", ""
 	}
-	var pkg struct {
-		Scripts struct {
-			Test string `json:"test"`
-		} `json:"scripts"`
-		PackageManager string `json:"packageManager"`
-	}
-	if err := json.Unmarshal([]byte(text), &pkg); err != nil {
-		return "", "found package.json, but cannot read it"
-	}
-	script := pkg.Scripts.Test
+	script := pkg.script("test")
 	switch {
-	case strings.TrimSpace(script) == "":
+	case !readable:
+		return "", "found package.json, but cannot read it"
+	case script == "":
 		return "", "found package.json, but no test script in it"
 	case strings.Contains(script, "no test specified"):
 		return "", "found package.json, but its test script is npm's placeholder"
@@ -150,21 +163,28 @@ var (
 )
 
 func lookMake(dir string) (command, because string) {
-	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} { // make's own order
-		text, there := readFile(dir, file)
-		if !there || !hasEntry(dir, file) {
-			continue
-		}
-		target, works := makeTestTarget(text)
-		switch {
-		case works:
-			return "make test", "found " + file + " with a test target"
-		case target:
-			return "", "found " + file + ", but its test target runs no test"
-		}
-		return "", "found " + file + ", but no test target in it"
+	file, text, there := readMakefile(dir)
+	if !there {
+		return "", ""
 	}
-	return "", ""
+	switch target := findTarget(text, "test"); {
+	case target.works:
+		return "make test", "found " + file + " with a test target"
+	case target.there:
+		return "", "found " + file + ", but its test target runs no test"
+	}
+	return "", "found " + file + ", but no test target in it"
+}
+
+// readMakefile reads the file that make would read, of several the first in make's own order.
+func readMakefile(dir string) (file, text string, there bool) {
+	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} {
+		text, there := readFile(dir, file)
+		if there && hasEntry(dir, file) {
+			return file, text, true
+		}
+	}
+	return "", "", false
 }
 
 // hasEntry reports whether the folder lists the name in exactly this spelling, which
@@ -174,14 +194,29 @@ func hasEntry(dir, name string) bool {
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name })
 }
 
-// makeTestTarget looks for the target `test`, and whether it has anything to do: a
-// prerequisite, or a recipe that runs something.
-func makeTestTarget(makefile string) (target, works bool) {
+// makeTarget is what a Makefile says about one target.
+type makeTarget struct {
+	there  bool
+	works  bool     // it has anything to do: a prerequisite, or a recipe that runs something
+	needs  []string // its prerequisites
+	recipe []string // its lines that run something
+}
+
+// findTarget looks for a target of a Makefile.
+func findTarget(makefile, name string) makeTarget {
+	var target makeTarget
 	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(makefile, "\r\n", "\n"), "\\\n", " "), "\n")
 	inRecipe := false
+	do := func(line string) {
+		if !runsNothing(line) {
+			target.recipe = append(target.recipe, line)
+		}
+	}
 	for _, line := range lines {
 		if strings.HasPrefix(line, "\t") {
-			works = works || inRecipe && !runsNothing(line)
+			if inRecipe {
+				do(line)
+			}
 			continue
 		}
 		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
@@ -189,13 +224,15 @@ func makeTestTarget(makefile string) (target, works bool) {
 		}
 		inRecipe = false
 		rule := makeRule.FindStringSubmatch(line)
-		if rule == nil || !slices.Contains(strings.Fields(rule[1]), "test") || makeVariable.MatchString(rule[2]) {
+		if rule == nil || !slices.Contains(strings.Fields(rule[1]), name) || makeVariable.MatchString(rule[2]) {
 			continue
 		}
-		target, inRecipe = true, true
+		target.there, inRecipe = true, true
 		prerequisites, recipe, _ := strings.Cut(rule[2], ";")
 		prerequisites, _, _ = strings.Cut(prerequisites, "#")
-		works = works || strings.Trim(prerequisites, " \t|") != "" || !runsNothing(recipe)
+		target.needs = append(target.needs, strings.Fields(strings.ReplaceAll(prerequisites, "|", " "))...)
+		do(recipe)
 	}
-	return target, works
+	target.works = len(target.needs) > 0 || len(target.recipe) > 0
+	return target
 }

@@ -1,0 +1,203 @@
+package verify
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+func goGates(dir string) []candidate {
+	if !isFile(dir, "go.mod") {
+		return nil
+	}
+	var gates []candidate
+	if command, because := lookGo(dir); command != "" {
+		gates = append(gates, proposed(GateTest, command, because, "go test", "gotestsum"))
+	}
+	gates = append(gates, proposed(GateLint, "go vet ./...", "found go.mod", "go vet"))
+	if file := firstFile(dir, ".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"); file != "" {
+		gates = append(gates, proposed(GateLint, "golangci-lint run", "found "+file, "golangci-lint"))
+	}
+	format := `test -z "$(gofmt -l .)"`
+	if info, err := os.Stat(filepath.Join(dir, "vendor")); err == nil && info.IsDir() {
+		format = `test -z "$(gofmt -l . | grep -v ^vendor/)"` // other people's code is not ours to format
+	}
+	return append(gates, proposed(GateFormat, format, "found go.mod", "gofmt").needing("gofmt"))
+}
+
+// nodeScripts are the scripts that by their names are gates; of each kind the first that
+// would judge something.
+var nodeScripts = []struct {
+	kind  GateKind
+	names []string
+}{
+	{GateLint, []string{"lint"}},
+	{GateTypes, []string{"typecheck", "type-check", "check-types", "types", "tsc"}},
+	{GateFormat, []string{"format:check", "prettier:check", "fmt:check", "check:format", "format-check"}},
+	{GateE2E, []string{"e2e", "test:e2e", "playwright"}},
+}
+
+// Scripts that wait for a person, or make type declarations instead of checking types.
+var (
+	opensWindow = regexp.MustCompile(`\bcypress open\b|(?:^|\s)--(?:ui|headed|watch)(?:[\s=]|$)`)
+	checksTypes = regexp.MustCompile(`\b(?:tsc|tsgo|flow|tsd|pyright|svelte-check|astro check)\b`)
+)
+
+func nodeGates(dir string) []candidate {
+	pkg, _, readable := readPackage(dir)
+	if !readable {
+		return nil
+	}
+	var gates []candidate
+	if command, because := lookNode(dir); command != "" {
+		gates = append(gates, proposed(GateTest, command, because, command, pkg.script("test")))
+	}
+	manager, source := packageManager(dir, pkg.PackageManager)
+	for _, gate := range nodeScripts {
+		for _, name := range gate.names {
+			script := pkg.script(name)
+			if runsNothing(script) || mends.MatchString(script) || opensWindow.MatchString(script) {
+				continue
+			}
+			if name == "types" && !checksTypes.MatchString(script) {
+				continue
+			}
+			command := manager + " run " + name
+			gates = append(gates, proposed(gate.kind, command, "found package.json with "+article(name)+" script"+source, command, script))
+			break
+		}
+	}
+	return gates
+}
+
+func pythonGates(dir string) []candidate {
+	var gates []candidate
+	if command, because := lookPython(dir); command != "" {
+		gates = append(gates, proposed(GateTest, command, because, "pytest"))
+	}
+	project := settingsFile(dir, "pyproject.toml")
+	setup := settingsFile(dir, "setup.cfg")
+	if from := setIn(dir, []string{"ruff.toml", ".ruff.toml"}, project.section("tool.ruff")); from != "" {
+		gates = append(gates, proposed(GateLint, "ruff check .", "found "+from, "ruff check"))
+	}
+	if from := setIn(dir, []string{".flake8"}, setup.section("flake8"), settingsFile(dir, "tox.ini").section("flake8")); from != "" {
+		gates = append(gates, proposed(GateLint, "flake8", "found "+from, "flake8"))
+	}
+	mypy := []section{
+		settingsFile(dir, "mypy.ini").section("mypy"), settingsFile(dir, ".mypy.ini").section("mypy"),
+		project.section("tool.mypy"), setup.section("mypy"),
+	}
+	if from := setIn(dir, nil, mypy...); from != "" {
+		gates = append(gates, proposed(GateTypes, mypyCommand(mypy), "found "+from, "mypy"))
+	}
+	if from := setIn(dir, []string{"pyrightconfig.json"}, project.section("tool.pyright")); from != "" {
+		gates = append(gates, proposed(GateTypes, "pyright", "found "+from, "pyright"))
+	}
+	if from := setIn(dir, nil, project.section("tool.black")); from != "" {
+		gates = append(gates, proposed(GateFormat, "black --check .", "found "+from, "black --check"))
+	}
+	formats := []section{
+		project.section("tool.ruff.format"), settingsFile(dir, "ruff.toml").section("format"), settingsFile(dir, ".ruff.toml").section("format"),
+	}
+	if from := setIn(dir, nil, formats...); from != "" {
+		gates = append(gates, proposed(GateFormat, "ruff format --check .", "found "+from, "ruff format --check"))
+	}
+	return gates
+}
+
+var mypyTargets = regexp.MustCompile(`(?m)^\s*(?:files|packages|modules)\s*=`)
+
+// mypyCommand names what is to be checked unless the settings do.
+func mypyCommand(settings []section) string {
+	for _, s := range settings {
+		if s.there {
+			if mypyTargets.MatchString(s.text) {
+				return "mypy"
+			}
+			break
+		}
+	}
+	return "mypy ."
+}
+
+func rustGates(dir string) []candidate {
+	if !isFile(dir, "Cargo.toml") {
+		return nil
+	}
+	var gates []candidate
+	if command, because := lookRust(dir); command != "" {
+		gates = append(gates, proposed(GateTest, command, because, "cargo test", "cargo nextest"))
+	}
+	cargo := settingsFile(dir, "Cargo.toml")
+	from := setIn(dir, []string{"clippy.toml", ".clippy.toml"}, cargo.section("lints.clippy"), cargo.section("workspace.lints.clippy"))
+	if from == "" {
+		from = workflowWith(dir, "cargo clippy")
+	}
+	if from != "" {
+		gates = append(gates, proposed(GateLint, "cargo clippy -- -D warnings", "found "+from, "cargo clippy").needing("cargo", "cargo-clippy"))
+	}
+	return append(gates, proposed(GateFormat, "cargo fmt --check", "found Cargo.toml", "cargo fmt").needing("cargo", "cargo-fmt"))
+}
+
+// workflowWith is the first of the project's CI files that says words, "" if none does.
+func workflowWith(dir, words string) string {
+	const folder, most = ".github/workflows", 50
+	entries, err := os.ReadDir(filepath.Join(dir, folder))
+	if err != nil {
+		return ""
+	}
+	for _, entry := range entries[:min(len(entries), most)] {
+		name := folder + "/" + entry.Name()
+		if text, ok := readFile(dir, name); ok && strings.Contains(text, words) {
+			return name + " with " + words
+		}
+	}
+	return ""
+}
+
+// settings is a file of sections, TOML or INI. It may not be there.
+type settings struct{ name, text string }
+
+func settingsFile(dir, name string) settings {
+	text, _ := readFile(dir, name)
+	return settings{name, text}
+}
+
+// section is what stands below a heading and its sub-headings, up to the next other one.
+type section struct {
+	there bool
+	from  string // as "pyproject.toml with [tool.ruff]"
+	text  string
+}
+
+var sectionHead = regexp.MustCompile(`^\s*\[+\s*([^\]]*?)\s*\]`)
+
+func (s settings) section(name string) section {
+	found := section{from: s.name + " with [" + name + "]"}
+	inside := false
+	for line := range strings.Lines(s.text) {
+		if head := sectionHead.FindStringSubmatch(line); head != nil {
+			inside = head[1] == name || strings.HasPrefix(head[1], name+".") || strings.HasPrefix(head[1], name+"-")
+			found.there = found.there || inside
+			continue
+		}
+		if inside {
+			found.text += line
+		}
+	}
+	return found
+}
+
+// setIn says where a tool is set up: in a file of its own, or in a section of another; "" if nowhere.
+func setIn(dir string, files []string, sections ...section) string {
+	if file := firstFile(dir, files...); file != "" {
+		return file
+	}
+	for _, s := range sections {
+		if s.there {
+			return s.from
+		}
+	}
+	return ""
+}
