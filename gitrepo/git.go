@@ -40,6 +40,8 @@ type call struct {
 	env  []string // added to the cleaned environment
 	args []string
 	out  io.Writer
+
+	stdin string // a file for git to read; "" is none
 }
 
 // failure is a git that ended with an error of its own.
@@ -80,7 +82,7 @@ func (g Git) run(ctx context.Context, c call) error {
 	// Asked to end, git would wait for its filters. It has nothing to tidy up: it only
 	// reads, and a sample project that is half made is none.
 	ended, err := process.Run(ctx, process.Spec{
-		Argv: argv, Dir: c.dir, Env: append(g.environment(), c.env...), Timeout: timeout, Grace: -1,
+		Argv: argv, Dir: c.dir, Env: append(g.environment(), c.env...), Timeout: timeout, Grace: -1, StdinFile: c.stdin,
 		Stdout: process.Sink{Tap: c.out}, Stderr: process.Sink{Tap: &stderr},
 	})
 	switch {
