@@ -127,6 +127,8 @@ func DefaultPolicy() Policy {
 		ChecksWhen:       ChecksAlways,
 		Baseline:         true,
 		Breaker:          BreakerPolicy{NoProgress: 3, SameError: 5, PermissionDenials: 2, OutputDecline: 70, Diagnose: true},
+		OnTaskFailure:    TaskHalt,
+		OnDecide:         DecideStop,
 		OnLimit:          LimitWait,
 		MaxWait:          Span(6 * time.Hour),
 		IterationTimeout: Span(2 * time.Hour),

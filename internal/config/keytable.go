@@ -46,8 +46,7 @@ var generalKeys = []Key{
 	{Name: "exit_map", Kind: Text, Default: "hard", Flag: "exit-map", Metavar: "MAP", Choices: []string{"hard", "soft"},
 		Doc:   "soft: end with status 0 and a warning when a limit is reached",
 		field: func(s *Settings) any { return &s.ExitMap }},
-	{Name: "on_decide", Kind: Text, Default: "stop", Flag: "on-decide", Metavar: "RULE", Choices: []string{"stop"},
-		Coming: []string{"wait"}, Later: "answers to a run under way",
+	{Name: "on_decide", Kind: Text, Default: "stop", Flag: "on-decide", Metavar: "RULE", Choices: []string{"stop", "wait"},
 		Doc:   "what to do when the agent wants a person's call",
 		field: func(s *Settings) any { return &s.OnDecide }},
 	{Name: "on_limit", Kind: Text, Default: "wait", Flag: "on-limit", Metavar: "RULE", Choices: []string{"wait", "stop"},
@@ -56,6 +55,15 @@ var generalKeys = []Key{
 	{Name: "max_wait", Kind: Length, Default: "6h", Flag: "max-wait", Metavar: "D", Max: billion, Zero: "no limit",
 		Doc:   "the longest wait for a usage limit to end",
 		field: func(s *Settings) any { return &s.MaxWait }},
+	{Name: "worktree", Kind: Text, Flag: "worktree", Metavar: "NAME", Bare: "true", item: checkWorktree,
+		Doc:   "work on branch ralph/<run>, or ralph/NAME, in a folder outside the repository",
+		field: func(s *Settings) any { return &s.Worktree }},
+	{Name: "commit", Kind: Text, Flag: "commit", Metavar: "WHEN", Choices: []string{"off", "task", "iteration"},
+		Doc:   "when the harness commits; off, or iteration with --worktree, if not given",
+		field: func(s *Settings) any { return &s.Commit }},
+	{Name: "include_dirty", Kind: Switch, Default: "false", Flag: "include-dirty",
+		Doc:   "let the harness commit what was changed before the run, too",
+		field: func(s *Settings) any { return &s.IncludeDirty }},
 	{Name: "yolo", Kind: Switch, Default: "false", Flag: "yolo", Command: true,
 		Doc:   "let agents bypass their own permission prompts without a sandbox",
 		field: func(s *Settings) any { return &s.Yolo }},
@@ -111,8 +119,9 @@ var checkKeys = []Key{
 	{Name: "checks.max_broken", Kind: Count, Default: "2", Metavar: "N", Max: billion, Zero: "no limit",
 		Doc:   "stop after this many iterations in a row with a check that cannot run",
 		field: func(s *Settings) any { return &s.Checks.MaxBroken }},
-	{Name: "checks.task_tests", Kind: Text, Metavar: "GLOB", Later: "task lists",
-		Doc: "which test files belong to which task"},
+	{Name: "checks.task_tests", Kind: Text, Metavar: "GLOB",
+		Doc:   "which test files belong to a task, such as tests/test_{id}_*.py; {tests} in a check stands for those of the current and all done tasks",
+		field: func(s *Settings) any { return &s.Checks.TaskTests }},
 }
 
 var gateKeys = []Key{
@@ -136,6 +145,15 @@ var gateKeys = []Key{
 }
 
 var otherKeys = []Key{
+	{Name: "tasks.file", Kind: Text, Flag: "tasks", Metavar: "FILE", Command: true,
+		Doc:   "the task list to work through",
+		field: func(s *Settings) any { return &s.Tasks.File }},
+	{Name: "tasks.max_tries", Kind: Count, Default: "0", Metavar: "N", Max: billion, Zero: "off",
+		Doc:   "iterations that one task may take",
+		field: func(s *Settings) any { return &s.Tasks.MaxTries }},
+	{Name: "tasks.on_failure", Kind: Text, Default: "halt", Metavar: "RULE", item: checkFailureRule,
+		Doc:   "what to do with a task that used up its tries: halt, skip, or retry:N times after the others",
+		field: func(s *Settings) any { return &s.Tasks.OnFailure }},
 	{Name: "breaker.no_progress", Kind: Count, Default: "3", Metavar: "N", Max: billion, Zero: "off",
 		Doc:   "iterations in a row without progress",
 		field: func(s *Settings) any { return &s.Breaker.NoProgress }},
@@ -171,15 +189,7 @@ var otherKeys = []Key{
 
 // laterKeys are named by the contract and have no effect yet. They are here so that setting one says so.
 var laterKeys = []Key{
-	{Name: "worktree", Kind: Text, Flag: "worktree", Metavar: "NAME", Bare: "true", Later: "worktrees", Doc: "work on a branch in a folder of its own"},
-	{Name: "commit", Kind: Text, Flag: "commit", Metavar: "WHEN", Choices: []string{"off", "task", "iteration"}, Later: "commits by the harness",
-		Doc: "when the harness commits"},
-	{Name: "include_dirty", Kind: Switch, Flag: "include-dirty", Later: "commits by the harness", Doc: "commit what was changed before the run, too"},
 	{Name: "protect", Kind: List, Flag: "protect", Metavar: "GLOB", Later: "protected files", Doc: "files that the agent must leave alone"},
-
-	{Name: "tasks.file", Kind: Text, Flag: "tasks", Metavar: "FILE", Later: "task lists", Doc: "the task list"},
-	{Name: "tasks.max_tries", Kind: Count, Metavar: "N", Max: billion, Zero: "off", Later: "task lists", Doc: "iterations that one task may take"},
-	{Name: "tasks.on_failure", Kind: Text, Metavar: "RULE", Later: "task lists", Doc: "halt, skip or retry:N"},
 
 	{Name: "worker.provider", Kind: Text, Metavar: "NAME", Later: builtInWorker, Doc: "whose model the built-in worker uses"},
 	{Name: "worker.model", Kind: Text, Metavar: "M", Later: builtInWorker, Doc: "which model"},

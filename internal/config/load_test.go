@@ -120,6 +120,12 @@ func sample(key Key) (text, shown string) {
 		return "ONE\nTWO", `["ONE","TWO"]`
 	}
 	if len(key.Choices) == 0 {
+		switch key.Name {
+		case "worktree":
+			return "a/b", "a/b"
+		case "tasks.on_failure":
+			return "retry:2", "retry:2"
+		}
 		return "some text", "some text"
 	}
 	choice := key.Choices[len(key.Choices)-1]
@@ -443,12 +449,14 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		"checks.baseline=false", "breaker.no_progress=8", "breaker.same_error=9", "breaker.permission_denials=10", "breaker.output_decline=11",
 		"breaker.diagnose=false", "breaker.cooldown=12", "on_limit=stop", "max_wait=13", "limits.calls_per_hour=14", "iteration_delay=15",
 		"iteration_timeout=16", "idle_timeout=17", "checks.timeout=18", "completion_tag=A\nB", "gate.status_phrases=all done",
+		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait",
 	}}).Settings.Policy()
 	want := ralph.Policy{
 		MaxIterations: 1, MaxTime: ralph.Span(2 * time.Second), MaxCost: 3, MaxTokens: 4,
 		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperRefuse, Unfinished: ralph.UnfinishedOff,
 		AllowUnverified: true, MaxFailures: 6, MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
 		Breaker: ralph.BreakerPolicy{NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second)},
+		TaskTries: 19, OnTaskFailure: ralph.TaskRetry, TaskRetries: 20, OnDecide: ralph.DecideWait,
 		OnLimit: ralph.LimitStop, MaxWait: ralph.Span(13 * time.Second), CallsPerHour: 14,
 		IterationDelay: ralph.Span(15 * time.Second), IterationTimeout: ralph.Span(16 * time.Second), IdleTimeout: ralph.Span(17 * time.Second),
 		CheckTimeout: ralph.Span(18 * time.Second), CompletionTags: []string{"A", "B"}, StatusPhrases: []string{"all done"},

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+
 	"github.com/ralphloop/ralph"
 )
 
@@ -33,7 +35,7 @@ func CheckSet(pairs []string) error {
 // rules reports whether Decide looks at a key.
 func rules(name string) bool {
 	switch name {
-	case "max_iterations", "max_time", "max_cost", "max_tokens", "max_wait", "on_limit", "allow_unverified", "agent.max_failures", "checks.max_broken":
+	case "max_iterations", "max_time", "max_cost", "max_tokens", "max_wait", "on_limit", "allow_unverified", "agent.max_failures", "checks.max_broken", "tasks.max_tries", "tasks.on_failure", "on_decide":
 		return true
 	}
 	group := words.byName[name].Group()
@@ -45,9 +47,10 @@ func settingsOf(p ralph.Policy) Settings {
 	return Settings{
 		MaxIterations: p.MaxIterations, MaxTime: p.MaxTime, MaxCost: p.MaxCost, MaxTokens: p.MaxTokens,
 		IterationTimeout: p.IterationTimeout, IdleTimeout: p.IdleTimeout, IterationDelay: p.IterationDelay,
-		CompletionTag: p.CompletionTags, AllowUnverified: p.AllowUnverified, OnLimit: string(p.OnLimit), MaxWait: p.MaxWait,
+		CompletionTag: p.CompletionTags, AllowUnverified: p.AllowUnverified, OnLimit: string(p.OnLimit), MaxWait: p.MaxWait, OnDecide: string(p.OnDecide),
 		Agent:  AgentSettings{MaxFailures: p.MaxFailures},
 		Checks: CheckSettings{Timeout: p.CheckTimeout, When: string(p.ChecksWhen), Baseline: p.Baseline, MaxBroken: p.MaxBroken},
+		Tasks:  TaskSettings{MaxTries: p.TaskTries, OnFailure: failureRule(p)},
 		Gate: GateSettings{
 			Claim: string(p.Claim), Status: string(p.Status), StatusMin: p.StatusMin, StatusPhrases: p.StatusPhrases,
 			Unfinished: string(p.Unfinished),
@@ -58,4 +61,11 @@ func settingsOf(p ralph.Policy) Settings {
 		},
 		Limits: LimitSettings{CallsPerHour: p.CallsPerHour},
 	}
+}
+
+func failureRule(p ralph.Policy) string {
+	if p.OnTaskFailure == ralph.TaskRetry {
+		return fmt.Sprintf("retry:%d", p.TaskRetries)
+	}
+	return string(p.OnTaskFailure)
 }

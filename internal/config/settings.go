@@ -1,6 +1,12 @@
 package config
 
-import "github.com/ralphloop/ralph"
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
 
 // Settings is the resolved configuration of one run. It is recorded in the run's log and read back by `ralph resume`, so that a run goes on under
 // the rules that it began with. A zero limit means no limit.
@@ -21,12 +27,16 @@ type Settings struct {
 	OnDecide         string     `json:"on_decide"`
 	OnLimit          string     `json:"on_limit"`
 	MaxWait          ralph.Span `json:"max_wait"`
+	Worktree         string     `json:"worktree,omitempty"` // a name, or "true" for that of the run
+	Commit           string     `json:"commit,omitempty"`
+	IncludeDirty     bool       `json:"include_dirty,omitempty"`
 	Yolo             bool       `json:"yolo"`
 	Trust            bool       `json:"-"` // consent is given to a command line, not to a run
 
 	Agent   AgentSettings   `json:"agent"`
 	Checks  CheckSettings   `json:"checks"`
 	Gate    GateSettings    `json:"gate"`
+	Tasks   TaskSettings    `json:"tasks"`
 	Breaker BreakerSettings `json:"breaker"`
 	Limits  LimitSettings   `json:"limits"`
 	Notify  NotifySettings  `json:"notify"`
@@ -53,6 +63,42 @@ type CheckSettings struct {
 	When      string     `json:"when"`
 	Baseline  bool       `json:"baseline"`
 	MaxBroken int        `json:"max_broken"`
+	TaskTests string     `json:"task_tests,omitempty"` // a pattern with {id} in it
+}
+
+// TaskSettings says which list is worked and what becomes of a task that does not get done.
+type TaskSettings struct {
+	File      string `json:"file,omitempty"`
+	MaxTries  int    `json:"max_tries,omitempty"`
+	OnFailure string `json:"on_failure,omitempty"` // halt, skip or retry:N
+}
+
+// failure takes the rule apart; its form was checked when it was read.
+func (t TaskSettings) failure() (ralph.TaskRule, int) {
+	if n, ok := strings.CutPrefix(t.OnFailure, "retry:"); ok {
+		times, _ := strconv.Atoi(n)
+		return ralph.TaskRetry, times
+	}
+	return ralph.TaskRule(t.OnFailure), 0
+}
+
+// Commits is when the harness commits: as it was said, else after every iteration in a worktree, and not in place.
+func (s Settings) Commits() ralph.CommitRule {
+	if s.Commit == "" && s.Worktree != "" {
+		return ralph.CommitIteration
+	}
+	return ralph.CommitRule(cmp.Or(s.Commit, string(ralph.CommitOff)))
+}
+
+// WhoCommits is what the agent is told about commits.
+func (s Settings) WhoCommits() string {
+	switch {
+	case s.Commits() != ralph.CommitOff:
+		return "harness"
+	case s.Profile == "promise":
+		return "agent"
+	}
+	return ""
 }
 
 // GateSettings says what stands between a claim and exit 0.
@@ -96,6 +142,7 @@ type SandboxSettings struct {
 
 // Policy is the part of the settings that the loop itself follows.
 func (s Settings) Policy() ralph.Policy {
+	onFailure, retries := s.Tasks.failure()
 	return ralph.Policy{
 		MaxIterations: s.MaxIterations, MaxTime: s.MaxTime, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens,
 
@@ -111,6 +158,8 @@ func (s Settings) Policy() ralph.Policy {
 			PermissionDenials: s.Breaker.PermissionDenials, OutputDecline: s.Breaker.OutputDecline,
 			Diagnose: s.Breaker.Diagnose, Cooldown: s.Breaker.Cooldown,
 		},
+
+		TaskTries: s.Tasks.MaxTries, OnTaskFailure: onFailure, TaskRetries: retries, OnDecide: ralph.DecideRule(s.OnDecide),
 
 		OnLimit: ralph.LimitRule(s.OnLimit), MaxWait: s.MaxWait, CallsPerHour: s.Limits.CallsPerHour,
 

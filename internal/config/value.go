@@ -198,6 +198,11 @@ func (k Key) readText(text string) (any, *problem) {
 	if text == "" && k.Default != "" {
 		return nil, &problem{msg: "the value is empty", hint: k.wants()}
 	}
+	if k.item != nil && text != "" {
+		if p := k.item(text); p != nil {
+			return nil, p
+		}
+	}
 	if len(k.Choices) == 0 || text == "" {
 		return text, nil
 	}
@@ -252,6 +257,30 @@ func checkTag(tag string) *problem {
 	bad := func(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune("<>:", r) }
 	if strings.ContainsFunc(tag, bad) {
 		return &problem{msg: quote(tag) + " cannot be a completion tag", hint: "give a word without <, >, : and line breaks"}
+	}
+	return nil
+}
+
+// checkFailureRule wants halt, skip or retry:N.
+func checkFailureRule(rule string) *problem {
+	if n, ok := strings.CutPrefix(rule, "retry:"); ok {
+		if times, err := strconv.Atoi(n); err == nil && times > 0 && times <= billion {
+			return nil
+		}
+	}
+	if rule == "halt" || rule == "skip" {
+		return nil
+	}
+	return &problem{msg: quote(rule) + " is not halt, skip or retry:N", hint: "retry:2 tries a task in two further rounds, after the others"}
+}
+
+// checkWorktree wants a name that a branch can have below ralph/.
+func checkWorktree(name string) *problem {
+	odd := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/", r))
+	}
+	if strings.ContainsFunc(name, odd) || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") || strings.Contains(name, "..") {
+		return &problem{msg: quote(name) + " cannot be a worktree's name", hint: "give letters, digits, and . _ - / between them"}
 	}
 	return nil
 }
