@@ -92,7 +92,7 @@ func iterationResult(o Observation, v Verdict) IterationResult {
 func countTasks(tasks []TaskState) TaskCount {
 	count := TaskCount{Open: len(openTasks(tasks))}
 	for _, t := range tasks {
-		if t.Status == TaskDone && !t.open() {
+		if t.Status == TaskDone && !t.Open() {
 			count.Done++
 		}
 	}

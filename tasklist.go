@@ -22,8 +22,8 @@ type TaskState struct {
 	Rounds    int        `json:"rounds,omitempty"`    // how often it was given up and put behind the others
 }
 
-// open reports whether the run cannot be complete because of this task.
-func (t TaskState) open() bool {
+// Open reports whether the run cannot be complete because of this task.
+func (t TaskState) Open() bool {
 	return !t.Optional && !t.Human && (t.Status != TaskDone || t.Regressed)
 }
 
@@ -122,7 +122,7 @@ func waitsFor(t TaskState, tasks []TaskState) []string {
 func openTasks(tasks []TaskState) []string {
 	var open []string
 	for _, t := range tasks {
-		if t.open() {
+		if t.Open() {
 			open = append(open, t.ID)
 		}
 	}

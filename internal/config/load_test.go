@@ -455,7 +455,7 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		MaxIterations: 1, MaxTime: ralph.Span(2 * time.Second), MaxCost: 3, MaxTokens: 4,
 		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperRefuse, Unfinished: ralph.UnfinishedOff,
 		AllowUnverified: true, MaxFailures: 6, MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
-		Breaker: ralph.BreakerPolicy{NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second)},
+		Breaker:   ralph.BreakerPolicy{NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second)},
 		TaskTries: 19, OnTaskFailure: ralph.TaskRetry, TaskRetries: 20, OnDecide: ralph.DecideWait,
 		OnLimit: ralph.LimitStop, MaxWait: ralph.Span(13 * time.Second), CallsPerHour: 14,
 		IterationDelay: ralph.Span(15 * time.Second), IterationTimeout: ralph.Span(16 * time.Second), IdleTimeout: ralph.Span(17 * time.Second),

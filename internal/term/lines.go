@@ -33,13 +33,13 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.RunResumed:
 		return l.resumed(e.Run, data)
 	case ralph.IterationStarted:
-		return []string{l.Style.bold(l.ordinal(data)) + l.kind(data)}
+		return []string{l.Style.bold(l.ordinal(data)) + l.task() + l.kind(data)}
 	case ralph.AgentOutcome:
 		return l.agentEnded(data)
 	case ralph.CheckResult:
 		return []string{l.check(e.Iteration, data)}
 	case ralph.VerdictReached:
-		return l.verdict(data.Verdict)
+		return append(l.claimedTasks(data.Verdict), l.verdict(data.Verdict)...)
 	case ralph.Waiting:
 		return []string{"  " + l.waiting(data)}
 	case ralph.BreakerMoved:
@@ -55,6 +55,8 @@ func (l *Lines) tell(e ralph.Event) []string {
 		return []string{fmt.Sprintf("  %s was longer than its cap (%d bytes): head and tail are kept", data.What, data.Bytes)}
 	case ralph.Notice:
 		return l.notice(e.Type, data)
+	default:
+		return l.memory(e)
 	}
 	return nil
 }
@@ -130,20 +132,16 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 	if data.Said.Decide != nil {
 		lines = append(lines, "  said DECIDE"+reasonOf(Clean(*data.Said.Decide)))
 	}
-	if len(data.Said.TasksDone) > 0 {
-		var tasks []string
-		for _, t := range data.Said.TasksDone {
-			tasks = append(tasks, t+" (claimed)")
-		}
-		lines = append(lines, "  Tasks: "+Clean(strings.Join(tasks, ", ")))
-	}
 	return lines
 }
 
 func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 	name := Clean(data.Name)
+	if data.Task != "" {
+		name = data.Task + ": " + name
+	}
 	where := "  check "
-	if iteration == 0 {
+	if iteration == 0 || !l.State.History.Judging {
 		where = "baseline check "
 	}
 	switch {
@@ -171,9 +169,12 @@ func (l *Lines) verdict(v ralph.Verdict) []string {
 		return []string{"  " + l.Style.yellow("claim taken at its word, unverified")}
 	}
 	if v.Action == ralph.Stop && ralph.StatusOf(v.Reason) == ralph.StatusCompleted {
-		return []string{"  " + l.Style.green("claim proven")}
+		return []string{"  " + l.Style.green(provenWord(v.Reason))}
 	}
 	var lines []string
+	for _, r := range v.Tasks.Refused {
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.red("claim for "+r.Task+" refused"), r.Code, Clean(r.Detail)))
+	}
 	for _, r := range v.Refusals() {
 		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.red("claim refused"), r.Code, Clean(r.Detail)))
 	}
@@ -188,8 +189,11 @@ func (l *Lines) notice(kind ralph.EventType, data ralph.Notice) []string {
 }
 
 func (l *Lines) waiting(w ralph.Waiting) string {
-	if w.For == ralph.WaitPause {
+	switch w.For {
+	case ralph.WaitPause:
 		return l.Style.yellow("paused") + ": " + w.Detail
+	case ralph.WaitAnswer:
+		return l.Style.yellow("waiting for an answer") + reasonOf(Clean(w.Detail)) + `  (ralph answer "…")`
 	}
 	return fmt.Sprintf("%s %s: %s", l.Style.yellow("waiting"), Seconds(w.Wait), Clean(w.Detail))
 }

@@ -89,8 +89,12 @@ func Screen(s *ralph.State, style Style) string {
 		{"Stopped because", Clean(because(s))},
 		{"What changed", orElse(Clean(stopped.Changed), "not known")},
 		{"What was proved", proved(s)},
-		{"Spent", spent(s)},
 	}
+	if len(s.History.Tasks) > 0 {
+		rows = append(rows, [2]string{"Tasks", tasks(s)})
+	}
+	rows = append(rows, [2]string{"Spent", spent(s)})
+	rows = append(rows, worktree(s)...)
 	if stopped.Hint != "" {
 		rows = append(rows, [2]string{"What to do", Clean(stopped.Hint)})
 	}
@@ -108,6 +112,37 @@ func Screen(s *ralph.State, style Style) string {
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// tasks counts the list and names what is open.
+func tasks(s *ralph.State) string {
+	const shown = 5
+	count := s.Result().Tasks
+	text := fmt.Sprintf("%d done, %d open in %s", count.Done, count.Open, Clean(s.Started.TaskFile))
+	var open []string
+	for _, t := range s.History.Tasks {
+		if t.Open() {
+			open = append(open, t.ID)
+		}
+	}
+	if len(open) > shown {
+		open = append(open[:shown], "…")
+	}
+	return text + reasonOf(strings.Join(open, ", "))
+}
+
+// worktree says where the work lies and how to bring it home.
+func worktree(s *ralph.State) [][2]string {
+	w := s.Started.Worktree
+	if w == nil {
+		return nil
+	}
+	return [][2]string{
+		{"Worktree", Clean(w.Path)},
+		{"Branch", Clean(w.Branch)},
+		{"To see it", fmt.Sprintf("git diff %.10s...%s", w.Base, Clean(w.Branch))},
+		{"To bring it home", "ralph merge " + s.Run},
+	}
 }
 
 func explain(s *ralph.State) string {
@@ -134,7 +169,7 @@ func proved(s *ralph.State) string {
 func turnedGreen(s *ralph.State) []string {
 	var names []string
 	for _, c := range s.Iterations[len(s.Iterations)-1].CheckResults {
-		before := slices.IndexFunc(s.History.Baseline, func(b ralph.CheckResult) bool { return b.Name == c.Name })
+		before := slices.IndexFunc(s.History.Baseline, func(b ralph.CheckResult) bool { return b.Name == c.Name && b.Task == c.Task })
 		if c.Passed && before >= 0 && !s.History.Baseline[before].Passed {
 			names = append(names, c.Name)
 		}
@@ -179,14 +214,9 @@ func goOn(s *ralph.State) string {
 	case ralph.MaxTokens:
 		return "ralph resume --add-tokens 1000000"
 	case ralph.Blocked:
-		return "clear what blocks it, then: ralph resume"
+		return `clear what blocks it, tell it if need be with: ralph answer "…", then: ralph resume`
 	case ralph.NeedsDecision:
-		for _, file := range []string{s.Started.SpecFile, s.Started.PromptFile} {
-			if file != "" {
-				return "put the decision into " + Clean(file) + ", then: ralph resume"
-			}
-		}
-		return `ralph run "the goal, with your decision in it"`
+		return `ralph answer "your decision", then: ralph resume`
 	}
 	if ralph.StatusOf(s.Stopped.Reason) == ralph.StatusCompleted {
 		return ""

@@ -1,0 +1,103 @@
+package term
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// memory tells what happened to the task list and to what people wrote for the agent.
+func (l *Lines) memory(e ralph.Event) []string {
+	switch data := e.Data.(type) {
+	case ralph.TaskSelected:
+		if e.Iteration == 0 && data.List != nil {
+			count := l.State.Result().Tasks
+			return []string{fmt.Sprintf("tasks: %d open, %d done in %s", count.Open, count.Done, Clean(l.State.Started.TaskFile))}
+		}
+	case ralph.TaskMoved:
+		switch e.Type {
+		case ralph.EvTaskFailed:
+			return []string{"  " + l.Style.red("task "+data.Task+" given up") + reasonOf(data.Detail)}
+		case ralph.EvTaskReopened:
+			return []string{"  " + l.Style.yellow("task "+data.Task+" is open again") + reasonOf(data.Detail)}
+		}
+	case ralph.FilesTampered:
+		lines := []string{"  " + l.Style.red("tampered") + fmt.Sprintf(": %s was changed by the agent and put back:", Clean(data.File))}
+		for _, detail := range data.Details {
+			lines = append(lines, "    "+Clean(detail))
+		}
+		return lines
+	case ralph.SteeringSeen:
+		if data.State == ralph.SteeringRemoved {
+			return []string{"  steering struck off: " + Shorten(Clean(data.Text), 100)}
+		}
+		return []string{fmt.Sprintf("  steering delivered in iteration %d: %s", e.Iteration, Shorten(Clean(data.Text), 100))}
+	case ralph.AnswerGiven:
+		return []string{fmt.Sprintf("  answer delivered in iteration %d: %s", e.Iteration, Shorten(Clean(data.Answer), 100))}
+	case ralph.LearningProposed:
+		return []string{fmt.Sprintf("  learning proposed (ralph learnings --accept %s): %s", data.ID, Shorten(Clean(data.Text), 100))}
+	case ralph.CommitResult:
+		return []string{fmt.Sprintf("  commit %.10s %s", data.Commit, Shorten(Clean(data.Subject), 80))}
+	}
+	return nil
+}
+
+// task names what the iteration works on.
+func (l *Lines) task() string {
+	id := l.State.History.Now.Task
+	for _, t := range l.State.History.Tasks {
+		if t.ID == id {
+			return ": " + taskName(t)
+		}
+	}
+	return ""
+}
+
+func taskName(t ralph.TaskState) string {
+	if t.Title == "" || t.Title == t.ID {
+		return t.ID
+	}
+	return t.ID + " " + Shorten(Clean(t.Title), 60)
+}
+
+// claimedTasks lists the tasks that the agent says are done, each marked proven or only claimed.
+func (l *Lines) claimedTasks(v ralph.Verdict) []string {
+	if len(l.State.Iterations) == 0 || v.Row == 0 && v.Signal != "" {
+		return nil
+	}
+	last := l.State.Iterations[len(l.State.Iterations)-1]
+	var tasks []string
+	for _, claim := range last.Claims {
+		id, ok := strings.CutSuffix(claim, ":DONE")
+		if !ok {
+			continue
+		}
+		proven := slices.ContainsFunc(v.Tasks.Done, func(done string) bool { return strings.EqualFold(done, id) })
+		tasks = append(tasks, id+provenMark(proven))
+	}
+	for _, id := range v.Tasks.Done { // by a claim that everything is
+		if !slices.ContainsFunc(tasks, func(t string) bool { return strings.EqualFold(t, id+provenMark(true)) }) {
+			tasks = append(tasks, id+provenMark(true))
+		}
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	return []string{"  Tasks: " + Clean(strings.Join(tasks, ", "))}
+}
+
+func provenMark(proven bool) string {
+	if proven {
+		return " (proven)"
+	}
+	return " (only claimed)"
+}
+
+func provenWord(reason ralph.StopReason) string {
+	if reason == ralph.TasksDone {
+		return "every task proven"
+	}
+	return "claim proven"
+}
