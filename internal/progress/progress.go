@@ -1,0 +1,101 @@
+// Package progress keeps .ralph/progress.md: what the run under way has done so far, an entry an iteration, for people and agents who look into the
+// workspace. It is a view of this run alone; nothing reads it back. The truth is the run's log.
+package progress
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// ignoreFile keeps the view, and itself, out of what git shows.
+const ignoreFile = ".ralph/.gitignore"
+
+const ignored = "# A view that ralph writes, and this file.\nprogress.md\n.gitignore\n"
+
+// View writes the file as events come. The zero value is not ready: Dir and State must be set.
+type View struct {
+	Dir   string       // the workspace
+	State *ralph.State // of the run; read when an event is told, after it was applied
+	Warn  func(error)  // is told once if the view cannot be kept; the run goes on without it
+
+	told   int   // iterations
+	size   int64 // of what was written
+	broken bool
+}
+
+// See brings the file up to date.
+func (v *View) See(e ralph.Event) {
+	if v.broken {
+		return
+	}
+	var err error
+	switch e.Data.(type) {
+	case ralph.RunStarted, ralph.RunResumed:
+		err = v.rewrite()
+	case ralph.VerdictReached:
+		if len(v.State.Iterations) > v.told { // otherwise it was given between iterations
+			err = v.add(v.State.Iterations[v.told:])
+		}
+	}
+	if err != nil {
+		v.broken = true
+		v.Warn(fmt.Errorf("keep %s: %w", ralph.ProgressFile, err))
+	}
+}
+
+// rewrite writes the whole run anew: an older run's entries are none of its business.
+func (v *View) rewrite() error {
+	root, err := os.OpenRoot(v.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(path.Dir(ralph.ProgressFile), 0o755); err != nil {
+		return err
+	}
+	if _, err := root.Lstat(ignoreFile); errors.Is(err, fs.ErrNotExist) {
+		if err := root.WriteFile(ignoreFile, []byte(ignored), 0o644); err != nil {
+			return err
+		}
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "# Progress of run %s\n", v.State.Run)
+	for _, r := range v.State.Iterations {
+		text.WriteString("\n" + r.ProgressEntry())
+	}
+	if err := root.Remove(ralph.ProgressFile); err != nil && !errors.Is(err, fs.ErrNotExist) { // whatever lies there: a link is not followed
+		return err
+	}
+	v.size, v.told = int64(text.Len()), len(v.State.Iterations)
+	return root.WriteFile(ralph.ProgressFile, []byte(text.String()), 0o644)
+}
+
+// add appends entries, if the file is as it was left. An agent may have done anything to it.
+func (v *View) add(fresh []ralph.IterationResult) error {
+	root, err := os.OpenRoot(v.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := root.Lstat(ralph.ProgressFile)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != v.size {
+		return v.rewrite()
+	}
+	file, err := root.OpenFile(ralph.ProgressFile, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return v.rewrite()
+	}
+	for _, r := range fresh {
+		var n int
+		n, err = file.WriteString("\n" + r.ProgressEntry())
+		v.size += int64(n)
+		v.told++
+	}
+	return errors.Join(err, file.Close())
+}
