@@ -41,7 +41,8 @@ type call struct {
 	args []string
 	out  io.Writer
 
-	stdin string // a file for git to read; "" is none
+	stdin  string // a file for git to read; "" is none
+	warned *head  // takes what git says on the side; nil takes it only for errors
 }
 
 // failure is a git that ended with an error of its own.
@@ -78,12 +79,15 @@ func (g Git) run(ctx context.Context, c call) error {
 	}
 	argv := append(append([]string{g.program}, harmless...), c.args...)
 	what := command(c.args)
-	var stderr head
+	stderr := &head{}
+	if c.warned != nil {
+		stderr = c.warned
+	}
 	// Asked to end, git would wait for its filters. It has nothing to tidy up: it only
 	// reads, and a sample project that is half made is none.
 	ended, err := process.Run(ctx, process.Spec{
 		Argv: argv, Dir: c.dir, Env: append(g.environment(), c.env...), Timeout: timeout, Grace: -1, StdinFile: c.stdin,
-		Stdout: process.Sink{Tap: c.out}, Stderr: process.Sink{Tap: &stderr},
+		Stdout: process.Sink{Tap: c.out}, Stderr: process.Sink{Tap: stderr},
 	})
 	switch {
 	case err != nil:
