@@ -21,7 +21,6 @@ var coming = struct{ commands, flags, keys, profiles map[string]string }{
 		"reports":              {"report", "stats"},
 		"screens":              {"ui", "serve"},
 		"notifiers":            {"notify test"},
-		"project set-up":       {"init"},
 		"goals in live agents": {"goal", "hook stop", "mcp", "install"},
 	}.byName(),
 	flags: of{

@@ -1,0 +1,131 @@
+package assembly
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/verify"
+)
+
+// Gate is a check that a project could be held to.
+type Gate = verify.Gate
+
+// Survey is what a project has that a set-up can build on.
+type Survey struct {
+	Workspace  Workspace
+	Configured bool     // it has a configuration
+	Agents     []string // the agent CLIs on PATH, in the order in which one is chosen
+	Gates      []Gate
+	Tasks      string // the task list that a run without a goal works through, "" if none
+	Prompt     string // the file that would be the goal of such a run, or LoosePrompt, "" if none
+}
+
+// LoosePrompt is a prompt that no run reads by itself, but that many projects have.
+const LoosePrompt = "PROMPT.md"
+
+const configFile = ".ralph/config.yaml"
+
+// Look surveys a project. It starts nothing and changes nothing.
+func Look(ws Workspace) Survey {
+	survey := Survey{
+		Workspace: ws, Gates: verify.Gates(ws.Dir), Configured: ws.firstOf(configFile) != "",
+		Tasks:  ws.firstOf(".ralph/tasks.json", ".agent/tasks.json", "prd.json", "IMPLEMENTATION_PLAN.md", ".ralph/fix_plan.md"),
+		Prompt: ws.firstOf(".ralph/PROMPT.md", ".agent/PROMPT.md", LoosePrompt),
+	}
+	for _, name := range knownCLIs() {
+		if _, err := process.LookPath(name); err == nil {
+			survey.Agents = append(survey.Agents, name)
+		}
+	}
+	return survey
+}
+
+// firstOf is the first of the names that something in the workspace has, "" if nothing does.
+func (w Workspace) firstOf(names ...string) string {
+	root, err := os.OpenRoot(w.Dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	for _, name := range names {
+		if _, err := root.Lstat(name); err == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// Choice is what was chosen of a survey.
+type Choice struct {
+	Checks []string
+	Others []Gate // not chosen: they stand in the file for whoever changes his mind
+	Agent  string // "" leaves it to what is on PATH
+}
+
+// Everything chooses every gate that could run.
+func (s Survey) Everything() Choice {
+	var choice Choice
+	for _, gate := range s.Gates {
+		if gate.Missing == "" {
+			choice.Checks = append(choice.Checks, gate.Command)
+		} else {
+			choice.Others = append(choice.Others, gate)
+		}
+	}
+	return choice
+}
+
+// SetUp is what a set-up did with each of its files.
+type SetUp struct {
+	Written []string
+	Kept    []string // they were there before
+}
+
+// Wrote reports whether the configuration is the set-up's own.
+func (s SetUp) Wrote() bool { return len(s.Written) > 0 && s.Written[0] == configFile }
+
+// Write writes the files of .ralph that are not there yet. It changes none that is, and nothing outside of the workspace.
+func (c Choice) Write(ws Workspace) (SetUp, error) {
+	var done SetUp
+	root, err := os.OpenRoot(ws.Dir)
+	if err != nil {
+		return done, fmt.Errorf("set up: %w", err)
+	}
+	defer root.Close()
+	if err := root.Mkdir(".ralph", 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return done, fmt.Errorf("set up: %w", err)
+	}
+	for _, file := range []struct{ name, text string }{
+		{configFile, c.configText()},
+		{".ralph/config.schema.json", string(config.Schema())},
+		{".ralph/.gitignore", "# What ralph writes for people to read; it can be made again.\n/progress.md\n"},
+	} {
+		err := writeNew(root, file.name, file.text)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			done.Kept = append(done.Kept, file.name)
+		case err != nil:
+			return done, fmt.Errorf("set up: %w", err)
+		default:
+			done.Written = append(done.Written, file.name)
+		}
+	}
+	return done, nil
+}
+
+// writeNew writes a file that is not there yet. One that could not be written whole is taken away again: it would be kept from then on.
+func writeNew(root *os.Root, name, text string) error {
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return errors.Join(err, root.Remove(name))
+	}
+	return nil
+}

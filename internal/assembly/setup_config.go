@@ -1,0 +1,140 @@
+package assembly
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph/internal/config"
+)
+
+const configHead = `# yaml-language-server: $schema=config.schema.json
+# How ralph works in this project. "#name: value" is a key with its default: take the # away and change the value.
+# "ralph config show" tells what is in force and where that comes from. Whoever runs ralph here is asked once about the commands below.
+`
+
+// ownWords are keys that a repository has no business to set: each is for one run, or for the user.
+var ownWords = []string{"trust", "yolo", "spec"}
+
+// configText is the configuration as a file: what was chosen is live, and every other key is there to be found, with its default. A line that
+// begins with # and no blank is YAML again without it, alone or together with all the others.
+func (c Choice) configText() string {
+	groups := []string{"checks", "agent", ""} // what a user looks for first; the others follow in the order of the table
+	members := map[string][]configLine{}
+	for _, key := range config.Keys() {
+		if !key.Ready() || slices.Contains(ownWords, key.Name) {
+			continue
+		}
+		group := key.Group()
+		if !slices.Contains(groups, group) {
+			groups = append(groups, group)
+		}
+		members[group] = append(members[group], c.lines(key)...)
+	}
+	var text strings.Builder
+	text.WriteString(configHead)
+	for _, group := range groups {
+		text.WriteByte('\n')
+		indent := ""
+		if group != "" {
+			fmt.Fprintf(&text, "%s:\n", group) // a group without a live key is a null, and sets nothing
+			indent = "  "
+		}
+		writeAligned(&text, indent, members[group])
+	}
+	return text.String()
+}
+
+// configLine is a setting, live or behind a #, and what is to be said about it.
+type configLine struct{ setting, comment string }
+
+// lines is one key of the file, with what was chosen for it.
+func (c Choice) lines(key config.Key) []configLine {
+	name := strings.TrimPrefix(key.Name, key.Group()+".")
+	switch {
+	case key.Name == "checks.commands" && len(c.Checks)+len(c.Others) > 0:
+		lines := []configLine{{name + ":", meaning(key)}}
+		for _, command := range c.Checks {
+			lines = append(lines, configLine{"  - " + scalar(command), ""})
+		}
+		for _, gate := range c.Others {
+			lines = append(lines, configLine{"  #- " + scalar(gate.Command), whyNot(gate)})
+		}
+		return lines
+	case key.Name == "agent.name" && c.Agent != "":
+		return []configLine{{name + ": " + scalar(c.Agent), meaning(key)}}
+	}
+	return []configLine{{strings.TrimRight("#"+name+": "+defaultValue(key), " "), meaning(key)}}
+}
+
+func whyNot(gate Gate) string {
+	why := fmt.Sprintf("%s: %s", gate.Kind, gate.Because)
+	if gate.Missing != "" {
+		why += "; " + gate.Missing + " is not on PATH"
+	}
+	return why
+}
+
+// meaning is the key's line of the table, with what a reader would otherwise have to look up.
+func meaning(key config.Key) string {
+	text := key.Doc
+	if len(key.Choices) > 1 && key.Kind == config.Text {
+		text += " (" + strings.Join(key.Choices, ", ") + ")"
+	}
+	if key.Zero != "" {
+		text += " (0: " + key.Zero + ")"
+	}
+	return text
+}
+
+func defaultValue(key config.Key) string {
+	switch key.Kind {
+	case config.Text:
+		if key.Default == "" {
+			return "" // a null, which sets nothing
+		}
+		return scalar(key.Default)
+	case config.List:
+		if key.Default == "" {
+			return ""
+		}
+		var items []string
+		for _, item := range strings.Split(key.Default, "\n") {
+			items = append(items, scalar(item))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	return key.Default
+}
+
+// plainScalar is text that YAML reads as itself wherever it stands.
+var plainScalar = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9 ./_=-]*$`)
+
+// yamlWords look like text and are read as something else, by one version of YAML or another.
+var yamlWords = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n", ".inf", ".nan"}
+
+func scalar(text string) string {
+	if plainScalar.MatchString(text) && !strings.HasSuffix(text, " ") && !slices.Contains(yamlWords, strings.ToLower(text)) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// writeAligned puts the comments below one another, but for those of long settings.
+func writeAligned(text *strings.Builder, indent string, lines []configLine) {
+	const widest = 30
+	width := 0
+	for _, line := range lines {
+		if n := len(line.setting); line.comment != "" && n <= widest {
+			width = max(width, n)
+		}
+	}
+	for _, line := range lines {
+		if line.comment == "" {
+			fmt.Fprintf(text, "%s%s\n", indent, line.setting)
+			continue
+		}
+		fmt.Fprintf(text, "%s%-*s  # %s\n", indent, width, line.setting, line.comment)
+	}
+}

@@ -1,0 +1,300 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/trust"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+func (a *app) initCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "init", Short: "Set a project up: its checks and its agent", GroupID: "work", Args: noArguments,
+		Long: `Look at the project and write .ralph/config.yaml, with every check that it could be held to (test, lint, types, format, e2e).
+On a terminal you choose; a file that is there already is left as it is.`,
+	}
+	yes := cmd.Flags().Bool("yes", false, "take everything that was found, and ask nothing")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		choose := a.chooseByAsking
+		if *yes {
+			choose = chooseEverything
+		}
+		return a.initProject(cmd.Context(), choose)
+	}
+	return cmd
+}
+
+// initReport is what `ralph init --json` prints.
+type initReport struct {
+	Workspace string          `json:"workspace"`
+	Written   []string        `json:"written"`
+	Kept      []string        `json:"kept"`
+	Checks    []string        `json:"checks"`
+	Proposed  []assembly.Gate `json:"proposed"`
+	Agent     string          `json:"agent"` // "" is the first one found
+	Tasks     string          `json:"tasks"`
+	Prompt    string          `json:"prompt"`
+}
+
+func (a *app) initProject(ctx context.Context, choose func(assembly.Survey) (assembly.Choice, error)) error {
+	if err := a.outsideOnly("init"); err != nil {
+		return err
+	}
+	if len(a.globals.set) > 0 || a.globals.config != "" {
+		return usage("ralph init writes the project's own file: --set and -c change nothing")
+	}
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	survey := assembly.Look(workspace)
+	choice, err := a.initChoice(survey, choose)
+	if err != nil {
+		return err
+	}
+	done, err := choice.Write(workspace)
+	if err != nil {
+		return err
+	}
+	report := initReport{
+		Workspace: workspace.Dir, Written: listed(done.Written), Kept: listed(done.Kept), Checks: listed(choice.Checks), Proposed: listed(survey.Gates),
+		Agent: choice.Agent, Tasks: survey.Tasks, Prompt: survey.Prompt,
+	}
+	notes, err := a.agreeToOwn(workspace, done)
+	if err != nil {
+		return err
+	}
+	if a.wantsJSON() {
+		return a.printJSON(report)
+	}
+	a.tellInit(report, survey, notes)
+	return nil
+}
+
+// listed is a list that JSON shows as one, also when it is empty.
+func listed[T any](list []T) []T { return append([]T{}, list...) }
+
+// initChoice is what goes into the file. Where there is one already, nothing is left to choose, and it says what holds.
+func (a *app) initChoice(survey assembly.Survey, choose func(assembly.Survey) (assembly.Choice, error)) (assembly.Choice, error) {
+	if !survey.Configured {
+		return choose(survey)
+	}
+	loaded, err := a.load(survey.Workspace, map[string][]string{})
+	return assembly.Choice{Checks: loaded.Settings.Checks.Commands, Agent: loaded.Settings.Agent.Name}, err
+}
+
+func chooseEverything(survey assembly.Survey) (assembly.Choice, error) {
+	return survey.Everything(), nil
+}
+
+// errNoAnswer says that whoever was asked went away.
+var errNoAnswer = &config.UsageError{Msg: "no answer; nothing was written"}
+
+// chooseByAsking asks about every gate, and which agent.
+func (a *app) chooseByAsking(survey assembly.Survey) (assembly.Choice, error) {
+	var choice assembly.Choice
+	if !a.streams.InTerm || a.globals.quiet {
+		return choice, usage("there is no terminal to ask on; run ralph init --yes to take everything that is found")
+	}
+	ask := questions{in: bufio.NewReader(a.streams.In), app: a}
+	fmt.Fprintf(a.streams.Err, "In %s. What must pass before work counts as done?\n", term.Clean(survey.Workspace.Dir))
+	tests := 0
+	for _, gate := range survey.Gates {
+		taken, err := ask.gate(gate)
+		switch {
+		case err != nil:
+			return choice, err
+		case !taken:
+			choice.Others = append(choice.Others, gate)
+			continue
+		}
+		choice.Checks = append(choice.Checks, gate.Command)
+		if gate.Kind == "test" {
+			tests++
+		}
+	}
+	if tests == 0 {
+		command, err := ask.line("  a command that exits 0 when the work is done, or nothing: ")
+		if err != nil {
+			return choice, err
+		}
+		if command != "" {
+			choice.Checks = append(choice.Checks, command)
+		}
+	}
+	var err error
+	choice.Agent, err = ask.agent(survey.Agents)
+	return choice, err
+}
+
+// questions asks one line after another.
+type questions struct {
+	in  *bufio.Reader
+	app *app
+}
+
+// line is what was answered, without blanks around it.
+func (q questions) line(question string) (string, error) {
+	fmt.Fprint(q.app.streams.Err, question)
+	answer, err := q.in.ReadString('\n')
+	if err != nil && strings.TrimSpace(answer) == "" {
+		fmt.Fprintln(q.app.streams.Err)
+		return "", errNoAnswer
+	}
+	return strings.TrimSpace(answer), nil
+}
+
+// gate asks for a check. One that could run is a yes unless it is denied; any other is a no.
+func (q questions) gate(gate assembly.Gate) (bool, error) {
+	because, choices, byDefault := gate.Because, "[Y/n]", "y"
+	if gate.Missing != "" {
+		because, choices, byDefault = because+"; "+gate.Missing+" is not on PATH", "[y/N]", "n"
+	}
+	for {
+		answer, err := q.line(fmt.Sprintf("  %s: %s (%s) %s ", gate.Kind, gate.Command, term.Clean(because), choices))
+		if err != nil {
+			return false, err
+		}
+		if answer == "" {
+			answer = byDefault
+		}
+		switch strings.ToLower(answer) {
+		case "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+	}
+}
+
+// agent asks which of several agents; with fewer there is nothing to choose.
+func (q questions) agent(found []string) (string, error) {
+	if len(found) < 2 {
+		return "", nil
+	}
+	fmt.Fprintf(q.app.streams.Err, "Which agent?\n  1  whichever is found first, here %s\n", found[0])
+	for i, name := range found {
+		fmt.Fprintf(q.app.streams.Err, "  %d  %s\n", i+2, name)
+	}
+	for {
+		answer, err := q.line("[1] ")
+		if err != nil {
+			return "", err
+		}
+		if answer == "" || answer == "1" {
+			return "", nil
+		}
+		if n, err := strconv.Atoi(answer); err == nil && n >= 2 && n < len(found)+2 {
+			return found[n-2], nil
+		}
+	}
+}
+
+// agreeToOwn records consent to the commands of a configuration that was just written here, so that the next run does not ask for what its user
+// has chosen a moment ago. What other files name was not chosen by anybody, and is asked about.
+func (a *app) agreeToOwn(workspace assembly.Workspace, done assembly.SetUp) (notes []string, err error) {
+	if !done.Wrote() {
+		return nil, nil
+	}
+	loaded, err := a.load(workspace, map[string][]string{})
+	if err != nil {
+		return nil, fmt.Errorf("read what was written: %w", err)
+	}
+	if others := assembly.AgentFiles(workspace, loaded.Settings); len(others) > 0 {
+		return []string{"ralph run will ask about " + others[0].File + ", which names commands of its own"}, nil
+	}
+	if len(loaded.ProjectCommands) == 0 {
+		return nil, nil
+	}
+	return nil, trust.In(a.streams.Env.StateDir).Grant(runlog.WorkspaceID(workspace.Dir), trust.Digest(loaded.ProjectCommands), time.Now())
+}
+
+// tellInit says what was written, on stdout, and how to go on.
+func (a *app) tellInit(report initReport, survey assembly.Survey, notes []string) {
+	for _, name := range report.Written {
+		fmt.Fprintf(a.streams.Out, "wrote %s\n", name)
+	}
+	for _, name := range report.Kept {
+		fmt.Fprintf(a.streams.Out, "kept %s\n", name)
+	}
+	if a.globals.quiet {
+		return
+	}
+	out := a.streams.Err
+	fmt.Fprintf(out, "\nChecks   %s\nAgent    %s\n", term.Clean(checksLine(report, survey)), agentLine(report.Agent, survey.Agents))
+	if report.Tasks != "" {
+		fmt.Fprintf(out, "Tasks    %s\n", report.Tasks)
+	}
+	if !survey.Workspace.Git {
+		notes = append(notes, "no git repository here: runs work in place, without commits, worktrees or snapshots")
+	}
+	if forgotten := notAmong(report.Checks, survey.Gates); survey.Configured && forgotten != "" {
+		notes = append(notes, "found, and not among the checks: "+forgotten)
+	}
+	for _, note := range notes {
+		fmt.Fprintf(out, "Note     %s\n", term.Clean(note))
+	}
+	fmt.Fprintln(out, "\nNext")
+	for _, step := range nextSteps(report) {
+		fmt.Fprintf(out, "  %-34s %s\n", step[0], step[1])
+	}
+}
+
+// notAmong lists the gates that are no checks.
+func notAmong(checks []string, gates []assembly.Gate) string {
+	var others []string
+	for _, gate := range gates {
+		if !slices.Contains(checks, gate.Command) {
+			others = append(others, gate.Command)
+		}
+	}
+	return strings.Join(others, ", ")
+}
+
+func checksLine(report initReport, survey assembly.Survey) string {
+	if len(report.Checks) == 0 {
+		return "none; a run takes the one that it detects, or --check"
+	}
+	line := strings.Join(report.Checks, ", ")
+	for _, check := range report.Checks {
+		if !slices.ContainsFunc(survey.Gates, func(g assembly.Gate) bool { return g.Command == check && g.Kind != "test" }) {
+			return line
+		}
+	}
+	return line + " (no test among them: green then means tidy, not done)"
+}
+
+func agentLine(chosen string, found []string) string {
+	switch {
+	case chosen != "":
+		return chosen
+	case len(found) > 0:
+		return found[0] + ", the first one found on PATH"
+	}
+	return "none found on PATH; give any command with --agent-cmd, or as agent.command"
+}
+
+// nextSteps are commands that work in the project as it is now, each with what it does.
+func nextSteps(report initReport) [][2]string {
+	goal := [2]string{`ralph run "what is to be done"`, "work on a goal"}
+	switch {
+	case report.Tasks != "":
+		return [][2]string{{"ralph run", "work through " + report.Tasks}, goal}
+	case report.Prompt == assembly.LoosePrompt:
+		return [][2]string{{"ralph run --prompt " + report.Prompt, "work on what it says"}, goal}
+	case report.Prompt != "":
+		return [][2]string{{"ralph run", "work on what " + report.Prompt + " says"}, goal}
+	}
+	return [][2]string{goal, {`ralph tasks add "a first task"`, "begin a task list; then: ralph run"}}
+}
