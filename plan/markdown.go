@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// markdown reads checklists: IMPLEMENTATION_PLAN.md, fix_plan.md, plans with "### Task N" sections.
+//
+// In a plain checklist every list item with a box is a task; boxes nested in it are its criteria. In a file with Task sections each section is one
+// task, done when every box in it is ticked, and boxes elsewhere are nobody's. Structure comes from a Markdown parser, so that boxes in code,
+// comments and quotations are none. The only bytes ever edited are those between the brackets of boxes.
+type markdown struct{}
+
+func init() { formats = append(formats, markdown{}) }
+
+func (markdown) name() string { return "markdown" }
+
+func (markdown) detects(name string, data []byte) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".markdown":
+		return true
+	}
+	list := readChecklist(source{path: name, files: map[string][]byte{name: data}})
+	return len(list.tasks) > 0
+}
+
+func (markdown) parse(src source) (parsed, []Problem) {
+	list := readChecklist(src)
+	var out parsed
+	for _, t := range list.tasks {
+		out.tasks = append(out.tasks, t.item)
+	}
+	return out, list.problems
+}
+
+func (markdown) edit(src source, states map[string]ralph.TaskStatus) (source, error) {
+	list := readChecklist(src)
+	known := map[string]bool{}
+	var flips []checkbox
+	for _, t := range list.tasks {
+		known[t.ID] = true
+		status, asked := states[t.ID]
+		if !asked || (status == ralph.TaskDone) == (t.Status == ralph.TaskDone) {
+			continue // steps that an agent ticked on its way stay
+		}
+		for _, b := range t.boxes {
+			if b.ticked != (status == ralph.TaskDone) {
+				flips = append(flips, b)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(states)) {
+		if !known[id] {
+			return source{}, fmt.Errorf("edit %s: no task %q", src.path, id)
+		}
+	}
+	out := source{path: src.path, files: map[string][]byte{}}
+	if len(flips) == 0 {
+		return out, nil
+	}
+	data := bytes.Clone(src.list())
+	for _, b := range flips {
+		mark := byte('x')
+		if b.ticked {
+			mark = ' '
+		}
+		data[list.doc.bom+b.mark] = mark
+	}
+	out.files[src.path] = data
+	return out, nil
+}
+
+// checklist is a Markdown file read as a task list.
+type checklist struct {
+	doc      *markdownDoc
+	tasks    []checklistTask
+	sections bool // its tasks are Task sections
+	problems []Problem
+}
+
+// checklistTask is a task with the boxes that hold its state: its own one, or those of its section. Without any it cannot be marked.
+type checklistTask struct {
+	item
+	givenID bool // written in the file, not made from the title
+	boxes   []checkbox
+	place   place
+}
+
+func readChecklist(src source) checklist {
+	list := checklist{}
+	doc, err := openMarkdown(src.list())
+	list.doc = doc
+	if err != nil {
+		list.problems = []Problem{{File: src.path, Line: err.line, Text: err.text}}
+		return list
+	}
+	r := &checklistReader{doc: doc}
+	if list.sections = r.hasSections(); list.sections {
+		r.readSections()
+	} else {
+		r.readItems()
+	}
+	list.tasks = r.tasks
+	if len(list.tasks) == 0 {
+		r.problem(Problem{Line: 1, Text: "no checkbox item found; write `- [ ] title`"})
+	}
+	r.nameTasks()
+	r.findFalseBoxes()
+	for i := range r.problems {
+		r.problems[i].File = src.path
+	}
+	list.problems = r.problems
+	slices.SortStableFunc(list.problems, func(a, b Problem) int { return a.Line - b.Line })
+	return list
+}

@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"bytes"
+	"sort"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// Bounds of what is read with care. A list is rewritten by agents; whatever they write must be read in a time that grows with its length only, and
+// a Markdown parser's own time grows with the square of nested quotations, of link definitions in a row and of emphasis in one paragraph.
+const (
+	maxContainersPerLine  = 100
+	maxLinkDefinitionRows = 200
+	maxInlineBytes        = 2048
+)
+
+// markdownDoc is a parsed file. Offsets of its nodes are offsets in text, which is the file without its byte order mark.
+type markdownDoc struct {
+	bom     int // bytes before text
+	text    []byte
+	lines   []int // where each line of text begins
+	root    ast.Node
+	context parser.Context // knows the link definitions
+}
+
+type markdownError struct {
+	line int
+	text string
+}
+
+func openMarkdown(data []byte) (*markdownDoc, *markdownError) {
+	doc := &markdownDoc{text: data}
+	if rest, ok := bytes.CutPrefix(data, []byte("\ufeff")); ok {
+		doc.bom, doc.text = len(data)-len(rest), rest
+	}
+	doc.text = endLinesAlike(doc.text)
+	doc.lines = append(doc.lines, 0)
+	for i, c := range doc.text {
+		if c == '\n' {
+			doc.lines = append(doc.lines, i+1)
+		}
+	}
+	for i, begin := range doc.lines {
+		if nestsTooDeep(doc.text[begin:]) {
+			return doc, &markdownError{line: i + 1, text: "too many quotations or lists within each other"}
+		}
+	}
+	doc.context = parser.NewContext()
+	doc.root = blockParser.Parse(text.NewReader(doc.text), parser.WithContext(doc.context))
+	return doc, nil
+}
+
+// endLinesAlike makes a carriage return that stands alone the line end that it is, keeping every offset.
+func endLinesAlike(data []byte) []byte {
+	if bytes.Count(data, []byte("\r")) == bytes.Count(data, []byte("\r\n")) {
+		return data
+	}
+	out := bytes.Clone(data)
+	for i, c := range out {
+		if c == '\r' && (i+1 == len(out) || out[i+1] != '\n') {
+			out[i] = '\n'
+		}
+	}
+	return out
+}
+
+// nestsTooDeep looks at the marks of quotations and lists that a line begins with. A row of one bullet alone is a rule across the page.
+func nestsTooDeep(rest []byte) bool {
+	count, bullet, mixed := 0, byte(0), false
+scan:
+	for i, c := range rest {
+		switch c {
+		case '>', '.', ')':
+			count, mixed = count+1, true
+		case '-', '*', '+':
+			if i+1 < len(rest) && util.IsSpace(rest[i+1]) {
+				count++
+			}
+			mixed = mixed || bullet != 0 && bullet != c
+			bullet = c
+		case '\n':
+			break scan
+		case ' ', '\t', '\r', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		default:
+			mixed = true
+			break scan
+		}
+	}
+	return mixed && count > maxContainersPerLine
+}
+
+// blockParser finds blocks and leaves their text alone: only titles are ever parsed further.
+var blockParser = parser.NewParser(
+	parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+	parser.WithParagraphTransformers(util.Prioritized(boundedLinkDefinitions{}, 100)),
+)
+
+type boundedLinkDefinitions struct{}
+
+func (boundedLinkDefinitions) Transform(p *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	if p.Lines().Len() <= maxLinkDefinitionRows {
+		parser.LinkReferenceParagraphTransformer.Transform(p, reader, pc)
+	}
+}
+
+// line is the number of the line that an offset is in.
+func (d *markdownDoc) line(offset int) int {
+	return sort.SearchInts(d.lines, offset+1)
+}
+
+// start is the offset of a block's first byte. A heading underlined with = or - has its own position at the underline.
+func (d *markdownDoc) start(n ast.Node) int {
+	begin := n.Pos()
+	if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
+		if first := n.Lines().At(0).Start; begin < 0 || first < begin {
+			begin = first
+		}
+	}
+	if begin < 0 && n.FirstChild() != nil {
+		return d.start(n.FirstChild())
+	}
+	return max(begin, 0)
+}
+
+// rows are the lines of a paragraph or heading, without blanks at their ends.
+func (d *markdownDoc) rows(n ast.Node) []string {
+	var out []string
+	for i := range n.Lines().Len() {
+		segment := n.Lines().At(i)
+		out = append(out, string(bytes.TrimSpace(bytes.ToValidUTF8(segment.Value(d.text), []byte("\ufffd")))))
+	}
+	return out
+}
+
+// row is the whole line that an offset is in.
+func (d *markdownDoc) row(offset int) string {
+	line, _, _ := bytes.Cut(d.text[d.lines[d.line(offset)-1]:], []byte("\n"))
+	return string(bytes.TrimSpace(bytes.ToValidUTF8(line, []byte("\ufffd"))))
+}
+
+// checkbox is a box and the offset of the byte that says whether it is ticked.
+type checkbox struct {
+	mark     int
+	ticked   bool
+	optional bool // "[ ]*"
+}
+
+// boxed gives the box that a paragraph or heading begins with.
+func (d *markdownDoc) boxed(n ast.Node) (checkbox, bool) {
+	if !holdsText(n) || n.Lines().Len() == 0 {
+		return checkbox{}, false
+	}
+	begin := n.Lines().At(0).Start
+	last := n.Lines().At(n.Lines().Len() - 1)
+	body := d.text[begin:max(begin, last.Stop)]
+	if len(body) < 4 || body[0] != '[' || body[2] != ']' || !isMark(body[1]) {
+		return checkbox{}, false
+	}
+	box := checkbox{mark: begin + 1, ticked: body[1] == 'x' || body[1] == 'X'}
+	rest := body[3:]
+	if len(rest) > 1 && rest[0] == '*' && util.IsSpace(rest[1]) {
+		box.optional, rest = true, rest[1:]
+	}
+	return box, util.IsSpace(rest[0]) && len(bytes.TrimSpace(rest)) > 0
+}
+
+// isMark says whether a byte between brackets makes a box. Marks that people give to begun, moved or doubtful work mean that it is not done; not to
+// see the box would mean that the task is not there at all.
+func isMark(c byte) bool { return bytes.IndexByte([]byte(" \txX"+openMarks), c) >= 0 }
+
+const openMarks = "-~/>!?"
+
+func holdsText(n ast.Node) bool {
+	switch n.Kind() {
+	case ast.KindParagraph, ast.KindTextBlock, ast.KindHeading:
+		return true
+	}
+	return false
+}
+
+// afterBox is what the rows of a boxed block say beside the box.
+func afterBox(rows []string, box checkbox) []string {
+	skip := len("[ ]")
+	if box.optional {
+		skip++
+	}
+	first := strings.TrimSpace(rows[0][skip:])
+	if first == "" {
+		return rows[1:]
+	}
+	return append([]string{first}, rows[1:]...)
+}

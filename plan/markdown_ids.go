@@ -1,0 +1,158 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+const maxSlug = 40
+
+// nameTasks gives every task an id and resolves dependencies. An id comes from the file or from the title alone, never from the place in the list,
+// so that it stays when other tasks come, go or move.
+func (r *checklistReader) nameTasks() {
+	reserved := map[string]int{} // id to the line of its task; made ids are reserved too, so that no suffix takes another title's own
+	for i := range r.tasks {
+		t := &r.tasks[i]
+		if !t.givenID {
+			t.ID = slug(t.Title)
+			if _, taken := reserved[t.ID]; !taken {
+				reserved[t.ID] = 0
+			}
+			continue
+		}
+		reserved[t.ID] = t.line // one that is used twice is found by the check that all formats share
+	}
+	next := map[string]int{}
+	for i := range r.tasks {
+		t := &r.tasks[i]
+		if t.givenID {
+			continue
+		}
+		if reserved[t.ID] == 0 {
+			reserved[t.ID] = t.line
+			continue
+		}
+		t.ID = freeSlug(t.ID, reserved, next)
+		reserved[t.ID] = t.line
+	}
+	r.resolveDependencies()
+}
+
+// freeSlug appends the first number that makes an id new. next remembers where to go on, per id.
+func freeSlug(base string, taken map[string]int, next map[string]int) string {
+	for n := max(next[base], 2); ; n++ {
+		suffix := "-" + strconv.Itoa(n)
+		id := strings.TrimRight(base[:min(len(base), maxSlug-len(suffix))], "-") + suffix
+		if _, used := taken[id]; !used {
+			next[base] = n + 1
+			return id
+		}
+	}
+}
+
+var unaccented = strings.NewReplacer(
+	"ä", "a", "à", "a", "á", "a", "â", "a", "ã", "a", "å", "a", "æ", "ae", "ç", "c", "è", "e", "é", "e", "ê", "e", "ë", "e", "ì", "i", "í", "i",
+	"î", "i", "ï", "i", "ñ", "n", "ò", "o", "ó", "o", "ô", "o", "õ", "o", "ö", "o", "ø", "o", "œ", "oe", "ß", "ss", "ù", "u", "ú", "u", "û", "u",
+	"ü", "u", "ý", "y", "ÿ", "y", "ł", "l", "ś", "s", "š", "s", "ž", "z", "ż", "z", "ź", "z", "č", "c", "ć", "c", "ę", "e", "ą", "a", "ń", "n",
+	"ř", "r", "ů", "u", "ě", "e", "ğ", "g", "ş", "s", "ı", "i")
+
+// slug makes an id of a title. A title whose letters are mostly not Latin ones would lose what tells it from others, so it gets a hash.
+func slug(title string) string {
+	folded := unaccented.Replace(strings.ToLower(title))
+	latin, other := 0, 0
+	for _, c := range folded {
+		switch {
+		case c < 0x80 && isWord(byte(c)):
+			latin++
+		case unicode.IsLetter(c):
+			other++
+		}
+	}
+	words := strings.FieldsFunc(folded, func(c rune) bool { return c == '_' || c >= 0x80 || !isWord(byte(c)) })
+	if len(words) == 0 || other > latin {
+		sum := sha256.Sum256([]byte(title))
+		return "item-" + hex.EncodeToString(sum[:4])
+	}
+	out := words[0][:min(len(words[0]), maxSlug)]
+	for _, w := range words[1:] {
+		if len(out)+1+len(w) > maxSlug {
+			break
+		}
+		out += "-" + w
+	}
+	return out
+}
+
+// resolveDependencies turns what was written after "Depends on" into ids: "T-1, T-2", "Task 3", "#3" or a title. What fits no task stays as it is,
+// for the linter to name.
+func (r *checklistReader) resolveDependencies() {
+	known := map[string]string{}
+	for _, t := range r.tasks {
+		for _, key := range []string{t.ID, strings.ToLower(t.ID), slug(t.Title)} {
+			if _, taken := known[key]; !taken {
+				known[key] = t.ID
+			}
+		}
+	}
+	for i := range r.tasks {
+		t := &r.tasks[i]
+		written := t.DependsOn
+		t.DependsOn = nil
+		for _, text := range written {
+			t.DependsOn = appendNew(t.DependsOn, dependencies(text, known)...)
+		}
+	}
+}
+
+func appendNew(list []string, more ...string) []string {
+	seen := map[string]bool{}
+	for _, s := range list {
+		seen[s] = true
+	}
+	for _, s := range more {
+		if !seen[s] {
+			seen[s] = true
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func dependencies(text string, known map[string]string) []string {
+	var out []string
+	if id, ok := dependency(text, known); ok && id != "" {
+		return []string{id}
+	}
+	for _, part := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ';' || c == '&' || c == '\n' }) {
+		id, ok := dependency(part, known)
+		if first, second, two := strings.Cut(part, " and "); !ok && two {
+			out = append(append(out, dependencies(first, known)...), dependencies(second, known)...)
+			continue
+		}
+		if id != "" {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// dependency finds the task that a text means; "" is none.
+func dependency(text string, known map[string]string) (string, bool) {
+	text = strings.Trim(oneLine(text), ". ")
+	switch strings.ToLower(text) {
+	case "", "-", "–", "—", "none", "nothing", "n/a":
+		return "", true
+	}
+	head, _, _ := cutName(text)
+	bare := strings.TrimPrefix(strings.TrimSpace(cutParentheses(head)), "#")
+	for _, key := range []string{text, strings.ToLower(text), strings.ToLower(bare), strings.ToLower(strings.ReplaceAll(bare, " ", "-")),
+		"task-" + strings.ToLower(bare), slug(text)} {
+		if id, ok := known[key]; ok {
+			return id, true
+		}
+	}
+	return text, false
+}

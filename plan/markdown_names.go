@@ -1,0 +1,253 @@
+package plan
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// role is what a heading or label makes of the boxes under it.
+type role struct {
+	kind     roleKind
+	priority int // of priorityRole
+}
+
+type roleKind int
+
+const (
+	noRole roleKind = iota
+	optionalRole
+	humanRole
+	criteriaRole // how success is measured: no tasks, but criteria of the task that it belongs to
+	proseRole    // notes and the like
+	priorityRole
+)
+
+var roles = map[string]roleKind{
+	"optional": optionalRole, "future": optionalRole, "future enhancements": optionalRole, "nice to have": optionalRole,
+	"nice to haves": optionalRole, "backlog": optionalRole, "stretch": optionalRole, "later": optionalRole, "ideas": optionalRole,
+	"out of scope": optionalRole, "someday": optionalRole, "icebox": optionalRole, "wishlist": optionalRole, "deferred": optionalRole,
+
+	"manual": humanRole, "manual testing": humanRole, "manual tests": humanRole, "manual test": humanRole, "manual verification": humanRole,
+	"manual validation": humanRole, "manual qa": humanRole, "human": humanRole, "humans": humanRole, "for a person": humanRole,
+	"for a human": humanRole, "for humans": humanRole, "for people": humanRole, "human only": humanRole, "human review": humanRole,
+
+	"success criteria": criteriaRole, "acceptance criteria": criteriaRole, "acceptance": criteriaRole, "definition of done": criteriaRole,
+	"validation": criteriaRole, "validation commands": criteriaRole, "verification": criteriaRole, "verification commands": criteriaRole,
+	"done when": criteriaRole, "completion criteria": criteriaRole, "exit criteria": criteriaRole, "success metrics": criteriaRole,
+
+	"overview": proseRole, "notes": proseRole, "note": proseRole,
+}
+
+// Words that say nothing more at the end of a name: "optional tasks", "future work", "stretch goals".
+var fillers = map[string]bool{
+	"tasks": true, "items": true, "goals": true, "features": true, "work": true, "ideas": true, "enhancements": true, "improvements": true,
+	"steps": true, "additions": true, "extras": true, "section": true, "list": true, "checklist": true,
+}
+
+// Words that number a group: in "Phase 3: Optional" the name comes after the colon.
+var groups = map[string]bool{"phase": true, "stage": true, "part": true, "section": true, "milestone": true, "step": true, "sprint": true}
+
+// roleNamed goes by whole names. "Validation layer" or "Notes API" is the name of work to be done: taking it for notes would drop tasks in silence.
+func roleNamed(name string) role {
+	name = cutParentheses(name)
+	head, tail, split := cutName(name)
+	if split {
+		words := nameWords(head)
+		if len(words) == 2 && groups[words[0]] {
+			return roleOfWords(nameWords(tail))
+		}
+		r := roleOfWords(words)
+		if r.kind == optionalRole || r.kind == humanRole || r.kind == priorityRole {
+			return r
+		}
+	}
+	return roleOfWords(nameWords(name))
+}
+
+func roleOfWords(words []string) role {
+	for len(words) > 0 {
+		name := strings.Join(words, " ")
+		if kind := roles[name]; kind != noRole {
+			return role{kind: kind}
+		}
+		if n, ok := priorityOfName(name); ok {
+			return role{kind: priorityRole, priority: n}
+		}
+		if !fillers[words[len(words)-1]] {
+			break
+		}
+		words = words[:len(words)-1]
+	}
+	return role{}
+}
+
+// priorityOfName knows "high priority", "priority 2" and "P0".
+func priorityOfName(name string) (int, bool) {
+	word, ok := strings.CutSuffix(name, " priority")
+	if !ok {
+		word, ok = strings.CutPrefix(name, "priority ") // otherwise the word is the name itself
+	}
+	if !ok && (len(name) != 2 || name[0] != 'p') {
+		return 0, false
+	}
+	return priorityIn(word)
+}
+
+var priorityWords = map[string]int{"critical": 0, "urgent": 0, "highest": 0, "high": 1, "medium": 2, "normal": 2, "low": 3, "lowest": 4}
+
+// priorityIn reads the value of a priority: a number, P1 or a word.
+func priorityIn(value string) (int, bool) {
+	value = strings.ToLower(strings.TrimSpace(value))
+	if n, ok := priorityWords[value]; ok {
+		return n, true
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(value, "p"))
+	return n, err == nil
+}
+
+// nameWords are the words of a heading in lower case, without punctuation, emoji and the number in front.
+func nameWords(name string) []string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for len(words) > 1 && strings.Trim(words[0], "0123456789") == "" {
+		words = words[1:]
+	}
+	return words
+}
+
+func cutParentheses(name string) string {
+	begin := strings.IndexByte(name, '(')
+	if begin <= 0 || !strings.HasSuffix(strings.TrimSpace(name), ")") {
+		return name
+	}
+	return name[:begin]
+}
+
+// cutName parts a heading at its colon or dash.
+func cutName(name string) (head, tail string, ok bool) {
+	at, size := -1, 0
+	for _, sep := range []string{":", " - ", " – ", " — "} {
+		if i := strings.Index(name, sep); i >= 0 && (at < 0 || i < at) {
+			at, size = i, len(sep)
+		}
+	}
+	if at < 0 {
+		return name, "", false
+	}
+	return name[:at], name[at+size:], true
+}
+
+// Forms of ids that people write into a list. What could as well be a word with a number in it (UTF-8, SHA-256) counts only if it is set off by a
+// colon or markup.
+var (
+	loudID  = regexp.MustCompile(`^(?i:task|us|story|t)[-_]?\d+(?:[.-]\d+)*[a-z]?$`)
+	plainID = regexp.MustCompile(`^(?:(?i:task|us|story|t)-\d+(?:[.-]\d+)*[a-z]?|T\d{3,})$`)
+	setOff  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_]\d+(?:\.\d+)*[a-z]?$|^[A-Z]{1,8}\d{3,}$`)
+)
+
+// leadingID parts an id from the title that it leads. raw are the title's rows as written.
+func leadingID(raw []string, text string) (id, rest string) {
+	body, closing := text, ""
+	if text != "" && strings.IndexByte("[(", text[0]) >= 0 {
+		closing = map[byte]string{'[': "]", '(': ")"}[text[0]]
+		body = text[1:]
+	}
+	token := leadingToken(body)
+	rest, closed := strings.CutPrefix(body[len(token):], closing)
+	if token == "" || !closed {
+		return "", text
+	}
+	off := closing != "" || isMarkedUp(raw, token)
+	trimmed, separated := cutSeparator(rest)
+	switch {
+	case rest != "" && !separated && rest[0] != ' ':
+		return "", text
+	case loudID.MatchString(token) && (off || separated || rest == ""), plainID.MatchString(token):
+	case setOff.MatchString(token) && (off || separated):
+	default:
+		return "", text
+	}
+	if trimmed == "" {
+		trimmed = token
+	}
+	return token, trimmed
+}
+
+func leadingToken(s string) string {
+	end := 0
+	for end < len(s) && (strings.IndexByte("._-", s[end]) >= 0 || isWord(s[end]) && s[end] < 0x80) {
+		end++
+	}
+	return strings.TrimRight(s[:end], "._-")
+}
+
+// cutSeparator takes away what stands between an id and a title.
+func cutSeparator(s string) (string, bool) {
+	trimmed := strings.TrimSpace(s)
+	for _, sep := range []string{":", ".", ")", "- ", "– ", "— "} {
+		if after, ok := strings.CutPrefix(trimmed, sep); ok {
+			return strings.TrimSpace(after), true
+		}
+	}
+	return trimmed, false
+}
+
+// isMarkedUp says whether a token stands in bold, code or a link of its own.
+func isMarkedUp(raw []string, token string) bool {
+	if len(raw) == 0 {
+		return false
+	}
+	inner := strings.TrimLeft(raw[0], "*_`[")
+	after, ok := strings.CutPrefix(inner, token)
+	if !ok || inner == raw[0] {
+		return false
+	}
+	after = strings.TrimPrefix(after, ":")
+	return after != "" && strings.IndexByte("*_`]", after[0]) >= 0
+}
+
+// sectionName is a heading that makes its section a task.
+type sectionName struct {
+	id    string
+	title title
+}
+
+var (
+	sectionWord   = regexp.MustCompile(`^(?i:(task|iteration))[ \t#-]*([A-Za-z0-9][A-Za-z0-9._-]*)`)
+	sectionNumber = regexp.MustCompile(`^\d+(?:[.-]\d+)*[a-z]?$`)
+	sectionRange  = regexp.MustCompile(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`) // "Task 1-3 overview" is about tasks
+)
+
+// sectionNamed reads "Task 3: title", "Task T-3 - title", "Iteration 2" and "US-001: title".
+func sectionNamed(doc *markdownDoc, h *ast.Heading) (sectionName, bool) {
+	rows := doc.rows(h)
+	if box, ok := doc.boxed(h); ok {
+		rows = afterBox(rows, box)
+	}
+	t := readTitle(doc, rows)
+	text := strings.TrimLeftFunc(t.text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if id, rest := leadingID(nil, text); id != "" && loudID.MatchString(id) {
+		return sectionName{id: id, title: title{text: rest, optional: t.optional, human: t.human}}, true
+	}
+	m := sectionWord.FindStringSubmatchIndex(text)
+	if m == nil {
+		return sectionName{}, false
+	}
+	word, token := text[m[2]:m[3]], strings.TrimRight(text[m[4]:m[5]], "._-")
+	numbered := sectionNumber.MatchString(token) && !sectionRange.MatchString(text[m[4]:])
+	if !numbered && !loudID.MatchString(token) && !setOff.MatchString(token) {
+		return sectionName{}, false
+	}
+	rest, _ := cutSeparator(text[m[4]+len(token):])
+	if rest == "" {
+		rest = strings.TrimSpace(text[:m[4]+len(token)])
+	}
+	id := token
+	if numbered {
+		id = strings.ToUpper(word[:1]) + strings.ToLower(word[1:]) + "-" + token
+	}
+	return sectionName{id: id, title: title{text: rest, optional: t.optional, human: t.human}}, true
+}

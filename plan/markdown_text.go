@@ -1,0 +1,205 @@
+package plan
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// inlineParser reads one paragraph, whatever its lines begin with: the text of an item such as "1. first" is no list of its own.
+var inlineParser = parser.NewParser(
+	parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1000)),
+	parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(extension.NewStrikethroughParser(), 500))...),
+)
+
+// run is a piece of text without markup.
+type run struct {
+	text string
+	code bool // in backticks: what stands there is meant literally
+}
+
+// runs takes the markup out of a paragraph. More than a title can hold is cut off.
+func runs(doc *markdownDoc, rows []string) []run {
+	source := []byte(strings.Join(rows, "\n"))
+	if len(source) > maxInlineBytes {
+		source = bytes.ToValidUTF8(source[:maxInlineBytes], nil)
+	}
+	root := inlineParser.Parse(text.NewReader(source), parser.WithContext(doc.context))
+	w := runWriter{source: source}
+	w.children(root)
+	return w.out
+}
+
+// overflows says whether rows are more than a title can hold.
+func overflows(rows []string) bool { return len(strings.Join(rows, "\n")) > maxInlineBytes }
+
+type runWriter struct {
+	source []byte
+	out    []run
+}
+
+func (w *runWriter) write(s string, code bool) {
+	if last := len(w.out) - 1; last >= 0 && w.out[last].code == code {
+		w.out[last].text += s
+		return
+	}
+	w.out = append(w.out, run{text: s, code: code})
+}
+
+func (w *runWriter) children(n ast.Node) {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		w.node(c)
+	}
+}
+
+func (w *runWriter) node(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Text:
+		w.write(unescape(n.Value(w.source)), false)
+		if n.SoftLineBreak() || n.HardLineBreak() {
+			w.write(" ", false)
+		}
+	case *ast.String:
+		w.write(string(n.Value), false)
+	case *ast.CodeSpan:
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			if t, ok := c.(*ast.Text); ok {
+				w.write(string(t.Value(w.source)), true)
+			}
+		}
+	case *ast.AutoLink:
+		w.write(string(n.Label(w.source)), false)
+	case *ast.RawHTML:
+	default:
+		w.children(n)
+	}
+}
+
+func unescape(b []byte) string {
+	return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(b))))
+}
+
+// plainText is a paragraph or heading without markup, on one line.
+func plainText(doc *markdownDoc, rows []string) string {
+	var b strings.Builder
+	for _, r := range runs(doc, rows) {
+		b.WriteString(r.text)
+	}
+	return oneLine(b.String())
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// title is what a task is called, without markup and without the marks that say something about it.
+type title struct {
+	text     string
+	optional bool
+	human    bool
+}
+
+// marks of an item, apart from its box. They may stand anywhere in the title but in code.
+var (
+	humanMarks    = []string{"(human)", "(manual)", "[human]", "[manual]", "@human", "@manual"}
+	optionalMarks = []string{"(optional)", "[optional]", "@optional"}
+	doneMarks     = []string{"✅", "☑️", "☑", "✔️", "✔", "✓", "(done)", "[done]", "(completed)", "[x]", "[X]"}
+)
+
+func readTitle(doc *markdownDoc, rows []string) title {
+	var t title
+	var b strings.Builder
+	for _, r := range runs(doc, rows) {
+		if !r.code {
+			r.text, t.human = cutMarks(r.text, humanMarks, t.human)
+			r.text, t.optional = cutMarks(r.text, optionalMarks, t.optional)
+		}
+		b.WriteString(r.text)
+	}
+	t.text = trimTitle(oneLine(b.String()))
+	if t.text == "" {
+		t.text = oneLine(strings.Join(rows, " "))
+	}
+	return t
+}
+
+// cutMarks takes marks out of a text and says whether there was one, or had been before.
+func cutMarks(s string, marks []string, found bool) (string, bool) {
+	for _, m := range marks {
+		for from := 0; ; {
+			i := indexFold(s[from:], m)
+			if i < 0 {
+				break
+			}
+			i += from
+			if !standsAlone(s, i, i+len(m)) {
+				from = i + len(m)
+				continue
+			}
+			s, found, from = s[:i]+" "+s[i+len(m):], true, i
+		}
+	}
+	return s, found
+}
+
+// standsAlone keeps me@human.example and f(optional) from being taken for marks.
+func standsAlone(s string, begin, end int) bool {
+	before, after := s[:begin], strings.TrimPrefix(s[end:], ".")
+	return (before == "" || !isWord(before[len(before)-1])) && (after == "" || !isWord(after[0]))
+}
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
+}
+
+// indexFold finds an ASCII text whatever its case.
+func indexFold(s, ascii string) int {
+	for i := 0; i+len(ascii) <= len(s); i++ {
+		if strings.EqualFold(s[i:i+len(ascii)], ascii) {
+			return i
+		}
+	}
+	return -1
+}
+
+// trimTitle takes away what says that something is done, which is the box's business, and what a mark left behind.
+func trimTitle(s string) string {
+	for {
+		before := s
+		for _, m := range doneMarks {
+			s = strings.TrimSpace(cutSuffixFold(strings.TrimPrefix(s, m), m))
+		}
+		s = strings.TrimRight(s, ": ")
+		for _, dash := range []string{" -", " –", " —"} {
+			s = strings.TrimSuffix(s, dash)
+		}
+		if s == before {
+			return s
+		}
+	}
+}
+
+func cutSuffixFold(s, suffix string) string {
+	if i := len(s) - len(suffix); i >= 0 && strings.EqualFold(s[i:], suffix) {
+		return s[:i]
+	}
+	return s
+}
+
+// splitTitle parts the rows of an item's first paragraph: a title may run over several lines, up to a forced line break or the first field.
+func splitTitle(rows []string) (heading, rest []string) {
+	for i, row := range rows {
+		if i > 0 {
+			if _, _, ok := fieldIn(row); ok {
+				return rows[:i], rows[i:]
+			}
+		}
+		if cut, ok := strings.CutSuffix(row, `\`); ok {
+			return append(append([]string{}, rows[:i]...), cut), rows[i+1:]
+		}
+	}
+	return rows, nil
+}
