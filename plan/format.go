@@ -28,7 +28,13 @@ type format interface {
 
 // formats are asked in this order. Each JSON format knows its own shape; Markdown adds itself behind them in an init of markdown.go, because almost
 // any text is Markdown.
-var formats []format
+var formats = []format{ownFormat, stories, agentFolder, caseList}
+
+// companion is what a format is, too, whose list refers to other files.
+type companion interface {
+	// companions names the files that may belong to the list, which is the only one that src needs to hold.
+	companions(src source) []string
+}
 
 // source is a task list as it lies on disk.
 type source struct {

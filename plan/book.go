@@ -1,0 +1,335 @@
+package plan
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Book is the list of one run. It implements ralph.Tasks and ralph.TaskTests.
+type Book struct {
+	workspace string
+	where     location
+	keep      string
+	tests     testPattern
+
+	format   format // nil until there is something in force
+	kept     snapshot
+	items    []item // of kept, with the states that its file can hold
+	states   map[string]ralph.TaskStatus
+	rejected string // the fingerprint of a list by the user that could not be read; it is left alone until it changes
+}
+
+var (
+	_ ralph.Tasks     = (*Book)(nil)
+	_ ralph.TaskTests = (*Book)(nil)
+)
+
+var errNotAdopted = errors.New("no task list was adopted yet")
+
+// OpenBook opens the list at path. keep is a folder outside the workspace for copies of the last good files; what lies there already counts as the
+// last Adopt or Write, so that a harness which was killed can still tell an agent's edit from the user's. tests is checks.task_tests, or "".
+func OpenBook(dir, path, keep, tests string) (*Book, error) {
+	where, err := locate(dir, path)
+	if err != nil {
+		return nil, fmt.Errorf("open task list: %w", err)
+	}
+	pattern, err := parseTestPattern(tests)
+	if err != nil {
+		return nil, fmt.Errorf("read checks.task_tests: %w", err)
+	}
+	b := &Book{workspace: dir, where: where, keep: keep, tests: pattern, rejected: loadRejected(keep)}
+	kept, found, err := loadSnapshot(keep, keptName)
+	if err != nil {
+		return nil, err
+	}
+	if !found || kept.path != where.path {
+		return b, nil
+	}
+	f := detect(kept.path, kept.list())
+	all, problems := examine(f, kept)
+	if len(Errors(problems)) > 0 {
+		return b, nil // it was written by a version with other rules; the list in the workspace is all there is
+	}
+	b.format, b.kept, b.items = f, kept, all.tasks
+	b.states = statesOf(all.tasks)
+	return b, nil
+}
+
+func statesOf(items []item) map[string]ralph.TaskStatus {
+	states := map[string]ralph.TaskStatus{}
+	for _, it := range items {
+		states[it.ID] = it.Status
+	}
+	return states
+}
+
+// File names the list as people write it.
+func (b *Book) File() string { return b.where.shown }
+
+// List is the list in force, with the states of the last Adopt or Write.
+func (b *Book) List() []ralph.Task {
+	tasks := tasksOf(b.items)
+	for i := range tasks {
+		tasks[i].Status = b.states[tasks[i].ID]
+	}
+	return tasks
+}
+
+// Adopt takes over what the user wrote; ralph.Tasks says how. An error of type Problems means that the list could not be read.
+func (b *Book) Adopt(known map[string]ralph.TaskStatus) error {
+	now, f, err := b.where.read(nil, nil)
+	if err != nil {
+		return fmt.Errorf("adopt task list: %w", err)
+	}
+	all, problems := examine(f, now)
+	if bad := Errors(problems); len(bad) > 0 {
+		return errors.Join(bad, b.reject(known))
+	}
+	before := statesOf(b.items)
+	wanted := statesOf(all.tasks)
+	for id, inFile := range wanted {
+		recorded, ok := known[id]
+		last, listed := before[id]
+		if ok && (b.format == nil || listed && last == inFile) {
+			wanted[id] = recorded
+		}
+	}
+	if err := b.bring(now, now, f, wanted); err != nil {
+		return fmt.Errorf("adopt task list: %w", err)
+	}
+	return b.forgive()
+}
+
+// reject leaves a list alone that the user broke. What the harness recorded holds all the same.
+func (b *Book) reject(known map[string]ralph.TaskStatus) error {
+	b.take(known)
+	now, _, err := b.where.read(b.format, slices.Collect(maps.Keys(b.kept.files)))
+	if err != nil {
+		return err
+	}
+	if b.rejected == now.fingerprint() {
+		return nil
+	}
+	b.rejected = now.fingerprint()
+	return keepFile(b.keep, rejectedName, []byte(b.rejected+"\n"))
+}
+
+// take notes states of tasks that are in force, without a word to the file.
+func (b *Book) take(states map[string]ralph.TaskStatus) {
+	for id, state := range states {
+		if _, listed := b.states[id]; listed {
+			b.states[id] = state
+		}
+	}
+}
+
+func (b *Book) forgive() error {
+	if b.rejected == "" {
+		return nil
+	}
+	b.rejected = ""
+	return keepFile(b.keep, rejectedName, nil)
+}
+
+// Inspect says what an agent did to the list since the last Adopt or Write. It changes nothing.
+func (b *Book) Inspect() (ralph.TaskEdits, error) {
+	j, err := b.judge()
+	if err != nil {
+		return ralph.TaskEdits{}, fmt.Errorf("inspect task list: %w", err)
+	}
+	return j.edits, nil
+}
+
+// Write brings the file to these states; ralph.Tasks says how. The last list that had to be put back lies in the keep folder, as injured.tar.
+func (b *Book) Write(states map[string]ralph.TaskStatus) error {
+	j, err := b.judge()
+	if err != nil {
+		return fmt.Errorf("write task list: %w", err)
+	}
+	if j.rejected {
+		// The file still has the states that the kept copy has, so that the next Adopt can tell which of them the user changes.
+		b.take(states)
+		return nil
+	}
+	base, items := j.now, j.items
+	if len(j.edits.Injuries) > 0 {
+		base, items = b.kept, b.items
+		if err := saveSnapshot(b.keep, injuredName, j.now); err != nil {
+			return err
+		}
+	}
+	wanted := map[string]ralph.TaskStatus{}
+	for _, it := range items {
+		wanted[it.ID] = ralph.TaskPending // one that the agent added, whatever it says itself
+		if last, listed := b.states[it.ID]; listed {
+			wanted[it.ID] = last
+		}
+		if asked, ok := states[it.ID]; ok {
+			wanted[it.ID] = asked
+		}
+	}
+	if err := b.bring(j.now, base, b.format, wanted); err != nil {
+		return fmt.Errorf("write task list: %w", err)
+	}
+	return b.forgive()
+}
+
+// bring makes base with the wanted states the list in force, first in the workspace, where now is what lies there, then in the keep folder. In this
+// order a kill in between only makes the next Adopt see, as if by the user, states that the harness has recorded anyway.
+func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskStatus) error {
+	changed, err := f.edit(base.source, wanted)
+	if err != nil {
+		return err
+	}
+	next := base
+	next.files = maps.Clone(base.files)
+	maps.Copy(next.files, changed.files)
+	all, problems := examine(f, next)
+	if bad := Errors(problems); len(bad) > 0 {
+		return fmt.Errorf("set states: %w", bad)
+	}
+	if err := b.restore(now, next, f); err != nil {
+		return err
+	}
+	if b.format == nil || !b.kept.equal(next) || !maps.Equal(b.kept.modes, next.modes) {
+		if err := saveSnapshot(b.keep, keptName, next); err != nil {
+			return err
+		}
+	}
+	b.format, b.kept, b.items, b.states = f, next, all.tasks, wanted
+	return nil
+}
+
+// restore writes those files of next that differ from what lies in the workspace now, and removes those that would change what next says.
+func (b *Book) restore(now, next snapshot, f format) error {
+	root, err := os.OpenRoot(b.where.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if c, ok := f.(companion); ok {
+		for _, name := range c.companions(next.source) {
+			_, stays := next.files[name]
+			_, there := now.files[name]
+			if !stays && (there || now.trouble[name] != "") {
+				if err := root.RemoveAll(name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, name := range next.order() {
+		data, there := now.files[name]
+		foreign := now.links[name] != "" && now.links[name] != next.links[name]
+		if there && !foreign && bytes.Equal(data, next.files[name]) {
+			continue
+		}
+		if err := clearWay(root, name, next.links[name]); err != nil {
+			return fmt.Errorf("make room for %s: %w", name, err)
+		}
+		if err := writeFile(root, name, next.files[name], next.modes[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgement is what became of the list in an agent's hands.
+type judgement struct {
+	edits    ralph.TaskEdits
+	now      snapshot
+	items    []item
+	rejected bool // it is the list that the user left broken, untouched
+}
+
+func (b *Book) judge() (judgement, error) {
+	if b.format == nil {
+		return judgement{}, errNotAdopted
+	}
+	now, _, err := b.where.read(b.format, slices.Collect(maps.Keys(b.kept.files)))
+	if err != nil {
+		return judgement{}, err
+	}
+	j := judgement{now: now, items: b.items}
+	if b.rejected != "" && now.fingerprint() == b.rejected {
+		j.rejected = true
+		return j, nil
+	}
+	if now.equal(b.kept) {
+		return j, nil
+	}
+	all, problems := examine(b.format, now)
+	j.items = all.tasks
+	injuries := b.damage(now, Errors(problems))
+	if len(injuries) == 0 {
+		injuries = compare(b.items, all.tasks)
+	}
+	j.edits = ralph.TaskEdits{Claims: b.claims(all.tasks), Added: additions(b.items, all.tasks), Injuries: few(injuries)}
+	return j, nil
+}
+
+// damage is what happened to the files as such.
+func (b *Book) damage(now snapshot, bad Problems) []string {
+	var all []string
+	for _, name := range b.kept.order() {
+		_, there := now.files[name]
+		switch link := now.links[name]; {
+		case link != "" && link != b.kept.links[name]:
+			all = append(all, fmt.Sprintf("%s is a symbolic link now", name))
+		case now.trouble[name] != "":
+			all = append(all, fmt.Sprintf("%s %s", name, now.trouble[name]))
+		case !there:
+			all = append(all, fmt.Sprintf("%s %s", name, isGone))
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for _, p := range bad {
+		all = append(all, p.String())
+	}
+	return all
+}
+
+// few keeps a list that was rewritten as a whole from filling a prompt.
+func few(injuries []string) []string {
+	const enough = 20
+	if len(injuries) <= enough {
+		return injuries
+	}
+	return append(slices.Clone(injuries[:enough]), fmt.Sprintf("and %d more injuries", len(injuries)-enough))
+}
+
+// claims are tasks marked done that are not, in the list's order.
+func (b *Book) claims(now []item) []string {
+	marked := map[string]bool{}
+	for _, it := range now {
+		marked[it.ID] = marked[it.ID] || it.Status == ralph.TaskDone
+	}
+	var all []string
+	for _, it := range b.items {
+		if marked[it.ID] && b.states[it.ID] != ralph.TaskDone {
+			all = append(all, it.ID)
+		}
+	}
+	return all
+}
+
+// additions are tasks that were not there before.
+func additions(before, now []item) []string {
+	known := statesOf(before)
+	var all []string
+	for _, it := range now {
+		if _, listed := known[it.ID]; !listed && strings.TrimSpace(it.ID) != "" {
+			all = append(all, it.ID)
+		}
+	}
+	return all
+}

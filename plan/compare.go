@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ralphloop/ralph"
+)
+
+// compare finds what an agent did to tasks that it may only work on and tick off: a sentence each. States do not count; they are claims.
+func compare(before, now []item) []string {
+	current := map[string]item{}
+	for _, it := range now {
+		current[it.ID] = it
+	}
+	known := map[string]bool{}
+	for _, it := range before {
+		known[it.ID] = true
+	}
+	var injuries []string
+	renamed := map[string]bool{}
+	for _, was := range before {
+		is, there := current[was.ID]
+		if there {
+			injuries = append(injuries, changes(was.Task, is.Task)...)
+			continue
+		}
+		i := slices.IndexFunc(now, func(it item) bool { return !known[it.ID] && !renamed[it.ID] && it.Title == was.Title })
+		if i < 0 {
+			injuries = append(injuries, fmt.Sprintf("task %s was deleted", was.ID))
+			continue
+		}
+		renamed[now[i].ID] = true
+		injuries = append(injuries, fmt.Sprintf("the id of task %s was changed to %s", was.ID, now[i].ID))
+	}
+	for _, it := range now {
+		if !known[it.ID] && !renamed[it.ID] && len(it.Checks) > 0 {
+			injuries = append(injuries, fmt.Sprintf("task %s, which was added, brings checks of its own; commands are the user's to name", it.ID))
+		}
+	}
+	if len(injuries) == 0 && reordered(before, now) {
+		injuries = append(injuries, "open tasks were put into another order")
+	}
+	return injuries
+}
+
+// changes are the injuries of one task.
+func changes(was, is ralph.Task) []string {
+	var all []string
+	note := func(changed bool, format string) {
+		if changed {
+			all = append(all, fmt.Sprintf(format, was.ID))
+		}
+	}
+	note(was.Title != is.Title, "the title of task %s was changed")
+	note(was.Description != is.Description, "the description of task %s was changed")
+	note(!slices.Equal(was.Acceptance, is.Acceptance), "the acceptance criteria of task %s were changed")
+	note(!slices.Equal(was.DependsOn, is.DependsOn), "the dependencies of task %s were changed")
+	note(!slices.Equal(was.Checks, is.Checks), "the checks of task %s were changed")
+	note(!samePriority(was.Priority, is.Priority), "the priority of task %s was changed")
+	note(was.Category != is.Category, "the category of task %s was changed")
+	note(!was.Optional && is.Optional, "task %s was made optional")
+	note(was.Optional && !is.Optional, "task %s is no longer optional")
+	note(!was.Human && is.Human, "task %s was left to a person")
+	note(was.Human && !is.Human, "task %s is no longer left to a person")
+	note(was.SpecFile != is.SpecFile, "the spec file of task %s was changed")
+	return all
+}
+
+func samePriority(a, b *int) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// reordered reports whether tasks that are still open come in another order. Where finished work is listed is a matter of tidiness.
+func reordered(before, now []item) bool {
+	status := statesOf(now)
+	var was, is []string
+	open := map[string]bool{}
+	for _, it := range before {
+		if it.Status != ralph.TaskDone && status[it.ID] != ralph.TaskDone {
+			was = append(was, it.ID)
+			open[it.ID] = true
+		}
+	}
+	for _, it := range now {
+		if open[it.ID] {
+			is = append(is, it.ID)
+		}
+	}
+	return !slices.Equal(was, is)
+}

@@ -1,0 +1,280 @@
+package plan
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+const (
+	maxFile  = 16 << 20
+	maxFiles = 64 << 20 // a list with all the files that belong to it
+)
+
+// location is where a list lies. Nothing outside its folder is ever read or written, whatever links an agent lays.
+type location struct {
+	dir   string // the workspace; for a list that the user named outside of it, the list's folder
+	path  string // in dir, with slashes
+	shown string // as people write it: path, or the absolute path of a list outside
+}
+
+// locate finds the place of a list. A path outside the workspace has to be absolute: then the user meant it.
+func locate(dir, name string) (location, error) {
+	if !filepath.IsAbs(name) {
+		if !filepath.IsLocal(name) {
+			return location{}, fmt.Errorf("%s lies outside the workspace; name it by its absolute path", name)
+		}
+		inside := path.Clean(filepath.ToSlash(name))
+		return location{dir, inside, inside}, nil
+	}
+	inside, err := filepath.Rel(realPath(dir), filepath.Join(realPath(filepath.Dir(name)), filepath.Base(name)))
+	if err == nil && filepath.IsLocal(inside) {
+		return location{dir, filepath.ToSlash(inside), filepath.ToSlash(inside)}, nil
+	}
+	return location{filepath.Dir(name), filepath.Base(name), filepath.Clean(name)}, nil
+}
+
+func realPath(name string) string {
+	if absolute, err := filepath.Abs(name); err == nil {
+		name = absolute
+	}
+	if resolved, err := filepath.EvalSymlinks(name); err == nil {
+		return resolved
+	}
+	return name
+}
+
+// snapshot is a list and its files as they were found.
+type snapshot struct {
+	source
+	modes   map[string]fs.FileMode
+	links   map[string]string // files that are symbolic links, and where they lead
+	trouble map[string]string // files that are there or should be, and why they cannot be read: "is a pipe"
+	size    int               // of all files
+}
+
+const isGone = "is gone"
+
+// read takes a snapshot. Without a format it is detected. The files named in also are read beside those that the list refers to.
+func (l location) read(f format, also []string) (snapshot, format, error) {
+	s := snapshot{
+		source:  source{path: l.path, files: map[string][]byte{}},
+		modes:   map[string]fs.FileMode{},
+		links:   map[string]string{},
+		trouble: map[string]string{},
+	}
+	root, err := os.OpenRoot(l.dir)
+	if err != nil {
+		return s, f, fmt.Errorf("open workspace: %w", err)
+	}
+	defer root.Close()
+	s.take(root, l.path)
+	if _, ok := s.files[l.path]; !ok && s.trouble[l.path] == "" {
+		s.trouble[l.path] = isGone
+	}
+	if f == nil {
+		f = detect(l.path, s.list())
+	}
+	names := slices.Clone(also)
+	if c, ok := f.(companion); ok {
+		names = append(names, c.companions(s.source)...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		s.take(root, name)
+	}
+	return s, f, nil
+}
+
+func detect(path string, data []byte) format {
+	for _, f := range formats {
+		if f.detects(path, data) {
+			return f
+		}
+	}
+	return nil
+}
+
+// take reads one file into the snapshot. A file that is not there leaves no trace.
+func (s *snapshot) take(root *os.Root, name string) {
+	if _, taken := s.files[name]; taken {
+		return
+	}
+	info, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		s.links[name], _ = root.Readlink(name)
+	}
+	data, mode, trouble := readRegular(root, name)
+	switch {
+	case trouble != "":
+		s.trouble[name] = trouble
+	case s.size+len(data) > maxFiles:
+		s.trouble[name] = fmt.Sprintf("is more than %d MiB together with the list's other files", maxFiles>>20)
+	default:
+		s.files[name], s.modes[name] = data, mode
+		s.size += len(data)
+	}
+}
+
+// readRegular reads a file of sensible size, or says why it does not.
+func readRegular(root *os.Root, name string) (data []byte, mode fs.FileMode, trouble string) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that nobody writes to must not hold us
+	if err != nil {
+		return nil, 0, "cannot be read: " + reason(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, 0, "cannot be read: " + reason(err)
+	case info.IsDir():
+		return nil, 0, "is a folder"
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		return nil, 0, "is a pipe"
+	case !info.Mode().IsRegular():
+		return nil, 0, "is not a regular file"
+	case info.Size() > maxFile:
+		return nil, 0, fmt.Sprintf("is larger than %d MiB", maxFile>>20)
+	}
+	data, err = io.ReadAll(io.LimitReader(file, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, 0, "cannot be read: " + reason(err)
+	case len(data) > maxFile:
+		return nil, 0, fmt.Sprintf("is larger than %d MiB", maxFile>>20)
+	}
+	return data, info.Mode().Perm(), ""
+}
+
+// reason is an error without the path, which stands before it already.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// equal reports whether nothing that can be read or seen differs.
+func (s snapshot) equal(other snapshot) bool {
+	return maps.EqualFunc(s.files, other.files, bytes.Equal) && maps.Equal(s.links, other.links) && maps.Equal(s.trouble, other.trouble)
+}
+
+// writeFile replaces a file of the workspace as a whole: whoever reads it sees the old content or the new one. A link is followed as long as it
+// stays in the workspace.
+func writeFile(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	name, err := followLink(root, name)
+	if err != nil {
+		return err
+	}
+	random := make([]byte, 6)
+	if _, err := rand.Read(random); err != nil {
+		return err
+	}
+	temp := path.Join(path.Dir(name), "."+path.Base(name)+"."+hex.EncodeToString(random))
+	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer root.Remove(temp) //nolint:errcheck // in vain once it is renamed
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Chmod(mode)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := root.Rename(temp, name); err != nil {
+		return err
+	}
+	return flushFolder(root, path.Dir(name))
+}
+
+// followLink is the file that a name stands for in the end.
+func followLink(root *os.Root, name string) (string, error) {
+	start := name
+	for range 8 {
+		info, err := root.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		target, err := root.Readlink(name)
+		if err != nil {
+			return "", err
+		}
+		name = path.Join(path.Dir(name), filepath.ToSlash(target))
+		if filepath.IsAbs(target) || !filepath.IsLocal(filepath.FromSlash(name)) {
+			return "", fmt.Errorf("%s is a link that leads out of the workspace", start)
+		}
+	}
+	return "", fmt.Errorf("%s is a link that leads nowhere", start)
+}
+
+// flushFolder makes the names in a folder durable. Windows has no such call and needs none.
+func flushFolder(root *os.Root, name string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	folder, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Sync()
+}
+
+// clearWay removes what stands in the place of a file or of one of its folders, so that the file can be put back.
+func clearWay(root *os.Root, name string, link string) error {
+	parts := strings.Split(path.Dir(name), "/")
+	for i := range parts {
+		folder := path.Join(parts[:i+1]...)
+		info, err := root.Lstat(folder)
+		if err != nil || info.IsDir() {
+			continue // what is missing is made below, and what cannot be seen is not removed
+		}
+		if target, err := root.Stat(folder); err == nil && target.IsDir() {
+			continue
+		}
+		if err := root.Remove(folder); err != nil {
+			return err
+		}
+	}
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().IsRegular():
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		if target, err := root.Readlink(name); err == nil && target == link {
+			return nil
+		}
+	}
+	return root.RemoveAll(name)
+}

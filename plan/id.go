@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ralphloop/ralph"
+)
+
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+func validID(id string) bool { return idForm.MatchString(id) }
+
+func badID(id string) string {
+	return fmt.Sprintf("bad id %q: an id begins with a letter or digit and holds letters, digits, dots, underscores and hyphens", shorten(id))
+}
+
+// shorten keeps a message readable when a file holds a whole novel in one field.
+func shorten(text string) string {
+	const limit = 60
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit]) + "…"
+}
+
+// numbered is an id that was counted up, such as TASK-8, T-004 or US-005.
+var numbered = regexp.MustCompile(`^([A-Za-z]{1,12}[-_.]?)([0-9]{1,9})$`)
+
+// nextID counts on in the style of the last task that has a number; false if none has.
+func nextID(tasks []item) (string, bool) {
+	for i := len(tasks) - 1; i >= 0; i-- {
+		style := numbered.FindStringSubmatch(tasks[i].ID)
+		if style == nil {
+			continue
+		}
+		highest := 0
+		for _, t := range tasks {
+			if m := numbered.FindStringSubmatch(t.ID); m != nil && m[1] == style[1] {
+				n, _ := strconv.Atoi(m[2])
+				highest = max(highest, n)
+			}
+		}
+		width := 0
+		if strings.HasPrefix(style[2], "0") {
+			width = len(style[2])
+		}
+		return fmt.Sprintf("%s%0*d", style[1], width, highest+1), true
+	}
+	return "", false
+}
+
+// didYouMean hints at the candidate that name was most likely meant to be.
+func didYouMean(name string, candidates []string) string {
+	name = strings.ToLower(name)
+	best, limit := "", 1+max(1, min(3, len(name)/3))
+	for _, candidate := range candidates {
+		if len(name) > 2*len(candidate)+3 { // hopeless, and dear to compare
+			continue
+		}
+		if d := distance(name, strings.ToLower(candidate)); d < limit {
+			best, limit = candidate, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// distance counts the insertions, deletions and replacements that turn a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// idsOf are the ids of a list, in its order.
+func idsOf(tasks []ralph.Task) []string {
+	ids := make([]string, len(tasks))
+	for i, t := range tasks {
+		ids[i] = t.ID
+	}
+	return ids
+}

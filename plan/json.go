@@ -1,0 +1,292 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"unicode/utf8"
+)
+
+// The standard decoder forgets where a value stood, so this reads JSON into nodes that remember their bytes. It is as strict as the standard says.
+
+// maxDepth is far beyond any list; it keeps a hostile file from using up the stack.
+const maxDepth = 100
+
+var byteOrderMark = []byte("\ufeff")
+
+// node is one JSON value.
+type node struct {
+	kind       byte // '{', '[', '"', '0' for any number, 't', 'f', 'n'
+	start, end int  // its bytes
+	text       string
+	members    []member
+	elements   []*node
+}
+
+// member is one key of an object. A key that is written twice is two members.
+type member struct {
+	key        string
+	start, end int // of the key with its quotation marks
+	value      *node
+}
+
+// get is the member of that name, nil if there is none.
+func (n *node) get(key string) *member {
+	for i := range n.members {
+		if n.members[i].key == key {
+			return &n.members[i]
+		}
+	}
+	return nil
+}
+
+// kindName names the kind of a value as people say it.
+func (n *node) kindName() string {
+	switch n.kind {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case '0':
+		return "a number"
+	case 'n':
+		return "null"
+	}
+	return "true or false"
+}
+
+// syntaxError is where and why bytes are no JSON.
+type syntaxError struct {
+	offset int
+	text   string
+}
+
+func (e *syntaxError) Error() string { return e.text }
+
+// scanJSON reads one whole document. A byte order mark is skipped.
+func scanJSON(data []byte) (*node, *syntaxError) {
+	s := jsonScanner{data: data}
+	if bytes.HasPrefix(data, byteOrderMark) {
+		s.at = len(byteOrderMark)
+	}
+	s.blanks()
+	if s.at == len(data) {
+		return nil, s.fail("the file is empty")
+	}
+	top, err := s.value(0)
+	if err != nil {
+		return nil, err
+	}
+	s.blanks()
+	if s.at < len(data) {
+		return nil, s.unexpected("after the end of the list")
+	}
+	return top, nil
+}
+
+type jsonScanner struct {
+	data []byte
+	at   int
+}
+
+func (s *jsonScanner) fail(text string) *syntaxError { return &syntaxError{offset: s.at, text: text} }
+
+// unexpected says what stands at the cursor, and where in the grammar that is.
+func (s *jsonScanner) unexpected(where string) *syntaxError {
+	if s.at >= len(s.data) {
+		return s.fail("the file ends " + where)
+	}
+	if c := s.data[s.at]; c == '/' || c == '#' {
+		return s.fail("JSON has no comments")
+	}
+	r, _ := utf8.DecodeRune(s.data[s.at:])
+	return s.fail(fmt.Sprintf("unexpected %q %s", r, where))
+}
+
+func (s *jsonScanner) blanks() {
+	for s.at < len(s.data) {
+		switch s.data[s.at] {
+		case ' ', '\t', '\n', '\r':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+// next is the byte at the cursor, 0 at the end.
+func (s *jsonScanner) next() byte {
+	if s.at < len(s.data) {
+		return s.data[s.at]
+	}
+	return 0
+}
+
+func (s *jsonScanner) value(depth int) (*node, *syntaxError) {
+	if depth > maxDepth {
+		return nil, s.fail(fmt.Sprintf("nested deeper than %d", maxDepth))
+	}
+	switch c := s.next(); {
+	case c == '{':
+		return s.object(depth)
+	case c == '[':
+		return s.array(depth)
+	case c == '"':
+		return s.string()
+	case c == '-' || c >= '0' && c <= '9':
+		return s.number()
+	}
+	for _, word := range []string{"true", "false", "null"} {
+		if bytes.HasPrefix(s.data[s.at:], []byte(word)) {
+			n := &node{kind: word[0], start: s.at, end: s.at + len(word)}
+			s.at = n.end
+			return n, nil
+		}
+	}
+	return nil, s.unexpected("where a value should stand")
+}
+
+func (s *jsonScanner) object(depth int) (*node, *syntaxError) {
+	n := &node{kind: '{', start: s.at}
+	closed, err := s.sequence('}', "in an object", func() *syntaxError {
+		if s.next() != '"' {
+			return s.unexpected("where a key should stand")
+		}
+		key, err := s.string()
+		if err != nil {
+			return err
+		}
+		s.blanks()
+		if s.next() != ':' {
+			return s.unexpected(fmt.Sprintf("after the key %q, where a colon should stand", key.text))
+		}
+		s.at++
+		s.blanks()
+		value, err := s.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		n.members = append(n.members, member{key: key.text, start: key.start, end: key.end, value: value})
+		return nil
+	})
+	n.end = closed
+	return n, err
+}
+
+func (s *jsonScanner) array(depth int) (*node, *syntaxError) {
+	n := &node{kind: '[', start: s.at}
+	closed, err := s.sequence(']', "in a list", func() *syntaxError {
+		value, err := s.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		n.elements = append(n.elements, value)
+		return nil
+	})
+	n.end = closed
+	return n, err
+}
+
+// sequence reads parts between commas up to the closing byte, and gives the offset behind it.
+func (s *jsonScanner) sequence(closing byte, where string, part func() *syntaxError) (int, *syntaxError) {
+	s.at++
+	s.blanks()
+	if s.next() == closing {
+		s.at++
+		return s.at, nil
+	}
+	for {
+		if err := part(); err != nil {
+			return 0, err
+		}
+		s.blanks()
+		switch s.next() {
+		case closing:
+			s.at++
+			return s.at, nil
+		case ',':
+		default:
+			return 0, s.unexpected(where + ", where a comma or " + string(rune(closing)) + " should stand")
+		}
+		comma := s.at
+		s.at++
+		s.blanks()
+		if s.next() == closing {
+			s.at = comma
+			return 0, s.fail("trailing comma before " + string(rune(closing)))
+		}
+	}
+}
+
+func (s *jsonScanner) string() (*node, *syntaxError) {
+	n := &node{kind: '"', start: s.at}
+	for s.at++; s.at < len(s.data); s.at++ {
+		switch c := s.data[s.at]; {
+		case c == '\\':
+			s.at++
+		case c == '\n' || c == '\r':
+			return nil, s.fail("the text is not closed on its line")
+		case c == '"':
+			s.at++
+			n.end = s.at
+			if err := json.Unmarshal(s.data[n.start:n.end], &n.text); err != nil {
+				s.at = n.start
+				return nil, s.fail("the text holds a control character or a wrong escape")
+			}
+			return n, nil
+		}
+	}
+	s.at = len(s.data)
+	return nil, s.unexpected("inside a text")
+}
+
+func (s *jsonScanner) number() (*node, *syntaxError) {
+	n := &node{kind: '0', start: s.at}
+	for s.at < len(s.data) && bytes.IndexByte([]byte("+-.eE0123456789"), s.data[s.at]) >= 0 {
+		s.at++
+	}
+	n.end = s.at
+	n.text = string(s.data[n.start:n.end])
+	if !json.Valid(s.data[n.start:n.end]) {
+		s.at = n.start
+		return nil, s.fail(fmt.Sprintf("%s is not a number", n.text))
+	}
+	return n, nil
+}
+
+// lines turns offsets into line numbers.
+type lines []int // the offset of each line break
+
+func linesOf(data []byte) lines {
+	var breaks lines
+	for i, c := range data {
+		if c == '\n' {
+			breaks = append(breaks, i)
+		}
+	}
+	return breaks
+}
+
+func (l lines) at(offset int) int { return 1 + sort.SearchInts(l, offset) }
+
+// splice replaces the bytes of data by the given patches.
+func splice(data []byte, patches []patch) []byte {
+	sort.SliceStable(patches, func(i, j int) bool { return patches[i].start < patches[j].start })
+	var out []byte
+	at := 0
+	for _, p := range patches {
+		out = append(out, data[at:p.start]...)
+		out = append(out, p.text...)
+		at = p.end
+	}
+	return append(out, data[at:]...)
+}
+
+// patch puts text in the place of data[start:end].
+type patch struct {
+	start, end int
+	text       string
+}

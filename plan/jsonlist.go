@@ -1,0 +1,284 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// jsonFormat is a task list in JSON. Those that exist differ in where the tasks stand and in what the keys are called.
+type jsonFormat struct {
+	label   string
+	detect  func(sketch) bool
+	items   func(r *jsonReader, top *node) *node // the list of tasks; nil, with a problem, if there is none
+	keys    []key                                // of a task, its state aside
+	state   string                               // the key of the state
+	boolean bool                                 // the state is true or false, not a word
+	strict  bool                                 // an unknown key is an error
+	write   func(ralph.Task) (any, error)        // a new task, ready to be marshalled
+}
+
+func (f jsonFormat) name() string { return f.label }
+
+func (f jsonFormat) detects(path string, data []byte) bool {
+	s, ok := sketchOf(path, data)
+	return ok && f.detect(s)
+}
+
+func (f jsonFormat) parse(src source) (parsed, []Problem) {
+	r := newJSONReader(src.path, src.list())
+	top, err := scanJSON(src.list())
+	if err != nil {
+		r.problems = append(r.problems, Problem{File: src.path, Line: r.lines.at(err.offset), Text: err.text})
+		return parsed{}, r.problems
+	}
+	var all parsed
+	if list := f.items(r, top); list != nil {
+		for _, element := range list.elements {
+			all.tasks = append(all.tasks, f.item(r, element))
+		}
+	}
+	return all, r.problems
+}
+
+// item reads one task.
+func (f jsonFormat) item(r *jsonReader, n *node) item {
+	it := item{Task: ralph.Task{Status: ralph.TaskPending}, line: r.lines.at(n.start)}
+	if n.kind != '{' {
+		r.fault(n, "a task is an object, not %s", n.kindName())
+		return it
+	}
+	if id := n.get("id"); id != nil && id.value.kind == '"' {
+		r.task = id.value.text
+	}
+	defer func() { r.task = "" }()
+	seen := map[string]bool{}
+	for i := range n.members {
+		m := &n.members[i]
+		known := f.member(r, m, &it.Task)
+		if known && seen[m.key] {
+			r.faultAt(m.start, "the key %q is there twice", m.key)
+		}
+		seen[m.key] = true
+	}
+	switch {
+	case it.ID == "" && !r.faulty(n):
+		r.fault(n, "the task has no id")
+	case strings.TrimSpace(it.Title) == "" && !r.faulty(n):
+		r.fault(n, "task %s has no title", it.ID)
+	}
+	return it
+}
+
+// member reads one key of a task, and reports whether it is one that counts.
+func (f jsonFormat) member(r *jsonReader, m *member, t *ralph.Task) bool {
+	if m.key == f.state {
+		t.Status = r.status(m.value, f.boolean)
+		return true
+	}
+	for _, k := range f.keys {
+		if k.name == m.key {
+			if m.value.kind != 'n' {
+				k.read(r, t, m.value)
+			}
+			return true
+		}
+	}
+	switch {
+	case m.key == "passes" || m.key == "status":
+		r.faultAt(m.start, "the tasks of this list carry %q; %q beside it says who knows what", f.state, m.key)
+	case f.strict:
+		r.faultAt(m.start, "unknown key %q%s", m.key, didYouMean(m.key, f.names()))
+	}
+	return false
+}
+
+func (f jsonFormat) names() []string {
+	all := []string{f.state}
+	for _, k := range f.keys {
+		all = append(all, k.name)
+	}
+	return all
+}
+
+// sketch is what can be seen of a list at first sight, even of one that is broken.
+type sketch struct {
+	path    string
+	opening byte            // '{' or '['
+	keys    map[string]bool // of the object, or of the list's objects
+}
+
+// sketchOf reports false for what is no JSON at all.
+func sketchOf(name string, data []byte) (sketch, bool) {
+	s := sketch{path: name, keys: map[string]bool{}}
+	body := bytes.TrimLeft(bytes.TrimPrefix(data, byteOrderMark), " \t\r\n")
+	if len(body) == 0 || body[0] != '{' && body[0] != '[' {
+		return s, false
+	}
+	s.opening = body[0]
+	top, err := scanJSON(data)
+	if err != nil {
+		// Broken: a name that says JSON, or a beginning like that of objects, is taken at its word, so that the message is about JSON.
+		inner := bytes.TrimLeft(body[1:], " \t\r\n")
+		if path.Ext(name) != ".json" && (len(inner) == 0 || inner[0] != '{' && inner[0] != '"') {
+			return s, false
+		}
+		for _, key := range []string{"tasks", "userStories", "passes", "specFilePath", "status", "acceptance_criteria"} {
+			s.keys[key] = bytes.Contains(body, []byte(`"`+key+`"`))
+		}
+		return s, true
+	}
+	for _, n := range append([]*node{top}, top.elements...) {
+		for i := range n.members {
+			s.keys[n.members[i].key] = true
+		}
+	}
+	return s, true
+}
+
+// jsonReader gathers what is wrong while a list is read.
+type jsonReader struct {
+	file     string
+	lines    lines
+	task     string // under way
+	problems []Problem
+}
+
+func newJSONReader(file string, data []byte) *jsonReader {
+	return &jsonReader{file: file, lines: linesOf(data)}
+}
+
+func (r *jsonReader) fault(n *node, format string, args ...any) { r.faultAt(n.start, format, args...) }
+
+func (r *jsonReader) faultAt(offset int, format string, args ...any) {
+	r.problems = append(r.problems, Problem{File: r.file, Line: r.lines.at(offset), Task: r.task, Text: fmt.Sprintf(format, args...)})
+}
+
+// faulty reports whether the last problem lies within n: one complaint about a value is enough.
+func (r *jsonReader) faulty(n *node) bool {
+	if len(r.problems) == 0 {
+		return false
+	}
+	last := r.problems[len(r.problems)-1]
+	return last.Line >= r.lines.at(n.start) && last.Line <= r.lines.at(n.end)
+}
+
+// status reads a state. null is as good as none.
+func (r *jsonReader) status(v *node, boolean bool) ralph.TaskStatus {
+	switch {
+	case v.kind == 'n':
+	case boolean && v.kind == 't':
+		return ralph.TaskDone
+	case boolean && v.kind != 'f':
+		r.fault(v, "passes is true or false, not %s", v.kindName())
+	case boolean:
+	case v.kind != '"':
+		r.fault(v, "status is a text, not %s", v.kindName())
+	default:
+		switch s := ralph.TaskStatus(v.text); s {
+		case ralph.TaskPending, ralph.TaskDone, ralph.TaskFailed:
+			return s
+		}
+		r.fault(v, "unknown status %q; it is pending, done or failed", v.text)
+	}
+	return ralph.TaskPending
+}
+
+// key is one field of a task.
+type key struct {
+	name string
+	read func(r *jsonReader, t *ralph.Task, v *node)
+}
+
+func textKey(name string, field func(*ralph.Task) *string) key {
+	return key{name, func(r *jsonReader, t *ralph.Task, v *node) { *field(t) = r.text(name, v) }}
+}
+
+func textsKey(name string, field func(*ralph.Task) *[]string) key {
+	return key{name, func(r *jsonReader, t *ralph.Task, v *node) { *field(t) = r.texts(name, v) }}
+}
+
+func flagKey(name string, field func(*ralph.Task) *bool) key {
+	return key{name, func(r *jsonReader, t *ralph.Task, v *node) {
+		if v.kind != 't' && v.kind != 'f' {
+			r.fault(v, "%s is true or false, not %s", name, v.kindName())
+		}
+		*field(t) = v.kind == 't'
+	}}
+}
+
+// The fields that every JSON format has, under the names that most of them use.
+var (
+	idKey = key{"id", func(r *jsonReader, t *ralph.Task, v *node) {
+		t.ID = r.text("id", v)
+		if v.kind == '"' && !validID(t.ID) {
+			r.fault(v, "%s", badID(t.ID))
+		}
+	}}
+	titleKey       = textKey("title", func(t *ralph.Task) *string { return &t.Title })
+	descriptionKey = textKey("description", func(t *ralph.Task) *string { return &t.Description })
+	categoryKey    = textKey("category", func(t *ralph.Task) *string { return &t.Category })
+	priorityKey    = key{"priority", func(r *jsonReader, t *ralph.Task, v *node) { t.Priority = r.priority(v) }}
+)
+
+func (r *jsonReader) text(name string, v *node) string {
+	if v.kind != '"' {
+		r.fault(v, "%s is a text, not %s", name, v.kindName())
+		return ""
+	}
+	return v.text
+}
+
+func (r *jsonReader) texts(name string, v *node) []string {
+	if v.kind != '[' {
+		r.fault(v, "%s is a list of texts, not %s", name, v.kindName())
+		return nil
+	}
+	var all []string
+	for _, e := range v.elements {
+		if e.kind != '"' {
+			r.fault(e, "%s is a list of texts, and one of them is %s", name, e.kindName())
+			continue
+		}
+		all = append(all, e.text)
+	}
+	return all
+}
+
+// priority is a whole number or a word.
+func (r *jsonReader) priority(v *node) *int {
+	switch v.kind {
+	case '0':
+		var number float64
+		if err := json.Unmarshal([]byte(v.text), &number); err == nil && number == float64(int32(number)) {
+			n := int(number)
+			return &n
+		}
+		r.fault(v, "priority is a whole number, not %s", v.text)
+	case '"':
+		if n, ok := priorityOf(v.text); ok {
+			return &n
+		}
+		r.fault(v, "priority is a number, or high, medium or low, not %q", v.text)
+	default:
+		r.fault(v, "priority is a number, or high, medium or low, not %s", v.kindName())
+	}
+	return nil
+}
+
+// priorityOf turns the words that people use into numbers.
+func priorityOf(word string) (int, bool) {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "high":
+		return 1, true
+	case "medium":
+		return 2, true
+	case "low":
+		return 3, true
+	}
+	return 0, false
+}

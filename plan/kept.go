@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// What is kept lies in a folder outside the workspace: the files of the list in one archive, so that a kill leaves all of them or none, and anybody
+// can take them out with tar; what an agent injured last; and the mark of a list that could not be read.
+const (
+	keptName     = "list.tar"
+	injuredName  = "injured.tar"
+	rejectedName = "rejected"
+)
+
+// linkRecord notes that a file was reached over a symbolic link.
+const linkRecord = "RALPH.link"
+
+func saveSnapshot(dir, name string, s snapshot) error {
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for _, file := range s.order() {
+		header := &tar.Header{Name: file, Mode: int64(s.modes[file]), Size: int64(len(s.files[file])), Format: tar.FormatPAX}
+		if link := s.links[file]; link != "" {
+			header.PAXRecords = map[string]string{linkRecord: link}
+		}
+		if err := w.WriteHeader(header); err != nil {
+			return fmt.Errorf("keep list: %w", err)
+		}
+		if _, err := w.Write(s.files[file]); err != nil {
+			return fmt.Errorf("keep list: %w", err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("keep list: %w", err)
+	}
+	return keepFile(dir, name, archive.Bytes())
+}
+
+// order has the list first, then its other files by name.
+func (s snapshot) order() []string {
+	names := slices.Sorted(maps.Keys(s.files))
+	if i := slices.Index(names, s.path); i >= 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, s.path)
+	}
+	return names
+}
+
+// keepFile writes a file of the keep folder durably.
+func keepFile(dir, name string, data []byte) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("keep list: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("keep list: %w", err)
+	}
+	defer root.Close()
+	if err := writeFile(root, name, data, 0o600); err != nil {
+		return fmt.Errorf("keep list: %w", err)
+	}
+	return nil
+}
+
+// loadSnapshot reads what was kept; false if nothing was.
+func loadSnapshot(dir, name string) (snapshot, bool, error) {
+	s := snapshot{
+		source:  source{files: map[string][]byte{}},
+		modes:   map[string]fs.FileMode{},
+		links:   map[string]string{},
+		trouble: map[string]string{},
+	}
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, fmt.Errorf("read kept list: %w", err)
+	}
+	for r := tar.NewReader(bytes.NewReader(data)); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return s, len(s.files) > 0, nil
+		}
+		if err != nil {
+			return s, false, fmt.Errorf("read kept list: %w", err)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			return s, false, fmt.Errorf("read kept list: %w", err)
+		}
+		if s.path == "" {
+			s.path = header.Name
+		}
+		s.files[header.Name], s.modes[header.Name] = content, fs.FileMode(header.Mode).Perm()
+		if link := header.PAXRecords[linkRecord]; link != "" {
+			s.links[header.Name] = link
+		}
+	}
+}
+
+// fingerprint tells snapshots apart, those that cannot be read too.
+func (s snapshot) fingerprint() string {
+	h := sha256.New()
+	for _, name := range s.order() {
+		fmt.Fprintf(h, "%q %d\n", name, len(s.files[name]))
+		h.Write(s.files[name])
+	}
+	for _, notes := range []map[string]string{s.links, s.trouble} {
+		for _, name := range slices.Sorted(maps.Keys(notes)) {
+			fmt.Fprintf(h, "%q %q\n", name, notes[name])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func loadRejected(dir string) string {
+	data, _ := os.ReadFile(filepath.Join(dir, rejectedName)) // without it a broken list is blamed on whoever touched it last: no more than that
+	return strings.TrimSpace(string(data))
+}

@@ -1,0 +1,221 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Problems are errors of a list, in the order of its lines. As an error they say why the list cannot be worked.
+type Problems []Problem
+
+func (p Problems) Error() string {
+	const enough = 10
+	var all []string
+	for i, problem := range p {
+		if i == enough {
+			all = append(all, fmt.Sprintf("and %d more", len(p)-enough))
+			break
+		}
+		all = append(all, problem.String())
+	}
+	return strings.Join(all, "\n")
+}
+
+// examine reads a list and gives all that is wrong with it.
+func examine(f format, s snapshot) (parsed, []Problem) {
+	var problems []Problem
+	for _, name := range slices.Sorted(maps.Keys(s.trouble)) {
+		problems = append(problems, Problem{File: name, Text: "the file " + s.trouble[name]})
+	}
+	data := s.list()
+	switch {
+	case s.trouble[s.path] != "":
+		return parsed{}, problems
+	case len(bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))) == 0:
+		return parsed{}, append(problems, Problem{File: s.path, Line: 1, Text: "the file is empty"})
+	case f == nil:
+		return parsed{}, append(problems, Problem{File: s.path, Line: 1, Text: unknownFormat(data)})
+	}
+	all, found := f.parse(s.source)
+	problems = append(problems, found...)
+	if len(all.tasks) == 0 && len(Errors(problems)) == 0 {
+		problems = append(problems, Problem{File: s.path, Line: 1, Text: "the list has no tasks"})
+	}
+	problems = append(problems, crossCheck(s.path, all.tasks)...)
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		if a.File != b.File {
+			return strings.Compare(a.File, b.File)
+		}
+		return a.Line - b.Line
+	})
+	return all, problems
+}
+
+func unknownFormat(data []byte) string {
+	if top, err := scanJSON(data); err == nil && top.kind == '{' {
+		return `no task list: the object has neither "tasks" nor "userStories"`
+	}
+	return "no task list in any format that is known"
+}
+
+// Errors are those problems that keep a list from being worked.
+func Errors(problems []Problem) Problems {
+	var all Problems
+	for _, p := range problems {
+		if !p.Warning {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// crossCheck finds what no single task can show: ids used twice, dependencies on nothing, circles.
+func crossCheck(file string, tasks []item) []Problem {
+	var problems []Problem
+	first := map[string]int{}
+	for i, t := range tasks {
+		if t.ID == "" {
+			continue
+		}
+		if before, twice := first[t.ID]; twice {
+			problems = append(problems, t.problem(file, "the id %s is used twice; first in line %d", t.ID, tasks[before].line))
+			continue
+		}
+		first[t.ID] = i
+	}
+	var ids []string
+	for _, t := range tasks {
+		ids = append(ids, t.ID)
+	}
+	for _, t := range tasks {
+		for _, on := range t.DependsOn {
+			if _, known := first[on]; !known {
+				problems = append(problems, t.problem(file, "task %s depends on %q, which is not in the list%s", t.ID, shorten(on), didYouMean(on, ids)))
+			}
+		}
+	}
+	return append(problems, circles(file, tasks, first)...)
+}
+
+func (t item) problem(file, format string, args ...any) Problem {
+	if t.file != "" {
+		file = t.file
+	}
+	return Problem{File: file, Line: t.line, Task: t.ID, Text: fmt.Sprintf(format, args...)}
+}
+
+// circles finds tasks that wait for each other; each circle is named once, from its first task in the list.
+func circles(file string, tasks []item, index map[string]int) []Problem {
+	const (
+		unseen = iota
+		open
+		closed
+	)
+	marks := make([]int, len(tasks))
+	var way []int
+	var problems []Problem
+	var visit func(i int)
+	visit = func(i int) {
+		marks[i] = open
+		way = append(way, i)
+		for _, on := range tasks[i].DependsOn {
+			next, known := index[on]
+			switch {
+			case !known || marks[next] == closed:
+			case marks[next] == unseen:
+				visit(next)
+			default:
+				circle := way[slices.Index(way, next):]
+				problems = append(problems, tasks[circle[0]].problem(file, "tasks wait for each other: %s", circleText(tasks, circle)))
+			}
+		}
+		way = way[:len(way)-1]
+		marks[i] = closed
+	}
+	for i, t := range tasks {
+		if marks[i] == unseen && index[t.ID] == i {
+			visit(i)
+		}
+	}
+	return problems
+}
+
+func circleText(tasks []item, circle []int) string {
+	const enough = 10
+	var names []string
+	for i, at := range circle {
+		if i == enough {
+			names = append(names, fmt.Sprintf("… (%d tasks)", len(circle)))
+			break
+		}
+		names = append(names, tasks[at].ID)
+	}
+	return strings.Join(append(names, tasks[circle[0]].ID), " -> ")
+}
+
+// Surroundings are what a list cannot know about the run that it is meant for.
+type Surroundings struct {
+	RunChecks bool // the run has checks of its own
+	TaskTests bool // checks.task_tests is set: a task's tests are found by its id
+}
+
+// Lint gives all errors and warnings, by line.
+func (l *List) Lint(around Surroundings) []Problem {
+	problems := slices.Clone(l.problems)
+	if len(Errors(problems)) == 0 {
+		problems = append(problems, l.advise(around)...)
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		if a.File != b.File {
+			return strings.Compare(a.File, b.File)
+		}
+		return a.Line - b.Line
+	})
+	return problems
+}
+
+// advise warns of what is legal and yet likely to end badly.
+func (l *List) advise(around Surroundings) []Problem {
+	var problems []Problem
+	warn := func(t item, format string, args ...any) {
+		p := t.problem(l.where.path, format, args...)
+		p.Warning = true
+		problems = append(problems, p)
+	}
+	byID := map[string]ralph.Task{}
+	testable := around.RunChecks || around.TaskTests
+	for _, t := range l.items {
+		byID[t.ID] = t.Task
+		testable = testable || len(t.Checks) > 0
+	}
+	if !testable {
+		problems = append(problems, Problem{File: l.where.path, Line: 1, Warning: true,
+			Text: "nothing can prove this list: neither the run nor any task has a check"})
+	}
+	for _, t := range l.items {
+		if t.Status != ralph.TaskDone && !t.Human {
+			switch criteria, checked := len(t.Acceptance) > 0, len(t.Checks) > 0 || around.TaskTests; {
+			case !criteria && !checked:
+				warn(t, "task %s has neither acceptance criteria nor a check of its own", t.ID)
+			case !criteria:
+				warn(t, "task %s has no acceptance criteria", t.ID)
+			case !checked:
+				warn(t, "task %s has no check of its own", t.ID)
+			}
+		}
+		for _, on := range t.DependsOn {
+			switch other := byID[on]; {
+			case t.Blocks() && other.Human:
+				warn(t, "task %s depends on %s, which is for a person and never waited for", t.ID, on)
+			case t.Blocks() && other.Optional:
+				warn(t, "task %s depends on %s, which is optional", t.ID, on)
+			}
+		}
+	}
+	return problems
+}

@@ -1,0 +1,221 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Places are where a list is looked for when nobody names one, in this order.
+var Places = []string{OwnPath, ".agent/tasks.json", "prd.json", "IMPLEMENTATION_PLAN.md", ".ralph/fix_plan.md"}
+
+// Find names the first list that the workspace has, with slashes. It may still be one that cannot be read.
+func Find(dir string) (name string, ok bool, err error) {
+	for _, place := range Places {
+		_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(place)))
+		switch {
+		case err == nil:
+			return place, true, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", false, fmt.Errorf("look for a task list: %w", err)
+		}
+	}
+	return "", false, nil
+}
+
+// List is a task list as its file has it.
+type List struct {
+	where    location
+	format   format // nil if it is unknown
+	snapshot snapshot
+	items    []item
+	problems []Problem
+}
+
+// Open reads a list. The error is of type Problems when the list is there but cannot be worked; the List is then good for Lint and for what could be
+// read. A path that is not absolute lies in dir.
+func Open(dir, name string) (*List, error) {
+	where, err := locate(dir, name)
+	if err != nil {
+		return nil, fmt.Errorf("open task list: %w", err)
+	}
+	l := &List{where: where}
+	if err := l.reload(); err != nil {
+		return nil, fmt.Errorf("open task list: %w", err)
+	}
+	if bad := Errors(l.problems); len(bad) > 0 {
+		return l, bad
+	}
+	return l, nil
+}
+
+func (l *List) reload() error {
+	s, f, err := l.where.read(nil, nil)
+	if err != nil {
+		return err
+	}
+	all, problems := examine(f, s)
+	l.snapshot, l.format, l.items, l.problems = s, f, all.tasks, problems
+	return nil
+}
+
+// Create writes a first list in our own format where the workspace has none. A task without an id gets its number.
+func Create(dir string, tasks []ralph.Task) (*List, error) {
+	tasks = slices.Clone(tasks)
+	for i := range tasks {
+		tasks[i].ID = cmp.Or(tasks[i].ID, fmt.Sprintf("TASK-%d", i+1))
+	}
+	data, err := Encode(tasks)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("create %s: %w", OwnPath, err)
+	}
+	defer root.Close()
+	if _, err := root.Lstat(OwnPath); err == nil {
+		return nil, fmt.Errorf("create %s: %w", OwnPath, fs.ErrExist)
+	}
+	if err := root.MkdirAll(filepath.Dir(OwnPath), 0o755); err != nil {
+		return nil, fmt.Errorf("create %s: %w", OwnPath, err)
+	}
+	if err := writeFile(root, OwnPath, data, 0o644); err != nil {
+		return nil, fmt.Errorf("create %s: %w", OwnPath, err)
+	}
+	return Open(dir, OwnPath)
+}
+
+// Tasks are the tasks in the order of the file.
+func (l *List) Tasks() []ralph.Task { return tasksOf(l.items) }
+
+func tasksOf(items []item) []ralph.Task {
+	tasks := make([]ralph.Task, len(items))
+	for i, it := range items {
+		tasks[i] = it.Task
+	}
+	return tasks
+}
+
+// Format names the format, "" if it is unknown.
+func (l *List) Format() string {
+	if l.format == nil {
+		return ""
+	}
+	return l.format.name()
+}
+
+// Path is that of the list in the workspace, or its absolute path if it lies elsewhere.
+func (l *List) Path() string { return l.where.shown }
+
+// Line is where a task stands, 0 if it is not in the list.
+func (l *List) Line(id string) int {
+	for _, it := range l.items {
+		if it.ID == id {
+			return it.line
+		}
+	}
+	return 0
+}
+
+// Set writes states into the file and touches nothing else in it.
+func (l *List) Set(states map[string]ralph.TaskStatus) error {
+	if bad := Errors(l.problems); len(bad) > 0 {
+		return bad
+	}
+	ids := idsOf(l.Tasks())
+	for _, id := range slices.Sorted(maps.Keys(states)) {
+		if !slices.Contains(ids, id) {
+			return fmt.Errorf("%s has no task %q%s", l.where.shown, shorten(id), didYouMean(id, ids))
+		}
+	}
+	changed, err := l.format.edit(l.snapshot.source, states)
+	if err != nil {
+		return err
+	}
+	return l.put(changed)
+}
+
+// Add appends a task and gives its id. A task without one gets the next in the list's own style. Of an empty list of a known format, it makes the first.
+func (l *List) Add(t ralph.Task) (string, error) {
+	if bad := Errors(l.problems); len(bad) > 0 && (l.format == nil || len(l.items) > 0) {
+		return "", bad
+	}
+	if t.Status == "" {
+		t.Status = ralph.TaskPending
+	}
+	before := idsOf(l.Tasks())
+	if err := l.identify(&t, before); err != nil {
+		return "", err
+	}
+	changed, err := l.format.add(l.snapshot.source, t)
+	if err != nil {
+		return "", err
+	}
+	if err := l.refuse(changed); err != nil {
+		return "", err
+	}
+	if err := l.put(changed); err != nil {
+		return "", err
+	}
+	for _, it := range l.items {
+		if !slices.Contains(before, it.ID) {
+			return it.ID, nil
+		}
+	}
+	return "", fmt.Errorf("add task: it did not arrive in %s", l.where.shown)
+}
+
+// identify gives a task its id, where there is a style to follow; otherwise the format makes one.
+func (l *List) identify(t *ralph.Task, taken []string) error {
+	switch {
+	case t.ID == "":
+		t.ID, _ = nextID(l.items)
+		return nil
+	case !validID(t.ID):
+		return errors.New(badID(t.ID))
+	case slices.Contains(taken, t.ID):
+		return fmt.Errorf("%s has a task %s already", l.where.shown, t.ID)
+	}
+	return nil
+}
+
+// refuse keeps an addition from breaking the list, for example by a dependency on nothing.
+func (l *List) refuse(changed source) error {
+	next := l.snapshot
+	next.files = maps.Clone(next.files)
+	maps.Copy(next.files, changed.files)
+	if _, problems := examine(l.format, next); len(Errors(problems)) > 0 {
+		return fmt.Errorf("add task: %w", Errors(problems))
+	}
+	return nil
+}
+
+// put writes files of the list and reads it again.
+func (l *List) put(changed source) error {
+	root, err := os.OpenRoot(l.where.dir)
+	if err != nil {
+		return fmt.Errorf("write task list: %w", err)
+	}
+	defer root.Close()
+	for _, name := range slices.Sorted(maps.Keys(changed.files)) {
+		mode, known := l.snapshot.modes[name]
+		if !known {
+			mode = 0o644
+		}
+		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o755); err != nil {
+			return fmt.Errorf("write task list: %w", err)
+		}
+		if err := writeFile(root, name, changed.files[name], mode); err != nil {
+			return fmt.Errorf("write task list: %w", err)
+		}
+	}
+	return l.reload()
+}

@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/ralphloop/ralph"
+)
+
+// OwnPath is where the list lies that Ralph writes itself.
+const OwnPath = ".ralph/tasks.json"
+
+// ownFormat is that of .ralph/tasks.json. It is ours, so it is strict: a misspelt key would be a criterion that nobody ever reads.
+var ownFormat = jsonFormat{
+	label: "ralph",
+	detect: func(s sketch) bool {
+		return s.opening == '{' && !s.keys["userStories"] && (s.keys["tasks"] || path.Clean(s.path) == OwnPath)
+	},
+	items: ownItems,
+	keys: []key{
+		idKey, titleKey, descriptionKey,
+		textsKey("acceptance", func(t *ralph.Task) *[]string { return &t.Acceptance }),
+		textsKey("depends_on", func(t *ralph.Task) *[]string { return &t.DependsOn }),
+		priorityKey,
+		textsKey("checks", func(t *ralph.Task) *[]string { return &t.Checks }),
+		categoryKey,
+		flagKey("optional", func(t *ralph.Task) *bool { return &t.Optional }),
+		flagKey("human", func(t *ralph.Task) *bool { return &t.Human }),
+	},
+	state:  "status",
+	strict: true,
+	write:  func(t ralph.Task) (any, error) { return t, nil },
+}
+
+const ownVersion = 1
+
+func ownItems(r *jsonReader, top *node) *node {
+	known := []string{"$schema", "version", "tasks"}
+	for i := range top.members {
+		m := &top.members[i]
+		switch {
+		case !slices.Contains(known, m.key):
+			r.faultAt(m.start, "unknown key %q%s", m.key, didYouMean(m.key, known))
+		case m.key == "version" && m.value.text != fmt.Sprint(ownVersion):
+			r.fault(m.value, "version is %d; this list may be from a newer ralph", ownVersion)
+		}
+	}
+	return listUnder(r, top, "tasks")
+}
+
+// listUnder is the list that an object holds under a key.
+func listUnder(r *jsonReader, top *node, name string) *node {
+	m := top.get(name)
+	switch {
+	case top.kind != '{':
+		r.fault(top, "the file holds %s, where an object with %q should stand", top.kindName(), name)
+	case m == nil:
+		r.fault(top, "the file has no %q", name)
+	case m.value.kind != '[':
+		r.fault(m.value, "%s is a list, not %s", name, m.value.kindName())
+	default:
+		return m.value
+	}
+	return nil
+}
+
+// plainList is a document that is nothing but a list of tasks.
+func plainList(r *jsonReader, top *node) *node {
+	if top.kind != '[' {
+		r.fault(top, "the file holds %s, where a list of tasks should stand", top.kindName())
+		return nil
+	}
+	return top
+}
+
+// Encode writes tasks in our own format.
+func Encode(tasks []ralph.Task) ([]byte, error) {
+	document := struct {
+		Version int          `json:"version"`
+		Tasks   []ralph.Task `json:"tasks"`
+	}{ownVersion, slices.Clone(tasks)}
+	if tasks == nil {
+		document.Tasks = []ralph.Task{}
+	}
+	for i := range document.Tasks {
+		if document.Tasks[i].Status == "" {
+			document.Tasks[i].Status = ralph.TaskPending
+		}
+	}
+	text, err := marshal(document, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode tasks: %w", err)
+	}
+	return []byte(text + "\n"), nil
+}
