@@ -28,6 +28,8 @@ func streams(size int) map[string]string {
 		"tags_on_a_line": tasks.String(),
 		"spans":          fill("run `make` and `x` <promise>COMPLETE</promise> "),
 		"blocks":         fill(validBlock),
+		"learnings":      fill("- **LEARNING:** run the tests with -race, they are fast enough.\n"),
+		"list_items":     fill("- **Parser:** reads the header first.\n- LEARN more about the writer.\n"),
 
 		"openers":              fill("<promise>"),
 		"openers_with_text":    fill("<promise>BLOCKED:a "),

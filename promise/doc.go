@@ -28,6 +28,11 @@
 // The lines from ---RALPH_STATUS--- to ---END_RALPH_STATUS--- hold seven fields, each once. The last whole valid block counts. A tag inside a valid block is
 // part of a field's value and counts for nothing; without its end, or with anything wrong in it, a block is text like any other.
 //
+// # Learnings
+//
+// A line that begins with LEARNING and a colon hands one line of text on to later iterations. List markers and bold type around the word do no harm. In a
+// quoted line or a fence it is nothing.
+//
 // # Text
 //
 // Terminal sequences, carriage returns and malformed UTF-8 are dealt with before anything else. A plain command may echo its prompt: with Options.Prompt set,

@@ -61,12 +61,17 @@ func checkBounds(t *testing.T, r Report) {
 	if r.Status != nil {
 		texts = append(texts, r.Status.Recommendation)
 	}
-	for _, s := range texts {
+	for _, l := range r.Learnings {
+		if l == "" || utf8.RuneCountInString(l) > maxLearning || strings.ContainsRune(l, '\n') {
+			t.Errorf("a learning is empty, too long or no line: %q", l)
+		}
+	}
+	for _, s := range append(texts, r.Learnings...) {
 		if utf8.RuneCountInString(s) > maxContent || s != tidied([]byte(s)) || !utf8.ValidString(s) {
 			t.Errorf("content is too long or untidy: %q", s)
 		}
 	}
-	if len(r.TasksDone) > maxTasks || len(r.Mentions) > maxRecorded || len(r.Unknown) > maxRecorded {
+	if len(r.TasksDone) > maxTasks || len(r.Mentions) > maxRecorded || len(r.Unknown) > maxRecorded || len(r.Learnings) > maxLearnings {
 		t.Errorf("unbounded report: %+v", r)
 	}
 	if r.Complete != (r.CompleteTag != "" || r.Status != nil && r.Status.Claims()) {

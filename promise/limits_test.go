@@ -50,6 +50,13 @@ func TestLongText(t *testing.T) {
 		{"phrases without blanks at the fold", strings.Repeat("all tasks complete,", 10000), Report{Phrases: 10000, Text: true}},
 		{"long line of tags and phrases", strings.Repeat("all done "+completeText, 5000), Report{Complete: true, CompleteTag: "COMPLETE", Mentions: []string{"COMPLETE"}, Phrases: 5000, Text: true}},
 
+		{"learning on a long line", "LEARNING: " + words, Report{Learnings: []string{strings.TrimSpace(words[:maxLearning])}, Text: true}},
+		{"learning behind a long indent", blanks + "- LEARNING: x", Report{Learnings: []string{"x"}, Text: true}},
+		{"learning across the fold of a long indent", strings.Repeat(" ", maxLine-3) + "LEARNING: x", Report{Learnings: []string{"x"}, Text: true}},
+		{"learning amid a long line", words + "LEARNING: x", spoke},
+		{"learning behind tags without number", strings.Repeat(completeText, 2000) + "LEARNING: x", done},
+		{"learning below a tag that is closed late", "<promise>BLOCKED:" + reason + "\nLEARNING: x\n</promise>", Report{Blocked: blocked.Blocked, Learnings: []string{"x"}, Text: true}},
+
 		{"long content", "<promise>BLOCKED:" + reason + "</promise>", blocked},
 		{"long content on many lines", "- <promise>BLOCKED:" + strings.ReplaceAll(reason, " ", "\n") + "</promise> so be it", blocked},
 		{"long content behind blanks", "<promise>" + blanks + "BLOCKED:" + reason + "</promise>", blocked},
@@ -90,6 +97,22 @@ func TestManyTasks(t *testing.T) {
 	for _, around := range [][2]string{{"", ""}, {"finished: ", ""}, {"```\n", "\n```"}, {blockBegins + "\n", ""}} {
 		if diff := cmp.Diff(want, Parse(around[0]+text.String()+around[1], Options{})); diff != "" {
 			t.Errorf("between %q (-want +got):\n%s", around, diff)
+		}
+	}
+}
+
+func TestManyLearnings(t *testing.T) {
+	var text strings.Builder
+	want := Report{Text: true}
+	for i := range 3 * maxLearnings {
+		fmt.Fprintf(&text, "LEARNING: number %d\nLEARNING: number 0\n", i)
+		if i < maxLearnings {
+			want.Learnings = append(want.Learnings, fmt.Sprintf("number %d", i))
+		}
+	}
+	for _, before := range []string{"", "LEARNING: number 0\n" + blockBegins + "\n"} {
+		if diff := cmp.Diff(want, Parse(before+text.String(), Options{})); diff != "" {
+			t.Errorf("behind %q (-want +got):\n%s", before, diff)
 		}
 	}
 }

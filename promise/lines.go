@@ -35,6 +35,7 @@ type linePrefix struct {
 type lineReader struct {
 	phrases *phraseCounter
 	said    findings
+	learned learnings
 	spoke   bool // anything but blanks
 	status  *Status
 	problem string
@@ -190,6 +191,9 @@ func (r *lineReader) read(p piece) {
 		return
 	}
 	p.judge(into)
+	if p.mayTeach() {
+		r.learned.add(p.learning())
+	}
 	into.phrases += r.countPhrases(p)
 }
 

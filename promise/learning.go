@@ -1,0 +1,64 @@
+package promise
+
+import (
+	"bytes"
+	"slices"
+)
+
+const (
+	learningWord  = "LEARNING"
+	maxLearning   = 500 // characters of one
+	maxLearnings  = 20
+	shortLearning = len(learningWord) + len(":x")
+)
+
+// learnings are kept apart from the other findings: neither a fence nor a valid status block can hold one, so what is read is certain.
+type learnings []string
+
+func (l *learnings) add(text string) {
+	if text != "" && len(*l) < maxLearnings && !slices.Contains(*l, text) {
+		*l = append(*l, text)
+	}
+}
+
+// mayTeach sorts out nearly every line by its first byte.
+func (p piece) mayTeach() bool {
+	return p.indent < p.end && (p.text[p.indent] == 'L' || p.text[p.indent] == '*')
+}
+
+// learning is what the piece hands on to later iterations, "" if nothing: the rest of a line that begins with LEARNING and a colon, behind any indent and list
+// marker, plain or in bold type.
+func (p piece) learning() string {
+	first := p.firstPart(p.indent)
+	if len(first) < shortLearning || p.before.began {
+		return ""
+	}
+	rest, bold := bytes.CutPrefix(first, []byte("**"))
+	rest, ok := bytes.CutPrefix(rest, []byte(learningWord))
+	if !ok {
+		return ""
+	}
+	colon := bytes.HasPrefix(rest, []byte(":"))
+	if bold && !colon {
+		colon = bytes.HasPrefix(rest, []byte("**:"))
+	}
+	if !colon {
+		return ""
+	}
+	// A tag on the line is told by its words, so that what is remembered holds none.
+	said := p.withTags()[p.indent+len(first)-len(rest):]
+	if bold {
+		said = unbold(said)
+	}
+	return firstCharacters(tidied(bytes.TrimPrefix(said, []byte(":"))), maxLearning)
+}
+
+// unbold takes the second half of the marks off what follows the word: **LEARNING:** text, **LEARNING**: text or **LEARNING: text**.
+func unbold(said []byte) []byte {
+	for _, marks := range []string{":**", "**:"} {
+		if rest, ok := bytes.CutPrefix(said, []byte(marks)); ok {
+			return rest
+		}
+	}
+	return bytes.TrimSuffix(bytes.TrimSpace(said), []byte("**"))
+}
