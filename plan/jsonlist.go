@@ -90,7 +90,7 @@ func (f jsonFormat) member(r *jsonReader, m *member, t *ralph.Task) bool {
 	}
 	switch {
 	case m.key == "passes" || m.key == "status":
-		r.faultAt(m.start, "the tasks of this list carry %q; %q beside it says who knows what", f.state, m.key)
+		r.faultAt(m.start, "the tasks of this list carry %q; %q beside it contradicts or repeats it", f.state, m.key)
 	case f.strict:
 		r.faultAt(m.start, "unknown key %q%s", m.key, didYouMean(m.key, f.names()))
 	}

@@ -43,7 +43,7 @@ func ownItems(r *jsonReader, top *node) *node {
 		case !slices.Contains(known, m.key):
 			r.faultAt(m.start, "unknown key %q%s", m.key, didYouMean(m.key, known))
 		case m.key == "version" && m.value.text != fmt.Sprint(ownVersion):
-			r.fault(m.value, "version is %d; this list may be from a newer ralph", ownVersion)
+			r.fault(m.value, "this ralph reads version %d of the list", ownVersion)
 		}
 	}
 	return listUnder(r, top, "tasks")
