@@ -235,7 +235,7 @@ func (l *Loop) warnUnmetered(o AgentOutcome) {
 func (l *Loop) judge(ctx context.Context) Verdict {
 	agent := l.state.History.Now.Agent
 	l.inspectTasks()
-	claimed := claims(l.policy, l.state.History) || len(claimedTasks(l.state.History)) > 0
+	claimed := claims(l.policy, l.state.History) || len(claimedTasks(l.policy, l.state.History)) > 0
 	if ctx.Err() == nil {
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: claimed})
 	}

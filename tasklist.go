@@ -134,7 +134,7 @@ func openTasks(tasks []TaskState) []string {
 func judgeTasks(p Policy, h History) TaskVerdict {
 	v := TaskVerdict{Current: h.Now.Task}
 	red := redTasks(h.Now.Checks)
-	claimed := claimedTasks(h)
+	claimed := claimedTasks(p, h)
 	for _, t := range h.Tasks {
 		isRed, ran := red[t.ID]
 		switch {
@@ -171,15 +171,14 @@ func redTasks(checks []CheckResult) map[string]bool {
 }
 
 // claimedTasks are the tasks that the agent says are done: by tag, in the list, or, with a claim that everything is, the one it worked on.
-func claimedTasks(h History) []string {
-	said := h.Now.Agent.Said
+func claimedTasks(p Policy, h History) []string {
 	var claimed []string
-	for _, id := range slices.Concat(said.TasksDone, h.Now.Listed) {
+	for _, id := range slices.Concat(h.Now.Agent.Said.TasksDone, h.Now.Listed) {
 		if t, ok := findTask(h.Tasks, id); ok {
 			claimed = append(claimed, t.ID)
 		}
 	}
-	if said.Complete && h.Now.Task != "" {
+	if claims(p, h) && h.Now.Task != "" {
 		claimed = append(claimed, h.Now.Task)
 	}
 	return claimed

@@ -209,7 +209,7 @@ func (l *Loop) checksToRun(claimed bool) []check {
 	if l.tasks == nil {
 		return l.runsChecks(nil)
 	}
-	named := claimedTasks(h)
+	named := claimedTasks(l.policy, h)
 	own := append(l.doneTasks(), h.Now.Task)
 	if !claimed {
 		return append(l.runsChecks(own), l.ownChecks([]string{h.Now.Task})...)
