@@ -1,0 +1,314 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
+)
+
+// DefaultCommitTimeout bounds one commit with its hooks and its signature.
+const DefaultCommitTimeout = 2 * time.Minute
+
+// CommitOptions say how patient a Committer is.
+type CommitOptions struct {
+	// Timeout bounds one commit; 0 is DefaultCommitTimeout.
+	Timeout time.Duration
+	// LockPatience is how long another git may hold the index; 0 is 10 s.
+	LockPatience time.Duration
+}
+
+// Committer commits what an agent did, as the user would: with the user's hooks,
+// identity and signing. It implements [ralph.Committer].
+//
+// Nothing can ask the user anything, and nothing can hang: a commit that does not end in
+// time is killed with all that it started. What prevents a commit is a value, and leaves
+// the index as it was.
+//
+// Hooks that came or changed after the Committer was made are not run, which the result
+// says: they would be the agent's, run outside of its sandbox. Hooks among the files of
+// the project (core.hooksPath) are run as they stand, as checks are.
+type Committer struct {
+	repo    *Repo
+	options CommitOptions
+	before  programs
+}
+
+var _ ralph.Committer = (*Committer)(nil)
+
+// Committer makes one for the workspace. It is to be made before an agent starts.
+func (r *Repo) Committer(ctx context.Context, o CommitOptions) (*Committer, error) {
+	if o.Timeout == 0 {
+		o.Timeout = DefaultCommitTimeout
+	}
+	if o.LockPatience == 0 {
+		o.LockPatience = defaultLockPatience
+	}
+	r = r.apart() // a hook may take minutes, in which others want to look at the tree
+	before, err := r.programs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("prepare commits: %w", err)
+	}
+	return &Committer{repo: r, options: o, before: before}, nil
+}
+
+// Commit commits every change of the workspace, untracked files included, ignored ones
+// and .ralph/progress.md not; of the rest of a larger repository nothing. Without a
+// change there is no commit. One that was made although a hook after it hangs is one.
+func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitResult, error) {
+	r := c.repo
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.filters.refresh(ctx, r); err != nil {
+		return ralph.CommitResult{}, err
+	}
+	if why, err := c.hindrance(ctx); why != "" || err != nil {
+		return failedCommit(why, ""), err
+	}
+	index := keepIndex(r.gitDir)
+	result, err := c.stageAndCommit(ctx, message)
+	if result.Commit == "" {
+		if left := index.putBack(ctx); left != nil && result.Failed {
+			result.Output += "\n" + left.Error()
+		}
+	}
+	return result, err
+}
+
+// hindrance is why there cannot be a commit now, in a sentence.
+func (c *Committer) hindrance(ctx context.Context) (string, error) {
+	r := c.repo
+	if same, err := r.stillThere(ctx); !same || err != nil {
+		return fmt.Sprintf("the git folder of %s is not the one that it was at the start (%s)", r.Top, r.gitDir), err
+	}
+	for _, look := range []func(context.Context) (*Problem, error){r.underWay, r.unresolved} {
+		if p, err := look(ctx); p != nil || err != nil {
+			return sentence(p), err
+		}
+	}
+	return "", nil
+}
+
+// stillThere reports whether git finds the repository of the workspace by itself, as it
+// must for hooks to be run as they are used to.
+func (r *Repo) stillThere(ctx context.Context) (bool, error) {
+	var out bytes.Buffer
+	err := r.git.run(ctx, call{dir: r.Dir, out: &out, args: []string{"rev-parse", "--absolute-git-dir", "--show-toplevel"}})
+	if _, ok := errors.AsType[*failure](err); ok {
+		return false, nil
+	}
+	gitDir, top := splitPaths(strings.TrimSuffix(out.String(), "\n"), r.Dir)
+	return gitDir == r.gitDir && top == r.Top, err
+}
+
+func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.CommitResult, error) {
+	what, err := c.repo.committed(ctx)
+	if err != nil {
+		return ralph.CommitResult{}, err
+	}
+	if refused, err := c.stage(ctx, what); refused.Failed || err != nil {
+		return refused, err
+	}
+	staged, err := c.repo.staged(ctx, what)
+	if !staged || err != nil {
+		return ralph.CommitResult{}, err
+	}
+	return c.commit(ctx, message, what)
+}
+
+// committed is what commits are about, for git: the workspace without the view in it. A
+// view that is ignored must not be named, git add would complain about it.
+func (r *Repo) committed(ctx context.Context) ([]string, error) {
+	err := r.run(ctx, call{args: []string{"check-ignore", "-q", "--", view}})
+	if _, ok := errors.AsType[*failure](err); ok {
+		return []string{".", ":(exclude)" + view}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for ignored files: %w", err)
+	}
+	return []string{"."}, nil
+}
+
+// stage adds all changes to the index. Another git that holds it is waited for.
+func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResult, error) {
+	r := c.repo
+	lock := filepath.Join(r.gitDir, "index.lock")
+	deadline := time.Now().Add(c.options.LockPatience)
+	for {
+		holder, err := unlocked(ctx, lock, time.Until(deadline))
+		if err != nil {
+			return ralph.CommitResult{}, err
+		}
+		if holder != "" {
+			return failedCommit(holder+"; if no git is at work there, remove that file", ""), nil
+		}
+		// No hook is part of it, but filters are, which may hang.
+		added, err := r.git.asUser(ctx, userCall{
+			dir: r.Dir, env: r.environment(), timeout: c.options.Timeout,
+			args: append([]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--"}, what...),
+		})
+		switch {
+		case err != nil:
+			return ralph.CommitResult{}, err
+		case added.worked():
+			return ralph.CommitResult{}, nil
+		case added.state == process.TimedOut:
+			return failedCommit(fmt.Sprintf("git add did not end within %v (a filter that waits for somebody?)", c.options.Timeout), added.output), nil
+		case !strings.Contains(added.output, "index.lock") || time.Now().After(deadline):
+			return failedCommit(fmt.Sprintf("git add failed with exit %d", added.code), added.output), nil
+		}
+	}
+}
+
+// staged reports whether a commit would hold anything.
+func (r *Repo) staged(ctx context.Context, what []string) (bool, error) {
+	err := r.run(ctx, call{args: append([]string{"diff", "--cached", "--quiet", "--no-ext-diff", "--"}, what...)})
+	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for staged changes: %w", err)
+	}
+	return false, nil
+}
+
+func (c *Committer) commit(ctx context.Context, message string, what []string) (ralph.CommitResult, error) {
+	r := c.repo
+	now, err := r.programs(ctx)
+	if err != nil {
+		return ralph.CommitResult{}, err
+	}
+	if !slices.Equal(now.signing, c.before.signing) {
+		return failedCommit("the program that signs commits was set to another one since the start: "+listed(now.signing), ""), nil
+	}
+	args := []string{"-c", "commit.verbose=false", "-c", "commit.status=false"}
+	note := ""
+	if strange := now.strange(c.before); len(strange) > 0 {
+		args = append(args, "-c", "core.hooksPath="+os.DevNull)
+		note = "no hook was run, since some came or changed after the start: " + strings.Join(strange, ", ")
+	}
+	args = append(args, "commit", "--quiet", "--cleanup=whitespace", "--file=-")
+	if r.prefix != "" { // what is staged elsewhere in the repository stays staged
+		args = append(append(args, "--only", "--"), what...)
+	}
+	was, err := r.headCommit(ctx)
+	if err != nil {
+		return ralph.CommitResult{}, err
+	}
+	made, err := c.withMessage(ctx, message, args)
+	if err != nil {
+		return ralph.CommitResult{}, err
+	}
+	is, err := r.headCommit(ctx)
+	switch {
+	case err != nil:
+		return ralph.CommitResult{}, err
+	case is == was:
+		return c.explain(ctx, made, note)
+	case !made.worked():
+		note = strings.TrimSpace(note + "\nthe commit was made, but what came after it did not end well\n" + made.output)
+	}
+	subject, err := r.subject(ctx, is)
+	return ralph.CommitResult{Commit: is, Subject: subject, Output: note}, err
+}
+
+// withMessage runs git with the message as its input. It finds the repository by itself:
+// with GIT_DIR set, a hook that works on another repository would work on this one.
+func (c *Committer) withMessage(ctx context.Context, message string, args []string) (attempt, error) {
+	file, err := os.CreateTemp("", "ralph-message-")
+	if err != nil {
+		return attempt{}, fmt.Errorf("write commit message: %w", err)
+	}
+	defer func() { file.Close(); os.Remove(file.Name()) }()
+	if _, err := file.WriteString(message); err != nil {
+		return attempt{}, fmt.Errorf("write commit message: %w", err)
+	}
+	r := c.repo
+	deadline := time.Now().Add(c.options.LockPatience)
+	for {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return attempt{}, fmt.Errorf("write commit message: %w", err)
+		}
+		made, err := r.git.asUser(ctx, userCall{dir: r.Dir, env: r.filters.off(r.git.Env), args: args, stdin: file, timeout: c.options.Timeout})
+		// A hook that fails gives exit 1: this is git itself, before any hook.
+		locked := made.code == 128 && strings.Contains(made.output, "index.lock")
+		if err != nil || !locked || time.Now().After(deadline) {
+			return made, err
+		}
+		if _, err := unlocked(ctx, filepath.Join(r.gitDir, "index.lock"), time.Until(deadline)); err != nil {
+			return attempt{}, err
+		}
+	}
+}
+
+// explain says why no commit came of an attempt.
+func (c *Committer) explain(ctx context.Context, made attempt, note string) (ralph.CommitResult, error) {
+	why := fmt.Sprintf("git commit failed with exit %d", made.code)
+	switch {
+	case made.state == process.TimedOut:
+		why = fmt.Sprintf("the commit did not end within %v (a hook or a signature that waits for somebody?)", c.options.Timeout)
+	case made.worked():
+		why = "git commit said that all is well, but there is no new commit"
+	case made.code == 1:
+		why = "git commit was refused, as by a hook (exit 1)"
+	default:
+		unknown, err := c.repo.unknownIdentity(ctx)
+		if err != nil {
+			return ralph.CommitResult{}, err
+		}
+		if unknown != nil {
+			why = sentence(unknown)
+		}
+	}
+	return failedCommit(strings.TrimSpace(why+"\n"+note), made.output), nil
+}
+
+func sentence(p *Problem) string {
+	if p == nil {
+		return ""
+	}
+	return p.Error()
+}
+
+func failedCommit(why, output string) ralph.CommitResult {
+	return ralph.CommitResult{Failed: true, Output: strings.TrimSpace(why + "\n" + output)}
+}
+
+// headCommit is the commit that is checked out, "" before the first.
+func (r *Repo) headCommit(ctx context.Context) (string, error) { return r.resolve(ctx, "HEAD") }
+
+// resolve is the commit that a name stands for, "" if there is none.
+func (r *Repo) resolve(ctx context.Context, name string) (string, error) {
+	var out bytes.Buffer
+	err := r.run(ctx, call{out: &out, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}})
+	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look for %s: %w", name, err)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+func (r *Repo) subject(ctx context.Context, commit string) (string, error) {
+	out := limited{limit: 1 << 20}
+	if err := r.run(ctx, call{out: &out, args: []string{"rev-list", "--max-count=1", "--format=%s", commit}}); err != nil {
+		return "", fmt.Errorf("read commit: %w", err)
+	}
+	_, subject, _ := strings.Cut(strings.TrimSuffix(out.text.String(), "\n"), "\n")
+	return subject, nil
+}
+
+// environment pins the repository, for calls that run no hook.
+func (r *Repo) environment() []string {
+	return append(r.filters.off(r.git.Env), "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.Top)
+}

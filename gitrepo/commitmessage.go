@@ -1,0 +1,99 @@
+package gitrepo
+
+import (
+	"strings"
+	"unicode"
+)
+
+// subjectChars is what a subject may be long: more is cut off by most who show it.
+const subjectChars = 72
+
+// Trailer is one "Key: value" at the end of a message, for programs to read.
+type Trailer struct{ Key, Value string }
+
+// The trailers that tell a commit of the harness from others.
+const (
+	TrailerRun       = "Ralph-Run"
+	TrailerIteration = "Ralph-Iteration"
+	TrailerTask      = "Ralph-Task"
+)
+
+// Message is a commit message: one line of at most 72 characters, cut at a word; the
+// body as it is; the trailers in one block at the end, so that `git interpret-trailers`
+// and `git log --format=%(trailers)` find them. Trailers without a value are left out.
+// Nothing in the texts, which may be an agent's, can hide one or join their block.
+func Message(subject, body string, trailers ...Trailer) string {
+	parts := []string{subjectLine(subject)}
+	if body = bodyText(body); body != "" {
+		parts = append(parts, body)
+	}
+	var block []string
+	for _, t := range trailers {
+		key, value := trailerKey(t.Key), oneLine(t.Value)
+		if key != "" && value != "" {
+			block = append(block, key+": "+value)
+		}
+	}
+	if len(block) > 0 {
+		parts = append(parts, strings.Join(block, "\n"))
+	}
+	return strings.Join(parts, "\n\n") + "\n"
+}
+
+func subjectLine(text string) string {
+	text = oneLine(text)
+	if text == "" {
+		return "work in progress"
+	}
+	chars := []rune(text)
+	if len(chars) <= subjectChars {
+		return text
+	}
+	short := string(chars[:subjectChars-1])
+	// A word that is longer than half of the line is cut, or little would be left.
+	if end := strings.LastIndexByte(short, ' '); chars[subjectChars-1] != ' ' && end > len(short)/2 {
+		short = short[:end]
+	}
+	return strings.TrimRight(short, " ,;:.-") + "…"
+}
+
+// oneLine has neither line breaks nor control characters.
+func oneLine(text string) string {
+	text = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "\ufffd"))
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func bodyText(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
+	text = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return -1
+		}
+		return c
+	}, text)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = strings.TrimRightFunc(line, unicode.IsSpace)
+		// To git the message ends at a line of three dashes, and the trailers would be
+		// looked for before it.
+		if line == "---" || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "---\t") {
+			line = " " + line
+		}
+		lines[i] = line
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
+
+func trailerKey(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '-' || c < unicode.MaxASCII && (unicode.IsLetter(c) || unicode.IsDigit(c)) {
+			return c
+		}
+		return -1
+	}, text)
+}

@@ -1,0 +1,273 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// mergeTimeout bounds the last step of a merge, which writes files and runs the user's
+// post-merge hook.
+const mergeTimeout = 10 * time.Minute
+
+// MergeEnd says what became of a merge.
+type MergeEnd string
+
+// How a merge can end.
+const (
+	MergeFastForward MergeEnd = "fast_forward" // the branch held all of ours and more
+	MergeCommitted   MergeEnd = "merged"       // by a merge commit
+	MergeAlready     MergeEnd = "already"      // there was nothing to bring home
+	MergeConflict    MergeEnd = "conflict"     // both sides changed Files; nothing was touched
+	MergeInTheWay    MergeEnd = "in_the_way"   // uncommitted Files would be overwritten; nothing was touched
+	MergeFailed      MergeEnd = "failed"       // for the reason in Output; nothing was touched
+)
+
+// Merged reports whether the work is home.
+func (e MergeEnd) Merged() bool {
+	return e == MergeFastForward || e == MergeCommitted || e == MergeAlready
+}
+
+// MergeResult is what became of a merge.
+type MergeResult struct {
+	End    MergeEnd
+	Branch string   // that was merged
+	Into   string   // the branch that is checked out
+	Commit string   // that Into is at now; "" if nothing was merged
+	Files  []string // with MergeConflict and MergeInTheWay
+	Output string   // with MergeFailed: why; with others: what a hook after it left to say
+	Said   []string // what is to be said aloud
+}
+
+// Merge brings a branch into the one that is checked out in the workspace. The merge is
+// tried beside the working tree first and then taken over in one step, so a conflict or
+// a signature that cannot be had leaves everything as it was, and never a merge that is
+// under way. Conflicts are never resolved by us. Changes of the user's that are
+// not committed stay, and refuse the merge if it concerns the same files.
+//
+// The merge commit has the user's identity and signature. Refusals that are about the
+// repository and not about the two branches are *Problem.
+func (r *Repo) Merge(ctx context.Context, branch string) (MergeResult, error) {
+	r = r.apart()
+	if err := r.filters.refresh(ctx, r); err != nil {
+		return MergeResult{}, err
+	}
+	m := merge{repo: r, result: MergeResult{Branch: branch}}
+	if err := m.begin(ctx); err != nil {
+		return m.result, err
+	}
+	if m.result.End != "" {
+		return m.result, nil
+	}
+	target, err := m.target(ctx)
+	if m.result.End != "" || err != nil {
+		return m.result, err
+	}
+	err = m.take(ctx, target)
+	return m.result, err
+}
+
+// merge is one merge on its way.
+type merge struct {
+	repo         *Repo
+	ours, theirs string // commits
+	result       MergeResult
+}
+
+// begin looks whether there can and must be a merge.
+func (m *merge) begin(ctx context.Context) error {
+	r := m.repo
+	for _, look := range []func(context.Context) (*Problem, error){r.underWay, r.unresolved, r.indexLocked} {
+		if p, err := look(ctx); p != nil || err != nil {
+			return refusal(p, err)
+		}
+	}
+	var err error
+	if m.result.Into, err = r.branch(ctx); err != nil {
+		return err
+	}
+	if m.ours, err = r.headCommit(ctx); err != nil {
+		return err
+	}
+	if m.theirs, err = r.resolve(ctx, "refs/heads/"+m.result.Branch); err != nil {
+		return err
+	}
+	switch {
+	case m.theirs == "":
+		return &Problem{Kind: ProblemBranchMissing, Stops: true, Text: "there is no branch " + m.result.Branch}
+	case m.result.Into == "" || m.ours == "":
+		return &Problem{Kind: ProblemDetached, Stops: true, Text: "no branch is checked out in " + r.Top, Hint: "git switch to the one that the work is for"}
+	}
+	if m.result.Said, err = r.notCommittedIn(ctx, m.result.Branch); err != nil {
+		return err
+	}
+	already, err := r.contains(ctx, m.ours, m.theirs)
+	if already {
+		m.result.End, m.result.Commit = MergeAlready, m.ours
+	}
+	return err
+}
+
+// notCommittedIn says what a merge of the branch would leave behind in its worktree.
+func (r *Repo) notCommittedIn(ctx context.Context, branch string) ([]string, error) {
+	entries, err := r.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.branch != branch || e.main || e.gone() {
+			continue
+		}
+		changed, _, err := r.changesIn(ctx, e.path)
+		if changed == 0 || err != nil {
+			return nil, err
+		}
+		return []string{fmt.Sprintf("%s in %s not committed, and so not merged", areChanges(changed), e.path)}, nil
+	}
+	return nil, nil
+}
+
+func areChanges(n int) string {
+	if n == 1 {
+		return "1 change is"
+	}
+	return fmt.Sprintf("%d changes are", n)
+}
+
+// contains reports whether one commit is part of another's history.
+func (r *Repo) contains(ctx context.Context, commit, ancestor string) (bool, error) {
+	err := r.run(ctx, call{args: []string{"merge-base", "--is-ancestor", ancestor, commit}})
+	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
+		return false, nil
+	}
+	return err == nil, wrapped("compare commits", err)
+}
+
+// target is the commit to go to: theirs, or one that joins both sides.
+func (m *merge) target(ctx context.Context) (string, error) {
+	ahead, err := m.repo.contains(ctx, m.theirs, m.ours)
+	if ahead || err != nil {
+		return m.theirs, err
+	}
+	tree, conflicts, err := m.repo.joined(ctx, m.ours, m.theirs)
+	if err != nil {
+		return "", err
+	}
+	if len(conflicts) > 0 {
+		m.result.End, m.result.Files = MergeConflict, conflicts
+		return "", nil
+	}
+	return m.commit(ctx, tree)
+}
+
+// commit makes the merge commit, which nothing refers to yet.
+func (m *merge) commit(ctx context.Context, tree string) (string, error) {
+	r := m.repo
+	signs, err := r.signs(ctx)
+	if err != nil {
+		return "", err
+	}
+	message := fmt.Sprintf("Merge branch '%s'", m.result.Branch)
+	args := []string{"commit-tree", "-p", m.ours, "-p", m.theirs, "-m", message}
+	if signs {
+		args = append(args, "-S")
+	}
+	made, err := r.git.asUser(ctx, userCall{dir: r.Top, env: r.environment(), args: append(args, tree), timeout: DefaultCommitTimeout})
+	if err != nil {
+		return "", err
+	}
+	if failed := made.failure("commit-tree"); failed != nil {
+		unknown, err := r.unknownIdentity(ctx)
+		if unknown != nil || err != nil {
+			return "", refusal(unknown, err)
+		}
+		m.result.End, m.result.Output = MergeFailed, failed.Error()
+		return "", nil
+	}
+	return strings.TrimSpace(made.stdout), nil
+}
+
+// signs reports whether the user signs commits, which commit-tree does not ask.
+func (r *Repo) signs(ctx context.Context) (bool, error) {
+	var out limited
+	out.limit = 1 << 10
+	err := r.run(ctx, call{out: &out, args: []string{"config", "--type=bool", "--get", "commit.gpgSign"}})
+	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
+		return false, nil
+	}
+	return strings.TrimSpace(out.text.String()) == "true", wrapped("read commit.gpgSign", err)
+}
+
+// take moves the branch and the working tree to the target, or neither.
+func (m *merge) take(ctx context.Context, target string) error {
+	r := m.repo
+	var err error
+	if m.result.Files, err = r.inTheWay(ctx, m.ours, target); err != nil {
+		return err
+	}
+	if len(m.result.Files) > 0 {
+		m.result.End = MergeInTheWay
+		return nil
+	}
+	if same, err := r.stillThere(ctx); !same || err != nil {
+		return errors.Join(err, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is not the repository that it was a moment ago", r.Top)})
+	}
+	// It finds the repository by itself, for the user's post-merge hook.
+	taken, err := r.git.asUser(ctx, userCall{
+		dir: r.Top, env: append(r.filters.off(r.git.Env), "GIT_REFLOG_ACTION=merge "+m.result.Branch), timeout: mergeTimeout,
+		args: []string{"-c", "merge.autoStash=false", "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-edit", target},
+	})
+	if err != nil {
+		return err
+	}
+	now, err := r.headCommit(ctx)
+	switch {
+	case err != nil:
+		return err
+	case now != target:
+		m.result.End, m.result.Output = MergeFailed, taken.failure("merge").Error()
+		return nil
+	case !taken.worked():
+		m.result.Output = "merged, but what came after it did not end well\n" + taken.output
+	}
+	m.result.End, m.result.Commit = MergeFastForward, target
+	if target != m.theirs {
+		m.result.End = MergeCommitted
+	}
+	return nil
+}
+
+// inTheWay lists the files that differ between two commits and are not what the first
+// says: with changes of the user's, or untracked, or ignored.
+func (r *Repo) inTheWay(ctx context.Context, from, to string) ([]string, error) {
+	st, err := r.Whole().status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dirty := map[string]bool{}
+	for _, p := range st.paths {
+		dirty[p.name] = true
+	}
+	out := limited{limit: statusLimit}
+	if err := r.run(ctx, call{out: &out, args: []string{"diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to}}); err != nil {
+		return nil, fmt.Errorf("compare commits: %w", err)
+	}
+	var files []string
+	fields := names(out.text.String())
+	for i := 0; i+1 < len(fields); i += 2 {
+		added, name := fields[i] == "A", fields[i+1]
+		there := false
+		if added {
+			_, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(name)))
+			there = err == nil
+		}
+		if dirty[name] || there {
+			files = append(files, name)
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,301 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/ralphloop/ralph/process"
+)
+
+// ProblemKind tells problems apart.
+type ProblemKind string
+
+// What can be the matter with a repository.
+const (
+	ProblemNoCommits       ProblemKind = "no_commits"
+	ProblemDetached        ProblemKind = "detached"
+	ProblemNoIdentity      ProblemKind = "no_identity"
+	ProblemIndexLocked     ProblemKind = "index_locked"
+	ProblemUnderWay        ProblemKind = "under_way" // a merge, a rebase or the like
+	ProblemConflicts       ProblemKind = "conflicts"
+	ProblemSubmodules      ProblemKind = "submodules"
+	ProblemDirty           ProblemKind = "dirty"
+	ProblemBadBranch       ProblemKind = "bad_branch"   // its name
+	ProblemBranchTaken     ProblemKind = "branch_taken" // it holds work, or is checked out
+	ProblemBranchMissing   ProblemKind = "branch_missing"
+	ProblemBadPath         ProblemKind = "bad_path"         // where a worktree cannot be
+	ProblemNotOurs         ProblemKind = "not_ours"         // no worktree, or not of this repository
+	ProblemUnmerged        ProblemKind = "unmerged"         // what would be removed is nowhere else
+	ProblemWorktreeChanged ProblemKind = "worktree_changed" // it has changes that are not committed
+)
+
+// Problem is something that is to be known about a repository before a command goes on.
+// As an error it is a refusal that the user can do something about.
+type Problem struct {
+	Kind  ProblemKind
+	Text  string // a sentence without its full stop
+	Hint  string // what to do about it, "" if nothing has to be
+	Stops bool   // the command cannot go on; the others are said aloud
+}
+
+func (p *Problem) Error() string {
+	if p.Hint == "" {
+		return p.Text
+	}
+	return p.Text + "; " + p.Hint
+}
+
+// Needs is what a run is going to do with the repository.
+type Needs struct {
+	Commit       bool // commit what the agent did
+	Worktree     bool // work in a new worktree
+	IncludeDirty bool // commit what was changed before, too
+}
+
+// Ready looks for what must be in order before an agent starts, so that a run does not
+// fail at its first commit. A problem that Stops is a reason not to start; the others
+// are to be said aloud. An error means that git could not be asked.
+//
+// A detached HEAD, a shallow clone and a sparse checkout are no hindrance.
+func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
+	r = r.apart()
+	if err := r.filters.refresh(ctx, r); err != nil {
+		return nil, err
+	}
+	looks := []func(context.Context) (*Problem, error){r.noCommits, r.detached, r.underWay, r.indexLocked, r.unresolved, r.unknownIdentity}
+	if n.Worktree {
+		looks = append(looks, r.Whole().notInWorktree, r.emptySubmodules)
+	} else {
+		looks = append(looks, r.uncommitted)
+	}
+	var problems []Problem
+	for _, look := range looks {
+		p, err := look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil && n.concerns(p.Kind) {
+			p.Stops = n.stoppedBy(p.Kind)
+			problems = append(problems, *p)
+		}
+	}
+	return problems, nil
+}
+
+// concerns reports whether a problem matters at all.
+func (n Needs) concerns(kind ProblemKind) bool {
+	switch kind {
+	case ProblemNoCommits, ProblemNoIdentity, ProblemIndexLocked, ProblemConflicts:
+		return n.stoppedBy(kind)
+	}
+	return true
+}
+
+func (n Needs) stoppedBy(kind ProblemKind) bool {
+	inPlace := n.Commit && !n.Worktree
+	switch kind {
+	case ProblemNoCommits:
+		return n.Worktree
+	case ProblemNoIdentity:
+		return n.Commit
+	case ProblemUnderWay:
+		return n.Commit || n.Worktree
+	case ProblemIndexLocked, ProblemConflicts:
+		return inPlace
+	case ProblemDirty:
+		return inPlace && !n.IncludeDirty
+	}
+	return false
+}
+
+func (r *Repo) noCommits(ctx context.Context) (*Problem, error) {
+	head, err := r.headCommit(ctx)
+	if head != "" || err != nil {
+		return nil, err
+	}
+	return &Problem{Kind: ProblemNoCommits, Text: "the repository has no commit yet, and a worktree begins at one",
+		Hint: `make the first (git add -A && git commit -m "first commit"), or run without --worktree`}, nil
+}
+
+func (r *Repo) detached(ctx context.Context) (*Problem, error) {
+	head, err := r.headCommit(ctx)
+	if head == "" || err != nil {
+		return nil, err
+	}
+	branch, err := r.branch(ctx)
+	if branch != "" || err != nil {
+		return nil, err
+	}
+	return &Problem{Kind: ProblemDetached, Text: fmt.Sprintf("HEAD is detached at %.10s", head)}, nil
+}
+
+// branch is the one that is checked out, "" if HEAD is detached.
+func (r *Repo) branch(ctx context.Context) (string, error) {
+	var out bytes.Buffer
+	err := r.run(ctx, call{out: &out, args: []string{"symbolic-ref", "--quiet", "HEAD"}})
+	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read HEAD: %w", err)
+	}
+	return strings.TrimPrefix(strings.TrimSpace(out.String()), "refs/heads/"), nil
+}
+
+// operations are what git can be in the middle of, by the file that tells it.
+var operations = []struct{ file, name, command string }{
+	{"MERGE_HEAD", "a merge", "merge"},
+	{"rebase-merge", "a rebase", "rebase"},
+	{"rebase-apply", "a rebase or git am", "rebase"},
+	{"CHERRY_PICK_HEAD", "a cherry-pick", "cherry-pick"},
+	{"REVERT_HEAD", "a revert", "revert"},
+	{"sequencer", "a cherry-pick or revert", "cherry-pick"},
+}
+
+func (r *Repo) underWay(context.Context) (*Problem, error) {
+	for _, op := range operations {
+		if _, err := os.Lstat(filepath.Join(r.gitDir, op.file)); err == nil {
+			return &Problem{Kind: ProblemUnderWay, Text: op.name + " is under way in " + r.Top,
+				Hint: fmt.Sprintf("finish it, or give it up with git %s --abort", op.command)}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (r *Repo) unresolved(ctx context.Context) (*Problem, error) {
+	conflicts, err := r.conflicts(ctx)
+	if len(conflicts) == 0 || err != nil {
+		return nil, err
+	}
+	return &Problem{Kind: ProblemConflicts, Text: "there are unresolved conflicts in " + listed(conflicts), Hint: "resolve them and git add the files"}, nil
+}
+
+// conflicts lists the files that a merge left unresolved.
+func (r *Repo) conflicts(ctx context.Context) ([]string, error) {
+	out := limited{limit: statusLimit}
+	if err := r.run(ctx, call{out: &out, args: []string{"diff", "--cached", "--name-only", "--diff-filter=U", "--no-relative", "-z"}}); err != nil {
+		return nil, fmt.Errorf("look for conflicts: %w", err)
+	}
+	return slices.Compact(names(out.text.String())), nil
+}
+
+// indexLocked waits a little: an editor that looks at the repository locks it, too.
+func (r *Repo) indexLocked(ctx context.Context) (*Problem, error) {
+	lock := filepath.Join(r.gitDir, "index.lock")
+	patience := defaultLockPatience
+	if info, err := os.Lstat(lock); err == nil && old(info) {
+		patience = 0
+	}
+	holder, err := unlocked(ctx, lock, patience)
+	if holder == "" || err != nil {
+		return nil, err
+	}
+	return &Problem{Kind: ProblemIndexLocked, Text: holder, Hint: "if no git is at work there, it was left behind: remove that file"}, nil
+}
+
+// unknownIdentity asks git whether it knows whose commits these would be.
+func (r *Repo) unknownIdentity(ctx context.Context) (*Problem, error) {
+	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
+		asked, err := r.git.asUser(ctx, userCall{dir: r.Top, env: r.environment(), args: []string{"var", who}, timeout: r.git.timeout()})
+		if err != nil {
+			return nil, fmt.Errorf("look for identity: %w", err)
+		}
+		if asked.state == process.Exited && asked.code != 0 {
+			return &Problem{Kind: ProblemNoIdentity, Text: "git does not know whose commits these are",
+				Hint: `tell it: git config --global user.name "Your Name" && git config --global user.email you@example.com`}, nil
+		}
+	}
+	return nil, nil
+}
+
+// uncommitted says how many files differ from what is checked out.
+func (r *Repo) uncommitted(ctx context.Context) (*Problem, error) {
+	st, err := r.status(ctx)
+	if err != nil || len(st.paths) == 0 {
+		return nil, err
+	}
+	return &Problem{Kind: ProblemDirty, Text: st.String(),
+		Hint: "commit or stash them first, let the run commit them with --include-dirty, or keep apart from them with --worktree"}, nil
+}
+
+func (s status) String() string {
+	changed := make([]string, len(s.paths))
+	for i, p := range s.paths {
+		changed[i] = p.name
+	}
+	return counted(len(changed), "uncommitted change") + ": " + listed(changed)
+}
+
+// notInWorktree says what a new worktree of this tree would lack.
+func (r *Repo) notInWorktree(ctx context.Context) (*Problem, error) {
+	st, err := r.status(ctx)
+	if err != nil || len(st.paths) == 0 {
+		return nil, err
+	}
+	return &Problem{Kind: ProblemDirty, Text: "the worktree begins at the last commit, without " + st.String()}, nil
+}
+
+func (r *Repo) emptySubmodules(ctx context.Context) (*Problem, error) {
+	folders, err := r.submodules(ctx)
+	if len(folders) == 0 || err != nil {
+		return nil, err
+	}
+	return &Problem{Kind: ProblemSubmodules, Text: "folders of submodules are empty in a new worktree: " + listed(folders),
+		Hint: "if they are needed, git submodule update --init in there fills them"}, nil
+}
+
+// submodules lists the folders that the checked-out commit names as such.
+func (r *Repo) submodules(ctx context.Context) ([]string, error) {
+	out := limited{limit: 1 << 20}
+	err := r.run(ctx, call{out: &out, args: []string{"config", "-z", "--blob", "HEAD:.gitmodules", "--get-regexp", `^submodule\..*\.path$`}})
+	if _, ok := errors.AsType[*failure](err); ok {
+		return nil, nil // no such file, or none in it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for submodules: %w", err)
+	}
+	var folders []string
+	for _, setting := range names(out.text.String()) {
+		if _, folder, ok := strings.Cut(setting, "\n"); ok {
+			folders = append(folders, folder)
+		}
+	}
+	return folders, nil
+}
+
+// names takes apart what git separates with NUL.
+func names(out string) []string {
+	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 })
+}
+
+// listedNames is how many names a sentence holds.
+const listedNames = 5
+
+// listed puts names into a sentence: the first five and how many more there are.
+func listed(names []string) string {
+	shown := make([]string, 0, listedNames)
+	for _, name := range names[:min(len(names), listedNames)] {
+		shown = append(shown, inSentence(name))
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(names) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// inSentence is a name as it is, or quoted if it could do something to a terminal.
+func inSentence(name string) string {
+	if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) || c == unicode.ReplacementChar }) {
+		return strconv.Quote(name)
+	}
+	return name
+}

@@ -1,0 +1,277 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// ourBranches is what the names of the harness's branches begin with.
+const ourBranches = "ralph/"
+
+// checkoutTimeout bounds the making of a worktree, which writes every file.
+const checkoutTimeout = 30 * time.Minute
+
+// Worktree is a working tree of its own for a run, on a branch of its own.
+type Worktree struct {
+	Path   string // its top
+	Branch string
+	Base   string // the commit that it began at
+	Below  string // where the workspace lies below Path, with slashes; "" if they are one
+}
+
+// Dir is the workspace in it.
+func (w Worktree) Dir() string { return filepath.Join(w.Path, filepath.FromSlash(w.Below)) }
+
+// WorktreeInput says what worktree is wanted.
+type WorktreeInput struct {
+	Path   string // a folder outside of the repository that is not there, or empty
+	Branch string // ralph/…
+	// Idle reports whether nobody works in a folder any more. It is asked before an
+	// earlier worktree of the branch, with nothing in it that is not merged, gives way.
+	// nil is no for every folder.
+	Idle func(path string) bool
+}
+
+// AddWorktree makes a branch at the checked-out commit and a worktree for it. No hook is
+// run. What is to be said aloud comes back, also what Ready says beforehand.
+//
+// A branch of that name that holds work is refused, as is one that is checked out; a
+// merged one is made anew. Refusals are of type *Problem. If the worktree cannot be
+// made, nothing of it is left.
+func (r *Repo) AddWorktree(ctx context.Context, in WorktreeInput) (Worktree, []string, error) {
+	r = r.apart()
+	if err := r.filters.refresh(ctx, r); err != nil {
+		return Worktree{}, nil, err
+	}
+	w, err := r.planned(ctx, in)
+	if err != nil {
+		return Worktree{}, nil, err
+	}
+	said, err := r.lacking(ctx)
+	if err != nil {
+		return Worktree{}, nil, err
+	}
+	again, err := r.makeRoom(ctx, w, in.Idle)
+	if err != nil {
+		return Worktree{}, nil, err
+	}
+	if again != "" {
+		said = append(said, again)
+	}
+	// -B: what is there of the branch was found to be merged.
+	if err := r.checkout(ctx, w, "-B", w.Branch, w.Path, w.Base); err != nil {
+		return Worktree{}, nil, fmt.Errorf("make worktree: %w", err)
+	}
+	created, err := w.enter()
+	return w, append(said, created...), err
+}
+
+// ReopenWorktree makes sure that a run's worktree is there, to go on in it. If its folder
+// is gone it is made again from the branch, which is said; changes that were not
+// committed are gone with the folder. Only Path and Branch need to be known of it.
+func (r *Repo) ReopenWorktree(ctx context.Context, w Worktree) (Worktree, []string, error) {
+	r = r.apart()
+	if err := r.filters.refresh(ctx, r); err != nil {
+		return w, nil, err
+	}
+	path, err := resolved(w.Path)
+	if err != nil {
+		return w, nil, fmt.Errorf("open worktree: %w", err)
+	}
+	w.Path, w.Below = path, strings.TrimSuffix(r.prefix, "/")
+	entries, err := r.entries(ctx)
+	if err != nil {
+		return w, nil, err
+	}
+	if _, err := os.Lstat(w.Path); err == nil {
+		said, err := r.reenter(ctx, w, entries)
+		return w, said, err
+	}
+	tip, err := r.resolve(ctx, "refs/heads/"+w.Branch)
+	if err != nil {
+		return w, nil, err
+	}
+	if tip == "" {
+		return w, nil, &Problem{Kind: ProblemBranchMissing, Stops: true, Text: fmt.Sprintf("both the folder %s and the branch %s are gone", w.Path, w.Branch),
+			Hint: "there is nothing to go on from: start a new run"}
+	}
+	if err := r.forget(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path || e.branch == w.Branch }); err != nil {
+		return w, nil, err
+	}
+	if err := r.checkout(ctx, w, w.Path, w.Branch); err != nil {
+		return w, nil, fmt.Errorf("make worktree again: %w", err)
+	}
+	created, err := w.enter()
+	return w, append([]string{fmt.Sprintf("the folder %s was gone and was made again from the branch %s", w.Path, w.Branch)}, created...), err
+}
+
+// reenter looks whether a folder that is there is the worktree that it should be.
+func (r *Repo) reenter(ctx context.Context, w Worktree, entries []worktreeEntry) ([]string, error) {
+	for _, e := range entries {
+		if e.path != w.Path || e.main {
+			continue
+		}
+		// An agent may have removed its .git, which holds nothing but the way back. Named,
+		// the folder would have to lead there already.
+		if _, err := os.Lstat(filepath.Join(w.Path, ".git")); errors.Is(err, fs.ErrNotExist) {
+			if err := r.run(ctx, call{args: []string{"worktree", "repair"}, out: io.Discard}); err != nil {
+				return nil, fmt.Errorf("repair worktree: %w", err)
+			}
+		}
+		created, err := w.enter()
+		if e.branch != w.Branch {
+			created = append(created, fmt.Sprintf("in %s not %s is checked out but %s", w.Path, w.Branch, e.checkedOut()))
+		}
+		return created, err
+	}
+	return nil, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is there but is no worktree of %s any more", w.Path, r.Top),
+		Hint: fmt.Sprintf("move it away to have it made again from the branch %s", w.Branch)}
+}
+
+// enter makes the workspace's folder if no file of it is committed.
+func (w Worktree) enter() ([]string, error) {
+	if _, err := os.Stat(w.Dir()); !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := os.MkdirAll(w.Dir(), 0o755); err != nil {
+		return nil, fmt.Errorf("make workspace: %w", err)
+	}
+	return []string{fmt.Sprintf("nothing in %s is committed: it is empty in the worktree", w.Below)}, nil
+}
+
+// planned checks what is wanted and completes it.
+func (r *Repo) planned(ctx context.Context, in WorktreeInput) (Worktree, error) {
+	w := Worktree{Branch: in.Branch, Below: strings.TrimSuffix(r.prefix, "/")}
+	for _, look := range []func(context.Context) (*Problem, error){r.noCommits, r.underWay} {
+		if p, err := look(ctx); p != nil || err != nil {
+			return w, refusal(p, err)
+		}
+	}
+	if err := r.branchName(ctx, in.Branch); err != nil {
+		return w, err
+	}
+	var err error
+	if w.Path, err = r.outside(in.Path); err != nil {
+		return w, err
+	}
+	w.Base, err = r.headCommit(ctx)
+	return w, err
+}
+
+func (r *Repo) branchName(ctx context.Context, name string) error {
+	short, ours := strings.CutPrefix(name, ourBranches)
+	var out bytes.Buffer
+	err := r.run(ctx, call{out: &out, args: []string{"check-ref-format", "--branch", name}})
+	_, bad := errors.AsType[*failure](err)
+	if err != nil && !bad {
+		return fmt.Errorf("check branch name: %w", err)
+	}
+	if bad || !ours || strings.TrimSuffix(out.String(), "\n") != name {
+		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("%q cannot be the name of a branch", short),
+			Hint: "letters, digits, dots, dashes and slashes are fine"}
+	}
+	above, err := r.resolve(ctx, "refs/heads/"+strings.TrimSuffix(ourBranches, "/"))
+	if err == nil && above != "" {
+		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("there is a branch named ralph, so there can be none named %s", name),
+			Hint: "rename it: git branch -m ralph some-other-name"}
+	}
+	return err
+}
+
+// outside is the path without links, if a worktree can be made there.
+func (r *Repo) outside(path string) (string, error) {
+	path, err := resolved(path)
+	if err != nil {
+		return "", fmt.Errorf("place worktree: %w", err)
+	}
+	for _, folder := range []string{r.Top, r.commonDir()} {
+		info, err := os.Stat(folder)
+		if err != nil {
+			return "", fmt.Errorf("place worktree: %w", err)
+		}
+		if below(info, path) {
+			return "", &Problem{Kind: ProblemBadPath, Stops: true, Text: fmt.Sprintf("the worktree's folder %s lies inside of the repository", path), Hint: "name one outside of it"}
+		}
+	}
+	return path, nil
+}
+
+// resolved is an absolute path without links, of which the last parts need not be there.
+func resolved(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	for above, rest := path, ""; ; above, rest = filepath.Dir(above), filepath.Join(filepath.Base(above), rest) {
+		real, err := filepath.EvalSymlinks(above)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || above == filepath.Dir(above) {
+			return "", err
+		}
+	}
+}
+
+// lacking are the sentences about what is not in a new worktree.
+func (r *Repo) lacking(ctx context.Context) ([]string, error) {
+	var said []string
+	for _, look := range []func(context.Context) (*Problem, error){r.detached, r.Whole().notInWorktree, r.emptySubmodules} {
+		p, err := look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			said = append(said, p.Error())
+		}
+	}
+	return said, nil
+}
+
+// checkout runs `git worktree add`. A failed one leaves nothing behind.
+func (r *Repo) checkout(ctx context.Context, w Worktree, args ...string) error {
+	if err := os.MkdirAll(filepath.Dir(w.Path), 0o700); err != nil {
+		return err
+	}
+	tip, err := r.resolve(ctx, "refs/heads/"+w.Branch)
+	if err != nil {
+		return err
+	}
+	patient := r.apart()
+	patient.git.Timeout = max(checkoutTimeout, r.git.timeout())
+	err = patient.run(ctx, call{args: append([]string{"worktree", "add", "--quiet"}, args...), out: io.Discard})
+	if err == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	// Nothing was there before; twice --force since what is half made is locked.
+	_ = r.run(ctx, call{args: []string{"worktree", "remove", "--force", "--force", w.Path}, out: io.Discard})
+	if tip == "" {
+		_ = r.run(ctx, call{args: []string{"update-ref", "-d", "refs/heads/" + w.Branch}})
+	}
+	return err
+}
+
+// apart is the same workspace for a caller of its own: what takes long does not keep
+// others waiting.
+func (r *Repo) apart() *Repo {
+	alone := r.Whole()
+	alone.Dir, alone.prefix = r.Dir, r.prefix
+	return alone
+}
+
+func refusal(p *Problem, err error) error {
+	if err != nil {
+		return err
+	}
+	p.Stops = true
+	return p
+}

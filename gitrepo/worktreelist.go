@@ -1,0 +1,224 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// WorktreeState is a worktree of the harness as it stands, or a branch of the harness
+// without one: then Path is "".
+type WorktreeState struct {
+	Worktree        // without its Base, which nobody wrote down
+	Merged   bool   // what is committed there is also in a branch that is not the harness's, here or at a remote
+	Ahead    int    // how many commits are not
+	Dirty    int    // files with changes that are not committed
+	Missing  bool   // the folder is gone
+	Locked   bool   // somebody wants it to be kept
+	Trouble  string // why Dirty is not known, "" if it is
+}
+
+// Removable reports whether nothing would be lost with it.
+func (s WorktreeState) Removable() bool {
+	return s.Merged && s.Dirty == 0 && s.Trouble == "" && !s.Locked
+}
+
+// Worktrees lists the harness's worktrees of this repository, those whose folder lies
+// below under or whose branch is ralph/…, and its branches without one. The main working
+// tree is never among them, nor what is checked out in it.
+func (r *Repo) Worktrees(ctx context.Context, under string) ([]WorktreeState, error) {
+	r = r.apart()
+	if err := r.filters.refresh(ctx, r); err != nil {
+		return nil, err
+	}
+	entries, err := r.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if under != "" {
+		if under, err = resolved(under); err != nil {
+			return nil, fmt.Errorf("list worktrees: %w", err)
+		}
+	}
+	branches, err := r.harnessBranches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var states []WorktreeState
+	for _, e := range entries {
+		branches = slices.DeleteFunc(branches, func(name string) bool { return name == e.branch })
+		if e.main || !strings.HasPrefix(e.branch, ourBranches) && !e.liesBelow(under) {
+			continue
+		}
+		state, err := r.state(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		states = append(states, state)
+	}
+	for _, name := range branches {
+		state, err := r.state(ctx, worktreeEntry{branch: name})
+		if err != nil {
+			return nil, err
+		}
+		states = append(states, state)
+	}
+	return states, nil
+}
+
+// state looks at a worktree, or at a branch if the worktreeEntry has no path.
+func (r *Repo) state(ctx context.Context, e worktreeEntry) (WorktreeState, error) {
+	s := WorktreeState{Worktree: Worktree{Path: e.path, Branch: e.branch, Below: strings.TrimSuffix(r.prefix, "/")}, Locked: e.locked, Missing: e.gone()}
+	var tips []string
+	if e.head != "" {
+		tips = append(tips, e.head)
+	}
+	if e.branch != "" {
+		tips = append(tips, "refs/heads/"+e.branch)
+	}
+	var err error
+	if s.Ahead, err = r.ahead(ctx, tips...); err != nil {
+		return s, err
+	}
+	s.Merged = s.Ahead == 0
+	if !s.Missing {
+		s.Dirty, s.Trouble, err = r.changesIn(ctx, e.path)
+	}
+	return s, err
+}
+
+// ahead counts the commits that are in no branch but the harness's own.
+func (r *Repo) ahead(ctx context.Context, tips ...string) (int, error) {
+	var out bytes.Buffer
+	args := append([]string{"rev-list", "--count"}, tips...)
+	args = append(args, "--not", "--exclude="+ourBranches+"*", "--branches", "--exclude=*/"+ourBranches+"*", "--remotes")
+	if err := r.run(ctx, call{out: &out, args: args}); err != nil {
+		return 0, fmt.Errorf("count commits: %w", err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(out.String()))
+	if err != nil {
+		return 0, fmt.Errorf("count commits: %w", err)
+	}
+	return n, nil
+}
+
+// changesIn counts the changes in a worktree that are not committed, without the
+// harness's view. A worktree that an agent broke is no error.
+func (r *Repo) changesIn(ctx context.Context, folder string) (int, string, error) {
+	there, ok, err := r.git.Find(ctx, folder)
+	if ctx.Err() != nil {
+		return 0, "", fmt.Errorf("look at worktree: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		return 0, err.Error(), nil
+	}
+	if !ok || there.Top != folder || !sameFolder(there.commonDir(), r.commonDir()) {
+		return 0, fmt.Sprintf("%s has lost its connection to %s", folder, r.Top), nil
+	}
+	r.mu.Lock()
+	there.filters = r.filters // what an agent added meanwhile is not trusted
+	r.mu.Unlock()
+	if err := there.filters.refresh(ctx, there); err != nil {
+		return 0, "", err
+	}
+	st, err := there.status(ctx)
+	if _, failed := errors.AsType[*failure](err); failed {
+		return 0, err.Error(), nil
+	}
+	changed := slices.DeleteFunc(st.paths, func(p path) bool { return p.name == r.prefix+view })
+	return len(changed), "", err
+}
+
+func sameFolder(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+// harnessBranches lists the harness's branches.
+func (r *Repo) harnessBranches(ctx context.Context) ([]string, error) {
+	out := limited{limit: statusLimit}
+	if err := r.run(ctx, call{out: &out, args: []string{"for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/" + ourBranches}}); err != nil {
+		return nil, fmt.Errorf("list branches: %w", err)
+	}
+	return strings.Fields(out.text.String()), nil
+}
+
+// worktreeEntry is a worktree as git has it on its list.
+type worktreeEntry struct {
+	path, head string
+	branch     string // "" if HEAD is detached
+	main       bool
+	locked     bool
+}
+
+func (e worktreeEntry) gone() bool {
+	_, err := os.Lstat(e.path)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+func (e worktreeEntry) liesBelow(folder string) bool {
+	relative, err := filepath.Rel(folder, e.path)
+	return folder != "" && err == nil && relative != "." && filepath.IsLocal(relative)
+}
+
+func (e worktreeEntry) checkedOut() string {
+	if e.branch == "" {
+		return "no branch"
+	}
+	return e.branch
+}
+
+// entries lists all worktrees of the repository, the main one first.
+func (r *Repo) entries(ctx context.Context) ([]worktreeEntry, error) {
+	out := limited{limit: statusLimit}
+	err := r.run(ctx, call{out: &out, args: []string{"worktree", "list", "--porcelain", "-z"}})
+	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 129 { // git before 2.36
+		out = limited{limit: statusLimit}
+		err = r.run(ctx, call{out: &out, args: []string{"worktree", "list", "--porcelain"}})
+		return parseEntries(strings.ReplaceAll(out.text.String(), "\n", "\x00")), wrapped("list worktrees", err)
+	}
+	return parseEntries(out.text.String()), wrapped("list worktrees", err)
+}
+
+func wrapped(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// parseEntries reads `git worktree list --porcelain -z`: lines of "key value", each
+// worktree ended by an empty one.
+func parseEntries(out string) []worktreeEntry {
+	var list []worktreeEntry
+	for line := range strings.SplitSeq(out, "\x00") {
+		key, value, _ := strings.Cut(line, " ")
+		if key == "worktree" {
+			list = append(list, worktreeEntry{path: filepath.FromSlash(value), main: len(list) == 0})
+			continue
+		}
+		if len(list) == 0 {
+			continue
+		}
+		e := &list[len(list)-1]
+		switch key {
+		case "HEAD":
+			e.head = value
+		case "branch":
+			e.branch = strings.TrimPrefix(value, "refs/heads/")
+		case "locked":
+			e.locked = true
+		}
+	}
+	return list
+}

@@ -1,0 +1,222 @@
+package gitrepo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Removal says what may be removed.
+type Removal string
+
+const (
+	// RemoveMerged removes only what is to be found elsewhere.
+	RemoveMerged Removal = "merged"
+	// RemoveAnyway also removes work that is nowhere else.
+	RemoveAnyway Removal = "anyway"
+)
+
+// RemoveWorktree removes a worktree of the harness with its branch; either may be gone
+// already. With RemoveMerged, commits that are in no other branch and changes that are
+// not committed are a refusal, a *Problem, and so is a worktree whose changes cannot be
+// seen. One that the user locked is refused in any case. Whether a run is still at work
+// in it the caller has to know.
+func (r *Repo) RemoveWorktree(ctx context.Context, w Worktree, how Removal) error {
+	r = r.apart()
+	if err := r.filters.refresh(ctx, r); err != nil {
+		return err
+	}
+	e, err := r.listedAs(ctx, w)
+	if err != nil {
+		return err
+	}
+	if e.branch == "" { // an agent may have left its branch; it is looked at, too
+		e.branch = w.Branch
+	}
+	tip := ""
+	if e.branch != "" {
+		if tip, err = r.resolve(ctx, "refs/heads/"+e.branch); err != nil {
+			return err
+		}
+	}
+	if tip == "" {
+		e.branch = ""
+	}
+	if e.path == "" && e.branch == "" {
+		return nil
+	}
+	state, err := r.state(ctx, e)
+	if err != nil {
+		return err
+	}
+	if p := state.refuse(how); p != nil {
+		return p
+	}
+	if err := r.removeFolder(ctx, e, how); err != nil {
+		return err
+	}
+	return r.removeBranch(ctx, e.branch, tip)
+}
+
+// listedAs finds a worktree on git's list; without a path it is a branch alone.
+func (r *Repo) listedAs(ctx context.Context, w Worktree) (worktreeEntry, error) {
+	entries, err := r.entries(ctx)
+	if err != nil {
+		return worktreeEntry{}, err
+	}
+	path := ""
+	if w.Path != "" {
+		if path, err = resolved(w.Path); err != nil {
+			return worktreeEntry{}, fmt.Errorf("remove worktree: %w", err)
+		}
+	}
+	for _, e := range entries {
+		switch {
+		case e.path == path && !e.main:
+			return e, nil
+		case e.path == path, e.branch == w.Branch && w.Branch != "":
+			return worktreeEntry{}, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is checked out in %s, which is not the worktree to be removed", e.checkedOut(), e.path)}
+		}
+	}
+	if path == "" {
+		return worktreeEntry{}, nil
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return worktreeEntry{}, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is no worktree of %s", path, r.Top), Hint: "if it is of no use any more, remove it yourself"}
+	}
+	return worktreeEntry{}, nil
+}
+
+// refuse is why a worktree may not be removed.
+func (s WorktreeState) refuse(how Removal) *Problem {
+	name := s.Branch
+	if name == "" {
+		name = s.Path
+	}
+	switch {
+	case s.Locked:
+		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: s.Path + " is locked", Hint: "if it is of no use any more: git worktree unlock " + s.Path}
+	case how == RemoveAnyway:
+		return nil
+	case !s.Merged:
+		return &Problem{Kind: ProblemUnmerged, Stops: true, Text: fmt.Sprintf("%s holds %s that no other branch has", name, counted(s.Ahead, "commit")), Hint: keepOrDrop(s)}
+	case s.Trouble != "":
+		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: s.Trouble, Hint: "remove it with --force"}
+	case s.Dirty > 0:
+		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: fmt.Sprintf("%s has %s", s.Path, counted(s.Dirty, "uncommitted change")), Hint: "commit them, or remove it with --force"}
+	}
+	return nil
+}
+
+// keepOrDrop names the two ways to go on with work that is not merged.
+func keepOrDrop(s WorktreeState) string {
+	if s.Branch == "" {
+		return fmt.Sprintf("keep it with git -C %s switch -c NAME, or give it up with git worktree remove --force %s", s.Path, s.Path)
+	}
+	drop := "git branch -D " + s.Branch
+	if s.Path != "" {
+		drop = "git worktree remove --force " + s.Path + " && " + drop
+	}
+	return fmt.Sprintf("bring it home with git merge %s, or give it up with %s", s.Branch, drop)
+}
+
+// removeFolder takes a worktree off git's list, with its folder. Force is needed for the
+// harness's view and for submodules; what it could harm was looked for before.
+func (r *Repo) removeFolder(ctx context.Context, e worktreeEntry, how Removal) error {
+	if e.path == "" {
+		return nil
+	}
+	remove := call{args: []string{"worktree", "remove", "--force", e.path}, out: io.Discard}
+	err := r.run(ctx, remove)
+	if err != nil && how == RemoveAnyway && ctx.Err() == nil {
+		// Git does not touch a folder that has lost its .git.
+		if err := os.RemoveAll(e.path); err != nil {
+			return fmt.Errorf("remove worktree: %w", err)
+		}
+		err = r.run(ctx, remove)
+	}
+	return wrapped("remove worktree", err)
+}
+
+// removeBranch removes a branch of the harness if it is still where it was looked at.
+func (r *Repo) removeBranch(ctx context.Context, name, tip string) error {
+	if name == "" || !strings.HasPrefix(name, ourBranches) {
+		return nil
+	}
+	return wrapped("remove branch", r.run(ctx, call{args: []string{"update-ref", "-d", "refs/heads/" + name, tip}}))
+}
+
+// makeRoom clears away what is left of an earlier, merged worktree of the branch, and
+// says so.
+func (r *Repo) makeRoom(ctx context.Context, w Worktree, idle func(string) bool) (string, error) {
+	entries, err := r.entries(ctx)
+	if err != nil {
+		return "", err
+	}
+	tip, err := r.resolve(ctx, "refs/heads/"+w.Branch)
+	if err != nil {
+		return "", err
+	}
+	held := worktreeEntry{branch: w.Branch}
+	if i := slices.IndexFunc(entries, func(e worktreeEntry) bool { return e.branch == w.Branch }); i >= 0 {
+		held = entries[i]
+	}
+	if tip != "" {
+		if err := r.giveWay(ctx, held, idle); err != nil {
+			return "", err
+		}
+		if entries, err = r.entries(ctx); err != nil {
+			return "", err
+		}
+	}
+	err = r.forget(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path })
+	if err != nil {
+		return "", err
+	}
+	if left, err := os.ReadDir(w.Path); err == nil && len(left) > 0 || err != nil && !os.IsNotExist(err) {
+		return "", &Problem{Kind: ProblemBadPath, Stops: true, Text: fmt.Sprintf("the worktree's folder %s is there already", w.Path), Hint: "name another"}
+	}
+	if tip == "" {
+		return "", nil
+	}
+	return fmt.Sprintf("the branch %s was merged and begins anew", w.Branch), nil
+}
+
+// giveWay removes an earlier worktree of a branch if nothing is lost with it.
+func (r *Repo) giveWay(ctx context.Context, e worktreeEntry, idle func(string) bool) error {
+	if e.main {
+		return &Problem{Kind: ProblemBranchTaken, Stops: true, Text: fmt.Sprintf("%s is checked out in %s", e.branch, e.path), Hint: "take another name, or switch to another branch there"}
+	}
+	state, err := r.state(ctx, e)
+	if err != nil {
+		return err
+	}
+	if p := state.refuse(RemoveMerged); p != nil {
+		p.Kind = ProblemBranchTaken
+		return p
+	}
+	if e.path == "" {
+		return nil
+	}
+	if !state.Missing && (idle == nil || !idle(e.path)) {
+		return &Problem{Kind: ProblemBranchTaken, Stops: true, Text: fmt.Sprintf("%s is checked out in %s", e.branch, e.path), Hint: "take another name, or remove it with ralph clean if its run has ended"}
+	}
+	return r.removeFolder(ctx, e, RemoveMerged)
+}
+
+// forget takes worktrees off git's list whose folder is gone. `git worktree prune` would
+// do it for all, and so for those of the user that are on a disk which is not mounted.
+func (r *Repo) forget(ctx context.Context, entries []worktreeEntry, which func(worktreeEntry) bool) error {
+	for _, e := range entries {
+		if e.main || !e.gone() || !which(e) {
+			continue
+		}
+		if err := r.removeFolder(ctx, e, RemoveMerged); err != nil {
+			return err
+		}
+	}
+	return nil
+}
