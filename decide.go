@@ -77,9 +77,10 @@ func Decide(p Policy, h History) Verdict {
 	}
 	rules := []rule{interruptRule, baselineRule, nothingLeftRule, limitsRule, stuckRule}
 	if h.Judging {
-		v.Counted, v.Progress = counts(h.Now.Agent.End), h.Progress
-		v.Claimed = claims(p, h)
+		v.Counted, v.Claimed = counts(h.Now.Agent.End), claims(p, h)
 		v.Tasks = judgeTasks(p, h)
+		h.seeTasks(v.Tasks)
+		v.Progress = h.Progress
 		if v.Claimed || v.Tasks.AllDone || p.Claim == ClaimOptional {
 			asked := h
 			asked.Tasks = v.Tasks.apply(h.Tasks, v.Counted)

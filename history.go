@@ -116,6 +116,13 @@ func (h *History) seeProgress() {
 	h.checks = checks
 }
 
+// seeTasks takes what was proven for progress, also if it lay there already.
+func (h *History) seeTasks(v TaskVerdict) {
+	if len(v.Done) > 0 {
+		h.Progress, h.NoProgress, h.Denials = true, 0, 0
+	}
+}
+
 func (h *History) countFailures() {
 	switch end := h.Now.Agent.End; {
 	case end == EndLimit:
@@ -167,6 +174,7 @@ func lastOf[T any](s []T, n int) []T {
 // settle takes a verdict's consequences into the history and closes the iteration.
 func (h *History) settle(v Verdict) {
 	h.Judging = false
+	h.seeTasks(v.Tasks)
 	if v.WaitFor == WaitLimit {
 		h.LimitWaited += v.Wait
 	}
