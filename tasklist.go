@@ -240,7 +240,8 @@ func (v *TaskVerdict) giveUp(p Policy, h History) {
 		v.Reopened = regressedTasks(v.apply(h.Tasks, false))
 		return
 	}
-	if proven || p.TaskTries == 0 || !counts(h.Now.Agent.End) || t.Tries+1 < p.TaskTries {
+	asks := h.Now.Agent.Said.Decide != nil && p.OnDecide == DecideWait // somebody answers, and it has one more try
+	if proven || asks || p.TaskTries == 0 || !counts(h.Now.Agent.End) || t.Tries+1 < p.TaskTries {
 		return
 	}
 	v.GivenUp = t.ID
