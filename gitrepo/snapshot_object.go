@@ -1,0 +1,106 @@
+package gitrepo
+
+import (
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// put stores one object as git does. Commits and what is said about the repository are
+// small and many: a call of git for each would cost more than all the rest of a snapshot.
+func (s *Snapshots) put(kind string, body []byte) (string, error) {
+	object := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
+	sum := s.hash()
+	sum.Write(object)
+	id := hex.EncodeToString(sum.Sum(nil))
+	path := s.path("objects/" + id[:2] + "/" + id[2:])
+	if _, err := os.Lstat(path); err == nil {
+		return id, nil
+	}
+	var packed bytes.Buffer
+	w := zlib.NewWriter(&packed)
+	_, err := w.Write(object)
+	if err = errors.Join(err, w.Close(), os.MkdirAll(filepath.Dir(path), 0o700)); err != nil {
+		return "", fmt.Errorf("keep %s: %w", kind, err)
+	}
+	if err := replaceFile(path, packed.Bytes(), 0o400); err != nil {
+		return "", fmt.Errorf("keep %s: %w", kind, err)
+	}
+	return id, nil
+}
+
+func (s *Snapshots) hash() hash.Hash {
+	if s.home.Format == "sha256" {
+		return sha256.New()
+	}
+	return sha1.New()
+}
+
+// putFolder stores files as the tree of a commit without a past. Its time is always the
+// same, so that equal content has one name. The files are in the order of their names.
+func (s *Snapshots) putFolder(files []named) (string, error) {
+	var tree bytes.Buffer
+	for _, file := range files {
+		id, err := s.put("blob", file.text)
+		if err != nil {
+			return "", err
+		}
+		raw, err := hex.DecodeString(id)
+		if err != nil {
+			return "", fmt.Errorf("keep tree: %w", err)
+		}
+		fmt.Fprintf(&tree, "100644 %s\x00%s", file.name, raw)
+	}
+	id, err := s.put("tree", tree.Bytes())
+	if err != nil {
+		return "", err
+	}
+	return s.putCommit(id, nil, time.Unix(0, 0), "what was known of the repository")
+}
+
+type named struct {
+	name string
+	text []byte
+}
+
+func (s *Snapshots) putCommit(tree string, parents []string, at time.Time, message string) (string, error) {
+	var text strings.Builder
+	fmt.Fprintf(&text, "tree %s\n", tree)
+	for _, parent := range parents {
+		fmt.Fprintf(&text, "parent %s\n", parent)
+	}
+	who := fmt.Sprintf("ralph <ralph@localhost> %d +0000", at.Unix())
+	fmt.Fprintf(&text, "author %s\ncommitter %s\n\n%s\n", who, who, message)
+	return s.put("commit", []byte(text.String()))
+}
+
+// setRef names a snapshot, so that it counts as in use.
+func (s *Snapshots) setRef(name, id string) error {
+	path := s.path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("name snapshot: %w", err)
+	}
+	if err := s.write(name, []byte(id+"\n")); err != nil {
+		return fmt.Errorf("name snapshot: %w", err)
+	}
+	return nil
+}
+
+// ref is the snapshot that has a name, "" if none has.
+func (s *Snapshots) ref(name string) string {
+	text, err := os.ReadFile(s.path(name))
+	id := strings.TrimSpace(string(text))
+	if err != nil || !snapshotID.MatchString(id) {
+		return ""
+	}
+	return id
+}
