@@ -207,10 +207,13 @@ func refuseTask(p Policy, h History, id string) (code, detail string) {
 		return gate.Refusal, gate.Detail
 	}
 	var failed, broken, regressed []string
+	measured := false
 	for _, c := range h.Now.Checks {
 		t, _ := findTask(h.Tasks, c.Task)
+		foreign := c.Task != "" && c.Task != id && t.Status != TaskDone // another claim's own check says nothing about this one
+		measured = measured || !foreign
 		switch {
-		case c.Passed, c.Task != "" && c.Task != id && t.Status != TaskDone: // another claim's own check
+		case c.Passed, foreign:
 		case c.Task != "" && c.Task != id:
 			regressed = append(regressed, fmt.Sprintf("%s, the own check of %s, which was done", c.Name, c.Task))
 		case c.Broken:
@@ -226,7 +229,7 @@ func refuseTask(p Policy, h History, id string) (code, detail string) {
 		return RefusedCheckFailed, strings.Join(regressed, "; ") + ", failed"
 	case len(broken) > 0:
 		return RefusedCheckBroken, strings.Join(broken, ", ") + " cannot run"
-	case len(h.Now.Checks) == 0 && !p.AllowUnverified:
+	case !measured && !p.AllowUnverified:
 		return RefusedNoEvidence, "no check ran, so nothing proves it"
 	}
 	return "", ""
@@ -322,16 +325,21 @@ func stuckRule(_ Policy, h History, v Verdict) *Verdict {
 		return nil
 	}
 	var failed []string
+	waiting := len(open)
 	for _, t := range h.Tasks {
-		if t.Status == TaskFailed {
-			failed = append(failed, t.ID)
+		if t.Status != TaskFailed {
+			continue
+		}
+		failed = append(failed, t.ID)
+		if t.Open() { // an optional one that another needs is not
+			waiting--
 		}
 	}
 	if len(failed) == 0 {
 		return nil
 	}
 	detail := fmt.Sprintf("given up: %s", strings.Join(failed, ", "))
-	if waiting := len(open) - len(failed); waiting > 0 {
+	if waiting > 0 {
 		detail += fmt.Sprintf("; %s for %s", tasksWait(waiting), them(len(failed)))
 	}
 	return v.stop(6, TaskTries, "%s", detail)
