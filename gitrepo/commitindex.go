@@ -102,7 +102,7 @@ func unlocked(ctx context.Context, lock string, patience time.Duration) (holder 
 		}
 		left := time.Until(deadline)
 		if left <= 0 {
-			return held(lock, info), nil
+			return heldBy(lock, info), nil
 		}
 		select {
 		case <-ctx.Done():
@@ -112,7 +112,7 @@ func unlocked(ctx context.Context, lock string, patience time.Duration) (holder 
 	}
 }
 
-func held(lock string, info fs.FileInfo) string {
+func heldBy(lock string, info fs.FileInfo) string {
 	age := max(time.Since(info.ModTime()), 0).Round(time.Second)
 	return fmt.Sprintf("another git holds %s, since %v", lock, age)
 }
