@@ -98,11 +98,51 @@ func (in PromptInput) facts() prompt.Input {
 		LastError:      in.Last.Error, GreenNoClaim: in.Last.GreenNoClaim, Recommendation: in.Last.Recommendation,
 		StatusProblem: in.Last.StatusProblem, Mismatches: in.Last.Mismatches, Mentions: in.Last.Mentions,
 	}
+	in.addPlan(&facts)
+	in.addMemory(&facts)
 	for _, c := range in.Last.Failed {
-		facts.Failed = append(facts.Failed, prompt.Failure{Name: c.Name, How: howFailed(c), Output: c.Output})
+		facts.Failed = append(facts.Failed, prompt.Failure{Name: ownerOf(c) + c.Name, How: howFailed(c), Output: c.Output})
 	}
 	for _, r := range in.Last.Refusals {
 		facts.Refusals = append(facts.Refusals, prompt.Refusal{Code: r.Code, Detail: r.Detail})
 	}
 	return facts
+}
+
+// addPlan tells about the task list.
+func (in PromptInput) addPlan(facts *prompt.Input) {
+	facts.ListFile, facts.Commits, facts.ProjectRoot = in.ListFile, in.WhoCommits, in.Dir
+	facts.ListProblems, facts.Proven = in.Last.ListProblems, in.Last.Proven
+	if t := in.Task; t != nil {
+		facts.Task = &prompt.Task{
+			ID: t.ID, Title: t.Title, Description: t.Description, Category: t.Category, Acceptance: t.Acceptance, Checks: t.Checks,
+			SpecFile: t.SpecFile, Try: in.Try,
+		}
+	}
+	for _, t := range in.Tasks {
+		own := in.Task != nil && t.ID == in.Task.ID
+		if own {
+			facts.Task.Regressed = t.Regressed
+		}
+		facts.Plan = append(facts.Plan, prompt.PlanLine{
+			ID: t.ID, Title: t.Title, Status: string(t.Status), Own: own, Optional: t.Optional, Human: t.Human, Regressed: t.Regressed,
+		})
+	}
+	facts.TasksAllDone = len(in.Tasks) > 0 && len(openTasks(in.Tasks)) == 0
+	for _, r := range in.Last.TaskRefusals {
+		facts.TaskRefusals = append(facts.TaskRefusals, prompt.TaskRefusal{Task: r.Task, Code: r.Code, Detail: r.Detail})
+	}
+}
+
+// addMemory tells what people wrote and what was done so far.
+func (in PromptInput) addMemory(facts *prompt.Input) {
+	for _, item := range in.Steering {
+		facts.Steering = append(facts.Steering, item.Text)
+		facts.SteeringFile = item.File
+	}
+	facts.Diff, facts.DiffCut, facts.Progress, facts.Learnings = in.Diff, in.DiffCut, in.Progress, in.Learnings
+	for _, a := range in.Answers {
+		facts.Answers = append(facts.Answers, prompt.Answer{Question: a.Question, Answer: a.Answer})
+	}
+	facts.OpenQuestion = in.OpenQuestion
 }

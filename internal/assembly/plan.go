@@ -3,7 +3,6 @@ package assembly
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/verify"
 )
@@ -29,7 +29,9 @@ type Request struct {
 	Goal      *string // nil if none was given: then the spec or a prompt file is the goal
 	Version   string
 	Demo      bool
-	Program   string // the agent's program, where it is not the one on PATH
+	Program   string          // the agent's program, where it is not the one on PATH
+	Resumed   bool            // the run goes on: what it works on is recorded, and looked for nowhere else
+	Worktree  *ralph.Worktree // that the run works in; nil in place
 }
 
 // Plan is a run that could start: everything is found and nothing is begun.
@@ -40,11 +42,16 @@ type Plan struct {
 	Checks     []string
 	Policy     ralph.Policy
 	Notices    []ralph.Notice
+	TaskFile   string // "" without a list
 	agent      chosenAgent
+	list       *plan.List // as it was before the run; nil without one, and of a run that goes on
 }
 
 // Prepare finds everything that the run needs, or says what is missing and how to mend it.
-func Prepare(req Request) (*Plan, error) {
+func Prepare(ctx context.Context, req Request) (*Plan, error) {
+	if req.Settings.Worktree == "false" {
+		req.Settings.Worktree = ""
+	}
 	p := &Plan{Request: req, Policy: req.Settings.Policy()}
 	if p.Policy.Claim == ralph.ClaimOptional && p.Policy.ChecksWhen == ralph.ChecksOnClaim {
 		return nil, &config.UsageError{Msg: "gate.claim is optional and checks.when is claim: without a claim no check would ever run", Hint: "set one of them otherwise"}
@@ -53,6 +60,10 @@ func Prepare(req Request) (*Plan, error) {
 		return nil, err
 	}
 	if err := p.findChecks(); err != nil {
+		return nil, err
+	}
+	p.lintTasks()
+	if err := p.checkRepository(ctx); err != nil {
 		return nil, err
 	}
 	if err := p.findAgent(); err != nil {
@@ -72,7 +83,7 @@ func (p *Plan) notice(code, text string) {
 	p.Notices = append(p.Notices, ralph.Notice{Code: code, Text: text})
 }
 
-// findGoal follows "what it works on": the goal or the spec, else a prompt file.
+// findGoal follows "what it works on": the goal or the spec, else a task list, else a prompt file.
 func (p *Plan) findGoal() error {
 	s := p.Settings
 	if p.Request.Goal != nil {
@@ -89,6 +100,12 @@ func (p *Plan) findGoal() error {
 	if s.Spec != "" && p.Goal != "" {
 		p.notice("spec_is_the_goal", "the spec takes the goal's place: "+s.Spec)
 	}
+	named := s.Tasks.File != ""
+	if named || !p.Resumed && p.Goal == "" && s.Spec == "" {
+		if err := p.findTasks(); err != nil {
+			return err
+		}
+	}
 	p.PromptFile = s.Prompt.File
 	if p.PromptFile != "" {
 		return p.mustHaveText("--prompt", p.PromptFile)
@@ -96,14 +113,14 @@ func (p *Plan) findGoal() error {
 	if err := p.findPrompt(); err != nil {
 		return err
 	}
-	if p.Goal != "" || s.Spec != "" {
+	if p.Goal != "" || s.Spec != "" || p.TaskFile != "" {
 		return nil
 	}
 	if p.PromptFile != "" {
 		p.notice("goal", "the goal is "+p.PromptFile)
 		return nil
 	}
-	return &config.UsageError{Msg: "nothing to work on", Hint: `give a goal: ralph run "make the tests pass", or --spec FILE, or write .ralph/PROMPT.md`}
+	return &config.UsageError{Msg: "nothing to work on", Hint: `give a goal: ralph run "make the tests pass", or --spec FILE; or begin a task list: ralph tasks add "…"; or write .ralph/PROMPT.md`}
 }
 
 // findPrompt looks for the project's own prompt. It comes with the repository, so it may not lead to a file outside of it.
@@ -151,22 +168,32 @@ func unwrapPath(err error) error {
 
 // findChecks takes the checks that were given, else detects one. A run that nothing could prove is refused before any agent starts.
 func (p *Plan) findChecks() error {
-	p.Checks = p.Settings.Checks.Commands
+	if p.Resumed {
+		p.Checks = p.Settings.Checks.Commands
+		return nil
+	}
+	checks, found := runChecks(p.Workspace, p.Settings)
+	p.Checks = checks
 	for _, check := range p.Checks {
 		if strings.TrimSpace(check) == "" {
 			return &config.UsageError{Msg: "--check: the command is empty"}
 		}
+		if strings.Contains(check, "{tests}") && (p.TaskFile == "" || p.Settings.Checks.TaskTests == "") {
+			return &config.UsageError{Msg: "{tests} in a check stands for the test files of tasks", Hint: "work through a task list and set checks.task_tests, such as tests/test_{id}_*.py"}
+		}
 	}
-	if len(p.Checks) > 0 {
+	if found == nil && len(checks) > 0 {
 		return nil
 	}
-	found, ok := verify.Detect(p.Workspace.Dir)
-	if ok {
-		p.Checks = []string{found.Command}
+	if len(checks) > 0 {
 		p.notice("check_detected", fmt.Sprintf("check: %s (%s)", found.Command, found.Because))
 		for _, passed := range found.PassedOver {
 			p.notice("check_passed_over", passed)
 		}
+		return nil
+	}
+	if p.provesItself() {
+		p.notice("own_checks_only", "no check for the run: each task is proven by its own checks alone")
 		return nil
 	}
 	if p.Settings.AllowUnverified {
@@ -181,6 +208,18 @@ func (p *Plan) findChecks() error {
 		Msg:  "nothing could prove completion: no check was given and none was found" + why,
 		Hint: `give one with --check "command that exits 0 when the work is done", or accept the agent's word with --allow-unverified`,
 	}
+}
+
+// runChecks are the checks that were given, else the one that is detected, with what was found out about it.
+func runChecks(w Workspace, s config.Settings) (checks []string, found *verify.Detection) {
+	if len(s.Checks.Commands) > 0 {
+		return s.Checks.Commands, nil
+	}
+	detected, ok := verify.Detect(w.Dir)
+	if ok {
+		checks = []string{detected.Command}
+	}
+	return checks, &detected
 }
 
 func (p *Plan) findAgent() error {
@@ -215,47 +254,20 @@ func (p *Plan) Command() ([]string, error) {
 	return command.Argv, nil
 }
 
-// FirstPrompt is the prompt of iteration 1, for --dry-run.
-func (p *Plan) FirstPrompt(ctx context.Context) (string, error) {
-	in := ralph.PromptInput{Ordinal: 1, Of: p.Policy.MaxIterations, Goal: p.Goal, SpecFile: p.Settings.Spec, Checks: p.Checks, Policy: p.Policy}
-	var err error
-	if p.Settings.Spec != "" {
-		if in.Goal, err = ralph.ReadText(p.Workspace.Dir, p.Settings.Spec); err != nil {
-			return "", fmt.Errorf("read spec: %w", err)
-		}
+// FirstPrompt is the prompt of iteration 1, for --dry-run. post holds what people wrote to the next run.
+func (p *Plan) FirstPrompt(ctx context.Context, post ralph.Mailbox, question string) (string, error) {
+	options := []ralph.Option{
+		ralph.WithPolicy(p.Policy), ralph.WithChecker(verify.Shell{}), ralph.WithMailbox(post), ralph.WithQuestion(question),
 	}
-	if p.PromptFile != "" {
-		if in.Template, err = ralph.ReadText(p.Workspace.Dir, p.PromptFile); err != nil {
-			return "", fmt.Errorf("read prompt: %w", err)
-		}
+	if p.list != nil {
+		options = append(options, ralph.WithTasks(listed{p.list}))
 	}
-	built, err := ralph.StandardPrompt{}.Prompt(ctx, in)
-	return built.Text, err
-}
-
-// Loop makes the loop for the run of that id. Whoever calls it brings the recorder and the views.
-func (p *Plan) Loop(run string, options ...ralph.Option) (*ralph.Loop, error) {
-	settings, err := json.Marshal(p.Settings)
+	loop, err := ralph.New(p.loopConfig(), options...)
 	if err != nil {
-		return nil, fmt.Errorf("record settings: %w", err)
+		return "", err
 	}
-	inside := []string{config.InsideRunVariable + "=" + run}
-	p.agent.options.Env = append(p.agent.options.Env, inside...)
-	checkEnv := append(p.Env.Untrusted(), inside...)
-	cfg := ralph.Config{
-		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: agent.New(p.agent.options), AgentName: p.agent.name,
-		Model: p.Settings.Agent.Model, Checks: p.Checks, Dir: p.Workspace.Dir,
-	}
-	about := ralph.RunStarted{
-		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
-	}
-	all := []ralph.Option{
-		ralph.WithPolicy(p.Policy), ralph.WithChecker(verify.Shell{Env: checkEnv}), ralph.WithTree(p.Workspace.Tree), ralph.WithRun(run, about),
-	}
-	for _, n := range p.Notices {
-		all = append(all, ralph.WithNotice(n))
-	}
-	return ralph.New(cfg, append(all, options...)...)
+	built, err := loop.Preview(ctx)
+	return built.Text, err
 }
 
 // Notify runs notify.command when a person is needed. It tells the outcome in the environment, and its failure changes nothing.

@@ -18,6 +18,8 @@ type Workspace struct {
 	Dir  string
 	Git  bool
 	Tree ralph.Tree
+
+	repo *gitrepo.Repo // nil without git
 }
 
 // FindWorkspace is -C DIR, else the nearest folder upward with .ralph, else the top of the git repository, else the current folder.
@@ -50,7 +52,19 @@ func FindWorkspace(ctx context.Context, cwd, dir string, env config.Env) (Worksp
 	if dir == "" && !isMarked {
 		repo = repo.Whole()
 	}
-	return Workspace{Dir: repo.Dir, Git: true, Tree: repo}, nil
+	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, repo: repo}, nil
+}
+
+// workspaceAt is the workspace in a folder that is known to be in a repository.
+func workspaceAt(ctx context.Context, dir string, env config.Env) (Workspace, error) {
+	repo, inGit, err := gitrepo.Git{Env: env.Environ}.Find(ctx, dir)
+	if err != nil {
+		return Workspace{}, err
+	}
+	if !inGit {
+		return Workspace{}, fmt.Errorf("find workspace: %s is in no repository", dir)
+	}
+	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, repo: repo}, nil
 }
 
 // InitRepository puts a sample project under git. Without git it stays a plain folder.

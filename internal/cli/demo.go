@@ -64,7 +64,7 @@ func (a *app) demo(ctx context.Context, name string, speed float64) error {
 		loaded.Settings.MaxCost = scenario.MaxCost
 	}
 	goal := demo.Goal
-	plan, err := assembly.Prepare(assembly.Request{
+	plan, err := assembly.Prepare(ctx, assembly.Request{
 		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: version(), Demo: true, Program: demoProgram(dir),
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -79,14 +80,46 @@ func (a *app) tellJudgement(j ralph.Judgement) {
 	} else {
 		fmt.Fprintf(out, "\niteration %d: %s\n  verdict: %s\n", j.Iteration, saidText(j), verdictText(j.Again))
 	}
+	a.tellTasks(j)
 	for _, gate := range j.Again.Gates {
 		fmt.Fprintf(out, "  %s %s%s\n", gateMark(gate.State), gate.Name, gateText(gate))
 	}
-	if len(j.Again.Gates) == 0 && j.Judged {
+	if len(j.Again.Gates) == 0 && j.Judged && len(j.Again.Tasks.Refused)+len(j.Again.Tasks.Done) > 0 {
+		fmt.Fprintln(out, "  completion was not claimed, and tasks are open, so no gate was asked")
+	} else if len(j.Again.Gates) == 0 && j.Judged {
 		fmt.Fprintln(out, "  no claim was made, so no gate was asked")
 	}
 	if !j.Same() {
 		fmt.Fprintf(out, "  ! the log recorded another verdict: %s\n", verdictText(j.Recorded))
+	}
+}
+
+// tellTasks says of every claimed task what became of the claim, and how it was made.
+func (a *app) tellTasks(j ralph.Judgement) {
+	out, tasks := a.streams.Out, j.Again.Tasks
+	if tasks.Current != "" {
+		fmt.Fprintf(out, "  task: %s\n", tasks.Current)
+	}
+	how := func(id string) string {
+		if slices.Contains(j.Seen.Listed, id) {
+			return " (marked in the list)"
+		}
+		return ""
+	}
+	for _, id := range tasks.Done {
+		fmt.Fprintf(out, "  ✓ %s proven%s\n", id, how(id))
+	}
+	for _, r := range tasks.Refused {
+		fmt.Fprintf(out, "  ✗ %s claimed%s, not proven (%s: %s)\n", r.Task, how(r.Task), r.Code, term.Clean(r.Detail))
+	}
+	for _, id := range tasks.Regressed {
+		fmt.Fprintf(out, "  ! %s was done, and its own check is red again\n", id)
+	}
+	for _, injury := range j.Seen.Injuries {
+		fmt.Fprintf(out, "  ! put back in the list: %s\n", term.Clean(injury))
+	}
+	if tasks.GivenUp != "" {
+		fmt.Fprintf(out, "  ✗ %s given up\n", tasks.GivenUp)
 	}
 }
 
@@ -187,6 +220,9 @@ func (a *app) replay(ctx context.Context, name string) error {
 		fmt.Fprintf(a.streams.Out, "%s iteration %d: %s%s\n", mark, j.Iteration, verdictText(j.Again), was)
 		for _, r := range j.Again.Refusals() {
 			fmt.Fprintf(a.streams.Out, "    refused %s: %s\n", r.Code, term.Clean(r.Detail))
+		}
+		for _, r := range j.Again.Tasks.Refused {
+			fmt.Fprintf(a.streams.Out, "    refused %s, %s: %s\n", r.Task, r.Code, term.Clean(r.Detail))
 		}
 	}
 	fmt.Fprintf(a.streams.Out, "verdicts: %d, different from the log: %d\n", len(judgements), different)

@@ -85,16 +85,34 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 		}
 		return a.finish(state, state.Result(), "hard")
 	}
-	plan, err := a.planAgain(workspace, state, more)
+	home := workspace
+	if known := state.Started.Worktree; known != nil {
+		var said []string
+		if workspace, said, err = assembly.ReenterWorktree(ctx, workspace, *known, a.streams.Env); err != nil {
+			return err
+		}
+		for _, text := range said {
+			fmt.Fprintf(a.streams.Err, "ralph: %s\n", text)
+		}
+	}
+	plan, err := a.planAgain(ctx, workspace, state, more)
 	if err != nil {
 		return err
 	}
-	s := &session{app: a, plan: plan, run: run, state: state, log: log, torn: tail.Dropped}
+	if plan.TaskFile != "" && !a.trusts() {
+		if err := a.consent(home, assembly.TaskCommands(workspace, plan.Settings)); err != nil {
+			return err
+		}
+	}
+	s := &session{app: a, plan: plan, run: run, state: state, store: store, log: log, torn: tail.Dropped}
+	if stopped := state.Stopped; stopped != nil && (stopped.Reason == ralph.Blocked || stopped.Reason == ralph.NeedsDecision) {
+		s.asked = stopped.Detail
+	}
 	return s.play(ctx)
 }
 
 // planAgain makes the plan from the recorded settings; only more may differ.
-func (a *app) planAgain(workspace assembly.Workspace, state *ralph.State, more raise) (*assembly.Plan, error) {
+func (a *app) planAgain(ctx context.Context, workspace assembly.Workspace, state *ralph.State, more raise) (*assembly.Plan, error) {
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are not known", state.Run)
@@ -115,8 +133,10 @@ func (a *app) planAgain(workspace assembly.Workspace, state *ralph.State, more r
 	}
 	settings.Checks.Commands = state.Started.Checks
 	settings.Prompt.File = state.Started.PromptFile
+	settings.Tasks.File = state.Started.TaskFile
 	req := assembly.Request{
 		Env: a.streams.Env, Settings: settings, Workspace: workspace, Version: version(), Demo: state.Started.Demo,
+		Resumed: true, Worktree: state.Started.Worktree,
 	}
 	if state.Started.Goal != "" {
 		req.Goal = &state.Started.Goal
@@ -124,7 +144,7 @@ func (a *app) planAgain(workspace assembly.Workspace, state *ralph.State, more r
 	if req.Demo {
 		req.Program = demoProgram(workspace.Dir)
 	}
-	return assembly.Prepare(req)
+	return assembly.Prepare(ctx, req)
 }
 
 // raiseLimits adds to limits that exist; there is nothing to add to one that does not.

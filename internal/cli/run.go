@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -16,7 +15,6 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
-	"github.com/ralphloop/ralph/internal/trust"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -55,6 +53,7 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Run an agent again and again, each time with a fresh context, until its claim of completion is proven by
 checks that ralph itself runs, a person is needed, or a limit is reached. Exit 0 means proven.`,
 		Example: `  ralph run "make the tests pass"
+  ralph run                     # works through the project's task list
   ralph run --spec spec.md --check "go test ./..." -n 25 --max-cost 5
   ralph run "fix the parser" --agent-cmd 'my-agent --stdin' --check ./check.sh`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, opts, args) },
@@ -131,11 +130,15 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 	}
 	loaded.Settings.Agent.Args = append(loaded.Settings.Agent.Args, agentArgs...) // recorded, so that a resume has them too
 	if !opts.dryRun {                                                             // which starts nothing that the project names
-		if err := a.agree(workspace, loaded); err != nil {
+		var tasks []config.NamedCommand
+		if loaded.Settings.Tasks.File != "" || goal == nil && loaded.Settings.Spec == "" { // a list is worked
+			tasks = assembly.TaskCommands(workspace, loaded.Settings)
+		}
+		if err := a.agree(workspace, loaded, tasks); err != nil {
 			return err
 		}
 	}
-	plan, err := assembly.Prepare(assembly.Request{
+	plan, err := assembly.Prepare(ctx, assembly.Request{
 		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, Version: version(),
 	})
 	if err != nil {
@@ -160,12 +163,16 @@ func (a *app) begin(ctx context.Context, plan *assembly.Plan) error {
 	}
 	defer held.Release()
 	a.sweep(store)
+	if err := plan.EnterWorktree(ctx, store.WorktreesDir(), run); err != nil {
+		return err
+	}
+	asked := openQuestion(store)
 	log, err := store.Create(run)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	s := &session{app: a, plan: plan, run: run, log: log}
+	s := &session{app: a, plan: plan, run: run, store: store, log: log, asked: asked}
 	return s.play(ctx)
 }
 
@@ -212,7 +219,7 @@ func (a *app) fromHere(workspace assembly.Workspace, flags map[string][]string) 
 	if real, err := filepath.EvalSymlinks(here); err == nil {
 		here = real
 	}
-	for _, name := range []string{"spec", "prompt"} {
+	for _, name := range []string{"spec", "prompt", "tasks"} {
 		for i, path := range flags[name] {
 			if path == "" || filepath.IsAbs(path) {
 				continue
@@ -252,43 +259,17 @@ func (a *app) load(workspace assembly.Workspace, flags map[string][]string) (con
 	return loaded, nil
 }
 
-// agree asks once for consent to the commands that the repository names.
-func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded) error {
-	commands := append(loaded.ProjectCommands, assembly.AgentFiles(workspace, loaded.Settings)...)
-	if len(commands) == 0 || loaded.Settings.Trust {
-		return nil
-	}
-	store := trust.In(a.streams.Env.StateDir)
-	id, digest := runlog.WorkspaceID(workspace.Dir), trust.Digest(commands)
-	agreed, err := store.Trusted(id, digest)
-	if err != nil {
-		return err
-	}
-	if agreed {
-		return nil
-	}
-	var list strings.Builder
-	for _, c := range commands {
-		fmt.Fprintf(&list, "\n  %s", c)
-	}
-	if !a.streams.InTerm || a.globals.quiet {
-		return usage("this project's files name commands that you have not agreed to:%s\nread them, then run again with --trust (or RALPH_TRUST=1), or once on a terminal", list.String())
-	}
-	fmt.Fprintf(a.streams.Err, "This project's files name commands:%s\nRun them in this workspace from now on? [y/N] ", list.String())
-	answer, _ := bufio.NewReader(a.streams.In).ReadString('\n')
-	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-		return usage("not agreed; nothing was started")
-	}
-	return store.Grant(id, digest, time.Now())
-}
-
 // dryRun prints what a run would do.
 func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	argv, err := plan.Command()
 	if err != nil {
 		return err
 	}
-	text, err := plan.FirstPrompt(ctx)
+	store, err := runlog.Open(a.streams.Env.StateDir, plan.Workspace.Dir)
+	if err != nil {
+		return err
+	}
+	text, err := plan.FirstPrompt(ctx, waiting{store}, openQuestion(store))
 	if err != nil {
 		return err
 	}
@@ -310,6 +291,11 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 		orNone(p.MaxIterations), orNone(p.MaxTime), orNone(p.MaxCost), orNone(p.MaxTokens), orNone(p.IterationTimeout), orNone(p.IdleTimeout), text)
 	return nil
 }
+
+// waiting is the mail for a run that has not begun.
+type waiting struct{ *runlog.Store }
+
+func (waiting) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
 
 // orNone writes a limit, of which zero is none.
 func orNone[T comparable](limit T) string {

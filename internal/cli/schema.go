@@ -14,11 +14,11 @@ import (
 
 func (a *app) schemaCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "schema config|event|result", Short: "Print the JSON schema of a file format", GroupID: "keep",
-		ValidArgs: []string{"config", "event", "result"},
+		Use: "schema config|tasks|event|result", Short: "Print the JSON schema of a file format", GroupID: "keep",
+		ValidArgs: []string{"config", "tasks", "event", "result"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("ralph schema wants one of config, event, result")
+				return usage("ralph schema wants one of config, tasks, event, result")
 			}
 			return nil
 		},
@@ -35,9 +35,9 @@ func (a *app) schema(of string) error {
 	case "event":
 		return a.printSchema(reflect.TypeFor[loggedEvent](), "One line of a run's log")
 	case "tasks":
-		return usage("ralph schema tasks comes with a later version (task lists)")
+		return a.printSchema(reflect.TypeFor[taskFile](), "The task list .ralph/tasks.json")
 	}
-	return usage("ralph schema %s: one of config, event, result is wanted", of)
+	return usage("ralph schema %s: one of config, tasks, event, result is wanted", of)
 }
 
 // loggedEvent is an event as it stands in events.jsonl.
@@ -46,9 +46,17 @@ type loggedEvent struct {
 	Sum string `json:"sum" jsonschema:"CRC-32C over the bytes of the line before the sum, in eight hexadecimal digits"`
 }
 
+// taskFile is .ralph/tasks.json, and what `ralph tasks list --json` prints for every format.
+type taskFile struct {
+	Schema  string       `json:"$schema,omitempty"`
+	Version int          `json:"version"`
+	Tasks   []ralph.Task `json:"tasks"`
+}
+
 func (a *app) printSchema(of reflect.Type, title string) error {
 	schema, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[ralph.Span](): {Type: "number", Description: "seconds"},
+		reflect.TypeFor[ralph.Span]():       {Type: "number", Description: "seconds"},
+		reflect.TypeFor[ralph.TaskStatus](): {Type: "string", Enum: []any{ralph.TaskPending, ralph.TaskDone, ralph.TaskFailed}},
 	}})
 	if err != nil {
 		return fmt.Errorf("make schema: %w", err)

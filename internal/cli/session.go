@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/runlog"
@@ -31,8 +33,10 @@ type session struct {
 	plan  *assembly.Plan
 	run   string
 	state *ralph.State // of a run that is resumed, else nil
+	store *runlog.Store
 	log   *runlog.Log
 	torn  int64
+	asked string // by an earlier run, and never answered
 }
 
 // ownOrphans makes this process the parent of whatever its agents and checks detach. The first process that it starts should be one of those.
@@ -49,10 +53,16 @@ func (s *session) play(ctx context.Context) error {
 	if state == nil {
 		state = &ralph.State{}
 	}
+	kept, err := s.log.Keep("tasks")
+	if err != nil {
+		return err
+	}
 	v := s.app.newView(state)
-	loop, err := s.plan.Loop(s.run,
-		ralph.WithState(state), ralph.WithTornTail(s.torn), ralph.WithRecorder(s.log), ralph.WithMailbox(s.log),
-		ralph.WithObserver(v.See), ralph.WithActivity(v.Live))
+	file := &progress.View{Dir: s.plan.Workspace.Dir, State: state, Warn: func(err error) { v.Say("warning: " + err.Error()) }}
+	places := assembly.Places{Tasks: kept, Snapshots: snapshotsOf(s.store, s.plan.Worktree)}
+	loop, err := s.plan.Loop(ctx, s.run, places,
+		ralph.WithState(state), ralph.WithTornTail(s.torn), ralph.WithRecorder(s.log), ralph.WithMailbox(s.log), ralph.WithQuestion(s.asked),
+		ralph.WithObserver(v.See), ralph.WithObserver(file.See), ralph.WithObserver(s.ringWhileWaiting(ctx)), ralph.WithActivity(v.Live))
 	if err != nil {
 		v.Close()
 		return err
@@ -68,11 +78,31 @@ func (s *session) play(ctx context.Context) error {
 	return s.app.finish(state, result, s.plan.Settings.ExitMap)
 }
 
+// snapshotsOf is where the copies of a run's trees lie. A worktree is a tree of its own.
+func snapshotsOf(store *runlog.Store, worktree *ralph.Worktree) string {
+	if worktree == nil {
+		return store.SnapshotsDir()
+	}
+	return filepath.Join(store.WorktreesDir(), filepath.Base(worktree.Path)+".snapshots.git")
+}
+
+// ringWhileWaiting rings when a run that stays alive for an answer needs a person.
+func (s *session) ringWhileWaiting(ctx context.Context) func(ralph.Event) {
+	return func(e ralph.Event) {
+		if w, ok := e.Data.(ralph.Waiting); ok && w.For == ralph.WaitAnswer {
+			s.ring(ctx, ralph.Result{RunID: s.run, Status: ralph.StatusWaiting, Summary: w.Detail})
+		}
+	}
+}
+
 // callForHelp rings when a person is needed.
 func (s *session) callForHelp(ctx context.Context, result ralph.Result) {
-	if result.StopReason != ralph.Blocked && result.StopReason != ralph.NeedsDecision {
-		return
+	if result.StopReason == ralph.Blocked || result.StopReason == ralph.NeedsDecision {
+		s.ring(ctx, result)
 	}
+}
+
+func (s *session) ring(ctx context.Context, result ralph.Result) {
 	if s.app.streams.ErrTerm {
 		fmt.Fprint(s.app.streams.Err, "\a")
 	}

@@ -29,6 +29,7 @@ type Settings struct {
 	MaxWait          ralph.Span `json:"max_wait"`
 	Worktree         string     `json:"worktree,omitempty"` // a name, or "true" for that of the run
 	Commit           string     `json:"commit,omitempty"`
+	CommitMessage    string     `json:"commit_message,omitempty"`
 	IncludeDirty     bool       `json:"include_dirty,omitempty"`
 	Yolo             bool       `json:"yolo"`
 	Trust            bool       `json:"-"` // consent is given to a command line, not to a run

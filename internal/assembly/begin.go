@@ -1,0 +1,180 @@
+package assembly
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/plan"
+	"github.com/ralphloop/ralph/verify"
+)
+
+// Places is where a run keeps what must not lie in its workspace.
+type Places struct {
+	Tasks     string // copies of the task list's files
+	Snapshots string // the harness-owned git folder
+}
+
+// checkRepository refuses, before an agent starts, what would end a run at its first commit, and says aloud what should be known.
+func (p *Plan) checkRepository(ctx context.Context) error {
+	commits := p.Settings.Commits() != ralph.CommitOff
+	if !commits && p.Settings.Worktree == "" {
+		return nil
+	}
+	if p.Workspace.repo == nil {
+		return &config.UsageError{Msg: "--worktree and --commit need a git repository, and this is none", Hint: "git init, and a first commit"}
+	}
+	if p.Resumed {
+		return nil
+	}
+	problems, err := p.Workspace.repo.Ready(ctx, gitrepo.Needs{
+		Commit: commits, Worktree: p.Settings.Worktree != "", IncludeDirty: p.Settings.IncludeDirty,
+	})
+	if err != nil {
+		return fmt.Errorf("look at the repository: %w", err)
+	}
+	for _, problem := range problems {
+		if problem.Stops {
+			return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
+		}
+		p.notice("git_"+string(problem.Kind), problem.Error())
+	}
+	return nil
+}
+
+// EnterWorktree moves a new run into a worktree of its own below folder, where the settings ask for one. Its branch is named after the run, or as
+// the user wants.
+func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
+	if p.Settings.Worktree == "" {
+		return nil
+	}
+	name := p.Settings.Worktree
+	if name == "true" {
+		name = run
+	}
+	home := p.Workspace.repo
+	made, said, err := home.AddWorktree(ctx, gitrepo.WorktreeInput{
+		Path: filepath.Join(folder, strings.ReplaceAll(name, "/", "-")), Branch: "ralph/" + name,
+		Idle: func(string) bool { return true }, // whoever gets here holds the workspace's lock
+	})
+	if err != nil {
+		return refusal(err)
+	}
+	for _, text := range said {
+		p.notice("worktree", text)
+	}
+	if err := p.mustBeIn(made.Dir()); err != nil {
+		return errors.Join(err, home.RemoveWorktree(ctx, made, gitrepo.RemoveMerged))
+	}
+	p.Request.Worktree = &ralph.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}
+	p.Workspace, err = workspaceAt(ctx, made.Dir(), p.Env)
+	return err
+}
+
+// ReenterWorktree gives the workspace of a run that works in a worktree. A folder that is gone is made again from its branch, which is said.
+func ReenterWorktree(ctx context.Context, home Workspace, known ralph.Worktree, env config.Env) (Workspace, []string, error) {
+	if home.repo == nil {
+		return home, nil, &config.UsageError{Msg: fmt.Sprintf("the run works in the worktree %s of a repository that is gone", known.Path)}
+	}
+	w, said, err := home.repo.ReopenWorktree(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
+	if err != nil {
+		return home, nil, refusal(err)
+	}
+	workspace, err := workspaceAt(ctx, w.Dir(), env)
+	return workspace, said, err
+}
+
+// refusal is a problem that the user can do something about, as a usage error.
+func refusal(err error) error {
+	if problem, ok := errors.AsType[*gitrepo.Problem](err); ok {
+		return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
+	}
+	return err
+}
+
+// mustBeIn refuses a worktree without the files that the run works on: they are not committed.
+func (p *Plan) mustBeIn(dir string) error {
+	for _, name := range []string{p.Settings.Spec, p.PromptFile, p.TaskFile} {
+		if name == "" || !filepath.IsLocal(name) {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return &config.UsageError{Msg: name + " is not committed, so a worktree does not have it", Hint: "commit it first, or run in place"}
+		}
+	}
+	return nil
+}
+
+// Loop makes the loop for the run of that id. Whoever calls it brings the recorder and the views.
+func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...ralph.Option) (*ralph.Loop, error) {
+	settings, err := json.Marshal(p.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("record settings: %w", err)
+	}
+	inside := []string{config.InsideRunVariable + "=" + run}
+	p.agent.options.Env = append(p.agent.options.Env, inside...)
+	checkEnv := append(p.Env.Untrusted(), inside...)
+	about := ralph.RunStarted{
+		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
+	}
+	all := []ralph.Option{ralph.WithPolicy(p.Policy), ralph.WithChecker(verify.Shell{Env: checkEnv}), ralph.WithRun(run, about)}
+	if p.Request.Worktree != nil {
+		all = append(all, ralph.WithWorktree(*p.Request.Worktree))
+	}
+	parts, err := p.keepers(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, parts...)
+	for _, n := range p.Notices {
+		all = append(all, ralph.WithNotice(n))
+	}
+	return ralph.New(p.loopConfig(), append(all, options...)...)
+}
+
+func (p *Plan) loopConfig() ralph.Config {
+	return ralph.Config{
+		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: agent.New(p.agent.options), AgentName: p.agent.name,
+		Model: p.Settings.Agent.Model, Checks: p.Checks, Dir: p.Workspace.Dir, WhoCommits: p.Settings.WhoCommits(),
+	}
+}
+
+// keepers are the parts of a loop that look after the tree, the list and the commits.
+func (p *Plan) keepers(ctx context.Context, places Places) ([]ralph.Option, error) {
+	tree := p.Workspace.Tree
+	if p.Workspace.repo != nil && places.Snapshots != "" {
+		keeper, err := p.Workspace.repo.Keep(ctx, places.Snapshots)
+		if err != nil {
+			p.notice("no_snapshots", fmt.Sprintf("no snapshots of the tree are kept: %v", err))
+		} else {
+			tree = keeper
+		}
+	}
+	options := []ralph.Option{ralph.WithTree(tree)}
+	if p.TaskFile != "" {
+		book, err := plan.OpenBook(p.Workspace.Dir, p.TaskFile, places.Tasks, p.Settings.Checks.TaskTests)
+		if err == nil && !p.Resumed {
+			err = book.Adopt(nil)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open task list: %w", err)
+		}
+		options = append(options, ralph.WithTasks(book))
+	}
+	if when := p.Settings.Commits(); when != ralph.CommitOff {
+		committer, err := p.Workspace.repo.Committer(ctx, gitrepo.CommitOptions{})
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, ralph.WithCommits(committer, when, commitMessage(p.Settings.CommitMessage)))
+	}
+	return options, nil
+}

@@ -1,0 +1,68 @@
+package assembly
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo"
+)
+
+// commitMessage fills the template of a commit's message. The first line is its subject; the trailers are always there.
+func commitMessage(template string) func(ralph.CommitFacts) string {
+	return func(f ralph.CommitFacts) string {
+		filled := strings.NewReplacer(
+			"{subject}", commitSubject(f), "{task}", f.Task, "{title}", f.Title, "{iteration}", fmt.Sprint(f.Iteration), "{run}", f.Run,
+			"{goal}", firstLineOf(f.Goal), "{checks}", checkLines(f.Checks),
+		).Replace(template)
+		subject, body, _ := strings.Cut(strings.TrimSpace(filled), "\n")
+		return gitrepo.Message(subject, strings.TrimSpace(body),
+			gitrepo.Trailer{Key: gitrepo.TrailerRun, Value: f.Run},
+			gitrepo.Trailer{Key: gitrepo.TrailerIteration, Value: fmt.Sprint(f.Iteration)},
+			gitrepo.Trailer{Key: gitrepo.TrailerTask, Value: strings.Join(tasksOf(f), ", ")})
+	}
+}
+
+// commitSubject says what the commit brings: tasks that it proves, the task under way, or the goal.
+func commitSubject(f ralph.CommitFacts) string {
+	switch {
+	case len(f.Done) == 1 && f.Done[0] == f.Task, len(f.Done) == 0 && f.Task != "":
+		return f.Task + ": " + f.Title + inProgress(len(f.Done) == 0)
+	case len(f.Done) > 0:
+		return strings.Join(f.Done, ", ") + ": done"
+	case f.Complete:
+		return firstLineOf(f.Goal)
+	}
+	return fmt.Sprintf("Iteration %d: %s", f.Iteration, firstLineOf(f.Goal))
+}
+
+func inProgress(unproven bool) string {
+	if unproven {
+		return " (in progress)"
+	}
+	return ""
+}
+
+func tasksOf(f ralph.CommitFacts) []string {
+	if len(f.Done) == 0 && f.Task != "" {
+		return []string{f.Task}
+	}
+	return f.Done
+}
+
+func checkLines(checks []ralph.CheckResult) string {
+	var lines []string
+	for _, c := range checks {
+		word := "FAIL"
+		if c.Passed {
+			word = "PASS"
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", c.Name, word))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func firstLineOf(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimLeft(line, "# ")
+}

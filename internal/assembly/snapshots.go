@@ -1,0 +1,99 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/internal/config"
+)
+
+// Restored is what a restore did.
+type Restored = gitrepo.Restored
+
+// RestoreInput says what to bring back, and where to.
+type RestoreInput = gitrepo.RestoreInput
+
+// SnapshotDiff is the patch between two snapshots, up to about limit bytes.
+func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) (patch string, cut bool, err error) {
+	const limit = 64 << 20
+	snapshots, err := gitrepo.OpenSnapshots(gitrepo.Git{Env: env.Environ}, folder)
+	if err != nil {
+		return "", false, err
+	}
+	return snapshots.Diff(ctx, from, to, limit)
+}
+
+// Restore brings a snapshot back. It needs no repository in the workspace: an agent may have deleted it.
+func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env) (Restored, error) {
+	keeper, err := gitrepo.Git{Env: env.Environ}.Kept(folder)
+	if err != nil {
+		return Restored{}, err
+	}
+	return keeper.Restore(ctx, in)
+}
+
+// MergeResult is what became of a merge.
+type MergeResult = gitrepo.MergeResult
+
+// Merge brings the work of a run's branch into the branch that is checked out in the workspace.
+func Merge(ctx context.Context, w Workspace, branch string) (MergeResult, error) {
+	if w.repo == nil {
+		return MergeResult{}, &config.UsageError{Msg: fmt.Sprintf("%s is in no git repository", w.Dir)}
+	}
+	result, err := w.repo.Merge(ctx, branch)
+	return result, refusal(err)
+}
+
+// Leftover is a worktree or a branch of an earlier run.
+type Leftover struct {
+	Path    string `json:"path"`
+	Branch  string `json:"branch"`
+	Removed bool   `json:"removed"`
+	Why     string `json:"why"` // it was kept, or could be removed
+}
+
+// Clean removes the worktrees and branches of runs whose work is merged, or all of them by force.
+func Clean(ctx context.Context, w Workspace, folder string, how gitrepo.Removal) ([]Leftover, error) {
+	if w.repo == nil {
+		return nil, nil
+	}
+	worktrees, err := w.repo.Worktrees(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	var left []Leftover
+	for _, state := range worktrees {
+		l := Leftover{Path: state.Path, Branch: state.Branch, Why: "merged"}
+		if !state.Removable() {
+			l.Why = whyKept(state)
+		}
+		if state.Removable() || how == gitrepo.RemoveAnyway {
+			if err := w.repo.RemoveWorktree(ctx, state.Worktree, how); err != nil {
+				l.Why = refusal(err).Error()
+			} else {
+				l.Removed = true
+			}
+		}
+		left = append(left, l)
+	}
+	return left, nil
+}
+
+func whyKept(s gitrepo.WorktreeState) string {
+	switch {
+	case s.Locked:
+		return "somebody locked it"
+	case s.Trouble != "":
+		return s.Trouble
+	case s.Dirty > 0:
+		return fmt.Sprintf("%d changed files are not committed", s.Dirty)
+	}
+	return fmt.Sprintf("%d commits are not merged", s.Ahead)
+}
+
+// RemoveMerged and RemoveAnyway say what Clean may remove.
+const (
+	RemoveMerged = gitrepo.RemoveMerged
+	RemoveAnyway = gitrepo.RemoveAnyway
+)

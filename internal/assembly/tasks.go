@@ -1,0 +1,148 @@
+package assembly
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/plan"
+)
+
+// warningsShown is how many of a list's warnings are said before every run; ralph tasks lint says them all.
+const warningsShown = 3
+
+// TaskList opens the list that was named, else the first that the project has. Without one it is nil. A list that cannot be worked comes with an
+// error of type plan.Problems, good for being looked at.
+func TaskList(w Workspace, s config.Settings) (*plan.List, error) {
+	name := s.Tasks.File
+	if name == "" {
+		found, ok, err := plan.Find(w.Dir)
+		if err != nil || !ok {
+			return nil, err
+		}
+		name = found
+	}
+	list, err := plan.Open(w.Dir, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &config.UsageError{Msg: fmt.Sprintf("the task list %s does not exist", name)}
+	}
+	return list, err
+}
+
+// Around is what a list cannot know about the run that it is meant for.
+func Around(w Workspace, s config.Settings) plan.Surroundings {
+	checks, _ := runChecks(w, s)
+	return plan.Surroundings{RunChecks: len(checks) > 0, TaskTests: s.Checks.TaskTests != ""}
+}
+
+// TaskCommands are the own checks of the list that a run would work: commands that a repository names.
+func TaskCommands(w Workspace, s config.Settings) []config.NamedCommand {
+	list, err := TaskList(w, s)
+	if err != nil || list == nil { // which is said when the run is prepared
+		return nil
+	}
+	var commands []config.NamedCommand
+	for _, t := range list.Tasks() {
+		for _, check := range t.Checks {
+			commands = append(commands, config.NamedCommand{Key: "check of task " + t.ID, Value: check, File: list.Path(), Line: list.Line(t.ID)})
+		}
+	}
+	return commands
+}
+
+// findTasks takes the list that the run works through, and refuses one that cannot be worked before a token is spent.
+func (p *Plan) findTasks() error {
+	if p.Resumed { // an agent may have broken the file; the run has its own copy
+		p.TaskFile = p.Settings.Tasks.File
+		return nil
+	}
+	list, err := TaskList(p.Workspace, p.Settings)
+	var bad plan.Problems
+	if errors.As(err, &bad) {
+		return &config.UsageError{Msg: "the task list cannot be worked:\n" + indented(bad), Hint: "ralph tasks lint says everything about it"}
+	}
+	if err != nil || list == nil {
+		return err
+	}
+	p.list, p.TaskFile = list, list.Path()
+	p.notice("tasks", fmt.Sprintf("working through %s (%s)", list.Path(), list.Format()))
+	return nil
+}
+
+// lintTasks says what is likely to end badly.
+func (p *Plan) lintTasks() {
+	if p.list == nil {
+		return
+	}
+	around := plan.Surroundings{RunChecks: len(p.Checks) > 0, TaskTests: p.Settings.Checks.TaskTests != ""}
+	warnings := p.list.Lint(around)
+	for i, w := range warnings {
+		if i == warningsShown {
+			p.notice("tasks_lint", fmt.Sprintf("and %d more warnings; ralph tasks lint says them all", len(warnings)-i))
+			break
+		}
+		p.notice("tasks_lint", w.String())
+	}
+}
+
+// provesItself reports whether a task brings a check of its own.
+func (p *Plan) provesItself() bool {
+	if p.list == nil {
+		return false
+	}
+	for _, t := range p.list.Tasks() {
+		if len(t.Checks) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func indented(problems plan.Problems) string {
+	return "  " + strings.ReplaceAll(problems.Error(), "\n", "\n  ")
+}
+
+// AddTask appends a task to the project's list, or begins one in our own format, and gives the list's path and the task's id.
+func AddTask(w Workspace, s config.Settings, t ralph.Task) (path, id string, err error) {
+	list, err := TaskList(w, s)
+	var bad plan.Problems
+	if err != nil && !errors.As(err, &bad) {
+		return "", "", err
+	}
+	if list == nil {
+		if list, err = plan.Create(w.Dir, []ralph.Task{t}); err != nil {
+			return "", "", err
+		}
+		return list.Path(), list.Tasks()[0].ID, nil
+	}
+	id, err = list.Add(t)
+	return list.Path(), id, err
+}
+
+// ImportTasks brings a list of any format into a list of our own, which must not exist yet.
+func ImportTasks(w Workspace, file string) (path string, tasks []ralph.Task, err error) {
+	from, err := plan.Open(w.Dir, file)
+	if err != nil {
+		return "", nil, err
+	}
+	list, err := plan.Create(w.Dir, from.Tasks())
+	if errors.Is(err, fs.ErrExist) {
+		return "", nil, &config.UsageError{Msg: plan.OwnPath + " exists already; nothing was imported", Hint: "move it away first"}
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	return list.Path(), list.Tasks(), nil
+}
+
+// listed is a list that is only looked at.
+type listed struct{ *plan.List }
+
+func (l listed) File() string                              { return l.Path() }
+func (l listed) List() []ralph.Task                        { return l.Tasks() }
+func (listed) Adopt(map[string]ralph.TaskStatus) error     { return nil }
+func (listed) Inspect() (edits ralph.TaskEdits, err error) { return edits, nil }
+func (listed) Write(map[string]ralph.TaskStatus) error     { return nil }

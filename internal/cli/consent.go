@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/trust"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+// agree asks once for consent to the commands that the repository names. The configuration and the task list are agreed to apart: a list changes
+// far more often, and a new task must not ask for the checks again.
+func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded, tasks []config.NamedCommand) error {
+	settings := append(loaded.ProjectCommands, assembly.AgentFiles(workspace, loaded.Settings)...)
+	if loaded.Settings.Trust {
+		return nil
+	}
+	return a.consent(workspace, settings, tasks)
+}
+
+// consent asks for the groups of commands that were not agreed to yet.
+func (a *app) consent(workspace assembly.Workspace, groups ...[]config.NamedCommand) error {
+	store, id := trust.In(a.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
+	var digests []string
+	var list strings.Builder
+	for _, commands := range groups {
+		if len(commands) == 0 {
+			continue
+		}
+		digest := trust.Digest(commands)
+		agreed, err := store.Trusted(id, digest)
+		if err != nil {
+			return err
+		}
+		if agreed {
+			continue
+		}
+		digests = append(digests, digest)
+		for _, c := range commands {
+			fmt.Fprintf(&list, "\n  %s", c)
+		}
+	}
+	if len(digests) == 0 {
+		return nil
+	}
+	if !a.streams.InTerm || a.globals.quiet {
+		return usage("this project's files name commands that you have not agreed to:%s\nread them, then run again with --trust (or RALPH_TRUST=1), or once on a terminal", list.String())
+	}
+	fmt.Fprintf(a.streams.Err, "This project's files name commands:%s\nRun them in this workspace from now on? [y/N] ", list.String())
+	answer, _ := bufio.NewReader(a.streams.In).ReadString('\n')
+	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+		return usage("not agreed; nothing was started")
+	}
+	for _, digest := range digests {
+		if err := store.Grant(id, digest, time.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trusts reports whether consent was given with the call: --trust, or RALPH_TRUST=1.
+func (a *app) trusts() bool {
+	loaded, err := config.Load(config.Input{Env: a.streams.Env})
+	return a.globals.trust || err == nil && loaded.Settings.Trust
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+// learning is something that an agent proposed to remember.
+type learning struct {
+	ID       string `json:"id"`
+	Text     string `json:"text"`
+	Run      string `json:"run_id"`
+	Accepted bool   `json:"accepted"`
+}
+
+func (a *app) learningsCommand() *cobra.Command {
+	var accept []string
+	cmd := &cobra.Command{
+		Use: "learnings", Short: "List what agents propose to remember, and accept it", GroupID: "look", Args: noArguments,
+		Long: `List what agents proposed to remember, with a line that begins with LEARNING:. Nothing promotes itself: --accept
+moves one into .ralph/learnings.md, which every later prompt quotes.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.learnings(cmd.Context(), accept) },
+	}
+	cmd.Flags().StringArrayVar(&accept, "accept", nil, "move the learning `ID` into .ralph/learnings.md")
+	return cmd
+}
+
+func (a *app) learnings(ctx context.Context, accept []string) error {
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	if err != nil {
+		return err
+	}
+	known, err := proposed(store, workspace.Dir)
+	if err != nil {
+		return err
+	}
+	if len(accept) > 0 {
+		return a.acceptLearnings(workspace.Dir, known, accept)
+	}
+	if a.wantsJSON() {
+		return a.printJSON(known)
+	}
+	if len(known) == 0 {
+		fmt.Fprintln(a.streams.Err, "no learning was proposed yet; an agent proposes one with a line that begins with LEARNING:")
+		return nil
+	}
+	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+	for _, l := range known {
+		state := "proposed"
+		if l.Accepted {
+			state = "accepted"
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\n", l.ID, state, term.Clean(l.Text))
+	}
+	return out.Flush()
+}
+
+// proposed lists what was proposed in any run of the workspace, newest run first, each once.
+func proposed(store *runlog.Store, dir string) ([]learning, error) {
+	runs, err := store.Runs()
+	if err != nil {
+		return nil, err
+	}
+	accepted, err := acceptedLearnings(dir)
+	if err != nil {
+		return nil, err
+	}
+	all, seen := []learning{}, map[string]bool{}
+	for _, r := range runs {
+		if r.Broken != "" {
+			continue
+		}
+		state, err := store.State(r.Run)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range state.Learnings {
+			if !seen[l.ID] {
+				seen[l.ID] = true
+				all = append(all, learning{l.ID, l.Text, r.Run, strings.Contains(accepted, learningLine(l.Text))})
+			}
+		}
+	}
+	return all, nil
+}
+
+func learningLine(text string) string { return "- " + text + "\n" }
+
+func acceptedLearnings(dir string) (string, error) {
+	text, err := ralph.ReadText(dir, ralph.LearningsFile)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ralph.ErrEmpty) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", ralph.LearningsFile, err)
+	}
+	return strings.ReplaceAll(text, "\r\n", "\n") + "\n", nil
+}
+
+// acceptLearnings moves proposals into the project's file.
+func (a *app) acceptLearnings(dir string, known []learning, ids []string) error {
+	if err := a.outsideOnly("learnings --accept"); err != nil {
+		return err
+	}
+	chosen := []learning{}
+	for _, id := range ids {
+		found := false
+		for _, l := range known {
+			if id != "" && strings.HasPrefix(l.ID, id) {
+				chosen, found = append(chosen, l), true
+			}
+		}
+		if !found {
+			return usage("--accept %s: no such learning; ralph learnings lists them", id)
+		}
+	}
+	for i, l := range chosen {
+		if l.Accepted {
+			continue
+		}
+		if err := appendLearning(dir, l.Text); err != nil {
+			return err
+		}
+		chosen[i].Accepted = true
+	}
+	if a.wantsJSON() {
+		return a.printJSON(chosen)
+	}
+	for _, l := range chosen {
+		fmt.Fprintf(a.streams.Out, "accepted: %s (in %s)\n", term.Clean(l.Text), ralph.LearningsFile)
+	}
+	return nil
+}
+
+func appendLearning(dir, text string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", ralph.LearningsFile, err)
+	}
+	defer root.Close()
+	before, err := acceptedLearnings(dir)
+	if err != nil {
+		return err
+	}
+	line := learningLine(text)
+	switch {
+	case before == "":
+		line = "# Learnings\n\n" + line
+	case !strings.HasSuffix(before, "\n\n"): // the file ends without a line break
+		line = "\n" + line
+	}
+	if err := root.MkdirAll(path.Dir(ralph.LearningsFile), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", ralph.LearningsFile, err)
+	}
+	file, err := root.OpenFile(ralph.LearningsFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", ralph.LearningsFile, err)
+	}
+	_, err = file.WriteString(line)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", ralph.LearningsFile, err)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+func (a *app) steerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "steer TEXT", Short: "Tell the run under way, or the next one, what to do first", GroupID: "work",
+		Long: `Leave an instruction for the agent. It comes first in the prompt of the next iteration, of the run under way or of the
+next one, and stays in the project's STEERING.md until the agent has done it and strikes it off.`,
+		Example: `  ralph steer "use the existing date parser, do not add a library"`,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.steer(cmd.Context(), args) },
+	}
+}
+
+func (a *app) answerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "answer TEXT", Short: "Answer what the last run asked or was blocked by", GroupID: "work",
+		Long: `Answer the last DECIDE or BLOCKED of this workspace. Question and answer go into the prompts of the next run or
+resume. A run that waits (--on-decide wait) goes on at once.`,
+		Example: `  ralph answer "REST; keep the old routes working"`,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.answer(cmd.Context(), args) },
+	}
+}
+
+func (a *app) steer(ctx context.Context, args []string) error {
+	text, err := a.letterText("steer", args)
+	if err != nil {
+		return err
+	}
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	if err := post(store, ralph.Letter{Kind: ralph.LetterSteer, Text: text}); err != nil {
+		return err
+	}
+	if owner, live := store.Holder(); live {
+		return a.tellPosted("steer", "delivered", owner.Run, "comes first in its next iteration's prompt")
+	}
+	return a.tellPosted("steer", "queued", "", "no run is under way; it comes first in the next run's prompt")
+}
+
+func (a *app) answer(ctx context.Context, args []string) error {
+	text, err := a.letterText("answer", args)
+	if err != nil {
+		return err
+	}
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	asked, err := lastQuestion(store)
+	if err != nil {
+		return err
+	}
+	if asked.run == "" {
+		return usage("refused: no run of this workspace stopped with a question or a block that is still open")
+	}
+	if err := post(store, ralph.Letter{Kind: ralph.LetterAnswer, Text: text, Question: asked.text, Run: asked.run}); err != nil {
+		return err
+	}
+	if asked.waits {
+		return a.tellPosted("answer", "delivered", asked.run, "goes on with it: "+term.Shorten(term.Clean(asked.text), 80))
+	}
+	return a.tellPosted("answer", "queued", asked.run, "asked: "+term.Shorten(term.Clean(asked.text), 80)+"; the answer goes into the next prompt of ralph resume or ralph run")
+}
+
+// letterText is what a person wrote, as one argument.
+func (a *app) letterText(command string, args []string) (string, error) {
+	if err := a.outsideOnly(command); err != nil {
+		return "", err
+	}
+	switch {
+	case len(args) == 0 || strings.TrimSpace(args[0]) == "":
+		return "", usage(`ralph %s wants a text: ralph %s "…"`, command, command)
+	case len(args) > 1:
+		return "", usage("the text is one argument; put it in quotes: ralph %s %q", command, strings.Join(args, " "))
+	}
+	return args[0], nil
+}
+
+func post(store *runlog.Store, letter ralph.Letter) error {
+	_, err := store.Post(letter)
+	if errors.Is(err, runlog.ErrUnfit) {
+		return usage("refused: %v", err)
+	}
+	return err
+}
+
+// question is what an agent wants to know from a person.
+type question struct {
+	run   string
+	text  string
+	waits bool // the run is alive for the answer
+}
+
+// lastQuestion is what the newest run asked, if it asked and nobody has answered.
+func lastQuestion(store *runlog.Store) (question, error) {
+	runs, err := store.Runs()
+	if err != nil || len(runs) == 0 || runs[0].Broken != "" {
+		return question{}, err
+	}
+	state, err := store.State(runs[0].Run)
+	if err != nil {
+		return question{}, err
+	}
+	if w := state.Waiting; w != nil && w.For == ralph.WaitAnswer && runs[0].Live {
+		return question{runs[0].Run, w.Detail, true}, nil
+	}
+	if stopped := state.Stopped; stopped != nil && (stopped.Reason == ralph.Blocked || stopped.Reason == ralph.NeedsDecision) {
+		return question{run: runs[0].Run, text: stopped.Detail}, nil
+	}
+	return question{}, nil
+}
+
+// openQuestion is the question of an earlier run that the next one should know of, because nobody answered it.
+func openQuestion(store *runlog.Store) string {
+	asked, err := lastQuestion(store)
+	if err != nil || asked.waits {
+		return ""
+	}
+	letters, _ := store.Letters()
+	for _, letter := range letters {
+		if letter.Kind == ralph.LetterAnswer && letter.Run == asked.run {
+			return ""
+		}
+	}
+	return asked.text
+}
+
+func (a *app) tellPosted(order, state, run, means string) error {
+	if a.wantsJSON() {
+		return a.printJSON(map[string]string{"run_id": run, "order": order, "state": state})
+	}
+	who := ""
+	if run != "" {
+		who = "run " + run + " "
+	}
+	fmt.Fprintf(a.streams.Out, "%s: %s%s\n", state, who, means)
+	return nil
+}
+
+// store opens what is kept about the workspace.
+func (a *app) store(ctx context.Context) (*runlog.Store, error) {
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+}

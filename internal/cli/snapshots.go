@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+func (a *app) diffCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "diff [RUN] [ITER]", Short: "Show what a run, or one of its iterations, changed", GroupID: "look",
+		Long: `Show what a run changed, from the tree that it began with to the last one that it left, untracked files included and
+ignored ones not. With an iteration's number, show what that one changed.`,
+		Example: "  ralph diff            # the newest run\n  ralph diff 3          # its third iteration\n  ralph diff 01K9 3",
+		Args:    atMostTwo,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args) },
+	}
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	var to string
+	var git bool
+	cmd := &cobra.Command{
+		Use: "restore RUN ITER", Short: "Bring back the tree as it was after an iteration", GroupID: "work",
+		Long: `Bring the workspace's files back to what they were after an iteration of a run, byte for byte; 0 is the tree that the
+run began with. Files that git ignores are not covered. With --git, the repository's branches and HEAD come back too, also
+after rm -rf .git. What was there before is kept: ralph restore undo brings it back.`,
+		Example: "  ralph restore 01K9 3\n  ralph restore 01K9 0 --git\n  ralph restore 01K9 3 --to /tmp/third\n  ralph restore undo",
+		Args:    atMostTwo,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args, to, git) },
+	}
+	cmd.Flags().StringVar(&to, "to", "", "write a copy into the new or empty folder `DIR` instead")
+	cmd.Flags().BoolVar(&git, "git", false, "bring branches, tags and HEAD back too")
+	return cmd
+}
+
+func atMostTwo(cmd *cobra.Command, args []string) error {
+	if len(args) > 2 {
+		return usage("ralph %s takes at most two arguments, got %q too", cmd.Name(), args[2])
+	}
+	return nil
+}
+
+// kept are the snapshots of a run, by iteration; 0 is the base.
+type kept struct {
+	run    string
+	folder string
+	state  *ralph.State
+	ids    map[int]string
+	last   int
+}
+
+// findKept reads which snapshot each iteration left. What the user changed while the run rested is not the iteration's.
+func (a *app) findKept(ctx context.Context, name string) (kept, error) {
+	_, store, run, err := a.findRun(ctx, name)
+	if err != nil {
+		return kept{}, err
+	}
+	k := kept{run: run, state: &ralph.State{}, ids: map[int]string{}}
+	judged, rested := 0, 0 // the last iteration that had a verdict, and that after which the run rested
+	err = store.Read(run, func(e ralph.Event, _ []byte) error {
+		switch data := e.Data.(type) {
+		case ralph.TreeState:
+			if data.Snapshot != "" && (rested < e.Iteration || e.Iteration == 0) {
+				k.ids[e.Iteration], k.last = data.Snapshot, max(k.last, e.Iteration)
+			}
+		case ralph.VerdictReached:
+			judged = e.Iteration
+		case ralph.Waiting, ralph.RunStopped, ralph.RunResumed:
+			rested = judged
+		}
+		return k.state.Apply(e)
+	})
+	k.folder = snapshotsOf(store, k.state.Started.Worktree)
+	if err == nil && len(k.ids) == 0 {
+		err = usage("run %s kept no snapshots (no git repository, or an older ralph)", run)
+	}
+	return k, err
+}
+
+// before is the newest snapshot that is older than that of an iteration.
+func (k kept) before(iteration int) string {
+	for i := iteration - 1; i >= 0; i-- {
+		if id := k.ids[i]; id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+func (k kept) at(iteration int) (string, error) {
+	if id := k.ids[iteration]; id != "" {
+		return id, nil
+	}
+	return "", usage("run %s has no snapshot of iteration %d; it has those of 0 to %d", k.run, iteration, k.last)
+}
+
+func (a *app) diff(ctx context.Context, args []string) error {
+	run, iteration, err := a.runAndIteration(ctx, args)
+	if err != nil {
+		return err
+	}
+	k, err := a.findKept(ctx, run)
+	if err != nil {
+		return err
+	}
+	from, to := k.ids[0], k.ids[k.last]
+	if iteration >= 0 {
+		if to, err = k.at(iteration); err != nil {
+			return err
+		}
+		from = k.before(iteration)
+	}
+	patch, cut := "", false
+	if from != to && from != "" {
+		if patch, cut, err = assembly.SnapshotDiff(ctx, k.folder, from, to, a.streams.Env); err != nil {
+			return err
+		}
+	}
+	if a.wantsJSON() {
+		return a.printJSON(map[string]any{"run_id": k.run, "from": from, "to": to, "patch": patch, "truncated": cut})
+	}
+	if patch == "" && !a.globals.quiet {
+		fmt.Fprintln(a.streams.Err, "no file changed")
+	}
+	fmt.Fprint(a.streams.Out, patch)
+	if cut {
+		fmt.Fprintln(a.streams.Err, "ralph: warning: the patch is longer than what is shown")
+	}
+	return nil
+}
+
+// runAndIteration takes [RUN] [ITER] apart. A number alone is an iteration of the newest run.
+func (a *app) runAndIteration(ctx context.Context, args []string) (run string, iteration int, err error) {
+	switch len(args) {
+	case 0:
+		return "", -1, nil
+	case 1:
+		n, isNumber := iterationNumber(args[0])
+		if _, _, _, err := a.findRun(ctx, args[0]); isNumber && err != nil {
+			return "", n, nil
+		}
+		return args[0], -1, nil
+	}
+	n, isNumber := iterationNumber(args[1])
+	if !isNumber {
+		return "", 0, usage("%q is no iteration; a number is wanted, 0 for the tree that the run began with", args[1])
+	}
+	return args[0], n, nil
+}
+
+func iterationNumber(text string) (int, bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 0 && len(text) <= 9
+}
+
+func (a *app) restore(ctx context.Context, args []string, to string, git bool) error {
+	if err := a.outsideOnly("restore"); err != nil {
+		return err
+	}
+	if len(args) == 0 || args[0] != "undo" && len(args) != 2 {
+		return usage("ralph restore wants a run and an iteration: ralph restore RUN ITER; ralph runs lists the runs")
+	}
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	if err != nil {
+		return err
+	}
+	if to == "" {
+		held, err := lock(store, "restore")
+		if err != nil {
+			return err
+		}
+		defer held.Release()
+	} else if !filepath.IsAbs(to) {
+		to = filepath.Join(a.streams.Dir, to)
+	}
+	var wanted restored
+	if args[0] == "undo" {
+		wanted, err = lastRestore(store, args[1:])
+	} else {
+		wanted, err = a.wantedRestore(ctx, args)
+	}
+	if err != nil {
+		return err
+	}
+	done, err := assembly.Restore(ctx, wanted.Folder, assembly.RestoreInput{Snapshot: wanted.Snapshot, To: to, Git: git || wanted.Git}, a.streams.Env)
+	undone := restored{At: time.Now().UTC(), Folder: wanted.Folder, Snapshot: done.Undo, Git: git || wanted.Git, Of: wanted.Of}
+	if done.Undo != "" {
+		if err := errors.Join(err, undone.keep(store)); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.tellRestored(wanted, done, to)
+}
+
+// restored is one line of the list of restores: what it takes to undo one.
+type restored struct {
+	At       time.Time `json:"at"`
+	Of       string    `json:"of"` // what was brought back, in words
+	Folder   string    `json:"folder"`
+	Snapshot string    `json:"snapshot"`
+	Git      bool      `json:"git"`
+}
+
+func (a *app) wantedRestore(ctx context.Context, args []string) (restored, error) {
+	n, isNumber := iterationNumber(args[1])
+	if !isNumber {
+		return restored{}, usage("%q is no iteration; a number is wanted, 0 for the tree that the run began with", args[1])
+	}
+	k, err := a.findKept(ctx, args[0])
+	if err != nil {
+		return restored{}, err
+	}
+	id, err := k.at(n)
+	return restored{Of: fmt.Sprintf("run %s after iteration %d", k.run, n), Folder: k.folder, Snapshot: id}, err
+}
+
+func restoresPath(store *runlog.Store) string { return filepath.Join(store.Dir(), "restores.jsonl") }
+
+func (r restored) keep(store *runlog.Store) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("record restore: %w", err)
+	}
+	file, err := os.OpenFile(restoresPath(store), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("record restore: %w", err)
+	}
+	_, err = file.Write(append(line, '\n'))
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("record restore: %w", err)
+	}
+	return nil
+}
+
+// lastRestore is what was there before the newest restore.
+func lastRestore(store *runlog.Store, more []string) (restored, error) {
+	if len(more) > 0 {
+		return restored{}, usage("ralph restore undo takes no further argument")
+	}
+	file, err := os.Open(restoresPath(store))
+	if errors.Is(err, fs.ErrNotExist) {
+		return restored{}, usage("nothing was restored in this workspace, so there is nothing to undo")
+	}
+	if err != nil {
+		return restored{}, fmt.Errorf("read restores: %w", err)
+	}
+	defer file.Close()
+	var last restored
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var r restored
+		if json.Unmarshal(lines.Bytes(), &r) == nil {
+			last = r
+		}
+	}
+	last.Of = "what was there before the restore of " + last.Of
+	return last, nil
+}
+
+func (a *app) tellRestored(wanted restored, done assembly.Restored, to string) error {
+	if a.wantsJSON() {
+		return a.printJSON(map[string]any{
+			"restored": wanted.Of, "to": to, "written": done.Written, "deleted": done.Deleted, "refs": done.Refs, "undo": done.Undo, "notes": append([]string{}, done.Notes...),
+		})
+	}
+	where := "the workspace"
+	if to != "" {
+		where = term.Clean(to)
+	}
+	refs := ""
+	if done.Refs > 0 {
+		refs = fmt.Sprintf(", %d refs set", done.Refs)
+	}
+	fmt.Fprintf(a.streams.Out, "restored %s to %s: %d files written, %d deleted%s\n", wanted.Of, where, done.Written, done.Deleted, refs)
+	for _, note := range done.Notes {
+		fmt.Fprintf(a.streams.Out, "note: %s\n", strings.TrimSuffix(term.Clean(note), "."))
+	}
+	if to == "" {
+		fmt.Fprintln(a.streams.Out, "ignored files are not covered; to undo: ralph restore undo")
+	}
+	return nil
+}

@@ -1,0 +1,326 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+func (a *app) tasksCommand() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: "tasks", Short: "Look at the task list, add to it, mark its tasks", GroupID: "work",
+		Long: `The project's task list: the first of .ralph/tasks.json, .agent/tasks.json, prd.json, IMPLEMENTATION_PLAN.md and
+.ralph/fix_plan.md, or the one that --tasks names. Each is read and written in its own form; only the bytes of a state that
+changed are touched. Without a further word, the list is shown.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("ralph tasks %s: one of list, add, done, reopen, import, lint is wanted", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listTasks(cmd.Context(), file) },
+	}
+	cmd.PersistentFlags().StringVar(&file, "tasks", "", "the list is `FILE`")
+	cmd.AddCommand(
+		&cobra.Command{Use: "list", Short: "Show the list", Args: noArguments,
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.listTasks(cmd.Context(), file) }},
+		a.addTaskCommand(&file),
+		&cobra.Command{Use: "done ID...", Short: "Mark tasks done, on your own word",
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.markTasks(cmd.Context(), file, ralph.TaskDone, args)
+			}},
+		&cobra.Command{Use: "reopen ID...", Short: "Mark tasks open again",
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.markTasks(cmd.Context(), file, ralph.TaskPending, args)
+			}},
+		&cobra.Command{Use: "import FILE", Short: "Bring a list of any known format into .ralph/tasks.json", Args: exactlyOne("the file to import"),
+			RunE: func(cmd *cobra.Command, args []string) error { return a.importTasks(cmd.Context(), args[0]) }},
+		&cobra.Command{Use: "lint [FILE]", Short: "Say what is wrong with the list, by line", Args: atMostOne,
+			RunE: func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					file = args[0]
+				}
+				return a.lintTasks(cmd.Context(), file)
+			}},
+	)
+	return cmd
+}
+
+// exactlyOne refuses anything but one argument, and says what it is.
+func exactlyOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage("ralph %s wants %s", strings.TrimPrefix(cmd.CommandPath(), "ralph "), what)
+		}
+		return nil
+	}
+}
+
+// taskPlace is where the list is, as the settings and the flag have it.
+func (a *app) taskPlace(ctx context.Context, file string) (assembly.Workspace, config.Settings, error) {
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return workspace, config.Settings{}, err
+	}
+	loaded, err := a.load(workspace, map[string][]string{})
+	if err != nil {
+		return workspace, config.Settings{}, err
+	}
+	if file != "" {
+		loaded.Settings.Tasks.File = a.fromHere(workspace, map[string][]string{"tasks": {file}})["tasks"][0]
+	}
+	return workspace, loaded.Settings, nil
+}
+
+// noList says that there is no list, and how to begin one.
+func noList(dir string) error {
+	return usage("%s has no task list; begin one with: ralph tasks add \"what is to be done\"", dir)
+}
+
+func (a *app) listTasks(ctx context.Context, file string) error {
+	workspace, settings, err := a.taskPlace(ctx, file)
+	if err != nil {
+		return err
+	}
+	list, err := assembly.TaskList(workspace, settings)
+	switch {
+	case err != nil:
+		return asUsage(err)
+	case list == nil:
+		return noList(workspace.Dir)
+	case a.wantsJSON():
+		return a.printJSON(taskFile{Version: 1, Tasks: list.Tasks()})
+	}
+	fmt.Fprintf(a.streams.Err, "%s (%s)\n", list.Path(), list.Format())
+	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+	for _, t := range list.Tasks() {
+		fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, t.Status, term.Clean(t.Title), taskMarks(t))
+	}
+	return out.Flush()
+}
+
+func taskMarks(t ralph.Task) string {
+	var marks []string
+	if t.Optional {
+		marks = append(marks, "optional")
+	}
+	if t.Human {
+		marks = append(marks, "human")
+	}
+	if t.Priority != nil {
+		marks = append(marks, "priority "+strconv.Itoa(*t.Priority))
+	}
+	if len(t.DependsOn) > 0 {
+		marks = append(marks, "after "+strings.Join(t.DependsOn, ", "))
+	}
+	if n := len(t.Checks); n > 0 {
+		marks = append(marks, fmt.Sprintf("own checks: %d", n))
+	}
+	if len(marks) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(marks, "; ") + ")"
+}
+
+func (a *app) addTaskCommand(file *string) *cobra.Command {
+	var t ralph.Task
+	var priority string
+	cmd := &cobra.Command{
+		Use: "add TITLE", Short: "Add a task", Args: exactlyOne(`a title in quotes: ralph tasks add "what is to be done"`),
+		Example: `  ralph tasks add "the parser keeps comments" --accept "a comment survives a round trip" --check "go test ./parser"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t.Title = strings.TrimSpace(args[0])
+			if priority != "" {
+				n, err := strconv.Atoi(priority)
+				if err != nil || n < 0 {
+					return usage("--priority %s: a whole number is wanted; 1 comes before 2", priority)
+				}
+				t.Priority = &n
+			}
+			return a.addTask(cmd.Context(), *file, t)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&t.ID, "id", "", "the task's `ID`; the next number if not given")
+	flags.StringVar(&t.Description, "description", "", "what it is about, as `TEXT`")
+	flags.StringArrayVar(&t.Acceptance, "accept", nil, "a criterion, as `TEXT`")
+	flags.StringArrayVar(&t.DependsOn, "after", nil, "wait for the task `ID`")
+	flags.StringArrayVar(&t.Checks, "check", nil, "a check of its own, as `CMD`")
+	flags.StringVar(&priority, "priority", "", "a whole number `N`: the lowest is worked first")
+	flags.BoolVar(&t.Optional, "optional", false, "it does not block completion")
+	flags.BoolVar(&t.Human, "human", false, "it is for a person, and never waited for")
+	return cmd
+}
+
+func (a *app) addTask(ctx context.Context, file string, t ralph.Task) error {
+	if err := a.outsideOnly("tasks add"); err != nil {
+		return err
+	}
+	if t.Title == "" {
+		return usage("the title is empty")
+	}
+	t.Status = ralph.TaskPending
+	workspace, settings, err := a.taskPlace(ctx, file)
+	if err != nil {
+		return err
+	}
+	if err := a.mayEdit(workspace); err != nil {
+		return err
+	}
+	path, id, err := assembly.AddTask(workspace, settings, t)
+	if err != nil {
+		return asUsage(err)
+	}
+	if a.wantsJSON() {
+		return a.printJSON(map[string]string{"id": id, "file": path})
+	}
+	fmt.Fprintf(a.streams.Out, "added %s to %s\n", id, path)
+	return nil
+}
+
+func (a *app) markTasks(ctx context.Context, file string, status ralph.TaskStatus, ids []string) error {
+	if err := a.outsideOnly("tasks " + map[ralph.TaskStatus]string{ralph.TaskDone: "done", ralph.TaskPending: "reopen"}[status]); err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		return usage("name the tasks; ralph tasks list shows them")
+	}
+	workspace, settings, err := a.taskPlace(ctx, file)
+	if err != nil {
+		return err
+	}
+	if err := a.mayEdit(workspace); err != nil {
+		return err
+	}
+	list, err := assembly.TaskList(workspace, settings)
+	if err != nil {
+		return asUsage(err)
+	}
+	if list == nil {
+		return noList(workspace.Dir)
+	}
+	states := map[string]ralph.TaskStatus{}
+	for _, id := range ids {
+		states[id] = status
+	}
+	if err := list.Set(states); err != nil {
+		return asUsage(err)
+	}
+	if a.wantsJSON() {
+		return a.printJSON(taskFile{Version: 1, Tasks: list.Tasks()})
+	}
+	fmt.Fprintf(a.streams.Out, "%s: %s in %s\n", strings.Join(ids, ", "), status, list.Path())
+	return nil
+}
+
+// mayEdit refuses while an agent is at work: what changes in the list then is taken for its doing. A paused run takes the change over.
+func (a *app) mayEdit(workspace assembly.Workspace) error {
+	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	if err != nil {
+		return err
+	}
+	owner, live := store.Holder()
+	if !live {
+		return nil
+	}
+	if state, err := store.State(owner.Run); err == nil && state.LiveStatus() == ralph.StatusPaused {
+		return nil
+	}
+	locked := &runlog.Locked{Path: store.Dir(), Owner: owner}
+	return fmt.Errorf("%w; to edit its task list now: ralph pause, and ralph resume afterwards", locked)
+}
+
+func (a *app) importTasks(ctx context.Context, file string) error {
+	if err := a.outsideOnly("tasks import"); err != nil {
+		return err
+	}
+	workspace, settings, err := a.taskPlace(ctx, file)
+	if err != nil {
+		return err
+	}
+	if err := a.mayEdit(workspace); err != nil {
+		return err
+	}
+	path, tasks, err := assembly.ImportTasks(workspace, settings.Tasks.File)
+	if err != nil {
+		return asUsage(err)
+	}
+	if a.wantsJSON() {
+		return a.printJSON(taskFile{Version: 1, Tasks: tasks})
+	}
+	fmt.Fprintf(a.streams.Out, "imported %d tasks from %s into %s\n", len(tasks), filepath.ToSlash(file), path)
+	return nil
+}
+
+// problem is what lint says, for programs.
+type problem struct {
+	File  string `json:"file"`
+	Line  int    `json:"line"`
+	Task  string `json:"task,omitempty"`
+	Level string `json:"level"` // error, warning
+	Text  string `json:"text"`
+}
+
+func (a *app) lintTasks(ctx context.Context, file string) error {
+	workspace, settings, err := a.taskPlace(ctx, file)
+	if err != nil {
+		return err
+	}
+	list, err := assembly.TaskList(workspace, settings)
+	if list == nil {
+		if err != nil {
+			return asUsage(err)
+		}
+		return noList(workspace.Dir)
+	}
+	problems, bad := []problem{}, 0
+	for _, p := range list.Lint(assembly.Around(workspace, settings)) {
+		level := "error"
+		if p.Warning {
+			level = "warning"
+		} else {
+			bad++
+		}
+		problems = append(problems, problem{p.File, p.Line, p.Task, level, p.Text})
+		if !a.wantsJSON() {
+			fmt.Fprintf(a.streams.Out, "%s:%d: %s: %s\n", p.File, p.Line, level, term.Clean(p.Text))
+		}
+	}
+	if a.wantsJSON() {
+		if err := a.printJSON(problems); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return exit(ralph.ExitUsage)
+	}
+	if len(problems) == 0 && !a.wantsJSON() {
+		fmt.Fprintf(a.streams.Out, "%s: nothing to complain about\n", list.Path())
+	}
+	return nil
+}
+
+// asUsage turns what is wrong with a list, or with what was asked of it, into a usage error. Trouble with the disk stays what it is.
+func asUsage(err error) error {
+	if err == nil || errors.Is(err, ralph.ErrIO) {
+		return err
+	}
+	var known *config.UsageError
+	if errors.As(err, &known) {
+		return err
+	}
+	return usage("%v", err)
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+func (a *app) mergeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "merge RUN", Short: "Bring a worktree's work home", GroupID: "work",
+		Long: `Merge the branch of a run that worked in a worktree into the branch that is checked out here: a fast-forward where that is
+possible, else a merge commit. A conflict refuses it and leaves both sides as they are.`,
+		Args: exactlyOne("a run; ralph runs lists them"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.merge(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) cleanCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "clean", Short: "Remove worktrees and branches whose work is merged", GroupID: "keep", Args: noArguments,
+		Long: `Remove the worktrees of earlier runs, with their branches, whose work is merged. With --force, remove all of them. The logs
+of the runs stay.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), force) },
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "remove work that is nowhere else, too")
+	return cmd
+}
+
+func (a *app) merge(ctx context.Context, name string) error {
+	if err := a.outsideOnly("merge"); err != nil {
+		return err
+	}
+	workspace, store, run, err := a.findRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	held, err := lock(store, run)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	state, err := store.State(run)
+	if err != nil {
+		return err
+	}
+	worktree := state.Started.Worktree
+	if worktree == nil {
+		return usage("run %s worked in place; there is nothing to merge", run)
+	}
+	result, err := assembly.Merge(ctx, workspace, worktree.Branch)
+	if err != nil {
+		return err
+	}
+	for _, text := range result.Said {
+		fmt.Fprintf(a.streams.Err, "ralph: %s\n", term.Clean(text))
+	}
+	if a.wantsJSON() {
+		err = a.printJSON(map[string]any{
+			"run_id": run, "result": result.End, "branch": result.Branch, "into": result.Into, "commit": result.Commit, "files": append([]string{}, result.Files...),
+		})
+	}
+	if err != nil || result.End.Merged() {
+		if err == nil && !a.wantsJSON() {
+			fmt.Fprintf(a.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n", result.Branch, result.Into, result.End, result.Commit)
+		}
+		return err
+	}
+	return mergeRefused(result, worktree)
+}
+
+func mergeRefused(result assembly.MergeResult, worktree *ralph.Worktree) error {
+	files := strings.Join(result.Files, ", ")
+	switch string(result.End) {
+	case "conflict":
+		return usage("not merged: both %s and %s changed %s; both sides are as they were. Merge by hand: git merge %s", result.Into, result.Branch, files, result.Branch)
+	case "in_the_way":
+		return usage("not merged: uncommitted changes here would be overwritten: %s; commit or move them first", files)
+	}
+	return usage("not merged: %s; the work is in %s", strings.TrimSpace(result.Output), worktree.Path)
+}
+
+func (a *app) clean(ctx context.Context, force bool) error {
+	if err := a.outsideOnly("clean"); err != nil {
+		return err
+	}
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	if err != nil {
+		return err
+	}
+	held, err := lock(store, "clean")
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	how := assembly.RemoveMerged
+	if force {
+		how = assembly.RemoveAnyway
+	}
+	left, err := assembly.Clean(ctx, workspace, store.WorktreesDir(), how)
+	if err != nil {
+		return err
+	}
+	if a.wantsJSON() {
+		return a.printJSON(append([]assembly.Leftover{}, left...))
+	}
+	if len(left) == 0 {
+		fmt.Fprintln(a.streams.Err, "no worktrees of earlier runs")
+	}
+	for _, l := range left {
+		word := "kept"
+		if l.Removed {
+			word = "removed"
+		}
+		fmt.Fprintf(a.streams.Out, "%s %s %s: %s\n", word, l.Branch, term.Clean(l.Path), term.Clean(l.Why))
+	}
+	return nil
+}
