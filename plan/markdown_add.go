@@ -67,7 +67,8 @@ func (a addition) candidates(title string) [][]byte {
 	return append(out, a.insert(end, "", append(gap, entry...)), a.insert(end, "", append(append(gap, "## Tasks", ""), entry...)))
 }
 
-// neighbour is the task to follow: the last one that blocks, in a list where something is still to be done if there is one.
+// neighbour is the task to follow: the last one that is not under a heading such as Optional, in a list where something is still to be done if there
+// is one.
 func (a addition) neighbour() *checklistTask {
 	open := map[ast.Node]bool{}
 	for _, t := range a.list.tasks {
@@ -76,7 +77,7 @@ func (a addition) neighbour() *checklistTask {
 	var last, lastOpen *checklistTask
 	for i := range a.list.tasks {
 		t := &a.list.tasks[i]
-		if !t.Blocks() {
+		if t.place.apart {
 			continue
 		}
 		last = t
@@ -313,7 +314,7 @@ func (a addition) arrived(now checklist) bool {
 	}
 	want.Acceptance = nil
 	for _, criterion := range a.task.Acceptance {
-		want.Acceptance = append(want.Acceptance, trimTitle(oneLine(criterion)))
+		want.Acceptance = append(want.Acceptance, trimDone(oneLine(criterion)))
 	}
 	if a.list.sections && want.Acceptance == nil {
 		want.Acceptance = a.steps()

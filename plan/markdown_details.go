@@ -157,7 +157,8 @@ func (d *taskDetails) paragraph(rows []string) {
 }
 
 func (d *taskDetails) describe(rows []string) {
-	if text := strings.TrimSpace(strings.Join(rows, "\n")); text != "" {
+	text := strings.TrimRight(strings.Trim(strings.Join(rows, "\n"), "\n"), " \t\n")
+	if text != "" {
 		d.description = append(d.description, text)
 	}
 }
@@ -236,7 +237,7 @@ func (d *taskDetails) nestedSteps(under field) {
 
 // entry is an item's text with what is nested in it. Boxes nested in it become steps of their own.
 func (d *taskDetails) entry(li ast.Node, rows []string) string {
-	out := []string{trimTitle(oneLine(strings.Join(rows, " ")))}
+	out := []string{oneLine(strings.Join(rows, " "))}
 	for n := li.FirstChild().NextSibling(); n != nil; n = n.NextSibling() {
 		out = append(out, d.render(n, "  ")...)
 	}
@@ -268,7 +269,8 @@ func (d *taskDetails) set(f field, value string) {
 	case descriptionField:
 		d.describe([]string{value})
 	case criteriaField:
-		d.task.Acceptance = append(d.task.Acceptance, value)
+		text, more, _ := strings.Cut(value, "\n")
+		d.task.Acceptance = append(d.task.Acceptance, strings.TrimSuffix(trimDone(text)+"\n"+more, "\n"))
 	case humanField:
 		d.describe([]string{"For a person: " + value})
 	case optionalField:

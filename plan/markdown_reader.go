@@ -23,6 +23,7 @@ func (r *checklistReader) problem(p Problem) { r.problems = append(r.problems, p
 type place struct {
 	block ast.Node // its list item, or the heading of its section
 	end   ast.Node // the block that follows the section, nil at the end of the file or for a list item
+	apart bool     // among what is optional or for a person
 }
 
 // governed is what headings and labels say about everything under them.
@@ -168,6 +169,7 @@ func (r *checklistReader) finish(t checklistTask, d taskDetails, g governed) {
 		t.Priority = g.priority
 	}
 	t.Priority = clonePriority(t.Priority)
+	t.place.apart = g.optional || g.human
 	t.Status = ralph.TaskPending
 	if len(t.boxes) > 0 && !slices.ContainsFunc(t.boxes, func(b checkbox) bool { return !b.ticked }) {
 		t.Status = ralph.TaskDone

@@ -139,7 +139,11 @@ func cutMarks(s string, marks []string, found bool) (string, bool) {
 				from = i + len(m)
 				continue
 			}
-			s, found, from = s[:i]+" "+s[i+len(m):], true, i
+			left, right := strings.TrimRight(s[:i], " "), s[i+len(m):]
+			if right != "" && strings.IndexByte(".,:;", right[0]) < 0 {
+				left += " "
+			}
+			s, found, from = left+right, true, len(left)
 		}
 	}
 	return s, found
@@ -165,16 +169,26 @@ func indexFold(s, ascii string) int {
 	return -1
 }
 
-// trimTitle takes away what says that something is done, which is the box's business, and what a mark left behind.
+// trimTitle takes away what says that something is done and what a mark left behind.
 func trimTitle(s string) string {
+	for {
+		before := s
+		s = strings.TrimRight(trimDone(s), ": ")
+		for _, dash := range []string{" -", " –", " —"} {
+			s = strings.TrimSuffix(s, dash)
+		}
+		if s == before {
+			return s
+		}
+	}
+}
+
+// trimDone takes away what says that something is done: that is the box's business, and an agent that adds it has not changed the task.
+func trimDone(s string) string {
 	for {
 		before := s
 		for _, m := range doneMarks {
 			s = strings.TrimSpace(cutSuffixFold(strings.TrimPrefix(s, m), m))
-		}
-		s = strings.TrimRight(s, ": ")
-		for _, dash := range []string{" -", " –", " —"} {
-			s = strings.TrimSuffix(s, dash)
 		}
 		if s == before {
 			return s
