@@ -139,10 +139,10 @@ func ImportTasks(w Workspace, file string) (path string, tasks []ralph.Task, err
 }
 
 // listed is a list that is only looked at.
-type listed struct{ *plan.List }
+type listed struct{ list *plan.List }
 
-func (l listed) File() string                              { return l.Path() }
-func (l listed) List() []ralph.Task                        { return l.Tasks() }
+func (l listed) File() string                              { return l.list.Path() }
+func (l listed) List() []ralph.Task                        { return l.list.Tasks() }
 func (listed) Adopt(map[string]ralph.TaskStatus) error     { return nil }
 func (listed) Inspect() (edits ralph.TaskEdits, err error) { return edits, nil }
 func (listed) Write(map[string]ralph.TaskStatus) error     { return nil }

@@ -77,7 +77,7 @@ func makeLoop(ctx context.Context, task task, more ...ralph.Option) (*ralph.Loop
 		return nil, err
 	}
 	goal := "measure"
-	plan, err := assembly.Prepare(assembly.Request{Env: env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: "bench"})
+	plan, err := assembly.Prepare(ctx, assembly.Request{Env: env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: "bench"})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func makeLoop(ctx context.Context, task task, more ...ralph.Option) (*ralph.Loop
 	if !task.Tree {
 		options = append(options, ralph.WithTree(nil))
 	}
-	return plan.Loop(run, append(options, more...)...)
+	return plan.Loop(ctx, run, assembly.Places{Snapshots: store.SnapshotsDir()}, append(options, more...)...)
 }
 
 // breakerOff lets an agent that does nothing go on doing it.
