@@ -283,10 +283,10 @@ func (b *Book) damage(now snapshot, bad Problems) []string {
 		switch link := now.links[name]; {
 		case link != "" && link != b.kept.links[name]:
 			all = append(all, fmt.Sprintf("%s is a symbolic link now", name))
-		case now.trouble[name] != "":
+		case now.trouble[name] != "" && now.trouble[name] != isMissing:
 			all = append(all, fmt.Sprintf("%s %s", name, now.trouble[name]))
 		case !there:
-			all = append(all, fmt.Sprintf("%s %s", name, isGone))
+			all = append(all, fmt.Sprintf("%s is gone", name))
 		}
 	}
 	if len(all) > 0 {

@@ -299,7 +299,7 @@ func TestBookNeedsAnAdoptedList(t *testing.T) {
 		t.Errorf("Write: %v", err)
 	}
 	var bad Problems
-	if err := book.Adopt(nil); !errors.As(err, &bad) || bad.Error() != "prd.json: the file is gone" {
+	if err := book.Adopt(nil); !errors.As(err, &bad) || bad.Error() != "prd.json: the file is not there" {
 		t.Errorf("Adopt: %v", err)
 	}
 }

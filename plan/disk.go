@@ -65,7 +65,7 @@ type snapshot struct {
 	size    int               // of all files
 }
 
-const isGone = "is gone"
+const isMissing = "is not there"
 
 // read takes a snapshot. Without a format it is detected. The files named in also are read beside those that the list refers to.
 func (l location) read(f format, also []string) (snapshot, format, error) {
@@ -82,7 +82,7 @@ func (l location) read(f format, also []string) (snapshot, format, error) {
 	defer root.Close()
 	s.take(root, l.path)
 	if _, ok := s.files[l.path]; !ok && s.trouble[l.path] == "" {
-		s.trouble[l.path] = isGone
+		s.trouble[l.path] = isMissing
 	}
 	if f == nil {
 		f = detect(l.path, s.list())

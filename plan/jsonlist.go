@@ -56,7 +56,7 @@ func (f jsonFormat) item(r *jsonReader, n *node) item {
 		r.task = id.value.text
 	}
 	defer func() { r.task = "" }()
-	seen := map[string]bool{}
+	before, seen := len(r.problems), map[string]bool{}
 	for i := range n.members {
 		m := &n.members[i]
 		known := f.member(r, m, &it.Task)
@@ -65,10 +65,10 @@ func (f jsonFormat) item(r *jsonReader, n *node) item {
 		}
 		seen[m.key] = true
 	}
-	switch {
-	case it.ID == "" && !r.faulty(n):
+	switch sound := len(r.problems) == before; { // one complaint about a task is enough to look at it
+	case it.ID == "" && sound:
 		r.fault(n, "the task has no id")
-	case strings.TrimSpace(it.Title) == "" && !r.faulty(n):
+	case strings.TrimSpace(it.Title) == "" && sound:
 		r.fault(n, "task %s has no title", it.ID)
 	}
 	return it
@@ -156,15 +156,6 @@ func (r *jsonReader) fault(n *node, format string, args ...any) { r.faultAt(n.st
 
 func (r *jsonReader) faultAt(offset int, format string, args ...any) {
 	r.problems = append(r.problems, Problem{File: r.file, Line: r.lines.at(offset), Task: r.task, Text: fmt.Sprintf(format, args...)})
-}
-
-// faulty reports whether the last problem lies within n: one complaint about a value is enough.
-func (r *jsonReader) faulty(n *node) bool {
-	if len(r.problems) == 0 {
-		return false
-	}
-	last := r.problems[len(r.problems)-1]
-	return last.Line >= r.lines.at(n.start) && last.Line <= r.lines.at(n.end)
 }
 
 // status reads a state. null is as good as none.

@@ -94,9 +94,14 @@ func crossCheck(file string, tasks []item) []Problem {
 	}
 	for _, t := range tasks {
 		for _, on := range t.DependsOn {
-			if _, known := first[on]; !known {
-				problems = append(problems, t.problem(file, "task %s depends on %q, which is not in the list%s", t.ID, shorten(on), didYouMean(on, ids)))
+			if _, known := first[on]; known {
+				continue
 			}
+			hint := ""
+			if len(problems) < 20 { // each costs a look at the whole list
+				hint = didYouMean(on, ids)
+			}
+			problems = append(problems, t.problem(file, "task %s depends on %q, which is not in the list%s", t.ID, shorten(on), hint))
 		}
 	}
 	return append(problems, circles(file, tasks, first)...)
