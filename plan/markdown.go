@@ -109,7 +109,11 @@ func readChecklist(src source) checklist {
 	}
 	list.tasks = r.tasks
 	if len(list.tasks) == 0 {
-		r.problem(Problem{Line: 1, Text: "no checkbox item found; write `- [ ] title`"})
+		text := "no checkbox item found; write `- [ ] title`"
+		if r.passedOver > 0 {
+			text += fmt.Sprintf(" (the box in line %d is under a heading for notes or criteria)", r.passedOver)
+		}
+		r.problem(Problem{Line: 1, Text: text})
 	}
 	r.nameTasks()
 	r.findFalseBoxes()

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,9 +13,10 @@ import (
 
 // checklistReader finds the tasks of a document.
 type checklistReader struct {
-	doc      *markdownDoc
-	tasks    []checklistTask
-	problems []Problem
+	doc        *markdownDoc
+	tasks      []checklistTask
+	passedOver int // line of the first box that is no task because of the heading that it stands under
+	problems   []Problem
 }
 
 func (r *checklistReader) problem(p Problem) { r.problems = append(r.problems, p) }
@@ -121,16 +123,17 @@ func (r *checklistReader) labelOf(n ast.Node) role {
 }
 
 func (r *checklistReader) readList(list *ast.List, g governed) {
-	if g.apart {
-		return
-	}
 	for li := list.FirstChild(); li != nil; li = li.NextSibling() {
 		first := li.FirstChild()
 		if first == nil {
 			continue
 		}
 		if box, ok := r.doc.boxed(first); ok {
-			r.itemTask(li, box, g)
+			if g.apart {
+				r.passedOver = cmp.Or(r.passedOver, r.doc.line(box.mark))
+			} else {
+				r.itemTask(li, box, g)
+			}
 			continue
 		}
 		label := r.labelOf(first)
