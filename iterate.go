@@ -235,9 +235,9 @@ func (l *Loop) warnUnmetered(o AgentOutcome) {
 func (l *Loop) judge(ctx context.Context) Verdict {
 	agent := l.state.History.Now.Agent
 	l.inspectTasks()
-	claimed := claims(l.policy, l.state.History) || len(claimedTasks(l.policy, l.state.History)) > 0
+	claimed := l.mayComplete()
 	if ctx.Err() == nil {
-		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: claimed})
+		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: claimed || l.policy.Claim == ClaimOptional})
 	}
 	if ctx.Err() == nil && counts(agent.End) && (l.policy.ChecksWhen == ChecksAlways || claimed) {
 		l.runChecks(ctx, l.checksToRun(claimed))
@@ -267,6 +267,13 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 		l.emit(EvBreaker, BreakerMoved{before, v.Breaker.State, v.Breaker.Reason})
 	}
 	return v
+}
+
+// mayComplete reports whether the iteration is to be measured by everything: something was claimed, or no task is open any more.
+func (l *Loop) mayComplete() bool {
+	h := l.state.History
+	nothingLeft := len(h.Tasks) > 0 && len(openTasks(h.Tasks)) == 0
+	return claims(l.policy, h) || len(claimedTasks(l.policy, h)) > 0 || nothingLeft
 }
 
 func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
