@@ -161,7 +161,8 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 	}
 	l.sync()
 	l.writeTasks()
-	if ctx.Err() == nil && len(v.Tasks.Done)+len(v.Tasks.Reopened) > 0 { // the file changed by the harness's hand: no progress of the next iteration
+	moved := len(v.Tasks.Done)+len(v.Tasks.Reopened) > 0 || v.Tasks.GivenUp != ""
+	if ctx.Err() == nil && moved { // the file changed by the harness's hand: no progress of the next iteration
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
 	}
 }
