@@ -184,7 +184,8 @@ func (l *Loop) baselineChecks() []check {
 	if len(openTasks(l.state.History.Tasks)) == 0 {
 		return l.checksToRun(true)
 	}
-	return append(l.runsChecks(l.doneTasks()), l.ownChecks([]string{l.state.History.Task})...)
+	current := l.state.History.Task
+	return append(l.runsChecks(append(l.doneTasks(), current)), l.ownChecks([]string{current})...)
 }
 
 // selectedBaseline runs the own checks of a task that is worked for the first time, so that "already green" is known.
