@@ -57,16 +57,20 @@ func runScripts(t *testing.T, dir string) {
 			"eventually": eventually,
 			"repo":       makeRepo,
 			"program":    makeProgram,
+			"sametree":   sameTree,
 		},
 	})
 }
 
-// condition knows [mount]: this machine lets us mount a small file system.
+// condition knows [mount]: this machine lets us mount a small file system, and [root]: we may give files away.
 func condition(name string) (bool, error) {
-	if name != "mount" {
-		return false, fmt.Errorf("unknown condition %q", name)
+	switch name {
+	case "mount":
+		return canMount(), nil
+	case "root":
+		return os.Geteuid() == 0, nil
 	}
-	return canMount(), nil
+	return false, fmt.Errorf("unknown condition %q", name)
 }
 
 var canMount = sync.OnceValue(func() bool {
@@ -87,7 +91,7 @@ func toolsOnly(t *testing.T) string {
 	dir := t.TempDir()
 	for _, name := range strings.Fields(`
 		sh git make cat cp mv rm ln ls mkdir mkfifo touch chmod true false echo printf test env sleep kill ps id expr seq yes head tail
-		grep sed awk tr cut wc sort uniq tee od dd date dirname basename find nohup setsid script stty mount umount`) {
+		grep sed awk tr cut wc sort uniq tee od dd date dirname basename find nohup setsid script stty mount umount chown`) {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue // a script that needs it says so
