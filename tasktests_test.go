@@ -1,0 +1,88 @@
+package ralph
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTestFilesOfTasks(t *testing.T) {
+	files := map[string][]string{"A": {"tests/a.py"}, "B": {"tests/b 1.py", "tests/b'2.py"}, "O": {"tests/o.py"}}
+	list := func() *book {
+		b := newBook(entry("A"), entry("B"), entry("O"))
+		b.file[2].Optional = true
+		return b
+	}
+	bubble(t, "those of done tasks and the current one, at the end all but those left undone", func(t *testing.T) {
+		w := listed(t, nil, tagging("A"), nothing(), tagging("B"))
+		w.options = append(w.options, WithTasks(testedBook{list(), files}))
+		w.cfg.Checks, w.checker.results = []string{"lint", "pytest {tests}"}, []CheckResult{isGreen}
+		w.ends(TasksDone, 3)
+		var commands []string
+		for _, in := range w.checker.inputs {
+			commands = append(commands, cmp.Or(in.Command, in.Name))
+			if strings.Contains(in.Command, "pytest") && in.Name != "pytest {tests}" {
+				t.Errorf("the check is called %q", in.Name)
+			}
+		}
+		both := `pytest 'tests/a.py' 'tests/b 1.py' 'tests/b'\''2.py'`
+		same(t, "commands", []string{
+			"lint", "pytest 'tests/a.py'", "lint", "pytest 'tests/a.py'", "lint", both, "lint", `pytest 'tests/a.py' 'tests/b 1.py' 'tests/b'\''2.py' 'tests/other.py'`,
+		}, commands)
+	})
+	for name, tasks := range map[string]func() Tasks{
+		"nothing matches":            func() Tasks { return testedBook{list(), nil} },
+		"the list knows of no tests": func() Tasks { return list() },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w := listed(t, nil, tagging("A"))
+			w.options = append(w.options, WithTasks(tasks()))
+			w.cfg.Checks, w.policy.MaxIterations = []string{"pytest {tests}"}, 1
+			w.ends(MaxIterations, 1)
+			skipped := Notice{"check_skipped", "pytest {tests} was skipped: no test file belongs to a task that is done or under way"}
+			same(t, "notices", []Notice{skipped, skipped}, payloads[Notice](w.log))
+			same(t, "refused", refusal("A", RefusedNoEvidence, "no check ran, so nothing proves it"), payloads[ClaimRefused](w.log)[0].Tasks)
+		})
+	}
+	bubble(t, "test files cannot be found", func(t *testing.T) {
+		w := listed(t, nil, tagging("A"))
+		w.options = append(w.options, WithTasks(testedBook{list(), map[string][]string{"A": {"?"}}}))
+		w.cfg.Checks, w.policy.MaxIterations = []string{"pytest {tests}"}, 1
+		w.ends(MaxIterations, 1)
+		same(t, "notice", Notice{"check_skipped", "pytest {tests} was skipped: bad pattern"}, payloads[Notice](w.log)[0])
+	})
+}
+
+// testedBook knows which test files belong to a task; tests/other.py belongs to none, and "?" cannot be found.
+type testedBook struct {
+	*book
+	files map[string][]string
+}
+
+func (b testedBook) Tests(ids []string) ([]string, error) {
+	var found []string
+	for _, id := range ids {
+		found = append(found, b.files[id]...)
+	}
+	slices.Sort(found)
+	if slices.Contains(found, "?") {
+		return nil, errors.New("bad pattern")
+	}
+	return slices.Compact(found), nil
+}
+
+func (b testedBook) Suite(without []string) ([]string, error) {
+	var ids []string
+	for id := range b.files {
+		if !slices.Contains(without, id) {
+			ids = append(ids, id)
+		}
+	}
+	found, err := b.Tests(ids)
+	if len(b.files) > 0 {
+		found = append(found, "tests/other.py")
+	}
+	return found, err
+}

@@ -1,0 +1,100 @@
+package ralph
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestTasksThatUseUpTheirTries(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		rule   TaskRule
+		again  int
+		turns  []turn
+		want   StopReason
+		agents int
+		worked string
+		moves  []string
+		lies   map[string]TaskStatus
+	}{
+		{"halt", TaskHalt, 0, []turn{nothing()}, TaskTries, 2, "A A", []string{"failed A"}, map[string]TaskStatus{"A": TaskFailed, "B": TaskPending}},
+		{"skip", TaskSkip, 0, []turn{nothing(), nothing(), tagging("B")}, TaskTries, 3, "A A B", []string{"failed A", "done B"},
+			map[string]TaskStatus{"A": TaskFailed, "B": TaskDone}},
+		{"skip, and another proves it", TaskSkip, 0, []turn{nothing(), nothing(), tagging("A", "B")}, TasksDone, 3, "A A B", []string{"failed A", "done A", "done B"},
+			map[string]TaskStatus{"A": TaskDone, "B": TaskDone}},
+		{"retry", TaskRetry, 1, []turn{nothing(), nothing(), nothing(), tagging("B"), nothing(), tagging("A")}, TasksDone, 6, "A A B B A A", []string{"failed A", "done B", "done A"},
+			map[string]TaskStatus{"A": TaskDone, "B": TaskDone}},
+		{"retry, in vain", TaskRetry, 1, []turn{nothing(), nothing(), tagging("B"), nothing()}, TaskTries, 5, "A A B A A", []string{"failed A", "done B", "failed A"},
+			map[string]TaskStatus{"A": TaskFailed, "B": TaskDone}},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			b := newBook(entry("A"), entry("B"))
+			w := listed(t, b, tt.turns...)
+			w.policy.TaskTries, w.policy.OnTaskFailure, w.policy.TaskRetries = 2, tt.rule, tt.again
+			result := w.ends(tt.want, tt.agents)
+			same(t, "worked on", tt.worked, strings.Join(workedOn(w.log), " "))
+			same(t, "moves", tt.moves, moves(w.log))
+			same(t, "the list", tt.lies, b.lies())
+			if code := ExitCode(tt.want, ""); result.ExitCode != code {
+				t.Errorf("exit %d, want %d", result.ExitCode, code)
+			}
+		})
+	}
+	bubble(t, "a resume tries again, and so does another run", func(t *testing.T) {
+		b := newBook(entry("A"))
+		w := listed(t, b, nothing())
+		w.policy.TaskTries = 2
+		w.ends(TaskTries, 2)
+		another := listed(t, b.copied(), tagging("A"))
+		another.ends(TasksDone, 1)
+		again := w.resumed(b, nothing(), tagging("A"))
+		again.ends(TasksDone, 2)
+		same(t, "tries", []int{1, 1, 2}, func() (tries []int) {
+			for _, s := range payloads[TaskSelected](again.log) {
+				tries = append(tries, s.Try)
+			}
+			return tries
+		}())
+	})
+	bubble(t, "what regressed takes its place", func(t *testing.T) {
+		b := newBook(entry("A", "own A"), entry("B"))
+		w := listed(t, b, tagging("A"), tagging("B"), tagging("B"), tagging("A"))
+		w.policy.TaskTries, w.policy.OnTaskFailure = 2, TaskSkip
+		reds := map[int]bool{1: true, 2: true}
+		w.options = append(w.options, WithChecker(checkerOf(func(in CheckInput) CheckResult {
+			if in.Name == "own A" && reds[w.agent.runs()-1] {
+				return CheckResult{Name: in.Name, ExitCode: 1}
+			}
+			return CheckResult{Name: in.Name, Passed: true}
+		})))
+		w.ends(TaskTries, 4)
+		same(t, "worked on", []string{"A", "B", "B", "A"}, workedOn(w.log))
+		same(t, "moves", []string{"done A", "failed B", "reopened A", "done A"}, moves(w.log))
+		same(t, "warnings", []Notice{{"task_regressed", "A was done, and its own check is red again"}}, payloads[Notice](w.log))
+	})
+}
+
+// The file changes when the harness writes a state into it; the next iteration has no part in that.
+func TestWhatTheHarnessWritesIsNoProgress(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rule TaskRule
+		want []bool
+	}{"given up": {TaskSkip, []bool{false, false}}, "put behind": {TaskRetry, []bool{false, false}}} {
+		bubble(t, name, func(t *testing.T) {
+			b := newBook(entry("A"), entry("B"))
+			w := listed(t, b, nothing())
+			w.policy.TaskTries, w.policy.OnTaskFailure, w.policy.TaskRetries, w.policy.MaxIterations = 1, tt.rule, 1, 2
+			w.checker.results = []CheckResult{isGreen}
+			w.options = append(w.options, WithTree(treeOf(func() TreeState { return TreeState{Known: true, Hash: fmt.Sprint(b.lies())} })))
+			w.run(t.Context())
+			var progress []bool
+			for _, v := range payloads[VerdictReached](w.log) {
+				if v.Verdict.Row != 9 || v.Verdict.Counted {
+					progress = append(progress, v.Verdict.Progress)
+				}
+			}
+			same(t, "progress", tt.want, progress[:2])
+		})
+	}
+}
