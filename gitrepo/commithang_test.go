@@ -49,15 +49,15 @@ func TestACommitThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 				if !ok || err != nil {
 					t.Fatal(ok, err)
 				}
-				c, err := repo.Committer(t.Context(), gitrepo.CommitOptions{Timeout: 2 * time.Second})
+				c, err := repo.Committer(t.Context(), gitrepo.CommitOptions{Timeout: 5 * time.Second})
 				w.must(err)
 				w.write("new", "x")
 				w.write("below/new", "x")
 				before := w.picture()
 				got := w.commitBy(c)
-				want := "the commit did not end within 2s (a hook or a signature that waits for somebody?)"
+				want := "the commit did not end within 5s (a hook or a signature that waits for somebody?)"
 				if name == "filter" {
-					want = "git add did not end within 2s (a filter that waits for somebody?)"
+					want = "git add did not end within 5s (a filter that waits for somebody?)"
 				}
 				if name == "filter" && below != "" {
 					if got.Failed {
@@ -97,7 +97,7 @@ func TestAHookThatHangsAfterTheCommit(t *testing.T) {
 	w := newRepo(t)
 	w.program(".git/hooks/post-commit", "echo slow; exec sleep 600")
 	w.write("new", "x")
-	got := w.commitBy(w.committerWith(gitrepo.CommitOptions{Timeout: 2 * time.Second}))
+	got := w.commitBy(w.committerWith(gitrepo.CommitOptions{Timeout: 5 * time.Second}))
 	if got.Failed || got.Commit != w.git("rev-parse", "HEAD") || got.Output != "the commit was made, but what came after it did not end well\nslow" {
 		t.Errorf("got %+v", got)
 	}

@@ -38,7 +38,7 @@
 //
 // # What git may do
 //
-// Git only reads: no lock is taken, the index is not refreshed, nothing is fetched. No
+// To see, git only reads: no lock is taken, the index is not refreshed, nothing is fetched. No
 // hook, pager, file system monitor, external diff or text conversion of the repository
 // is run.
 //
@@ -54,4 +54,13 @@
 // Files of the workspace and of the git folder are read only if they are regular ones,
 // without waiting and up to a limit. Git itself may hang on a pipe in place of one of
 // its files: every call has a time-out, and ends at once with its context.
+//
+// # What is written to the user's repository
+//
+// Three things, each only when asked for: a [Committer] commits as the user would, with
+// the user's hooks, identity and signing, but cannot hang; [Repo.AddWorktree] makes a
+// branch ralph/… and a folder for it; [Repo.Merge] brings such a branch home, or touches
+// nothing. [Repo.Ready] tells beforehand what would go wrong. Nothing is ever reset,
+// cleaned, stashed or pushed, and no work is removed that is nowhere else, unless
+// [RemoveAnyway] says so.
 package gitrepo

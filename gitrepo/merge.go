@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	slashpath "path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -242,7 +244,8 @@ func (m *merge) take(ctx context.Context, target string) error {
 }
 
 // inTheWay lists the files that differ between two commits and are not what the first
-// says: with changes of the user's, or untracked, or ignored.
+// says: with changes of the user's, or untracked, or ignored. A folder with something of
+// the user's in it, where a file must be, is left for git to find.
 func (r *Repo) inTheWay(ctx context.Context, from, to string) ([]string, error) {
 	st, err := r.Whole().status(ctx)
 	if err != nil {
@@ -256,18 +259,34 @@ func (r *Repo) inTheWay(ctx context.Context, from, to string) ([]string, error) 
 	if err := r.run(ctx, call{out: &out, args: []string{"diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to}}); err != nil {
 		return nil, fmt.Errorf("compare commits: %w", err)
 	}
-	var files []string
 	fields := names(out.text.String())
+	removed := map[string]bool{}
 	for i := 0; i+1 < len(fields); i += 2 {
-		added, name := fields[i] == "A", fields[i+1]
-		there := false
-		if added {
-			_, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(name)))
-			there = err == nil
+		removed[fields[i+1]] = fields[i] == "D"
+	}
+	var files []string
+	for i := 0; i+1 < len(fields); i += 2 {
+		status, name := fields[i], fields[i+1]
+		if status == "A" {
+			name = r.obstacle(name, removed)
+		} else if !dirty[name] {
+			name = ""
 		}
-		if dirty[name] || there {
+		if name != "" && !slices.Contains(files, name) {
 			files = append(files, name)
 		}
 	}
 	return files, nil
+}
+
+// obstacle is what keeps a new file from being written: one in its place, or in the place
+// of a folder above it, unless it is removed at the same time. "" is nothing.
+func (r *Repo) obstacle(name string, removed map[string]bool) string {
+	for at := name; at != "."; at = slashpath.Dir(at) {
+		info, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(at)))
+		if err == nil && !info.IsDir() && !removed[at] {
+			return at
+		}
+	}
+	return ""
 }
