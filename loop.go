@@ -29,6 +29,7 @@ type Loop struct {
 	about    RunStarted
 	state    *State
 	resuming bool
+	crashed  bool // the process before this one did not end the run
 	torn     int64
 	notices  []Notice
 
@@ -112,7 +113,7 @@ func (l *Loop) open(ctx context.Context) error {
 }
 
 func (l *Loop) reopen() {
-	l.iteration = l.state.History.Started
+	l.iteration, l.crashed = l.state.History.Started, l.state.Stopped == nil
 	resumed := RunResumed{
 		Ralph: l.about.Ralph, Agent: l.cfg.AgentName, Model: l.cfg.Model, Policy: l.policy, Settings: l.about.Settings,
 		PID: l.about.PID, Marker: l.about.Marker, TornBytes: l.torn,

@@ -21,7 +21,7 @@ func (l *Loop) openTasks() error {
 	if l.tasks == nil {
 		return nil
 	}
-	if l.resuming && l.state.Phase == PhaseExited { // judge looks at it
+	if l.crashed && l.state.Phase == PhaseExited { // judge looks at it
 		return nil
 	}
 	if len(l.state.History.Tasks) == 0 { // a new run, or one that died before it could tell its list
@@ -31,7 +31,7 @@ func (l *Loop) openTasks() error {
 		l.tellSelected()
 		return nil
 	}
-	if l.state.History.Now.Agent.End == EndInterrupted {
+	if l.crashed && l.state.History.Now.Agent.End == EndInterrupted {
 		if edits, err := l.tasks.Inspect(); err == nil && len(edits.Injuries) > 0 {
 			l.emit(EvTampered, FilesTampered{What: "task_list", File: l.tasks.File(), Details: edits.Injuries, Restored: true})
 		}
