@@ -124,10 +124,14 @@ func (s *State) Apply(e Event) error {
 			s.History.Now.Listed = append(s.History.Now.Listed, id)
 		}
 	case FilesTampered:
+		problems := &s.Last.ListProblems // of an iteration that was cut
 		if s.History.Judging {
-			s.History.Now.Injuries = append(s.History.Now.Injuries, data.Details...)
-		} else { // of an iteration that was cut
-			s.Last.ListProblems = append(s.Last.ListProblems, data.Details...)
+			problems = &s.History.Now.Injuries
+		}
+		for _, detail := range data.Details { // a judgement that was cut found them before
+			if !slices.Contains(*problems, detail) {
+				*problems = append(*problems, detail)
+			}
 		}
 	case SteeringSeen, AnswerGiven, LearningProposed:
 		s.remember(data)
