@@ -1,0 +1,226 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+// yard is what outlives a crash of a run with a list: the list, how often each task was worked on, and which mischief was done.
+type yard struct {
+	mu        sync.Mutex
+	book      *book
+	work      map[string]int
+	mischiefs int
+}
+
+func newYard() *yard {
+	b := newBook(entry("A", "own A"), entry("B", "own B"), entry("C"))
+	b.file[0].DependsOn = []string{"B"}
+	return &yard{book: b, work: map[string]int{}}
+}
+
+func (y *yard) copied() *yard {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return &yard{book: y.book.copied(), work: maps.Clone(y.work), mischiefs: y.mischiefs}
+}
+
+// agentWorks is one piece of work on a task, and what an agent does to the list beside it: it deletes a task, adds one, and ticks one.
+func (y *yard) agentWorks(task string) promise.Report {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.work[task]++
+	y.mischiefs++
+	switch y.mischiefs {
+	case 1:
+		y.book.drop("C")
+	case 2:
+		y.book.append(entry("N", "own N"))
+	case 3:
+		y.book.tick(task)
+		return promise.Report{Text: true}
+	}
+	return promise.Report{Text: true, TasksDone: []string{task}}
+}
+
+// green: A and B want two pieces of work, everything else one.
+func (y *yard) green(check string) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	switch check {
+	case "own A":
+		return y.work["A"] > 1
+	case "own B":
+		return y.work["B"] > 1
+	case "own N":
+		return y.work["N"] > 0
+	}
+	return true
+}
+
+// recordedYard is a run whose yard was noted at every event, so that it can be cut anywhere.
+type recordedYard struct {
+	events []Event
+	yards  []*yard
+}
+
+func (r recordedYard) cutAfter(k int) (recordedYard, *yard) {
+	return recordedYard{r.events[:k:k], r.yards[:k:k]}, r.yards[k-1].copied()
+}
+
+// liveYard runs a loop over the yard, going on with what was recorded.
+func liveYard(t *testing.T, past recordedYard, y *yard) (*world, recordedYard, Result) {
+	t.Helper()
+	task := ""
+	w := newWorld(t, func(ctx context.Context, in AgentInput) AgentOutcome {
+		if o := works(ctx, in, AgentOutcome{End: EndOK}); o.End != EndOK {
+			return o
+		}
+		return AgentOutcome{End: EndOK, Said: y.agentWorks(task)}
+	})
+	w.cfg.Task, w.policy.MaxIterations = "", 30
+	w.options = append(w.options, WithTasks(y.book), WithPrompter(promptFunc(func(in PromptInput) (Prompt, error) {
+		task = ""
+		if in.Task != nil {
+			task = in.Task.ID
+		}
+		return Prompt{Text: "work"}, nil
+	})), WithChecker(checkerOf(func(in CheckInput) CheckResult {
+		return CheckResult{Name: in.Name, Passed: y.green(in.Name)}
+	})), WithTree(treeOf(func() TreeState { return TreeState{Known: true, Hash: fmt.Sprint(y.copied().work)} })))
+	if len(past.events) > 0 {
+		state := refold(t, past.events)
+		w.options = append(w.options, WithState(&state))
+	}
+	now := recordedYard{slices.Clone(past.events), slices.Clone(past.yards)}
+	w.log.onAppend = func(e Event) { now.events, now.yards = append(now.events, e), append(now.yards, y.copied()) }
+	return w, now, w.run(t.Context())
+}
+
+func TestResumeOfAListAtEveryCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, whole, result := liveYard(t, recordedYard{}, newYard())
+		if result.StopReason != TasksDone {
+			t.Fatalf("the uncut run ended with %s (%s)", result.StopReason, result.Summary)
+		}
+		for k := 1; k <= len(whole.events); k++ {
+			past, y := whole.cutAfter(k)
+			w, again, result := liveYard(t, past, y)
+			name := fmt.Sprintf("cut after event %d, %s: ", k, past.events[k-1].Type)
+			if result.StopReason != TasksDone || result.ExitCode != 0 {
+				t.Errorf("%sended with %s (%s)", name, result.StopReason, result.Summary)
+			}
+			same(t, name+"the list", map[string]TaskStatus{"A": TaskDone, "B": TaskDone, "C": TaskDone, "N": TaskDone}, y.book.lies())
+			same(t, name+"tasks", TaskCount{Done: 4}, result.Tasks)
+			final := refold(t, again.events)
+			same(t, name+"the fold", w.loop.State().Result(), final.Result())
+			same(t, name+"states", statesOf(w.loop.State().History.Tasks), statesOf(final.History.Tasks))
+			mustBeDoneOnce(t, name, again.events)
+			if t.Failed() {
+				return
+			}
+		}
+	})
+}
+
+func statesOf(tasks []TaskState) map[string]TaskStatus {
+	states := map[string]TaskStatus{}
+	for _, t := range tasks {
+		states[t.ID] = t.Status
+	}
+	return states
+}
+
+// mustBeDoneOnce: what was proven is never proven again, and nothing that was put back is told twice for one iteration.
+func mustBeDoneOnce(t *testing.T, name string, events []Event) {
+	t.Helper()
+	done := map[string]int{}
+	for _, e := range events {
+		reached, ok := e.Data.(VerdictReached)
+		if !ok {
+			continue
+		}
+		for _, id := range reached.Verdict.Tasks.Done {
+			done[id]++
+		}
+	}
+	for id, times := range done {
+		if times != 1 {
+			t.Errorf("%s%s was proven %d times", name, id, times)
+		}
+	}
+}
+
+// What the agent did before a crash is put back; the next prompt says so, and says it once.
+func TestAListThatACrashedAgentInjuredIsPutBack(t *testing.T) {
+	injured := []string{"B was deleted"}
+	bubble(t, "before it exited", func(t *testing.T) {
+		b := newBook(entry("A"), entry("B"))
+		w := listed(t, b, tagging("A"))
+		w.run(t.Context())
+		w.log.events = w.log.events[:slices.Index(w.log.types(), EvAgentStarted)+1]
+		b = newBook(entry("A"), entry("B"))
+		b.drop("B")
+		again := w.resumed(b, tagging("A", "B"))
+		inputs := again.prompted()
+		again.ends(TasksDone, 1)
+		same(t, "tampered", []FilesTampered{{What: "task_list", File: "tasks.json", Details: injured, Restored: true}}, payloads[FilesTampered](again.log))
+		same(t, "what the prompt says", injured, (*inputs)[0].Last.ListProblems)
+	})
+	bubble(t, "after it exited, and after that was told", func(t *testing.T) {
+		b := newBook(entry("A"), entry("B"))
+		w := listed(t, b, nothing().then(func() { b.drop("B") }))
+		w.run(t.Context())
+		w.log.events = w.log.events[:slices.Index(w.log.types(), EvTampered)+1]
+		b = newBook(entry("A"), entry("B"))
+		b.drop("B")
+		again := w.resumed(b, tagging("A", "B"))
+		inputs := again.prompted()
+		again.ends(TasksDone, 1)
+		same(t, "what the prompt says", injured, (*inputs)[0].Last.ListProblems)
+	})
+}
+
+// Once a run has ended, the list is the user's again, however the run ended.
+func TestWhatTheUserChangesBeforeAResumeHolds(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		kill   func(w *world, cancel func())
+		agents int // of the second process
+	}{
+		{"killed while the agent was at work", func(_ *world, cancel func()) { time.AfterFunc(time.Second, cancel) }, 2},
+		{"killed while checks ran", func(w *world, cancel func()) {
+			w.checker.before = func(_ context.Context, call int) {
+				if call == 2 {
+					cancel()
+				}
+			}
+		}, 1},
+		{"stopped", func(w *world, _ func()) { w.stopAfter(time.Second, SignalInterrupt) }, 1},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			b := newBook(entry("A"), entry("B"), entry("C"))
+			w := listed(t, b, tagging("A"))
+			ctx, cancel := context.WithCancelCause(t.Context())
+			tt.kill(w, func() { cancel(Killed{SignalTerminate}) })
+			w.ended(w.run(ctx), Interrupted, 1)
+			b.drop("B")
+			b.change("C", func(t *Task) { t.Title = "something else" })
+			again := w.resumed(b, tagging("A"), tagging("C"))
+			if tt.agents == 1 {
+				again.agent.turns = []turn{tagging("C")}
+			}
+			again.ends(TasksDone, tt.agents)
+			same(t, "tampered", nil, payloads[FilesTampered](again.log))
+			same(t, "the list", []Task{{ID: "A", Title: "do A", Status: TaskDone}, {ID: "C", Title: "something else", Status: TaskDone}}, b.file)
+		})
+	}
+}
