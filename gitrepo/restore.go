@@ -61,6 +61,11 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (Restored, error)
 		}
 		return k.snaps.export(ctx, target, in.To)
 	}
+	var done Restored
+	if in.Git && target.run == restoring && target.repository == "" { // an undo has to bring the files back at least
+		in.Git = false
+		done.note("there was no repository then; the one that is there now stays as it is")
+	}
 	var was repository
 	if in.Git {
 		if was, err = k.restorable(ctx, target); err != nil {
@@ -75,7 +80,7 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (Restored, error)
 	if err != nil {
 		return Restored{}, fmt.Errorf("restore: nothing was touched: %w", err)
 	}
-	done := Restored{Undo: before.id}
+	done.Undo = before.id
 	err = k.restoreFiles(ctx, before, target, &done)
 	if err == nil && in.Git {
 		err = k.restoreGit(ctx, was, &done)

@@ -21,10 +21,9 @@ const (
 
 // load is what one snapshot takes over, and what it leaves.
 type load struct {
-	gone    []string
-	take    []string
-	special []string // in the index, and now something that cannot be kept
-	left    []leftOut
+	gone []string // also what has become something that cannot be kept
+	take []string
+	left []leftOut
 }
 
 type leftOut struct {
@@ -43,7 +42,9 @@ func weigh(top *os.Root, d differences) load {
 	var files []sized
 	var total int64
 	tracked := nameSet(d.changed)
-	for _, name := range slices.Concat(d.changed, d.fresh) {
+	names := slices.Concat(d.changed, d.fresh)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		info, err := top.Lstat(filepath.FromSlash(name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && info.IsDir():
@@ -57,7 +58,7 @@ func weigh(top *os.Root, d differences) load {
 		case !info.Mode().IsRegular():
 			l.left = append(l.left, leftOut{name, "it is no file, link or folder", harmlessNode(info)})
 			if tracked[name] {
-				l.special = append(l.special, name)
+				l.gone = append(l.gone, name)
 			}
 		case info.Size() > fileLimit:
 			l.leave(name, fmt.Sprintf("it is larger than %d MiB", fileLimit>>20))
@@ -78,7 +79,6 @@ func weigh(top *os.Root, d differences) load {
 		l.take = append(l.take, file.name)
 	}
 	slices.Sort(l.take)
-	l.take = slices.Compact(l.take)
 	return l
 }
 
@@ -92,7 +92,7 @@ func readable(top *os.Root, name string) bool {
 
 func (l *load) leave(name, why string) { l.left = append(l.left, leftOut{name: name, why: why}) }
 
-func (l *load) empty() bool { return len(l.gone)+len(l.take)+len(l.special) == 0 }
+func (l *load) empty() bool { return len(l.gone)+len(l.take) == 0 }
 
 // out are the files whose content is not in the snapshot, or not as it is now.
 func (l *load) out() map[string]bool {

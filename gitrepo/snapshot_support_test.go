@@ -16,7 +16,7 @@ import (
 	"github.com/ralphloop/ralph/process"
 )
 
-// tree is every file of a folder, as "kind content" by name. Folders named .git are left out.
+// tree is every file of a folder, as "kind content" by name. What is named .git is left out.
 func (w workspace) tree() map[string]string {
 	w.Helper()
 	files := map[string]string{}
@@ -27,11 +27,11 @@ func (w workspace) tree() map[string]string {
 		if entry.Name() == ".git" && entry.IsDir() {
 			return fs.SkipDir
 		}
-		if entry.IsDir() {
+		if entry.IsDir() || entry.Name() == ".git" {
 			return nil
 		}
 		name, err := filepath.Rel(w.dir, path)
-		if err != nil || name == ".git" {
+		if err != nil {
 			return err
 		}
 		info, err := entry.Info()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -207,8 +206,10 @@ func (k *Keeper) nested(ctx context.Context, folder string, depth int) (files, l
 // takeOver puts files into the index. Git takes all or none: if it refuses, one half
 // and the other are tried, until those are found that cannot be taken.
 func (k *Keeper) takeOver(ctx context.Context, l *load) error {
-	if len(l.special) > 0 {
-		if err := k.updateIndex(ctx, joined(l.special), "--force-remove", "--stdin"); err != nil {
+	// What goes is first: it makes room for files below its name. It may still be there,
+	// as something else, or seem to be, behind a link.
+	if len(l.gone) > 0 {
+		if err := k.updateIndex(ctx, joined(l.gone), "--force-remove", "--stdin"); err != nil {
 			return err
 		}
 	}
@@ -231,8 +232,7 @@ func (k *Keeper) takeOver(ctx context.Context, l *load) error {
 		half := len(names) / 2
 		return errors.Join(put(names[:half]), put(names[half:]))
 	}
-	// What goes is first: it makes room for files below its name.
-	return put(slices.Concat(l.gone, l.take))
+	return put(l.take)
 }
 
 func (k *Keeper) updateIndex(ctx context.Context, text string, how ...string) error {
