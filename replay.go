@@ -1,6 +1,9 @@
 package ralph
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Judgement is one verdict of a run, as it was recorded and as Decide gives it from the log.
 type Judgement struct {
@@ -16,6 +19,9 @@ type Judgement struct {
 func (j Judgement) Same() bool {
 	a, b := j.Recorded, j.Again
 	if a.Action != b.Action || a.Reason != b.Reason || a.Wait != b.Wait || a.Breaker != b.Breaker || a.Counted != b.Counted {
+		return false
+	}
+	if !slices.Equal(a.Tasks.Done, b.Tasks.Done) || a.Tasks.GivenUp != b.Tasks.GivenUp {
 		return false
 	}
 	ra, rb := a.Refusals(), b.Refusals()

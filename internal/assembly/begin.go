@@ -45,7 +45,9 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 		if problem.Stops {
 			return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
 		}
-		p.notice("git_"+string(problem.Kind), problem.Error())
+		if p.Settings.Worktree == "" { // making one says it
+			p.notice("git_"+string(problem.Kind), problem.Error())
+		}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/verify"
@@ -145,7 +146,7 @@ func TestLook(t *testing.T) {
 	t.Setenv("PATH", bin)
 	ws := Workspace{Dir: t.TempDir()}
 	want := Survey{Workspace: ws, Agents: []string{"claude", "codex"}, Gates: []Gate{}}
-	if diff := cmp.Diff(want, Look(ws)); diff != "" {
+	if diff := cmp.Diff(want, Look(ws), cmpopts.IgnoreUnexported(Workspace{})); diff != "" {
 		t.Errorf("an empty folder (-want +got)\n%s", diff)
 	}
 	for _, name := range []string{"prd.json", "IMPLEMENTATION_PLAN.md", "PROMPT.md", ".agent/PROMPT.md", ".ralph/config.yaml", ".pre-commit-config.yaml"} {
@@ -154,7 +155,7 @@ func TestLook(t *testing.T) {
 	want.Configured, want.Tasks, want.Prompt = true, "prd.json", ".agent/PROMPT.md"
 	want.Gates = []Gate{{Kind: verify.GateLint, Command: "pre-commit run --all-files", Because: "found .pre-commit-config.yaml", Missing: "pre-commit"}}
 	got := Look(ws)
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Workspace{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if diff := cmp.Diff(Choice{Others: want.Gates}, got.Everything()); diff != "" {

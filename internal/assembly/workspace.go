@@ -11,6 +11,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/progress"
 )
 
 // Workspace is the folder that a run works on.
@@ -34,7 +35,7 @@ func FindWorkspace(ctx context.Context, cwd, dir string, env config.Env) (Worksp
 			return Workspace{}, &config.UsageError{Msg: fmt.Sprintf("-C %s: no such folder", dir)}
 		}
 	}
-	marked, isMarked := upward(start, ".ralph")
+	marked, isMarked := upward(start, isProject)
 	if dir == "" && isMarked {
 		start = marked
 	}
@@ -76,11 +77,18 @@ func InitRepository(ctx context.Context, dir string, env config.Env) error {
 	return err
 }
 
-// upward looks for a folder that holds name, from dir to the root.
-func upward(dir, name string) (string, bool) {
+// isProject reports whether somebody set the folder up for ralph. A .ralph folder that a run made for its view is none: to have worked somewhere
+// once must not draw every folder below into it.
+func isProject(dir string) (bool, error) {
+	info, err := os.Stat(filepath.Join(dir, ".ralph"))
+	return err == nil && info.IsDir() && !progress.Alone(dir), err
+}
+
+// upward looks for a folder that is what is wanted, from dir to the root.
+func upward(dir string, wanted func(string) (bool, error)) (string, bool) {
 	for {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err == nil && info.IsDir() {
+		found, err := wanted(dir)
+		if found {
 			return dir, true
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {

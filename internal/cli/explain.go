@@ -126,8 +126,13 @@ func (a *app) tellTasks(j ralph.Judgement) {
 func saidText(j ralph.Judgement) string {
 	agent := j.Seen.Agent
 	said := "no claim"
-	if j.Again.Claimed {
+	switch claimed := len(j.Again.Tasks.Done) + len(j.Again.Tasks.Refused); {
+	case j.Again.Claimed:
 		said = "the agent claims completion"
+	case claimed == 1:
+		said = "the agent claims a task"
+	case claimed > 1:
+		said = fmt.Sprintf("the agent claims %d tasks", claimed)
 	}
 	if agent.Said.Blocked != nil {
 		said += ", BLOCKED"

@@ -7,6 +7,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// wordsAreArguments marks a command that does something by itself, and whose further words the page lists as arguments.
+const wordsAreArguments = "words are arguments"
+
 // Commands lists the commands that a user can call, each with the words that lead to it, such as "config show".
 func Commands() []string {
 	var names []string
@@ -17,7 +20,7 @@ func Commands() []string {
 				continue
 			}
 			name := strings.TrimSpace(prefix + " " + c.Name())
-			if c.HasSubCommands() {
+			if c.HasSubCommands() && c.Annotations[wordsAreArguments] == "" {
 				walk(name, c.Commands())
 			} else {
 				names = append(names, name)

@@ -5,13 +5,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // sameTree is `sametree DIR DIR`: both hold the same files and links, byte for byte, and the same of them are programs. What git keeps in .git, the
-// view that a run writes, and folders without files are none of a tree's.
+// view that a run writes with what hides it from git, and folders without files are none of a tree's.
 func sameTree(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: sametree DIR DIR")
@@ -38,7 +39,7 @@ func treeAt(ts *testscript.TestScript, dir string) map[string]string {
 			return err
 		case name == ".git" && entry.IsDir():
 			return fs.SkipDir
-		case name == ".git", name == filepath.Join(".ralph", "progress.md"), entry.IsDir():
+		case slices.Contains([]string{".git", ".ralph/progress.md", ".ralph/.gitignore"}, filepath.ToSlash(name)), entry.IsDir():
 			return nil
 		}
 		files[name], err = describe(path, entry)

@@ -275,7 +275,7 @@ func lastRestore(store *runlog.Store, more []string) (restored, error) {
 			last = r
 		}
 	}
-	last.Of = "what was there before the restore of " + last.Of
+	last.Of = "what was there before the last restore"
 	return last, nil
 }
 

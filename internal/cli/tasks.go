@@ -21,7 +21,7 @@ import (
 func (a *app) tasksCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: "tasks", Short: "Look at the task list, add to it, mark its tasks", GroupID: "work",
+		Use: "tasks", Short: "Look at the task list, add to it, mark its tasks", GroupID: "work", Annotations: map[string]string{wordsAreArguments: "yes"},
 		Long: `The project's task list: the first of .ralph/tasks.json, .agent/tasks.json, prd.json, IMPLEMENTATION_PLAN.md and
 .ralph/fix_plan.md, or the one that --tasks names. Each is read and written in its own form; only the bytes of a state that
 changed are touched. Without a further word, the list is shown.`,

@@ -12,11 +12,8 @@ import (
 // coming names what the page promises and the code does not do yet, with the feature that brings it. Building a feature means taking its names off.
 var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	commands: of{
-		"task lists":           {"tasks", "plan"},
-		"learnings":            {"learnings"},
-		"answers and steering": {"answer", "steer"},
-		"worktrees":            {"merge", "clean"},
-		"snapshots":            {"diff", "restore", "verify"},
+		"the planner":          {"plan"},
+		"proof":                {"verify"},
 		"sandbox tiers":        {"sandbox test", "login"},
 		"reports":              {"report", "stats"},
 		"screens":              {"ui", "serve"},
@@ -24,16 +21,12 @@ var coming = struct{ commands, flags, keys, profiles map[string]string }{
 		"goals in live agents": {"goal", "hook stop", "mcp", "install"},
 	}.byName(),
 	flags: of{
-		"task lists":             {"tasks"},
-		"worktrees":              {"worktree"},
-		"commits by the harness": {"commit", "include-dirty"},
-		"protected files":        {"protect"},
-		"evaluators":             {"evaluator"},
-		"fallback agents":        {"fallback"},
-		"sandbox tiers":          {"login"},
+		"protected files": {"protect"},
+		"evaluators":      {"evaluator"},
+		"fallback agents": {"fallback"},
+		"sandbox tiers":   {"login"},
 	}.byName(),
 	keys: of{
-		"task lists":          {"checks.task_tests", "tasks.max_tries", "tasks.on_failure"},
 		"the built-in worker": {"worker.provider", "worker.model", "worker.base_url", "worker.api_key_env", "worker.max_turns_per_task"},
 		"protected files":     {"gate.tamper"},
 		"evaluators": {

@@ -28,7 +28,10 @@ func TestKeys(t *testing.T) {
 	}
 	compared{
 		kind: "key", page: names, code: working, coming: features,
-		beyond: []string{"agent.args"}, // what stands after -- in `ralph run -- AGENT ARGS`
+		beyond: []string{
+			"agent.args",     // what stands after -- in `ralph run -- AGENT ARGS`
+			"commit_message", // of --commit
+		},
 	}.check(t)
 }
 

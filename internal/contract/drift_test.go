@@ -120,6 +120,7 @@ var beyondTheResult = []string{
 	"iterations.check_results.broken",    // cannot run, as opposed to: fails
 	"iterations.check_results.timed_out", //
 	"iterations.check_results.truncated", // its output on disk was cut
+	"iterations.check_results.task",      // whose own check it is, in a run through a task list
 	"iterations.check_results.survivors", // processes that it left behind and that were killed
 }
 

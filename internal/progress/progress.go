@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -16,7 +17,26 @@ import (
 // ignoreFile keeps the view, and itself, out of what git shows.
 const ignoreFile = ".ralph/.gitignore"
 
-const ignored = "# A view that ralph writes, and this file.\nprogress.md\n.gitignore\n"
+const (
+	ignored = "# A view that ralph writes, and this file.\nprogress.md\n.gitignore\n"
+	// madeHere is what it holds in a folder that nobody but a view has made.
+	madeHere = "# This folder was made by a run of ralph, for its progress alone. It can be deleted.\nprogress.md\n.gitignore\n"
+)
+
+// Alone reports whether the workspace's .ralph folder was made for the view and holds nothing else: nobody set the project up.
+func Alone(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(ignoreFile)))
+	if err != nil || string(text) != madeHere {
+		return false
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, ".ralph"))
+	for _, e := range entries {
+		if e.Name() != "progress.md" && e.Name() != ".gitignore" {
+			return false
+		}
+	}
+	return err == nil
+}
 
 // View writes the file as events come. The zero value is not ready: Dir and State must be set.
 type View struct {
@@ -56,11 +76,15 @@ func (v *View) rewrite() error {
 		return err
 	}
 	defer root.Close()
+	ignores := ignored
+	if _, err := root.Lstat(path.Dir(ralph.ProgressFile)); errors.Is(err, fs.ErrNotExist) {
+		ignores = madeHere
+	}
 	if err := root.MkdirAll(path.Dir(ralph.ProgressFile), 0o755); err != nil {
 		return err
 	}
 	if _, err := root.Lstat(ignoreFile); errors.Is(err, fs.ErrNotExist) {
-		if err := root.WriteFile(ignoreFile, []byte(ignored), 0o644); err != nil {
+		if err := root.WriteFile(ignoreFile, []byte(ignores), 0o644); err != nil {
 			return err
 		}
 	}

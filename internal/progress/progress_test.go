@@ -81,7 +81,22 @@ func TestAnEntryAnIteration(t *testing.T) {
 		t.Errorf("file (-want +got, warned %q):\n%s", r.warns, diff)
 	}
 	ignores, err := os.ReadFile(filepath.Join(r.view.Dir, ".ralph", ".gitignore"))
-	if err != nil || string(ignores) != ignored {
+	if err != nil || string(ignores) != madeHere || !Alone(r.view.Dir) {
+		t.Errorf(".gitignore holds %q, %v", ignores, err)
+	}
+	if err := os.WriteFile(filepath.Join(r.view.Dir, ".ralph", "config.yaml"), nil, 0o600); err != nil || Alone(r.view.Dir) {
+		t.Errorf("with a config beside it, %v, it is a project", err)
+	}
+}
+
+func TestAFolderThatWasThereIsAProjects(t *testing.T) {
+	r := newRun(t)
+	if err := os.Mkdir(filepath.Join(r.view.Dir, ".ralph"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.tell(0, ralph.EvRunStarted, ralph.RunStarted{})
+	ignores, err := os.ReadFile(filepath.Join(r.view.Dir, ".ralph", ".gitignore"))
+	if err != nil || string(ignores) != ignored || Alone(r.view.Dir) {
 		t.Errorf(".gitignore holds %q, %v", ignores, err)
 	}
 }
