@@ -13,9 +13,20 @@ import (
 
 // markdown reads checklists: IMPLEMENTATION_PLAN.md, fix_plan.md, plans with "### Task N" sections.
 //
-// In a plain checklist every list item with a box is a task; boxes nested in it are its criteria. In a file with Task sections each section is one
-// task, done when every box in it is ticked, and boxes elsewhere are nobody's. Structure comes from a Markdown parser, so that boxes in code,
-// comments and quotations are none. The only bytes ever edited are those between the brackets of boxes.
+// In a plain checklist every list item with a box is a task, and boxes nested in it are its criteria:
+//
+//	- [ ] T-3: Store sessions (optional)
+//	  - Depends on: T-1, T-2
+//	  - Check: `go test ./store`
+//	  - [ ] survives a kill
+//
+// Other fields are Priority, Spec, Category and Acceptance; what is no field is the description. Without an id in front, the title makes one.
+// Headings such as Optional, Manual testing or High priority speak for all under them, and boxes under Success criteria or Notes are no tasks.
+//
+// In a file with Task sections each section is one task, done when every box in it is ticked, and boxes elsewhere are nobody's.
+//
+// Structure comes from a Markdown parser, so that boxes in code, comments and quotations are none. The only bytes that are ever edited are those
+// between the brackets of boxes.
 type markdown struct{}
 
 func init() { formats = append(formats, markdown{}) }

@@ -147,7 +147,8 @@ func dependency(text string, known map[string]string) (string, bool) {
 		return "", true
 	}
 	head, _, _ := cutName(text)
-	bare := strings.TrimPrefix(strings.TrimSpace(cutParentheses(head)), "#")
+	head, _ = cutParentheses(head)
+	bare := strings.TrimPrefix(strings.TrimSpace(head), "#")
 	for _, key := range []string{text, strings.ToLower(text), strings.ToLower(bare), strings.ToLower(strings.ReplaceAll(bare, " ", "-")),
 		"task-" + strings.ToLower(bare), slug(text)} {
 		if id, ok := known[key]; ok {

@@ -53,19 +53,29 @@ var groups = map[string]bool{"phase": true, "stage": true, "part": true, "sectio
 
 // roleNamed goes by whole names. "Validation layer" or "Notes API" is the name of work to be done: taking it for notes would drop tasks in silence.
 func roleNamed(name string) role {
-	name = cutParentheses(name)
+	name, aside := cutParentheses(name)
 	head, tail, split := cutName(name)
 	if split {
 		words := nameWords(head)
 		if len(words) == 2 && groups[words[0]] {
 			return roleOfWords(nameWords(tail))
 		}
-		r := roleOfWords(words)
-		if r.kind == optionalRole || r.kind == humanRole || r.kind == priorityRole {
+		if r := roleOfWords(words); r.marksWork() {
 			return r
 		}
 	}
-	return roleOfWords(nameWords(name))
+	if r := roleOfWords(nameWords(name)); r.kind != noRole {
+		return r
+	}
+	if r := roleOfWords(nameWords(aside)); r.marksWork() { // "Polish (optional)"
+		return r
+	}
+	return role{}
+}
+
+// marksWork says whether the boxes are tasks all the same.
+func (r role) marksWork() bool {
+	return r.kind == optionalRole || r.kind == humanRole || r.kind == priorityRole
 }
 
 func roleOfWords(words []string) role {
@@ -118,12 +128,13 @@ func nameWords(name string) []string {
 	return words
 }
 
-func cutParentheses(name string) string {
+// cutParentheses parts a name from what is said in parentheses at its end.
+func cutParentheses(name string) (rest, aside string) {
 	begin := strings.IndexByte(name, '(')
 	if begin <= 0 || !strings.HasSuffix(strings.TrimSpace(name), ")") {
-		return name
+		return name, ""
 	}
-	return name[:begin]
+	return name[:begin], name[begin:]
 }
 
 // cutName parts a heading at its colon or dash.

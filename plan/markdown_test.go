@@ -107,7 +107,7 @@ func TestMarkdownBoxes(t *testing.T) {
 func TestMarkdownHeadings(t *testing.T) {
 	var cases []markdownCase
 	for _, name := range []string{"Optional", "optional tasks", "Future", "Future Enhancements", "Future work", "Nice to Have", "Nice-to-have", "🚀 Backlog!", "Stretch goals",
-		"Later", "Ideas", "Out of scope", "5. Optional", "Optional (post-MVP)", "Phase 4: Optional", "Optional: polish", "**Optional**"} {
+		"Later", "Ideas", "Out of scope", "5. Optional", "Optional (post-MVP)", "Phase 4: Optional", "Optional: polish", "**Optional**", "Polish (optional)", "Phase 5 (nice to have)"} {
 		cases = append(cases, markdownCase{"optional: " + name, fmt.Sprintf("# Plan\n- [ ] a\n## %s\n- [ ] b\n### deeper\n- [ ] c\n## Next\n- [ ] d\n", name),
 			[]ralph.Task{todo("a", "a"), optional(todo("b", "b")), optional(todo("c", "c")), todo("d", "d")}, nil})
 	}
@@ -123,7 +123,7 @@ func TestMarkdownHeadings(t *testing.T) {
 		cases = append(cases, markdownCase{"priority: " + name, fmt.Sprintf("# Plan\n## %s\n- [ ] a\n- [ ] b\n  - Priority: 7\n## Next\n- [ ] d\n", name),
 			[]ralph.Task{ranked(todo("a", "a"), priority), ranked(todo("b", "b"), 7), todo("d", "d")}, nil})
 	}
-	for _, name := range []string{"Notes API", "Validation layer", "Validation: input forms", "Future-proof the API", "Manual pages", "Optionality"} {
+	for _, name := range []string{"Notes API", "Validation layer", "Validation: input forms", "Future-proof the API", "Manual pages", "Optionality", "API (notes)"} {
 		cases = append(cases, markdownCase{"just work: " + name, fmt.Sprintf("# Plan\n## %s\n- [ ] a\n", name), []ralph.Task{todo("a", "a")}, nil})
 	}
 	checkMarkdown(t, append(cases,

@@ -29,7 +29,7 @@ func runs(doc *markdownDoc, rows []string) []run {
 	if len(source) > maxInlineBytes {
 		source = bytes.ToValidUTF8(source[:maxInlineBytes], nil)
 	}
-	if bytes.IndexAny(source, "*_`[]<>&\\~!") < 0 {
+	if !bytes.ContainsAny(source, "*_`[]<>&\\~!") {
 		return []run{{text: string(source)}} // most rows; a list of thousands is read at every iteration
 	}
 	root := inlineParser.Parse(text.NewReader(source), parser.WithContext(doc.context))
