@@ -73,12 +73,19 @@ func appendSteering(dir, text string) (file, item string, err error) {
 	}
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	line := "- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
-	item = SteeringItems(line)[0]
+	items := SteeringItems(line)
+	if len(items) == 0 {
+		return "", "", errors.New("there is nothing in it to do")
+	}
+	item = items[0]
 	if slices.Contains(SteeringItems(before), item) {
 		return file, item, nil
 	}
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		line = "\n" + line
+	}
+	if !slices.Contains(SteeringItems(before+line), item) {
+		return "", "", fmt.Errorf("%s would not show it: a comment in it is not closed", file)
 	}
 	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
 		return "", "", err
