@@ -47,11 +47,12 @@ func (s *State) took(letter string) {
 func SteeringItems(text string) []string {
 	var items []string
 	var item []string
+	gap := false // a blank line in a list item: only what is indented goes on with it
 	end := func() {
 		if joined := strings.TrimSpace(strings.Join(item, "\n")); joined != "" {
 			items = append(items, joined)
 		}
-		item = nil
+		item, gap = nil, false
 	}
 	comment := false
 	for line := range strings.Lines(strings.ReplaceAll(text, "\r\n", "\n")) {
@@ -61,7 +62,7 @@ func SteeringItems(text string) []string {
 		case comment || strings.HasPrefix(bare, "<!--"):
 			comment = !strings.Contains(bare, "-->")
 		case bare == "":
-			if len(item) > 0 && !isListItem(item[0]) {
+			if gap = len(item) > 0; gap && !isListItem(item[0]) {
 				end()
 			}
 		case strings.HasPrefix(bare, "#"), strings.Trim(bare, "-*_= ") == "":
@@ -70,7 +71,10 @@ func SteeringItems(text string) []string {
 			end()
 			item = append(item, bare)
 		default:
-			item = append(item, line)
+			if gap && line == bare {
+				end()
+			}
+			item, gap = append(item, line), false
 		}
 	}
 	end()
