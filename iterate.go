@@ -48,8 +48,7 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 	if err := l.readGoal(); err != nil {
 		l.emit(EvWarning, Notice{"goal_unreadable", fmt.Sprintf("%v; going on with the text as it was", err)})
 	}
-	l.readMail()
-	l.readSteering(ctx)
+	l.hearPeople(ctx)
 	l.selectTask()
 	l.selectedBaseline(ctx)
 	breaker := l.state.History.Breaker

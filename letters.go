@@ -17,6 +17,16 @@ var steeringFiles = []string{".ralph/STEERING.md", ".agent/STEERING.md"}
 // LearningsFile holds what people accepted of what agents proposed to remember.
 const LearningsFile = ".ralph/learnings.md"
 
+// hearPeople reads what people wrote since the last iteration began. It is no progress of the agent's.
+func (l *Loop) hearPeople(ctx context.Context) {
+	before := l.state.Steering
+	l.readMail()
+	l.readSteering()
+	if !slices.Equal(before, l.state.Steering) && l.state.History.Started > 0 {
+		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
+	}
+}
+
 // readMail takes what people wrote to the run: steering goes into the project's STEERING.md, where the agent can strike it off, and answers into
 // the state. A letter is taken away only after it was recorded.
 func (l *Loop) readMail() {
@@ -99,7 +109,7 @@ func appendSteering(dir, text string) (file, item string, err error) {
 }
 
 // readSteering reads the steering files anew and tells which items are delivered now and which were struck off.
-func (l *Loop) readSteering(ctx context.Context) {
+func (l *Loop) readSteering() {
 	var now []SteeringSeen
 	for _, file := range steeringFiles {
 		text, err := readInside(l.cfg.Dir, file)
@@ -116,21 +126,15 @@ func (l *Loop) readSteering(ctx context.Context) {
 	same := func(item SteeringSeen) func(SteeringSeen) bool {
 		return func(other SteeringSeen) bool { return other.File == item.File && other.Text == item.Text }
 	}
-	changed := false
 	for _, item := range l.state.Steering {
 		if !slices.ContainsFunc(now, same(item)) {
 			l.emit(EvSteering, SteeringSeen{State: SteeringRemoved, File: item.File, Text: item.Text})
-			changed = true
 		}
 	}
 	for _, item := range now {
 		if !slices.ContainsFunc(l.state.Steering, same(item)) {
 			l.emit(EvSteering, item)
-			changed = true
 		}
-	}
-	if changed && l.state.History.Started > 0 { // what people wrote is no progress of the agent's
-		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
 	}
 }
 

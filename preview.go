@@ -26,7 +26,7 @@ func (l *Loop) Preview(ctx context.Context) (Prompt, error) {
 	}
 	queued := l.state.Steering
 	l.state.Steering = nil
-	l.readSteering(ctx)
+	l.readSteering()
 	l.state.Steering = append(l.state.Steering, queued...)
 	return l.prompter.Prompt(ctx, l.promptInput(ctx, IterationStarted{Ordinal: 1, Of: l.policy.MaxIterations}))
 }
