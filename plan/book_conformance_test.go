@@ -196,15 +196,20 @@ func TestBookPutsARuinedFileBack(t *testing.T) {
 	eachSample(t, func(t *testing.T, s sample) {
 		for name, damage := range damages {
 			t.Run(name, func(t *testing.T) {
-				d := newDesk(t, s)
-				d.must(damage.ruin(d, d.path(s.path)))
-				diff(t, ralph.TaskEdits{}, d.withoutInjury(damage.injury))
-				d.must(d.book.Write(s.state(done)))
-				diff(t, s.edited(t, s.done), d.files())
-				info, err := os.Lstat(d.path(s.path))
-				d.must(err)
-				diff(t, fs.FileMode(0o644), info.Mode())
-				diff(t, ralph.TaskEdits{}, d.inspect(), "after Write")
+				for _, outcome := range []struct {
+					states map[string]ralph.TaskStatus
+					files  map[string]string
+				}{{nil, s.files}, {s.state(done), s.edited(t, s.done)}} {
+					d := newDesk(t, s)
+					d.must(damage.ruin(d, d.path(s.path)))
+					diff(t, ralph.TaskEdits{}, d.withoutInjury(damage.injury))
+					d.must(d.book.Write(outcome.states))
+					diff(t, outcome.files, d.files())
+					info, err := os.Lstat(d.path(s.path))
+					d.must(err)
+					diff(t, fs.FileMode(0o644), info.Mode())
+					diff(t, ralph.TaskEdits{}, d.inspect(), "after Write")
+				}
 			})
 		}
 		t.Run("broken", func(t *testing.T) {

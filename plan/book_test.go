@@ -13,13 +13,9 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// listed is a sample of one list without any of the suite's edits.
-func listed1(path, text string, more map[string]string) sample {
-	s := sample{name: path, path: path, files: map[string]string{path: text}}
-	for name, text := range more {
-		s.files[name] = text
-	}
-	return s
+// oneList is a sample without any of the suite's edits.
+func oneList(path, text string) sample {
+	return sample{name: path, path: path, files: map[string]string{path: text}}
 }
 
 func TestEveryInjuryIsNamed(t *testing.T) {
@@ -52,7 +48,7 @@ func TestEveryInjuryIsNamed(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, listed1("l.json", list(task, other), nil))
+			d := newDesk(t, oneList("l.json", list(task, other)))
 			d.lay(map[string]string{"l.json": test.text})
 			diff(t, test.want, d.inspect())
 			d.must(d.book.Write(nil))
@@ -65,7 +61,7 @@ func TestOrderOfFinishedTasksIsFree(t *testing.T) {
 	const a, b, c = `{"id":"A","title":"a","passes":false}`, `{"id":"B","title":"b","passes":false}`, `{"id":"C","title":"c","passes":true}`
 	const bDone = `{"id":"B","title":"b","passes":true}`
 	list := func(stories ...string) string { return `{"userStories":[` + strings.Join(stories, ",") + `]}` }
-	d := newDesk(t, listed1("prd.json", list(a, b, c), nil))
+	d := newDesk(t, oneList("prd.json", list(a, b, c)))
 	d.lay(map[string]string{"prd.json": list(c, a, bDone)})
 	diff(t, ralph.TaskEdits{Claims: []string{"B"}}, d.inspect())
 	d.lay(map[string]string{"prd.json": list(bDone, c, a)})
@@ -79,7 +75,7 @@ func TestManyInjuriesAreCutShort(t *testing.T) {
 	for i := range 30 {
 		tasks = append(tasks, fmt.Sprintf(`{"id":"T-%d","title":"t"}`, i))
 	}
-	d := newDesk(t, listed1("prd.json", `[`+strings.Join(tasks, ",")+`]`, nil))
+	d := newDesk(t, oneList("prd.json", `[`+strings.Join(tasks, ",")+`]`))
 	d.lay(map[string]string{"prd.json": `[{"id":"X","title":"x"}]`})
 	injuries := d.inspect().Injuries
 	diff(t, 21, len(injuries))
@@ -123,7 +119,7 @@ func TestSpecFilesOfAnAgentFolder(t *testing.T) {
 
 func TestASpecThatWasMissingIsNoGap(t *testing.T) {
 	list := `[{"id":"TASK-1","title":"a","specFilePath":".agent/tasks/TASK-1.json","passes":false}]`
-	d := newDesk(t, listed1(".agent/tasks.json", list, nil))
+	d := newDesk(t, oneList(".agent/tasks.json", list))
 	spec := d.path(".agent/tasks/TASK-1.json")
 	write(t, spec, `{"acceptanceCriteria":["nothing to do"]}`)
 	diff(t, ralph.TaskEdits{Injuries: []string{"the acceptance criteria of task TASK-1 were changed"}}, d.inspect())

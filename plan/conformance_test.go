@@ -83,7 +83,10 @@ func (s sample) state(first ralph.TaskStatus) map[string]ralph.TaskStatus {
 
 func eachSample(t *testing.T, test func(t *testing.T, s sample)) {
 	for _, s := range samples {
-		t.Run(s.name, func(t *testing.T) { test(t, s) })
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel() // they mostly wait for the disk
+			test(t, s)
+		})
 	}
 }
 

@@ -223,24 +223,37 @@ func (s *jsonScanner) sequence(closing byte, where string, part func() *syntaxEr
 
 func (s *jsonScanner) string() (*node, *syntaxError) {
 	n := &node{kind: '"', start: s.at}
+	plain := true // nothing to decode and nothing to refuse: almost every text
 	for s.at++; s.at < len(s.data); s.at++ {
 		switch c := s.data[s.at]; {
-		case c == '\\':
-			s.at++
-		case c == '\n' || c == '\r':
-			return nil, s.fail("the text is not closed on its line")
 		case c == '"':
 			s.at++
 			n.end = s.at
-			if err := json.Unmarshal(s.data[n.start:n.end], &n.text); err != nil {
-				s.at = n.start
-				return nil, s.fail("the text holds a control character or a wrong escape")
-			}
-			return n, nil
+			return n, s.decode(n, plain)
+		case c == '\n' || c == '\r':
+			return nil, s.fail("the text is not closed on its line")
+		case c == '\\':
+			s.at++
+			plain = false
+		case c < ' ' || c >= utf8.RuneSelf:
+			plain = false
 		}
 	}
 	s.at = len(s.data)
 	return nil, s.unexpected("inside a text")
+}
+
+// decode fills in what a string says.
+func (s *jsonScanner) decode(n *node, plain bool) *syntaxError {
+	if plain {
+		n.text = string(s.data[n.start+1 : n.end-1])
+		return nil
+	}
+	if err := json.Unmarshal(s.data[n.start:n.end], &n.text); err != nil {
+		s.at = n.start
+		return s.fail("the text holds a control character or a wrong escape")
+	}
+	return nil
 }
 
 func (s *jsonScanner) number() (*node, *syntaxError) {
