@@ -15,10 +15,11 @@ import (
 //
 // In a plain checklist every list item with a box is a task, and boxes nested in it are its criteria:
 //
-//   - [ ] T-3: Store sessions (optional)
-//   - Depends on: T-1, T-2
-//   - Check: `go test ./store`
-//   - [ ] survives a kill
+//	## High priority
+//	- [ ] T-3: Store sessions (optional)
+//	  - Depends on: T-1, T-2
+//	  - Check: `go test ./store`
+//	  - [ ] survives a kill
 //
 // Other fields are Priority, Spec, Category and Acceptance; what is no field is the description. Without an id in front, the title makes one.
 // Headings such as Optional, Manual testing or High priority speak for all under them, and boxes under Success criteria or Notes are no tasks.
