@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // What people write for the agent, as paths in the workspace.
@@ -160,14 +161,13 @@ func (l *Loop) awaitAnswer(ctx context.Context, question string) {
 		return
 	}
 	l.asked = question
-	l.emit(EvLimitWait, Waiting{For: WaitAnswer, Elapsed: l.elapsed(), Detail: question})
-	l.sync()
-	for !l.mustWake(ctx) {
-		letters, err := post.Letters()
-		if err == nil && slices.ContainsFunc(letters, func(letter Letter) bool { return letter.Kind == LetterAnswer }) {
-			break
-		}
-		l.nap(ctx, pollEvery)
+	answers := func(letter Letter) bool { // one that could not be taken away was given before
+		return letter.Kind == LetterAnswer && !slices.Contains(l.state.Letters, letter.ID)
 	}
-	l.afterRest(ctx)
+	l.rest(ctx, Waiting{For: WaitAnswer, Detail: question}, func() time.Duration {
+		if letters, err := post.Letters(); err == nil && slices.ContainsFunc(letters, answers) {
+			return 0
+		}
+		return pollEvery
+	})
 }

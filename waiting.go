@@ -42,17 +42,23 @@ func (l *Loop) wait(ctx context.Context, w Waiting) {
 	if l.mustWake(ctx) {
 		return
 	}
+	end := time.Now().Add(w.Wait.Duration())
+	l.rest(ctx, w, func() time.Duration { return time.Until(end) })
+}
+
+// rest lets time pass as long as something is left to wait for, and records now and then what was spent.
+func (l *Loop) rest(ctx context.Context, w Waiting, left func() time.Duration) {
 	w.Elapsed = l.elapsed()
 	l.emit(EvLimitWait, w)
 	l.sync()
 	begun := time.Now()
-	end, due := begun.Add(w.Wait.Duration()), begun.Add(firstSummary)
+	due := begun.Add(firstSummary)
 	for !l.mustWake(ctx) {
-		left := time.Until(end)
-		if left <= 0 {
+		more := left()
+		if more <= 0 {
 			break
 		}
-		l.nap(ctx, min(left, pollEvery))
+		l.nap(ctx, min(more, pollEvery))
 		if time.Now().After(due) {
 			due = time.Now().Add(nextSummary(time.Since(begun)))
 			l.emit(EvAgentOutput, AgentOutput{Elapsed: l.elapsed()})
