@@ -101,7 +101,11 @@ func (in PromptInput) facts() prompt.Input {
 	in.addPlan(&facts)
 	in.addMemory(&facts)
 	for _, c := range in.Last.Failed {
-		facts.Failed = append(facts.Failed, prompt.Failure{Name: ownerOf(c) + c.Name, How: howFailed(c), Output: c.Output})
+		how := howFailed(c)
+		if in.Last.Number == 0 { // the baseline
+			how += ", before any agent started"
+		}
+		facts.Failed = append(facts.Failed, prompt.Failure{Name: ownerOf(c) + c.Name, How: how, Output: c.Output})
 	}
 	for _, r := range in.Last.Refusals {
 		facts.Refusals = append(facts.Refusals, prompt.Refusal{Code: r.Code, Detail: r.Detail})

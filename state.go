@@ -191,6 +191,7 @@ func (s *State) check(iteration int, result CheckResult) {
 		s.History.Baseline = append(slices.DeleteFunc(slices.Clone(s.History.Baseline), same), result)
 		if iteration == 0 {
 			s.History.checks = checkVector(s.History.Baseline)
+			s.Last.Failed = failedOf(s.History.Baseline) // the first agent is told what is red already
 		}
 		return
 	}
@@ -226,11 +227,7 @@ func (s *State) feedback(v Verdict) Feedback {
 	if now.Agent.End != EndOK {
 		f.Error = now.Agent.Error
 	}
-	for _, c := range now.Checks {
-		if !c.Passed {
-			f.Failed = append(f.Failed, c)
-		}
-	}
+	f.Failed = failedOf(now.Checks)
 	f.GreenNoClaim = allPassed(now.Checks) && !v.Claimed && len(v.Tasks.Done)+len(v.Tasks.Refused) == 0
 	if said.Status != nil {
 		f.Recommendation = said.Status.Recommendation
@@ -241,6 +238,16 @@ func (s *State) feedback(v Verdict) Feedback {
 		f.StatusProblem = "the block is missing"
 	}
 	return f
+}
+
+func failedOf(checks []CheckResult) []CheckResult {
+	var failed []CheckResult
+	for _, c := range checks {
+		if !c.Passed {
+			failed = append(failed, c)
+		}
+	}
+	return failed
 }
 
 // Result is the run so far as the result object tells it. An iteration whose agent is gone is told even if it was not judged.
