@@ -104,7 +104,7 @@ func parseRefs(text string) []ref {
 func (s *Snapshots) recorded(ctx context.Context, c copied) (repository, error) {
 	var was repository
 	if c.repository == "" {
-		return was, fmt.Errorf("read snapshot %s: the repository's branches were not recorded then", c.id)
+		return was, notRestorable("the repository's branches were not recorded in snapshot %s", c.id)
 	}
 	for _, file := range []struct {
 		name string

@@ -35,6 +35,7 @@ const (
 	ProblemNotOurs         ProblemKind = "not_ours"         // no worktree, or not of this repository
 	ProblemUnmerged        ProblemKind = "unmerged"         // what would be removed is nowhere else
 	ProblemWorktreeChanged ProblemKind = "worktree_changed" // it has changes that are not committed
+	ProblemNotRestorable   ProblemKind = "not_restorable"
 )
 
 // Problem is something that is to be known about a repository before a command goes on.

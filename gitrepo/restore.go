@@ -2,7 +2,6 @@ package gitrepo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -36,6 +35,11 @@ func (r *Restored) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
+// notRestorable is what the user can do something about.
+func notRestorable(format string, args ...any) error {
+	return &Problem{Kind: ProblemNotRestorable, Stops: true, Text: fmt.Sprintf(format, args...)}
+}
+
 // restoring is the run that snapshots before a restore are named after.
 const restoring = "restore"
 
@@ -47,7 +51,8 @@ const restoring = "restore"
 //
 // With Git, every ref that was recorded is set to what it was, HEAD too, and the index is
 // read from it. Refs that are newer are left alone and noted. In a linked working tree,
-// which shares its refs with others, that is HEAD and its own branch.
+// which shares its refs with others, that is HEAD and its own branch. What cannot be
+// restored as things stand is a *Problem.
 func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (Restored, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -57,7 +62,7 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (Restored, error)
 	}
 	if in.To != "" {
 		if in.Git {
-			return Restored{}, errors.New("restore: branches are restored in their repository, not in another folder")
+			return Restored{}, notRestorable("branches are restored in their repository, not in another folder")
 		}
 		return k.snaps.export(ctx, target, in.To)
 	}
@@ -281,7 +286,7 @@ func (s *Snapshots) export(ctx context.Context, from copied, to string) (Restore
 		return done, fmt.Errorf("restore to folder: %w", err)
 	}
 	if len(there) > 0 {
-		return done, fmt.Errorf("restore to %s: it is not empty", to)
+		return done, notRestorable("%s is not empty; name a folder that is, or a new one", to)
 	}
 	files, err := s.files(ctx, from.tree)
 	if err != nil {

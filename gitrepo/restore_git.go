@@ -21,13 +21,13 @@ func (k *Keeper) restorable(ctx context.Context, target copied) (repository, err
 	}
 	h := k.snaps.home
 	if _, err := os.Stat(h.GitDir); h.linked() && err != nil {
-		return was, fmt.Errorf("restore branches: this was a working tree of the repository %s, which does not know it any more; "+
+		return was, notRestorable("this was a working tree of the repository %s, which does not know it any more; "+
 			"restore without branches, or add it again with git worktree add", h.Common)
 	}
 	var out bytes.Buffer
 	err = k.ask(ctx, call{args: []string{"rev-parse", "--show-object-format"}, out: &out})
 	if now := strings.TrimSpace(out.String()); err == nil && now != h.Format {
-		return was, fmt.Errorf("restore branches: the repository is a %s one now and was a %s one; move %s away and try again", now, h.Format, h.GitDir)
+		return was, notRestorable("the repository is a %s one now and was a %s one; move %s away and try again", now, h.Format, h.GitDir)
 	}
 	return was, nil
 }

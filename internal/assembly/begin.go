@@ -99,6 +99,9 @@ func refusal(err error) error {
 	if problem, ok := errors.AsType[*gitrepo.Problem](err); ok {
 		return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
 	}
+	if errors.Is(err, gitrepo.ErrNoSnapshot) {
+		return &config.UsageError{Msg: err.Error()}
+	}
 	return err
 }
 

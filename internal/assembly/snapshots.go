@@ -19,18 +19,20 @@ func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) 
 	const limit = 64 << 20
 	snapshots, err := gitrepo.OpenSnapshots(gitrepo.Git{Env: env.Environ}, folder)
 	if err != nil {
-		return "", false, err
+		return "", false, refusal(err)
 	}
-	return snapshots.Diff(ctx, from, to, limit)
+	patch, cut, err = snapshots.Diff(ctx, from, to, limit)
+	return patch, cut, refusal(err)
 }
 
 // Restore brings a snapshot back. It needs no repository in the workspace: an agent may have deleted it.
 func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env) (Restored, error) {
 	keeper, err := gitrepo.Git{Env: env.Environ}.Kept(folder)
 	if err != nil {
-		return Restored{}, err
+		return Restored{}, refusal(err)
 	}
-	return keeper.Restore(ctx, in)
+	done, err := keeper.Restore(ctx, in)
+	return done, refusal(err)
 }
 
 // MergeResult is what became of a merge.
