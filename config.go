@@ -100,6 +100,9 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	for _, option := range options {
 		option(l)
 	}
+	if _, ok := l.mailbox.(Post); !ok && l.policy.OnDecide == DecideWait { // nobody could answer
+		l.policy.OnDecide = DecideStop
+	}
 	switch {
 	case l.resuming:
 		l.id = l.state.Run
