@@ -29,6 +29,7 @@ var parts = map[string]func(task) error{
 	"loop": playLoop, "bare loop": playBareLoop,
 	"listen": playListen, "skim": playSkim,
 	"crowd": playCrowd, "bare crowd": playBareCrowd,
+	"keeper": playKeeper,
 }
 
 // playLoop is the product, put together as the command line does it.

@@ -1,0 +1,53 @@
+package gitrepo_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ralphloop/ralph"
+)
+
+// BenchmarkSnapshot has one changed file among 20,000. Its ratio is that of a fingerprint
+// and its snapshot to `git status` in the same repository; a fingerprint by itself, which
+// is such a status, is 1 of it.
+func BenchmarkSnapshot(b *testing.B) {
+	w := newRepo(b)
+	for i := range 20_000 {
+		name := fmt.Sprintf("pkg%03d/sub%d/file%d.go", i%200, i%7, i)
+		w.write(name, fmt.Sprintf("package p // %d\n", i))
+		w.age(name)
+	}
+	w.commit()
+	for _, committing := range []bool{false, true} {
+		b.Run(fmt.Sprintf("committing=%v", committing), func(b *testing.B) {
+			w := workspace{b, w.dir}
+			k, _ := w.keeper()
+			began := time.Now()
+			w.snapshot(k)
+			first := time.Since(began)
+			var status, fingerprint, ours time.Duration
+			repo := w.find()
+			for i := 0; b.Loop(); i++ {
+				w.write("pkg007/sub0/file7.go", fmt.Sprintf("package p // %d\n", time.Now().UnixNano()))
+				if committing {
+					w.git("commit", "-qam", "x")
+				}
+				began := time.Now()
+				w.git("status", "--porcelain")
+				status += time.Since(began)
+				began = time.Now()
+				w.fingerprint(repo, ralph.TreeInput{BaseHead: "HEAD"})
+				fingerprint += time.Since(began)
+				began = time.Now()
+				w.fingerprint(k, ralph.TreeInput{Run: "run", Iteration: i, BaseHead: "HEAD"})
+				ours += time.Since(began)
+			}
+			b.ReportMetric(float64(status.Milliseconds())/float64(b.N), "ms-status")
+			b.ReportMetric(float64(fingerprint.Milliseconds())/float64(b.N), "ms-fingerprint")
+			b.ReportMetric(float64(ours.Milliseconds())/float64(b.N), "ms-kept")
+			b.ReportMetric(float64(ours-fingerprint)/float64(status), "snapshot-ratio")
+			b.ReportMetric(float64(first.Milliseconds()), "ms-first")
+		})
+	}
+}
