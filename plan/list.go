@@ -39,8 +39,8 @@ type List struct {
 	problems []Problem
 }
 
-// Open reads a list. The error is of type Problems when the list is there but cannot be worked; the List is then good for Lint and for what could be
-// read. A path that is not absolute lies in dir.
+// Open reads a list. The error is of type Problems when the list cannot be worked, and fs.ErrNotExist, too, when it is not there; the List is then
+// good for Lint and for what could be read. A path that is not absolute lies in dir.
 func Open(dir, name string) (*List, error) {
 	where, err := locate(dir, name)
 	if err != nil {
@@ -50,11 +50,19 @@ func Open(dir, name string) (*List, error) {
 	if err := l.reload(); err != nil {
 		return nil, fmt.Errorf("open task list: %w", err)
 	}
-	if bad := Errors(l.problems); len(bad) > 0 {
+	switch bad := Errors(l.problems); {
+	case l.snapshot.trouble[where.path] == isMissing:
+		return l, missingError{bad}
+	case len(bad) > 0:
 		return l, bad
 	}
 	return l, nil
 }
+
+// missingError is a list that is not there.
+type missingError struct{ Problems }
+
+func (e missingError) Unwrap() []error { return []error{e.Problems, fs.ErrNotExist} }
 
 func (l *List) reload() error {
 	s, f, err := l.where.read(nil, nil)

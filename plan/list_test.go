@@ -178,6 +178,9 @@ func TestOpenReadsOnlyWhatItShould(t *testing.T) {
 			continue
 		}
 		diff(t, want, err.Error())
+		diff(t, name == "none.json", errors.Is(err, fs.ErrNotExist))
+		var bad Problems
+		diff(t, true, errors.As(err, &bad))
 		diff(t, []ralph.Task{}, l.Tasks())
 	}
 	root, err := os.OpenRoot(dir)
