@@ -6,10 +6,9 @@ import (
 )
 
 const (
-	learningWord  = "LEARNING"
-	maxLearning   = 500 // characters of one
-	maxLearnings  = 20
-	shortLearning = len(learningWord) + len(":x")
+	learningWord = "LEARNING"
+	maxLearning  = 500 // characters of one
+	maxLearnings = 20
 )
 
 // learnings are kept apart from the other findings: neither a fence nor a valid status block can hold one, so what is read is certain.
@@ -30,7 +29,7 @@ func (p piece) mayTeach() bool {
 // marker, plain or in bold type.
 func (p piece) learning() string {
 	first := p.firstPart(p.indent)
-	if len(first) < shortLearning || p.before.began {
+	if p.before.began {
 		return ""
 	}
 	rest, bold := bytes.CutPrefix(first, []byte("**"))

@@ -1,0 +1,65 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+)
+
+const decides = "The harness then runs the checks itself and decides; a claim that fails them is refused."
+
+// signals explains the tags without writing one that would count: the form stands in a code span, with words in place of the type.
+func signals(in Input) Part {
+	var b strings.Builder
+	b.WriteString("# How to report\n\nA report is a promise tag alone on a line, in the form `<promise>TYPE</promise>` or `<promise>TYPE:text</promise>`, where TYPE is one of:\n\n")
+	claims, truncated := Cut(claims(in), adviceCap)
+	b.WriteString(claims)
+	b.WriteString("- BLOCKED, with the reason as text: you cannot go on without a person (a missing credential, a service that is down).\n")
+	b.WriteString("- DECIDE, with the question as text: you need a person's call between real alternatives. Name the options.\n\n")
+	b.WriteString("Report only what is true now. If work remains, print no tag and simply end; a fresh iteration goes on.\n")
+	switch {
+	case in.Task != nil:
+		b.WriteString("When every task of the list is proven, the harness ends the run by itself; the list as a whole needs no claim.\n")
+	case in.TasksAllDone:
+		b.WriteString("Every task is proven already, and needs no claim any more: the harness judges the run again after this iteration.\n")
+	}
+	b.WriteString("\n" + handOn)
+	if in.StatusRequired {
+		b.WriteString("\n\n" + statusBlock(in))
+	}
+	return Part{Name: "signals", Text: b.String(), Truncated: truncated}
+}
+
+// claims says what completes: the task, or everything.
+func claims(in Input) string {
+	if in.Task != nil {
+		return fmt.Sprintf("- %s (the id of your task, a colon, the word DONE): your task is done, with everything that it asks for. %s\n", code(in.Task.ID+":DONE"), decides)
+	}
+	if in.TasksAllDone {
+		return ""
+	}
+	var b strings.Builder
+	for _, tag := range in.Tags {
+		fmt.Fprintf(&b, "- %s: everything in the goal is done. %s\n", code(tag), decides)
+	}
+	return b.String()
+}
+
+const handOn = "If you found out something about this project that every later iteration should know (how to build it, a trap), say it in one line that begins with\nthe word LEARNING in capitals and a colon."
+
+func statusBlock(in Input) string {
+	whole := ""
+	if in.Task != nil || in.TasksAllDone {
+		whole = " STATUS is COMPLETE and EXIT_SIGNAL\nis true only when no task of the whole list is left."
+	}
+	return fmt.Sprintf(`End every iteration with a status block in exactly this form, with one value chosen for each field. Without a valid one no claim is accepted.%s
+
+---RALPH_STATUS---
+STATUS: [IN_PROGRESS | COMPLETE | BLOCKED]
+TASKS_COMPLETED_THIS_LOOP: [number]
+FILES_MODIFIED: [number]
+TESTS_STATUS: [PASSING | FAILING | NOT_RUN]
+WORK_TYPE: [IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING]
+EXIT_SIGNAL: [false | true]
+RECOMMENDATION: [one line: the next step, or what was completed]
+---END_RALPH_STATUS---`, whole)
+}
