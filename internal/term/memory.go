@@ -39,7 +39,11 @@ func (l *Lines) memory(e ralph.Event) []string {
 	case ralph.LearningProposed:
 		return []string{fmt.Sprintf("  learning proposed (ralph learnings --accept %s): %s", data.ID, Shorten(Clean(data.Text), 100))}
 	case ralph.CommitResult:
-		return []string{fmt.Sprintf("  commit %.10s %s", data.Commit, Shorten(Clean(data.Subject), 80))}
+		lines := []string{fmt.Sprintf("  commit %.10s %s", data.Commit, Shorten(Clean(data.Subject), 80))}
+		if data.Output != "" { // hooks that were not run, or failed when all was done
+			lines = append(lines, "  "+l.Style.yellow("warning: ")+Shorten(Clean(data.Output), 300))
+		}
+		return lines
 	}
 	return nil
 }
