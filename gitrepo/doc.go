@@ -36,6 +36,33 @@
 // Task lists, where open items belong, are left out: .ralph/, .agent/, prd.json and
 // IMPLEMENTATION_PLAN.md.
 //
+// # Snapshots
+//
+// A [Keeper], made by [Repo.Keep], is a Repo that keeps a copy of the workspace whenever
+// its fingerprint has changed. The copies are commits in a bare git folder of the
+// harness's own, outside of the workspace, which [Snapshots] reads. They hold the tree as
+// it is defined above, byte by byte: untracked files, files that are tracked though
+// ignored, which files are programs, links as links, and the files of submodules and
+// nested repositories. They do not hold ignored files, empty folders, permissions beside
+// the one to execute, pipes, sockets and devices, the .git of submodules and nested
+// repositories, or .ralph/progress.md. A changed file over 100 MiB is left out, and so
+// are the largest ones if all changed files together are over 1 GiB; of such a file the
+// last copy that was taken stays. What was left out is said in a sentence each.
+//
+// With each copy, every ref, HEAD, the configuration and info/exclude are recorded, and
+// the repository's objects are linked into the folder, so that they outlive gc and
+// rm -rf .git. Where links are impossible, up to 2 GiB are copied. A repository that is
+// packed anew leaves its old packs in the folder: nothing is ever deleted there. A linked
+// object is one file with two names; an agent that writes into the repository's object
+// files, which git never does, destroys both.
+//
+// [Keeper.Restore] brings a copy back, and first takes one of what is there, which undoes
+// it. It deletes and overwrites nothing that this one does not hold. Reflogs, hooks and
+// what was staged are not recorded.
+//
+// Nothing that the repository, the user or the system has configured is heeded when
+// copies are taken and restored, but for what is to be ignored.
+//
 // # What git may do
 //
 // To see, git only reads: no lock is taken, the index is not refreshed, nothing is fetched. No

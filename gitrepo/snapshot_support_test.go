@@ -180,6 +180,7 @@ func rich(t testing.TB) workspace {
 	for _, name := range odd() {
 		w.write(name, "content of "+name+"\n")
 	}
+	w.write("large.bin", large())
 	w.write("dirty.id", "$Id: of an earlier life $\n")
 	w.write("src/deep/er/code.go", "package changed\r\n")
 	w.write("staged", "staged\n")
@@ -188,6 +189,15 @@ func rich(t testing.TB) workspace {
 	w.write("noise.log", "ignored\n")
 	w.write("out/made", "ignored\n")
 	return w
+}
+
+// large is more than fits into one read, with zeros and line breaks in it.
+func large() string {
+	var text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "%d\x00%x\n", i, i*i)
+	}
+	return text.String()
 }
 
 // ignored are the files of a rich repository that no snapshot holds.
