@@ -46,9 +46,14 @@ func (l *Loop) selectTask() {
 	if l.tasks == nil {
 		return
 	}
+	unread := ""
 	if err := l.tasks.Adopt(l.statuses()); err != nil {
-		l.emit(EvWarning, Notice{"tasks_unreadable", fmt.Sprintf("%v; going on with the list as it was", err)})
+		unread = fmt.Sprintf("%v; going on with the list as it was", err)
 	}
+	if unread != "" && unread != l.unread { // it is asked for again before every iteration
+		l.emit(EvWarning, Notice{"tasks_unreadable", unread})
+	}
+	l.unread = unread
 	l.tellSelected()
 }
 
