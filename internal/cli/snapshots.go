@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -199,11 +200,14 @@ func (a *app) restore(ctx context.Context, args []string, to string, git bool) e
 	} else {
 		wanted, err = a.wantedRestore(ctx, args)
 	}
+	if err == nil && to == "" {
+		err = wanted.stillThere()
+	}
 	if err != nil {
 		return err
 	}
 	done, err := assembly.Restore(ctx, wanted.Folder, assembly.RestoreInput{Snapshot: wanted.Snapshot, To: to, Git: git || wanted.Git}, a.streams.Env)
-	undone := restored{At: time.Now().UTC(), Folder: wanted.Folder, Snapshot: done.Undo, Git: git || wanted.Git, Of: wanted.Of}
+	undone := restored{At: time.Now().UTC(), Folder: wanted.Folder, Snapshot: done.Undo, Git: git || wanted.Git, Of: wanted.Of, Worktree: wanted.Worktree}
 	if done.Undo != "" {
 		if err := errors.Join(err, undone.keep(store)); err != nil {
 			return err
@@ -222,6 +226,18 @@ type restored struct {
 	Folder   string    `json:"folder"`
 	Snapshot string    `json:"snapshot"`
 	Git      bool      `json:"git"`
+	Worktree string    `json:"worktree,omitempty"` // where the run worked, if not in place
+}
+
+// stillThere refuses to make a folder of a worktree that was removed: it would be none.
+func (r restored) stillThere() error {
+	if r.Worktree == "" {
+		return nil
+	}
+	if _, err := os.Stat(r.Worktree); err != nil {
+		return usage("the run worked in the worktree %s, which is gone; --to DIR writes a copy elsewhere", r.Worktree)
+	}
+	return nil
 }
 
 func (a *app) wantedRestore(ctx context.Context, args []string) (restored, error) {
@@ -234,7 +250,11 @@ func (a *app) wantedRestore(ctx context.Context, args []string) (restored, error
 		return restored{}, err
 	}
 	id, err := k.at(n)
-	return restored{Of: fmt.Sprintf("run %s after iteration %d", k.run, n), Folder: k.folder, Snapshot: id}, err
+	r := restored{Of: fmt.Sprintf("run %s after iteration %d", k.run, n), Folder: k.folder, Snapshot: id}
+	if w := k.state.Started.Worktree; w != nil {
+		r.Worktree = w.Path
+	}
+	return r, err
 }
 
 func restoresPath(store *runlog.Store) string { return filepath.Join(store.Dir(), "restores.jsonl") }
@@ -286,7 +306,7 @@ func (a *app) tellRestored(wanted restored, done assembly.Restored, to string) e
 		})
 	}
 	where := "the workspace"
-	if to != "" {
+	if to = cmp.Or(to, wanted.Worktree); to != "" {
 		where = term.Clean(to)
 	}
 	refs := ""
@@ -297,7 +317,7 @@ func (a *app) tellRestored(wanted restored, done assembly.Restored, to string) e
 	for _, note := range done.Notes {
 		fmt.Fprintf(a.streams.Out, "note: %s\n", strings.TrimSuffix(term.Clean(note), "."))
 	}
-	if to == "" {
+	if done.Undo != "" {
 		fmt.Fprintln(a.streams.Out, "ignored files are not covered; to undo: ralph restore undo")
 	}
 	return nil
