@@ -1,0 +1,217 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+// committer commits what lies in the list, or fails to. What it was told is in messages, what it saw of the list in lies.
+type committer struct {
+	book     *book
+	results  []CommitResult // the last one is repeated
+	err      error
+	before   func()
+	messages []string
+	lies     []map[string]TaskStatus
+}
+
+func (c *committer) Commit(_ context.Context, message string) (CommitResult, error) {
+	c.messages = append(c.messages, message)
+	if c.book != nil {
+		c.lies = append(c.lies, c.book.lies())
+	}
+	if c.before != nil {
+		c.before()
+	}
+	if len(c.results) == 0 {
+		return CommitResult{Commit: fmt.Sprintf("c%d", len(c.messages)), Subject: message}, c.err
+	}
+	return c.results[min(len(c.messages), len(c.results))-1], c.err
+}
+
+// committing is a world whose work is committed. The message is everything that a message may tell.
+func committing(w *world, c *committer, when CommitRule) *[]CommitFacts {
+	var facts []CommitFacts
+	w.options = append(w.options, WithCommits(c, when, func(f CommitFacts) string {
+		facts = append(facts, f)
+		return fmt.Sprintf("iteration %d", f.Iteration)
+	}))
+	return &facts
+}
+
+func TestWhenWorkIsCommitted(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		when  CommitRule
+		list  bool
+		turns []turn
+		want  []string
+	}{
+		{"off", CommitOff, true, []turn{tagging("A"), tagging("B")}, nil},
+		{"each task", CommitTask, true, []turn{nothing(), tagging("A"), ends(AgentOutcome{End: EndFailed}), tagging("B")}, []string{"iteration 2", "iteration 4"}},
+		{"each iteration", CommitIteration, true, []turn{nothing(), tagging("A"), tagging("B")}, []string{"iteration 1", "iteration 2", "iteration 3"}},
+		{"each iteration, one of a failed agent", CommitIteration, true, []turn{ends(AgentOutcome{End: EndFailed}), tagging("A", "B")}, []string{"iteration 1", "iteration 2"}},
+		{"not what a failed model left", CommitIteration, true, []turn{providerTurn(), limitTurn(time.Minute), tagging("A", "B")}, []string{"iteration 3"}},
+		{"each task, without a list: the end", CommitTask, false, []turn{nothing(), done()}, []string{"iteration 2"}},
+		{"each iteration, without a list", CommitIteration, false, []turn{nothing(), done()}, []string{"iteration 1", "iteration 2"}},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			c := &committer{}
+			w, want := newWorld(t, tt.turns...), AllChecksPassed
+			w.checker.results = []CheckResult{isRed, isGreen}
+			if tt.list {
+				w, want = listed(t, newBook(entry("A"), entry("B")), tt.turns...), TasksDone
+			}
+			committing(w, c, tt.when)
+			w.ends(want, len(tt.turns))
+			same(t, "commits", tt.want, c.messages)
+			var told []string
+			for _, made := range payloads[CommitResult](w.log) {
+				told = append(told, made.Subject)
+			}
+			same(t, "commits that are told", tt.want, told)
+		})
+	}
+	bubble(t, "nothing to commit is nothing to tell", func(t *testing.T) {
+		w := listed(t, newBook(entry("A")), tagging("A"))
+		committing(w, &committer{results: []CommitResult{{}}}, CommitIteration)
+		w.ends(TasksDone, 1)
+		same(t, "commits", nil, payloads[CommitResult](w.log))
+	})
+}
+
+func TestWhatACommitMessageCanTell(t *testing.T) {
+	bubble(t, "task, title, proof", func(t *testing.T) {
+		b := newBook(entry("A"), entry("B"), entry("C"))
+		c := &committer{book: b}
+		w := listed(t, b, nothing(), tagging("B"), tagging("A", "C"))
+		w.cfg.Task = "the goal"
+		facts := committing(w, c, CommitIteration)
+		w.ends(TasksDone, 3)
+		green := []CheckResult{{Name: "go test", Passed: true}}
+		same(t, "facts", []CommitFacts{
+			{Run: "R1", Iteration: 1, Goal: "the goal", Task: "A", Title: "do A", Checks: green},
+			{Run: "R1", Iteration: 2, Goal: "the goal", Task: "A", Title: "do A", Done: []string{"B"}, Checks: green},
+			{Run: "R1", Iteration: 3, Goal: "the goal", Task: "A", Title: "do A", Done: []string{"A", "C"}, Complete: true, Checks: green},
+		}, *facts)
+		same(t, "the list at each commit: what is proven is in it", []map[string]TaskStatus{
+			{"A": TaskPending, "B": TaskPending, "C": TaskPending}, {"A": TaskPending, "B": TaskDone, "C": TaskPending}, {"A": TaskDone, "B": TaskDone, "C": TaskDone},
+		}, c.lies)
+	})
+	bubble(t, "the order of events: before the verdict, and the tree is looked at again", func(t *testing.T) {
+		w := listed(t, newBook(entry("A")), tagging("A"))
+		committing(w, &committer{}, CommitTask)
+		w.ends(TasksDone, 1)
+		types := w.log.types()
+		same(t, "events", []EventType{EvCheckFinished, EvCommit, EvTreeSnapshot, EvVerdict, EvTaskDone, EvTreeSnapshot, EvRunStopped},
+			types[len(types)-7:])
+	})
+}
+
+func TestACommitThatFailsRefusesTheClaim(t *testing.T) {
+	for name, fails := range map[string]*committer{
+		"a hook":      {results: []CommitResult{{Failed: true, Output: "hook says no"}, {Commit: "c1"}}},
+		"the harness": {err: errors.New("hook says no")},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			b := newBook(entry("A"))
+			fails.book = b
+			w := listed(t, b, tagging("A"))
+			w.policy.MaxIterations = 2
+			committing(w, fails, CommitTask)
+			inputs := w.prompted()
+			var between map[string]TaskStatus
+			w.agent.turns = append(w.agent.turns, func(ctx context.Context, in AgentInput) AgentOutcome {
+				between, fails.err = b.lies(), nil
+				return tagging("A")(ctx, in)
+			})
+			w.ends(TasksDone, 2)
+			failed := CheckResult{Name: "git commit", ExitCode: 1, Output: "hook says no"}
+			same(t, "the check", []CheckResult{failed}, slices.DeleteFunc(payloads[CheckResult](w.log), func(c CheckResult) bool { return c.Name != commitCheck }))
+			same(t, "refusals", []TaskRefusal{{"A", RefusedCheckFailed, "git commit (exit 1) failed"}}, payloads[ClaimRefused](w.log)[0].Tasks)
+			same(t, "what the next prompt says", []CheckResult{failed}, (*inputs)[1].Last.Failed)
+			same(t, "the list at each commit", []map[string]TaskStatus{{"A": TaskDone}, {"A": TaskDone}}, fails.lies)
+			same(t, "the list after the failed one", map[string]TaskStatus{"A": TaskPending}, between)
+			same(t, "moves", []string{"done A"}, moves(w.log))
+		})
+	}
+	bubble(t, "without a list", func(t *testing.T) {
+		w := newWorld(t, done())
+		w.checker.results, w.policy.MaxIterations = []CheckResult{isRed, isGreen}, 1
+		committing(w, &committer{results: []CommitResult{{Failed: true, Output: "no"}}}, CommitTask)
+		w.ends(MaxIterations, 1)
+		same(t, "refusals", []Refusal{{RefusedCheckFailed, "git commit (exit 1) failed"}}, payloads[ClaimRefused](w.log)[0].Refusals)
+	})
+}
+
+func TestAnInterruptedIterationIsNotCommitted(t *testing.T) {
+	bubble(t, "killed while the agent was at work", func(t *testing.T) {
+		c := &committer{}
+		w := listed(t, newBook(entry("A")), tagging("A"))
+		committing(w, c, CommitIteration)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(Killed{SignalTerminate}) })
+		w.ended(w.run(ctx), Interrupted, 1)
+		same(t, "commits", nil, c.messages)
+	})
+	bubble(t, "killed while checks ran", func(t *testing.T) {
+		c := &committer{}
+		w := listed(t, newBook(entry("A")), tagging("A"))
+		committing(w, c, CommitIteration)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		w.checker.before = func(_ context.Context, call int) {
+			if call == 2 {
+				cancel(Killed{SignalTerminate})
+			}
+		}
+		w.ended(w.run(ctx), Interrupted, 1)
+		same(t, "commits", nil, c.messages)
+	})
+	bubble(t, "killed while git was at work: nothing is proven, and a resume tries again", func(t *testing.T) {
+		b := newBook(entry("A"))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		c := &committer{book: b, results: []CommitResult{{Failed: true}}, before: func() { cancel(Killed{SignalTerminate}) }}
+		w := listed(t, b, tagging("A"))
+		committing(w, c, CommitTask)
+		w.ended(w.run(ctx), Interrupted, 1)
+		same(t, "commits that are told", nil, payloads[CommitResult](w.log))
+		same(t, "checks that failed", nil, slices.DeleteFunc(payloads[CheckResult](w.log)[1:], func(c CheckResult) bool { return c.Passed }))
+
+		again, second := w.resumed(b), &committer{book: b}
+		committing(again, second, CommitTask)
+		again.ends(TasksDone, 0)
+		same(t, "the list at the second commit", []map[string]TaskStatus{{"A": TaskDone}}, second.lies)
+		same(t, "commits that are told", []CommitResult{{Commit: "c1", Subject: "iteration 1"}}, payloads[CommitResult](again.log))
+	})
+	bubble(t, "one INT: the iteration is finished, judged and committed", func(t *testing.T) {
+		c := &committer{}
+		w := listed(t, newBook(entry("A"), entry("B")), tagging("A"))
+		committing(w, c, CommitTask)
+		w.stopAfter(time.Second, SignalInterrupt)
+		w.ends(Interrupted, 1)
+		same(t, "commits", []string{"iteration 1"}, c.messages)
+	})
+}
+
+// HEAD moves when the harness commits. It is the iteration's work that it holds, not progress of the next one.
+func TestACommitIsNoProgressOfTheNextIteration(t *testing.T) {
+	bubble(t, "frozen files", func(t *testing.T) {
+		c := &committer{}
+		w := newWorld(t, nothing(), says(promise.Report{Blocked: new("x")}))
+		committing(w, c, CommitIteration)
+		c.results = []CommitResult{{Commit: "c1"}, {}}
+		w.options = append(w.options, WithTree(treeOf(func() TreeState { return TreeState{Known: true, Head: fmt.Sprint(min(len(c.messages), 1)), Hash: "h"} })))
+		w.ends(Blocked, 2)
+		var progress []bool
+		for _, v := range payloads[VerdictReached](w.log) {
+			progress = append(progress, v.Verdict.Progress)
+		}
+		same(t, "progress", []bool{true, false}, progress)
+	})
+}

@@ -1,0 +1,139 @@
+package ralph
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestProgressEntries(t *testing.T) {
+	long := strings.Repeat("ä", 201)
+	for _, tt := range []struct {
+		name string
+		r    IterationResult
+		want string
+	}{
+		{"everything known, one check red", IterationResult{
+			Iteration: 1, StepsTaken: new(8), Cost: new(0.0234), Duration: Span(15200 * time.Millisecond),
+			CheckResults: []CheckResult{
+				{Name: "pytest tests/", Passed: true, Output: "1 failed before"},
+				{Name: "ruff check src/", ExitCode: 1, Output: "src/auth.py:42:1: F841 local variable 'x' is assigned to but never used\n"},
+			},
+		}, `## Iteration 1: FAIL
+- Steps: 8
+- Cost: $0.0234
+- Duration: 15.2s
+- Checks:
+  - pytest tests/: PASS
+  - ruff check src/: FAIL: src/auth.py:42:1: F841 local variable 'x' is assigned to but never used
+`},
+		{"all green", IterationResult{
+			Iteration: 2, StepsTaken: new(3), Cost: new(0.0089), Duration: Span(5100 * time.Millisecond), AllChecksPassed: true,
+			CheckResults: []CheckResult{{Name: "pytest tests/", Passed: true}},
+		}, `## Iteration 2: PASS
+- Steps: 3
+- Cost: $0.0089
+- Duration: 5.1s
+- Checks:
+  - pytest tests/: PASS
+`},
+		{"nothing known", IterationResult{Iteration: 3}, `## Iteration 3: FAIL
+- Steps: unknown
+- Cost: unknown
+- Duration: 0s
+`},
+		{"zero is not unknown", IterationResult{Iteration: 3, StepsTaken: new(0), Cost: new(0.0), Duration: Span(2 * time.Minute)}, `## Iteration 3: FAIL
+- Steps: 0
+- Cost: $0.0000
+- Duration: 2m
+`},
+		{"a task that was only worked on, its own check, an error, refusals", IterationResult{
+			Iteration: 4, Task: "T-1", Error: new("exit 1\nand much more"), Refusals: []string{"agent_failed", "tasks_open"},
+			CheckResults: []CheckResult{{Name: "make t1", Task: "T-1", ExitCode: 2}, {Name: "slow", TimedOut: true, ExitCode: 124}},
+		}, `## Iteration 4: FAIL
+- Task: T-1
+- Steps: unknown
+- Cost: unknown
+- Duration: 0s
+- Error: exit 1
+- Refused: agent_failed, tasks_open
+- Checks:
+  - T-1: make t1: FAIL: exit 2
+  - slow: FAIL: timed out
+`},
+		{"a task that was proven", IterationResult{
+			Iteration: 5, Task: "T-1", TasksDone: []string{"T-0", "T-1"}, AllChecksPassed: true, CheckResults: []CheckResult{{Name: "a", Passed: true}},
+		}, `## Iteration 5: PASS
+- Task: T-1 (proven)
+- Steps: unknown
+- Cost: unknown
+- Duration: 0s
+- Checks:
+  - a: PASS
+`},
+		{"the line that says what failed, cut where it is too long", IterationResult{
+			Iteration: 6, Error: new(long), CheckResults: []CheckResult{
+				{Name: "go test", ExitCode: 1, Output: "\n=== RUN TestA\n   --- FAIL: TestA  \nboom"},
+				{Name: "quiet", ExitCode: 1, Output: "\n\n  something is odd\nmore"},
+				{Name: "loud", ExitCode: 1, Output: long},
+			},
+		}, `## Iteration 6: FAIL
+- Steps: unknown
+- Cost: unknown
+- Duration: 0s
+- Error: ` + long[:400] + `…
+- Checks:
+  - go test: FAIL: --- FAIL: TestA
+  - quiet: FAIL: something is odd
+  - loud: FAIL: ` + long[:400] + `…
+`},
+	} {
+		t.Run(tt.name, func(t *testing.T) { same(t, "entry", tt.want, tt.r.ProgressEntry()) })
+	}
+}
+
+func TestTheTailOfProgress(t *testing.T) {
+	var s State
+	same(t, "of nothing", "", s.progressTail())
+	var entries []string
+	for i := range 1000 {
+		s.Iterations = append(s.Iterations, IterationResult{Iteration: i + 1})
+		entries = append(entries, s.Iterations[i].ProgressEntry())
+		if i == 1 {
+			same(t, "of two", strings.Join(entries, "\n"), s.progressTail())
+		}
+	}
+	same(t, "of many: the newest", strings.Join(entries[1000-progressShown:], "\n"), s.progressTail())
+}
+
+// A prompt does not grow with the run: nothing that it is built from does.
+func TestAThousandIterationsMakeNoLongerPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const iterations = 1000
+		b := newBook(entry("A", "own A"), entry("B"))
+		w := listed(t, b, tagging("A"))
+		w.cfg.Dir = t.TempDir()
+		w.cfg.Checks, w.policy.MaxIterations, w.policy.Breaker = []string{"a", "b", "c", "d", "e"}, iterations, BreakerPolicy{}
+		w.checker.results = []CheckResult{{ExitCode: 1, Output: strings.Repeat("it failed here, and there, ", 70)}}
+		box := &postbox{}
+		w.writeFile(steeringFile, "- use tabs\n")
+		sizes := map[int]int{}
+		w.options = append(w.options, WithMailbox(box), WithPrompter(promptFunc(func(in PromptInput) (Prompt, error) {
+			if in.Ordinal == 10 || in.Ordinal == iterations {
+				sizes[in.Ordinal] = len(asJSON(t, in))
+			}
+			box.letters = []Letter{{ID: fmt.Sprintf("letter %04d", in.Ordinal), Kind: LetterAnswer, Text: "b", Question: "a or b?"}}
+			return Prompt{Text: "work"}, nil
+		})))
+		w.run(t.Context())
+		// Longer numbers are all that may be longer, and an answer that comes with each iteration.
+		if first, last := sizes[10], sizes[iterations]; first == 0 || last > first+200 {
+			t.Errorf("the prompt of iteration 10 is built from %d bytes, that of iteration %d from %d", first, iterations, last)
+		}
+		if growth := len(w.loop.State().Letters) + len(w.loop.State().Answers) + len(w.loop.State().Steering); growth > 100 {
+			t.Errorf("the state remembers %d letters, answers and items of steering", growth)
+		}
+	})
+}
