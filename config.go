@@ -27,9 +27,11 @@ type Config struct {
 	MaxTime         time.Duration // 0 is no limit, as in the next two
 	MaxCost         float64       // in USD
 	MaxTokens       int64
-	AllowUnverified bool   // let a run without checks complete
-	UseWorktree     bool   // work in a worktree on a branch of its own; needs WithWorktrees
-	WhoCommits      string // what the prompt says: "agent", "harness", or "" for nobody
+	AllowUnverified bool // let a run without checks complete
+	UseWorktree     bool // work in a worktree on a branch of its own; needs WithWorktrees
+	// Agreed says whether the user agreed to a task's own check. One that came with a change of the list under way cannot run. nil agrees to all.
+	Agreed     func(check string) bool
+	WhoCommits string // what the prompt says: "agent", "harness", or "" for nobody
 }
 
 // Option adds a part to a loop.

@@ -316,6 +316,13 @@ func (l *Loop) runChecks(ctx context.Context, checks []check) {
 			Name: c.name, Command: c.command, Dir: l.cfg.Dir, Folder: folder, File: fmt.Sprintf("%02d.txt", i+1), Marker: l.about.Marker,
 			Timeout: l.policy.CheckTimeout.Duration(),
 		}
+		if c.task != "" && l.cfg.Agreed != nil && !l.cfg.Agreed(c.name) {
+			l.emit(EvCheckFinished, CheckResult{
+				Name: c.name, Task: c.task, Broken: true, ExitCode: -1,
+				Output: "this check came into the task list while the run was under way, and nobody has agreed to it yet; ralph resume asks",
+			})
+			continue
+		}
 		var result CheckResult
 		l.attend(ctx, func(elapsed Span) AgentOutput { return AgentOutput{Elapsed: elapsed} }, func(ctx context.Context) {
 			result, err = l.checker.Check(ctx, in)

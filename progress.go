@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// progressShown is how much of the progress a prompt could take, in bytes.
-const progressShown = 8_000
+// progressShown is how many iterations a prompt looks back: what is older is in the files, and a prompt that grows with the run would drown it.
+const progressShown = 8
 
 // ProgressEntry is the iteration as .ralph/progress.md tells it.
 func (r IterationResult) ProgressEntry() string {
@@ -18,7 +18,7 @@ func (r IterationResult) ProgressEntry() string {
 	}
 	fmt.Fprintf(&b, "- Steps: %s\n- Cost: %s\n- Duration: %s\n", orUnknown(r.StepsTaken, "%d"), orUnknown(r.Cost, "$%.4f"), round(r.Duration))
 	if r.Error != nil {
-		fmt.Fprintf(&b, "- Error: %s\n", firstLine(*r.Error))
+		fmt.Fprintf(&b, "- Error: %s\n", cutLine(cutLine(firstLine(*r.Error))))
 	}
 	if len(r.Refusals) > 0 {
 		fmt.Fprintf(&b, "- Refused: %s\n", strings.Join(r.Refusals, ", "))
@@ -88,15 +88,11 @@ func cutLine(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// progressTail is the newest of the run's progress, as much as a prompt could take.
+// progressTail is the newest of the run's progress.
 func (s *State) progressTail() string {
 	var entries []string
-	size := 0
-	for i := len(s.Iterations) - 1; i >= 0 && size < progressShown; i-- {
-		entry := s.Iterations[i].ProgressEntry()
-		entries = append(entries, entry)
-		size += len(entry)
+	for _, r := range lastOf(s.Iterations, progressShown) {
+		entries = append(entries, r.ProgressEntry())
 	}
-	slices.Reverse(entries)
 	return strings.Join(entries, "\n")
 }

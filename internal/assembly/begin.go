@@ -148,8 +148,20 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...r
 func (p *Plan) loopConfig() ralph.Config {
 	return ralph.Config{
 		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: agent.New(p.agent.options), AgentName: p.agent.name,
-		Model: p.Settings.Agent.Model, Checks: p.Checks, Dir: p.Workspace.Dir, WhoCommits: p.Settings.WhoCommits(),
+		Model: p.Settings.Agent.Model, Checks: p.Checks, Dir: p.Workspace.Dir, WhoCommits: p.Settings.WhoCommits(), Agreed: p.agreed(),
 	}
+}
+
+// agreed tells which own checks of tasks the user has agreed to; nil is all of them.
+func (p *Plan) agreed() func(string) bool {
+	if p.Trusting {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, c := range p.Agreed {
+		known[c.Value] = true
+	}
+	return func(check string) bool { return known[check] }
 }
 
 // keepers are the parts of a loop that look after the tree, the list and the commits.

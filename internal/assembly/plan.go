@@ -29,9 +29,11 @@ type Request struct {
 	Goal      *string // nil if none was given: then the spec or a prompt file is the goal
 	Version   string
 	Demo      bool
-	Program   string          // the agent's program, where it is not the one on PATH
-	Resumed   bool            // the run goes on: what it works on is recorded, and looked for nowhere else
-	Worktree  *ralph.Worktree // that the run works in; nil in place
+	Program   string                // the agent's program, where it is not the one on PATH
+	Trusting  bool                  // every own check of a task may run
+	Agreed    []config.NamedCommand // otherwise: those that may
+	Resumed   bool                  // the run goes on: what it works on is recorded, and looked for nowhere else
+	Worktree  *ralph.Worktree       // that the run works in; nil in place
 }
 
 // Plan is a run that could start: everything is found and nothing is begun.

@@ -53,6 +53,25 @@ func TaskCommands(w Workspace, s config.Settings) []config.NamedCommand {
 	return commands
 }
 
+// KeptTaskCommands are the own checks of the list of a run that goes on. If the file is broken, which an agent may have done before it was killed,
+// they are those of the run's own copy.
+func KeptTaskCommands(w Workspace, s config.Settings, keep string) []config.NamedCommand {
+	if _, err := TaskList(w, s); err == nil {
+		return TaskCommands(w, s)
+	}
+	book, err := plan.OpenBook(w.Dir, s.Tasks.File, keep, "")
+	if err != nil {
+		return nil
+	}
+	var commands []config.NamedCommand
+	for _, t := range book.List() {
+		for _, check := range t.Checks {
+			commands = append(commands, config.NamedCommand{Key: "check of task " + t.ID, Value: check, File: book.File()})
+		}
+	}
+	return commands
+}
+
 // findTasks takes the list that the run works through, and refuses one that cannot be worked before a token is spent.
 func (p *Plan) findTasks() error {
 	if p.Resumed { // an agent may have broken the file; the run has its own copy

@@ -99,8 +99,13 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 	if err != nil {
 		return err
 	}
-	if plan.TaskFile != "" && !a.trusts() {
-		if err := a.consent(home, assembly.TaskCommands(workspace, plan.Settings)); err != nil {
+	if plan.Trusting = a.trusts(); plan.TaskFile != "" && !plan.Trusting {
+		kept, err := log.Keep("tasks")
+		if err != nil {
+			return err
+		}
+		plan.Agreed = assembly.KeptTaskCommands(workspace, plan.Settings, kept)
+		if err := a.consent(home, plan.Agreed); err != nil {
 			return err
 		}
 	}

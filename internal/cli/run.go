@@ -129,8 +129,8 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 		return err
 	}
 	loaded.Settings.Agent.Args = append(loaded.Settings.Agent.Args, agentArgs...) // recorded, so that a resume has them too
-	if !opts.dryRun {                                                             // which starts nothing that the project names
-		var tasks []config.NamedCommand
+	var tasks []config.NamedCommand
+	if !opts.dryRun { // which starts nothing that the project names
 		if loaded.Settings.Tasks.File != "" || goal == nil && loaded.Settings.Spec == "" { // a list is worked
 			tasks = assembly.TaskCommands(workspace, loaded.Settings)
 		}
@@ -140,6 +140,7 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 	}
 	plan, err := assembly.Prepare(ctx, assembly.Request{
 		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, Version: version(),
+		Trusting: loaded.Settings.Trust, Agreed: tasks,
 	})
 	if err != nil {
 		return err
