@@ -178,12 +178,28 @@ func (r *Repo) branchName(ctx context.Context, name string) error {
 		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("%q cannot be the name of a branch", short),
 			Hint: "letters, digits, dots, dashes and slashes are fine"}
 	}
-	above, err := r.resolve(ctx, "refs/heads/"+strings.TrimSuffix(ourBranches, "/"))
-	if err == nil && above != "" {
-		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("there is a branch named ralph, so there can be none named %s", name),
-			Hint: "rename it: git branch -m ralph some-other-name"}
+	other, err := r.clashing(ctx, name)
+	if err == nil && other != "" {
+		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("there is a branch named %s, so there can be none named %s", other, name),
+			Hint: fmt.Sprintf("take another name, or rename it: git branch -m %s some-other-name", other)}
 	}
 	return err
+}
+
+// clashing is a branch whose name begins another's, or begins with it, as a folder's
+// would: git has no room for both.
+func (r *Repo) clashing(ctx context.Context, name string) (string, error) {
+	for i, c := range name {
+		if c != '/' {
+			continue
+		}
+		if above, err := r.resolve(ctx, "refs/heads/"+name[:i]); above != "" || err != nil {
+			return name[:i], err
+		}
+	}
+	out := limited{limit: 1 << 10}
+	err := r.run(ctx, call{out: &out, args: []string{"for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", "refs/heads/" + name + "/"}})
+	return strings.TrimSpace(out.text.String()), wrapped("look for branches", err)
 }
 
 // outside is the path without links, if a worktree can be made there.
