@@ -22,6 +22,7 @@ type Summary struct {
 	UpdatedAt  time.Time        `json:"updated_at"`
 	Goal       string           `json:"goal"`
 	SpecFile   string           `json:"spec_file"`
+	TaskFile   string           `json:"task_file"`
 	Agent      string           `json:"agent"`
 	Iterations int              `json:"iterations"` // started
 	Status     ralph.Status     `json:"status"`
@@ -141,7 +142,8 @@ func (s *Store) summarise(summary *Summary) error {
 		return fmt.Errorf("the log begins with %s, event %d", first.Type, first.Seq)
 	}
 	summary.StartedAt, summary.UpdatedAt = first.Time, first.Time
-	summary.Goal, summary.SpecFile, summary.Agent, summary.Demo = started.Goal, started.SpecFile, started.Agent, started.Demo
+	summary.Goal, summary.SpecFile, summary.TaskFile = started.Goal, started.SpecFile, started.TaskFile
+	summary.Agent, summary.Demo = started.Agent, started.Demo
 	summary.Status = ralph.StatusActive
 	last, err := r.last(file)
 	if err != nil {

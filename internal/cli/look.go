@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"text/tabwriter"
@@ -47,6 +48,12 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	row("run", demoMark(state.Started.Demo)+run)
 	row("status", standing(state, live))
 	row("goal", term.Shorten(term.Clean(goalOf(state)), 100))
+	if len(state.History.Tasks) > 0 {
+		row("tasks", term.Tasks(state))
+	}
+	for _, item := range state.Steering {
+		row("steering", term.Shorten(term.Clean(item.Text), 100))
+	}
 	row("agent", term.Clean(state.Agent+" "+state.Model))
 	iterations := ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(state.Policy.MaxIterations), state.Policy.MaxIterations > 0)
 	if n := len(state.Iterations) - state.History.Counted; n > 0 {
@@ -66,6 +73,10 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	}
 	if state.Stopped != nil {
 		row("ended", term.ResultLine(state))
+	}
+	if w := state.Started.Worktree; w != nil {
+		row("worktree", term.Clean(w.Path))
+		row("branch", term.Clean(w.Branch))
 	}
 	row("files", store.RunDir(run))
 	return out.Flush()
@@ -96,6 +107,8 @@ func goalOf(state *ralph.State) string {
 		return state.Started.SpecFile
 	case state.Started.Goal != "":
 		return state.Started.Goal
+	case state.Started.TaskFile != "":
+		return state.Started.TaskFile
 	}
 	return state.Started.PromptFile
 }
@@ -164,10 +177,7 @@ func (a *app) listRuns(ctx context.Context) error {
 	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "RUN\tSTARTED\tITERATIONS\tSTATUS\tGOAL")
 	for _, r := range runs {
-		goal := r.Goal
-		if r.SpecFile != "" {
-			goal = r.SpecFile
-		}
+		goal := cmp.Or(r.SpecFile, r.Goal, r.TaskFile)
 		fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\n", r.Run, r.StartedAt.Local().Format(time.DateTime), r.Iterations, summaryStatus(r),
 			term.Shorten(demoMark(r.Demo)+term.Clean(goal), 60))
 	}

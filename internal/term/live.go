@@ -147,9 +147,13 @@ func (v *Live) text() string {
 	return strings.Join(append(parts, doing), " · ")
 }
 
-// facts are the money and the breaker, where there is something to say.
+// facts are the task, the money and the breaker, where there is something to say.
 func facts(state *ralph.State) []string {
 	var parts []string
+	if len(state.History.Tasks) > 0 {
+		count := state.Result().Tasks
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %d/%d done", state.History.Task, count.Done, count.Done+count.Open)))
+	}
 	if budget := state.Policy.MaxCost; budget > 0 {
 		parts = append(parts, Money(state.History.Cost, state.CostEstimated)+" of "+Money(budget, false))
 	} else if state.History.Cost > 0 {

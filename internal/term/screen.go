@@ -91,7 +91,7 @@ func Screen(s *ralph.State, style Style) string {
 		{"What was proved", proved(s)},
 	}
 	if len(s.History.Tasks) > 0 {
-		rows = append(rows, [2]string{"Tasks", tasks(s)})
+		rows = append(rows, [2]string{"Tasks", Tasks(s)})
 	}
 	rows = append(rows, [2]string{"Spent", spent(s)})
 	rows = append(rows, worktree(s)...)
@@ -114,8 +114,8 @@ func Screen(s *ralph.State, style Style) string {
 	return b.String()
 }
 
-// tasks counts the list and names what is open.
-func tasks(s *ralph.State) string {
+// Tasks counts the list and names what is open.
+func Tasks(s *ralph.State) string {
 	const shown = 5
 	count := s.Result().Tasks
 	text := fmt.Sprintf("%d done, %d open in %s", count.Done, count.Open, Clean(s.Started.TaskFile))
