@@ -120,6 +120,9 @@ func (h *History) seeProgress() {
 func (h *History) seeTasks(v TaskVerdict) {
 	if len(v.Done) > 0 {
 		h.Progress, h.NoProgress, h.Denials = true, 0, 0
+		if h.Now.Agent.End == EndEmpty { // it ticked a task in silence
+			h.AgentFailures = 0
+		}
 	}
 }
 
