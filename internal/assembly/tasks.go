@@ -11,9 +11,6 @@ import (
 	"github.com/ralphloop/ralph/plan"
 )
 
-// warningsShown is how many of a list's warnings are said before every run; ralph tasks lint says them all.
-const warningsShown = 3
-
 // TaskList opens the list that was named, else the first that the project has. Without one it is nil. A list that cannot be worked comes with an
 // error of type plan.Problems, good for being looked at.
 func TaskList(w Workspace, s config.Settings) (*plan.List, error) {
@@ -83,6 +80,9 @@ func (p *Plan) findTasks() error {
 	if errors.As(err, &bad) {
 		return &config.UsageError{Msg: "the task list cannot be worked:\n" + indented(bad), Hint: "ralph tasks lint says everything about it"}
 	}
+	if err != nil && !errors.Is(err, ralph.ErrIO) {
+		return &config.UsageError{Msg: err.Error()}
+	}
 	if err != nil || list == nil {
 		return err
 	}
@@ -97,13 +97,12 @@ func (p *Plan) lintTasks() {
 		return
 	}
 	around := plan.Surroundings{RunChecks: len(p.Checks) > 0, TaskTests: p.Settings.Checks.TaskTests != ""}
-	warnings := p.list.Lint(around)
-	for i, w := range warnings {
-		if i == warningsShown {
-			p.notice("tasks_lint", fmt.Sprintf("and %d more warnings; ralph tasks lint says them all", len(warnings)-i))
-			break
-		}
-		p.notice("tasks_lint", w.String())
+	switch warnings := p.list.Lint(around); len(warnings) {
+	case 0:
+	case 1:
+		p.notice("tasks_lint", warnings[0].String())
+	default:
+		p.notice("tasks_lint", fmt.Sprintf("%s (and %d more warnings: ralph tasks lint)", warnings[0], len(warnings)-1))
 	}
 }
 
