@@ -263,6 +263,9 @@ func decideRule(p Policy, h History, v Verdict) *Verdict {
 		return nil
 	}
 	if p.OnDecide == DecideWait {
+		if v.Breaker.State == BreakerOpen { // an answer is a reason to try once more
+			v.Breaker.State = BreakerHalfOpen
+		}
 		return v.wait(5, WaitAnswer, 0, *h.Now.Agent.Said.Decide)
 	}
 	return v.stop(5, NeedsDecision, "%s", *h.Now.Agent.Said.Decide)
