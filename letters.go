@@ -69,35 +69,15 @@ func (l *Loop) takeLetter(letter Letter) error {
 
 // appendSteering adds an item to the steering file that the project has, or to a new one, unless it stands there already.
 func appendSteering(dir, text string) (file, item string, err error) {
+	file, item, line, err := placeSteering(dir, text)
+	if err != nil || line == "" {
+		return file, item, err
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", "", err
 	}
 	defer root.Close()
-	file = steeringFiles[0]
-	before := ""
-	for _, name := range steeringFiles {
-		if text, err := readInside(dir, name); err == nil || errors.Is(err, ErrEmpty) {
-			file, before = name, text
-			break
-		}
-	}
-	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	line := "- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
-	items := SteeringItems(line)
-	if len(items) == 0 {
-		return "", "", errors.New("there is nothing in it to do")
-	}
-	item = items[0]
-	if slices.Contains(SteeringItems(before), item) {
-		return file, item, nil
-	}
-	if before != "" && !strings.HasSuffix(before, "\n") {
-		line = "\n" + line
-	}
-	if !slices.Contains(SteeringItems(before+line), item) {
-		return "", "", fmt.Errorf("%s would not show it: a comment in it is not closed", file)
-	}
 	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
 		return "", "", err
 	}
@@ -109,8 +89,40 @@ func appendSteering(dir, text string) (file, item string, err error) {
 	return file, item, errors.Join(err, out.Close())
 }
 
+// placeSteering says into which file a text goes, as which item, and what is to be written for it: nothing if it stands there already.
+func placeSteering(dir, text string) (file, item, line string, err error) {
+	file = steeringFiles[0]
+	before := ""
+	for _, name := range steeringFiles {
+		if text, err := readInside(dir, name); err == nil || errors.Is(err, ErrEmpty) {
+			file, before = name, text
+			break
+		}
+	}
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	line = "- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+	items := SteeringItems(line)
+	if len(items) == 0 {
+		return "", "", "", errors.New("there is nothing in it to do")
+	}
+	item = items[0]
+	if slices.Contains(SteeringItems(before), item) {
+		return file, item, "", nil
+	}
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		line = "\n" + line
+	}
+	if !slices.Contains(SteeringItems(before+line), item) {
+		return "", "", "", fmt.Errorf("%s would not show it: a comment in it is not closed", file)
+	}
+	return file, item, line, nil
+}
+
 // readSteering reads the steering files anew and tells which items are delivered now and which were struck off.
 func (l *Loop) readSteering() {
+	same := func(item SteeringSeen) func(SteeringSeen) bool {
+		return func(other SteeringSeen) bool { return other.File == item.File && other.Text == item.Text }
+	}
 	var now []SteeringSeen
 	for _, file := range steeringFiles {
 		text, err := readInside(l.cfg.Dir, file)
@@ -120,22 +132,27 @@ func (l *Loop) readSteering() {
 			}
 			continue
 		}
-		for _, item := range SteeringItems(text) {
-			now = append(now, SteeringSeen{State: SteeringDelivered, File: file, Text: item})
+		for _, text := range SteeringItems(text) {
+			item := SteeringSeen{State: SteeringDelivered, File: file, Text: text}
+			if !slices.ContainsFunc(now, same(item)) {
+				now = append(now, item)
+			}
 		}
-	}
-	same := func(item SteeringSeen) func(SteeringSeen) bool {
-		return func(other SteeringSeen) bool { return other.File == item.File && other.Text == item.Text }
 	}
 	for _, item := range l.state.Steering {
 		if !slices.ContainsFunc(now, same(item)) {
 			l.emit(EvSteering, SteeringSeen{State: SteeringRemoved, File: item.File, Text: item.Text})
 		}
 	}
+	l.steering = nil
 	for _, item := range now {
 		if !slices.ContainsFunc(l.state.Steering, same(item)) {
 			l.emit(EvSteering, item)
 		}
+		if i := slices.IndexFunc(l.state.Steering, same(item)); i >= 0 { // with the letter that brought it
+			item = l.state.Steering[i]
+		}
+		l.steering = append(l.steering, item)
 	}
 }
 

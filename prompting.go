@@ -42,7 +42,7 @@ func (l *Loop) promptInput(ctx context.Context, started IterationStarted) Prompt
 	in := PromptInput{
 		Ordinal: started.Ordinal, Of: started.Of, Template: l.goal.template, Goal: l.goal.text, SpecFile: l.cfg.SpecFile,
 		Checks: l.cfg.Checks, Policy: l.policy, Last: l.state.Last,
-		Dir: l.cfg.Dir, WhoCommits: l.cfg.WhoCommits, Steering: l.state.Steering, Progress: l.state.progressTail(),
+		Dir: l.cfg.Dir, WhoCommits: l.cfg.WhoCommits, Steering: l.steering, Progress: l.state.progressTail(),
 		Answers: l.state.Answers, OpenQuestion: l.asked,
 	}
 	if learnings, err := readInside(l.cfg.Dir, LearningsFile); err == nil {
