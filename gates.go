@@ -117,7 +117,7 @@ func askEndedWell(_ Policy, h History) Gate {
 
 func askContradiction(p Policy, h History) Gate {
 	said := h.Now.Agent.Said
-	if !said.Complete && p.Claim == ClaimRequired { // the list is proven done; nothing was claimed that could be contradicted
+	if !claims(p, h) && p.Claim == ClaimRequired { // the list is proven done; nothing was claimed that could be contradicted
 		return open("")
 	}
 	if s := said.Status; s != nil && p.Status != StatusOff {
