@@ -65,9 +65,17 @@ func (r *Repo) Keep(ctx context.Context, gitDir string) (*Keeper, error) {
 	if snaps.home, err = r.home(ctx); err != nil {
 		return nil, fmt.Errorf("keep snapshots: %w", err)
 	}
-	if before, err := OpenSnapshots(r.git, gitDir); err == nil && before.home.Format != snaps.home.Format {
+	before, err := OpenSnapshots(r.git, gitDir)
+	if err == nil && before.home.Format != snaps.home.Format {
 		return nil, fmt.Errorf("keep snapshots in %s: those in there are of a %s repository, and this is a %s one; move the folder away",
 			gitDir, before.home.Format, snaps.home.Format)
+	}
+	if err == nil && before.home.Prefix != snaps.home.Prefix {
+		// Its files had other names: what was kept stays, but there is nothing to go on from.
+		err = errors.Join(os.RemoveAll(snaps.path("index")), os.RemoveAll(snaps.path("HEAD")))
+		if err != nil {
+			return nil, fmt.Errorf("keep snapshots: %w", err)
+		}
 	}
 	if err := snaps.make(); err != nil {
 		return nil, fmt.Errorf("keep snapshots: %w", err)

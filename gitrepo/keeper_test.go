@@ -328,6 +328,30 @@ func TestSnapshotsInsideOfTheWorkspaceAreRefused(t *testing.T) {
 	}
 }
 
+// TestAWorkspaceThatBecameAFolderOfAnother has the same folder of snapshots.
+func TestAWorkspaceThatBecameAFolderOfAnother(t *testing.T) {
+	top := newFolder(t)
+	w := top.at("inner")
+	w.git("init", "-q")
+	w.write("file", "one\n")
+	k, dir := w.keeper()
+	w.snapshot(k)
+	w.must(os.RemoveAll(w.path(".git")))
+	top.git("init", "-q")
+	k = w.keep(dir)
+	w.holds(k, w.snapshot(k), map[string]string{"file": "file one\n"})
+}
+
+func TestAnotherKindOfRepository(t *testing.T) {
+	w := newRepo(t)
+	k, dir := w.keeper()
+	w.snapshot(k)
+	w.sh("rm -rf .git; git init -q --object-format=sha256")
+	if _, err := w.find().Keep(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "of a sha1 repository, and this is a sha256 one") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestChangedIsTheRepositorys(t *testing.T) {
 	w := newRepo(t)
 	base := w.git("rev-parse", "HEAD")

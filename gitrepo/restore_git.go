@@ -73,7 +73,9 @@ func (k *Keeper) ensureRepository(ctx context.Context, was repository, done *Res
 	foreign := bytes.Contains(bytes.ToLower(was.config), []byte("refstorage"))
 	if foreign {
 		done.note("the repository's configuration was not restored: its refs were kept in a way of their own")
-	} else if err := replaceFile(filepath.Join(h.GitDir, "config"), was.config, 0o644); err != nil {
+	} else if err := errors.Join(
+		replaceFile(filepath.Join(h.GitDir, "config"), was.config, 0o644), replaceFile(filepath.Join(h.GitDir, "HEAD"), []byte(was.head+"\n"), 0o644),
+	); err != nil {
 		return err
 	}
 	args := []string{"init", "--quiet", "--template=", "--object-format=" + h.Format}
@@ -85,7 +87,7 @@ func (k *Keeper) ensureRepository(ctx context.Context, was repository, done *Res
 			return err
 		}
 	}
-	done.note("the repository was made anew: its history, branches and configuration are back, its hooks, reflogs and stashes of files are not")
+	done.note("the repository was made anew: its history, branches and configuration are back, its hooks and reflogs are not, nor all stashes but the last")
 	return replaceFile(filepath.Join(h.GitDir, "info", "exclude"), was.exclude, 0o644)
 }
 

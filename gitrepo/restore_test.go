@@ -78,6 +78,27 @@ func TestRestoreSaysWhatItDid(t *testing.T) {
 	}
 }
 
+// TestARestoreThatFailsHalfway says so, and how to go back.
+func TestARestoreThatFailsHalfway(t *testing.T) {
+	w := newRepo(t)
+	w.write("a", "a\n")
+	w.write("b", "b\n")
+	w.write("c", "c\n")
+	k, dir := w.keeper()
+	id := w.snapshot(k)
+	lost := w.git("hash-object", "b")
+	w.must(os.Remove(filepath.Join(dir, "objects", lost[:2], lost[2:])))
+	w.sh("rm a b c; echo d >d; echo changed >kept")
+	after := w.tree()
+	done, err := k.Restore(t.Context(), gitrepo.RestoreInput{Snapshot: id})
+	want := "1 file written, 1 file deleted and 0 refs set: restoring " + done.Undo + " takes it back"
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Fatalf("got %+v, %v\nwant … %s", done, err, want)
+	}
+	w.restore(w.later(dir), gitrepo.RestoreInput{Snapshot: done.Undo})
+	w.same("undone", after)
+}
+
 func TestRestoreToAFolder(t *testing.T) {
 	w := rich(t)
 	k, _ := w.keeper()
