@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ralphloop/ralph/prompt"
 )
 
 // goalText is what the run works on, as it was last read.
@@ -29,6 +31,24 @@ func (l *Loop) readGoal() error {
 	l.goal = fresh
 	return nil
 }
+
+// tellPlaceholders says, once as long as it is the same, what looks like a placeholder in the prompt file and is none.
+func (l *Loop) tellPlaceholders() {
+	unknown, more := prompt.Unknown(l.goal.template), ""
+	if len(unknown) > unknownShown {
+		unknown, more = unknown[:unknownShown], ", …"
+	}
+	text := ""
+	if len(unknown) > 0 {
+		text = fmt.Sprintf("no placeholder, and left as it is in %s: %s%s", l.cfg.PromptFile, strings.Join(unknown, ", "), more)
+	}
+	if text != "" && text != l.unknown {
+		l.emit(EvWarning, Notice{"unknown_placeholder", text})
+	}
+	l.unknown = text
+}
+
+const unknownShown = 5
 
 // maxText is far more than a prompt can take.
 const maxText = 4 << 20

@@ -48,6 +48,7 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 	if err := l.readGoal(); err != nil {
 		l.emit(EvWarning, Notice{"goal_unreadable", fmt.Sprintf("%v; going on with the text as it was", err)})
 	}
+	l.tellPlaceholders()
 	l.hearPeople(ctx)
 	l.selectTask()
 	l.selectedBaseline(ctx)

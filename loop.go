@@ -41,6 +41,7 @@ type Loop struct {
 	goal      goalText
 	unmetered bool            // it was said that not everything is counted
 	steering  []SteeringSeen  // in force, in the order of its files
+	unknown   string          // what was said about placeholders of the prompt file
 	unread    string          // what was said about a list that cannot be read
 	left      map[string]bool // what was said to be missing from snapshots
 	asked     string          // by an earlier run, and never answered
