@@ -226,7 +226,7 @@ func (a *app) fromHere(workspace assembly.Workspace, flags map[string][]string) 
 				continue
 			}
 			flags[name][i] = filepath.Join(here, path)
-			if relative, err := filepath.Rel(workspace.Dir, flags[name][i]); err == nil {
+			if relative, err := filepath.Rel(workspace.Dir, flags[name][i]); err == nil && filepath.IsLocal(relative) {
 				flags[name][i] = relative
 			}
 		}
