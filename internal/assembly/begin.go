@@ -65,7 +65,7 @@ func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 	home := p.Workspace.repo
 	made, said, err := home.AddWorktree(ctx, gitrepo.WorktreeInput{
 		Path: filepath.Join(folder, strings.ReplaceAll(name, "/", "-")), Branch: "ralph/" + name,
-		Idle: func(string) bool { return true }, // whoever gets here holds the workspace's lock
+		Idle: func(path string) bool { return liesIn(folder, path) }, // whoever gets here holds the workspace's lock
 	})
 	if err != nil {
 		return refusal(err)
@@ -79,6 +79,15 @@ func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 	p.Request.Worktree = &ralph.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}
 	p.Workspace, err = workspaceAt(ctx, made.Dir(), p.Env)
 	return err
+}
+
+// liesIn reports whether a worktree is one of the workspace whose worktrees are in folder. A repository may hold several workspaces.
+func liesIn(folder, path string) bool {
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	relative, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(relative)
 }
 
 // ReenterWorktree gives the workspace of a run that works in a worktree. A folder that is gone is made again from its branch, which is said.

@@ -55,7 +55,8 @@ type Leftover struct {
 	Why     string `json:"why"` // it was kept, or could be removed
 }
 
-// Clean removes the worktrees and branches of runs whose work is merged, or all of them by force.
+// Clean removes the worktrees and branches of runs whose work is merged, or all of them by force. Those of other workspaces of the repository stay:
+// only this one's lock is held.
 func Clean(ctx context.Context, w Workspace, folder string, how gitrepo.Removal) ([]Leftover, error) {
 	if w.repo == nil {
 		return nil, nil
@@ -67,10 +68,14 @@ func Clean(ctx context.Context, w Workspace, folder string, how gitrepo.Removal)
 	var left []Leftover
 	for _, state := range worktrees {
 		l := Leftover{Path: state.Path, Branch: state.Branch, Why: "merged"}
-		if !state.Removable() {
+		ours := state.Path == "" || liesIn(folder, state.Path)
+		switch {
+		case !ours: // a run may be at work in it
+			l.Why = "it is of another workspace; clean that one"
+		case !state.Removable():
 			l.Why = whyKept(state)
 		}
-		if state.Removable() || how == gitrepo.RemoveAnyway {
+		if ours && (state.Removable() || how == gitrepo.RemoveAnyway) {
 			if err := w.repo.RemoveWorktree(ctx, state.Worktree, how); err != nil {
 				l.Why = refusal(err).Error()
 			} else {
@@ -89,9 +94,16 @@ func whyKept(s gitrepo.WorktreeState) string {
 	case s.Trouble != "":
 		return s.Trouble
 	case s.Dirty > 0:
-		return fmt.Sprintf("%d changed files are not committed", s.Dirty)
+		return countOf(s.Dirty, "change") + " not committed"
 	}
-	return fmt.Sprintf("%d commits are not merged", s.Ahead)
+	return countOf(s.Ahead, "commit") + " not merged"
+}
+
+func countOf(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, noun)
 }
 
 // RemoveMerged and RemoveAnyway say what Clean may remove.
