@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -63,18 +64,29 @@ func (a *app) merge(ctx context.Context, name string) error {
 	for _, text := range result.Said {
 		fmt.Fprintf(a.streams.Err, "ralph: %s\n", term.Clean(text))
 	}
+	var refused error
+	if !result.End.Merged() {
+		refused = mergeRefused(result, worktree)
+	}
 	if a.wantsJSON() {
-		err = a.printJSON(map[string]any{
-			"run_id": run, "result": result.End, "branch": result.Branch, "into": result.Into, "commit": result.Commit, "files": append([]string{}, result.Files...),
-		})
+		return a.printMerge(run, result, refused)
 	}
-	if err != nil || result.End.Merged() {
-		if err == nil && !a.wantsJSON() {
-			fmt.Fprintf(a.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n", result.Branch, result.Into, result.End, result.Commit)
-		}
-		return err
+	if refused == nil {
+		fmt.Fprintf(a.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n", result.Branch, result.Into, result.End, result.Commit)
 	}
-	return mergeRefused(result, worktree)
+	return refused
+}
+
+// printMerge prints one object, whether it is a refusal or not.
+func (a *app) printMerge(run string, result assembly.MergeResult, refused error) error {
+	object := map[string]any{
+		"run_id": run, "result": result.End, "branch": result.Branch, "into": result.Into, "commit": result.Commit, "files": append([]string{}, result.Files...),
+	}
+	if refused == nil {
+		return a.printJSON(object)
+	}
+	object["error"], object["exit_code"] = refused.Error(), exitCode(refused)
+	return cmp.Or(a.printJSON(object), error(exit(exitCode(refused))))
 }
 
 func mergeRefused(result assembly.MergeResult, worktree *ralph.Worktree) error {
