@@ -78,7 +78,9 @@ func (l *Lines) claimedTasks(v ralph.Verdict) []string {
 		if !ok {
 			continue
 		}
-		proven := slices.ContainsFunc(v.Tasks.Done, func(done string) bool { return strings.EqualFold(done, id) })
+		proven := slices.ContainsFunc(l.State.History.Tasks, func(t ralph.TaskState) bool { // by this iteration or before
+			return strings.EqualFold(t.ID, id) && t.Status == ralph.TaskDone && !t.Regressed
+		})
 		tasks = append(tasks, id+provenMark(proven))
 	}
 	for _, id := range v.Tasks.Done { // by a claim that everything is
