@@ -57,6 +57,18 @@ func TestEveryInjuryIsNamed(t *testing.T) {
 	}
 }
 
+func TestAnAgentMayAddToADescription(t *testing.T) {
+	const plan = "- [ ] First\n  The parser, not the printer.\n- [ ] Second\n"
+	d := newDesk(t, oneList("plan.md", plan))
+	noted := strings.Replace(plan, "printer.\n", "printer.\n  - Found: the tokens come from lex.go\n", 1)
+	d.lay(map[string]string{"plan.md": noted})
+	diff(t, ralph.TaskEdits{}, d.inspect())
+	d.must(d.book.Write(nil))
+	diff(t, map[string]string{"plan.md": noted}, d.files(), "what it found out stays")
+	d.lay(map[string]string{"plan.md": strings.Replace(noted, "not the printer", "or the printer", 1)})
+	diff(t, ralph.TaskEdits{Injuries: []string{"the description of task first was changed"}}, d.inspect())
+}
+
 func TestOrderOfFinishedTasksIsFree(t *testing.T) {
 	const a, b, c = `{"id":"A","title":"a","passes":false}`, `{"id":"B","title":"b","passes":false}`, `{"id":"C","title":"c","passes":true}`
 	const bDone = `{"id":"B","title":"b","passes":true}`

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 )
@@ -53,7 +54,7 @@ func changes(was, is ralph.Task) []string {
 		}
 	}
 	note(was.Title != is.Title, "the title of task %s was changed")
-	note(was.Description != is.Description, "the description of task %s was changed")
+	note(!stillThere(was.Description, is.Description), "the description of task %s was changed")
 	note(!slices.Equal(was.Acceptance, is.Acceptance), "the acceptance criteria of task %s were changed")
 	note(!slices.Equal(was.DependsOn, is.DependsOn), "the dependencies of task %s were changed")
 	note(!slices.Equal(was.Checks, is.Checks), "the checks of task %s were changed")
@@ -65,6 +66,17 @@ func changes(was, is ralph.Task) []string {
 	note(was.Human && !is.Human, "task %s is no longer left to a person")
 	note(was.SpecFile != is.SpecFile, "the spec file of task %s was changed")
 	return all
+}
+
+// stillThere reports whether every line of a text is in another one, in its order: an agent may add what it found out.
+func stillThere(was, is string) bool {
+	lines := strings.Split(was, "\n")
+	for line := range strings.Lines(is) {
+		if len(lines) > 0 && strings.TrimSpace(line) == strings.TrimSpace(lines[0]) {
+			lines = lines[1:]
+		}
+	}
+	return len(lines) == 0 || strings.TrimSpace(strings.Join(lines, "")) == ""
 }
 
 func samePriority(a, b *int) bool {
