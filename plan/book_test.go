@@ -58,7 +58,7 @@ func TestEveryInjuryIsNamed(t *testing.T) {
 }
 
 func TestAnAgentMayAddToADescription(t *testing.T) {
-	const plan = "- [ ] First\n  The parser, not the printer.\n- [ ] Second\n"
+	const plan = "- [ ] First\n  - The parser, not the printer.\n- [ ] Second\n"
 	d := newDesk(t, oneList("plan.md", plan))
 	noted := strings.Replace(plan, "printer.\n", "printer.\n  - Found: the tokens come from lex.go\n", 1)
 	d.lay(map[string]string{"plan.md": noted})
