@@ -4,7 +4,7 @@ import "strings"
 
 // The breaker of the oracle: section 6 of the contract, walked page by page.
 
-// progress compares page i with what was known before it: files, and which checks pass. Where files are not known nobody can deny it.
+// progress compares page i with what was known before it: files, tasks, and which checks pass. Where files are not known nobody can deny it.
 func (n notebook) progress(i int) bool {
 	now := n.pages[i]
 	tree, checks := n.base, n.baseline
@@ -19,16 +19,17 @@ func (n notebook) progress(i int) bool {
 	known := now.Tree.Known && tree.Known
 	filesChanged := now.Tree.Head != tree.Head || now.Tree.Hash != tree.Hash
 	checksChanged := len(now.Checks) > 0 && len(checks) > 0 && colours(now.Checks) != colours(checks)
-	return !known || filesChanged || checksChanged
+	return !known || filesChanged || checksChanged || len(n.days) > i && len(n.days[i].done) > 0
 }
 
 func colours(checks []CheckResult) string {
 	var b strings.Builder
 	for _, c := range checks {
+		b.WriteString(c.Task + " " + c.Name)
 		if c.Passed {
-			b.WriteString("green ")
+			b.WriteString(" green ")
 		} else {
-			b.WriteString("red ")
+			b.WriteString(" red ")
 		}
 	}
 	return b.String()

@@ -13,7 +13,9 @@ type notebook struct {
 	policy   Policy
 	base     TreeState
 	baseline []CheckResult
+	list     []TaskState // as it was when the run began
 	pages    []page
+	days     []day // walk, for as many pages
 }
 
 // page is one iteration, when it was judged, and whether another process had taken the run up right before it.
@@ -83,7 +85,7 @@ func (n notebook) ownFailures() int {
 		func(i int) bool { return oneOf(n.pages[i].Agent.End, EndLimit, EndProvider) },
 		func(i int) bool {
 			end := n.pages[i].Agent.End
-			return oneOf(end, EndFailed, EndTimeout, EndIdle) || end == EndEmpty && !(n.pages[i].Tree.Known && n.progress(i))
+			return oneOf(end, EndFailed, EndTimeout, EndIdle) || end == EndEmpty && !(n.pages[i].Tree.Known && n.progress(i)) && len(n.days[i].done) == 0
 		})
 }
 
@@ -103,12 +105,13 @@ func (n notebook) answer() answer {
 	p, now := n.policy, n.now()
 	refusals := n.refusals()
 	claimed := n.claimed()
+	allDone := len(n.list) > 0 && len(n.unfinished(n.standings())) == 0
 	breaker := n.breaker()
 	a := answer{Claimed: claimed, Counted: now.against(), Progress: n.progress(len(n.pages) - 1), Breaker: breaker.state}
-	if claimed {
+	if claimed || allDone {
 		a.Refusals = refusals
 	}
-	proven := (claimed || p.Claim == ClaimOptional && greenPage(now)) && len(refusals) == 0
+	proven := (claimed || allDone || p.Claim == ClaimOptional && greenPage(now)) && len(refusals) == 0
 	soft := now.at.Signal != "" && !now.at.Killed
 
 	stop := func(row int, reason StopReason) answer {
@@ -164,13 +167,22 @@ func (n notebook) answer() answer {
 	if n.blocked() {
 		return stop(5, Blocked)
 	}
+	if now.Agent.Said.Decide != nil && p.OnDecide == DecideWait {
+		if breaker.state == BreakerOpen {
+			a.Breaker = BreakerHalfOpen
+		}
+		return wait(5, WaitAnswer)
+	}
 	if now.Agent.Said.Decide != nil {
 		return stop(5, NeedsDecision)
+	}
+	if today := n.days[len(n.pages)-1]; today.givenUp != "" && !today.retried && p.OnTaskFailure != TaskSkip {
+		return stop(6, TaskTries)
 	}
 	if p.MaxFailures > 0 && n.ownFailures() >= p.MaxFailures {
 		return stop(7, AgentFailed)
 	}
-	if p.MaxBroken > 0 && n.brokenChecks() >= p.MaxBroken {
+	if p.MaxBroken > 0 && brokenPage(now) && n.brokenChecks() >= p.MaxBroken {
 		return stop(7, CheckBroken)
 	}
 	if breaker.state == BreakerOpen && p.Breaker.Cooldown == 0 {
@@ -210,8 +222,10 @@ func (n notebook) spent() account {
 }
 
 // claimed: by tag, or by a block where blocks are worth something.
-func (n notebook) claimed() bool {
-	said := n.now().Agent.Said
+func (n notebook) claimed() bool { return n.claimedOn(n.now()) }
+
+func (n notebook) claimedOn(q page) bool {
+	said := q.Agent.Said
 	byBlock := said.Status != nil && said.Status.State == "COMPLETE" && said.Status.ExitSignal && said.Status.Tests == "PASSING"
 	return said.CompleteTag != "" || byBlock && n.policy.Status != StatusOff
 }
@@ -223,13 +237,15 @@ func (n notebook) blocked() bool {
 	return said.Blocked != nil && (!byBlock || n.policy.Status != StatusOff)
 }
 
-func greenPage(q page) bool {
-	for _, c := range q.Checks {
+func greenPage(q page) bool { return allGreen(q.Checks) }
+
+func allGreen(checks []CheckResult) bool {
+	for _, c := range checks {
 		if !c.Passed {
 			return false
 		}
 	}
-	return len(q.Checks) > 0
+	return len(checks) > 0
 }
 
 func brokenPage(q page) bool {
@@ -245,12 +261,17 @@ func (n notebook) refusals() []string {
 		codes = append(codes, "agent_failed")
 	}
 	against := block != nil && (!block.ExitSignal || block.State == "BLOCKED" || block.State == "IN_PROGRESS" || block.Tests == "FAILING")
-	if p.Status != StatusOff && against || len(now.Checks) == 0 && (said.Blocked != nil || said.Decide != nil) {
+	contradicts := p.Status != StatusOff && against || len(now.Checks) == 0 && (said.Blocked != nil || said.Decide != nil)
+	if contradicts && (n.claimed() || p.Claim == ClaimOptional) {
 		codes = append(codes, "contradiction")
 	}
-	if slices.ContainsFunc(now.Checks, func(c CheckResult) bool { return !c.Passed && !c.Broken }) {
+	if len(n.unfinished(n.standings())) > 0 {
+		codes = append(codes, "tasks_open")
+	}
+	counting := slices.DeleteFunc(slices.Clone(now.Checks), n.harmless)
+	if slices.ContainsFunc(counting, func(c CheckResult) bool { return !c.Passed && !c.Broken }) {
 		codes = append(codes, "check_failed")
-	} else if brokenPage(now) {
+	} else if slices.ContainsFunc(counting, func(c CheckResult) bool { return c.Broken }) {
 		codes = append(codes, "check_broken")
 	}
 	added := slices.DeleteFunc(slices.Clone(now.Tree.Unfinished), func(line string) bool { return slices.Contains(n.base.Unfinished, line) })
@@ -264,14 +285,17 @@ func (n notebook) refusals() []string {
 	if p.Status == StatusRequired && (block == nil || !block.ExitSignal || phrases < p.StatusMin) {
 		codes = append(codes, "status_gate")
 	}
-	if len(now.Checks) == 0 && !p.AllowUnverified {
+	if len(counting) == 0 && !p.AllowUnverified {
 		codes = append(codes, "no_evidence")
 	}
 	return codes
 }
 
 func (n notebook) completeReason() StopReason {
-	if len(n.now().Checks) > 0 {
+	switch {
+	case len(n.list) > 0:
+		return TasksDone
+	case len(n.now().Checks) > 0:
 		return AllChecksPassed
 	}
 	return Unverified
@@ -318,13 +342,29 @@ func (n notebook) limitHit(elapsed Span) StopReason {
 	return ""
 }
 
-// mayStart is what is asked between iterations: an interrupt, a check that cannot run at the baseline, the limits.
-func (n notebook) mayStart(at Moment) StopReason {
-	switch {
-	case at.Signal != "":
-		return Interrupted
-	case len(n.pages) == 0 && slices.ContainsFunc(n.baseline, func(c CheckResult) bool { return c.Broken || c.TimedOut }):
-		return CheckBroken
+// mayStart is what is asked between iterations: an interrupt, a check that cannot run at the baseline, a list that was done already, the limits,
+// and a list of which nothing can be worked on.
+func (n notebook) mayStart(next page) StopReason {
+	now := n.standings()
+	if next.resumed {
+		now = anew(now)
 	}
-	return n.limitHit(at.Elapsed)
+	open := n.unfinished(now)
+	begins := len(n.pages) == 0
+	switch {
+	case next.at.Signal != "":
+		return Interrupted
+	case begins && slices.ContainsFunc(n.baseline, func(c CheckResult) bool { return c.Broken || c.TimedOut }):
+		return CheckBroken
+	case begins && len(n.list) > 0 && len(open) == 0 && allGreen(n.baseline):
+		return TasksDone
+	}
+	if limit := n.limitHit(next.at.Elapsed); limit != "" {
+		return limit
+	}
+	gaveUp := slices.ContainsFunc(n.list, func(t TaskState) bool { return now[t.ID].Status == TaskFailed })
+	if len(open) > 0 && gaveUp && n.choice(now) == "" {
+		return TaskTries
+	}
+	return ""
 }

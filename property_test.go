@@ -3,6 +3,7 @@ package ralph
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,8 +44,11 @@ func (r *enacted) emit(kind EventType, data any) {
 // play takes a script through the fold until a verdict ends it, and asks the oracle at every verdict.
 func (r *enacted) play(s script) {
 	r.t.Helper()
-	r.notes = notebook{policy: s.policy, base: s.base, baseline: s.baseline}
+	r.notes = notebook{policy: s.policy, base: s.base, baseline: s.baseline, list: s.list}
 	r.emit(EvRunStarted, RunStarted{Agent: "fake", Checks: s.names, Policy: s.policy})
+	if len(s.list) > 0 {
+		r.emit(EvTaskSelected, TaskSelected{List: s.list})
+	}
 	r.emit(EvTreeSnapshot, s.base)
 	for _, c := range s.baseline {
 		r.emit(EvCheckFinished, c)
@@ -54,7 +58,7 @@ func (r *enacted) play(s script) {
 			r.resume(st.raised, RunResumed{})
 			st.resumed = true
 		}
-		if r.mayNotStart(Moment{Elapsed: r.state.Elapsed}) {
+		if r.mayNotStart(page{at: Moment{Elapsed: r.state.Elapsed}, resumed: st.resumed}) {
 			return
 		}
 		if r.iterate(st) {
@@ -70,9 +74,9 @@ func (r *enacted) resume(p Policy, data RunResumed) {
 }
 
 // mayNotStart compares what is said between two iterations.
-func (r *enacted) mayNotStart(at Moment) bool {
+func (r *enacted) mayNotStart(next page) bool {
 	r.t.Helper()
-	want := r.notes.mayStart(at)
+	at, want := next.at, r.notes.mayStart(next)
 	got := Decide(r.state.Policy, r.state.History.Judge(at))
 	if got.Reason != want || (got.Action == Stop) != (want != "") {
 		r.t.Fatalf("seed %d: before iteration %d: Decide says %s %s, the oracle %s", r.seed, r.number+1, got.Action, got.Reason, want)
@@ -89,15 +93,20 @@ func (r *enacted) iterate(st step) bool {
 	r.t.Helper()
 	r.number++
 	diagnose := r.state.History.Breaker.State == BreakerDiagnose
+	st.Task = r.choose(st.resumed)
 	r.emit(EvIterationStarted, IterationStarted{Ordinal: r.state.History.Counted + 1, Diagnose: diagnose})
 	if st.cut == cutBeforeExit {
-		r.notes.pages = append(r.notes.pages, page{Observation: Observation{Agent: AgentOutcome{End: EndInterrupted}}})
+		r.write(page{Observation: Observation{Task: st.Task, Agent: AgentOutcome{End: EndInterrupted}}, resumed: st.resumed})
 		r.resume(st.raised, RunResumed{Interrupted: r.number})
 		r.number++
+		st.Task = r.choose(true)
 		r.emit(EvIterationStarted, IterationStarted{Ordinal: r.state.History.Counted + 1})
 		st.resumed = true
 	}
 	r.emit(EvAgentExited, st.Agent)
+	for _, id := range st.Listed {
+		r.emit(EvSignal, SignalSeen{Kind: id + ":DONE", From: FromList})
+	}
 	if st.cut == cutAfterExit {
 		r.emit(EvTreeSnapshot, TreeState{Known: true, Hash: "half gathered"})
 		r.emit(EvCheckFinished, CheckResult{Name: "half gathered", Passed: true})
@@ -105,10 +114,13 @@ func (r *enacted) iterate(st step) bool {
 		st.resumed = true
 	}
 	r.emit(EvTreeSnapshot, st.Tree)
+	if len(r.notes.list) > 0 {
+		st.Checks = r.measured(st)
+	}
 	for _, c := range st.Checks {
 		r.emit(EvCheckFinished, c)
 	}
-	r.notes.pages = append(r.notes.pages, st.page)
+	r.write(st.page)
 	return r.judge(st.at)
 }
 
@@ -120,11 +132,14 @@ func (r *enacted) judge(at Moment) bool {
 	if diff := cmp.Diff(want, answerOf(got), cmpopts.EquateEmpty()); diff != "" {
 		r.t.Fatalf("seed %d, iteration %d: oracle (-) and Decide (+) disagree:\n%s\npolicy %+v\nnow %+v\nat %+v", r.seed, r.number, diff, r.state.Policy, r.notes.now(), at)
 	}
+	history.seeTasks(got.Tasks)
 	if diff := cmp.Diff(r.notes.counts(), countsOf(history)); diff != "" {
 		r.t.Fatalf("seed %d, iteration %d: oracle (-) and fold (+) count differently:\n%s", r.seed, r.number, diff)
 	}
 	r.mustBeProven(got)
+	before := statesOf(r.state.History.Tasks)
 	r.emit(EvVerdict, VerdictReached{at, got})
+	r.mustStandAsTheOracleSays(before, got)
 	if got.Action == Stop {
 		r.stops[got.Reason]++
 	}
@@ -138,16 +153,22 @@ func (r *enacted) mustBeProven(v Verdict) {
 		return
 	}
 	now, p := r.notes.now(), r.state.Policy
+	now.Checks = slices.DeleteFunc(slices.Clone(now.Checks), r.notes.harmless)
 	green := greenPage(now)
+	if len(r.notes.list) > 0 {
+		r.mustHaveProvenTheList(v)
+	}
 	switch {
 	case now.Agent.End != EndOK && now.Agent.End != EndEmpty:
 		r.t.Fatalf("seed %d: exit 0 after an agent that ended with %s", r.seed, now.Agent.End)
-	case !v.Claimed && (p.Claim != ClaimOptional || !green):
+	case len(r.notes.list) == 0 && !v.Claimed && (p.Claim != ClaimOptional || !green):
 		r.t.Fatalf("seed %d: exit 0 without a claim", r.seed)
 	case len(now.Checks) > 0 && !green:
 		r.t.Fatalf("seed %d: exit 0 beside a red check", r.seed)
-	case len(now.Checks) == 0 && (!p.AllowUnverified || v.Reason != Unverified || len(v.VerifiedBy) > 0):
+	case len(now.Checks) == 0 && (!p.AllowUnverified || !oneOf(v.Reason, Unverified, TasksDone)):
 		r.t.Fatalf("seed %d: exit 0 with %s and no check", r.seed, v.Reason)
+	case len(r.notes.now().Checks) == 0 && len(v.VerifiedBy) > 0:
+		r.t.Fatalf("seed %d: verified by %v, and no check ran", r.seed, v.VerifiedBy)
 	case len(refusalsOf(v.Gates)) > 0:
 		r.t.Fatalf("seed %d: exit 0 through a shut gate: %v", r.seed, v.Gates)
 	}
@@ -213,7 +234,7 @@ func TestDecideAgreesWithAnOracleWrittenFromTheContract(t *testing.T) {
 
 // reachable are the stop reasons that Decide can give in this version.
 var reachable = []StopReason{
-	AllChecksPassed, Unverified, MaxIterations, Blocked, NeedsDecision, SandboxError, AuthError, ProgramMissing, Timeout,
+	TasksDone, TaskTries, AllChecksPassed, Unverified, MaxIterations, Blocked, NeedsDecision, SandboxError, AuthError, ProgramMissing, Timeout,
 	MaxCost, MaxTokens, CircuitOpen, RateLimited, AgentFailed, ProviderFailed, CheckBroken, Interrupted,
 }
 

@@ -37,6 +37,9 @@ func (d dice) policy() Policy {
 		NoProgress: d.IntN(4), SameError: d.IntN(4), PermissionDenials: d.IntN(3), OutputDecline: pick(d, 0, 50, 70),
 		Diagnose: d.oneIn(2), Cooldown: pick(d, 0, 0, Span(30*time.Minute)),
 	}
+	p.TaskTries = pick(d, 0, 0, 1, 2, 3)
+	p.OnTaskFailure, p.TaskRetries = pick(d, TaskHalt, TaskSkip, TaskRetry), 1+d.IntN(2)
+	p.OnDecide = pick(d, DecideStop, DecideWait)
 	p.OnLimit = pick(d, LimitWait, LimitWait, LimitWait, LimitStop)
 	p.MaxWait = pick(d, 0, Span(10*time.Minute), Span(6*time.Hour))
 	return p
@@ -164,17 +167,22 @@ type script struct {
 	names    []string
 	base     TreeState
 	baseline []CheckResult
+	list     []TaskState
 	steps    []step
 }
 
 type step struct {
 	page
+	own    []CheckResult // of every task's own check, were it run
 	cut    cut
 	raised Policy // in force after a cut
 }
 
 func (d dice) script() script {
 	s := script{policy: d.policy(), names: checkNames(d.IntN(3)), base: d.tree()}
+	if d.oneIn(2) {
+		s.list = d.tasks()
+	}
 	if s.policy.Baseline = !d.oneIn(4); s.policy.Baseline {
 		s.baseline = d.fresh(s.names)
 	}
@@ -189,7 +197,8 @@ func (d dice) script() script {
 		if p.MaxTime > 0 && elapsed >= p.MaxTime && st.Agent.End == EndTimeout {
 			st.Agent.End = EndOutOfTime
 		}
-		claimed := st.Agent.Said.CompleteTag != "" || st.Agent.Said.Complete && p.Status != StatusOff
+		d.aboutTasks(&st, s.list)
+		claimed := st.Agent.Said.CompleteTag != "" || st.Agent.Said.Complete && p.Status != StatusOff || len(s.list) > 0
 		if counted := !slices.Contains([]EndClass{EndLimit, EndProvider, EndInterrupted, EndAuth, EndMissing, EndSandbox}, st.Agent.End); counted && (claimed || p.ChecksWhen == ChecksAlways) {
 			st.Checks = d.checks(s.names)
 		}

@@ -300,6 +300,12 @@ func TestRow4EveryTask(t *testing.T) {
 			s.tags("A", "O")
 			s.own("O", isRed)
 		}, allDone(TaskVerdict{Current: "A", Done: []string{"A"}, Refused: refusal("O", RefusedCheckFailed, "own O (exit 1) failed")})},
+		{"row 4: an optional one's check alone proves nothing", func(s *situation) {
+			s.list(job("Z", isDone), job("O", isOptional))
+			s.noCheck()
+			s.tags("O")
+			s.own("O", isRed)
+		}, onTasks(goesOn(), TaskVerdict{AllDone: true, Refused: refusal("O", RefusedCheckFailed, "own O (exit 1) failed")})},
 		{"row 0: one INT and every task proven is 0", func(s *situation) { last(s); s.tags("A"); s.at.Signal = SignalInterrupt }, allDone(lastA)},
 		{"row 0: one INT and a task open; what is proven is kept", func(s *situation) {
 			s.list(job("A"), job("B"))

@@ -1,0 +1,224 @@
+package ralph
+
+import (
+	"slices"
+	"strings"
+)
+
+// The task list of the oracle: who claimed what, what proves it, and what becomes of a task, walked page by page from the list as it was.
+
+// standing is how a task stands.
+type standing struct {
+	Status        TaskStatus
+	Regressed     bool
+	Tries, Rounds int
+}
+
+// day is what a page did to the list.
+type day struct {
+	after   map[string]standing
+	done    []string // in the list's order
+	givenUp string
+	retried bool
+}
+
+// walk tells the story of the list from its beginning.
+func (n notebook) walk() []day {
+	now := n.start()
+	var days []day
+	for _, q := range n.pages {
+		if q.resumed {
+			now = anew(now)
+		}
+		d := n.day(q, now)
+		now = d.after
+		days = append(days, d)
+	}
+	return days
+}
+
+// anew: a resume makes failed tasks pending and counts from zero.
+func anew(before map[string]standing) map[string]standing {
+	after := map[string]standing{}
+	for id, s := range before {
+		s.Tries, s.Rounds = 0, 0
+		if s.Status == TaskFailed {
+			s.Status = TaskPending
+		}
+		after[id] = s
+	}
+	return after
+}
+
+func (n notebook) day(q page, before map[string]standing) day {
+	d := day{after: map[string]standing{}}
+	for _, t := range n.list {
+		s := before[t.ID]
+		red, ran := ownCheck(q, t.ID)
+		switch {
+		case s.Status == TaskDone && red:
+			s.Regressed = true
+		case s.Regressed && ran && !red:
+			s.Regressed = false
+		}
+		if before[t.ID].Status != TaskDone && n.claims(q, t.ID) && n.proves(q, t.ID, before) {
+			s = standing{Status: TaskDone, Rounds: s.Rounds}
+			d.done = append(d.done, t.ID)
+		}
+		d.after[t.ID] = s
+	}
+	n.countTry(q, &d)
+	if q.Task == "" || d.givenUp != "" {
+		for id, s := range d.after {
+			if s.Status == TaskDone && s.Regressed {
+				s.Status = TaskPending
+				d.after[id] = s
+			}
+		}
+	}
+	return d
+}
+
+// countTry: an iteration that counts and does not prove its task is a try, and the last of them gives it up, unless a person is asked and waited for.
+func (n notebook) countTry(q page, d *day) {
+	s, known := d.after[q.Task]
+	if !known || !q.against() || slices.Contains(d.done, q.Task) {
+		return
+	}
+	s.Tries++
+	asked := n.policy.OnDecide == DecideWait && q.Agent.Said.Decide != nil
+	if n.policy.TaskTries > 0 && s.Tries >= n.policy.TaskTries && !asked {
+		d.givenUp, s.Tries = q.Task, 0
+		if n.policy.OnTaskFailure == TaskRetry && s.Rounds < n.policy.TaskRetries {
+			s.Rounds++
+			d.retried = true
+		} else {
+			s.Status = TaskFailed
+		}
+	}
+	d.after[q.Task] = s
+}
+
+// ownCheck: does one of the task's own checks stand red on the page, and was one run at all?
+func ownCheck(q page, id string) (red, ran bool) {
+	for _, c := range q.Checks {
+		if c.Task == id {
+			ran, red = true, red || !c.Passed
+		}
+	}
+	return red, ran
+}
+
+// claims: by tag, in another case too if it is clear which is meant, by a mark in the list, or, for the one that was worked on, by COMPLETE.
+func (n notebook) claims(q page, id string) bool {
+	for _, tag := range slices.Concat(q.Agent.Said.TasksDone, q.Listed) {
+		var exact, alike []string
+		for _, t := range n.list {
+			if t.ID == tag {
+				exact = append(exact, t.ID)
+			}
+			if strings.EqualFold(t.ID, tag) {
+				alike = append(alike, t.ID)
+			}
+		}
+		if slices.Contains(exact, id) || len(exact) == 0 && len(alike) == 1 && alike[0] == id {
+			return true
+		}
+	}
+	return id == q.Task && n.claimedOn(q)
+}
+
+// proves: the agent ended well, the run's checks and the task's own are green, and no own check of a task that was done is red.
+func (n notebook) proves(q page, id string, before map[string]standing) bool {
+	if !oneOf(q.Agent.End, EndOK, EndEmpty) {
+		return false
+	}
+	measured := 0
+	for _, c := range q.Checks {
+		if oneOf(c.Task, "", id) || before[c.Task].Status == TaskDone {
+			measured++
+			if !c.Passed {
+				return false
+			}
+		}
+	}
+	return measured > 0 || n.policy.AllowUnverified
+}
+
+// standings are those after the last page.
+func (n notebook) standings() map[string]standing {
+	if len(n.pages) > 0 {
+		return n.days[len(n.pages)-1].after
+	}
+	return n.start()
+}
+
+func (n notebook) start() map[string]standing {
+	now := map[string]standing{}
+	for _, t := range n.list {
+		now[t.ID] = standing{Status: t.Status}
+	}
+	return now
+}
+
+// unfinished are the tasks that keep a run open.
+func (n notebook) unfinished(now map[string]standing) []string {
+	var open []string
+	for _, t := range n.list {
+		if s := now[t.ID]; !t.Human && !t.Optional && (s.Status != TaskDone || s.Regressed) {
+			open = append(open, t.ID)
+		}
+	}
+	return open
+}
+
+// choice is the task that comes next: dependencies, then what regressed, then priority, then order; what was put behind comes after.
+func (n notebook) choice(now map[string]standing) string {
+	needed := map[string]bool{}
+	for range n.list { // once for every step that a chain of dependencies can have
+		for _, t := range n.list {
+			if needed[t.ID] || !t.Optional && !t.Human {
+				needed[t.ID] = true
+				for _, id := range t.DependsOn {
+					needed[id] = true
+				}
+			}
+		}
+	}
+	best := -1
+	for i, t := range n.list {
+		ready := now[t.ID].Status == TaskPending && needed[t.ID] && !t.Human
+		for _, other := range n.list {
+			if slices.Contains(t.DependsOn, other.ID) && now[other.ID].Status != TaskDone && !other.Human {
+				ready = false
+			}
+		}
+		if ready && (best < 0 || n.sooner(t, n.list[best], now)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	return n.list[best].ID
+}
+
+func (n notebook) sooner(a, b TaskState, now map[string]standing) bool {
+	if x, y := now[a.ID].Rounds, now[b.ID].Rounds; x != y {
+		return x < y
+	}
+	if x, y := now[a.ID].Regressed, now[b.ID].Regressed; x != y {
+		return x
+	}
+	return a.Priority != nil && (b.Priority == nil || *a.Priority < *b.Priority)
+}
+
+// harmless: an own check of a task that neither is done nor has to be.
+func (n notebook) harmless(c CheckResult) bool {
+	for _, t := range n.list {
+		if t.ID == c.Task {
+			return (t.Optional || t.Human) && n.standings()[t.ID].Status != TaskDone
+		}
+	}
+	return false
+}
