@@ -63,6 +63,7 @@ type kept struct {
 	folder string
 	state  *ralph.State
 	ids    map[int]string
+	before map[int]string // what each began with
 	last   int
 }
 
@@ -72,14 +73,22 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 	if err != nil {
 		return kept{}, err
 	}
-	k := kept{run: run, state: &ralph.State{}, ids: map[int]string{}}
+	k := kept{run: run, state: &ralph.State{}, ids: map[int]string{}, before: map[int]string{}}
+	newest := ""
 	judged, rested := 0, 0 // the last iteration that had a verdict, and that after which the run rested
 	err = store.Read(run, func(e ralph.Event, _ []byte) error {
 		switch data := e.Data.(type) {
 		case ralph.TreeState:
-			if data.Snapshot != "" && (rested < e.Iteration || e.Iteration == 0) {
+			if data.Snapshot == "" {
+				break
+			}
+			if rested < e.Iteration || e.Iteration == 0 {
+				if k.ids[e.Iteration] == "" {
+					k.before[e.Iteration] = newest
+				}
 				k.ids[e.Iteration], k.last = data.Snapshot, max(k.last, e.Iteration)
 			}
+			newest = data.Snapshot
 		case ralph.VerdictReached:
 			judged = e.Iteration
 		case ralph.Waiting, ralph.RunStopped, ralph.RunResumed:
@@ -92,16 +101,6 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 		err = usage("run %s kept no snapshots (no git repository, or an older ralph)", run)
 	}
 	return k, err
-}
-
-// before is the newest snapshot that is older than that of an iteration.
-func (k kept) before(iteration int) string {
-	for i := iteration - 1; i >= 0; i-- {
-		if id := k.ids[i]; id != "" {
-			return id
-		}
-	}
-	return ""
 }
 
 func (k kept) at(iteration int) (string, error) {
@@ -125,7 +124,7 @@ func (a *app) diff(ctx context.Context, args []string) error {
 		if to, err = k.at(iteration); err != nil {
 			return err
 		}
-		from = k.before(iteration)
+		from = k.before[iteration]
 	}
 	patch, cut := "", false
 	if from != to && from != "" {
