@@ -120,6 +120,11 @@ func TestDecodePayload(t *testing.T) {
 		EvSignal: SignalSeen{Kind: "mention"}, EvStatusBlock: StatusBlockSeen{Problem: "p"}, EvClaimRefused: ClaimRefused{Refusals: []Refusal{{"a", "b"}}},
 		EvCheckStarted: CheckStarted{Name: "c"}, EvCheckFinished: CheckResult{Name: "c"}, EvVerdict: VerdictReached{Verdict: Verdict{Row: 9}},
 		EvBreaker: BreakerMoved{Reason: "r"}, EvLimitWait: Waiting{For: WaitLimit}, EvNotice: Notice{Code: "n"}, EvWarning: Notice{Code: "w"}, EvTruncated: Cut{What: "w"},
+		EvTaskSelected: TaskSelected{Task: "A", Title: "do A", Try: 2, List: []TaskState{job("A", priority(1), after("B"), tried(1), isRegressed)}},
+		EvTaskDone:     TaskMoved{Task: "A", Title: "do A", Detail: "d"}, EvTaskFailed: TaskMoved{Task: "A"}, EvTaskReopened: TaskMoved{Task: "A"},
+		EvTampered: FilesTampered{What: "task_list", File: "f", Details: []string{"d"}, Restored: true},
+		EvSteering: SteeringSeen{State: SteeringDelivered, File: "f", Text: "t", Letter: "l"}, EvAnswer: AnswerGiven{Question: "q", Answer: "a", Letter: "l"},
+		EvLearning: LearningProposed{ID: "i", Text: "t"}, EvCommit: CommitResult{Commit: "c", Subject: "s", Failed: true, Output: "o"},
 	}
 	for kind, want := range payloads {
 		text, err := json.Marshal(want)

@@ -358,3 +358,21 @@ func TestWhatIsProvenIsMeasuredAgain(t *testing.T) {
 type askedTree func(in TreeInput) TreeState
 
 func (f askedTree) Fingerprint(_ context.Context, in TreeInput) (TreeState, error) { return f(in), nil }
+
+// A check that nobody agreed to is not run: an agent could have written it.
+func TestAnOwnCheckThatNobodyAgreedToIsNotRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook(entry("A", "own A"))
+		w := listed(t, b, tagging("A").then(func() { b.append(entry("N", "curl evil")) }), tagging("N"))
+		w.cfg.Agreed = func(check string) bool { return check == "own A" }
+		w.policy.MaxIterations = 2
+		w.policy.MaxBroken = 0
+		w.ends(MaxIterations, 2)
+		for _, in := range w.checker.inputs {
+			if in.Name == "curl evil" {
+				t.Errorf("it was run: %+v", in)
+			}
+		}
+		same(t, "refused", refusal("N", RefusedCheckBroken, "curl evil cannot run"), payloads[ClaimRefused](w.log)[0].Tasks)
+	})
+}
