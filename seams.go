@@ -133,7 +133,7 @@ type CheckResult struct {
 	Task      string `json:"task,omitempty"` // whose own check it is; "" for the run's
 }
 
-// Tree hashes the workspace's files.
+// Tree hashes the workspace's files. With an error comes a state that is not Known, which may name a snapshot all the same.
 type Tree interface {
 	Fingerprint(ctx context.Context, in TreeInput) (TreeState, error)
 }

@@ -150,14 +150,20 @@ func (g Git) usualExcludes() string {
 }
 
 // Fingerprint is the Repo's, and the name of a copy of that very tree. The copy is made
-// if the tree is not the one of the last call. If it cannot be made, Left says why.
+// if the tree is not the one of the last call. If it cannot be made, Left says why. A
+// tree whose repository an agent removed or broke has no fingerprint, but a copy.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
 	state, err := k.repo.Fingerprint(ctx, in)
-	if err != nil {
-		return state, err
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if err != nil {
+		k.seen = held{}
+		shot, failed := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration})
+		if failed != nil {
+			return state, err
+		}
+		return ralph.TreeState{Snapshot: shot.id, Left: shot.left}, err
+	}
 	if k.seen.shot.id == "" || k.seen.head != state.Head || k.seen.hash != state.Hash {
 		k.seen = held{}
 		shot, err := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration})
