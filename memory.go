@@ -36,6 +36,19 @@ func (s *State) remember(what any) {
 	}
 }
 
+// injured notes what had to be put back in the list. A judgement that was cut may have found it before.
+func (s *State) injured(details []string) {
+	problems := &s.Last.ListProblems // of an iteration that was cut
+	if s.History.Judging {
+		problems = &s.History.Now.Injuries
+	}
+	for _, detail := range details {
+		if !slices.Contains(*problems, detail) {
+			*problems = append(slices.Clip(*problems), detail)
+		}
+	}
+}
+
 func (s *State) took(letter string) {
 	if letter != "" {
 		s.Letters = lastOf(append(slices.Clip(s.Letters), letter), maxLetters)

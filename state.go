@@ -124,15 +124,7 @@ func (s *State) Apply(e Event) error {
 			s.History.Now.Listed = append(s.History.Now.Listed, id)
 		}
 	case FilesTampered:
-		problems := &s.Last.ListProblems // of an iteration that was cut
-		if s.History.Judging {
-			problems = &s.History.Now.Injuries
-		}
-		for _, detail := range data.Details { // a judgement that was cut found them before
-			if !slices.Contains(*problems, detail) {
-				*problems = append(*problems, detail)
-			}
-		}
+		s.injured(data.Details)
 	case SteeringSeen, AnswerGiven, LearningProposed:
 		s.remember(data)
 	case Waiting:
