@@ -132,6 +132,9 @@ func (r *lineReader) restart(before linePrefix) {
 // whole reads a line to its end; its first indent bytes are known to be indent.
 func (r *lineReader) whole(l *line, indent int) {
 	trimmed := bytes.TrimSpace(l.text)
+	if len(trimmed) == 0 && len(l.tags) == 0 && !l.before.cut {
+		return // a blank line says nothing, wherever it stands
+	}
 	r.spoke = r.spoke || len(trimmed) > 0 || len(l.tags) > 0
 	if !l.before.cut && len(l.tags) == 0 && r.structural(trimmed) {
 		return
