@@ -109,8 +109,12 @@ func ownCheck(q page, id string) (red, ran bool) {
 	return red, ran
 }
 
-// claims: by tag, in another case too if it is clear which is meant, by a mark in the list, or, for the one that was worked on, by COMPLETE.
+// claims: by tag, in another case too if it is clear which is meant, by a mark in the list, or, for the one that was worked on, by COMPLETE. What is
+// for a person no agent can claim.
 func (n notebook) claims(q page, id string) bool {
+	if slices.ContainsFunc(n.list, func(t TaskState) bool { return t.ID == id && t.Human }) {
+		return false
+	}
 	for _, tag := range slices.Concat(q.Agent.Said.TasksDone, q.Listed) {
 		var exact, alike []string
 		for _, t := range n.list {

@@ -209,63 +209,44 @@ type Cut struct {
 	Bytes int64  `json:"bytes"` // written by the process, kept or not
 }
 
+// decoders say which type the data of an event has.
+var decoders = map[EventType]func([]byte) (any, error){
+	EvRunStarted:       decode[RunStarted],
+	EvRunResumed:       decode[RunResumed],
+	EvRunStopped:       decode[RunStopped],
+	EvIterationStarted: decode[IterationStarted],
+	EvPromptBuilt:      decode[PromptBuilt],
+	EvAgentStarted:     decode[AgentStarted],
+	EvAgentOutput:      decode[AgentOutput],
+	EvAgentExited:      decode[AgentOutcome],
+	EvTreeQuiet:        decode[TreeQuiet],
+	EvTreeSnapshot:     decode[TreeState],
+	EvSignal:           decode[SignalSeen],
+	EvStatusBlock:      decode[StatusBlockSeen],
+	EvClaimRefused:     decode[ClaimRefused],
+	EvCheckStarted:     decode[CheckStarted],
+	EvCheckFinished:    decode[CheckResult],
+	EvTaskSelected:     decode[TaskSelected],
+	EvTaskDone:         decode[TaskMoved],
+	EvTaskFailed:       decode[TaskMoved],
+	EvTaskReopened:     decode[TaskMoved],
+	EvTampered:         decode[FilesTampered],
+	EvSteering:         decode[SteeringSeen],
+	EvAnswer:           decode[AnswerGiven],
+	EvLearning:         decode[LearningProposed],
+	EvCommit:           decode[CommitResult],
+	EvVerdict:          decode[VerdictReached],
+	EvBreaker:          decode[BreakerMoved],
+	EvLimitWait:        decode[Waiting],
+	EvNotice:           decode[Notice],
+	EvWarning:          decode[Notice],
+	EvTruncated:        decode[Cut],
+}
+
 // DecodePayload turns the data of a logged event into its payload type. Types that this version does not know come back as json.RawMessage.
 func DecodePayload(kind EventType, data []byte) (any, error) {
-	switch kind {
-	case EvRunStarted:
-		return decode[RunStarted](data)
-	case EvRunResumed:
-		return decode[RunResumed](data)
-	case EvRunStopped:
-		return decode[RunStopped](data)
-	case EvIterationStarted:
-		return decode[IterationStarted](data)
-	case EvPromptBuilt:
-		return decode[PromptBuilt](data)
-	case EvAgentStarted:
-		return decode[AgentStarted](data)
-	case EvAgentOutput:
-		return decode[AgentOutput](data)
-	case EvAgentExited:
-		return decode[AgentOutcome](data)
-	case EvTreeQuiet:
-		return decode[TreeQuiet](data)
-	case EvTreeSnapshot:
-		return decode[TreeState](data)
-	case EvSignal:
-		return decode[SignalSeen](data)
-	case EvStatusBlock:
-		return decode[StatusBlockSeen](data)
-	case EvClaimRefused:
-		return decode[ClaimRefused](data)
-	case EvCheckStarted:
-		return decode[CheckStarted](data)
-	case EvCheckFinished:
-		return decode[CheckResult](data)
-	case EvTaskSelected:
-		return decode[TaskSelected](data)
-	case EvTaskDone, EvTaskFailed, EvTaskReopened:
-		return decode[TaskMoved](data)
-	case EvTampered:
-		return decode[FilesTampered](data)
-	case EvSteering:
-		return decode[SteeringSeen](data)
-	case EvAnswer:
-		return decode[AnswerGiven](data)
-	case EvLearning:
-		return decode[LearningProposed](data)
-	case EvCommit:
-		return decode[CommitResult](data)
-	case EvVerdict:
-		return decode[VerdictReached](data)
-	case EvBreaker:
-		return decode[BreakerMoved](data)
-	case EvLimitWait:
-		return decode[Waiting](data)
-	case EvNotice, EvWarning:
-		return decode[Notice](data)
-	case EvTruncated:
-		return decode[Cut](data)
+	if decode, known := decoders[kind]; known {
+		return decode(data)
 	}
 	return json.RawMessage(data), nil
 }

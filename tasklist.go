@@ -174,7 +174,7 @@ func redTasks(checks []CheckResult) map[string]bool {
 func claimedTasks(p Policy, h History) []string {
 	var claimed []string
 	for _, id := range slices.Concat(h.Now.Agent.Said.TasksDone, h.Now.Listed) {
-		if t, ok := findTask(h.Tasks, id); ok {
+		if t, ok := findTask(h.Tasks, id); ok && !t.Human { // no agent can have done what is for a person
 			claimed = append(claimed, t.ID)
 		}
 	}

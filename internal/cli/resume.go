@@ -85,39 +85,45 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 		}
 		return a.finish(state, state.Result(), "hard")
 	}
-	home := workspace
-	if known := state.Started.Worktree; known != nil {
-		var said []string
-		if workspace, said, err = assembly.ReenterWorktree(ctx, workspace, *known, a.streams.Env); err != nil {
-			return err
-		}
-		for _, text := range said {
-			fmt.Fprintf(a.streams.Err, "ralph: %s\n", text)
-		}
-	}
-	plan, err := a.planAgain(ctx, workspace, state, more)
-	if err != nil {
+	s := &session{app: a, run: run, state: state, store: store, log: log, torn: tail.Dropped}
+	if s.plan, err = a.planAgain(ctx, workspace, s, more); err != nil {
 		return err
 	}
-	if plan.Trusting = a.trusts(); plan.TaskFile != "" && !plan.Trusting {
-		kept, err := log.Keep("tasks")
-		if err != nil {
-			return err
-		}
-		plan.Agreed = assembly.KeptTaskCommands(workspace, plan.Settings, kept)
-		if err := a.consent(home, plan.Agreed); err != nil {
-			return err
-		}
-	}
-	s := &session{app: a, plan: plan, run: run, state: state, store: store, log: log, torn: tail.Dropped}
 	if stopped := state.Stopped; stopped != nil && (stopped.Reason == ralph.Blocked || stopped.Reason == ralph.NeedsDecision) {
 		s.asked = stopped.Detail
 	}
 	return s.play(ctx)
 }
 
-// planAgain makes the plan from the recorded settings; only more may differ.
-func (a *app) planAgain(ctx context.Context, workspace assembly.Workspace, state *ralph.State, more raise) (*assembly.Plan, error) {
+// planAgain makes the plan from the recorded settings; only more may differ. The run goes on in its worktree, if it has one.
+func (a *app) planAgain(ctx context.Context, home assembly.Workspace, s *session, more raise) (*assembly.Plan, error) {
+	workspace := home
+	if known := s.state.Started.Worktree; known != nil {
+		var said []string
+		var err error
+		if workspace, said, err = assembly.ReenterWorktree(ctx, home, *known, a.streams.Env); err != nil {
+			return nil, err
+		}
+		for _, text := range said {
+			fmt.Fprintf(a.streams.Err, "ralph: %s\n", text)
+		}
+	}
+	plan, err := a.recordedPlan(ctx, workspace, s.state, more)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Trusting = a.trusts(); plan.TaskFile == "" || plan.Trusting {
+		return plan, nil
+	}
+	kept, err := s.log.Keep("tasks")
+	if err != nil {
+		return nil, err
+	}
+	plan.Agreed = assembly.KeptTaskCommands(workspace, plan.Settings, kept)
+	return plan, a.consent(home, plan.Agreed)
+}
+
+func (a *app) recordedPlan(ctx context.Context, workspace assembly.Workspace, state *ralph.State, more raise) (*assembly.Plan, error) {
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are not known", state.Run)
