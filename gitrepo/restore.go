@@ -45,9 +45,10 @@ const restoring = "restore"
 
 // Restore makes the workspace what it was when the snapshot was taken: content, names,
 // links and which files are programs. Files that the snapshot does not have are deleted,
-// but never ignored ones, and nothing is deleted or overwritten that the snapshot called
-// Undo does not hold; what had to stay for that reason is noted. Folders that become empty
-// go, too. An error leaves the workspace half done, and says how to go back.
+// but never ignored ones, by the rules of then or of now, and nothing is deleted or
+// overwritten that the snapshot called Undo does not hold; what had to stay for that
+// reason is noted. Folders that become empty go, too. An error leaves the workspace half
+// done, and says how to go back.
 //
 // With Git, every ref that was recorded is set to what it was, HEAD too, and the index is
 // read from it. Refs that are newer are left alone and noted. In a linked working tree,
@@ -228,11 +229,15 @@ func (k *Keeper) restoreFiles(ctx context.Context, before shot, target copied, d
 	}
 	defer top.Close()
 	w := &writer{root: top, base: strings.TrimSuffix(k.repo.prefix, "/"), done: done}
+	ignored, err := k.ignoredThen(ctx, target, edits)
+	if err != nil {
+		return err
+	}
 	edits = slices.DeleteFunc(edits, func(e edit) bool {
 		if before.out[e.name] {
 			done.note("%s is left as it is: it could not be saved first", shorten(e.name))
 		}
-		return before.out[e.name]
+		return before.out[e.name] || e.after.mode == modeNone && ignored[e.name]
 	})
 	for _, e := range edits {
 		if e.after.mode == modeNone {
@@ -270,7 +275,7 @@ func (k *Keeper) verify(ctx context.Context, target copied, done *Restored) erro
 		if len(stayed) > shown {
 			more = fmt.Sprintf(" and %d more", len(stayed)-shown)
 		}
-		done.note("not in the snapshot, and ignored until now, so left where they are: %s%s", shorten(strings.Join(stayed[:min(len(stayed), shown)], ", ")), more)
+		done.note("not in the snapshot, and ignored then or until now, so left where they are: %s%s", shorten(strings.Join(stayed[:min(len(stayed), shown)], ", ")), more)
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ func TestIgnoredFilesStay(t *testing.T) {
 	done := w.restore(k, gitrepo.RestoreInput{Snapshot: id})
 	w.same("restored", map[string]string{"kept": "file one\n", filepath.Join("made", "a"): "file a\n", filepath.Join("made", "b"): "file b\n"})
 	done.Undo = ""
-	want := gitrepo.Restored{Deleted: 1, Notes: []string{"not in the snapshot, and ignored until now, so left where they are: made/a, made/b"}}
+	want := gitrepo.Restored{Deleted: 1, Notes: []string{"not in the snapshot, and ignored then or until now, so left where they are: made/a, made/b"}}
 	if diff := cmp.Diff(want, done); diff != "" {
 		t.Error(diff)
 	}

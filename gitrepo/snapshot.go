@@ -203,9 +203,12 @@ func (s *Snapshots) run(ctx context.Context, c call) error {
 }
 
 // inTree runs git on the working tree, with what is kept as its repository.
-func (s *Snapshots) inTree(ctx context.Context, c call) error {
-	c.dir = s.home.Top
-	c.env = append(s.apart(), "GIT_WORK_TREE="+s.home.Top)
+func (s *Snapshots) inTree(ctx context.Context, c call) error { return s.in(ctx, s.home.Top, c) }
+
+// in runs git on a folder as if it were the working tree.
+func (s *Snapshots) in(ctx context.Context, top string, c call) error {
+	c.dir = top
+	c.env = append(s.apart(), "GIT_WORK_TREE="+top)
 	c.args = append([]string{"-c", "core.excludesFile=" + s.home.Excludes}, c.args...)
 	return s.git.run(ctx, c)
 }

@@ -21,7 +21,7 @@ func TestRestoreAfterDisasters(t *testing.T) {
 		"rm -rf .git":             {script: "rm -rf .git"},
 		"branch -D":               {script: "git branch -q -D side other; git tag -d v1"},
 		"commit, amend, rebase":   {script: "git add -A; git commit -qm a; git commit -q --amend -m b; git rebase -q --onto HEAD~2 HEAD~1"},
-		"checkout --orphan":       {script: "git checkout -q --orphan new; git rm -rfq --cached .; git clean -qffd; echo x >y; git add y; git commit -qm orphan", lost: ignored},
+		"checkout --orphan":       {script: "git checkout -q --orphan new; git rm -rfq --cached .; git clean -qffd; echo x >y; git add y; git commit -qm orphan"},
 		"detached":                {script: "git checkout -qf HEAD~2"},
 		"new repository":          {script: "rm -rf .git; git init -q -b trunk; git add -A; git commit -qm new"},
 		".git a file":             {script: "rm -rf .git; echo 'gitdir: /elsewhere' >.git"},
