@@ -15,9 +15,20 @@ const (
 	maxLetters   = 50
 )
 
-// remember takes steering, answers and learnings into the state.
+// remember takes into the state what happened to the list, and what people and agents wrote.
 func (s *State) remember(what any) {
 	switch data := what.(type) {
+	case TaskSelected:
+		s.History.Task = data.Task
+		if data.List != nil {
+			s.History.Tasks = data.List
+		}
+	case SignalSeen:
+		if id, ok := strings.CutSuffix(data.Kind, ":DONE"); ok && data.From == FromList && !slices.Contains(s.History.Now.Listed, id) {
+			s.History.Now.Listed = append(s.History.Now.Listed, id)
+		}
+	case FilesTampered:
+		s.injured(data.Details)
 	case SteeringSeen:
 		same := func(item SteeringSeen) bool { return item.Text == data.Text && item.File == data.File }
 		s.Steering = slices.DeleteFunc(slices.Clone(s.Steering), same)

@@ -3,7 +3,6 @@ package ralph
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -114,19 +113,6 @@ func (s *State) Apply(e Event) error {
 		s.Last.Mismatches = data.Mismatches
 	case VerdictReached:
 		s.judge(data)
-	case TaskSelected:
-		s.History.Task = data.Task
-		if data.List != nil {
-			s.History.Tasks = data.List
-		}
-	case SignalSeen:
-		if id, ok := strings.CutSuffix(data.Kind, ":DONE"); ok && data.From == FromList && !slices.Contains(s.History.Now.Listed, id) {
-			s.History.Now.Listed = append(s.History.Now.Listed, id)
-		}
-	case FilesTampered:
-		s.injured(data.Details)
-	case SteeringSeen, AnswerGiven, LearningProposed:
-		s.remember(data)
 	case Waiting:
 		s.Waiting = &data
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
@@ -134,6 +120,8 @@ func (s *State) Apply(e Event) error {
 		if e.Type == EvWarning && len(s.Warnings) < maxWarnings {
 			s.Warnings = append(s.Warnings, data)
 		}
+	default:
+		s.remember(data)
 	}
 	return nil
 }
