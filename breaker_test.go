@@ -55,7 +55,7 @@ func TestRow8TheBreaker(t *testing.T) {
 			s.policy.Breaker.Diagnose = false
 			s.claim()
 			s.green()
-			s.before.checks = checkVector(s.before.Now.Checks)
+			s.before.checks = checkMarks{}.with(s.before.Now.Checks)
 		}, with(stops(4, AllChecksPassed, "the claim stands and every check is green"), func(v *Verdict) {
 			proven(v)
 			breakerAt(BreakerOpen, thirdReason)(v)

@@ -24,7 +24,7 @@ func plainSituation() *situation {
 	return &situation{
 		policy: DefaultPolicy(),
 		before: History{
-			Started: 1, Judging: true, Base: tree, Baseline: red, Breaker: Breaker{State: BreakerClosed}, tree: tree, checks: checkVector(red),
+			Started: 1, Judging: true, Base: tree, Baseline: red, Breaker: Breaker{State: BreakerClosed}, tree: tree, checks: checkMarks{}.with(red),
 			Now: Observation{
 				Number: 1, Agent: AgentOutcome{Agent: "fake", End: EndOK, Said: promise.Report{Text: true}},
 				Tree: TreeState{Known: true, Head: "c0", Hash: "h1"}, Checks: red,
@@ -44,8 +44,10 @@ func (s *situation) green() { s.before.Now.Checks = []CheckResult{{Name: "go tes
 func (s *situation) broken() {
 	s.before.Now.Checks = []CheckResult{{Name: "go test", Broken: true, ExitCode: 127, Output: "sh: go: not found\nmore"}}
 }
-func (s *situation) noCheck() { s.before.Now.Checks, s.before.Baseline, s.before.checks = nil, nil, "" }
-func (s *situation) still()   { s.before.Now.Tree = s.before.tree }
+func (s *situation) noCheck() {
+	s.before.Now.Checks, s.before.Baseline, s.before.checks = nil, nil, nil
+}
+func (s *situation) still() { s.before.Now.Tree = s.before.tree }
 func (s *situation) ended(end EndClass, why string) {
 	s.agent().End, s.agent().Error = end, why
 	switch end {

@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ type History struct {
 	Breaker    Breaker
 
 	tree   TreeState
-	checks string
+	checks checkMarks
 	fault  uint64
 }
 
@@ -106,14 +107,12 @@ func (h *History) seeProgress() {
 	if h.Now.Tree.Known {
 		h.tree = h.Now.Tree
 	}
-	if len(h.Now.Checks) == 0 {
-		return
+	for _, c := range h.Now.Checks {
+		if before, known := h.checks[checkKey(c)]; known && before != c.Passed {
+			h.Progress = true
+		}
 	}
-	checks := checkVector(h.Now.Checks)
-	if h.checks != "" && h.checks != checks {
-		h.Progress = true
-	}
-	h.checks = checks
+	h.checks = h.checks.with(h.Now.Checks)
 }
 
 // seeTasks takes what was proven for progress, also if it lay there already.
@@ -205,19 +204,28 @@ func (h *History) startAnew() {
 	}
 }
 
-// checkVector is the part of check results that progress is measured by. Output is left out: it holds times and random names.
-func checkVector(checks []CheckResult) string {
-	var b strings.Builder
+// checkMarks is how each check last ended: the part of check results that progress is measured by. Output is left out, since it holds times and random
+// names; so is which checks were run, since a claim is measured by more of them.
+type checkMarks map[string]bool
+
+func checkKey(c CheckResult) string { return c.Task + "\x00" + c.Name }
+
+// with gives the marks after these results. Marks that a history was copied with are not changed.
+func (m checkMarks) with(checks []CheckResult) checkMarks {
+	same := true
 	for _, c := range checks {
-		b.WriteString(c.Task)
-		b.WriteString(c.Name)
-		if c.Passed {
-			b.WriteString("\x00+\n")
-		} else {
-			b.WriteString("\x00-\n")
-		}
+		before, known := m[checkKey(c)]
+		same = same && known && before == c.Passed
 	}
-	return b.String()
+	if same {
+		return m
+	}
+	next := make(checkMarks, len(m)+len(checks))
+	maps.Copy(next, m)
+	for _, c := range checks {
+		next[checkKey(c)] = c.Passed
+	}
+	return next
 }
 
 // faultPrint reduces what went wrong in an iteration to a number that is equal when the fault is; 0 is no fault.

@@ -259,7 +259,7 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 		}
 	}
 	if refusals := v.Refusals(); len(refusals)+len(v.Tasks.Refused) > 0 {
-		l.emit(EvClaimRefused, ClaimRefused{refusals, v.Tasks.Refused})
+		l.emit(EvClaimRefused, ClaimRefused{append([]Refusal{}, refusals...), v.Tasks.Refused})
 	}
 	l.emit(EvVerdict, VerdictReached{at, v})
 	l.tellTasks(ctx, v)

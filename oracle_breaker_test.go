@@ -4,35 +4,31 @@ import "strings"
 
 // The breaker of the oracle: section 6 of the contract, walked page by page.
 
-// progress compares page i with what was known before it: files, tasks, and which checks pass. Where files are not known nobody can deny it.
+// progress compares page i with what was known before it: files, tasks, and how each check ended when it was last run. Where files are not known nobody
+// can deny it.
 func (n notebook) progress(i int) bool {
-	now := n.pages[i]
-	tree, checks := n.base, n.baseline
+	now, tree := n.pages[i], n.base
+	green := map[string]bool{}
+	note := func(checks []CheckResult) {
+		for _, c := range checks {
+			green[c.Task+" "+c.Name] = c.Passed
+		}
+	}
+	note(n.baseline)
 	for _, q := range n.pages[:i] {
 		if q.Tree.Known {
 			tree = q.Tree
 		}
-		if len(q.Checks) > 0 {
-			checks = q.Checks
-		}
+		note(q.Checks)
 	}
 	known := now.Tree.Known && tree.Known
 	filesChanged := now.Tree.Head != tree.Head || now.Tree.Hash != tree.Hash
-	checksChanged := len(now.Checks) > 0 && len(checks) > 0 && colours(now.Checks) != colours(checks)
-	return !known || filesChanged || checksChanged || len(n.days) > i && len(n.days[i].done) > 0
-}
-
-func colours(checks []CheckResult) string {
-	var b strings.Builder
-	for _, c := range checks {
-		b.WriteString(c.Task + " " + c.Name)
-		if c.Passed {
-			b.WriteString(" green ")
-		} else {
-			b.WriteString(" red ")
-		}
+	checksChanged := false
+	for _, c := range now.Checks {
+		before, ran := green[c.Task+" "+c.Name]
+		checksChanged = checksChanged || ran && before != c.Passed
 	}
-	return b.String()
+	return !known || filesChanged || checksChanged || len(n.days) > i && len(n.days[i].done) > 0
 }
 
 // complaint is the error of a page in a form that can be compared: "" when nothing went wrong.

@@ -12,7 +12,11 @@ const progressShown = 8
 // ProgressEntry is the iteration as .ralph/progress.md tells it.
 func (r IterationResult) ProgressEntry() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Iteration %d: %s\n", r.Iteration, passOrFail(r.AllChecksPassed))
+	how := passOrFail(r.AllChecksPassed)
+	if len(r.CheckResults) == 0 {
+		how = "no check ran"
+	}
+	fmt.Fprintf(&b, "## Iteration %d: %s\n", r.Iteration, how)
 	if r.Task != "" {
 		fmt.Fprintf(&b, "- Task: %s%s\n", r.Task, taskNote(r))
 	}

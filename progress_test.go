@@ -39,12 +39,12 @@ func TestProgressEntries(t *testing.T) {
 - Checks:
   - pytest tests/: PASS
 `},
-		{"nothing known", IterationResult{Iteration: 3}, `## Iteration 3: FAIL
+		{"nothing known", IterationResult{Iteration: 3}, `## Iteration 3: no check ran
 - Steps: unknown
 - Cost: unknown
 - Duration: 0s
 `},
-		{"zero is not unknown", IterationResult{Iteration: 3, StepsTaken: new(0), Cost: new(0.0), Duration: Span(2 * time.Minute)}, `## Iteration 3: FAIL
+		{"zero is not unknown", IterationResult{Iteration: 3, StepsTaken: new(0), Cost: new(0.0), Duration: Span(2 * time.Minute)}, `## Iteration 3: no check ran
 - Steps: 0
 - Cost: $0.0000
 - Duration: 2m

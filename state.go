@@ -169,8 +169,8 @@ func (s *State) check(iteration int, result CheckResult) {
 	if iteration == 0 || !s.History.Judging { // a task's own checks have their baseline when it is selected
 		same := func(c CheckResult) bool { return c.Name == result.Name && c.Task == result.Task }
 		s.History.Baseline = append(slices.DeleteFunc(slices.Clone(s.History.Baseline), same), result)
+		s.History.checks = s.History.checks.with([]CheckResult{result})
 		if iteration == 0 {
-			s.History.checks = checkVector(s.History.Baseline)
 			s.Last.Failed = failedOf(s.History.Baseline) // the first agent is told what is red already
 		}
 		return

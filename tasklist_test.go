@@ -497,7 +497,7 @@ func TestAProvenTaskIsProgress(t *testing.T) {
 	s.list(job("A"), job("B"))
 	s.tags("A")
 	s.still()
-	s.before.checks = checkVector(s.before.Now.Checks)
+	s.before.checks = checkMarks{}.with(s.before.Now.Checks)
 	s.before.NoProgress, s.before.Denials = 2, 1
 	s.agent().Denials = []string{"Bash(rm)"}
 	v := s.decide()
