@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type Committer struct {
 	repo    *Repo
 	options CommitOptions
 	before  programs
+	branch  string // that commits are expected on; "" is none
 }
 
 var _ ralph.Committer = (*Committer)(nil)
@@ -58,7 +60,11 @@ func (r *Repo) Committer(ctx context.Context, o CommitOptions) (*Committer, erro
 	if err != nil {
 		return nil, fmt.Errorf("prepare commits: %w", err)
 	}
-	return &Committer{repo: r, options: o, before: before}, nil
+	branch, err := r.branch(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("prepare commits: %w", err)
+	}
+	return &Committer{repo: r, options: o, before: before, branch: branch}, nil
 }
 
 // Commit commits every change of the workspace, untracked files included, ignored ones
@@ -217,9 +223,14 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	case !made.worked():
 		note = strings.TrimSpace(note + "\nthe commit was made, but what came after it did not end well\n" + made.output)
 	}
+	if branch, err := r.branch(ctx); err == nil && branch != c.branch {
+		note = strings.TrimSpace(note + fmt.Sprintf("\n%s is checked out now, and no longer %s", branchOr(branch), branchOr(c.branch)))
+	}
 	subject, err := r.subject(ctx, is)
 	return ralph.CommitResult{Commit: is, Subject: subject, Output: note}, err
 }
+
+func branchOr(name string) string { return cmp.Or(name, "no branch") }
 
 // withMessage runs git with the message as its input. It finds the repository by itself:
 // with GIT_DIR set, a hook that works on another repository would work on this one.

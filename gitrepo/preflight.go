@@ -36,6 +36,7 @@ const (
 	ProblemUnmerged        ProblemKind = "unmerged"         // what would be removed is nowhere else
 	ProblemWorktreeChanged ProblemKind = "worktree_changed" // it has changes that are not committed
 	ProblemNotRestorable   ProblemKind = "not_restorable"
+	ProblemStrayed         ProblemKind = "strayed" // a worktree's commits are not on its branch
 )
 
 // Problem is something that is to be known about a repository before a command goes on.

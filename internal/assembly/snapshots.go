@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/internal/config"
 )
@@ -38,12 +39,19 @@ func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env
 // MergeResult is what became of a merge.
 type MergeResult = gitrepo.MergeResult
 
-// Merge brings the work of a run's branch into the branch that is checked out in the workspace.
-func Merge(ctx context.Context, w Workspace, branch string) (MergeResult, error) {
+// Merge brings the work on a run's branch into the branch that is checked out in the workspace.
+func Merge(ctx context.Context, w Workspace, from ralph.Worktree) (MergeResult, error) {
 	if w.repo == nil {
 		return MergeResult{}, &config.UsageError{Msg: fmt.Sprintf("%s is in no git repository", w.Dir)}
 	}
-	result, err := w.repo.Merge(ctx, branch)
+	strayed, err := w.repo.Strayed(ctx, gitrepo.Worktree{Path: from.Path, Branch: from.Branch})
+	if err == nil && strayed != nil {
+		err = strayed
+	}
+	if err != nil {
+		return MergeResult{}, refusal(err)
+	}
+	result, err := w.repo.Merge(ctx, from.Branch)
 	return result, refusal(err)
 }
 

@@ -57,7 +57,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 	if worktree == nil {
 		return usage("run %s worked in place; there is nothing to merge", run)
 	}
-	result, err := assembly.Merge(ctx, workspace, worktree.Branch)
+	result, err := assembly.Merge(ctx, workspace, *worktree)
 	if err != nil {
 		return err
 	}
