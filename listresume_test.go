@@ -72,8 +72,13 @@ type recordedYard struct {
 	yards  []*yard
 }
 
-func (r recordedYard) cutAfter(k int) (recordedYard, *yard) {
-	return recordedYard{r.events[:k:k], r.yards[:k:k]}, r.yards[k-1].copied()
+// cutAfter is the run as a kill leaves it: right after event k, or with all that was done to the list before the next event could be told.
+func (r recordedYard) cutAfter(k int, late bool) (recordedYard, *yard) {
+	at := k - 1
+	if late {
+		at = min(k, len(r.yards)-1)
+	}
+	return recordedYard{r.events[:k:k], r.yards[:k:k]}, r.yards[at].copied()
 }
 
 // liveYard runs a loop over the yard, going on with what was recorded.
@@ -111,10 +116,11 @@ func TestResumeOfAListAtEveryCut(t *testing.T) {
 		if result.StopReason != TasksDone {
 			t.Fatalf("the uncut run ended with %s (%s)", result.StopReason, result.Summary)
 		}
-		for k := 1; k <= len(whole.events); k++ {
-			past, y := whole.cutAfter(k)
+		for cut := range 2 * len(whole.events) {
+			k, late := cut/2+1, cut%2 == 1
+			past, y := whole.cutAfter(k, late)
 			w, again, result := liveYard(t, past, y)
-			name := fmt.Sprintf("cut after event %d, %s: ", k, past.events[k-1].Type)
+			name := fmt.Sprintf("cut after event %d, %s (late: %t): ", k, past.events[k-1].Type, late)
 			if result.StopReason != TasksDone || result.ExitCode != 0 {
 				t.Errorf("%sended with %s (%s)", name, result.StopReason, result.Summary)
 			}
@@ -223,4 +229,22 @@ func TestWhatTheUserChangesBeforeAResumeHolds(t *testing.T) {
 			same(t, "the list", []Task{{ID: "A", Title: "do A", Status: TaskDone}, {ID: "C", Title: "something else", Status: TaskDone}}, b.file)
 		})
 	}
+}
+
+// A kill between the list's new task being kept and being told must not make the run complete without it.
+func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook(entry("A"))
+		w := listed(t, b, tagging("A").then(func() { b.append(entry("N")) }), tagging("N"))
+		w.ends(TasksDone, 2)
+		added := slices.IndexFunc(w.log.events, func(e Event) bool {
+			selected, ok := e.Data.(TaskSelected)
+			return ok && len(selected.List) == 2
+		})
+		w.log.events = w.log.events[:added]
+		b = newBook(entry("A"), entry("N"))
+		again := w.resumed(b, tagging("N"))
+		again.ends(TasksDone, 1)
+		same(t, "the list", map[string]TaskStatus{"A": TaskDone, "N": TaskDone}, b.lies())
+	})
 }

@@ -128,10 +128,18 @@ func (l *Loop) inspectTasks() {
 	}
 	l.sync()
 	l.writeTasks()
-	if len(edits.Added) > 0 { // what it found is work, too: the run is not complete without it
-		now := l.state.History
-		l.emit(EvTaskSelected, TaskSelected{Task: now.Task, List: l.mergedTasks()})
+	if l.listGrew() { // what it found is work, too: the run is not complete without it
+		l.emit(EvTaskSelected, TaskSelected{Task: l.state.History.Task, List: l.mergedTasks()})
 	}
+}
+
+// listGrew reports whether the list has a task that the log does not know: an agent added it, in an iteration that a crash may have cut.
+func (l *Loop) listGrew() bool {
+	known := l.statuses()
+	return slices.ContainsFunc(l.tasks.List(), func(t Task) bool {
+		_, told := known[t.ID]
+		return !told
+	})
 }
 
 // writeTasks brings the file in line with what the run knows.
