@@ -50,6 +50,7 @@ type Tasks interface {
 
 	// Write brings the file to these states; a task that is not named keeps its own. What an agent injured is put back whole; otherwise the
 	// agent's other edits stay, and tasks that it added join the list as pending. Only the bytes of a state that changed are touched.
+	// If it fails, the states hold all the same, and the next Adopt does it first: what an agent left is never taken for the user's.
 	Write(states map[string]TaskStatus) error
 }
 

@@ -24,6 +24,7 @@ type Book struct {
 	items    []item // of kept, with the states that its file can hold
 	states   map[string]ralph.TaskStatus
 	rejected string // the fingerprint of a list by the user that could not be read; it is left alone until it changes
+	owed     bool   // what an agent left could not be put right, so what lies in the workspace is not the user's
 }
 
 var (
@@ -44,7 +45,7 @@ func OpenBook(dir, path, keep, tests string) (*Book, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read checks.task_tests: %w", err)
 	}
-	b := &Book{workspace: dir, where: where, keep: keep, tests: pattern, rejected: loadRejected(keep)}
+	b := &Book{workspace: dir, where: where, keep: keep, tests: pattern, rejected: loadMark(keep, rejectedName), owed: loadMark(keep, owedName) != ""}
 	kept, found, err := loadSnapshot(keep, keptName)
 	if err != nil {
 		return nil, err
@@ -84,6 +85,11 @@ func (b *Book) List() []ralph.Task {
 
 // Adopt takes over what the user wrote; ralph.Tasks says how. An error of type Problems means that the list could not be read.
 func (b *Book) Adopt(known map[string]ralph.TaskStatus) error {
+	if b.owed && b.format != nil {
+		if err := b.Write(known); err != nil {
+			return fmt.Errorf("adopt task list: %w", err)
+		}
+	}
 	now, f, err := b.where.read(nil, nil)
 	if err != nil {
 		return fmt.Errorf("adopt task list: %w", err)
@@ -142,16 +148,41 @@ func (b *Book) forgive() error {
 func (b *Book) Inspect() (ralph.TaskEdits, error) {
 	j, err := b.judge()
 	if err != nil {
-		return ralph.TaskEdits{}, fmt.Errorf("inspect task list: %w", err)
+		return ralph.TaskEdits{}, errors.Join(fmt.Errorf("inspect task list: %w", err), b.owe())
 	}
 	return j.edits, nil
 }
 
 // Write brings the file to these states; ralph.Tasks says how. The last list that had to be put back lies in the keep folder, as injured.tar.
 func (b *Book) Write(states map[string]ralph.TaskStatus) error {
+	if err := b.write(states); err != nil {
+		b.take(states)
+		return errors.Join(fmt.Errorf("write task list: %w", err), b.owe())
+	}
+	return b.settle()
+}
+
+// owe notes that the list still has to be written before anything in it counts as the user's.
+func (b *Book) owe() error {
+	if b.owed || b.format == nil {
+		return nil
+	}
+	b.owed = true
+	return keepFile(b.keep, owedName, []byte("a write failed\n"))
+}
+
+func (b *Book) settle() error {
+	if !b.owed {
+		return nil
+	}
+	b.owed = false
+	return keepFile(b.keep, owedName, nil)
+}
+
+func (b *Book) write(states map[string]ralph.TaskStatus) error {
 	j, err := b.judge()
 	if err != nil {
-		return fmt.Errorf("write task list: %w", err)
+		return err
 	}
 	if j.rejected {
 		// The file still has the states that the kept copy has, so that the next Adopt can tell which of them the user changes.
@@ -176,7 +207,7 @@ func (b *Book) Write(states map[string]ralph.TaskStatus) error {
 		}
 	}
 	if err := b.bring(j.now, base, b.format, wanted); err != nil {
-		return fmt.Errorf("write task list: %w", err)
+		return err
 	}
 	return b.forgive()
 }

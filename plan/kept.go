@@ -17,11 +17,12 @@ import (
 )
 
 // What is kept lies in a folder outside the workspace: the files of the list in one archive, so that a kill leaves all of them or none, and anybody
-// can take them out with tar; what an agent injured last; and the mark of a list that could not be read.
+// can take them out with tar; what an agent injured last; the mark of a list that could not be read; and that of a list that could not be written.
 const (
 	keptName     = "list.tar"
 	injuredName  = "injured.tar"
 	rejectedName = "rejected"
+	owedName     = "owed"
 )
 
 // linkRecord notes that a file was reached over a symbolic link.
@@ -125,7 +126,7 @@ func (s snapshot) fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func loadRejected(dir string) string {
-	data, _ := os.ReadFile(filepath.Join(dir, rejectedName)) // without it a broken list is blamed on whoever touched it last: no more than that
+func loadMark(dir, name string) string {
+	data, _ := os.ReadFile(filepath.Join(dir, name)) // without it a list is blamed on whoever could touch it last: no more than that
 	return strings.TrimSpace(string(data))
 }
