@@ -248,3 +248,15 @@ func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
 		same(t, "the list", map[string]TaskStatus{"A": TaskDone, "N": TaskDone}, b.lies())
 	})
 }
+
+// A check that could not run before any agent started is forgotten once the user took it out of the list.
+func TestABrokenCheckThatWasTakenAwayDoesNotStopAResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook(entry("A", "nosuch"))
+		w := listed(t, b, tagging("A"))
+		w.cfg.Checks, w.checker.results = nil, []CheckResult{isBroken}
+		w.ends(CheckBroken, 0)
+		b.change("A", func(t *Task) { t.Checks = []string{"true"} })
+		w.resumed(b, tagging("A")).ends(TasksDone, 1)
+	})
+}

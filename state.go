@@ -142,6 +142,9 @@ func (s *State) resume(data RunResumed) {
 	}
 	s.Stopped = nil
 	s.History.startAnew()
+	if s.History.Started == 0 { // the baseline is taken anew, and a check that was broken then may be gone
+		s.History.Baseline, s.Last.Failed = nil, nil
+	}
 	if data.Judged > 0 { // evidence of a cut judgement is gathered anew
 		s.History.Now.Checks, s.History.Now.Tree = nil, TreeState{}
 	}
