@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ralphloop/ralph/internal/config"
 )
@@ -135,6 +136,12 @@ func writeAligned(text *strings.Builder, indent string, lines []configLine) {
 			fmt.Fprintf(text, "%s%s\n", indent, line.setting)
 			continue
 		}
-		fmt.Fprintf(text, "%s%-*s  # %s\n", indent, width, line.setting, line.comment)
+		fmt.Fprintf(text, "%s%-*s  # %s\n", indent, width, line.setting, oneLine(line.comment))
 	}
+}
+
+// oneLine keeps a comment one: it may hold the name of a file, and behind a line break in that name there would be settings.
+func oneLine(text string) string {
+	words := strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
+	return strings.Join(words, " ")
 }

@@ -69,6 +69,17 @@ func TestCommandsSurviveTheFile(t *testing.T) {
 	}
 }
 
+func TestNamesOfFilesSetNothing(t *testing.T) {
+	want := loadText(t, Choice{}.configText()).Settings
+	for _, lineEnd := range []string{"\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029", "\x00", "\x1b", "\ufeff", "\xff"} {
+		gate := Gate{Kind: "lint", Command: "x", Because: "found a.yml" + lineEnd + "    - touch gone" + lineEnd + "max_iterations: 77" + lineEnd}
+		loaded := loadText(t, Choice{Others: []Gate{gate}}.configText())
+		if diff := cmp.Diff(want, loaded.Settings); diff != "" || len(loaded.ProjectCommands) > 0 {
+			t.Errorf("behind %q: %v (-want +got)\n%s", lineEnd, loaded.ProjectCommands, diff)
+		}
+	}
+}
+
 // uncommented takes the # away from every line that is a setting, or from one alone.
 func uncommented(text string, alone int) (all string, lines int) {
 	var out strings.Builder
