@@ -49,14 +49,14 @@ func (r *enacted) play(s script) {
 	if len(s.list) > 0 {
 		r.emit(EvTaskSelected, TaskSelected{List: s.list})
 	}
-	r.emit(EvTreeSnapshot, s.base)
-	for _, c := range s.baseline {
-		r.emit(EvCheckFinished, c)
-	}
+	r.takeBaseline(s)
 	for _, st := range s.steps {
 		if st.cut == cutBetween {
 			r.resume(st.raised, RunResumed{})
 			st.resumed = true
+			if r.number == 0 {
+				r.takeBaseline(s)
+			}
 		}
 		if r.mayNotStart(page{at: Moment{Elapsed: r.state.Elapsed}, resumed: st.resumed}) {
 			return
@@ -64,6 +64,13 @@ func (r *enacted) play(s script) {
 		if r.iterate(st) {
 			return
 		}
+	}
+}
+
+func (r *enacted) takeBaseline(s script) {
+	r.emit(EvTreeSnapshot, s.base)
+	for _, c := range s.baseline {
+		r.emit(EvCheckFinished, c)
 	}
 }
 
