@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +26,7 @@ func firstTest(dir string) string {
 }
 
 const (
-	gofmtCheck = `test -z "$(gofmt -l .)"`
+	gofmtCheck = `files=$(gofmt -l .) && ! printf %s "$files" | grep .`
 	inMod      = "found go.mod"
 	inCargo    = "found Cargo.toml"
 	rustLib    = "#[test]\nfn x() {}"
@@ -53,7 +54,7 @@ func TestGatesOfGoAndMake(t *testing.T) {
 		"go without test": {map[string]string{"go.mod": "", "main.go": ""}, []verify.Gate{vet, format}},
 		"go below":        {map[string]string{"sub/go.mod": "", "sub/x_test.go": goTestFile}, []verify.Gate{}},
 		"go with vendor": {map[string]string{"go.mod": "", "vendor/modules.txt": ""},
-			[]verify.Gate{vet, gate(verify.GateFormat, `test -z "$(gofmt -l . | grep -v ^vendor/)"`, inMod)}},
+			[]verify.Gate{vet, gate(verify.GateFormat, `files=$(gofmt -l .) && ! printf %s "$files" | grep -v ^vendor/`, inMod)}},
 
 		"make with all of it": {
 			map[string]string{"Makefile": "test: x\nlint:\n\t./lint\ncheck: test other\ntypecheck:\n\t./types\nfmt-check:\n\t./fmt\ne2e:\n\t./e2e\nfmt:\n\t./fmt -w\n"},
@@ -216,26 +217,36 @@ func TestTheGateOfGofmtShuts(t *testing.T) {
 	dir := t.TempDir()
 	s := shell()
 	s.Env = []string{"PATH=" + filepath.Dir(gofmt) + ":/usr/bin:/bin"}
-	passes := func() bool {
+	run := func() ralph.CheckResult {
 		gates := verify.Gates(dir)
-		return check(t, s, ralph.CheckInput{Name: gates[len(gates)-1].Command, Dir: dir}).Passed
+		return check(t, s, ralph.CheckInput{Name: gates[len(gates)-1].Command, Dir: dir})
+	}
+	shut := func(why, output string) {
+		t.Helper()
+		if result := run(); result.Passed || !strings.Contains(result.Output, output) {
+			t.Errorf("%s: passed %v, printed %q, want %q in it", why, result.Passed, result.Output, output)
+		}
 	}
 	write(t, 0o644, filepath.Join(dir, "go.mod"), "module x\n")
 	write(t, 0o644, filepath.Join(dir, "vendor/v.go"), "package  v\n")
 	write(t, 0o644, filepath.Join(dir, "a.go"), "package x\n")
-	if !passes() {
-		t.Error("shut with nothing of ours to format")
+	if result := run(); !result.Passed {
+		t.Errorf("shut with nothing of ours to format: %q", result.Output)
 	}
 	write(t, 0o644, filepath.Join(dir, "b.go"), "package  x\n")
-	if passes() {
-		t.Error("open beside a file that is not formatted, with vendor")
-	}
+	shut("beside a file that is not formatted, with vendor", "b.go")
 	if err := os.RemoveAll(filepath.Join(dir, "vendor")); err != nil {
 		t.Fatal(err)
 	}
-	if passes() {
-		t.Error("open beside a file that is not formatted")
+	shut("beside a file that is not formatted", "b.go")
+	write(t, 0o644, filepath.Join(dir, "b.go"), "package x\n\nfunc (\n")
+	shut("beside a file that is no Go", "b.go:3")
+	write(t, 0o644, filepath.Join(dir, "b.go"), "package x\n")
+	if result := run(); !result.Passed {
+		t.Errorf("shut with every file formatted: %q", result.Output)
 	}
+	s.Env = []string{"PATH=" + t.TempDir()}
+	shut("without gofmt", "gofmt")
 }
 
 // The files are a stranger's: what is no file is passed by, and nothing waits.
