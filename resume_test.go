@@ -114,10 +114,10 @@ func TestResumeOfAResumedRun(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		_, whole, _ := live(t, recorded{}, &workspace{})
-		for k := 1; k <= len(whole.events); k += 3 {
+		for k := 1; k <= len(whole.events); k += 7 {
 			first, ws := whole.cutAfter(k)
 			_, second, _ := live(t, first, ws)
-			for j := k + 1; j <= len(second.events); j += 2 {
+			for j := k + 1; j <= len(second.events); j += 5 { // of every kind of event some
 				past, ws := second.cutAfter(j)
 				w, again, result := live(t, past, ws)
 				mustResumeWell(t, fmt.Sprintf("cut after event %d, then %d, %s", k, j, past.events[j-1].Type), past, again, result, w)

@@ -28,6 +28,7 @@ type Keeper struct {
 	seen     held            // by this process
 	forced   map[string]bool // tracked in spite of being ignored, and known to be
 	index    stamp           // the user's index when forced was last asked for
+	before   runnable        // what git could run when this process began
 	linkedAt string          // refs of which every object is linked
 	unlinked error           // why that did not work for them
 }
@@ -80,7 +81,9 @@ func (r *Repo) Keep(ctx context.Context, gitDir string) (*Keeper, error) {
 	if err := snaps.make(); err != nil {
 		return nil, fmt.Errorf("keep snapshots: %w", err)
 	}
-	return &Keeper{repo: r, snaps: snaps}, nil
+	k := &Keeper{repo: r, snaps: snaps}
+	k.before = k.runnable()
+	return k, nil
 }
 
 // Kept opens the snapshots of a workspace to restore them. Other than Find and Keep it
@@ -225,6 +228,9 @@ func (k *Keeper) take(ctx context.Context, o occasion) (shot, error) {
 		return shot{}, fmt.Errorf("prepare snapshot: %w", err)
 	}
 	repository, left := k.record(ctx)
+	if k.before.hooks != nil { // not for a restore
+		left = append(left, k.runnable().planted(k.before)...)
+	}
 	files, err := k.copyFiles(ctx, o.also)
 	if err != nil {
 		return shot{}, fmt.Errorf("take snapshot: %w", err)

@@ -361,3 +361,32 @@ func TestChangedIsTheRepositorys(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+func TestProgramsThatAnAgentPlantsAreTold(t *testing.T) {
+	t.Parallel()
+	w := newRepo(t)
+	w.program(".git/hooks/pre-push", "true")
+	k, _ := w.keeper()
+	if left := w.fingerprint(k, ralph.TreeInput{}).Left; left != nil {
+		t.Errorf("before the agent: %q", left)
+	}
+	w.git("config", "user.email", "a@example.com")
+	w.git("config", "branch.main.remote", "origin")
+	w.write("a", "1")
+	if left := w.fingerprint(k, ralph.TreeInput{}).Left; left != nil {
+		t.Errorf("settings that run nothing: %q", left)
+	}
+	w.program(".git/hooks/post-merge", "touch planted")
+	w.git("config", "filter.x.clean", "touch planted; cat")
+	w.git("config", "core.sshCommand", "touch planted")
+	w.write("a", "2")
+	want := []string{
+		"hooks came into the repository during this run: post-merge; look at them before your next git command runs them",
+		`the repository's configuration was changed during this run: "sshCommand = touch planted" can make git run a program; git config --local --list shows it all`,
+		`the repository's configuration was changed during this run: "[filter \"x\"]" can make git run a program; git config --local --list shows it all`,
+		`the repository's configuration was changed during this run: "clean = \"touch planted; cat\"" can make git run a program; git config --local --list shows it all`,
+	}
+	if diff := cmp.Diff(want, w.fingerprint(k, ralph.TreeInput{}).Left); diff != "" {
+		t.Errorf("after (-want +got):\n%s", diff)
+	}
+}
