@@ -112,8 +112,10 @@ func (p *Plan) findGoal() error {
 	if p.PromptFile != "" {
 		return p.mustHaveText("--prompt", p.PromptFile)
 	}
-	if err := p.findPrompt(); err != nil {
-		return err
+	if !p.Resumed { // one that came since is the agent's as likely as the user's
+		if err := p.findPrompt(); err != nil {
+			return err
+		}
 	}
 	if p.Goal != "" || s.Spec != "" || p.TaskFile != "" {
 		return nil
