@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/ralphloop/ralph"
 )
@@ -23,7 +24,7 @@ func Find(dir string) (name string, ok bool, err error) {
 		switch {
 		case err == nil:
 			return place, true, nil
-		case !errors.Is(err, fs.ErrNotExist):
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR): // .agent may be a file of somebody else's
 			return "", false, fmt.Errorf("look for a task list: %w", err)
 		}
 	}

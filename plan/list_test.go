@@ -27,6 +27,17 @@ func TestFindTakesTheFirst(t *testing.T) {
 	}
 }
 
+func TestFindPassesByFilesInTheFoldersPlace(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, ".agent"), "")
+	write(t, filepath.Join(dir, "prd.json"), "")
+	name, _, err := Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "prd.json", name)
+}
+
 func TestOpenShowsTheList(t *testing.T) {
 	eachSample(t, func(t *testing.T, s sample) {
 		d := newDesk(t, s)

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/verify"
 )
@@ -33,7 +34,7 @@ const configFile = ".ralph/config.yaml"
 func Look(ws Workspace) Survey {
 	survey := Survey{
 		Workspace: ws, Gates: verify.Gates(ws.Dir), Configured: ws.firstOf(configFile) != "",
-		Tasks:  ws.firstOf(".ralph/tasks.json", ".agent/tasks.json", "prd.json", "IMPLEMENTATION_PLAN.md", ".ralph/fix_plan.md"),
+		Tasks:  ws.firstOf(plan.Places...),
 		Prompt: ws.firstOf(".ralph/PROMPT.md", ".agent/PROMPT.md", LoosePrompt),
 	}
 	for _, name := range knownCLIs() {
