@@ -57,6 +57,14 @@ func (v Verdict) Refusals() []Refusal {
 	return refusalsOf(v.Gates)
 }
 
+// asks is what a person is wanted for, nil if for nothing.
+func (v Verdict) asks() *string {
+	if v.Reason == Blocked || v.Reason == NeedsDecision || v.WaitFor == WaitAnswer {
+		return &v.Detail
+	}
+	return nil
+}
+
 const (
 	limitSlack    = Span(15 * time.Second) // resets come late
 	firstLimit    = Span(time.Minute)      // without a reset time

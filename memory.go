@@ -37,6 +37,7 @@ func (s *State) remember(what any) {
 		}
 		s.took(data.Letter)
 	case AnswerGiven:
+		s.Asked = nil
 		s.Answers = lastOf(append(slices.Clip(s.Answers), data), maxAnswers)
 		s.took(data.Letter)
 	case LearningProposed:

@@ -31,6 +31,7 @@ type State struct {
 	Answers   []AnswerGiven      // the newest of them
 	Learnings []LearningProposed // the first of them
 	Letters   []string           // the newest that were taken
+	Asked     *string            // of a person, by the last iteration that counted, and not answered; nil if nothing is
 
 	Last     Feedback // what the next prompt should say about the iteration before
 	Warnings []Notice
@@ -190,6 +191,9 @@ func (s *State) judge(data VerdictReached) {
 	s.Phase = PhaseNone
 	if !wasJudging {
 		return
+	}
+	if data.Verdict.Counted {
+		s.Asked = data.Verdict.asks()
 	}
 	s.Iterations = append(s.Iterations, iterationResult(s.History.Now, data.Verdict))
 	s.Last = s.feedback(data.Verdict)

@@ -65,12 +65,12 @@ func (a *app) answer(ctx context.Context, args []string) error {
 		return err
 	}
 	if asked.run == "" {
-		return usage("refused: no run of this workspace stopped with a question or a block that is still open")
+		return usage("refused: the last run of this workspace has no question and no block that is still open")
 	}
 	if err := post(store, ralph.Letter{Kind: ralph.LetterAnswer, Text: text, Question: asked.text, Run: asked.run}); err != nil {
 		return err
 	}
-	if asked.waits {
+	if asked.live {
 		return a.tellPosted("answer", "delivered", asked.run, "goes on with it: "+term.Shorten(term.Clean(asked.text), 80))
 	}
 	return a.tellPosted("answer", "queued", asked.run, "asked: "+term.Shorten(term.Clean(asked.text), 80)+"; the answer goes into the next prompt of ralph resume or ralph run")
@@ -102,7 +102,7 @@ func post(store *runlog.Store, letter ralph.Letter) error {
 type question struct {
 	run   string
 	text  string
-	waits bool // the run is alive for the answer
+	live  bool // the run is under way, and takes the answer
 }
 
 // lastQuestion is what the newest run asked, if it asked and nobody has answered.
@@ -115,19 +115,16 @@ func lastQuestion(store *runlog.Store) (question, error) {
 	if err != nil {
 		return question{}, err
 	}
-	if w := state.Waiting; w != nil && w.For == ralph.WaitAnswer && runs[0].Live {
-		return question{runs[0].Run, w.Detail, true}, nil
+	if state.Asked == nil {
+		return question{}, nil
 	}
-	if stopped := state.Stopped; stopped != nil && (stopped.Reason == ralph.Blocked || stopped.Reason == ralph.NeedsDecision) {
-		return question{run: runs[0].Run, text: stopped.Detail}, nil
-	}
-	return question{}, nil
+	return question{runs[0].Run, *state.Asked, runs[0].Live}, nil
 }
 
 // openQuestion is the question of an earlier run that the next one should know of, because nobody answered it.
 func openQuestion(store *runlog.Store) string {
 	asked, err := lastQuestion(store)
-	if err != nil || asked.waits {
+	if err != nil || asked.live {
 		return ""
 	}
 	letters, _ := store.Letters()

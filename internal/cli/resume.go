@@ -89,8 +89,8 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 	if s.plan, err = a.planAgain(ctx, workspace, s, more); err != nil {
 		return err
 	}
-	if stopped := state.Stopped; stopped != nil && (stopped.Reason == ralph.Blocked || stopped.Reason == ralph.NeedsDecision) {
-		s.asked = stopped.Detail
+	if state.Asked != nil {
+		s.asked = *state.Asked
 	}
 	return s.play(ctx)
 }
