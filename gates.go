@@ -117,10 +117,8 @@ func askEndedWell(_ Policy, h History) Gate {
 
 func askContradiction(p Policy, h History) Gate {
 	said := h.Now.Agent.Said
-	if !claims(p, h) && p.Claim == ClaimRequired { // the list is proven done; nothing was claimed that could be contradicted
-		return open("")
-	}
-	if s := said.Status; s != nil && p.Status != StatusOff {
+	wholly := claims(p, h) || p.Claim == ClaimOptional // otherwise the list is done, task by task, and a block may speak of this one alone
+	if s := said.Status; s != nil && p.Status != StatusOff && wholly {
 		switch {
 		case s.State == "BLOCKED" || s.State == "IN_PROGRESS":
 			return shut(RefusedContradiction, "the claim stands beside STATUS: %s", s.State)

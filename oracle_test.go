@@ -261,8 +261,8 @@ func (n notebook) refusals() []string {
 		codes = append(codes, "agent_failed")
 	}
 	against := block != nil && (!block.ExitSignal || block.State == "BLOCKED" || block.State == "IN_PROGRESS" || block.Tests == "FAILING")
-	contradicts := p.Status != StatusOff && against || len(now.Checks) == 0 && (said.Blocked != nil || said.Decide != nil)
-	if contradicts && (n.claimed() || p.Claim == ClaimOptional) {
+	byBlock := p.Status != StatusOff && against && (n.claimed() || p.Claim == ClaimOptional)
+	if byBlock || len(now.Checks) == 0 && (said.Blocked != nil || said.Decide != nil) {
 		codes = append(codes, "contradiction")
 	}
 	if len(n.unfinished(n.standings())) > 0 {

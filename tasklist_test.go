@@ -286,6 +286,13 @@ func TestRow4EveryTask(t *testing.T) {
 		}, with(allDone(lastA), func(v *Verdict) {
 			v.Detail, v.VerifiedBy = "every task of the list is proven done, by the agent's word alone: nothing was checked", nil
 		})},
+		{"row 4: BLOCKED beside the agent's word contradicts it", func(s *situation) {
+			last(s)
+			s.tags("A")
+			s.noCheck()
+			s.policy.AllowUnverified = true
+			s.said().Blocked = new("no key")
+		}, left(onTasks(stops(5, Blocked, "no key"), lastA))},
 		{"row 4: gate.claim optional: green checks beside open tasks are not enough", func(s *situation) {
 			s.list(job("A"))
 			s.policy.Claim = ClaimOptional
