@@ -382,9 +382,7 @@ func TestProgramsThatAnAgentPlantsAreTold(t *testing.T) {
 	w.write("a", "2")
 	want := []string{
 		"hooks came into the repository during this run: post-merge; look at them before your next git command runs them",
-		`the repository's configuration was changed during this run: "sshCommand = touch planted" can make git run a program; git config --local --list shows it all`,
-		`the repository's configuration was changed during this run: "[filter \"x\"]" can make git run a program; git config --local --list shows it all`,
-		`the repository's configuration was changed during this run: "clean = \"touch planted; cat\"" can make git run a program; git config --local --list shows it all`,
+		`the repository's configuration was changed during this run, where it can make git run programs: sshCommand = touch planted; [filter "x"]; clean = "touch planted; cat"`,
 	}
 	if diff := cmp.Diff(want, w.fingerprint(k, ralph.TreeInput{}).Left); diff != "" {
 		t.Errorf("after (-want +got):\n%s", diff)

@@ -44,12 +44,20 @@ func (r runnable) planted(before runnable) []string {
 	if bytes.Equal(r.config, before.config) {
 		return said
 	}
+	const shown = 5
 	known := lineSet(before.config)
+	var lines []string
 	for line := range bytes.Lines(r.config) {
 		text := strings.TrimSpace(string(line))
-		if !known[text] && mayRun(text) {
-			said = append(said, fmt.Sprintf("the repository's configuration was changed during this run: %q can make git run a program; git config --local --list shows it all", shorten(text)))
+		if !known[text] && mayRun(text) && len(lines) <= shown {
+			lines = append(lines, shorten(text))
 		}
+	}
+	if len(lines) > shown {
+		lines[shown] = "…"
+	}
+	if len(lines) > 0 {
+		said = append(said, "the repository's configuration was changed during this run, where it can make git run programs: "+strings.Join(lines, "; "))
 	}
 	return said
 }
