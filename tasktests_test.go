@@ -32,6 +32,22 @@ func TestTestFilesOfTasks(t *testing.T) {
 			"lint", "pytest 'tests/a.py'", "lint", "pytest 'tests/a.py'", "lint", both, "lint", `pytest 'tests/a.py' 'tests/b 1.py' 'tests/b'\''2.py' 'tests/other.py'`,
 		}, commands)
 	})
+	bubble(t, "the whole suite also when a regression is mended with the last claim", func(t *testing.T) {
+		w := listed(t, nil, tagging("A"), tagging("B"))
+		b := newBook(entry("A", "own A"), entry("B"))
+		w.options = append(w.options, WithTasks(testedBook{b, files}))
+		w.cfg.Checks = []string{"pytest {tests}"}
+		redAt := map[int]bool{1: true, 2: true, 6: true} // the baselines, and A's own at the first claim of B
+		w.options = append(w.options, WithChecker(checkerOf(func(in CheckInput) CheckResult {
+			w.checker.inputs = append(w.checker.inputs, in)
+			return CheckResult{Name: in.Name, Passed: !redAt[len(w.checker.inputs)]}
+		})))
+		w.ends(TasksDone, 3)
+		last := w.checker.inputs[len(w.checker.inputs)-2]
+		if !strings.Contains(last.Command, "tests/other.py") {
+			t.Errorf("the last claim was measured by %q, not by the whole suite", last.Command)
+		}
+	})
 	for name, tasks := range map[string]func() Tasks{
 		"nothing matches":            func() Tasks { return testedBook{list(), nil} },
 		"the list knows of no tests": func() Tasks { return list() },

@@ -224,13 +224,13 @@ func (l *Loop) checksToRun(claimed bool) []check {
 	if l.tasks == nil {
 		return l.runsChecks(nil)
 	}
-	named := claimedTasks(l.policy, h)
-	own := append(l.doneTasks(), h.Now.Task)
+	done := l.doneTasks()
 	if !claimed {
-		return append(l.runsChecks(own), l.ownChecks([]string{h.Now.Task})...)
+		return append(l.runsChecks(append(done, h.Now.Task)), l.ownChecks([]string{h.Now.Task})...)
 	}
-	left := slices.DeleteFunc(openTasks(h.Tasks), func(id string) bool { return slices.Contains(named, id) })
-	all := slices.Concat(own, named)
+	proven := append(done, claimedTasks(l.policy, h)...) // if the checks agree; what regressed may be mended
+	left := slices.DeleteFunc(openTasks(h.Tasks), func(id string) bool { return slices.Contains(proven, id) })
+	all := append(proven, h.Now.Task)
 	checks := l.runsChecks(all)
 	if len(left) == 0 {
 		checks = l.wholeSuite(all)
