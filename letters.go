@@ -23,7 +23,7 @@ func (l *Loop) hearPeople(ctx context.Context) {
 	before := l.state.Steering
 	l.readMail()
 	l.readSteering()
-	if !slices.Equal(before, l.state.Steering) && l.state.History.Started > 0 {
+	if !slices.Equal(before, l.state.Steering) {
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
 	}
 }

@@ -293,6 +293,7 @@ func TestSteeringItems(t *testing.T) {
 func TestSteeringIsNoProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, box := posted(t)
+		box.write(LetterSteer, "begin with the parser") // before the run
 		w.agent.turns = []turn{nothing().then(func() { box.write(LetterSteer, "use tabs") }), nothing()}
 		w.policy.MaxIterations = 2
 		w.options = append(w.options, WithTree(treeOf(func() TreeState { return TreeState{Known: true, Hash: w.readFile(steeringFile)} })))
