@@ -286,9 +286,7 @@ func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
 		if ctx.Err() == nil {
 			l.emit(EvWarning, Notice{"tree_unknown", fmt.Sprintf("the workspace could not be hashed, so progress is not known: %v", err)})
 		}
-		if tree.Snapshot == "" {
-			return
-		}
+		return
 	}
 	for _, left := range tree.Left {
 		if !l.left[left] {

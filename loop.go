@@ -217,8 +217,13 @@ func (l *Loop) finish(ctx context.Context, v Verdict) Result {
 
 // changed says what the run changed, as far as that can be told from what the user had changed before.
 func (l *Loop) changed(ctx context.Context) string {
-	tree, ok := l.tree.(Changer)
 	base, now := l.state.History.Base, l.state.History.tree
+	if tree, ok := l.tree.(Comparer); ok && base.Snapshot != "" && now.Snapshot != "" {
+		if changed, err := tree.Between(ctx, base.Snapshot, now.Snapshot); err == nil {
+			return changed
+		}
+	}
+	tree, ok := l.tree.(Changer)
 	switch {
 	case !ok:
 		return ""

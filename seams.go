@@ -159,6 +159,11 @@ type Changer interface {
 	Changed(ctx context.Context, baseHead string) (string, error)
 }
 
+// Comparer is an optional power of a Tree that keeps copies: what changed between two of them, in one line.
+type Comparer interface {
+	Between(ctx context.Context, from, to string) (string, error)
+}
+
 // TreeInput asks for a fingerprint.
 type TreeInput struct {
 	BaseHead  string // the commit that the run began at, "" at the base itself

@@ -129,6 +129,7 @@ func (l *Loop) inspectTasks() {
 	l.sync()
 	l.writeTasks()
 	if l.listGrew() { // what it found is work, too: the run is not complete without it
+		l.emit(EvNotice, Notice{"tasks_added", "the agent added to the list: " + strings.Join(edits.Added, ", ")})
 		l.emit(EvTaskSelected, TaskSelected{Task: l.state.History.Task, List: l.mergedTasks()})
 	}
 }

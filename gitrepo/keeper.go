@@ -34,9 +34,10 @@ type Keeper struct {
 }
 
 var (
-	_ ralph.Tree    = (*Keeper)(nil)
-	_ ralph.Changer = (*Keeper)(nil)
-	_ ralph.Differ  = (*Keeper)(nil)
+	_ ralph.Tree     = (*Keeper)(nil)
+	_ ralph.Changer  = (*Keeper)(nil)
+	_ ralph.Differ   = (*Keeper)(nil)
+	_ ralph.Comparer = (*Keeper)(nil)
 )
 
 // held is a tree whose copy is there already.
@@ -154,7 +155,7 @@ func (g Git) usualExcludes() string {
 
 // Fingerprint is the Repo's, and the name of a copy of that very tree. The copy is made
 // if the tree is not the one of the last call. If it cannot be made, Left says why. A
-// tree whose repository an agent removed or broke has no fingerprint, but a copy.
+// tree whose repository an agent removed or broke looks like what its copy looks like.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
 	state, err := k.repo.Fingerprint(ctx, in)
 	k.mu.Lock()
@@ -165,7 +166,8 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		if failed != nil {
 			return state, err
 		}
-		return ralph.TreeState{Snapshot: shot.id, Left: shot.left}, err
+		left := append([]string{"the repository cannot be read any more, so the tree is known by its copy alone: " + shorten(err.Error())}, shot.left...)
+		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Left: left}, nil
 	}
 	if k.seen.shot.id == "" || k.seen.head != state.Head || k.seen.hash != state.Hash {
 		k.seen = held{}
@@ -188,6 +190,11 @@ func (k *Keeper) Changed(ctx context.Context, baseHead string) (string, error) {
 // Diff is that of the snapshots.
 func (k *Keeper) Diff(ctx context.Context, from, to string, limit int) (patch string, cut bool, err error) {
 	return k.snaps.Diff(ctx, from, to, limit)
+}
+
+// Between is that of the snapshots.
+func (k *Keeper) Between(ctx context.Context, from, to string) (string, error) {
+	return k.snaps.Between(ctx, from, to)
 }
 
 // Snapshots are what is kept.

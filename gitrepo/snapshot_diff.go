@@ -61,3 +61,12 @@ func (e *enough) Write(p []byte) (int, error) {
 	}
 	return e.text.Write(p)
 }
+
+// Between sums up what changed from one snapshot to another, as Changed does.
+func (s *Snapshots) Between(ctx context.Context, from, to string) (string, error) {
+	out := limited{limit: statusLimit}
+	if err := s.run(ctx, call{out: &out, args: []string{"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat", "-z", from, to}}); err != nil {
+		return "", fmt.Errorf("sum up changes: %w", err)
+	}
+	return parseChanges(out.text.String(), "").String(), nil
+}

@@ -33,7 +33,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.RunResumed:
 		return l.resumed(e.Run, data)
 	case ralph.IterationStarted:
-		return []string{l.Style.bold(l.ordinal(data)) + l.task() + l.kind(data)}
+		return []string{l.Style.bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.kind(data)}
 	case ralph.AgentOutcome:
 		return l.agentEnded(data)
 	case ralph.CheckResult:
@@ -98,6 +98,14 @@ func (l *Lines) ordinal(data ralph.IterationStarted) string {
 		return fmt.Sprintf("iteration %d of %d", data.Ordinal, data.Of)
 	}
 	return fmt.Sprintf("iteration %d", data.Ordinal)
+}
+
+// numberOf is the iteration's number in the log, where it is another one: diff, restore and explain go by it.
+func numberOf(e ralph.Event, data ralph.IterationStarted) string {
+	if e.Iteration == data.Ordinal {
+		return ""
+	}
+	return fmt.Sprintf(" (no. %d)", e.Iteration)
 }
 
 func (l *Lines) kind(data ralph.IterationStarted) string {
@@ -205,13 +213,19 @@ func reasonOf(text string) string {
 	return ": " + text
 }
 
-// tellingLine is the first line that names a failure, else the last one: test programs end with a summary that says nothing.
+// tellingLine is the first line that names a failure, with what is indented below it, else the last one: test programs end with a summary that says
+// nothing.
 func tellingLine(text string) string {
-	for line := range strings.Lines(text) {
-		for _, sign := range []string{"--- FAIL", "FAILED", "Error:", "error:", "panic:", "not ok ", "✗", "✕", "Traceback"} {
-			if strings.Contains(line, sign) {
-				return line
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		for _, sign := range []string{"--- FAIL", "FAILED", "Error:", "Error [", "error:", "panic:", "not ok ", "✗", "✕", "✖", "Traceback"} {
+			if !strings.Contains(line, sign) {
+				continue
 			}
+			if i+1 < len(lines) && strings.HasPrefix(lines[i+1], "    ") {
+				return strings.TrimSpace(line) + " " + strings.TrimSpace(lines[i+1])
+			}
+			return line
 		}
 	}
 	return lastLine(text)

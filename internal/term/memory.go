@@ -33,9 +33,9 @@ func (l *Lines) memory(e ralph.Event) []string {
 		if data.State == ralph.SteeringRemoved {
 			return []string{"  steering struck off: " + Shorten(Clean(data.Text), 100)}
 		}
-		return []string{fmt.Sprintf("  steering delivered in iteration %d: %s", e.Iteration, Shorten(Clean(data.Text), 100))}
+		return []string{fmt.Sprintf("  steering delivered in iteration %d: %s", l.State.History.Counted+1, Shorten(Clean(data.Text), 100))}
 	case ralph.AnswerGiven:
-		return []string{fmt.Sprintf("  answer delivered in iteration %d: %s", e.Iteration, Shorten(Clean(data.Answer), 100))}
+		return []string{fmt.Sprintf("  answer delivered in iteration %d: %s", l.State.History.Counted+1, Shorten(Clean(data.Answer), 100))}
 	case ralph.LearningProposed:
 		return []string{fmt.Sprintf("  learning proposed (ralph learnings --accept %s): %s", data.ID, Shorten(Clean(data.Text), 100))}
 	case ralph.CommitResult:
@@ -81,11 +81,11 @@ func (l *Lines) claimedTasks(v ralph.Verdict) []string {
 		proven := slices.ContainsFunc(l.State.History.Tasks, func(t ralph.TaskState) bool { // by this iteration or before
 			return strings.EqualFold(t.ID, id) && t.Status == ralph.TaskDone && !t.Regressed
 		})
-		tasks = append(tasks, id+provenMark(proven))
+		tasks = append(tasks, id+provenMark(proven, last))
 	}
 	for _, id := range v.Tasks.Done { // by a claim that everything is
-		if !slices.ContainsFunc(tasks, func(t string) bool { return strings.EqualFold(t, id+provenMark(true)) }) {
-			tasks = append(tasks, id+provenMark(true))
+		if !slices.ContainsFunc(tasks, func(t string) bool { return strings.EqualFold(t, id+provenMark(true, last)) }) {
+			tasks = append(tasks, id+provenMark(true, last))
 		}
 	}
 	if len(tasks) == 0 {
@@ -94,8 +94,11 @@ func (l *Lines) claimedTasks(v ralph.Verdict) []string {
 	return []string{"  Tasks: " + Clean(strings.Join(tasks, ", "))}
 }
 
-func provenMark(proven bool) string {
-	if proven {
+func provenMark(proven bool, by ralph.IterationResult) string {
+	switch {
+	case proven && len(by.CheckResults) == 0:
+		return " (taken at its word)"
+	case proven:
 		return " (proven)"
 	}
 	return " (only claimed)"

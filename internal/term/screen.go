@@ -94,6 +94,12 @@ func Screen(s *ralph.State, style Style) string {
 		rows = append(rows, [2]string{"Tasks", Tasks(s)})
 	}
 	rows = append(rows, [2]string{"Spent", spent(s)})
+	if n := len(s.Steering); n > 0 {
+		rows = append(rows, [2]string{"Steering", count(n, "item") + " not struck off in " + Clean(s.Steering[n-1].File)})
+	}
+	if s.Started.Worktree == nil && s.History.Base.Snapshot != "" && len(s.Iterations) > 0 && !s.Started.Demo {
+		rows = append(rows, [2]string{"See it, undo it", fmt.Sprintf("ralph diff %s; ralph restore %s 0", s.Run, s.Run)})
+	}
 	rows = append(rows, worktree(s)...)
 	if stopped.Hint != "" {
 		rows = append(rows, [2]string{"What to do", Clean(stopped.Hint)})
@@ -156,13 +162,36 @@ func proved(s *ralph.State) string {
 	by := s.Stopped.VerifiedBy
 	switch {
 	case slices.Contains(by, ralph.VerifiedChecks):
-		return "green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; "))
+		return "green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
+	case slices.Contains(by, ralph.VerifiedUnchanged) && stillRed(s) != "":
+		return "nothing" + stillRed(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && len(s.History.Baseline) == 0:
 		return "the checks are green; whether they were before this run is not known, so this shows that nothing is broken, not that the goal is met"
 	case slices.Contains(by, ralph.VerifiedUnchanged):
 		return "the checks were green before and still are: this shows that nothing broke, not that the goal is met"
 	}
 	return "nothing"
+}
+
+// stillRed names the checks that are red at the end.
+func stillRed(s *ralph.State) string {
+	var red []string
+	for _, c := range lastChecks(s) {
+		if !c.Passed {
+			red = append(red, c.Name)
+		}
+	}
+	if len(red) == 0 {
+		return ""
+	}
+	return "; red: " + Clean(strings.Join(red, "; "))
+}
+
+func lastChecks(s *ralph.State) []ralph.CheckResult {
+	if n := len(s.Iterations); n > 0 {
+		return s.Iterations[n-1].CheckResults
+	}
+	return s.History.Baseline
 }
 
 // turnedGreen names the checks of the last iteration that were not green at the base.
@@ -207,6 +236,10 @@ func goOn(s *ralph.State) string {
 	switch s.Stopped.Reason {
 	case ralph.MaxIterations:
 		return "ralph resume --add-iterations 10"
+	case ralph.CheckBroken:
+		return "make the check run, then: ralph resume; or ralph run with another --check"
+	case ralph.ProgramMissing:
+		return "install it, then: ralph resume; or ralph resume --agent NAME"
 	case ralph.Timeout:
 		return "ralph resume --add-time 30m"
 	case ralph.MaxCost:
@@ -220,6 +253,9 @@ func goOn(s *ralph.State) string {
 	}
 	if ralph.StatusOf(s.Stopped.Reason) == ralph.StatusCompleted {
 		return ""
+	}
+	if of := s.Policy.MaxIterations; of > 0 && s.History.Counted >= of {
+		return "ralph resume --add-iterations 10"
 	}
 	return "ralph resume"
 }
