@@ -12,7 +12,7 @@ import (
 )
 
 // Bounds of what is read with care. A list is rewritten by agents; whatever they write must be read in a time that grows with its length only, and
-// a Markdown parser's own time grows with the square of nested quotations, of link definitions in a row and of emphasis in one paragraph.
+// a Markdown parser's own time grows with the square of nested quotations and lists, of link definitions in a row and of emphasis in one paragraph.
 const (
 	maxContainersPerLine  = 100
 	maxLinkDefinitionRows = 200
@@ -69,9 +69,11 @@ func endLinesAlike(data []byte) []byte {
 	return out
 }
 
-// nestsTooDeep looks at the marks of quotations and lists that a line begins with. A row of one bullet alone is a rule across the page.
+// nestsTooDeep looks at the marks of quotations and lists that a line begins with, and at how many lists its indentation may go on with. A row of one
+// bullet alone is a rule across the page.
 func nestsTooDeep(rest []byte) bool {
 	count, bullet, mixed := 0, byte(0), false
+	above := listsAbove(rest)
 scan:
 	for i, c := range rest {
 		switch c {
@@ -91,7 +93,24 @@ scan:
 			break scan
 		}
 	}
-	return mixed && count > maxContainersPerLine
+	return (mixed || above > 0) && count > 0 && above+count > maxContainersPerLine
+}
+
+// listsAbove is how many lists a line can be within by its indentation, in quotations too: each takes two columns at least.
+func listsAbove(line []byte) int {
+	columns := 0
+	for _, c := range line {
+		switch c {
+		case ' ':
+			columns++
+		case '\t':
+			columns += 4
+		case '>':
+		default:
+			return columns / 2
+		}
+	}
+	return columns / 2
 }
 
 // blockParser finds blocks and leaves their text alone: only titles are ever parsed further.

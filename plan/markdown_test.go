@@ -100,6 +100,10 @@ func TestMarkdownBoxes(t *testing.T) {
 		{"box in a paragraph or further on", "[ ] a\n\n- b [ ] c\n", nil, []string{noTasks, "PLAN.md:1: not a box: `[ ] a`; write `- [ ] title` (warning)"}},
 		{"empty", "", nil, []string{noTasks}},
 		{"too deep", "- [ ] a\n" + strings.Repeat("> - ", 60) + "[ ] b\n", nil, []string{"PLAN.md:2: too many quotations or lists within each other"}},
+		{"too deep, line by line", "- [ ] a\n" + nestedBullets(150), nil, []string{"PLAN.md:101: too many quotations or lists within each other"}},
+		{"too deep in a quotation", "- [ ] a\n\n" + nestedBullets(1) + "> " + strings.ReplaceAll(nestedBullets(150), "\n", "\n> "), nil,
+			[]string{"PLAN.md:102: too many quotations or lists within each other"}},
+		{"a rule, a code line and text far to the right", "- [ ] a\n\n" + strings.Repeat("- ", 150) + "\n```\n" + strings.Repeat(" ", 300) + "text\n```\n", []ralph.Task{todo("a", "a")}, nil},
 		{"rules across the page are not deep", "- [ ] a\n\n" + strings.Repeat("* ", 300) + "\n" + strings.Repeat("-", 300) + "\n", []ralph.Task{todo("a", "a")}, nil},
 	})
 }
@@ -172,6 +176,15 @@ func TestMarkdownIDs(t *testing.T) {
 		{"a given one comes first", "- [ ] T 1\n- [ ] t-1: b\n", []ralph.Task{todo("t-1-2", "T 1"), todo("t-1", "b")}, nil},
 		{"given twice is left to the check of all formats", "- [ ] T-1: a\n- [x] T-1: b\n", []ralph.Task{todo("T-1", "a"), finished("T-1", "b")}, nil},
 	})
+}
+
+// nestedBullets are bullets, each within the one on the line before.
+func nestedBullets(depth int) string {
+	var b strings.Builder
+	for level := range depth {
+		b.WriteString(strings.Repeat("  ", level+1) + "-\n")
+	}
+	return b.String()
 }
 
 func TestMarkdownIDsStayWhenOthersMove(t *testing.T) {
