@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -118,17 +119,9 @@ func (a *app) acceptLearnings(dir string, known []learning, ids []string) error 
 	if err := a.outsideOnly("learnings --accept"); err != nil {
 		return err
 	}
-	chosen := []learning{}
-	for _, id := range ids {
-		found := false
-		for _, l := range known {
-			if id != "" && strings.HasPrefix(l.ID, id) {
-				chosen, found = append(chosen, l), true
-			}
-		}
-		if !found {
-			return usage("--accept %s: no such learning; ralph learnings lists them", id)
-		}
+	chosen, err := chosenLearnings(known, ids)
+	if err != nil {
+		return err
 	}
 	for i, l := range chosen {
 		if l.Accepted {
@@ -146,6 +139,28 @@ func (a *app) acceptLearnings(dir string, known []learning, ids []string) error 
 		fmt.Fprintf(a.streams.Out, "accepted: %s (in %s)\n", term.Clean(l.Text), ralph.LearningsFile)
 	}
 	return nil
+}
+
+// chosenLearnings finds each learning by its id or by the beginning of it, once.
+func chosenLearnings(known []learning, ids []string) ([]learning, error) {
+	chosen := []learning{}
+	for _, id := range ids {
+		var found []learning
+		for _, l := range known {
+			if id != "" && strings.HasPrefix(l.ID, id) {
+				found = append(found, l)
+			}
+		}
+		switch {
+		case len(found) == 0:
+			return nil, usage("--accept %s: no such learning; ralph learnings lists them", id)
+		case len(found) > 1:
+			return nil, usage("--accept %s: %d learnings begin so; give more of the id", id, len(found))
+		case !slices.Contains(chosen, found[0]):
+			chosen = append(chosen, found[0])
+		}
+	}
+	return chosen, nil
 }
 
 func appendLearning(dir, text string) error {
