@@ -50,10 +50,11 @@ func TaskCommands(w Workspace, s config.Settings) []config.NamedCommand {
 	return commands
 }
 
-// KeptTaskCommands are the own checks of the list of a run that goes on. If the file is broken, which an agent may have done before it was killed,
-// they are those of the run's own copy.
-func KeptTaskCommands(w Workspace, s config.Settings, keep string) []config.NamedCommand {
-	if _, err := TaskList(w, s); err == nil {
+// KeptTaskCommands are the own checks of the list of a run that goes on: those of the run's own copy if the file is broken, or is what an agent left
+// when the run was killed, which is put back before anything in it counts.
+func KeptTaskCommands(w Workspace, s config.Settings, keep string, state *ralph.State) []config.NamedCommand {
+	unjudged := state.Stopped == nil && (state.Phase != ralph.PhaseNone || state.History.Now.Agent.End == ralph.EndInterrupted)
+	if _, err := TaskList(w, s); err == nil && !unjudged {
 		return TaskCommands(w, s)
 	}
 	book, err := plan.OpenBook(w.Dir, s.Tasks.File, keep, "")

@@ -119,7 +119,7 @@ func (a *app) planAgain(ctx context.Context, home assembly.Workspace, s *session
 	if err != nil {
 		return nil, err
 	}
-	plan.Agreed = assembly.KeptTaskCommands(workspace, plan.Settings, kept)
+	plan.Agreed = assembly.KeptTaskCommands(workspace, plan.Settings, kept, s.state)
 	return plan, a.consent(home, plan.Agreed)
 }
 
