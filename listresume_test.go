@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -258,5 +259,58 @@ func TestABrokenCheckThatWasTakenAwayDoesNotStopAResume(t *testing.T) {
 		w.ends(CheckBroken, 0)
 		b.change("A", func(t *Task) { t.Checks = []string{"true"} })
 		w.resumed(b, tagging("A")).ends(TasksDone, 1)
+	})
+}
+
+// lostBook has no copy of its list until it adopts one.
+type lostBook struct {
+	*book
+	adopted bool
+}
+
+func (b *lostBook) List() []Task {
+	if !b.adopted {
+		return nil
+	}
+	return b.book.List()
+}
+
+func (b *lostBook) Adopt(known map[string]TaskStatus) error {
+	err := b.book.Adopt(known)
+	b.adopted = b.adopted || err == nil
+	return err
+}
+
+func (b *lostBook) Inspect() (TaskEdits, error) {
+	if !b.adopted {
+		return TaskEdits{}, errors.New("no list was adopted yet")
+	}
+	return b.book.Inspect()
+}
+
+// Without the harness's copy of the list, a claim is measured by the own checks that the file names, and without that not at all.
+func TestAClaimIsMeasuredByOwnChecksThoughTheCopyIsLost(t *testing.T) {
+	cut := func(t *testing.T) *world {
+		w := listed(t, newBook(entry("A", "own A")), tagging("A"))
+		w.run(t.Context())
+		w.log.events = w.log.events[:slices.Index(w.log.types(), EvTreeQuiet)+1]
+		return w
+	}
+	bubble(t, "the file is there", func(t *testing.T) {
+		again := cut(t).resumed(nil, nothing())
+		again.options = append(again.options, WithTasks(&lostBook{book: newBook(entry("A", "own A"))}))
+		again.policy.MaxIterations, again.checker.results = 1, []CheckResult{isGreen, isRed}
+		again.ends(MaxIterations, 0)
+		same(t, "refused", refusal("A", RefusedCheckFailed, "own A (exit 1) failed"), payloads[ClaimRefused](again.log)[0].Tasks)
+	})
+	bubble(t, "the file cannot be read", func(t *testing.T) {
+		again := cut(t).resumed(nil, nothing())
+		b := newBook(entry("A", "own A"))
+		b.broken = true
+		again.options = append(again.options, WithTasks(&lostBook{book: b}))
+		again.make()
+		if result, err := again.loop.Run(t.Context()); err == nil {
+			t.Errorf("ended with %s", result.StopReason)
+		}
 	})
 }

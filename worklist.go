@@ -21,8 +21,10 @@ func (l *Loop) openTasks() error {
 	if l.tasks == nil {
 		return nil
 	}
-	if l.crashed && l.state.Phase == PhaseExited { // judge looks at it
-		return nil
+	if l.crashed && l.state.Phase == PhaseExited {
+		if _, err := l.tasks.Inspect(); err == nil { // judge looks at it
+			return nil
+		}
 	}
 	if len(l.state.History.Tasks) == 0 { // a new run, or one that died before it could tell its list
 		if err := l.tasks.Adopt(nil); err != nil {
@@ -38,6 +40,9 @@ func (l *Loop) openTasks() error {
 		l.writeTasks()
 	}
 	l.selectTask()
+	if len(l.tasks.List()) == 0 { // neither a copy nor the file can be read: no task's own checks are known
+		return fmt.Errorf("read task list: %s", l.unread)
+	}
 	return nil
 }
 
