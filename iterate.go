@@ -302,6 +302,15 @@ type check struct {
 	task    string // whose own check it is; "" for the run's
 	name    string
 	command string // "" if it is the name
+	barred  string // why it cannot run, "" if it can
+}
+
+// barred says why a check must not be run, "" if it may.
+func (l *Loop) barred(c check) string {
+	if c.task != "" && l.cfg.Agreed != nil && !l.cfg.Agreed(c.name) {
+		return "this check came into the task list while the run was under way, and nobody has agreed to it yet; ralph resume asks"
+	}
+	return c.barred
 }
 
 // runChecks runs checks on the tree as it stands, one after the other.
@@ -317,11 +326,8 @@ func (l *Loop) runChecks(ctx context.Context, checks []check) {
 			Name: c.name, Command: c.command, Dir: l.cfg.Dir, Folder: folder, File: fmt.Sprintf("%02d.txt", i+1), Marker: l.about.Marker,
 			Timeout: l.policy.CheckTimeout.Duration(),
 		}
-		if c.task != "" && l.cfg.Agreed != nil && !l.cfg.Agreed(c.name) {
-			l.emit(EvCheckFinished, CheckResult{
-				Name: c.name, Task: c.task, Broken: true, ExitCode: -1,
-				Output: "this check came into the task list while the run was under way, and nobody has agreed to it yet; ralph resume asks",
-			})
+		if why := l.barred(c); why != "" {
+			l.emit(EvCheckFinished, CheckResult{Name: c.name, Task: c.task, Broken: true, ExitCode: -1, Output: why})
 			continue
 		}
 		var result CheckResult

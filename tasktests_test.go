@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -66,8 +67,20 @@ func TestTestFilesOfTasks(t *testing.T) {
 		w := listed(t, nil, tagging("A"))
 		w.options = append(w.options, WithTasks(testedBook{list(), map[string][]string{"A": {"?"}}}))
 		w.cfg.Checks, w.policy.MaxIterations = []string{"pytest {tests}"}, 1
+		w.cfg.Checks = append(w.cfg.Checks, "lint")
+		w.ends(CheckBroken, 0)
+		same(t, "result", CheckResult{Name: "pytest {tests}", Broken: true, ExitCode: -1, Output: "bad pattern"}, payloads[CheckResult](w.log)[0])
+	})
+	bubble(t, "test files cannot be found any more", func(t *testing.T) {
+		files := map[string][]string{"A": {"tests/a.py"}}
+		w := listed(t, nil, func(ctx context.Context, in AgentInput) AgentOutcome {
+			files["A"] = []string{"?"}
+			return tagging("A")(ctx, in)
+		})
+		w.options = append(w.options, WithTasks(testedBook{list(), files}))
+		w.cfg.Checks, w.policy.MaxIterations, w.checker.results = []string{"pytest {tests}", "lint"}, 1, []CheckResult{isGreen}
 		w.ends(MaxIterations, 1)
-		same(t, "notice", Notice{"check_skipped", "pytest {tests} was skipped: bad pattern"}, payloads[Notice](w.log)[0])
+		same(t, "refused", refusal("A", RefusedCheckBroken, "pytest {tests} cannot run"), payloads[ClaimRefused](w.log)[0].Tasks)
 	})
 }
 

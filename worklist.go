@@ -237,11 +237,10 @@ func (l *Loop) checksToRun(claimed bool) []check {
 	proven := append(done, claimedTasks(l.policy, h)...) // if the checks agree; what regressed may be mended
 	left := slices.DeleteFunc(openTasks(h.Tasks), func(id string) bool { return slices.Contains(proven, id) })
 	all := append(proven, h.Now.Task)
-	checks := l.runsChecks(all)
-	if len(left) == 0 {
-		checks = l.wholeSuite(all)
+	if len(left) > 0 {
+		return append(l.runsChecks(all), l.ownChecks(all)...)
 	}
-	return append(checks, l.ownChecks(all)...)
+	return append(l.wholeSuite(all), l.ownChecks(all)...)
 }
 
 func (l *Loop) doneTasks() []string {
@@ -292,15 +291,14 @@ func (l *Loop) filled(find func(TaskTests) ([]string, error)) []check {
 			continue
 		}
 		files, err := l.testFiles(find)
-		if err != nil || len(files) == 0 {
-			text := "no test file belongs to a task that is done or under way"
-			if err != nil {
-				text = err.Error()
-			}
-			l.emit(EvNotice, Notice{"check_skipped", fmt.Sprintf("%s was skipped: %s", name, text)})
-			continue
+		switch {
+		case err != nil:
+			checks = append(checks, check{name: name, barred: err.Error()})
+		case len(files) == 0:
+			l.emit(EvNotice, Notice{"check_skipped", name + " was skipped: no test file belongs to a task that is done or under way"})
+		default:
+			checks = append(checks, check{name: name, command: strings.ReplaceAll(name, testsPlace, shellWords(files))})
 		}
-		checks = append(checks, check{name: name, command: strings.ReplaceAll(name, testsPlace, shellWords(files))})
 	}
 	return checks
 }
