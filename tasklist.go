@@ -210,11 +210,12 @@ func refuseTask(p Policy, h History, id string) (code, detail string) {
 	measured := false
 	for _, c := range h.Now.Checks {
 		t, _ := findTask(h.Tasks, c.Task)
-		foreign := c.Task != "" && c.Task != id && t.Status != TaskDone // another claim's own check says nothing about this one
-		measured = measured || !foreign
+		ours := c.Task == "" || c.Task == id
+		measured = measured || ours
 		switch {
-		case c.Passed, foreign:
-		case c.Task != "" && c.Task != id:
+		case c.Passed:
+		case !ours && t.Status != TaskDone: // another claim's own check says nothing about this one
+		case !ours:
 			regressed = append(regressed, fmt.Sprintf("%s, the own check of %s, which was done", c.Name, c.Task))
 		case c.Broken:
 			broken = append(broken, c.Name)
@@ -230,7 +231,7 @@ func refuseTask(p Policy, h History, id string) (code, detail string) {
 	case len(broken) > 0:
 		return RefusedCheckBroken, strings.Join(broken, ", ") + " cannot run"
 	case !measured && !p.AllowUnverified:
-		return RefusedNoEvidence, "no check ran, so nothing proves it"
+		return RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"
 	}
 	return "", ""
 }

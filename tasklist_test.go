@@ -219,15 +219,21 @@ func TestProofOfTasks(t *testing.T) {
 		{"tasks: an agent that failed proves nothing", claimsA(func(s *situation) { s.ended(EndFailed, "exit 3") }), refused(RefusedAgentFailed, "exit 3")},
 		{"tasks: an agent that ran out of time proves nothing", claimsA(func(s *situation) { s.ended(EndTimeout, "") }),
 			refused(RefusedAgentFailed, "the agent ended with timeout")},
-		{"tasks: no check ran", claimsA(func(s *situation) { s.noCheck() }), refused(RefusedNoEvidence, "no check ran, so nothing proves it")},
+		{"tasks: no check ran", claimsA(func(s *situation) { s.noCheck() }), refused(RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it")},
 		{"tasks: no check ran, and --allow-unverified", claimsA(func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true }), doneA},
 		{"tasks: another claim's check, green or not, proves nothing", claimsA(func(s *situation) {
 			s.noCheck()
 			s.tags("A", "B")
 			s.own("B", isGreen)
 		}), onTasks(goesOn(), TaskVerdict{
-			Current: "A", Done: []string{"B"}, Refused: refusal("A", RefusedNoEvidence, "no check ran, so nothing proves it"),
+			Current: "A", Done: []string{"B"}, Refused: refusal("A", RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"),
 		})},
+		{"tasks: the check of a task that is done proves no other", func(s *situation) {
+			s.list(job("A"), job("Z", isDone))
+			s.noCheck()
+			s.tags("A")
+			s.own("Z", isGreen)
+		}, onTasks(goesOn(), TaskVerdict{Current: "A", Refused: refusal("A", RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it")})},
 		{"tasks: a commit that failed", claimsA(func(s *situation) {
 			s.before.Now.Checks = append(s.before.Now.Checks, CheckResult{Name: commitCheck, ExitCode: 1, Output: "hook says no"})
 		}), refused(RefusedCheckFailed, "git commit (exit 1) failed")},

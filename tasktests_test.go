@@ -60,7 +60,7 @@ func TestTestFilesOfTasks(t *testing.T) {
 			w.ends(MaxIterations, 1)
 			skipped := Notice{"check_skipped", "pytest {tests} was skipped: no test file belongs to a task that is done or under way"}
 			same(t, "notices", []Notice{skipped, skipped}, payloads[Notice](w.log))
-			same(t, "refused", refusal("A", RefusedNoEvidence, "no check ran, so nothing proves it"), payloads[ClaimRefused](w.log)[0].Tasks)
+			same(t, "refused", refusal("A", RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"), payloads[ClaimRefused](w.log)[0].Tasks)
 		})
 	}
 	bubble(t, "test files cannot be found", func(t *testing.T) {
