@@ -40,7 +40,8 @@ func (l *Loop) tellPlaceholders() {
 	}
 	text := ""
 	if len(unknown) > 0 {
-		text = fmt.Sprintf("no placeholder, and left as it is in %s: %s%s", l.cfg.PromptFile, strings.Join(unknown, ", "), more)
+		text = fmt.Sprintf("no placeholder, and left as it is in %s: %s%s; placeholders are %s",
+			l.cfg.PromptFile, strings.Join(unknown, ", "), more, strings.Join(prompt.Placeholders(), " "))
 	}
 	if text != "" && text != l.unknown {
 		l.emit(EvWarning, Notice{"unknown_placeholder", text})

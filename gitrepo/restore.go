@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -90,6 +91,8 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (Restored, error)
 	err = k.restoreFiles(ctx, before, target, &done)
 	if err == nil && in.Git {
 		err = k.restoreGit(ctx, was, &done)
+	} else if _, gone := os.Lstat(filepath.Join(k.repo.Top, ".git")); errors.Is(gone, os.ErrNotExist) {
+		done.note("the repository itself is gone: restore with --git brings it back")
 	}
 	if err == nil {
 		err = k.verify(ctx, target, &done)

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	mayTick = "You may tick off your own task there, which is a claim like the tag. "
+	mayTick = "You may tick off your own task there, in its place, which is a claim like the tag. "
 	mayAdd  = "You may add tasks that you found, without commands of\ntheir own. Do not delete, reword or weaken what is there: it would be put back."
 )
 

@@ -37,11 +37,14 @@ func claims(in Input) string {
 	if in.TasksAllDone {
 		return ""
 	}
-	var b strings.Builder
-	for _, tag := range in.Tags {
-		fmt.Fprintf(&b, "- %s: everything in the goal is done. %s\n", code(tag), decides)
+	if len(in.Tags) == 0 {
+		return ""
 	}
-	return b.String()
+	tags := make([]string, len(in.Tags))
+	for i, tag := range in.Tags {
+		tags[i] = code(tag)
+	}
+	return fmt.Sprintf("- %s: everything in the goal is done. %s\n", strings.Join(tags, " or "), decides)
 }
 
 const handOn = "If you found out something about this project that every later iteration should know (how to build it, a trap), say it in one line that begins with\nthe word LEARNING in capitals and a colon."

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,6 +35,16 @@ var partOf = map[string]string{
 	"steering": "steering", "goal": "goal", "task": "task", "iteration": "iteration", "commits": "commits", "signals": "signals", "checks": "checks",
 	"plan": "plan", "diff": "diff", "diagnose": "diagnose", "failed_checks": "failed_checks", "last_time": "refusals", "recommendation": "recommendation",
 	"progress": "progress", "learnings": "learnings", "answers": "answers",
+}
+
+// Placeholders lists what a prompt file may name, braces included, sorted.
+func Placeholders() []string {
+	names := slices.Concat(smallNames, slices.Collect(maps.Keys(partOf)))
+	slices.Sort(names)
+	for i, name := range names {
+		names[i] = "{{" + name + "}}"
+	}
+	return names
 }
 
 func isKnown(name string) bool {

@@ -42,8 +42,14 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 		return fmt.Errorf("look at the repository: %w", err)
 	}
 	for _, problem := range problems {
-		if problem.Stops {
+		switch {
+		case problem.Stops && problem.Kind == gitrepo.ProblemDirty && p.TaskFile != "" && strings.Contains(problem.Text, p.TaskFile):
+			return &config.UsageError{Msg: problem.Text, Hint: "commit the list first, or let the run commit it with --include-dirty"}
+		case problem.Stops:
 			return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
+		case problem.Kind == gitrepo.ProblemDirty:
+			p.notice("git_dirty", problem.Text+"; they go into the first commit")
+			continue
 		}
 		if p.Settings.Worktree == "" { // making one says it
 			p.notice("git_"+string(problem.Kind), problem.Error())

@@ -39,6 +39,9 @@ func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env
 // MergeResult is what became of a merge.
 type MergeResult = gitrepo.MergeResult
 
+// MergeAlready is the end of a merge that found nothing to bring home.
+const MergeAlready = gitrepo.MergeAlready
+
 // Merge brings the work on a run's branch into the branch that is checked out in the workspace.
 func Merge(ctx context.Context, w Workspace, from ralph.Worktree) (MergeResult, error) {
 	if w.repo == nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -79,7 +81,7 @@ func (p *Plan) findTasks() error {
 	list, err := TaskList(p.Workspace, p.Settings)
 	var bad plan.Problems
 	if errors.As(err, &bad) {
-		return &config.UsageError{Msg: "the task list cannot be worked:\n" + indented(bad), Hint: "ralph tasks lint says everything about it"}
+		return &config.UsageError{Msg: "the task list cannot be worked (ralph tasks lint says everything about it):\n" + indented(bad)}
 	}
 	if err != nil && !errors.Is(err, ralph.ErrIO) {
 		return &config.UsageError{Msg: err.Error()}
@@ -88,8 +90,22 @@ func (p *Plan) findTasks() error {
 		return err
 	}
 	p.list, p.TaskFile = list, list.Path()
-	p.notice("tasks", fmt.Sprintf("working through %s (%s)", list.Path(), list.Format()))
+	p.notice("tasks", fmt.Sprintf("working through %s (%s)%s", list.Path(), list.Format(), p.otherLists()))
 	return nil
+}
+
+// otherLists names what is left alone: somebody may have meant it.
+func (p *Plan) otherLists() string {
+	var others []string
+	for _, place := range plan.Places {
+		if _, err := os.Stat(filepath.Join(p.Workspace.Dir, filepath.FromSlash(place))); err == nil && place != p.TaskFile {
+			others = append(others, place)
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return "; not " + strings.Join(others, ", ") + ", which --tasks would name"
 }
 
 // lintTasks says what is likely to end badly.

@@ -46,7 +46,7 @@ func (a *app) steer(ctx context.Context, args []string) error {
 		return err
 	}
 	if owner, live := store.Holder(); live {
-		return a.tellPosted("steer", "delivered", owner.Run, "comes first in its next iteration's prompt")
+		return a.tellPosted("steer", "delivered", owner.Run, "it comes first in the next prompt of run "+owner.Run)
 	}
 	return a.tellPosted("steer", "queued", "", "no run is under way; it comes first in the next run's prompt")
 }
@@ -67,13 +67,29 @@ func (a *app) answer(ctx context.Context, args []string) error {
 	if asked.run == "" {
 		return usage("refused: the last run of this workspace has no question and no block that is still open")
 	}
+	if err := replaceAnswer(store, asked.run); err != nil {
+		return err
+	}
 	if err := post(store, ralph.Letter{Kind: ralph.LetterAnswer, Text: text, Question: asked.text, Run: asked.run}); err != nil {
 		return err
 	}
 	if asked.live {
-		return a.tellPosted("answer", "delivered", asked.run, "goes on with it: "+term.Shorten(term.Clean(asked.text), 80))
+		return a.tellPosted("answer", "delivered", asked.run, "run "+asked.run+" goes on with it; it asked: "+term.Shorten(term.Clean(asked.text), 80))
 	}
-	return a.tellPosted("answer", "queued", asked.run, "asked: "+term.Shorten(term.Clean(asked.text), 80)+"; the answer goes into the next prompt of ralph resume or ralph run")
+	return a.tellPosted("answer", "queued", asked.run, "run "+asked.run+" asked: "+term.Shorten(term.Clean(asked.text), 80)+"; the answer goes into the next prompt of ralph resume or ralph run")
+}
+
+// replaceAnswer takes an earlier answer to the same run back, if nobody has read it yet.
+func replaceAnswer(store *runlog.Store, run string) error {
+	letters, _ := store.Letters()
+	for _, letter := range letters {
+		if letter.Kind == ralph.LetterAnswer && letter.Run == run {
+			if err := store.Took(letter.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // letterText is what a person wrote, as one argument.
@@ -100,9 +116,9 @@ func post(store *runlog.Store, letter ralph.Letter) error {
 
 // question is what an agent wants to know from a person.
 type question struct {
-	run   string
-	text  string
-	live  bool // the run is under way, and takes the answer
+	run  string
+	text string
+	live bool // the run is under way, and takes the answer
 }
 
 // lastQuestion is what the newest run asked, if it asked and nobody has answered.
@@ -140,11 +156,7 @@ func (a *app) tellPosted(order, state, run, means string) error {
 	if a.wantsJSON() {
 		return a.printJSON(map[string]string{"run_id": run, "order": order, "state": state})
 	}
-	who := ""
-	if run != "" {
-		who = "run " + run + " "
-	}
-	fmt.Fprintf(a.streams.Out, "%s: %s%s\n", state, who, means)
+	fmt.Fprintf(a.streams.Out, "%s: %s\n", state, means)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -232,7 +233,7 @@ func (a *app) findRun(ctx context.Context, name string) (assembly.Workspace, *ru
 	}
 	run, err := store.Resolve(name)
 	if errors.Is(err, runlog.ErrNoRun) {
-		return workspace, nil, "", usage("%s: %v", workspace.Dir, err)
+		return workspace, nil, "", usage("%s (in %s)", strings.TrimPrefix(err.Error(), "find run: "), workspace.Dir)
 	}
 	return workspace, store, run, err
 }

@@ -189,6 +189,9 @@ func splitAtDash(cmd *cobra.Command, args []string) (words, after []string) {
 func (a *app) goal(opts *runOptions, words []string) (*string, error) {
 	switch {
 	case len(words) > 1:
+		if tree := opts.values["worktree"].values; len(tree) > 0 && tree[len(tree)-1] == "true" {
+			return nil, usage("the name of a worktree is written with =, as in --worktree=%s", words[len(words)-1])
+		}
 		return nil, usage("the goal is one argument; put it in quotes: ralph run %q", strings.Join(words, " "))
 	case len(words) == 1 && opts.hasGoal:
 		return nil, usage("the goal is given twice, as an argument and with --goal")

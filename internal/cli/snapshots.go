@@ -310,9 +310,9 @@ func (a *app) tellRestored(wanted restored, done assembly.Restored, to string) e
 	}
 	refs := ""
 	if done.Refs > 0 {
-		refs = fmt.Sprintf(", %d refs set", done.Refs)
+		refs = fmt.Sprintf(", %s set", term.Count(done.Refs, "ref"))
 	}
-	fmt.Fprintf(a.streams.Out, "restored %s to %s: %d files written, %d deleted%s\n", wanted.Of, where, done.Written, done.Deleted, refs)
+	fmt.Fprintf(a.streams.Out, "restored %s to %s: %s written, %d deleted%s\n", wanted.Of, where, term.Count(done.Written, "file"), done.Deleted, refs)
 	for _, note := range done.Notes {
 		fmt.Fprintf(a.streams.Out, "note: %s\n", strings.TrimSuffix(term.Clean(note), "."))
 	}

@@ -40,7 +40,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 	if err := a.outsideOnly("merge"); err != nil {
 		return err
 	}
-	workspace, store, run, err := a.findRun(ctx, name)
+	workspace, store, run, err := a.findRunOrWorktree(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -65,16 +65,40 @@ func (a *app) merge(ctx context.Context, name string) error {
 		fmt.Fprintf(a.streams.Err, "ralph: %s\n", term.Clean(text))
 	}
 	var refused error
-	if !result.End.Merged() {
+	switch {
+	case !result.End.Merged():
 		refused = mergeRefused(result, worktree)
+	case result.End == assembly.MergeAlready && len(result.Said) > 0: // what there is lies uncommitted in the worktree
+		refused = usage("not merged: %s has nothing that %s does not have; commit what is in %s first", result.Branch, result.Into, worktree.Path)
 	}
 	if a.wantsJSON() {
 		return a.printMerge(run, result, refused)
 	}
-	if refused == nil {
+	switch {
+	case refused != nil:
+	case result.End == assembly.MergeAlready:
+		fmt.Fprintf(a.streams.Out, "nothing to bring home: %s has all of %s already\n", result.Into, result.Branch)
+	default:
 		fmt.Fprintf(a.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n", result.Branch, result.Into, result.End, result.Commit)
 	}
 	return refused
+}
+
+// findRunOrWorktree finds a run by its id, or the newest one that worked in the worktree of that name.
+func (a *app) findRunOrWorktree(ctx context.Context, name string) (assembly.Workspace, *runlog.Store, string, error) {
+	workspace, store, run, err := a.findRun(ctx, name)
+	if err == nil || name == "" {
+		return workspace, store, run, err
+	}
+	if store, opened := runlog.Open(a.streams.Env.StateDir, workspace.Dir); opened == nil {
+		runs, _ := store.Runs()
+		for _, r := range runs {
+			if state, read := store.State(r.Run); read == nil && state.Started.Worktree != nil && state.Started.Worktree.Branch == "ralph/"+name {
+				return workspace, store, r.Run, nil
+			}
+		}
+	}
+	return workspace, store, run, err
 }
 
 // printMerge prints one object, whether it is a refusal or not.

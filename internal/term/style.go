@@ -83,6 +83,9 @@ func Money(cost float64, estimated bool) string {
 	return mark + "$" + amount
 }
 
+// Count writes a number with its noun.
+func Count(n int, noun string) string { return count(n, noun) }
+
 func count(n int, noun string) string {
 	switch {
 	case n == 1:
