@@ -13,11 +13,12 @@ import (
 // the snapshot ignore. They may have been there when it was taken, without being in it;
 // an agent that deletes .gitignore makes them look like new ones.
 func (k *Keeper) ignoredThen(ctx context.Context, target copied, edits []edit) (map[string]bool, error) {
+	const here = "./" // a name that begins with a colon would mean something else
 	var names strings.Builder
 	due := written(edits)
 	for _, e := range edits {
 		if e.after.mode == modeNone && !due.need(e.name) {
-			names.WriteString(e.name + "\x00")
+			names.WriteString(here + e.name + "\x00")
 		}
 	}
 	if names.Len() == 0 {
@@ -41,7 +42,11 @@ func (k *Keeper) ignoredThen(ctx context.Context, target copied, edits []edit) (
 	if err != nil {
 		return nil, fmt.Errorf("look for ignored files: %w", err)
 	}
-	return nameSet(splitNames(out.text.String())), nil
+	ignored := map[string]bool{}
+	for _, name := range splitNames(out.text.String()) {
+		ignored[strings.TrimPrefix(name, here)] = true
+	}
+	return ignored, nil
 }
 
 // places are the names that edits write to, and the folders above them.

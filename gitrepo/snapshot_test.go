@@ -53,6 +53,7 @@ func TestRestoreAfterDisasters(t *testing.T) {
 		"ignored in the way":      {script: "echo '/dangling/' >>.gitignore; echo '/src' >>.gitignore; rm dangling; mkdir dangling; echo x >dangling/x; rm -rf src; git rm -rq --cached src; echo y >src"},
 		"everything renamed":      {script: "mkdir up; mv src up/; mv run.sh run2.sh; mv link up/link"},
 		"many new files":          {script: "mkdir -p new/a/b; for i in 1 2 3 4 5 6 7 8 9; do echo $i >new/a/b/$i; done"},
+		"names like pathspecs":    {script: "echo x >':!x'; echo y >':(top)y'; echo z >'[z]*'"},
 		"merge under way":         {script: "git checkout -qf side; echo a >lf.txt; git commit -qam a; git merge -q main || true"},
 	} {
 		t.Run(name, func(t *testing.T) {
