@@ -115,13 +115,21 @@ func (s *Snapshots) recorded(ctx context.Context, c copied) (repository, error) 
 		{"head", func(text []byte) { was.head = strings.TrimSpace(string(text)) }},
 		{"refs", func(text []byte) { was.refs = parseRefs(string(text)) }},
 	} {
-		out := limited{limit: statusLimit}
-		if err := s.run(ctx, call{args: []string{"cat-file", "blob", c.repository + ":" + file.name}, out: &out}); err != nil {
-			return was, fmt.Errorf("read snapshot %s: %w", c.id, err)
+		text, err := s.recordedFile(ctx, c, file.name)
+		if err != nil {
+			return was, err
 		}
-		file.to(out.text.Bytes())
+		file.to(text)
 	}
 	return was, nil
+}
+
+func (s *Snapshots) recordedFile(ctx context.Context, c copied, name string) ([]byte, error) {
+	out := limited{limit: statusLimit}
+	if err := s.run(ctx, call{args: []string{"cat-file", "blob", c.repository + ":" + name}, out: &out}); err != nil {
+		return nil, fmt.Errorf("read snapshot %s: %w", c.id, err)
+	}
+	return out.text.Bytes(), nil
 }
 
 // link links the repository's objects, unless they are those of the last time. What was

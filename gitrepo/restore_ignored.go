@@ -32,10 +32,17 @@ func (k *Keeper) ignoredThen(ctx context.Context, target copied, edits []edit) (
 	if err := k.putRules(ctx, target, folder); err != nil {
 		return nil, fmt.Errorf("look for ignored files: %w", err)
 	}
+	putBack, err := k.excludeThen(ctx, target)
+	if err != nil {
+		return nil, fmt.Errorf("look for ignored files: %w", err)
+	}
 	out := limited{limit: statusLimit}
 	err = k.snaps.feed([]byte(names.String()), func(file string) error {
 		return k.snaps.in(ctx, folder, call{args: []string{"check-ignore", "--no-index", "-z", "--stdin"}, stdin: file, out: &out})
 	})
+	if err := putBack(); err != nil {
+		return nil, fmt.Errorf("look for ignored files: %w", err)
+	}
 	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
 		return nil, nil // none is
 	}
@@ -47,6 +54,22 @@ func (k *Keeper) ignoredThen(ctx context.Context, target copied, edits []edit) (
 		ignored[strings.TrimPrefix(name, here)] = true
 	}
 	return ignored, nil
+}
+
+// excludeThen lets the info/exclude of the snapshot count, until it is put back.
+func (k *Keeper) excludeThen(ctx context.Context, target copied) (putBack func() error, err error) {
+	if target.repository == "" {
+		return func() error { return nil }, nil
+	}
+	then, err := k.snaps.recordedFile(ctx, target, "exclude")
+	if err != nil {
+		return nil, err
+	}
+	now, err := os.ReadFile(k.snaps.path("info/exclude"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return func() error { return k.snaps.write("info/exclude", now) }, k.snaps.write("info/exclude", then)
 }
 
 // places are the names that edits write to, and the folders above them.

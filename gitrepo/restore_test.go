@@ -173,6 +173,24 @@ func TestIgnoredFilesStay(t *testing.T) {
 	}
 }
 
+// TestWhatInfoExcludeIgnored: a new repository knows nothing of it.
+func TestWhatInfoExcludeIgnored(t *testing.T) {
+	w := newRepo(t)
+	w.write(".git/info/exclude", "secret\n")
+	w.write("secret", "precious\n")
+	k, dir := w.keeper()
+	id, before := w.snapshot(k), w.tree()
+	w.sh("rm -rf .git; git init -q; echo x >new")
+	done := w.restore(w.later(dir), gitrepo.RestoreInput{Snapshot: id})
+	w.same("restored", before)
+	if diff := cmp.Diff([]string{"not in the snapshot, and ignored then or until now, so left where they are: secret"}, done.Notes); diff != "" {
+		t.Error(diff)
+	}
+	w.restore(w.later(dir), gitrepo.RestoreInput{Snapshot: done.Undo})
+	before["new"] = "file x\n"
+	w.same("undone", before)
+}
+
 // TestNothingIsWrittenThroughALink that leads out of the workspace or elsewhere in it,
 // also where git does not look.
 func TestNothingIsWrittenThroughALink(t *testing.T) {
