@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -256,6 +257,9 @@ func (k *Keeper) take(ctx context.Context, o occasion) (shot, error) {
 // of the repository, the run's snapshot before, and the one whose name it takes.
 func (k *Keeper) commit(o occasion, tree, repository string) (string, error) {
 	message := fmt.Sprintf("%s\n\nrun %s\niteration %d", snapshotTitle, strings.Map(noControl, o.run), o.iteration)
+	if k.repo.prefix != "" {
+		message += "\nbelow " + strconv.Quote(k.repo.prefix)
+	}
 	var parents []string
 	if repository != "" {
 		parents = append(parents, repository)

@@ -335,11 +335,23 @@ func TestAWorkspaceThatBecameAFolderOfAnother(t *testing.T) {
 	w.git("init", "-q")
 	w.write("file", "one\n")
 	k, dir := w.keeper()
-	w.snapshot(k)
+	first := w.snapshot(k)
 	w.must(os.RemoveAll(w.path(".git")))
 	top.git("init", "-q")
+	w.write("file", "two\n")
 	k = w.keep(dir)
-	w.holds(k, w.snapshot(k), map[string]string{"file": "file one\n"})
+	second, before := w.snapshot(k), top.tree()
+	w.holds(k, first, map[string]string{"file": "file one\n"})
+	w.holds(k, second, map[string]string{"file": "file two\n"})
+	_, err := w.later(dir).Restore(t.Context(), gitrepo.RestoreInput{Snapshot: first})
+	refused(t, err, gitrepo.ProblemNotRestorable)
+	top.same("refused", before)
+	w.write("file", "three\n")
+	w.restore(w.later(dir), gitrepo.RestoreInput{Snapshot: second})
+	top.same("restored", before)
+	if patch, _, err := k.Diff(t.Context(), "", second, 1<<10); !strings.HasPrefix(patch, "A\tfile\n") {
+		t.Errorf("got %q, %v", patch, err)
+	}
 }
 
 func TestAnotherKindOfRepository(t *testing.T) {

@@ -68,6 +68,9 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (Restored, error)
 		}
 		return k.snaps.export(ctx, target, in.To)
 	}
+	if target.prefix != k.snaps.home.Prefix {
+		return Restored{}, notRestorable("the snapshot is of another time, when %s had another place in its repository; --to DIR writes a copy elsewhere", k.repo.Dir)
+	}
 	var done Restored
 	if in.Git && target.run == restoring && target.repository == "" { // an undo has to bring the files back at least
 		in.Git = false
@@ -307,7 +310,7 @@ func (s *Snapshots) export(ctx context.Context, from copied, to string) (Restore
 	defer root.Close()
 	edits := make([]edit, 0, len(files))
 	for _, file := range files {
-		if name, ok := strings.CutPrefix(file.name, s.home.Prefix); ok {
+		if name, ok := strings.CutPrefix(file.name, from.prefix); ok {
 			edits = append(edits, edit{name, entry{mode: modeNone}, file})
 		}
 	}

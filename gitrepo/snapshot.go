@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -242,6 +243,7 @@ type copied struct {
 	id         string
 	tree       string
 	run        string
+	prefix     string // of the workspace below the top
 	repository string // the commit that holds what was recorded of the repository; "" if nothing
 }
 
@@ -270,6 +272,8 @@ func (s *Snapshots) read(ctx context.Context, id string) (copied, error) {
 			c.repository = rest
 		case "run":
 			c.run = rest
+		case "below":
+			c.prefix, _ = strconv.Unquote(rest)
 		}
 	}
 	return c, nil

@@ -12,7 +12,7 @@ import (
 // names are relative to the workspace. An empty from is the empty tree. At limit bytes it
 // stops, in the middle of a line if need be, and cut is true.
 func (s *Snapshots) Diff(ctx context.Context, from, to string, limit int) (patch string, cut bool, err error) {
-	trees := make([]string, 0, 2)
+	trees, prefix := make([]string, 0, 2), ""
 	for _, id := range []string{from, to} {
 		if id == "" {
 			trees = append(trees, emptyTree[s.home.Format])
@@ -22,13 +22,13 @@ func (s *Snapshots) Diff(ctx context.Context, from, to string, limit int) (patch
 		if err != nil {
 			return "", false, fmt.Errorf("compare snapshots: %w", err)
 		}
-		trees = append(trees, c.tree)
+		trees, prefix = append(trees, c.tree), c.prefix
 	}
 	out := enough{limit: limit}
 	for _, how := range []string{"--name-status", "--patch"} {
 		args := []string{"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", how}
-		if s.home.Prefix != "" {
-			args = append(args, "--relative="+s.home.Prefix)
+		if prefix != "" {
+			args = append(args, "--relative="+prefix)
 		}
 		before := out.text.Len()
 		err := s.run(ctx, call{args: append(args, trees...), out: &out})
