@@ -227,16 +227,24 @@ func (m *merge) take(ctx context.Context, target string) error {
 		return err
 	}
 	now, err := r.headCommit(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case now != target:
-		m.result.End, m.result.Output = MergeFailed, taken.failure("merge").Error()
+	}
+	home, err := r.contains(ctx, now, target) // a hook may have added a commit of its own
+	if err != nil {
+		return err
+	}
+	switch failed := taken.failure("merge"); {
+	case !home && failed == nil:
+		m.result.End, m.result.Output = MergeFailed, "git merge said that all is well, but "+m.result.Into+" does not hold the work"
 		return nil
-	case !taken.worked():
+	case !home:
+		m.result.End, m.result.Output = MergeFailed, failed.Error()
+		return nil
+	case failed != nil:
 		m.result.Output = "merged, but what came after it did not end well\n" + taken.output
 	}
-	m.result.End, m.result.Commit = MergeFastForward, target
+	m.result.End, m.result.Commit = MergeFastForward, now
 	if target != m.theirs {
 		m.result.End = MergeCommitted
 	}

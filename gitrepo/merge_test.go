@@ -290,3 +290,19 @@ func TestMergeRunsTheUsersHookAndStashesNothing(t *testing.T) {
 		t.Errorf("stash %s", stash)
 	}
 }
+
+func TestMergeWithAHookThatCommits(t *testing.T) {
+	for script, want := range map[string]gitrepo.MergeEnd{
+		"git commit -q --allow-empty -m more":   gitrepo.MergeFastForward,
+		"git reset -q --hard 'HEAD@{1}'":        gitrepo.MergeFailed,
+		"git reset -q --hard ORIG_HEAD; exit 1": gitrepo.MergeFailed,
+	} {
+		w := newRepo(t)
+		w.program(".git/hooks/post-merge", script)
+		w.workOn("ralph/x", map[string]string{"new": "x"})
+		got := w.merge(program(), "ralph/x")
+		if got.End != want || (got.Output == "") != want.Merged() || want.Merged() && got.Commit != w.git("rev-parse", "HEAD") {
+			t.Errorf("%s: got %+v", script, got)
+		}
+	}
+}
