@@ -80,11 +80,19 @@ func (r *Repo) state(ctx context.Context, e worktreeEntry) (WorktreeState, error
 		tips = append(tips, e.head)
 	}
 	if e.branch != "" {
-		tips = append(tips, "refs/heads/"+e.branch)
+		tip, err := r.resolve(ctx, "refs/heads/"+e.branch)
+		if err != nil {
+			return s, err
+		}
+		if tip != "" {
+			tips = append(tips, tip)
+		}
 	}
 	var err error
-	if s.Ahead, err = r.ahead(ctx, tips...); err != nil {
-		return s, err
+	if len(tips) > 0 {
+		if s.Ahead, err = r.ahead(ctx, tips...); err != nil {
+			return s, err
+		}
 	}
 	s.Merged = s.Ahead == 0
 	if !s.Missing {
@@ -155,10 +163,11 @@ func (r *Repo) harnessBranches(ctx context.Context) ([]string, error) {
 
 // worktreeEntry is a worktree as git has it on its list.
 type worktreeEntry struct {
-	path, head string
-	branch     string // "" if HEAD is detached
-	main       bool
-	locked     bool
+	path   string
+	head   string // "" before the first commit of a branch
+	branch string // "" if HEAD is detached
+	main   bool
+	locked bool
 }
 
 func (e worktreeEntry) gone() bool {
@@ -213,7 +222,9 @@ func parseEntries(out string) []worktreeEntry {
 		e := &list[len(list)-1]
 		switch key {
 		case "HEAD":
-			e.head = value
+			if strings.Trim(value, "0") != "" {
+				e.head = value
+			}
 		case "branch":
 			e.branch = strings.TrimPrefix(value, "refs/heads/")
 		case "locked":

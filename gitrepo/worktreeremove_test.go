@@ -38,6 +38,9 @@ func trees(t *testing.T) workspace {
 	detached, _ := w.worktree("ralph/detached")
 	detached.git("switch", "-q", "--detach")
 	detached.commit()
+	unborn, _ := w.worktree("ralph/unborn")
+	unborn.git("switch", "-q", "--orphan", "fresh")
+	unborn.write("new", "x")
 	locked, _ := w.worktree("ralph/locked")
 	locked.git("worktree", "lock", ".")
 	w.git("branch", "ralph/alone")
@@ -52,8 +55,8 @@ func TestWorktrees(t *testing.T) {
 			at := func(branch string) gitrepo.Worktree {
 				return gitrepo.Worktree{Path: w.beside("ralph/" + branch), Branch: "ralph/" + branch}
 			}
-			detached := at("detached")
-			detached.Branch = ""
+			detached, unborn := at("detached"), at("unborn")
+			detached.Branch, unborn.Branch = "", "fresh"
 			want := []gitrepo.WorktreeState{
 				{Worktree: at("merged"), Merged: true},
 				{Worktree: at("dirty"), Merged: true, Dirty: 1},
@@ -61,9 +64,11 @@ func TestWorktrees(t *testing.T) {
 				{Worktree: at("missing"), Merged: true, Missing: true},
 				{Worktree: at("broken"), Merged: true, Trouble: w.beside("ralph/broken") + " has lost its connection to " + w.dir},
 				{Worktree: detached, Ahead: 1},
+				{Worktree: unborn, Merged: true, Dirty: 1},
 				{Worktree: at("locked"), Merged: true, Locked: true},
 				{Worktree: gitrepo.Worktree{Branch: "ralph/alone"}, Merged: true, Missing: true},
 				{Worktree: gitrepo.Worktree{Branch: "ralph/detached"}, Merged: true, Missing: true},
+				{Worktree: gitrepo.Worktree{Branch: "ralph/unborn"}, Merged: true, Missing: true},
 			}
 			repo, ok, err := git.Find(t.Context(), w.dir)
 			if !ok || err != nil {
@@ -101,7 +106,7 @@ func TestCleaningRemovesOnlyWhatIsMerged(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if diff := cmp.Diff([]string{"ralph-ahead", "ralph-broken", "ralph-detached", "ralph-dirty", "ralph-locked"}, left); diff != "" {
+	if diff := cmp.Diff([]string{"ralph-ahead", "ralph-broken", "ralph-detached", "ralph-dirty", "ralph-locked", "ralph-unborn"}, left); diff != "" {
 		t.Errorf("folders (-want +got)\n%s", diff)
 	}
 	want := "main\nralph/ahead\nralph/broken\nralph/dirty\nralph/locked\nuser"
@@ -150,13 +155,13 @@ func TestRemoveWorktreeRefuses(t *testing.T) {
 func TestRemoveWorktreeAnyway(t *testing.T) {
 	w := trees(t)
 	repo := w.find()
-	for _, branch := range []string{"ralph/ahead", "ralph/dirty", "ralph/broken", "ralph/detached", "ralph/missing", "ralph/never"} {
+	for _, branch := range []string{"ralph/ahead", "ralph/dirty", "ralph/broken", "ralph/detached", "ralph/missing", "ralph/unborn", "ralph/never"} {
 		w.must(repo.RemoveWorktree(t.Context(), gitrepo.Worktree{Path: w.beside(branch), Branch: branch}, gitrepo.RemoveAnyway))
 		if _, err := os.Lstat(w.beside(branch)); err == nil {
 			t.Errorf("%s is there", branch)
 		}
 	}
-	if got := w.git("for-each-ref", "--format=%(refname:short)"); got != "main\nralph/alone\nralph/locked\nralph/merged\nuser" {
+	if got := w.git("for-each-ref", "--format=%(refname:short)"); got != "main\nralph/alone\nralph/locked\nralph/merged\nralph/unborn\nuser" {
 		t.Errorf("branches %q", got)
 	}
 	if list := w.git("worktree", "list"); strings.Count(list, "\n") != 3 {
