@@ -211,8 +211,12 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 		return ralph.CommitResult{}, err
 	}
 	made, err := c.withMessage(ctx, message, args)
-	if err != nil {
-		return ralph.CommitResult{}, err
+	if err != nil { // it may have been made all the same, and the index belongs to it then
+		is, _ := r.headCommit(context.WithoutCancel(ctx))
+		if is == was {
+			is = ""
+		}
+		return ralph.CommitResult{Commit: is}, err
 	}
 	is, err := r.headCommit(ctx)
 	switch {

@@ -421,13 +421,11 @@ func TestALongOutputKeepsItsEnd(t *testing.T) {
 	}
 }
 
-func TestACanceledCommitIsAnErrorAndChangesNothing(t *testing.T) {
-	w := newRepo(t)
-	w.program(".git/hooks/pre-commit", "touch .git/here; exec sleep 600")
+// canceledCommit commits until a hook is under way.
+func (w workspace) canceledCommit() (ralph.CommitResult, error) {
+	w.Helper()
 	c := w.committer()
-	w.write("new", "x")
-	before := w.picture()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(w.Context())
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil {
@@ -437,8 +435,28 @@ func TestACanceledCommitIsAnErrorAndChangesNothing(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	if got, err := c.Commit(ctx, "x"); !errors.Is(err, context.Canceled) || got.Commit != "" {
+	return c.Commit(ctx, "x")
+}
+
+func TestACanceledCommitIsAnErrorAndChangesNothing(t *testing.T) {
+	w := newRepo(t)
+	w.program(".git/hooks/pre-commit", "touch .git/here; exec sleep 600")
+	w.write("new", "x")
+	before := w.picture()
+	if got, err := w.canceledCommit(); !errors.Is(err, context.Canceled) || got.Commit != "" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	w.unchanged(before)
+}
+
+func TestACommitThatIsCanceledAfterItWasMade(t *testing.T) {
+	w := newRepo(t)
+	w.program(".git/hooks/post-commit", "touch .git/here; exec sleep 600")
+	w.write("new", "x")
+	if got, err := w.canceledCommit(); !errors.Is(err, context.Canceled) || got.Commit != w.git("rev-parse", "HEAD") {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if status := w.git("status", "--short"); status != "" {
+		t.Errorf("left is %q", status)
+	}
 }
