@@ -21,7 +21,7 @@ type WorktreeState struct {
 	Dirty    int    // files with changes that are not committed
 	Missing  bool   // the folder is gone
 	Locked   bool   // somebody wants it to be kept
-	Trouble  string // why Dirty is not known, "" if it is
+	Trouble  string // why it cannot be told what else would be lost, "" if it can
 }
 
 // Removable reports whether nothing would be lost with it.
@@ -140,6 +140,9 @@ func (r *Repo) changesIn(ctx context.Context, folder string) (int, string, error
 		return 0, err.Error(), nil
 	}
 	changed := slices.DeleteFunc(st.paths, func(p path) bool { return p.name == r.prefix+view })
+	if modules, _ := os.ReadDir(filepath.Join(there.gitDir, "modules")); len(modules) > 0 && len(changed) == 0 {
+		return 0, fmt.Sprintf("the submodules in %s have repositories of their own, which would go with it", folder), err
+	}
 	return len(changed), "", err
 }
 

@@ -184,3 +184,25 @@ func TestRemoveWorktreeKeepsOtherBranches(t *testing.T) {
 		t.Error("the folder is there")
 	}
 }
+
+// What was committed in a submodule of a worktree is in no other repository, though the
+// commit that names it is merged.
+func TestRemoveWorktreeKeepsSubmodules(t *testing.T) {
+	w, other := newRepo(t), newRepo(t)
+	w.git("submodule", "--quiet", "add", "file://"+other.dir, "sub")
+	w.commit()
+	added, _, err := w.find().AddWorktree(t.Context(), gitrepo.WorktreeInput{Path: w.beside("ralph/x"), Branch: "ralph/x"})
+	w.must(err)
+	tree := workspace{t, added.Path}
+	tree.git("submodule", "--quiet", "update", "--init")
+	sub := workspace{t, tree.path("sub")}
+	sub.write("work", "x")
+	sub.commit()
+	tree.commit()
+	w.merge(program(), "ralph/x")
+	refused(t, w.find().RemoveWorktree(t.Context(), added, gitrepo.RemoveMerged), gitrepo.ProblemWorktreeChanged, "repositories of their own", "--force")
+	if _, err := os.Lstat(sub.path("work")); err != nil {
+		t.Error(err)
+	}
+	w.must(w.find().RemoveWorktree(t.Context(), added, gitrepo.RemoveAnyway))
+}
