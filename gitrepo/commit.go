@@ -202,6 +202,9 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 		args = append(args, "-c", "core.hooksPath="+os.DevNull)
 		note = "no hook was run, since some came or changed after the start: " + strings.Join(strange, ", ")
 	}
+	if gone := now.gone(c.before); len(gone) > 0 {
+		note = strings.TrimSpace(note + "\nhooks that were there at the start are gone: " + strings.Join(gone, ", "))
+	}
 	args = append(args, "commit", "--quiet", "--cleanup=whitespace", "--file=-")
 	if r.prefix != "" { // what is staged elsewhere in the repository stays staged
 		args = append(append(args, "--only", "--"), what...)

@@ -342,6 +342,7 @@ func TestHooksThatAnAgentPlantsAreNotRun(t *testing.T) {
 			w.program("hooks/pre-commit", "touch .git/sprung")
 			w.git("config", "core.hooksPath", "hooks")
 		}, "those of "},
+		"one that is no program any more": {func(w workspace) { w.must(os.Chmod(w.path(".git/hooks/pre-commit"), 0o644)) }, "pre-commit"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -359,6 +360,21 @@ func TestHooksThatAnAgentPlantsAreNotRun(t *testing.T) {
 				t.Error("it was run")
 			}
 		})
+	}
+}
+
+func TestHooksThatAnAgentRemovesAreToldOf(t *testing.T) {
+	w := newRepo(t)
+	w.program(".git/hooks/pre-commit", "exit 1")
+	w.program(".git/hooks/commit-msg", "touch .git/run")
+	c := w.committer()
+	w.write("kept", "two\n")
+	w.must(os.Remove(w.path(".git/hooks/pre-commit")))
+	if got := w.commitBy(c); got.Commit == "" || got.Output != "hooks that were there at the start are gone: pre-commit" {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := os.Lstat(w.path(".git/run")); err != nil {
+		t.Error("the one that stayed was not run")
 	}
 }
 

@@ -75,9 +75,13 @@ func hookFiles(folder string) map[string][sha256.Size]byte {
 		if strings.HasSuffix(entry.Name(), ".sample") {
 			continue
 		}
-		content, known := readConfiguration(filepath.Join(folder, entry.Name()))
+		path := filepath.Join(folder, entry.Name())
+		content, known := readConfiguration(path)
 		if !known {
 			content = []byte(entry.Type().String())
+		}
+		if info, err := os.Stat(path); err == nil { // git passes over one that is no program
+			content = append(content, executable(info)...)
 		}
 		files[entry.Name()] = sha256.Sum256(content)
 	}
@@ -95,6 +99,17 @@ func (r *Repo) signingPrograms(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("look for programs that sign: %w", err)
 	}
 	return strings.Split(strings.TrimSuffix(out.text.String(), "\x00"), "\x00"), nil
+}
+
+// gone names the hooks that were there before, and are not run any more.
+func (p programs) gone(before programs) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(before.files)) {
+		if _, there := p.files[name]; !there && p.hooks == before.hooks {
+			names = append(names, inSentence(name))
+		}
+	}
+	return names
 }
 
 // strange names the hooks that were not there before or were different.
