@@ -155,8 +155,9 @@ func (g Git) usualExcludes() string {
 }
 
 // Fingerprint is the Repo's, and the name of a copy of that very tree. The copy is made
-// if the tree is not the one of the last call. If it cannot be made, Left says why. A
-// tree whose repository an agent removed or broke looks like what its copy looks like.
+// if the tree, or a ref, is not as it was at the last call. If it cannot be made, Left
+// says why. A tree whose repository an agent removed or broke looks like what its copy
+// looks like.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
 	state, err := k.repo.Fingerprint(ctx, in)
 	k.mu.Lock()
@@ -170,7 +171,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		left := append([]string{"the repository cannot be read any more, so the tree is known by its copy alone: " + shorten(err.Error())}, shot.left...)
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Left: left}, nil
 	}
-	if k.seen.shot.id == "" || k.seen.head != state.Head || k.seen.hash != state.Hash {
+	if !k.holds(ctx, state) {
 		k.seen = held{}
 		shot, err := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration})
 		if err != nil {
@@ -181,6 +182,15 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 	}
 	state.Snapshot, state.Left = k.seen.shot.id, k.seen.shot.left
 	return state, nil
+}
+
+// holds reports whether the last copy is one of this tree, and of branches as they are.
+func (k *Keeper) holds(ctx context.Context, state ralph.TreeState) bool {
+	if k.seen.shot.id == "" || k.seen.head != state.Head || k.seen.hash != state.Hash {
+		return false
+	}
+	now, err := k.look(ctx)
+	return err == nil && now.sum() == k.linkedAt
 }
 
 // Changed is the Repo's.

@@ -35,14 +35,13 @@ func (k *Keeper) record(ctx context.Context) (id string, left []string) {
 	if err := k.snaps.write("info/exclude", now.exclude); err != nil {
 		left = append(left, "the repository's info/exclude was not heeded: "+err.Error())
 	}
-	refs := now.refText()
 	id, err = k.snaps.putFolder([]named{
-		{"config", now.config}, {"exclude", now.exclude}, {"head", []byte(now.head + "\n")}, {"refs", refs},
+		{"config", now.config}, {"exclude", now.exclude}, {"head", []byte(now.head + "\n")}, {"refs", now.refText()},
 	})
 	if err != nil {
 		return "", append(left, "the repository's branches are not in the snapshot: "+err.Error())
 	}
-	if err := k.link(now.head, refs); err != nil {
+	if err := k.link(now.sum()); err != nil {
 		left = append(left, "the repository's history is not in the snapshot: "+err.Error())
 	}
 	return id, left
@@ -89,6 +88,12 @@ func (r repository) refText() []byte {
 	return text.Bytes()
 }
 
+// sum tells refs from others, HEAD included.
+func (r repository) sum() string {
+	sum := sha256.Sum256(append([]byte(r.head+"\n"), r.refText()...))
+	return hex.EncodeToString(sum[:])
+}
+
 func parseRefs(text string) []ref {
 	var refs []ref
 	for line := range strings.Lines(text) {
@@ -132,11 +137,9 @@ func (s *Snapshots) recordedFile(ctx context.Context, c copied, name string) ([]
 	return out.text.Bytes(), nil
 }
 
-// link links the repository's objects, unless they are those of the last time. What was
+// link links the repository's objects, unless its refs are those of the last time. What was
 // done is written down, since a look at every object costs as much as a snapshot.
-func (k *Keeper) link(head string, refs []byte) error {
-	sum := sha256.Sum256(append([]byte(head+"\n"), refs...))
-	at := hex.EncodeToString(sum[:])
+func (k *Keeper) link(at string) error {
 	if k.linkedAt == at {
 		return k.unlinked
 	}

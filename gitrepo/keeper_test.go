@@ -267,6 +267,29 @@ func TestNamesOfSnapshots(t *testing.T) {
 	}
 }
 
+// TestBranchesThatNoFileTellsOf: the workspace is as it was, and the work is elsewhere.
+func TestBranchesThatNoFileTellsOf(t *testing.T) {
+	for name, script := range map[string]string{
+		"work on a branch": "git switch -q -c side; echo x >work; git add work; git commit -q -m work; git switch -q main",
+		"another branch":   "git switch -q -c side",
+	} {
+		w := newRepo(t)
+		k, dir := w.keeper()
+		first := w.snapshot(k)
+		w.sh(script)
+		id, refs := w.snapshot(k), w.refs()
+		if id == first {
+			t.Errorf("%s: nothing was kept", name)
+		}
+		w.sh("git switch -q main; git branch -q -D side; git reflog expire --expire=now --all; git gc -q --prune=now")
+		w.restore(w.later(dir), gitrepo.RestoreInput{Snapshot: id, Git: true})
+		if diff := cmp.Diff(refs, w.refs()); diff != "" {
+			t.Errorf("%s: refs (-want +got):\n%s", name, diff)
+		}
+		w.git("fsck", "--connectivity-only")
+	}
+}
+
 func TestAStateThatWasDamaged(t *testing.T) {
 	origin := rich(t)
 	for name, damage := range map[string]string{
