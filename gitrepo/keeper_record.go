@@ -15,6 +15,7 @@ import (
 type repository struct {
 	config  []byte
 	exclude []byte
+	shallow []byte // where the history of a shallow clone ends
 	head    string // "ref: NAME" or an id
 	refs    []ref
 }
@@ -36,7 +37,7 @@ func (k *Keeper) record(ctx context.Context) (id string, left []string) {
 		left = append(left, "the repository's info/exclude was not heeded: "+err.Error())
 	}
 	id, err = k.snaps.putFolder([]named{
-		{"config", now.config}, {"exclude", now.exclude}, {"head", []byte(now.head + "\n")}, {"refs", now.refText()},
+		{"config", now.config}, {"exclude", now.exclude}, {"head", []byte(now.head + "\n")}, {"refs", now.refText()}, {"shallow", now.shallow},
 	})
 	if err != nil {
 		return "", append(left, "the repository's branches are not in the snapshot: "+err.Error())
@@ -54,6 +55,7 @@ func (k *Keeper) look(ctx context.Context) (repository, error) {
 	defer r.mu.Unlock()
 	now := repository{config: r.configuration().files[0]}
 	now.exclude, _ = readConfiguration(filepath.Join(k.snaps.home.Common, "info", "exclude"))
+	now.shallow, _ = readConfiguration(filepath.Join(k.snaps.home.Common, "shallow"))
 	out := limited{limit: statusLimit}
 	if err := r.run(ctx, call{args: []string{"for-each-ref", "--format=%(objectname) %(refname) %(symref)"}, out: &out}); err != nil {
 		return now, fmt.Errorf("read refs: %w", err)
@@ -117,6 +119,7 @@ func (s *Snapshots) recorded(ctx context.Context, c copied) (repository, error) 
 	}{
 		{"config", func(text []byte) { was.config = text }},
 		{"exclude", func(text []byte) { was.exclude = text }},
+		{"shallow", func(text []byte) { was.shallow = text }},
 		{"head", func(text []byte) { was.head = strings.TrimSpace(string(text)) }},
 		{"refs", func(text []byte) { was.refs = parseRefs(string(text)) }},
 	} {

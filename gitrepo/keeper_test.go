@@ -113,6 +113,7 @@ func TestRepositoriesOfAllKinds(t *testing.T) {
 			w.restore(w.later(dir), gitrepo.RestoreInput{Snapshot: id, Git: true})
 			w.same("restored", before)
 			w.git("status")
+			w.git("rev-list", "--all")
 		})
 	}
 }

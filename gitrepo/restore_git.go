@@ -78,6 +78,11 @@ func (k *Keeper) ensureRepository(ctx context.Context, was repository, done *Res
 	); err != nil {
 		return err
 	}
+	if len(was.shallow) > 0 {
+		if err := replaceFile(filepath.Join(h.GitDir, "shallow"), was.shallow, 0o644); err != nil {
+			return err
+		}
+	}
 	args := []string{"init", "--quiet", "--template=", "--object-format=" + h.Format}
 	if err := k.ask(ctx, call{args: args}); err != nil {
 		return err
