@@ -3,6 +3,7 @@ package gitrepo_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -328,6 +329,25 @@ func TestObjectsThatWereLost(t *testing.T) {
 		t.Errorf("left %q", state.Left)
 	}
 	w.holds(k, state.Snapshot, without(w.tree(), ignored...))
+}
+
+func TestNamesThatGitDoesNotTake(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it is the same as .git here")
+	}
+	w := newRepo(t)
+	w.write("folder/.GIT/file", "x\n")
+	w.write(".GITHUB/file", "x\n")
+	k, _ := w.keeper()
+	state := w.fingerprint(k, since)
+	if diff := cmp.Diff([]string{"folder/.GIT/file is not in the snapshot as it is now: git takes no file of that name"}, state.Left); diff != "" {
+		t.Error(diff)
+	}
+	w.holds(k, state.Snapshot, without(w.tree(), filepath.Join("folder", ".GIT", "file")))
+	done := w.restore(k, gitrepo.RestoreInput{Snapshot: state.Snapshot})
+	if done.Written+done.Deleted != 0 {
+		t.Errorf("got %+v", done)
+	}
 }
 
 func TestASnapshotThatFailsDoesNotFailTheFingerprint(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 const (
@@ -53,6 +54,8 @@ func weigh(top *os.Root, d differences) load {
 			}
 		case err != nil:
 			l.leave(name, "it cannot be read")
+		case reserved(name):
+			l.leave(name, "git takes no file of that name")
 		case info.Mode()&fs.ModeSymlink != 0:
 			l.take = append(l.take, name)
 		case !info.Mode().IsRegular():
@@ -80,6 +83,17 @@ func weigh(top *os.Root, d differences) load {
 	}
 	slices.Sort(l.take)
 	return l
+}
+
+// reserved reports whether git passes a file over, without a complaint, because on other
+// systems its name would be .git.
+func reserved(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.EqualFold(part, ".git") {
+			return true
+		}
+	}
+	return false
 }
 
 func readable(top *os.Root, name string) bool {
