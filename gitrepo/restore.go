@@ -269,19 +269,22 @@ func (k *Keeper) verify(ctx context.Context, target copied, done *Restored) erro
 	if err != nil {
 		return err
 	}
-	var stayed []string
+	var stayed, other []string
 	for _, e := range edits {
-		if e.before.mode == modeNone && !now.out[e.name] {
-			stayed = append(stayed, strings.TrimPrefix(e.name, k.repo.prefix))
+		name := strings.TrimPrefix(e.name, k.repo.prefix)
+		switch {
+		case now.out[e.name]:
+		case e.before.mode == modeNone:
+			stayed = append(stayed, name)
+		case e.after.mode != modeNone:
+			other = append(other, name)
 		}
 	}
 	if len(stayed) > 0 {
-		const shown = 5
-		more := ""
-		if len(stayed) > shown {
-			more = fmt.Sprintf(" and %d more", len(stayed)-shown)
-		}
-		done.note("not in the snapshot, and ignored then or until now, so left where they are: %s%s", shorten(strings.Join(stayed[:min(len(stayed), shown)], ", ")), more)
+		done.note("not in the snapshot, and ignored then or until now, so left where they are: %s", listed(stayed))
+	}
+	if len(other) > 0 {
+		done.note("other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: %s", listed(other))
 	}
 	return nil
 }

@@ -191,6 +191,23 @@ func TestWhatInfoExcludeIgnored(t *testing.T) {
 	w.same("undone", before)
 }
 
+// TestObjectsThatWereForged: git does not look whether an object is what its name says.
+func TestObjectsThatWereForged(t *testing.T) {
+	w := newRepo(t)
+	w.sh(`echo forged >x; forged=$(git hash-object -w x | sed 's|^..|&/|'); echo two >x; two=$(git hash-object x | sed 's|^..|&/|'); rm x
+mkdir -p .git/objects/${two%/*}; cp .git/objects/$forged .git/objects/$two`)
+	k, dir := w.keeper()
+	w.snapshot(k)
+	w.write("kept", "two\n")
+	id := w.snapshot(k)
+	w.write("kept", "three\n")
+	done := w.restore(w.later(dir), gitrepo.RestoreInput{Snapshot: id})
+	want := []string{"other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: kept"}
+	if diff := cmp.Diff(want, done.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestNothingIsWrittenThroughALink that leads out of the workspace or elsewhere in it,
 // also where git does not look.
 func TestNothingIsWrittenThroughALink(t *testing.T) {
