@@ -325,8 +325,3 @@ func (r *Repo) subject(ctx context.Context, commit string) (string, error) {
 	_, subject, _ := strings.Cut(strings.TrimSuffix(out.text.String(), "\n"), "\n")
 	return subject, nil
 }
-
-// environment pins the repository, for calls that run no hook.
-func (r *Repo) environment() []string {
-	return append(r.filters.off(r.git.Env), "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.Top)
-}

@@ -146,8 +146,13 @@ func (r *Repo) Whole() *Repo {
 
 func (r *Repo) run(ctx context.Context, c call) error {
 	c.dir = r.Dir
-	c.env = append(r.filters.off(r.git.Env), "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.Top)
+	c.env = r.environment()
 	return r.git.run(ctx, c)
+}
+
+// environment pins the repository, for calls that run no hook.
+func (r *Repo) environment() []string {
+	return append(r.filters.off(r.git.Env), "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.Top)
 }
 
 // ignored reports whether the workspace is a folder that the repository around it does

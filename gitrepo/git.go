@@ -73,10 +73,7 @@ var harmless = []string{
 }
 
 func (g Git) run(ctx context.Context, c call) error {
-	timeout := g.Timeout
-	if timeout == 0 {
-		timeout = DefaultTimeout
-	}
+	timeout := g.timeout()
 	argv := append(append([]string{g.program}, harmless...), c.args...)
 	what := command(c.args)
 	stderr := &head{}

@@ -107,7 +107,7 @@ func (g Git) Kept(gitDir string) (*Keeper, error) {
 
 // home says what has to be known of a repository that is gone.
 func (r *Repo) home(ctx context.Context) (home, error) {
-	h := home{Top: r.Top, Prefix: r.prefix, GitDir: r.gitDir, Common: r.common(), Format: "sha1"}
+	h := home{Top: r.Top, Prefix: r.prefix, GitDir: r.gitDir, Common: r.commonDir(), Format: "sha1"}
 	if r.empty == emptyTree["sha256"] {
 		h.Format = "sha256"
 	}
@@ -123,19 +123,6 @@ func (r *Repo) home(ctx context.Context) (home, error) {
 	}
 	h.Excludes = strings.TrimSuffix(out.text.String(), "\x00")
 	return h, err
-}
-
-// common is the folder that all working trees of the repository share.
-func (r *Repo) common() string {
-	link, _ := readConfiguration(filepath.Join(r.gitDir, "commondir"))
-	common := strings.TrimSpace(string(link))
-	switch {
-	case common == "":
-		return r.gitDir
-	case filepath.IsAbs(common):
-		return common
-	}
-	return filepath.Join(r.gitDir, common)
 }
 
 // usualExcludes is the file that git takes where no other is configured.
@@ -305,7 +292,7 @@ func (k *Keeper) begin(ctx context.Context) error {
 	os.Remove(k.snaps.path("index.lock")) // we hold the workspace's lock
 	left, _ := filepath.Glob(k.snaps.path("tmp/*"))
 	for _, file := range left {
-		os.Remove(file)
+		os.RemoveAll(file)
 	}
 	head, err := os.ReadFile(k.snaps.path("HEAD"))
 	if err != nil {

@@ -267,7 +267,7 @@ func (r *Repo) inTheWay(ctx context.Context, from, to string) ([]string, error) 
 	if err := r.run(ctx, call{out: &out, args: []string{"diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to}}); err != nil {
 		return nil, fmt.Errorf("compare commits: %w", err)
 	}
-	fields := names(out.text.String())
+	fields := splitNames(out.text.String())
 	removed := map[string]bool{}
 	for i := 0; i+1 < len(fields); i += 2 {
 		removed[fields[i+1]] = fields[i] == "D"

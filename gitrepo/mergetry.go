@@ -22,7 +22,7 @@ func (r *Repo) joined(ctx context.Context, ours, theirs string) (tree string, co
 	case err == nil:
 		return strings.Trim(out.text.String(), "\x00\n"), nil, nil
 	case ok && failed.code == 1:
-		fields := names(out.text.String())
+		fields := splitNames(out.text.String())
 		return "", fields[min(1, len(fields)):], nil
 	case ok && failed.code == 129: // git before 2.38
 		return r.joinedSimply(ctx, ours, theirs)
@@ -54,7 +54,7 @@ func (r *Repo) joinedSimply(ctx context.Context, ours, theirs string) (tree stri
 	if err := run(&unmerged, "ls-files", "--unmerged", "-z"); err != nil {
 		return "", nil, err
 	}
-	for _, line := range names(unmerged.text.String()) {
+	for _, line := range splitNames(unmerged.text.String()) {
 		_, name, _ := strings.Cut(line, "\t")
 		conflicts = append(conflicts, name)
 	}

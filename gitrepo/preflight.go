@@ -186,7 +186,7 @@ func (r *Repo) conflicts(ctx context.Context) ([]string, error) {
 	if err := r.run(ctx, call{out: &out, args: []string{"diff", "--cached", "--name-only", "--diff-filter=U", "--no-relative", "-z"}}); err != nil {
 		return nil, fmt.Errorf("look for conflicts: %w", err)
 	}
-	return slices.Compact(names(out.text.String())), nil
+	return slices.Compact(splitNames(out.text.String())), nil
 }
 
 // indexLocked waits a little: an editor that looks at the repository locks it, too.
@@ -265,17 +265,12 @@ func (r *Repo) submodules(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("look for submodules: %w", err)
 	}
 	var folders []string
-	for _, setting := range names(out.text.String()) {
+	for _, setting := range splitNames(out.text.String()) {
 		if _, folder, ok := strings.Cut(setting, "\n"); ok {
 			folders = append(folders, folder)
 		}
 	}
 	return folders, nil
-}
-
-// names takes apart what git separates with NUL.
-func names(out string) []string {
-	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 })
 }
 
 // listedNames is how many names a sentence holds.

@@ -183,12 +183,7 @@ func (e worktreeEntry) liesBelow(folder string) bool {
 	return folder != "" && err == nil && relative != "." && filepath.IsLocal(relative)
 }
 
-func (e worktreeEntry) checkedOut() string {
-	if e.branch == "" {
-		return "no branch"
-	}
-	return e.branch
-}
+func (e worktreeEntry) checkedOut() string { return branchOr(e.branch) }
 
 // entries lists all worktrees of the repository, the main one first.
 func (r *Repo) entries(ctx context.Context) ([]worktreeEntry, error) {
