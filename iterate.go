@@ -203,7 +203,7 @@ func (l *Loop) tellOutcome(o AgentOutcome) {
 		l.emit(EvSignal, SignalSeen{Kind: "mention", Text: mention})
 	}
 	for _, text := range said.Learnings {
-		l.emit(EvLearning, LearningProposed{ID: prompt.Hash(text)[:8], Text: text})
+		l.emit(EvLearning, learned(text))
 	}
 	for _, id := range said.TasksDone {
 		if _, ok := findTask(l.state.History.Tasks, id); !ok && l.tasks != nil {
@@ -297,12 +297,21 @@ func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
 	l.emit(EvTreeSnapshot, tree)
 }
 
+// checkFile is where the output of the i-th check goes. The baseline of a task that is selected later shares a folder with the iteration.
+func (l *Loop) checkFile(i int) string {
+	if l.iteration > 0 && !l.state.History.Judging {
+		return fmt.Sprintf("base-%02d.txt", i+1)
+	}
+	return fmt.Sprintf("%02d.txt", i+1)
+}
+
 // check is one check to run.
 type check struct {
 	task    string // whose own check it is; "" for the run's
 	name    string
 	command string // "" if it is the name
 	barred  string // why it cannot run, "" if it can
+	gone    string // why it fails without being run, "" if it is
 }
 
 // barred says why a check must not be run, "" if it may.
@@ -323,8 +332,12 @@ func (l *Loop) runChecks(ctx context.Context, checks []check) {
 	for i, c := range checks {
 		l.emit(EvCheckStarted, CheckStarted{c.name, c.task})
 		in := CheckInput{
-			Name: c.name, Command: c.command, Dir: l.cfg.Dir, Folder: folder, File: fmt.Sprintf("%02d.txt", i+1), Marker: l.about.Marker,
+			Name: c.name, Command: c.command, Dir: l.cfg.Dir, Folder: folder, File: l.checkFile(i), Marker: l.about.Marker,
 			Timeout: l.policy.CheckTimeout.Duration(),
+		}
+		if c.gone != "" {
+			l.emit(EvCheckFinished, CheckResult{Name: c.name, Output: c.gone, ExitCode: 1})
+			continue
 		}
 		if why := l.barred(c); why != "" {
 			l.emit(EvCheckFinished, CheckResult{Name: c.name, Task: c.task, Broken: true, ExitCode: -1, Output: why})

@@ -3,6 +3,8 @@ package ralph
 import (
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/prompt"
 )
 
 // FromList is the From of a signal that was not said, but marked in the task list.
@@ -46,6 +48,11 @@ func (s *State) remember(what any) {
 			s.Learnings = append(s.Learnings, data)
 		}
 	}
+}
+
+// learned is a learning with the id that its text has.
+func learned(text string) LearningProposed {
+	return LearningProposed{ID: prompt.Hash(text)[:8], Text: text}
 }
 
 // injured notes what had to be put back in the list. A judgement that was cut may have found it before.

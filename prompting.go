@@ -67,7 +67,7 @@ func (l *Loop) promptInput(ctx context.Context, started IterationStarted) Prompt
 func (l *Loop) diff(ctx context.Context) (patch string, cut bool) {
 	tree, ok := l.tree.(Differ)
 	base, now := l.state.History.Base.Snapshot, l.state.History.tree.Snapshot
-	if !ok || base == "" || now == "" || base == now {
+	if !ok || base == "" || now == "" || base == now || l.state.History.Started == 0 { // no agent has been here yet
 		return "", false
 	}
 	patch, cut, err := tree.Diff(ctx, base, now, diffShown)

@@ -89,6 +89,9 @@ func iterationResult(o Observation, v Verdict) IterationResult {
 	return r
 }
 
+// TaskCount counts the tasks of the list that is worked.
+func (s *State) TaskCount() TaskCount { return countTasks(s.History.Tasks) }
+
 func countTasks(tasks []TaskState) TaskCount {
 	count := TaskCount{Open: len(openTasks(tasks))}
 	for _, t := range tasks {

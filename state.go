@@ -103,6 +103,9 @@ func (s *State) Apply(e Event) error {
 		s.History.Now.Agent = data
 		s.CostEstimated = s.CostEstimated || data.CostEstimated
 		s.Phase = PhaseExited
+		for _, text := range data.Said.Learnings {
+			s.remember(learned(text))
+		}
 		if counts(data.End) {
 			s.Last.Mismatches = nil // those of the iteration before: this one may have no block at all
 		}

@@ -133,19 +133,22 @@ func (l *Loop) inspectTasks() {
 	}
 	l.sync()
 	l.writeTasks()
-	if l.listGrew() { // what it found is work, too: the run is not complete without it
-		l.emit(EvNotice, Notice{"tasks_added", "the agent added to the list: " + strings.Join(edits.Added, ", ")})
+	if added := l.untold(); len(added) > 0 { // what it found is work, too: the run is not complete without it
+		l.emit(EvNotice, Notice{"tasks_added", "the agent added to the list: " + strings.Join(added, ", ")})
 		l.emit(EvTaskSelected, TaskSelected{Task: l.state.History.Task, List: l.mergedTasks()})
 	}
 }
 
-// listGrew reports whether the list has a task that the log does not know: an agent added it, in an iteration that a crash may have cut.
-func (l *Loop) listGrew() bool {
+// untold are the tasks of the list that the log does not know: an agent added them, in an iteration that a crash may have cut.
+func (l *Loop) untold() []string {
 	known := l.statuses()
-	return slices.ContainsFunc(l.tasks.List(), func(t Task) bool {
-		_, told := known[t.ID]
-		return !told
-	})
+	var ids []string
+	for _, t := range l.tasks.List() {
+		if _, told := known[t.ID]; !told {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
 }
 
 // writeTasks brings the file in line with what the run knows.
@@ -294,6 +297,8 @@ func (l *Loop) filled(find func(TaskTests) ([]string, error)) []check {
 		switch {
 		case err != nil:
 			checks = append(checks, check{name: name, barred: err.Error()})
+		case len(files) == 0 && l.ranBefore(name): // deleted tests are no proof
+			checks = append(checks, check{name: name, gone: "the test files that this check ran before are gone"})
 		case len(files) == 0:
 			l.emit(EvNotice, Notice{"check_skipped", name + " was skipped: no test file belongs to a task that is done or under way"})
 		default:
@@ -301,6 +306,12 @@ func (l *Loop) filled(find func(TaskTests) ([]string, error)) []check {
 		}
 	}
 	return checks
+}
+
+// ranBefore reports whether a check of the run had test files before.
+func (l *Loop) ranBefore(name string) bool {
+	_, ran := l.state.History.checks[checkKey(CheckResult{Name: name})]
+	return ran
 }
 
 func (l *Loop) testFiles(find func(TaskTests) ([]string, error)) ([]string, error) {
@@ -314,6 +325,9 @@ func (l *Loop) testFiles(find func(TaskTests) ([]string, error)) ([]string, erro
 func shellWords(files []string) string {
 	words := make([]string, len(files))
 	for i, file := range files {
+		if strings.HasPrefix(file, "-") { // an agent may call a file like an option
+			file = "./" + file
+		}
 		words[i] = "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
 	}
 	return strings.Join(words, " ")

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 )
 
 // ProgressFile is the view that is kept of a run in its workspace.
 const ProgressFile = ".ralph/progress.md"
 
-// Worktrees makes worktrees of a repository; see package gitrepo. Add gives the worktree and what sees its files. Remove refuses to remove work
-// that is not merged.
+// Worktrees makes worktrees of a repository; see package gitrepo. Add gives the worktree and what sees its files; Open does so for one that was made
+// before. Remove refuses to remove work that is not merged.
 type Worktrees interface {
 	Add(ctx context.Context, branch string) (Worktree, Tree, error)
+	Open(ctx context.Context, w Worktree) (Tree, error)
 	Remove(ctx context.Context, w Worktree) error
 }
 
@@ -24,7 +24,11 @@ func (l *Loop) enterWorktree(ctx context.Context) error {
 		return nil
 	}
 	if known := l.state.Started.Worktree; known != nil {
-		l.cfg.Dir, l.about.Worktree = known.Path, known
+		tree, err := l.worktrees.Open(ctx, *known)
+		if err != nil {
+			return fmt.Errorf("open worktree: %w", err)
+		}
+		l.cfg.Dir, l.tree, l.about.Worktree = known.Path, tree, known
 		return nil
 	}
 	made, tree, err := l.worktrees.Add(ctx, "ralph/"+l.id)
@@ -48,8 +52,12 @@ func (l *Loop) CleanupWorktree(ctx context.Context) error {
 
 // CleanupProgress removes the view of the run from its workspace.
 func (l *Loop) CleanupProgress() error {
-	err := os.Remove(filepath.Join(l.cfg.Dir, filepath.FromSlash(ProgressFile)))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	root, err := os.OpenRoot(l.cfg.Dir)
+	if err != nil {
+		return fmt.Errorf("clean up progress: %w", err)
+	}
+	defer root.Close()
+	if err := root.Remove(ProgressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("clean up progress: %w", err)
 	}
 	return nil

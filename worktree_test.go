@@ -25,6 +25,8 @@ func (w *workshop) Add(_ context.Context, branch string) (Worktree, Tree, error)
 	return Worktree{Path: w.dir, Branch: branch, Base: "c0"}, w.tree, w.err
 }
 
+func (w *workshop) Open(_ context.Context, _ Worktree) (Tree, error) { return w.tree, w.err }
+
 func (w *workshop) Remove(_ context.Context, tree Worktree) error {
 	w.removed = append(w.removed, tree)
 	return w.err
@@ -59,6 +61,9 @@ func TestARunInAWorktree(t *testing.T) {
 		again.run(t.Context())
 		same(t, "branches after a resume", []string{"ralph/R1"}, shop.branches)
 		same(t, "where the checks ran after a resume", shop.dir, again.checker.inputs[0].Dir)
+		if len(again.tree.inputs) != 0 {
+			t.Error("after a resume the tree that was hashed is not the worktree's")
+		}
 
 		if err := w.loop.CleanupWorktree(t.Context()); err != nil {
 			t.Error(err)

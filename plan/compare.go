@@ -8,6 +8,9 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
+// mostAdded is how many tasks an agent may add in one iteration: it is to work the list, not to drown it.
+const mostAdded = 100
+
 // compare finds what an agent did to tasks that it may only work on and tick off: a sentence each. States do not count; they are claims.
 func compare(before, now []item) []string {
 	current := map[string]item{}
@@ -38,6 +41,9 @@ func compare(before, now []item) []string {
 		if !known[it.ID] && !renamed[it.ID] && len(it.Checks) > 0 {
 			injuries = append(injuries, fmt.Sprintf("task %s, which was added, brings checks of its own; commands are the user's to name", it.ID))
 		}
+	}
+	if added := len(now) - len(before); added > mostAdded {
+		injuries = append(injuries, fmt.Sprintf("%d tasks were added, and %d are the most", added, mostAdded))
 	}
 	if len(injuries) == 0 && reordered(before, now) {
 		injuries = append(injuries, "open tasks were put into another order")

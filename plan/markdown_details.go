@@ -261,7 +261,13 @@ func (d *taskDetails) set(f field, value string) {
 		}
 		d.task.Priority = &n
 	case checkField:
-		d.task.Checks = append(d.task.Checks, commandsIn(d.doc, value)...)
+		commands := commandsIn(d.doc, value)
+		if commands == nil { // prose, more often than not
+			d.problems = append(d.problems, Problem{Line: d.line, Warning: true,
+				Text: fmt.Sprintf("%q is taken for a remark; write a command in backticks", plainText(d.doc, []string{"Check: " + value}))})
+			d.describe([]string{"Check: " + value})
+		}
+		d.task.Checks = append(d.task.Checks, commands...)
 	case specField:
 		d.task.SpecFile = pathIn(d.doc, value)
 	case categoryField:
@@ -278,19 +284,16 @@ func (d *taskDetails) set(f field, value string) {
 	}
 }
 
-// commandsIn are the commands in a value: each in backticks, or all of it.
+// commandsIn are the commands in a value, each in backticks.
 func commandsIn(doc *markdownDoc, value string) []string {
 	var out []string
 	if overflows([]string{value}) {
-		return []string{value} // half a command is another command
+		return nil // half a command is another command
 	}
 	for _, r := range runs(doc, []string{value}) {
 		if r.code {
 			out = append(out, strings.TrimSpace(r.text))
 		}
-	}
-	if out == nil {
-		out = []string{value}
 	}
 	return out
 }

@@ -196,9 +196,14 @@ func (p *Plan) findChecks() error {
 		}
 		return nil
 	}
-	if p.provesItself() {
+	if unproven, anyProven := p.unproven(); anyProven && len(unproven) == 0 {
 		p.notice("own_checks_only", "no check for the run: each task is proven by its own checks alone")
 		return nil
+	} else if anyProven && !p.Settings.AllowUnverified {
+		return &config.UsageError{
+			Msg:  "nothing could prove " + strings.Join(unproven[:min(5, len(unproven))], ", ") + ": neither the run nor the task has a check",
+			Hint: "give the run one with --check, or each task its own",
+		}
 	}
 	if p.Settings.AllowUnverified {
 		p.notice("unverified", "no check: a claim will be taken at its word, and the result marked unverified")

@@ -123,17 +123,18 @@ func (p *Plan) lintTasks() {
 	}
 }
 
-// provesItself reports whether a task brings a check of its own.
-func (p *Plan) provesItself() bool {
+// unproven are the tasks that nothing could prove in a run without checks of its own. With no list, or no own check in it, there are none to speak of.
+func (p *Plan) unproven() (ids []string, anyProven bool) {
 	if p.list == nil {
-		return false
+		return nil, false
 	}
 	for _, t := range p.list.Tasks() {
-		if len(t.Checks) > 0 {
-			return true
+		anyProven = anyProven || len(t.Checks) > 0
+		if t.Blocks() && t.Status != ralph.TaskDone && len(t.Checks) == 0 {
+			ids = append(ids, t.ID)
 		}
 	}
-	return false
+	return ids, anyProven
 }
 
 func indented(problems plan.Problems) string {
@@ -181,3 +182,23 @@ func (l listed) List() []ralph.Task                        { return l.list.Tasks
 func (listed) Adopt(map[string]ralph.TaskStatus) error     { return nil }
 func (listed) Inspect() (edits ralph.TaskEdits, err error) { return edits, nil }
 func (listed) Write(map[string]ralph.TaskStatus) error     { return nil }
+
+// EditKeptList lets the user change the list of a run that was cut off: what its agent left is put right before, and the run's own copy takes the change
+// over. keep is where that copy lies.
+func EditKeptList(w Workspace, state *ralph.State, keep string, edit func() error) error {
+	book, err := plan.OpenBook(w.Dir, state.Started.TaskFile, keep, "")
+	if err != nil || len(book.List()) == 0 { // without a copy nothing can be told apart
+		return edit()
+	}
+	known := map[string]ralph.TaskStatus{}
+	for _, t := range state.History.Tasks {
+		known[t.ID] = t.Status
+	}
+	if err := book.Write(known); err != nil {
+		return err
+	}
+	if err := edit(); err != nil {
+		return err
+	}
+	return book.Adopt(known)
+}

@@ -180,7 +180,11 @@ func (a *app) addTask(ctx context.Context, file string, t ralph.Task) error {
 	if err := a.mayEdit(workspace); err != nil {
 		return err
 	}
-	path, id, err := assembly.AddTask(workspace, settings, t)
+	var path, id string
+	err = a.editList(workspace, func() (err error) {
+		path, id, err = assembly.AddTask(workspace, settings, t)
+		return err
+	})
 	if err != nil {
 		return asUsage(err)
 	}
@@ -205,25 +209,57 @@ func (a *app) markTasks(ctx context.Context, file string, status ralph.TaskStatu
 	if err := a.mayEdit(workspace); err != nil {
 		return err
 	}
-	list, err := assembly.TaskList(workspace, settings)
-	if err != nil {
-		return asUsage(err)
-	}
-	if list == nil {
-		return noList(workspace.Dir)
-	}
 	states := map[string]ralph.TaskStatus{}
 	for _, id := range ids {
 		states[id] = status
 	}
-	if err := list.Set(states); err != nil {
+	path, tasks := "", []ralph.Task{}
+	err = a.editList(workspace, func() error {
+		list, err := assembly.TaskList(workspace, settings)
+		switch {
+		case err != nil:
+			return err
+		case list == nil:
+			return noList(workspace.Dir)
+		}
+		if err := list.Set(states); err != nil {
+			return err
+		}
+		path, tasks = list.Path(), list.Tasks()
+		return nil
+	})
+	if err != nil {
 		return asUsage(err)
 	}
 	if a.wantsJSON() {
-		return a.printJSON(taskFile{Version: 1, Tasks: list.Tasks()})
+		return a.printJSON(taskFile{Version: 1, Tasks: tasks})
 	}
-	fmt.Fprintf(a.streams.Out, "%s: %s in %s\n", strings.Join(ids, ", "), status, list.Path())
+	fmt.Fprintf(a.streams.Out, "%s: %s in %s\n", strings.Join(ids, ", "), status, path)
 	return nil
+}
+
+// editList lets the user change the list. If the newest run was cut off while an agent was at work, what it left in the list is put right first, and
+// the change is noted in the run's own copy: a resume would take it for the agent's otherwise.
+func (a *app) editList(workspace assembly.Workspace, edit func() error) error {
+	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	if err != nil {
+		return err
+	}
+	runs, err := store.Runs()
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 || runs[0].Reason != "" || runs[0].Live || runs[0].Broken != "" {
+		return edit()
+	}
+	state, err := store.State(runs[0].Run)
+	if err != nil {
+		return err
+	}
+	if state.Started.TaskFile == "" || state.Started.Worktree != nil || state.Phase == ralph.PhaseNone {
+		return edit()
+	}
+	return assembly.EditKeptList(workspace, state, filepath.Join(store.RunDir(runs[0].Run), "tasks"), edit)
 }
 
 // mayEdit refuses while an agent is at work: what changes in the list then is taken for its doing. A paused run takes the change over.

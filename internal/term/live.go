@@ -151,7 +151,7 @@ func (v *Live) text() string {
 func facts(state *ralph.State) []string {
 	var parts []string
 	if len(state.History.Tasks) > 0 {
-		count := state.Result().Tasks
+		count := state.TaskCount()
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %d/%d done", state.History.Task, count.Done, count.Done+count.Open)))
 	}
 	if budget := state.Policy.MaxCost; budget > 0 {

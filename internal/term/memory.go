@@ -13,7 +13,7 @@ func (l *Lines) memory(e ralph.Event) []string {
 	switch data := e.Data.(type) {
 	case ralph.TaskSelected:
 		if e.Iteration == 0 && data.List != nil {
-			count := l.State.Result().Tasks
+			count := l.State.TaskCount()
 			return []string{fmt.Sprintf("tasks: %d open, %d done in %s", count.Open, count.Done, Clean(l.State.Started.TaskFile))}
 		}
 	case ralph.TaskMoved:

@@ -123,7 +123,7 @@ func Screen(s *ralph.State, style Style) string {
 // Tasks counts the list and names what is open.
 func Tasks(s *ralph.State) string {
 	const shown = 5
-	count := s.Result().Tasks
+	count := s.TaskCount()
 	text := fmt.Sprintf("%d done, %d open in %s", count.Done, count.Open, Clean(s.Started.TaskFile))
 	var open []string
 	for _, t := range s.History.Tasks {
