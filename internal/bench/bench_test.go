@@ -29,11 +29,12 @@ type size struct {
 	history    int // iterations of a long run, a multiple of 50
 	starts     int // of a program, to time its start
 	files      int // of a large workspace
+	thousand   int // iterations of a run whose ends are compared, a multiple of 10
 }
 
 var (
-	meaningful = size{rounds: 15, iterations: 40, small: 20 << 20, large: 51, crowd: 100, history: 10_000, starts: 25, files: 20_000}
-	tiny       = size{rounds: 1, iterations: 2, small: 200 << 10, large: 2, crowd: 3, history: 50, starts: 1, files: 50}
+	meaningful = size{rounds: 15, iterations: 40, small: 20 << 20, large: 51, crowd: 100, history: 10_000, starts: 25, files: 20_000, thousand: 1000}
+	tiny       = size{rounds: 1, iterations: 2, small: 200 << 10, large: 2, crowd: 3, history: 50, starts: 1, files: 50, thousand: 20}
 )
 
 // bench is one run of the program.
@@ -76,7 +77,7 @@ func TestTable(t *testing.T) {
 	}{
 		{"iteration", (*bench).iteration}, {"checked iteration", (*bench).checkedIteration}, {"whole program", (*bench).wholeProgram}, {"gap", (*bench).gap},
 		{"parsing", (*bench).parsing}, {"memory", (*bench).memory}, {"crowd", (*bench).crowds}, {"cold start", (*bench).coldStart}, {"long run", (*bench).longRun},
-		{"snapshots", (*bench).snapshots},
+		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).aThousand},
 	} {
 		t.Run(part.name, func(t *testing.T) { // so that its players are gone before the next
 			b.T = t
