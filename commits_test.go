@@ -45,6 +45,23 @@ func committing(w *world, c *committer, when CommitRule) *[]CommitFacts {
 	return &facts
 }
 
+// A hook that formats, or breaks, what the checks were green on.
+func TestFilesThatAHookChangedAreCheckedAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		again CheckResult
+		ends  int
+	}{"green": {isGreen, 1}, "red": {isRed, 2}} {
+		bubble(t, name, func(t *testing.T) {
+			w := newWorld(t, done(), done())
+			w.checker.results = []CheckResult{isRed, isGreen, tt.again, isGreen}
+			committing(w, &committer{results: []CommitResult{{Commit: "c1", Changed: true}, {Commit: "c2"}}}, CommitIteration)
+			result := w.ends(AllChecksPassed, tt.ends)
+			tt.again.Name = "go test"
+			same(t, "checks of the first iteration", []CheckResult{tt.again}, result.Iterations[0].CheckResults)
+		})
+	}
+}
+
 func TestWhenWorkIsCommitted(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -189,7 +189,8 @@ type CommitResult struct {
 	Commit  string `json:"commit,omitempty"` // its id; "" when there was nothing to commit, or it failed
 	Subject string `json:"subject,omitempty"`
 	Failed  bool   `json:"failed,omitempty"`
-	Output  string `json:"output,omitempty"` // of git and its hooks, when it failed
+	Changed bool   `json:"changed,omitempty"` // a hook changed files, so that they are not those that were checked
+	Output  string `json:"output,omitempty"`  // of git and its hooks, when it failed
 }
 
 func (t TreeState) same(u TreeState) bool { return t.Head == u.Head && t.Hash == u.Hash }

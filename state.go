@@ -113,6 +113,10 @@ func (s *State) Apply(e Event) error {
 		s.snapshot(e.Iteration, data)
 	case CheckResult:
 		s.check(e.Iteration, data)
+	case CommitResult:
+		if data.Changed {
+			s.History.Now.Checks = nil // they were run on other files
+		}
 	case StatusBlockSeen:
 		s.Last.Mismatches = data.Mismatches
 	case VerdictReached:

@@ -128,7 +128,16 @@ func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.C
 	if !staged || err != nil {
 		return ralph.CommitResult{}, err
 	}
-	return c.commit(ctx, message, what)
+	before, err := c.repo.staging(ctx, what)
+	if err != nil {
+		return ralph.CommitResult{}, err
+	}
+	result, err := c.commit(ctx, message, what)
+	if result.Commit != "" && err == nil {
+		changed, unknown := c.repo.changedSince(ctx, before, what)
+		result.Changed = changed || unknown != nil
+	}
+	return result, err
 }
 
 // committed is what commits are about, for git: the workspace without the view in it. A

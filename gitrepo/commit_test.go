@@ -170,13 +170,31 @@ func TestCommitInAWorktreeIsOnItsBranch(t *testing.T) {
 	}
 }
 
+// TestAHookThatChangesFilesAndIsContent: what was checked before is not what is there.
 func TestAHookThatChangesFilesAndIsContent(t *testing.T) {
-	w := newRepo(t)
-	w.program(".git/hooks/pre-commit", "echo formatted > kept; git add kept; echo noise")
-	w.write("kept", "two\n")
-	w.committed()
-	if got := w.git("show", "HEAD:kept"); got != "formatted" {
-		t.Errorf("got %q", got)
+	for script, changed := range map[string]bool{
+		"echo noise; touch below/file":                      false,
+		"echo formatted >below/file; git add below/file":    true,
+		"echo not staged >below/file":                       true,
+		"echo new >below/new":                               true,
+		"rm below/file":                                     true,
+		"chmod +x below/file":                               true,
+		"git rm -q --cached below/file":                     true,
+		"echo x >below/.ralph/progress.md; echo x >ignored": false,
+	} {
+		for _, folder := range []string{"", "below"} {
+			w := newRepo(t)
+			w.write(".gitignore", "ignored\n.ralph/\n")
+			w.write("below/file", "one\n")
+			w.write("below/.ralph/progress.md", "x\n")
+			w.commit()
+			w.program(".git/hooks/pre-commit", script)
+			w.write("below/file", "two\n")
+			in := workspace{t, w.path(folder)}
+			if got := in.commitBy(in.committer()); got.Failed || got.Commit == "" || got.Changed != changed {
+				t.Errorf("%s in %q: got %+v", script, folder, got)
+			}
+		}
 	}
 }
 
