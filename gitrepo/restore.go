@@ -20,6 +20,9 @@ type RestoreInput struct {
 	// Git brings branches, tags and HEAD back, too, and the repository itself if it is
 	// gone.
 	Git bool
+	// Begin is told what Restored.Undo will be, before the workspace is touched; an error
+	// ends the restore. It may be nil.
+	Begin func(undo string) error
 }
 
 // Restored is what a restore did.
@@ -89,6 +92,11 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (Restored, error)
 	before, err := k.takeBefore(ctx, target)
 	if err != nil {
 		return Restored{}, fmt.Errorf("restore: nothing was touched: %w", err)
+	}
+	if in.Begin != nil {
+		if err := in.Begin(before.id); err != nil {
+			return Restored{}, fmt.Errorf("restore: nothing was touched: %w", err)
+		}
 	}
 	done.Undo = before.id
 	err = k.restoreFiles(ctx, before, target, &done)

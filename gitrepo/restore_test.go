@@ -99,6 +99,30 @@ func TestARestoreThatFailsHalfway(t *testing.T) {
 	w.same("undone", after)
 }
 
+// TestTheWayBackIsKnownFirst: whoever is killed in a restore can undo it.
+func TestTheWayBackIsKnownFirst(t *testing.T) {
+	w := newRepo(t)
+	k, _ := w.keeper()
+	id := w.snapshot(k)
+	w.write("kept", "two\n")
+	w.write("new", "new\n")
+	after, told := w.tree(), ""
+	in := gitrepo.RestoreInput{Snapshot: id, Begin: func(undo string) error {
+		told = undo
+		w.holds(k, undo, after)
+		w.same("when it is told", after)
+		return errors.New("the disk is full")
+	}}
+	if _, err := k.Restore(t.Context(), in); err == nil || !strings.HasSuffix(err.Error(), "nothing was touched: the disk is full") {
+		t.Errorf("got %v", err)
+	}
+	w.same("refused", after)
+	in.Begin = func(undo string) error { told = undo; return nil }
+	if done := w.restore(k, in); done.Undo != told {
+		t.Errorf("%s was told and %s came back", told, done.Undo)
+	}
+}
+
 func TestRestoreToAFolder(t *testing.T) {
 	w := rich(t)
 	k, _ := w.keeper()

@@ -205,13 +205,14 @@ func (a *app) restore(ctx context.Context, args []string, to string, git bool) e
 	if err != nil {
 		return err
 	}
-	done, err := assembly.Restore(ctx, wanted.Folder, assembly.RestoreInput{Snapshot: wanted.Snapshot, To: to, Git: git || wanted.Git}, a.streams.Env)
-	undone := restored{At: time.Now().UTC(), Folder: wanted.Folder, Snapshot: done.Undo, Git: git || wanted.Git, Of: wanted.Of, Worktree: wanted.Worktree}
-	if done.Undo != "" {
-		if err := errors.Join(err, undone.keep(store)); err != nil {
-			return err
-		}
-	}
+	undone := restored{At: time.Now().UTC(), Folder: wanted.Folder, Git: git || wanted.Git, Of: wanted.Of, Worktree: wanted.Worktree}
+	done, err := assembly.Restore(ctx, wanted.Folder, assembly.RestoreInput{
+		Snapshot: wanted.Snapshot, To: to, Git: git || wanted.Git,
+		Begin: func(undo string) error {
+			undone.Snapshot = undo
+			return undone.keep(store)
+		},
+	}, a.streams.Env)
 	if err != nil {
 		return err
 	}
