@@ -56,8 +56,10 @@ func (v *View) See(e ralph.Event) {
 	}
 	var err error
 	switch e.Data.(type) {
-	case ralph.RunStarted, ralph.RunResumed:
+	case ralph.RunStarted:
 		err = v.rewrite()
+	case ralph.RunResumed:
+		err = v.goOn()
 	case ralph.VerdictReached:
 		if len(v.State.Iterations) > v.told { // otherwise it was given between iterations
 			err = v.add(v.State.Iterations[v.told:])
@@ -68,6 +70,43 @@ func (v *View) See(e ralph.Event) {
 		v.Warn(fmt.Errorf("keep %s: %w", ralph.ProgressFile, err))
 	}
 }
+
+// goOn takes up a file that an earlier process left, if it is of this run: a long run need not be written anew.
+func (v *View) goOn() error {
+	const enough = 16 << 10
+	path := filepath.Join(v.Dir, filepath.FromSlash(ralph.ProgressFile))
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() { // an agent may have put a pipe there
+		return v.rewrite()
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return v.rewrite()
+	}
+	defer file.Close()
+	head, tail := make([]byte, len(v.title())), make([]byte, min(enough, info.Size()))
+	_, headErr := file.ReadAt(head, 0)
+	_, tailErr := file.ReadAt(tail, info.Size()-int64(len(tail)))
+	at := strings.LastIndex(string(tail), "\n## Iteration ")
+	if headErr != nil || tailErr != nil || string(head) != v.title() || at < 0 {
+		return v.rewrite()
+	}
+	for i := len(v.State.Iterations) - 1; i >= 0; i-- {
+		if entry := "\n" + v.State.Iterations[i].ProgressEntry(); entry == string(tail[at:]) {
+			v.size, v.told = info.Size(), i+1
+			if v.told == len(v.State.Iterations) {
+				return nil
+			}
+			return v.add(v.State.Iterations[v.told:])
+		}
+		if len(v.State.Iterations)-i > 2 { // more than a crash can have cost
+			break
+		}
+	}
+	return v.rewrite()
+}
+
+func (v *View) title() string { return fmt.Sprintf("# Progress of run %s\n", v.State.Run) }
 
 // rewrite writes the whole run anew: an older run's entries are none of its business.
 func (v *View) rewrite() error {
@@ -89,7 +128,7 @@ func (v *View) rewrite() error {
 		}
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "# Progress of run %s\n", v.State.Run)
+	text.WriteString(v.title())
 	for _, r := range v.State.Iterations {
 		text.WriteString("\n" + r.ProgressEntry())
 	}

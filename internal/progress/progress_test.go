@@ -153,3 +153,31 @@ func TestAViewThatCannotBeKeptIsSaidOnce(t *testing.T) {
 		t.Errorf("warned %q, want it once", r.warns)
 	}
 }
+
+func TestAResumedRunGoesOnWithItsFile(t *testing.T) {
+	for name, change := range map[string]func(path string, text []byte) error{
+		"as it was left":  func(string, []byte) error { return nil },
+		"without its end": func(path string, text []byte) error { return os.WriteFile(path, text[:len(text)/2], 0o600) },
+		"of another run":  func(path string, _ []byte) error { return os.WriteFile(path, []byte("# Progress of run R0\n"), 0o600) },
+		"gone":            func(path string, _ []byte) error { return os.Remove(path) },
+		"longer than it was": func(path string, text []byte) error {
+			return os.WriteFile(path, append(text, "\n## Iteration 9: PASS\n"...), 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRun(t)
+			r.tell(0, ralph.EvRunStarted, ralph.RunStarted{})
+			r.iteration(1, false)
+			path := filepath.Join(r.view.Dir, ".ralph", "progress.md")
+			if err := change(path, []byte(r.file())); err != nil {
+				t.Fatal(err)
+			}
+			r.view = &View{Dir: r.view.Dir, State: r.state, Warn: r.view.Warn}
+			r.tell(1, ralph.EvRunResumed, ralph.RunResumed{})
+			r.iteration(2, true)
+			if diff := cmp.Diff(two, r.file()); diff != "" || r.warns != nil {
+				t.Errorf("file (-want +got, warned %q):\n%s", r.warns, diff)
+			}
+		})
+	}
+}
