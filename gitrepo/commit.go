@@ -207,11 +207,16 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	}
 	args := []string{"-c", "commit.verbose=false", "-c", "commit.status=false"}
 	note := ""
-	if strange := now.strange(c.before); len(strange) > 0 {
+	strange, gone := now.strange(c.before), now.gone(c.before)
+	if gates := c.before.gates(); len(gates) > 0 && len(strange)+len(gone) > 0 {
+		return failedCommit(fmt.Sprintf("the repository's hooks were changed since the start (%s), so %s cannot be run as the user had it; put them back",
+			strings.Join(append(strange, gone...), ", "), strings.Join(gates, " and ")), ""), nil
+	}
+	if len(strange) > 0 {
 		args = append(args, "-c", "core.hooksPath="+os.DevNull)
 		note = "no hook was run, since some came or changed after the start: " + strings.Join(strange, ", ")
 	}
-	if gone := now.gone(c.before); len(gone) > 0 {
+	if len(gone) > 0 {
 		note = strings.TrimSpace(note + "\nhooks that were there at the start are gone: " + strings.Join(gone, ", "))
 	}
 	args = append(args, "commit", "--quiet", "--cleanup=whitespace", "--file=-")

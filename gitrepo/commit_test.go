@@ -355,18 +355,19 @@ func TestHooksThatAnAgentPlantsAreNotRun(t *testing.T) {
 		want string
 	}{
 		"a new one":     {func(w workspace) { w.program(".git/hooks/post-commit", "touch .git/sprung") }, "post-commit"},
-		"a changed one": {func(w workspace) { w.program(".git/hooks/pre-commit", "touch .git/sprung") }, "pre-commit"},
+		"a gate":        {func(w workspace) { w.program(".git/hooks/pre-commit", "touch .git/sprung") }, "pre-commit"},
+		"a changed one": {func(w workspace) { w.program(".git/hooks/post-merge", "touch .git/sprung") }, "post-merge"},
 		"another folder": {func(w workspace) {
 			w.program("hooks/pre-commit", "touch .git/sprung")
 			w.git("config", "core.hooksPath", "hooks")
 		}, "those of "},
-		"one that is no program any more": {func(w workspace) { w.must(os.Chmod(w.path(".git/hooks/pre-commit"), 0o644)) }, "pre-commit"},
+		"one that is no program any more": {func(w workspace) { w.must(os.Chmod(w.path(".git/hooks/post-merge"), 0o644)) }, "post-merge"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRepo(t)
-			w.program(".git/hooks/pre-commit", "true")
+			w.program(".git/hooks/post-merge", "true")
 			committer := w.committer()
 			w.write("kept", "two\n")
 			c.act(w)
@@ -383,16 +384,39 @@ func TestHooksThatAnAgentPlantsAreNotRun(t *testing.T) {
 
 func TestHooksThatAnAgentRemovesAreToldOf(t *testing.T) {
 	w := newRepo(t)
-	w.program(".git/hooks/pre-commit", "exit 1")
-	w.program(".git/hooks/commit-msg", "touch .git/run")
+	w.program(".git/hooks/post-merge", "exit 1")
+	w.program(".git/hooks/post-commit", "touch .git/run")
 	c := w.committer()
 	w.write("kept", "two\n")
-	w.must(os.Remove(w.path(".git/hooks/pre-commit")))
-	if got := w.commitBy(c); got.Commit == "" || got.Output != "hooks that were there at the start are gone: pre-commit" {
+	w.must(os.Remove(w.path(".git/hooks/post-merge")))
+	if got := w.commitBy(c); got.Commit == "" || got.Output != "hooks that were there at the start are gone: post-merge" {
 		t.Errorf("got %+v", got)
 	}
 	if _, err := os.Lstat(w.path(".git/run")); err != nil {
 		t.Error("the one that stayed was not run")
+	}
+}
+
+func TestNobodyGetsPastAHookThatRefuses(t *testing.T) {
+	for name, act := range map[string]func(w workspace){
+		"removed":         func(w workspace) { w.must(os.Remove(w.path(".git/hooks/pre-commit"))) },
+		"changed":         func(w workspace) { w.program(".git/hooks/pre-commit", "true") },
+		"no program":      func(w workspace) { w.must(os.Chmod(w.path(".git/hooks/pre-commit"), 0o644)) },
+		"one beside it":   func(w workspace) { w.program(".git/hooks/post-commit", "true") },
+		"another folder":  func(w workspace) { w.git("config", "core.hooksPath", "elsewhere") },
+		"as it was there": func(workspace) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newRepo(t)
+			w.program(".git/hooks/pre-commit", "echo not like this; exit 1")
+			c := w.committer()
+			w.write("kept", "two\n")
+			act(w)
+			if got := w.commitBy(c); !got.Failed || got.Commit != "" || !strings.Contains(got.Output, "pre-commit") && !strings.Contains(got.Output, "not like this") {
+				t.Errorf("got %+v", got)
+			}
+		})
 	}
 }
 

@@ -125,3 +125,15 @@ func (p programs) strange(before programs) []string {
 	}
 	return names
 }
+
+// gates are the hooks of the user that can refuse a commit. An agent that could have them
+// left out, by planting another one beside them, would get past them.
+func (p programs) gates() []string {
+	var names []string
+	for _, name := range []string{"pre-commit", "prepare-commit-msg", "commit-msg"} {
+		if _, there := p.files[name]; there {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -138,6 +138,13 @@ func (a *app) diff(ctx context.Context, args []string) error {
 	if patch == "" && !a.globals.quiet {
 		fmt.Fprintln(a.streams.Err, "no file changed")
 	}
+	if a.streams.OutTerm { // what an agent wrote must not drive the terminal
+		lines := strings.Split(patch, "\n")
+		for i := range lines {
+			lines[i] = term.Printable(lines[i])
+		}
+		patch = strings.Join(lines, "\n")
+	}
 	fmt.Fprint(a.streams.Out, patch)
 	if cut {
 		fmt.Fprintln(a.streams.Err, "ralph: warning: the patch is longer than what is shown")
