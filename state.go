@@ -87,28 +87,14 @@ func (s *State) Apply(e Event) error {
 	case RunStopped:
 		s.Stopped, s.Elapsed = &data, max(s.Elapsed, data.Elapsed)
 	case IterationStarted:
-		s.History.Started = e.Iteration
-		s.History.Judging = true
-		s.History.Now = Observation{Number: e.Iteration, Task: s.History.Task}
-		s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
-		if s.Policy.CallsPerHour > 0 {
-			s.Calls = lastOf(append(s.Calls, e.Time), s.Policy.CallsPerHour)
-		}
+		s.begin(e, data)
 	case AgentOutput:
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
 		if s.Phase == PhaseBegun { // should the agent be cut, this is what it cost
 			s.History.Now.Agent.Cost, s.History.Now.Agent.Tokens = data.Cost, data.Tokens
 		}
 	case AgentOutcome:
-		s.History.Now.Agent = data
-		s.CostEstimated = s.CostEstimated || data.CostEstimated
-		s.Phase = PhaseExited
-		for _, text := range data.Said.Learnings {
-			s.remember(learned(text))
-		}
-		if counts(data.End) {
-			s.Last.Mismatches = nil // those of the iteration before: this one may have no block at all
-		}
+		s.exited(data)
 	case TreeState:
 		s.snapshot(e.Iteration, data)
 	case CheckResult:
@@ -141,6 +127,28 @@ func (s *State) start(e Event, data RunStarted) {
 	s.Run, s.StartedAt, s.Started = e.Run, e.Time, data
 	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
 	s.History.Breaker.State = BreakerClosed
+}
+
+func (s *State) begin(e Event, data IterationStarted) {
+	s.History.Started = e.Iteration
+	s.History.Judging = true
+	s.History.Now = Observation{Number: e.Iteration, Task: s.History.Task}
+	s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
+	if s.Policy.CallsPerHour > 0 {
+		s.Calls = lastOf(append(s.Calls, e.Time), s.Policy.CallsPerHour)
+	}
+}
+
+func (s *State) exited(data AgentOutcome) {
+	s.History.Now.Agent = data
+	s.CostEstimated = s.CostEstimated || data.CostEstimated
+	s.Phase = PhaseExited
+	for _, text := range data.Said.Learnings {
+		s.remember(learned(text))
+	}
+	if counts(data.End) {
+		s.Last.Mismatches = nil // those of the iteration before: this one may have no block at all
+	}
 }
 
 func (s *State) resume(data RunResumed) {
