@@ -30,6 +30,7 @@ type Keeper struct {
 	forced   map[string]bool // tracked in spite of being ignored, and known to be
 	index    stamp           // the user's index when forced was last asked for
 	before   runnable        // what git could run when this process began
+	refs     string          // the stamp of the refs when they were last asked for, and those of linkedAt
 	linkedAt string          // refs of which every object is linked
 	unlinked error           // why that did not work for them
 }
@@ -176,8 +177,16 @@ func (k *Keeper) holds(ctx context.Context, state ralph.TreeState) bool {
 	if k.seen.shot.id == "" || k.seen.head != state.Head || k.seen.hash != state.Hash {
 		return false
 	}
+	stamp, known := k.refStamp()
+	if known && stamp == k.refs {
+		return true
+	}
 	now, err := k.look(ctx)
-	return err == nil && now.sum() == k.linkedAt
+	if err != nil || now.sum() != k.linkedAt {
+		return false
+	}
+	k.refs = stamp
+	return true
 }
 
 // Changed is the Repo's.

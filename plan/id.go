@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -10,9 +9,9 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var idForm = lazily(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-func validID(id string) bool { return idForm.MatchString(id) }
+func validID(id string) bool { return idForm().MatchString(id) }
 
 func badID(id string) string {
 	return fmt.Sprintf("bad id %q: an id begins with a letter or digit and holds letters, digits, dots, underscores and hyphens", shorten(id))
@@ -28,18 +27,18 @@ func shorten(text string) string {
 }
 
 // numbered is an id that was counted up, such as TASK-8, T-004 or US-005.
-var numbered = regexp.MustCompile(`^([A-Za-z]{1,12}[-_.]?)([0-9]{1,9})$`)
+var numbered = lazily(`^([A-Za-z]{1,12}[-_.]?)([0-9]{1,9})$`)
 
 // nextID counts on in the style of the last task that has a number; false if none has.
 func nextID(tasks []item) (string, bool) {
 	for i := len(tasks) - 1; i >= 0; i-- {
-		style := numbered.FindStringSubmatch(tasks[i].ID)
+		style := numbered().FindStringSubmatch(tasks[i].ID)
 		if style == nil {
 			continue
 		}
 		highest := 0
 		for _, t := range tasks {
-			if m := numbered.FindStringSubmatch(t.ID); m != nil && m[1] == style[1] {
+			if m := numbered().FindStringSubmatch(t.ID); m != nil && m[1] == style[1] {
 				n, _ := strconv.Atoi(m[2])
 				highest = max(highest, n)
 			}

@@ -212,7 +212,7 @@ func (a addition) section(title string, level int) []string {
 		switch {
 		case isNumber:
 			head = "Task " + number
-		case loudID.MatchString(id):
+		case loudID().MatchString(id):
 			head = id
 		default:
 			head = "Task " + id

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -10,11 +9,11 @@ import (
 
 // Texts that were meant as boxes. They are looked for only where a box could stand, in the text that the parser found there.
 var (
-	falseBox  = regexp.MustCompile(`^\[(?:|[ \t]{2,}|[ \t]*[xX][ \t]+|[ \t]+[xX][ \t]*|[✓✔✅☑✗✘❌]️?)\](?:[ \t]|$)`)
-	gluedBox  = regexp.MustCompile(`^\[[ xX]\][^\s(\[:*]`)
-	emptyBox  = regexp.MustCompile(`^\[[ xX]\]$`)
-	loneBox   = regexp.MustCompile(`^(?:[-*+•–—]|\d{1,9}[.)])?\[[ xX]\](?:[ \t]|$)|^[•–—][ \t]+\[[ xX]\](?:[ \t]|$)`)
-	boxInCode = regexp.MustCompile(`^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]`)
+	falseBox  = lazily(`^\[(?:|[ \t]{2,}|[ \t]*[xX][ \t]+|[ \t]+[xX][ \t]*|[✓✔✅☑✗✘❌]️?)\](?:[ \t]|$)`)
+	gluedBox  = lazily(`^\[[ xX]\][^\s(\[:*]`)
+	emptyBox  = lazily(`^\[[ xX]\]$`)
+	loneBox   = lazily(`^(?:[-*+•–—]|\d{1,9}[.)])?\[[ xX]\](?:[ \t]|$)|^[•–—][ \t]+\[[ xX]\](?:[ \t]|$)`)
+	boxInCode = lazily(`^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]`)
 )
 
 // findFalseBoxes warns of what looks like a task to a person and is none to Markdown.
@@ -47,9 +46,9 @@ func (r *checklistReader) falseBoxesIn(n ast.Node) {
 			if mark := r.doc.text[box.mark]; strings.IndexByte(openMarks, mark) >= 0 {
 				r.warn(at, fmt.Sprintf("`[%c]` is read as a box that is not ticked; write `- [ ] title`", mark))
 			}
-		case leads && emptyBox.MatchString(row):
+		case leads && emptyBox().MatchString(row):
 			r.warn(at, "a box without a title is no task; write `- [ ] title`")
-		case leads && (falseBox.MatchString(row) || gluedBox.MatchString(row)), !leads && loneBox.MatchString(row):
+		case leads && (falseBox().MatchString(row) || gluedBox().MatchString(row)), !leads && loneBox().MatchString(row):
 			r.warn(at, fmt.Sprintf("not a box: `%s`; write `- [ ] title`", shorten(r.doc.row(at))))
 		}
 	}
@@ -58,7 +57,7 @@ func (r *checklistReader) falseBoxesIn(n ast.Node) {
 func (r *checklistReader) boxesInCode(n ast.Node) {
 	for i := range n.Lines().Len() {
 		segment := n.Lines().At(i)
-		if boxInCode.Match(segment.Value(r.doc.text)) {
+		if boxInCode().Match(segment.Value(r.doc.text)) {
 			r.warn(segment.Start, "a box that is indented this far is code, not a task; indent it less")
 		}
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -154,9 +153,9 @@ func cutName(name string) (head, tail string, ok bool) {
 // Forms of ids that people write into a list. What could as well be a word with a number in it (UTF-8, SHA-256) counts only if it is set off by a
 // colon or markup.
 var (
-	loudID  = regexp.MustCompile(`^(?i:task|us|story|t)[-_]?\d+(?:[.-]\d+)*[a-z]?$`)
-	plainID = regexp.MustCompile(`^(?:(?i:task|us|story|t)-\d+(?:[.-]\d+)*[a-z]?|T\d{3,})$`)
-	setOff  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_]\d+(?:\.\d+)*[a-z]?$|^[A-Z]{1,8}\d{3,}$`)
+	loudID  = lazily(`^(?i:task|us|story|t)[-_]?\d+(?:[.-]\d+)*[a-z]?$`)
+	plainID = lazily(`^(?:(?i:task|us|story|t)-\d+(?:[.-]\d+)*[a-z]?|T\d{3,})$`)
+	setOff  = lazily(`^[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_]\d+(?:\.\d+)*[a-z]?$|^[A-Z]{1,8}\d{3,}$`)
 )
 
 // leadingID parts an id from the title that it leads. raw are the title's rows as written.
@@ -176,8 +175,8 @@ func leadingID(raw []string, text string) (id, rest string) {
 	switch {
 	case rest != "" && !separated && rest[0] != ' ':
 		return "", text
-	case loudID.MatchString(token) && (off || separated || rest == ""), plainID.MatchString(token):
-	case setOff.MatchString(token) && (off || separated):
+	case loudID().MatchString(token) && (off || separated || rest == ""), plainID().MatchString(token):
+	case setOff().MatchString(token) && (off || separated):
 	default:
 		return "", text
 	}
@@ -227,9 +226,9 @@ type sectionName struct {
 }
 
 var (
-	sectionWord   = regexp.MustCompile(`^(?i:(task|iteration))[ \t#-]*([A-Za-z0-9][A-Za-z0-9._-]*)`)
-	sectionNumber = regexp.MustCompile(`^\d+(?:[.-]\d+)*[a-z]?$`)
-	sectionRange  = regexp.MustCompile(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`) // "Task 1-3 overview" is about tasks
+	sectionWord   = lazily(`^(?i:(task|iteration))[ \t#-]*([A-Za-z0-9][A-Za-z0-9._-]*)`)
+	sectionNumber = lazily(`^\d+(?:[.-]\d+)*[a-z]?$`)
+	sectionRange  = lazily(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`) // "Task 1-3 overview" is about tasks
 )
 
 // sectionNamed reads "Task 3: title", "Task T-3 - title", "Iteration 2" and "US-001: title".
@@ -240,16 +239,16 @@ func sectionNamed(doc *markdownDoc, h *ast.Heading) (sectionName, bool) {
 	}
 	t := readTitle(doc, rows)
 	text := strings.TrimLeftFunc(t.text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	if id, rest := leadingID(nil, text); id != "" && loudID.MatchString(id) {
+	if id, rest := leadingID(nil, text); id != "" && loudID().MatchString(id) {
 		return sectionName{id: id, title: title{text: rest, optional: t.optional, human: t.human}}, true
 	}
-	m := sectionWord.FindStringSubmatchIndex(text)
+	m := sectionWord().FindStringSubmatchIndex(text)
 	if m == nil {
 		return sectionName{}, false
 	}
 	word, token := text[m[2]:m[3]], strings.TrimRight(text[m[4]:m[5]], "._-")
-	numbered := sectionNumber.MatchString(token) && !sectionRange.MatchString(text[m[4]:])
-	if !numbered && !loudID.MatchString(token) && !setOff.MatchString(token) {
+	numbered := sectionNumber().MatchString(token) && !sectionRange().MatchString(text[m[4]:])
+	if !numbered && !loudID().MatchString(token) && !setOff().MatchString(token) {
 		return sectionName{}, false
 	}
 	rest, _ := cutSeparator(text[m[4]+len(token):])

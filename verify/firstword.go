@@ -1,14 +1,13 @@
 package verify
 
 import (
-	"regexp"
 	"strings"
 )
 
 var (
-	assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
-	redirect   = regexp.MustCompile(`^(?:[0-9]*(?:<<<|<<-|<<|<>|<&|>>|>&|>\||<|>)|&>>|&>)[ \t]*`)
-	parameter  = regexp.MustCompile(`^\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
+	assignment = lazily(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	redirect   = lazily(`^(?:[0-9]*(?:<<<|<<-|<<|<>|<&|>>|>&|>\||<|>)|&>>|&>)[ \t]*`)
+	parameter  = lazily(`^\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
 )
 
 // firstWord finds the word of a shell command that names what is run: the first one
@@ -25,14 +24,14 @@ func firstWord(command string, variable func(string) (string, bool)) (word strin
 		switch {
 		case s.rest == "":
 			return "", true
-		case redirect.MatchString(s.rest):
-			s.rest = s.rest[len(redirect.FindString(s.rest)):]
+		case redirect().MatchString(s.rest):
+			s.rest = s.rest[len(redirect().FindString(s.rest)):]
 			s.word()
 			continue
 		case strings.ContainsRune("();&|", rune(s.rest[0])):
 			s.rest = s.rest[1:]
 			continue
-		case assignment.MatchString(s.rest):
+		case assignment().MatchString(s.rest):
 			s.word()
 			continue
 		}
@@ -169,7 +168,7 @@ func (s *wordScanner) escaped(text *strings.Builder) {
 // expansion takes a plain $NAME or ${NAME}. Anything else that begins with a dollar is
 // the shell's secret, but for the dollar at the end of a word.
 func (s *wordScanner) expansion(w *shellWord) string {
-	if match := parameter.FindStringSubmatch(s.rest); match != nil {
+	if match := parameter().FindStringSubmatch(s.rest); match != nil {
 		s.rest = s.rest[len(match[0]):]
 		value, _ := s.variable(match[1] + match[2])
 		return value

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -100,7 +99,7 @@ func article(name string) string {
 }
 
 // A script with one of these rewrites what it was to judge.
-var mends = regexp.MustCompile(`(?:^|\s)--(?:fix|write|in-place)(?:[\s=]|$)`)
+var mends = lazily(`(?:^|\s)--(?:fix|write|in-place)(?:[\s=]|$)`)
 
 func preCommitGates(dir string) []candidate {
 	file := firstFile(dir, ".pre-commit-config.yaml", ".pre-commit-config.yml")
@@ -139,7 +138,7 @@ func makeGates(dir string, before []candidate) []candidate {
 		switch {
 		case !target.works:
 			continue
-		case !target.covered(known, marks) && !slices.ContainsFunc(target.recipe, mends.MatchString):
+		case !target.covered(known, marks) && !slices.ContainsFunc(target.recipe, mends().MatchString):
 			gates = append(gates, proposed(gate.kind, "make "+gate.target, "found "+file+" with "+article(gate.target)+" target"))
 		}
 		known = append(known, gate.target)
@@ -164,12 +163,12 @@ func (t makeTarget) covered(known, marks []string) bool {
 	return true
 }
 
-var makeReference = regexp.MustCompile(`\$[({](\w+)[)}]`)
+var makeReference = lazily(`\$[({](\w+)[)}]`)
 
 // spelledOut puts a program in the place of the variable that is usually named after it:
 // $(GO) test is go test, $(GOLANGCI_LINT) run is golangci-lint run.
 func spelledOut(recipe string) string {
-	return makeReference.ReplaceAllStringFunc(recipe, func(reference string) string {
+	return makeReference().ReplaceAllStringFunc(recipe, func(reference string) string {
 		return strings.ReplaceAll(strings.ToLower(reference[2:len(reference)-1]), "_", "-")
 	})
 }

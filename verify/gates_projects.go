@@ -3,7 +3,6 @@ package verify
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -42,8 +41,8 @@ var nodeScripts = []struct {
 
 // Scripts that wait for a person, or make type declarations instead of checking types.
 var (
-	opensWindow = regexp.MustCompile(`\bcypress open\b|(?:^|\s)--(?:ui|headed|watch)(?:[\s=]|$)`)
-	checksTypes = regexp.MustCompile(`\b(?:tsc|tsgo|flow|tsd|pyright|svelte-check|astro check)\b`)
+	opensWindow = lazily(`\bcypress open\b|(?:^|\s)--(?:ui|headed|watch)(?:[\s=]|$)`)
+	checksTypes = lazily(`\b(?:tsc|tsgo|flow|tsd|pyright|svelte-check|astro check)\b`)
 )
 
 func nodeGates(dir string) []candidate {
@@ -59,10 +58,10 @@ func nodeGates(dir string) []candidate {
 	for _, gate := range nodeScripts {
 		for _, name := range gate.names {
 			script := pkg.script(name)
-			if runsNothing(script) || mends.MatchString(script) || opensWindow.MatchString(script) {
+			if runsNothing(script) || mends().MatchString(script) || opensWindow().MatchString(script) {
 				continue
 			}
-			if name == "types" && !checksTypes.MatchString(script) {
+			if name == "types" && !checksTypes().MatchString(script) {
 				continue
 			}
 			command := manager + " run " + name
@@ -108,13 +107,13 @@ func pythonGates(dir string) []candidate {
 	return gates
 }
 
-var mypyTargets = regexp.MustCompile(`(?m)^\s*(?:files|packages|modules)\s*=`)
+var mypyTargets = lazily(`(?m)^\s*(?:files|packages|modules)\s*=`)
 
 // mypyCommand names what is to be checked unless the settings do.
 func mypyCommand(settings []section) string {
 	for _, s := range settings {
 		if s.there {
-			if mypyTargets.MatchString(s.text) {
+			if mypyTargets().MatchString(s.text) {
 				return "mypy"
 			}
 			break
@@ -173,13 +172,13 @@ type section struct {
 	text  string
 }
 
-var sectionHead = regexp.MustCompile(`^\s*\[+\s*([^\]]*?)\s*\]`)
+var sectionHead = lazily(`^\s*\[+\s*([^\]]*?)\s*\]`)
 
 func (s settings) section(name string) section {
 	found := section{from: s.name + " with [" + name + "]"}
 	inside := false
 	for line := range strings.Lines(s.text) {
-		if head := sectionHead.FindStringSubmatch(line); head != nil {
+		if head := sectionHead().FindStringSubmatch(line); head != nil {
 			inside = head[1] == name || strings.HasPrefix(head[1], name+".") || strings.HasPrefix(head[1], name+"-")
 			found.there = found.there || inside
 			continue

@@ -7,12 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
 
-var goTest = regexp.MustCompile(`(?m)^func (?:Test|Fuzz|Example)(?:[^a-z(][^(]*)?\(`)
+var goTest = lazily(`(?m)^func (?:Test|Fuzz|Example)(?:[^a-z(][^(]*)?\(`)
 
 func lookGo(dir string) (command, because string) {
 	if !isFile(dir, "go.mod") {
@@ -43,7 +42,7 @@ func isGoTest(path string) bool {
 	if match, err := here.MatchFile(folder, name); err == nil && !match {
 		return false
 	}
-	return goTest.MatchString(text)
+	return goTest().MatchString(text)
 }
 
 // packageFile is what of a package.json matters here.
@@ -136,7 +135,7 @@ func lookPython(dir string) (command, because string) {
 }
 
 // The attributes that make a test, those of async and table-driven runners included.
-var rustTest = regexp.MustCompile(`#\[(?:\w+::)*test\b|#\[cfg\((?:\w+\()?test\b|#\[(?:rstest|test_case|quickcheck)\b|proptest!`)
+var rustTest = lazily(`#\[(?:\w+::)*test\b|#\[cfg\((?:\w+\()?test\b|#\[(?:rstest|test_case|quickcheck)\b|proptest!`)
 
 func lookRust(dir string) (command, because string) {
 	if !isFile(dir, "Cargo.toml") {
@@ -148,7 +147,7 @@ func lookRust(dir string) (command, because string) {
 			return false
 		}
 		text, readable := readFile(filepath.Split(path))
-		return !readable || rustTest.MatchString(text)
+		return !readable || rustTest().MatchString(text)
 	}
 	if !seek(dir, enter, isTest) {
 		return "", "found Cargo.toml, but no test in it"
@@ -158,8 +157,8 @@ func lookRust(dir string) (command, because string) {
 
 // A rule has its targets at the beginning of a line; `test := x` is none.
 var (
-	makeRule     = regexp.MustCompile(`^([^\s:=#][^:=#]*?)\s*::?([^:=].*)?$`)
-	makeVariable = regexp.MustCompile(`^\s*[\w.-]+\s*(?:::?|[+?!])?=`)
+	makeRule     = lazily(`^([^\s:=#][^:=#]*?)\s*::?([^:=].*)?$`)
+	makeVariable = lazily(`^\s*[\w.-]+\s*(?:::?|[+?!])?=`)
 )
 
 func lookMake(dir string) (command, because string) {
@@ -223,8 +222,8 @@ func findTarget(makefile, name string) makeTarget {
 			continue
 		}
 		inRecipe = false
-		rule := makeRule.FindStringSubmatch(line)
-		if rule == nil || !slices.Contains(strings.Fields(rule[1]), name) || makeVariable.MatchString(rule[2]) {
+		rule := makeRule().FindStringSubmatch(line)
+		if rule == nil || !slices.Contains(strings.Fields(rule[1]), name) || makeVariable().MatchString(rule[2]) {
 			continue
 		}
 		target.there, inRecipe = true, true
