@@ -1,0 +1,66 @@
+package gitrepo_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo"
+)
+
+// A program that embeds the loop asks for a worktree, and gets one whose files are seen, gone on with and removed.
+func TestALoopInAWorktreeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newRepo(t)
+	w.at("app")
+	w.write("app/main", "one\n")
+	w.commit()
+	maker := gitrepo.WorktreeMaker{Repo: w.at("app").find(), Folder: filepath.Join(newFolder(t).dir, "trees")}
+	var dir string
+	checks := ralph.CheckFuncs{"written": func(context.Context) error {
+		_, err := os.Stat(filepath.Join(dir, "made"))
+		return err
+	}}
+	var events []ralph.Event
+	loop, err := ralph.New(
+		ralph.Config{Task: "write made", Checks: []string{"written"}, UseWorktree: true, Agent: ralph.AgentFunc(func(context.Context, string) (string, error) {
+			return "<promise>COMPLETE</promise>", os.WriteFile(filepath.Join(dir, "made"), []byte("x"), 0o600)
+		})},
+		ralph.WithChecker(checks), ralph.WithWorktrees(maker),
+		ralph.WithObserver(func(e ralph.Event) {
+			events = append(events, e)
+			if started, ok := e.Data.(ralph.RunStarted); ok {
+				dir = started.Workspace
+			}
+		}))
+	w.must(err)
+	result, err := loop.Run(t.Context())
+	w.must(err)
+	if !result.Success || result.Branch != "ralph/"+loop.ID() || result.WorktreePath != dir || filepath.Base(dir) != "app" {
+		t.Errorf("result %+v in %s", result, dir)
+	}
+	if _, err := os.Stat(w.path("app/made")); err == nil {
+		t.Error("the main tree was written to")
+	}
+	known := ralph.Worktree{Path: result.WorktreePath, Branch: result.Branch}
+	w.must(os.RemoveAll(filepath.Dir(dir)))
+	tree, err := maker.Open(t.Context(), known)
+	w.must(err)
+	if state := w.fingerprint(tree, ralph.TreeInput{}); !state.Known || state.Dirty != 0 {
+		t.Errorf("the worktree, made again, looks like %+v", state)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "more"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, refused := errors.AsType[*gitrepo.Problem](loop.CleanupWorktree(t.Context())); !refused {
+		t.Error("a worktree with changes in it was removed")
+	}
+	w.must(os.Remove(filepath.Join(dir, "more")))
+	w.must(loop.CleanupWorktree(t.Context()))
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the worktree is still there")
+	}
+}
