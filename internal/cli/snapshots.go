@@ -75,20 +75,22 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 	}
 	k := kept{run: run, state: &ralph.State{}, ids: map[int]string{}, before: map[int]string{}}
 	newest := ""
-	judged, rested := 0, 0 // the last iteration that had a verdict, and that after which the run rested
+	begun, judged, rested := 0, 0, 0 // the last iteration that began, that had a verdict, and after which the run rested
 	err = store.Read(run, func(e ralph.Event, _ []byte) error {
 		switch data := e.Data.(type) {
 		case ralph.TreeState:
 			if data.Snapshot == "" {
 				break
 			}
-			if rested < e.Iteration || e.Iteration == 0 {
+			if rested < e.Iteration && begun == e.Iteration || e.Iteration == 0 { // otherwise it is what people wrote in between
 				if k.ids[e.Iteration] == "" {
 					k.before[e.Iteration] = newest
 				}
 				k.ids[e.Iteration], k.last = data.Snapshot, max(k.last, e.Iteration)
 			}
 			newest = data.Snapshot
+		case ralph.IterationStarted:
+			begun = e.Iteration
 		case ralph.VerdictReached:
 			judged = e.Iteration
 		case ralph.Waiting, ralph.RunStopped, ralph.RunResumed:
