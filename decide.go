@@ -235,7 +235,7 @@ func unproven(h History) string {
 func provenBy(h History) []string {
 	redBefore := map[string]bool{} // one that was not run before may have been green
 	for _, c := range h.Baseline {
-		redBefore[c.Task+"\x00"+c.Name] = !c.Passed
+		redBefore[checkKey(c)] = !c.Passed
 	}
 	checks := h.Now.Checks
 	if h.Started == 0 { // nothing but the baseline was run
@@ -245,7 +245,7 @@ func provenBy(h History) []string {
 	for _, c := range checks {
 		switch {
 		case !c.Passed:
-		case redBefore[c.Task+"\x00"+c.Name]:
+		case redBefore[checkKey(c)]:
 			turned = []string{VerifiedChecks}
 		default:
 			unchanged = []string{VerifiedUnchanged}

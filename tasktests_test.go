@@ -28,9 +28,9 @@ func TestTestFilesOfTasks(t *testing.T) {
 				t.Errorf("the check is called %q", in.Name)
 			}
 		}
-		both := `pytest 'tests/a.py' 'tests/b 1.py' 'tests/b'\''2.py'`
+		both := `pytest tests/a.py 'tests/b 1.py' 'tests/b'\''2.py'`
 		same(t, "commands", []string{
-			"lint", "pytest 'tests/a.py'", "lint", "pytest 'tests/a.py'", "lint", both, "lint", `pytest 'tests/a.py' 'tests/b 1.py' 'tests/b'\''2.py' 'tests/other.py'`,
+			"lint", "pytest tests/a.py", "lint", "pytest tests/a.py", "lint", both, "lint", `pytest tests/a.py 'tests/b 1.py' 'tests/b'\''2.py' tests/other.py`,
 		}, commands)
 	})
 	bubble(t, "the whole suite also when a regression is mended with the last claim", func(t *testing.T) {

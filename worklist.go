@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/process"
 )
 
 // testsPlace stands in a check for the test files of the current and all done tasks.
@@ -297,21 +299,22 @@ func (l *Loop) filled(find func(TaskTests) ([]string, error)) []check {
 		switch {
 		case err != nil:
 			checks = append(checks, check{name: name, barred: err.Error()})
-		case len(files) == 0 && l.ranBefore(name): // deleted tests are no proof
+		case len(files) == 0 && l.lostTests(name): // deleted tests are no proof
 			checks = append(checks, check{name: name, gone: "the test files that this check ran before are gone"})
 		case len(files) == 0:
 			l.emit(EvNotice, Notice{"check_skipped", name + " was skipped: no test file belongs to a task that is done or under way"})
 		default:
-			checks = append(checks, check{name: name, command: strings.ReplaceAll(name, testsPlace, shellWords(files))})
+			checks = append(checks, check{name: name, command: strings.ReplaceAll(name, testsPlace, process.Words(operands(files)))})
 		}
 	}
 	return checks
 }
 
-// ranBefore reports whether a check of the run had test files before.
-func (l *Loop) ranBefore(name string) bool {
+// lostTests reports whether a check that had test files before finds none at all any more, of whatever task.
+func (l *Loop) lostTests(name string) bool {
 	_, ran := l.state.History.checks[checkKey(CheckResult{Name: name})]
-	return ran
+	any, err := l.testFiles(func(tests TaskTests) ([]string, error) { return tests.Suite(nil) })
+	return ran && err == nil && len(any) == 0
 }
 
 func (l *Loop) testFiles(find func(TaskTests) ([]string, error)) ([]string, error) {
@@ -322,13 +325,13 @@ func (l *Loop) testFiles(find func(TaskTests) ([]string, error)) ([]string, erro
 	return find(tests)
 }
 
-func shellWords(files []string) string {
-	words := make([]string, len(files))
-	for i, file := range files {
-		if strings.HasPrefix(file, "-") { // an agent may call a file like an option
-			file = "./" + file
+// operands keeps a file from being read as an option: an agent may have named it.
+func operands(files []string) []string {
+	named := slices.Clone(files)
+	for i, file := range named {
+		if strings.HasPrefix(file, "-") {
+			named[i] = "./" + file
 		}
-		words[i] = "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
 	}
-	return strings.Join(words, " ")
+	return named
 }

@@ -124,21 +124,6 @@ func (c chosenAgent) permissionNotice() ralph.Notice {
 	return ralph.Notice{Code: "permissions", Text: text}
 }
 
-const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%"
-
-// ShellWords writes arguments so that a shell reads them back unchanged.
-func ShellWords(args []string) string {
-	quoted := make([]string, len(args))
-	for i, arg := range args {
-		if arg != "" && strings.Trim(arg, plainCharacters) == "" {
-			quoted[i] = arg
-			continue
-		}
-		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-	}
-	return strings.Join(quoted, " ")
-}
-
 // AgentFiles lists what the repository's own files would make an agent CLI run by itself. It needs consent like any command that a repository
 // names; the value is the file's hash, so that a change asks again.
 func AgentFiles(ws Workspace, s config.Settings) []config.NamedCommand {

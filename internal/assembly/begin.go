@@ -47,11 +47,10 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 			return &config.UsageError{Msg: problem.Text, Hint: "commit the list first, or let the run commit it with --include-dirty"}
 		case problem.Stops:
 			return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
+		case p.Settings.Worktree != "": // making one says it
 		case problem.Kind == gitrepo.ProblemDirty:
-			p.notice("git_dirty", problem.Text+"; they go into the first commit")
-			continue
-		}
-		if p.Settings.Worktree == "" { // making one says it
+			p.notice("git_dirty", problem.Text+"; the first commit takes that up")
+		default:
 			p.notice("git_"+string(problem.Kind), problem.Error())
 		}
 	}

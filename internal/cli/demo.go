@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/demo"
+	"github.com/ralphloop/ralph/process"
 )
 
 // demoPause is how long the scripted agent seems to think before a step at speed 1: a run takes about eight seconds.
@@ -95,7 +96,7 @@ func (a *app) demoProject(ctx context.Context, scenario demo.Scenario, speed flo
 	if err := assembly.InitRepository(ctx, dir, a.streams.Env); err != nil {
 		return "", err
 	}
-	script := fmt.Sprintf("#!/bin/sh\nexec %s %s --scenario %s --speed %v\n", assembly.ShellWords([]string{a.streams.Self}), demoAgentName, scenario.Name, speed)
+	script := fmt.Sprintf("#!/bin/sh\nexec %s %s --scenario %s --speed %v\n", process.Words([]string{a.streams.Self}), demoAgentName, scenario.Name, speed)
 	if err := os.WriteFile(demoProgram(dir), []byte(script), 0o755); err != nil {
 		return "", fmt.Errorf("make demo: %w", err)
 	}

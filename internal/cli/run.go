@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -283,7 +284,7 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 		})
 	}
 	out := a.streams.Out
-	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", term.Clean(plan.Workspace.Dir), plan.AgentName(), term.Clean(assembly.ShellWords(argv)))
+	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", term.Clean(plan.Workspace.Dir), plan.AgentName(), term.Clean(process.Words(argv)))
 	for _, check := range plan.Checks {
 		fmt.Fprintf(out, "check: %s\n", term.Clean(check))
 	}
