@@ -43,10 +43,21 @@ func TaskCommands(w Workspace, s config.Settings) []config.NamedCommand {
 	if err != nil || list == nil { // which is said when the run is prepared
 		return nil
 	}
+	commands := ownChecks(list.Tasks(), list.Path())
+	for i, c := range commands {
+		commands[i].Line = list.Line(strings.TrimPrefix(c.Key, checkOf))
+	}
+	return commands
+}
+
+// checkOf is what the key of a task's own check begins with; the task's id follows.
+const checkOf = "check of task "
+
+func ownChecks(tasks []ralph.Task, file string) []config.NamedCommand {
 	var commands []config.NamedCommand
-	for _, t := range list.Tasks() {
+	for _, t := range tasks {
 		for _, check := range t.Checks {
-			commands = append(commands, config.NamedCommand{Key: "check of task " + t.ID, Value: check, File: list.Path(), Line: list.Line(t.ID)})
+			commands = append(commands, config.NamedCommand{Key: checkOf + t.ID, Value: check, File: file})
 		}
 	}
 	return commands
@@ -63,13 +74,7 @@ func KeptTaskCommands(w Workspace, s config.Settings, keep string, state *ralph.
 	if err != nil {
 		return nil
 	}
-	var commands []config.NamedCommand
-	for _, t := range book.List() {
-		for _, check := range t.Checks {
-			commands = append(commands, config.NamedCommand{Key: "check of task " + t.ID, Value: check, File: book.File()})
-		}
-	}
-	return commands
+	return ownChecks(book.List(), book.File())
 }
 
 // findTasks takes the list that the run works through, and refuses one that cannot be worked before a token is spent.
