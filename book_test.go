@@ -36,6 +36,13 @@ func (b *book) edit(change func(file []Task) []Task) {
 	b.file = change(slices.Clone(b.file))
 }
 
+// spoil makes the file one that nobody can read.
+func (b *book) spoil() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.broken = true
+}
+
 func (b *book) tick(id string) { b.change(id, func(t *Task) { t.Status = TaskDone }) }
 func (b *book) drop(id string) { b.edit(func(file []Task) []Task { return without(file, id) }) }
 func (b *book) append(tasks ...Task) {

@@ -199,7 +199,7 @@ func TestWhatTheUserChangesInTheListHolds(t *testing.T) {
 	bubble(t, "broken: the last good one holds", func(t *testing.T) {
 		b := newBook(entry("A"), entry("B"))
 		w := listed(t, b, tagging("A"), tagging("B"))
-		w.whileResting(func() { b.broken = true })
+		w.whileResting(b.spoil)
 		w.ends(TasksDone, 2)
 		same(t, "warnings", []Notice{{"tasks_unreadable", "tasks.json:3: no such thing; going on with the list as it was"}}, payloads[Notice](w.log))
 		same(t, "worked on", []string{"A", "B"}, workedOn(w.log))
