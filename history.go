@@ -95,7 +95,7 @@ func (h History) Judge(at Moment) History {
 // counts reports whether an iteration that ended so is one of the N. Limits, failing models and interrupts are nobody's work.
 func counts(end EndClass) bool {
 	switch end {
-	case EndOK, EndFailed, EndEmpty, EndTimeout, EndIdle, EndOutOfTime:
+	case EndOK, EndFailed, EndBroken, EndEmpty, EndTimeout, EndIdle, EndOutOfTime:
 		return true
 	}
 	return false
@@ -134,7 +134,7 @@ func (h *History) countFailures() {
 		h.ProviderFailures++
 		h.LimitHits, h.LimitWaited = 0, 0
 		return
-	case end == EndFailed, end == EndTimeout, end == EndIdle, end == EndEmpty && !(h.Progress && h.Now.Tree.Known): // a silent edit is no empty turn
+	case end == EndFailed, end == EndBroken, end == EndTimeout, end == EndIdle, end == EndEmpty && !(h.Progress && h.Now.Tree.Known): // a silent edit is no empty turn
 		h.AgentFailures++
 	default:
 		h.AgentFailures = 0

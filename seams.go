@@ -49,6 +49,7 @@ type EndClass string
 const (
 	EndOK          EndClass = "ok"
 	EndFailed      EndClass = "failed"      // non-zero exit or an error result of its own
+	EndBroken      EndClass = "broken"      // nothing of what it printed was understood
 	EndEmpty       EndClass = "empty"       // it ended well and said nothing
 	EndTimeout     EndClass = "timeout"     // killed at the iteration's time-out
 	EndIdle        EndClass = "idle"        // killed because it went silent
@@ -78,6 +79,8 @@ type AgentOutcome struct {
 	Tokens        *Tokens        `json:"tokens,omitempty"`
 	Tools         map[string]int `json:"tools,omitempty"` // calls by tool name
 	Denials       []string       `json:"denials,omitempty"`
+	Allow         []string       `json:"allow,omitempty"` // what would allow what was denied, as a user writes it
+	Model         string         `json:"model,omitempty"` // that worked, as far as is known
 	Session       string         `json:"session,omitempty"`
 	RetryAfter    Span           `json:"retry_after,omitempty"` // with EndLimit: until the reset, where known
 	OutputBytes   int64          `json:"output_bytes"`

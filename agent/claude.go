@@ -11,6 +11,23 @@ type claude struct{}
 
 func (claude) Name() string { return "claude" }
 
+func (claude) About() About {
+	return About{
+		Title: "Claude Code", Program: "claude", Meters: Meters{Cost: true, Tokens: true}, Proven: ProvenByRuns,
+		Env: []string{
+			"ANTHROPIC_*", "CLAUDE_*", "API_TIMEOUT_MS", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
+			"MAX_THINKING_TOKENS", "BASH_*_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "IS_SANDBOX",
+		},
+		EnvWhen: map[string][]string{
+			"CLAUDE_CODE_USE_BEDROCK": {"AWS_*"},
+			"CLAUDE_CODE_USE_VERTEX":  {"GOOGLE_*", "GCLOUD_*", "CLOUDSDK_*", "CLOUD_ML_REGION", "VERTEX_*"},
+			"CLAUDE_CODE_USE_FOUNDRY": {"AZURE_*"},
+		},
+		Resumes: []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr"},
+		Login:   Login{Args: []string{"/login"}, Hint: claudeLogin},
+	}
+}
+
 func (claude) newReader(r *reading) reader { return newEventReader(r, &claudeStream{reading: r}) }
 
 // claudeLogin is what helps when the login failed.

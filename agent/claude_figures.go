@@ -1,6 +1,10 @@
 package agent
 
-import "github.com/ralphloop/ralph"
+import (
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
 
 // claudeTokens sums the tokens of a run. The figures by model are whole; the total is all zeros when a budget ended the run.
 func claudeTokens(usage, byModel []byte) *ralph.Tokens {
@@ -102,8 +106,19 @@ func (c *claudeStream) deny(list []byte) {
 				detail = claudeDetail(&w)
 			}
 		}
-		c.denied(name, string(unescape(nil, detail)))
+		c.denied(name, string(unescape(nil, detail)), claudeAllows(name, string(unescape(nil, detail))))
 	}
+}
+
+// claudeAllows is what allows a call that was denied. A command that no rule can hold needs more.
+func claudeAllows(tool, detail string) string {
+	if tool != "Bash" {
+		return "-- --allowedTools " + shellQuote(tool)
+	}
+	if detail == "" || strings.ContainsAny(detail, "()\n\r") {
+		return "--yolo"
+	}
+	return "-- --allowedTools " + shellQuote("Bash("+detail+")")
 }
 
 // claudeTelling are the fields of tools' inputs that say what a call is about, the best first.

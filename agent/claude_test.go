@@ -184,7 +184,7 @@ func TestClaudeFigures(t *testing.T) {
 	turns, cost := 4, 0.25
 	want := ralph.AgentOutcome{
 		Agent: "claude", End: ralph.EndOK, Steps: &turns, Cost: &cost, Tokens: &ralph.Tokens{Input: 11, Output: 22, CacheRead: 30, CacheWrite: 40},
-		Tools: map[string]int{"Write": 1, "Odd": 1}, Denials: []string{"Bash: rm -rf x y", "Odd"}, Session: "s1", OutputBytes: int64(len(stdout)), Said: got.Said,
+		Tools: map[string]int{"Write": 1, "Odd": 1}, Denials: []string{"Bash: rm -rf x y", "Odd"}, Allow: []string{"--yolo", "-- --allowedTools 'Odd'"}, Session: "s1", OutputBytes: int64(len(stdout)), Said: got.Said,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -282,7 +282,7 @@ func TestManyToolsAndDenialsAreBounded(t *testing.T) {
 	r := &reading{live: func(ralph.Activity) {}}
 	for i := range 1000 {
 		r.tool(fmt.Sprint("tool", i), "")
-		r.denied("Bash", fmt.Sprint(i))
+		r.denied("Bash", fmt.Sprint(i), "--yolo")
 	}
 	if len(r.tools) != maxToolNames+1 || r.tools[otherTools] != 1000-maxToolNames || len(r.denials) != maxDenials {
 		t.Errorf("%d tools, %d others, %d denials", len(r.tools), r.tools[otherTools], len(r.denials))

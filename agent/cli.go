@@ -56,10 +56,14 @@ func New(o Options) *CLI {
 
 // Command is the command line of an iteration, for those who want to show it without running it.
 func (c *CLI) Command(promptFile, model string) (Command, error) {
-	return c.o.Dialect.Command(Request{
+	return c.o.Dialect.Command(c.request(promptFile, model))
+}
+
+func (c *CLI) request(promptFile, model string) Request {
+	return Request{
 		Program: c.o.Path, CommandLine: c.o.CommandLine, PromptFile: promptFile, Model: model, Permissions: c.o.Permissions,
 		AllowedCommands: c.o.AllowedCommands, ExtraArgs: c.o.ExtraArgs, InheritSettings: c.o.InheritSettings,
-	})
+	}
 }
 
 // Run runs the agent to its end, as ralph.Agent says.
@@ -108,9 +112,16 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 	if absolute, err := filepath.Abs(promptFile); err == nil {
 		promptFile = absolute // the agent runs in another folder
 	}
-	cmd, err := c.Command(promptFile, in.Model)
+	request := c.request(promptFile, in.Model)
+	request.Dir, request.Folder = in.Dir, filepath.Dir(promptFile)
+	cmd, err := c.o.Dialect.Command(request)
 	if err != nil {
 		return process.Spec{}, err
+	}
+	for _, f := range cmd.Files {
+		if err := os.WriteFile(f.Path, []byte(f.Text), 0o600); err != nil {
+			return process.Spec{}, fmt.Errorf("write agent's settings: %w: %w", ralph.ErrIO, err)
+		}
 	}
 	return process.Spec{
 		Argv: cmd.Argv, Dir: in.Dir, StdinFile: cmd.Stdin, Marker: in.Marker,
@@ -130,7 +141,7 @@ func (c *CLI) program(argv []string) string {
 }
 
 func (c *CLI) newReading(in ralph.AgentInput) *reading {
-	return &reading{live: in.Live, now: c.o.Now}
+	return &reading{live: in.Live, now: c.o.Now, model: in.Model}
 }
 
 // hear sets the scanner up. Only where the output has no form can the prompt come back as if the agent had said it.

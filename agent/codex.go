@@ -7,6 +7,15 @@ type codex struct{}
 
 func (codex) Name() string { return "codex" }
 
+func (codex) About() About {
+	return About{
+		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
+		Env:     []string{"OPENAI_*", "CODEX_*"},
+		Resumes: []string{"resume", "fork"},
+		Login:   Login{Args: []string{"login"}, Hint: codexLogin},
+	}
+}
+
 func (codex) newReader(r *reading) reader { return newEventReader(r, &codexStream{reading: r}) }
 
 // codexLogin is what helps when the login failed.

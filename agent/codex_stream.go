@@ -176,7 +176,7 @@ func (c *codexStream) completed(i codexItem) {
 		}
 		delete(c.open, string(i.id))
 		if string(i.status) == "declined" {
-			c.denied(string(i.name), i.detail)
+			c.denied(string(i.name), i.detail, "--yolo")
 		}
 	default:
 		return

@@ -96,7 +96,7 @@ func TestCodexFigures(t *testing.T) {
 	steps := 5
 	want := ralph.AgentOutcome{
 		Agent: "codex", End: ralph.EndOK, Steps: &steps, Tokens: &ralph.Tokens{Input: 60, Output: 5, CacheRead: 30, CacheWrite: 10},
-		Tools: map[string]int{"command_execution": 2, "file_change": 1, "lookup": 1, "web_search": 1}, Denials: []string{"command_execution: rm -rf x"},
+		Tools: map[string]int{"command_execution": 2, "file_change": 1, "lookup": 1, "web_search": 1}, Denials: []string{"command_execution: rm -rf x"}, Allow: []string{"--yolo"},
 		Session: "s1", OutputBytes: int64(len(stdout)), Said: got.Said,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -15,6 +15,8 @@ const promptFileWord = "{prompt_file}"
 
 func (command) Name() string { return "command" }
 
+func (command) About() About { return About{Title: "any command", Proven: ProvenByRuns} }
+
 func (command) newReader(r *reading) reader { return &plainText{r} }
 
 func (command) Command(r Request) (Command, error) {

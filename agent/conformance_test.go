@@ -2,6 +2,8 @@ package agent
 
 import (
 	"bytes"
+	"embed"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,24 +12,27 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// samples are short good runs, one in each dialect.
-var samples = map[string]string{
-	"claude": `{"type":"system","subtype":"init","session_id":"s1","tools":["Bash"]}
-{"type":"assistant","message":{"id":"m1","model":"opus","content":[{"type":"thinking","thinking":"<promise>BLOCKED:no</promise>"}]},"parent_tool_use_id":null,"session_id":"s1"}
-{"type":"assistant","message":{"id":"m1","model":"opus","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"go test ./...","description":"run \"tests\""}}]},"parent_tool_use_id":null}
-{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"<promise>BLOCKED:no</promise>"}]},"parent_tool_use_id":null}
-{"type":"assistant","message":{"id":"m2","model":"opus","content":[{"type":"text","text":"Grün \u00fc.\n\n<promise>TASK-1:DONE</promise>\n<promise>COMPLETE</promise>"}]},"parent_tool_use_id":null}
-{"session_id":"s1","total_cost_usd":0.5,"usage":{"input_tokens":7,"output_tokens":5},"is_error":false,"num_turns":2,"subtype":"success","result":"Grün \u00fc.\n\n<promise>TASK-1:DONE</promise>\n<promise>COMPLETE</promise>","type":"result"}
-`,
-	"codex": `{"type":"thread.started","thread_id":"s1"}
-{"type":"turn.started"}
-{"type":"item.completed","item":{"id":"i0","type":"reasoning","text":"<promise>BLOCKED:no</promise>"}}
-{"type":"item.started","item":{"id":"i1","type":"command_execution","command":"/bin/bash -lc 'go test ./...'","aggregated_output":"","status":"in_progress"}}
-{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"/bin/bash -lc 'go test ./...'","aggregated_output":"<promise>BLOCKED:no</promise>","exit_code":0,"status":"completed"}}
-{"type":"item.completed","item":{"id":"i2","type":"agent_message","text":"Grün \u00fc.\n\n<promise>TASK-1:DONE</promise>\n<promise>COMPLETE</promise>"}}
-{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":3,"output_tokens":5}}
-`,
-	"command": "Grün ü.\n\n<promise>TASK-1:DONE</promise>\n<promise>COMPLETE</promise>\n",
+// samples are short good runs, one in each dialect: testdata/samples/NAME.jsonl, or NAME.txt where the output has no form.
+var samples = loadSamples()
+
+//go:embed testdata/samples
+var sampleFiles embed.FS
+
+// structuredSamples are the names of those that print events.
+var structuredSamples []string
+
+func loadSamples() map[string]string {
+	all := map[string]string{}
+	for _, d := range Known() {
+		text, err := sampleFiles.ReadFile("testdata/samples/" + d.Name() + ".jsonl")
+		if err == nil {
+			structuredSamples = append(structuredSamples, d.Name())
+		} else if text, err = sampleFiles.ReadFile("testdata/samples/" + d.Name() + ".txt"); err != nil {
+			panic("a dialect without a sample: " + err.Error())
+		}
+		all[d.Name()] = string(text)
+	}
+	return all
 }
 
 // sizeless leaves out what differs because the sample was changed.
@@ -113,7 +118,7 @@ func TestStreamsAreReadTolerantly(t *testing.T) {
 			return "[" + strings.Join(strings.Split(strings.TrimSpace(s), "\n"), ",") + "]\n"
 		},
 	}
-	for _, name := range []string{"claude", "codex"} {
+	for _, name := range structuredSamples {
 		want := sizeless(listen(name, []byte(samples[name]), whole, exited(0)))
 		for change, apply := range changes {
 			t.Run(name+"/"+change, func(t *testing.T) {
@@ -140,7 +145,7 @@ func typeLast(line string) string {
 }
 
 func TestPartialLastLine(t *testing.T) {
-	for _, name := range []string{"claude", "codex"} {
+	for _, name := range structuredSamples {
 		sample := samples[name]
 		last := strings.LastIndex(strings.TrimSpace(sample), "\n") + 1
 		for at := last + 1; at < len(sample)-1; at++ {
@@ -161,10 +166,11 @@ func TestCutWithinAnUnreadEvent(t *testing.T) {
 }
 
 func TestNothingUnderstood(t *testing.T) {
-	for _, name := range []string{"claude", "codex"} {
+	for _, name := range structuredSamples {
 		for _, text := range []string{"All done.\n<promise>COMPLETE</promise>\n", `{"kind":"answer","text":"<promise>COMPLETE</promise>"}` + "\n", "\x00\xff"} {
 			want := ralph.AgentOutcome{
-				Agent: name, End: ralph.EndFailed, Error: "nothing of the agent's output was understood; is its output format new?", OutputBytes: int64(len(text)),
+				Agent: name, End: ralph.EndBroken, Error: "nothing of the agent's output was understood; is its output format new?", Hint: brokenHint,
+				OutputBytes: int64(len(text)),
 			}
 			if diff := cmp.Diff(want, listen(name, []byte(text), whole, exited(0))); diff != "" {
 				t.Errorf("%s %q (-want +got):\n%s", name, text, diff)
@@ -229,7 +235,7 @@ func fuzzReader(f *testing.F, name string) {
 		if got.End == "" || got.End != ralph.EndOK && got.Error == "" {
 			t.Fatalf("no end: %+v", got)
 		}
-		if got.End == ralph.EndOK && name != "command" && !bytes.Contains(text, []byte("{")) {
+		if got.End == ralph.EndOK && slices.Contains(structuredSamples, name) && !bytes.Contains(text, []byte("{")) {
 			t.Fatalf("a good end out of nothing: %q", text)
 		}
 	})

@@ -9,6 +9,8 @@ import (
 type Dialect interface {
 	// Name is what users call it.
 	Name() string
+	// About is what else is known of it.
+	About() About
 	// Command is the command line for one iteration. It depends on nothing but the request.
 	Command(r Request) (Command, error)
 
@@ -42,7 +44,9 @@ type Request struct {
 	Permissions     Permissions
 	AllowedCommands []string // commands that edit mode allows as well
 	ExtraArgs       []string
-	InheritSettings bool // let the user's own settings of the CLI apply
+	InheritSettings bool   // let the user's own settings of the CLI apply
+	Dir             string // the workspace
+	Folder          string // of the iteration, for files that only this call needs
 }
 
 // Command is a command line with what goes with it.
@@ -50,7 +54,11 @@ type Command struct {
 	Argv  []string
 	Env   []string // to be added to the environment
 	Stdin string   // the file on standard input; "" is none
+	Files []File   // to be written before it starts
 }
+
+// File is a small file that a command line speaks of.
+type File struct{ Path, Text string }
 
 // Known lists the dialects. The CLIs among them are in the order in which Detect looks for them.
 func Known() []Dialect { return []Dialect{claude{}, codex{}, command{}} }
@@ -65,13 +73,14 @@ func Find(name string) (Dialect, bool) {
 	return nil, false
 }
 
-// Detect finds the first known CLI that lookPath finds, and where it is.
+// Detect finds the first known CLI that lookPath finds, and where it is. Programs whose name somebody else has, too, are passed over.
 func Detect(lookPath func(string) (string, error)) (name, path string, ok bool) {
 	for _, d := range Known() {
-		if _, plain := d.(command); plain {
+		about := d.About()
+		if about.Program == "" || about.Shared {
 			continue
 		}
-		if path, err := lookPath(d.Name()); err == nil {
+		if path, err := lookPath(about.Program); err == nil {
 			return d.Name(), path, true
 		}
 	}

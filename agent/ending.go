@@ -17,6 +17,9 @@ const (
 	exitNotFound      = 127
 )
 
+// brokenHint is what helps when a CLI talks in a way that nobody here knows.
+const brokenHint = "`ralph doctor` tries this version of the CLI; with --agent-cmd its plain output can be used"
+
 // ended is what is known from outside about an agent that is gone.
 type ended struct {
 	process.Result
@@ -79,9 +82,14 @@ func (r *reading) byClosingEvent(e ended, spoke bool) fault {
 }
 
 func (r *reading) withoutClosingEvent(e ended) fault {
+	if r.byStatus != nil {
+		if f := r.byStatus(e.ExitCode); f != nil {
+			return *f
+		}
+	}
 	switch {
 	case r.events == 0 && e.StdoutBytes > 0:
-		return fault{class: ralph.EndFailed, text: "nothing of the agent's output was understood; is its output format new?"}
+		return fault{class: ralph.EndBroken, text: "nothing of the agent's output was understood; is its output format new?", hint: brokenHint}
 	case r.retry != nil:
 		return *r.retry
 	case r.cut:

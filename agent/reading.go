@@ -2,6 +2,7 @@ package agent
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -42,7 +43,12 @@ type reading struct {
 	spent   ralph.Tokens  // at least, as far as other events tell
 	tools   map[string]int
 	denials []string
+	allow   []string // what would allow them, as a user writes it
 	session string
+	model   string // that works, as far as is known
+
+	// byStatus says what an exit status means where no event tells it; nil if statuses mean nothing.
+	byStatus func(status int) *fault
 }
 
 // fault is a way of not ending well.
@@ -85,10 +91,14 @@ func (r *reading) tellSpent() {
 	r.live(a)
 }
 
-// denied notes a call that the CLI did not allow.
-func (r *reading) denied(name, detail string) {
-	if len(r.denials) < maxDenials {
-		r.denials = append(r.denials, oneLine(strings.TrimSuffix(name+": "+detail, ": "), detailSize))
+// denied notes a call that the CLI did not allow, and what a user could write so that it would; "" if nothing is known to help.
+func (r *reading) denied(name, detail, allow string) {
+	if len(r.denials) >= maxDenials {
+		return
+	}
+	r.denials = append(r.denials, oneLine(strings.TrimSuffix(name+": "+detail, ": "), detailSize))
+	if allow = oneLine(allow, sentenceSize); allow != "" && !slices.Contains(r.allow, allow) {
+		r.allow = append(r.allow, allow)
 	}
 }
 
@@ -107,7 +117,7 @@ func (r *reading) inSession(id []byte) {
 // fill writes what was read into an outcome.
 func (r *reading) fill(o *ralph.AgentOutcome) {
 	o.Steps, o.Cost, o.Tokens, o.Session = r.steps, r.cost, r.tokens, r.session
-	o.Tools, o.Denials = maps.Clone(r.tools), r.denials
+	o.Tools, o.Denials, o.Allow, o.Model = maps.Clone(r.tools), r.denials, r.allow, r.model
 	if o.Tokens == nil && r.spent.Total() > 0 {
 		spent := r.spent
 		o.Tokens = &spent

@@ -17,8 +17,8 @@ func TestTrapStatusZeroIsNotSuccess(t *testing.T) {
 		{"claude", "hang-sigint"}:      ralph.EndFailed, // no result at all
 		{"claude", "sleeptool-sigint"}: ralph.EndFailed, // an error result
 		{"claude", "empty"}:            ralph.EndEmpty,
-		{"claude", "fmt-text"}:         ralph.EndFailed, // nothing understood
-		{"codex", "plain"}:             ralph.EndFailed,
+		{"claude", "fmt-text"}:         ralph.EndBroken, // nothing understood
+		{"codex", "plain"}:             ralph.EndBroken,
 		{"claude", "text"}:             ralph.EndOK,
 		{"codex", "text"}:              ralph.EndOK,
 	}

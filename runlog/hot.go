@@ -101,6 +101,10 @@ func (c *compact) agentOutcome() (v ralph.AgentOutcome) {
 			v.Tools = c.counts()
 		case "denials":
 			v.Denials = c.strings()
+		case "allow":
+			v.Allow = c.strings()
+		case "model":
+			v.Model = c.string()
 		case "session":
 			v.Session = c.string()
 		case "retry_after":

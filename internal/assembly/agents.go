@@ -29,11 +29,8 @@ type chosenAgent struct {
 	name    string // for the log
 	dialect agent.Dialect
 	options agent.Options
-	meters  Meters
+	meters  agent.Meters
 }
-
-// Meters says what an agent reports of what it spends.
-type Meters struct{ Cost, Tokens bool }
 
 // chooseAgent turns the settings into an agent: the command that was given, the CLI that was named, or the first one found on PATH.
 func chooseAgent(s config.Settings, env config.Env, checks []string) (chosenAgent, error) {
@@ -50,9 +47,10 @@ func chooseAgent(s config.Settings, env config.Env, checks []string) (chosenAgen
 		if !ok {
 			return chosen, &config.UsageError{Msg: fmt.Sprintf("unknown agent %q", s.Agent.Name)}
 		}
-		path, err := process.LookPath(s.Agent.Name)
+		program := dialect.About().Program
+		path, err := process.LookPath(program)
 		if err != nil {
-			return chosen, &Missing{Program: s.Agent.Name, Hint: "install it, or name another agent with --agent or --agent-cmd"}
+			return chosen, &Missing{Program: program, Hint: "install it, or name another agent with --agent or --agent-cmd"}
 		}
 		chosen.dialect, chosen.name, chosen.options.Path = dialect, dialect.Name(), path
 	default:
@@ -63,31 +61,23 @@ func chooseAgent(s config.Settings, env config.Env, checks []string) (chosenAgen
 		chosen.dialect, _ = agent.Find(name)
 		chosen.name, chosen.options.Path = name, path
 	}
-	chosen.options.Dialect = chosen.dialect
-	chosen.options.Env = config.AgentEnv(env, s.Agent.Env, chosen.name)
-	chosen.meters = metersOf(chosen.name)
+	about := chosen.dialect.About()
+	chosen.options.Dialect, chosen.meters = chosen.dialect, about.Meters
+	chosen.options.Env = config.AgentEnv(env, config.Passes{
+		Names: s.Agent.Env, Own: about.Env, When: about.EnvWhen, Plain: about.Program == "",
+	})
 	return chosen, nil
 }
 
+// knownCLIs are the dialects that have a program of their own.
 func knownCLIs() []string {
 	var names []string
 	for _, d := range agent.Known() {
-		if d.Name() != "command" {
+		if d.About().Program != "" {
 			names = append(names, d.Name())
 		}
 	}
 	return names
-}
-
-// metersOf says which budgets an agent can be held to.
-func metersOf(name string) Meters {
-	switch name {
-	case "claude":
-		return Meters{Cost: true, Tokens: true}
-	case "codex":
-		return Meters{Tokens: true}
-	}
-	return Meters{}
 }
 
 // checkMeters refuses a cap that would never be reached because nobody counts.

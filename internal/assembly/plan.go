@@ -234,7 +234,7 @@ func runChecks(w Workspace, s config.Settings) (checks []string, found *verify.D
 func (p *Plan) findAgent() error {
 	if p.Program != "" {
 		dialect, _ := agent.Find("claude")
-		p.agent = chosenAgent{name: "demo", dialect: dialect, meters: Meters{Cost: true, Tokens: true}, options: agent.Options{
+		p.agent = chosenAgent{name: "demo", dialect: dialect, meters: agent.Meters{Cost: true, Tokens: true}, options: agent.Options{
 			Dialect: dialect, Name: "demo", Path: p.Program, Env: p.Env.Environ, Permissions: agent.PermitEdits,
 		}}
 		return nil

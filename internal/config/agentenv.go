@@ -6,24 +6,37 @@ import (
 	"strings"
 )
 
-// AgentEnv is the environment that an agent of the given dialect gets. names are further variables that pass, as NAME or PREFIX_*.
+// Passes says which variables an agent gets beside those that every program needs.
+type Passes struct {
+	Names []string            // that the user let pass, as NAME or PREFIX_*
+	Own   []string            // the agent's settings and the keys to its own model
+	When  map[string][]string // own ones that pass only if the variable that is their key is switched on
+	Plain bool                // a command of the user's own: without Names it gets everything
+}
+
+// AgentEnv is the environment that an agent gets.
 //
 // An agent acts on text that it reads, so it gets what it needs to work and to reach its own model, and no secret that it has no use for: a deploy
 // token in the user's shell is not the agent's. That is why there is a list of what passes, and why a name on the list's wide rows that looks like
-// a secret (NPM_TOKEN) is held back unless names has it.
+// a secret (NPM_TOKEN) is held back unless Names has it.
 //
-// A plain command is the user's own command line and gets the user's own environment, unless names says what it is to have.
+// A plain command is the user's own command line and gets the user's own environment, unless Names says what it is to have.
 //
 // RALPH_TRUST never passes: consent is the user's, and must not reach a process that a repository's text can steer.
-func AgentEnv(env Env, names []string, dialect string) []string {
-	whole := dialect == "command" && len(names) == 0
-	own := ownVariables(env, dialect)
+func AgentEnv(env Env, p Passes) []string {
+	whole := p.Plain && len(p.Names) == 0
+	own := slices.Clone(p.Own)
+	for name, more := range p.When {
+		if env.isOn(name) {
+			own = append(own, more...)
+		}
+	}
 	var passed []string
 	for _, entry := range env.Environ {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
 		case sameVariable(name, "RALPH_TRUST"):
-		case whole, matches(name, names), matches(name, own), matches(name, everyAgent) && !secretName(name):
+		case whole, matches(name, p.Names), matches(name, own), matches(name, everyAgent) && !secretName(name):
 			passed = append(passed, entry)
 		}
 	}
@@ -45,30 +58,6 @@ var everyAgent = []string{
 	// Windows programs do not start without these.
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
 	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
-}
-
-// ownVariables are an agent's settings and the keys to its own model. A cloud's credentials pass only to an agent that is told to use that cloud.
-func ownVariables(env Env, dialect string) []string {
-	switch dialect {
-	case "codex":
-		return []string{"OPENAI_*", "CODEX_*"}
-	case "claude":
-		own := []string{
-			"ANTHROPIC_*", "CLAUDE_*", "API_TIMEOUT_MS", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
-			"MAX_THINKING_TOKENS", "BASH_*_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "IS_SANDBOX",
-		}
-		if env.isOn("CLAUDE_CODE_USE_BEDROCK") {
-			own = append(own, "AWS_*")
-		}
-		if env.isOn("CLAUDE_CODE_USE_VERTEX") {
-			own = append(own, "GOOGLE_*", "GCLOUD_*", "CLOUDSDK_*", "CLOUD_ML_REGION", "VERTEX_*")
-		}
-		if env.isOn("CLAUDE_CODE_USE_FOUNDRY") {
-			own = append(own, "AZURE_*")
-		}
-		return own
-	}
-	return nil
 }
 
 // matches reports whether one of the patterns stands for name. A star stands for anything, once in a pattern.

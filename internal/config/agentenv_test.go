@@ -17,26 +17,22 @@ func TestAgentEnv(t *testing.T) {
 	every := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_RUNTIME_DIR=/r", "https_proxy=p", "GOPATH=/go", "NODE_OPTIONS=x", "PYTHONPATH=/p"}
 	plus := func(more ...string) []string { return append(append([]string{}, every...), more...) }
 	for name, c := range map[string]struct {
-		extra   []string
-		names   []string
-		dialect string
-		want    []string
+		extra  []string
+		passes Passes
+		want   []string
 	}{
-		"claude": {dialect: "claude", want: plus("ANTHROPIC_API_KEY=a", "CLAUDE_CONFIG_DIR=/c")},
-		"claude by Bedrock": {extra: []string{"CLAUDE_CODE_USE_BEDROCK=1"}, dialect: "claude",
-			want: plus("AWS_SECRET_ACCESS_KEY=secret", "ANTHROPIC_API_KEY=a", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1")},
-		"claude by Vertex": {extra: []string{"CLAUDE_CODE_USE_VERTEX=1"}, dialect: "claude",
-			want: plus("GOOGLE_API_KEY=secret", "ANTHROPIC_API_KEY=a", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_VERTEX=1")},
-		"claude by Foundry": {extra: []string{"CLAUDE_CODE_USE_FOUNDRY=1"}, dialect: "claude",
-			want: plus("ANTHROPIC_API_KEY=a", "CLAUDE_CONFIG_DIR=/c", "AZURE_CLIENT_ID=z", "CLAUDE_CODE_USE_FOUNDRY=1")},
-		"codex": {dialect: "codex", want: plus("OPENAI_API_KEY=o", "CODEX_HOME=/x")},
-		"codex with names": {names: []string{"GITHUB_TOKEN", "NPM_*"}, dialect: "codex",
+		"its own":                      {passes: Passes{Own: []string{"ANTHROPIC_*", "CLAUDE_*"}}, want: plus("ANTHROPIC_API_KEY=a", "CLAUDE_CONFIG_DIR=/c")},
+		"a cloud that is not used":     {passes: Passes{When: map[string][]string{"USE_BEDROCK": {"AWS_*"}}}, want: every},
+		"a cloud that is switched off": {extra: []string{"USE_BEDROCK=0"}, passes: Passes{When: map[string][]string{"USE_BEDROCK": {"AWS_*"}}}, want: every},
+		"a cloud that is used": {extra: []string{"USE_BEDROCK=1"}, passes: Passes{When: map[string][]string{"USE_BEDROCK": {"AWS_*"}, "USE_FOUNDRY": {"AZURE_*"}}},
+			want: plus("AWS_SECRET_ACCESS_KEY=secret")},
+		"with names": {passes: Passes{Names: []string{"GITHUB_TOKEN", "NPM_*"}, Own: []string{"OPENAI_*", "CODEX_*"}},
 			want: plus("NPM_TOKEN=secret", "GITHUB_TOKEN=secret", "OPENAI_API_KEY=o", "CODEX_HOME=/x")},
-		"a command with names": {names: []string{"DATABASE_URL", "RALPH_TRUST"}, dialect: "command", want: plus("DATABASE_URL=secret")},
+		"a command with names": {passes: Passes{Names: []string{"DATABASE_URL", "RALPH_TRUST"}, Plain: true}, want: plus("DATABASE_URL=secret")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := NewEnv(append(append([]string{}, base...), c.extra...))
-			if diff := cmp.Diff(c.want, AgentEnv(env, c.names, c.dialect)); diff != "" {
+			if diff := cmp.Diff(c.want, AgentEnv(env, c.passes)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -46,10 +42,10 @@ func TestAgentEnv(t *testing.T) {
 func TestAPlainCommandGetsTheUsersEnvironment(t *testing.T) {
 	env := NewEnv([]string{"PATH=/bin", "GITHUB_TOKEN=x", "RALPH_TRUST=1", "RALPH_MAX_COST=5"})
 	want := []string{"PATH=/bin", "GITHUB_TOKEN=x", "RALPH_MAX_COST=5"}
-	if diff := cmp.Diff(want, AgentEnv(env, nil, "command")); diff != "" {
+	if diff := cmp.Diff(want, AgentEnv(env, Passes{Plain: true})); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(want, AgentEnv(env, []string{"*"}, "claude")); diff != "" {
+	if diff := cmp.Diff(want, AgentEnv(env, Passes{Names: []string{"*"}})); diff != "" {
 		t.Errorf("the star is everything, too: %s", diff)
 	}
 }

@@ -1,0 +1,76 @@
+package agent
+
+// About is what is known of a CLI besides how it talks.
+type About struct {
+	Title   string // as its makers call it
+	Program string // its executable; "" if it has none of its own
+	Meters  Meters
+	// Shared says that another well-known program has the same name, so that finding one proves nothing: it is used only when it is named.
+	Shared bool
+	// Env lists the variables that are the CLI's own: its settings and the keys to its model. A name may hold one star.
+	Env []string
+	// EnvWhen lists further ones that pass only if the variable that is its key is switched on: a cloud's credentials are for those who use it.
+	EnvWhen map[string][]string
+	// Resumes lists the flags that would make the CLI go on with an earlier session. A run never does.
+	Resumes []string
+	// Login is the CLI's own way to log in.
+	Login Login
+	// Account looks for a login, without a process or the network. It may be nil: then nothing is known.
+	Account func(Look) Account
+	// Broken lists versions that are known not to work in a loop.
+	Broken []BrokenVersion
+	// Proven says how what is written here is known.
+	Proven Proof
+}
+
+// Meters says what a CLI reports of what it spends.
+type Meters struct{ Cost, Tokens bool }
+
+// Login is how people log in to a CLI.
+type Login struct {
+	Args []string // of its program, to be run in a terminal; nil if there is no such command
+	Hint string   // what helps when a login failed, in one line
+}
+
+// Look is what a search for a login may see.
+type Look struct {
+	Home string
+	Env  func(name string) string         // "" if it is not set
+	File func(path string) ([]byte, bool) // small files only
+	GOOS string
+}
+
+// Account is what is known about the login of a CLI. Unknown is an answer.
+type Account struct {
+	Login   LoginState `json:"login"`
+	Billing Billing    `json:"billing"`
+	Because string     `json:"because,omitempty"` // where that was seen, never the secret itself
+	Warning string     `json:"warning,omitempty"`
+}
+
+// LoginState says whether somebody is logged in.
+type LoginState string
+
+// Billing says who pays for what the CLI uses.
+type Billing string
+
+// Proof says how a dialect is known.
+type Proof string
+
+// What can be known.
+const (
+	LoggedIn     LoginState = "yes"
+	LoggedOut    LoginState = "no"
+	LoginUnknown LoginState = "unknown"
+
+	BillingSubscription Billing = "subscription"
+	BillingKey          Billing = "key"
+	BillingUnknown      Billing = "unknown"
+
+	ProvenByRuns       Proof = "real runs"     // the real CLI is run in our tests
+	ProvenByRecordings Proof = "recordings"    // its recorded output is read in our tests
+	ProvenByDocs       Proof = "documentation" // nobody here has run it
+)
+
+// BrokenVersion is a range of versions that are known not to work in a loop: from First (included) to Fixed (not included), "" being no bound.
+type BrokenVersion struct{ First, Fixed, Why string }
