@@ -31,7 +31,7 @@ var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types
 // The groups of rooms, from left to right; docs/decisions/0002-rooms.md draws them.
 var (
 	root     = []string{"."}
-	leaves   = []string{"promise", "process", "prompt"}
+	leaves   = []string{"promise", "process", "prompt", "model"}
 	adapters = []string{"agent", "verify", "gitrepo", "runlog", "plan"}
 	views    = []string{"internal/term", "internal/notify", "internal/progress"}
 )
@@ -50,10 +50,12 @@ var directions = []direction{
 	{views, join(root, leaves), "a view shows events; with an adapter or the configuration in reach it would begin to decide"},
 	{[]string{"internal/config"}, join(root, leaves), "configuration is a plain value that others are built from; it builds nothing"},
 	{[]string{"internal/trust"}, join(root, []string{"internal/config"}), "consent covers the commands that a configuration names, and needs nothing else"},
-	{[]string{"internal/assembly"}, join(root, leaves, adapters, views, []string{"internal/config", "internal/trust", "internal/demo"}),
+	{[]string{"internal/scriptedmodel"}, nil, "a model that follows a script knows wire formats and nothing of ours: whoever it is tried on must not notice"},
+	{[]string{"internal/probe"}, join(root, leaves, []string{"agent", "internal/scriptedmodel"}), "a probe is one agent run against a scripted model; what it means for a run is assembly's matter"},
+	{[]string{"internal/assembly"}, join(root, leaves, adapters, views, []string{"internal/config", "internal/trust", "internal/demo", "internal/probe"}),
 		"assembly builds a loop for whoever asks; the command line is one of those who ask"},
 	{[]string{"internal/demo"}, join(root, leaves), "the demo is a sample project and a scripted agent; the loop that works on it is the real one, built by assembly"},
-	{[]string{"internal/cli"}, join(root, leaves, views, []string{"runlog", "internal/config", "internal/trust", "internal/demo", "internal/assembly"}),
+	{[]string{"internal/cli"}, join(root, leaves, views, []string{"runlog", "internal/config", "internal/trust", "internal/demo", "internal/assembly", "internal/scriptedmodel"}),
 		"only assembly knows every adapter; of them the command line reads the log and nothing else"},
 	{[]string{"cmd"}, []string{"internal/cli"}, whyMain},
 	{[]string{"examples"}, join(root, leaves, adapters), "an example shows what a user can import"},

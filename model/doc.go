@@ -1,0 +1,2 @@
+// Package model knows models: what their tokens cost.
+package model
