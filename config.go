@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,6 +20,7 @@ type Config struct {
 	Agent     Agent
 	AgentName string // how the agent is called in the log
 	Model     string
+	Fallbacks []Fallback // who goes on when the agent cannot: at a usage limit, or after failures in a row
 	Checks    []string // all must pass; what a name means is the Checker's matter
 	Dir       string   // the workspace; "" is the current folder
 
@@ -105,6 +107,7 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	if _, ok := l.mailbox.(Post); !ok && l.policy.OnDecide == DecideWait { // nobody could answer
 		l.policy.OnDecide = DecideStop
 	}
+	l.gatherAgents()
 	switch {
 	case l.resuming:
 		l.id = l.state.Run
@@ -112,6 +115,18 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 		l.id = NewRunID(time.Now())
 	}
 	return l, l.validate()
+}
+
+// gatherAgents lists who may work, and names them in the policy if they are more than one.
+func (l *Loop) gatherAgents() {
+	l.agents = append([]Fallback{{l.cfg.AgentName, l.cfg.Model, l.cfg.Agent}}, l.cfg.Fallbacks...)
+	l.policy.Agents = nil
+	for _, a := range l.agents[1:] {
+		if l.policy.Agents == nil {
+			l.policy.Agents = []string{l.cfg.AgentName}
+		}
+		l.policy.Agents = append(l.policy.Agents, a.Name)
+	}
 }
 
 func policyOf(cfg Config) Policy {
@@ -133,7 +148,7 @@ func policyOf(cfg Config) Policy {
 func (l *Loop) validate() error {
 	cfg, p := l.cfg, l.policy
 	switch {
-	case cfg.Agent == nil:
+	case slices.ContainsFunc(l.agents, func(a Fallback) bool { return a.Agent == nil }):
 		return errors.New("make loop: no agent")
 	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.tasks == nil:
 		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks")

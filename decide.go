@@ -47,6 +47,7 @@ type Verdict struct {
 	Breaker    Breaker     `json:"breaker"`
 	Tasks      TaskVerdict `json:"tasks,omitzero"`
 	VerifiedBy []string    `json:"verified_by,omitempty"`
+	Rest       *AgentRest  `json:"rest,omitempty"` // another agent of the run takes over from this one
 }
 
 // Refusals are the gates that were shut for a claim.
@@ -164,35 +165,31 @@ func baselineRule(_ Policy, h History, v Verdict) *Verdict {
 }
 
 // Row 1: the sandbox, the agent program or its login failed.
-func environmentRule(_ Policy, h History, v Verdict) *Verdict {
+func environmentRule(p Policy, h History, v Verdict) *Verdict {
 	reasons := map[EndClass]StopReason{EndSandbox: SandboxError, EndMissing: ProgramMissing, EndAuth: AuthError}
 	reason, ok := reasons[h.Now.Agent.End]
 	if !ok {
 		return nil
 	}
 	v.Hint = h.Now.Agent.Hint
+	if reason != SandboxError { // another agent would be in the same one
+		if next := h.handOver(p, v, 1, AgentRest{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
+			return next
+		}
+	}
 	return v.stop(1, reason, "%s", h.Now.Agent.Error)
 }
 
-// Row 2: a usage limit.
+// Row 2: a usage limit. Another agent takes over at once.
 func usageLimitRule(p Policy, h History, v Verdict) *Verdict {
-	agent := h.Now.Agent
-	if agent.End != EndLimit {
+	if h.Now.Agent.End != EndLimit {
 		return nil
 	}
-	wait := agent.RetryAfter + limitSlack
-	if agent.RetryAfter <= 0 {
-		wait = doubled(firstLimit, h.LimitHits-1, longestLimit)
+	rest := h.limitRest(p)
+	if next := h.handOver(p, v, 2, rest); next != nil {
+		return next
 	}
-	switch {
-	case p.OnLimit == LimitStop:
-		return v.stop(2, RateLimited, "%s", agent.Error)
-	case h.LimitWaited+wait > p.MaxWait && p.MaxWait > 0:
-		return v.stop(2, RateLimited, "%s; the reset is %s away and --max-wait allows %s", agent.Error, round(h.LimitWaited+wait), round(p.MaxWait))
-	case p.MaxTime > 0 && h.Moment.Elapsed+wait >= p.MaxTime:
-		return v.stop(9, Timeout, "the usage limit's reset is %s away, past the time budget of %s", round(wait), round(p.MaxTime))
-	}
-	return v.wait(2, WaitLimit, wait, agent.Error)
+	return h.waitFor(p, v, 2, rest.Until-h.Moment.Elapsed)
 }
 
 // Row 3: the model behind the agent failed.
@@ -201,6 +198,10 @@ func providerRule(p Policy, h History, v Verdict) *Verdict {
 		return nil
 	}
 	if h.ProviderFailures >= p.MaxFailures && p.MaxFailures > 0 {
+		rest := AgentRest{Agent: h.Agent, Because: EndProvider, Until: h.Moment.Elapsed + outageRest}
+		if next := h.handOver(p, v, 3, rest); next != nil {
+			return next
+		}
 		return v.stop(3, ProviderFailed, "the model failed %d times in a row: %s", h.ProviderFailures, h.Now.Agent.Error)
 	}
 	wait := doubled(firstBackoff, h.ProviderFailures-1, longestBackof)
@@ -283,6 +284,9 @@ func decideRule(p Policy, h History, v Verdict) *Verdict {
 func agentFailedRule(p Policy, h History, v Verdict) *Verdict {
 	if p.MaxFailures == 0 || h.AgentFailures < p.MaxFailures {
 		return nil
+	}
+	if next := h.handOver(p, v, 7, AgentRest{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
+		return next
 	}
 	return v.stop(7, AgentFailed, "the agent failed %d times in a row: %s", h.AgentFailures, h.Now.Agent.Error)
 }

@@ -46,6 +46,9 @@ type History struct {
 	Tasks []TaskState // of the list that is worked, if one is
 	Task  string      // selected for the next iteration, or the one under way
 
+	Agent int         // at work, by its place in Policy.Agents
+	Rests []AgentRest // of agents that have not worked since
+
 	Judging  bool // Now holds an iteration that is to be judged
 	Now      Observation
 	Progress bool // Now changed something
@@ -95,7 +98,7 @@ func (h History) Judge(at Moment) History {
 // counts reports whether an iteration that ended so is one of the N. Limits, failing models and interrupts are nobody's work.
 func counts(end EndClass) bool {
 	switch end {
-	case EndOK, EndFailed, EndBroken, EndEmpty, EndTimeout, EndIdle, EndOutOfTime:
+	case EndOK, EndFailed, EndBroken, EndKilled, EndEmpty, EndTimeout, EndIdle, EndOutOfTime:
 		return true
 	}
 	return false
@@ -134,7 +137,7 @@ func (h *History) countFailures() {
 		h.ProviderFailures++
 		h.LimitHits, h.LimitWaited = 0, 0
 		return
-	case end == EndFailed, end == EndBroken, end == EndTimeout, end == EndIdle, end == EndEmpty && !(h.Progress && h.Now.Tree.Known): // a silent edit is no empty turn
+	case end == EndFailed, end == EndBroken, end == EndKilled, end == EndTimeout, end == EndIdle, end == EndEmpty && !(h.Progress && h.Now.Tree.Known): // a silent edit is no empty turn
 		h.AgentFailures++
 	default:
 		h.AgentFailures = 0
@@ -185,12 +188,20 @@ func (h *History) settle(v Verdict) {
 	}
 	h.Breaker = v.Breaker
 	h.Tasks = v.Tasks.apply(h.Tasks, v.Counted)
+	switch {
+	case v.Rest != nil:
+		*h = h.resting(*v.Rest)
+		h.AgentFailures, h.ProviderFailures = 0, 0 // those of the next one count from zero
+	case v.Counted && len(h.Rests) > 0:
+		*h = h.waking(h.Agent)
+	}
 }
 
 // startAnew forgets the streaks, as resume does: failures count from zero and the breaker is half-open.
 func (h *History) startAnew() {
 	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
 	h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil
+	h.Agent, h.Rests = 0, nil
 	h.Tasks = slices.Clone(h.Tasks)
 	for i := range h.Tasks {
 		t := &h.Tasks[i]

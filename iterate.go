@@ -57,6 +57,7 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 		Ordinal: l.state.History.Counted + 1, Of: l.policy.MaxIterations, Elapsed: l.elapsed(),
 		Diagnose: breaker.State == BreakerDiagnose, Probe: breaker.State == BreakerHalfOpen,
 	}
+	started.Agent, _, _ = l.state.History.nextAgent(l.policy, started.Elapsed)
 	in := l.promptInput(ctx, started)
 	if started.Diagnose {
 		in.Diagnose = breaker.Reason
@@ -72,10 +73,13 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 			l.emit(EvWarning, Notice{"goal_cut", "the " + part.Name + " is too long for a prompt: its middle was cut out"})
 		}
 	}
-	l.emit(EvAgentStarted, AgentStarted{Agent: l.cfg.AgentName, Model: l.cfg.Model, Timeout: Span(l.timeLeft())})
+	l.emit(EvAgentStarted, AgentStarted{Agent: l.worker().Name, Model: l.worker().Model, Timeout: Span(l.timeLeft())})
 	l.sync()
 	return built.Text, nil
 }
+
+// worker is the agent of the iteration under way.
+func (l *Loop) worker() Fallback { return l.agents[min(l.state.History.Agent, len(l.agents)-1)] }
 
 // timeLeft is how long the agent may work: the iteration's time-out, or the run's time if that ends sooner.
 func (l *Loop) timeLeft() time.Duration {
@@ -96,13 +100,13 @@ func (l *Loop) runAgent(ctx context.Context, text string) (AgentOutcome, error) 
 	}
 	var news newsBox
 	in := AgentInput{
-		Iteration: l.iteration, Prompt: text, Dir: l.cfg.Dir, Folder: folder, Model: l.cfg.Model, Marker: l.about.Marker,
+		Iteration: l.iteration, Prompt: text, Dir: l.cfg.Dir, Folder: folder, Model: l.worker().Model, Marker: l.about.Marker,
 		Timeout: l.timeLeft(), IdleTimeout: l.policy.IdleTimeout.Duration(),
 		Words: promise.Options{CompletionTags: l.policy.CompletionTags, Phrases: l.policy.StatusPhrases},
 		Live:  func(a Activity) { news.note(a); told(func() { l.live(a) }) },
 	}
 	var outcome AgentOutcome
-	l.attend(ctx, news.summary, func(ctx context.Context) { outcome, err = l.cfg.Agent.Run(ctx, in) })
+	l.attend(ctx, news.summary, func(ctx context.Context) { outcome, err = l.worker().Agent.Run(ctx, in) })
 	return l.outOfTime(ctx, outcome), err
 }
 
@@ -138,7 +142,7 @@ func (l *Loop) attend(ctx context.Context, summary func(elapsed Span) AgentOutpu
 // outOfTime tells an iteration that was cut because the run's time was up from one that used up its own.
 func (l *Loop) outOfTime(ctx context.Context, o AgentOutcome) AgentOutcome {
 	if o.Agent == "" {
-		o.Agent = l.cfg.AgentName
+		o.Agent = l.worker().Name
 	}
 	o.RetryAfter = o.RetryAfter.kept()
 	if o.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime {

@@ -13,6 +13,7 @@ import (
 type Loop struct {
 	cfg       Config
 	policy    Policy
+	agents    []Fallback // the first one and those that may take over
 	checker   Checker
 	tree      Tree
 	prompter  Prompter

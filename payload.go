@@ -67,6 +67,7 @@ type IterationStarted struct {
 	Of       int  `json:"of"`      // the cap, 0 for none
 	Diagnose bool `json:"diagnose,omitempty"`
 	Probe    bool `json:"probe,omitempty"` // the breaker is half-open
+	Agent    int  `json:"agent,omitempty"` // who works, by its place in Policy.Agents
 	Elapsed  Span `json:"elapsed"`         // of the run, when it began
 }
 

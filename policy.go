@@ -38,6 +38,9 @@ type Policy struct {
 	IdleTimeout      Span `json:"idle_timeout"`
 	CheckTimeout     Span `json:"check_timeout"`
 
+	// Agents names those of a run that has more than one, in the order in which they are to work.
+	Agents []string `json:"agents,omitempty"`
+
 	CompletionTags []string `json:"completion_tags"`
 	StatusPhrases  []string `json:"status_phrases,omitempty"` // empty: the built-in phrases
 }

@@ -50,6 +50,7 @@ const (
 	EndOK          EndClass = "ok"
 	EndFailed      EndClass = "failed"      // non-zero exit or an error result of its own
 	EndBroken      EndClass = "broken"      // nothing of what it printed was understood
+	EndKilled      EndClass = "killed"      // it died by a signal that was not the harness's
 	EndEmpty       EndClass = "empty"       // it ended well and said nothing
 	EndTimeout     EndClass = "timeout"     // killed at the iteration's time-out
 	EndIdle        EndClass = "idle"        // killed because it went silent

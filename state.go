@@ -131,7 +131,7 @@ func (s *State) start(e Event, data RunStarted) {
 
 func (s *State) begin(e Event, data IterationStarted) {
 	s.History.Started = e.Iteration
-	s.History.Judging = true
+	s.History.Judging, s.History.Agent = true, data.Agent
 	s.History.Now = Observation{Number: e.Iteration, Task: s.History.Task}
 	s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
 	if s.Policy.CallsPerHour > 0 {
@@ -152,6 +152,7 @@ func (s *State) exited(data AgentOutcome) {
 }
 
 func (s *State) resume(data RunResumed) {
+	cut := s.agentAtWork()
 	s.Policy, s.Agent, s.Model, s.PID = data.Policy, data.Agent, data.Model, data.PID
 	if data.Settings != nil {
 		s.Started.Settings = data.Settings
@@ -166,10 +167,18 @@ func (s *State) resume(data RunResumed) {
 	}
 	if data.Interrupted > 0 {
 		known := s.History.Now.Agent
-		s.History.Now.Agent = AgentOutcome{Agent: s.Agent, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, Tokens: known.Tokens}
+		s.History.Now.Agent = AgentOutcome{Agent: cut, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, Tokens: known.Tokens}
 		s.Phase = PhaseExited
 		s.judge(VerdictReached{At: Moment{Elapsed: s.Elapsed}, Verdict: Verdict{Action: GoOn, Breaker: s.History.Breaker}})
 	}
+}
+
+// agentAtWork is the name of the agent of the iteration under way.
+func (s *State) agentAtWork() string {
+	if i := s.History.Agent; i < len(s.Policy.Agents) {
+		return s.Policy.Agents[i]
+	}
+	return s.Agent
 }
 
 func (s *State) snapshot(iteration int, tree TreeState) {

@@ -45,7 +45,7 @@ func (r *reading) verdict(e ended, spoke bool) fault {
 	case e.State == process.Idle:
 		return fault{class: ralph.EndIdle, text: fmt.Sprintf("killed after %s without any output", e.idle) + r.whileRetrying()}
 	case e.Signal != "":
-		return fault{class: ralph.EndFailed, text: "the agent died by a signal (" + e.Signal + ")"}
+		return fault{class: ralph.EndKilled, text: "the agent died by a signal (" + e.Signal + ")"}
 	case r.events == 0 && (e.ExitCode == exitNotFound || e.ExitCode == exitNotExecutable):
 		return missing(e)
 	case r.structured:

@@ -40,6 +40,8 @@ func (c *compact) iterationStarted() (v ralph.IterationStarted) {
 			v.Diagnose = c.bool()
 		case "probe":
 			v.Probe = c.bool()
+		case "agent":
+			v.Agent = c.smallInteger()
 		case "elapsed":
 			v.Elapsed = c.span()
 		default:
@@ -333,6 +335,27 @@ func (c *compact) verdict() (v ralph.Verdict) {
 			v.Tasks = c.taskVerdict()
 		case "verified_by":
 			v.VerifiedBy = c.strings()
+		case "rest":
+			rest := c.rest()
+			v.Rest = &rest
+		default:
+			c.odd = true
+		}
+	}
+	return v
+}
+
+func (c *compact) rest() (v ralph.AgentRest) {
+	for c.open('{'); c.more('}'); {
+		switch string(c.key()) {
+		case "agent":
+			v.Agent = c.smallInteger()
+		case "because":
+			v.Because = ralph.EndClass(c.string())
+		case "until":
+			v.Until = c.span()
+		case "times":
+			v.Times = c.smallInteger()
 		default:
 			c.odd = true
 		}

@@ -1,0 +1,120 @@
+package ralph
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Fallback is an agent that takes over when those before it cannot work.
+type Fallback struct {
+	Name  string // how it is called in the log; two agents of a run have different names
+	Model string
+	Agent Agent
+}
+
+// outageRest is how long an agent rests whose model failed again and again, while another one works.
+const outageRest = Span(30 * time.Minute)
+
+// AgentRest says that one agent of a run does not work for now.
+type AgentRest struct {
+	Agent   int      `json:"agent"`           // its place in Policy.Agents
+	Because EndClass `json:"because"`         // how it ended
+	Until   Span     `json:"until,omitempty"` // in the run's time; 0 is for good
+	Times   int      `json:"times,omitempty"` // limits in a row
+}
+
+func (r AgentRest) over(at Span) bool { return r.Until > 0 && r.Until <= at }
+
+// restOf is the last rest of an agent that has not worked since.
+func (h History) restOf(agent int) *AgentRest {
+	for i := range h.Rests {
+		if h.Rests[i].Agent == agent {
+			return &h.Rests[i]
+		}
+	}
+	return nil
+}
+
+// resting is the history with an agent laid to rest.
+func (h History) resting(r AgentRest) History {
+	h.Rests = append(h.waking(r.Agent).Rests, r)
+	return h
+}
+
+// waking is the history without the rest of an agent.
+func (h History) waking(agent int) History {
+	h.Rests = slices.DeleteFunc(slices.Clone(h.Rests), func(r AgentRest) bool { return r.Agent == agent })
+	return h
+}
+
+// nextAgent says who works next, and how long to wait for it: the first in order that is awake, else the first whose usage limit is reset. False
+// means that all rest for good.
+func (h History) nextAgent(p Policy, at Span) (agent int, in Span, ok bool) {
+	var first *AgentRest
+	for i := range max(len(p.Agents), 1) {
+		rest := h.restOf(i)
+		if rest == nil || rest.over(at) {
+			return i, 0, true
+		}
+		if rest.Because == EndLimit && (first == nil || rest.Until < first.Until) {
+			first = rest
+		}
+	}
+	if first == nil {
+		return 0, 0, false
+	}
+	return first.Agent, first.Until - at, true
+}
+
+// limitRest is how long the agent that was limited rests.
+func (h History) limitRest(p Policy) AgentRest {
+	rest := AgentRest{Agent: h.Agent, Because: EndLimit, Times: h.LimitHits}
+	if len(p.Agents) > 1 { // others work in between, so that the streak of the run is not the agent's
+		rest.Times = 1
+		if before := h.restOf(h.Agent); before != nil && before.Because == EndLimit {
+			rest.Times = before.Times + 1
+		}
+	}
+	wait := h.Now.Agent.RetryAfter + limitSlack
+	if h.Now.Agent.RetryAfter <= 0 {
+		wait = doubled(firstLimit, rest.Times-1, longestLimit)
+	}
+	rest.Until = h.Moment.Elapsed + wait
+	return rest
+}
+
+// handOver lays the agent to rest and lets the next one work; nil if there is none.
+func (h History) handOver(p Policy, v Verdict, row int, rest AgentRest) *Verdict {
+	if len(p.Agents) < 2 {
+		return nil
+	}
+	next, in, ok := h.resting(rest).nextAgent(p, h.Moment.Elapsed)
+	if !ok {
+		return nil
+	}
+	v.Rest = &rest
+	if in > 0 {
+		waiting := h.waitFor(p, v, row, in)
+		if waiting.Action == Stop && rest.Because != EndLimit {
+			return nil // what happened to this agent says more than that another one is limited
+		}
+		return waiting
+	}
+	v.Row, v.Action, v.Detail = row, GoOn, cmp.Or(h.Now.Agent.Error, string(rest.Because))+"; "+p.Agents[next]+" takes over"
+	return &v
+}
+
+// waitFor waits until a usage limit is reset, or stops where that is not allowed.
+func (h History) waitFor(p Policy, v Verdict, row int, wait Span) *Verdict {
+	why := h.Now.Agent.Error
+	switch {
+	case p.OnLimit == LimitStop:
+		return v.stop(row, RateLimited, "%s", why)
+	case h.LimitWaited+wait > p.MaxWait && p.MaxWait > 0:
+		return v.stop(row, RateLimited, "%s; the reset is %s away and --max-wait allows %s", why, round(h.LimitWaited+wait), round(p.MaxWait))
+	case p.MaxTime > 0 && h.Moment.Elapsed+wait >= p.MaxTime:
+		return v.stop(9, Timeout, "the usage limit's reset is %s away, past the time budget of %s", round(wait), round(p.MaxTime))
+	}
+	return v.wait(row, WaitLimit, wait, why)
+}

@@ -1,0 +1,196 @@
+package ralph
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fallbackWorld is a run of claude, with others that take over. Every turn of a player is played by its own agent.
+func fallbackWorld(t *testing.T, first []turn, others map[string][]turn, order ...string) (*world, map[string]*fakeAgent) {
+	t.Helper()
+	w := newWorld(t, first...)
+	w.cfg.AgentName, w.cfg.Model = "claude", "opus"
+	w.checker.results = []CheckResult{isRed, isGreen}
+	players := map[string]*fakeAgent{"claude": w.agent}
+	for _, name := range order {
+		players[name] = &fakeAgent{turns: others[name]}
+		w.cfg.Fallbacks = append(w.cfg.Fallbacks, Fallback{Name: name, Model: name + "-model", Agent: players[name]})
+	}
+	return w, players
+}
+
+// workers are the names that agent_started tells, in order.
+func workers(m *memoryLog) []string {
+	var names []string
+	for _, s := range payloads[AgentStarted](m) {
+		names = append(names, s.Agent+"/"+s.Model)
+	}
+	return names
+}
+
+func crashing() turn  { return ends(AgentOutcome{End: EndFailed, Error: "boom"}) }
+func lockedOut() turn { return ends(AgentOutcome{End: EndAuth, Error: "refused", Hint: "log in"}) }
+
+func TestFallbacks(t *testing.T) {
+	const claude, codex = "claude/opus", "codex/codex-model"
+	cases := []struct {
+		name   string
+		first  []turn
+		second []turn
+		change func(*world)
+		reason StopReason
+		who    []string
+		waits  map[WaitReason][]time.Duration
+	}{
+		{
+			name: "a limit hands over at once", first: []turn{limitTurn(time.Hour)}, second: []turn{done()},
+			reason: AllChecksPassed, who: []string{claude, codex},
+		},
+		{
+			name: "the first comes back when its limit is reset", first: []turn{limitTurn(time.Second), done()}, second: []turn{nothing()},
+			change: func(w *world) { w.policy.IterationDelay = Span(10 * time.Second) },
+			reason: AllChecksPassed, who: []string{claude, codex, claude},
+			waits: map[WaitReason][]time.Duration{WaitDelay: {10 * time.Second, 10 * time.Second}},
+		},
+		{
+			name: "both limited: the first reset is waited for", first: []turn{limitTurn(2 * time.Hour)}, second: []turn{limitTurn(time.Hour), done()},
+			reason: AllChecksPassed, who: []string{claude, codex, codex},
+			waits: map[WaitReason][]time.Duration{WaitLimit: {time.Hour + 15*time.Second}},
+		},
+		{
+			name: "without a known reset an agent rests longer each time", first: []turn{limitTurn(0), limitTurn(0), done()}, second: []turn{nothing()},
+			change: func(w *world) { w.policy.IterationDelay, w.policy.Breaker = Span(35*time.Second), BreakerPolicy{} }, // one minute, then two
+			reason: AllChecksPassed, who: []string{claude, codex, claude, codex, codex, codex, claude},
+			waits: map[WaitReason][]time.Duration{WaitDelay: slices.Repeat([]time.Duration{35 * time.Second}, 6)},
+		},
+		{
+			name: "--on-limit stop ends only when nobody is left", first: []turn{limitTurn(0)}, second: []turn{limitTurn(0)},
+			change: func(w *world) { w.policy.OnLimit = LimitStop }, reason: RateLimited, who: []string{claude, codex},
+		},
+		{
+			name: "failures in a row hand over, and count from zero", first: []turn{crashing()}, second: []turn{crashing(), crashing(), done()},
+			reason: AllChecksPassed, who: []string{claude, claude, claude, codex, codex, codex},
+		},
+		{
+			name: "everybody failed", first: []turn{crashing()}, second: []turn{crashing()},
+			reason: AgentFailed, who: []string{claude, claude, claude, codex, codex, codex},
+		},
+		{
+			name: "a failing model hands over", first: []turn{providerTurn()}, second: []turn{done()},
+			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: AllChecksPassed, who: []string{claude, codex},
+		},
+		{
+			name: "models that all fail end the run", first: []turn{providerTurn()}, second: []turn{providerTurn()},
+			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: ProviderFailed, who: []string{claude, codex},
+		},
+		{
+			name: "a failing model is no end while another one's limit will be reset", first: []turn{limitTurn(time.Hour), done()}, second: []turn{providerTurn()},
+			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: AllChecksPassed, who: []string{claude, codex, claude},
+			waits: map[WaitReason][]time.Duration{WaitLimit: {time.Hour + 15*time.Second - worked}},
+		},
+		{
+			name: "a refused login hands over for good", first: []turn{lockedOut()}, second: []turn{nothing(), done()},
+			reason: AllChecksPassed, who: []string{claude, codex, codex},
+		},
+		{
+			name: "nobody is logged in", first: []turn{lockedOut()}, second: []turn{lockedOut()}, reason: AuthError, who: []string{claude, codex},
+		},
+		{
+			name: "a refused login says more than that the other is limited", first: []turn{limitTurn(time.Hour)}, second: []turn{lockedOut()},
+			change: func(w *world) { w.policy.OnLimit = LimitStop }, reason: AuthError, who: []string{claude, codex},
+		},
+		{
+			name: "a sandbox that fails is nobody's", first: []turn{ends(AgentOutcome{End: EndSandbox, Error: "no"})}, second: []turn{done()},
+			reason: SandboxError, who: []string{claude},
+		},
+		{
+			name: "the cap comes before a hand-over", first: []turn{crashing()}, second: []turn{done()},
+			change: func(w *world) { w.policy.MaxIterations = 3 }, reason: MaxIterations, who: []string{claude, claude, claude},
+		},
+	}
+	for _, c := range cases {
+		bubble(t, c.name, func(t *testing.T) {
+			w, _ := fallbackWorld(t, c.first, map[string][]turn{"codex": c.second}, "codex")
+			if c.change != nil {
+				c.change(w)
+			}
+			result := w.ends(c.reason, countOf(c.who, claude))
+			same(t, "who worked", c.who, workers(w.log))
+			if c.waits == nil {
+				c.waits = map[WaitReason][]time.Duration{}
+			}
+			got := waited(w.log)
+			delete(got, WaitBackoff)
+			if diff := cmp.Diff(c.waits, got); diff != "" {
+				t.Errorf("waits (-want +got):\n%s", diff)
+			}
+			if len(result.Iterations) != len(c.who) {
+				t.Errorf("%d iterations are told of, want %d", len(result.Iterations), len(c.who))
+			}
+		})
+	}
+}
+
+func countOf(list []string, word string) int {
+	n := 0
+	for _, s := range list {
+		if s == word {
+			n++
+		}
+	}
+	return n
+}
+
+func TestTheLogSaysWhoDidWhat(t *testing.T) {
+	bubble(t, "and why", func(t *testing.T) {
+		w, players := fallbackWorld(t, []turn{limitTurn(time.Hour)}, map[string][]turn{"codex": {lockedOut()}, "gemini": {done()}}, "codex", "gemini")
+		result := w.ends(AllChecksPassed, 1)
+		var who, why []string
+		for _, it := range result.Iterations {
+			who = append(who, it.Agent)
+		}
+		for _, v := range payloads[VerdictReached](w.log) {
+			why = append(why, v.Verdict.Detail)
+		}
+		same(t, "who", []string{"claude", "codex", "gemini"}, who)
+		same(t, "why", []string{"limit reached; codex takes over", "refused; gemini takes over", "the claim stands and every check is green"}, why)
+		same(t, "model", "gemini-model", players["gemini"].inputs[0].Model)
+		same(t, "counted", []bool{false, false, true}, counted(w.log))
+	})
+}
+
+func TestAResumeWakesEverybody(t *testing.T) {
+	h := History{Agent: 1, Rests: []AgentRest{{Agent: 0, Because: EndAuth}}}
+	h.startAnew()
+	if h.Agent != 0 || h.Rests != nil {
+		t.Errorf("got %+v", h)
+	}
+}
+
+func TestAFallbackThatIsNobodyIsRefused(t *testing.T) {
+	_, err := New(Config{Task: "x", Agent: &fakeAgent{}, AllowUnverified: true, Fallbacks: []Fallback{{Name: "codex"}}})
+	if err == nil || err.Error() != "make loop: no agent" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestErrorClasses(t *testing.T) {
+	want := map[EndClass]ErrorClass{
+		EndOK: ClassOK, EndFailed: ClassBroken, EndBroken: ClassBroken, EndEmpty: ClassBroken, EndMissing: ClassBroken, EndSandbox: ClassBroken,
+		EndKilled: ClassKilled, EndTimeout: ClassKilled, EndIdle: ClassKilled, EndOutOfTime: ClassKilled, EndInterrupted: ClassKilled,
+		EndAuth: ClassAuth, EndLimit: ClassLimit, EndProvider: ClassOverloaded,
+	}
+	for end, class := range want {
+		if got := (AgentOutcome{End: end}).Class(); got != class {
+			t.Errorf("%s is %s, want %s", end, got, class)
+		}
+	}
+	denied := AgentOutcome{End: EndFailed, Denials: []string{"Bash: rm"}}
+	lived := AgentOutcome{End: EndOK, Denials: []string{"Bash: rm"}}
+	if denied.Class() != ClassPermission || lived.Class() != ClassOK {
+		t.Errorf("%s, %s", denied.Class(), lived.Class())
+	}
+}
