@@ -191,7 +191,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			f.see(EvAgentOutput, AgentOutput{Elapsed: Span(9 * time.Second)})
 			f.see(EvRunResumed, RunResumed{Agent: "other", Policy: DefaultPolicy(), Interrupted: 1, Settings: json.RawMessage(`{"a":2}`)})
 		}, Result{Status: StatusActive, TotalIterations: 1, TotalDuration: Span(9 * time.Second), Iterations: []IterationResult{
-			altered(plain, func(r *IterationResult) { r.Error, r.Counted = new("interrupted"), false }),
+			altered(plain, func(r *IterationResult) { r.Agent, r.Error, r.Counted = "fake", new("interrupted"), false }),
 		}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
