@@ -1,0 +1,99 @@
+package model
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// longWindow is how Claude Code marks a model with a window of a million tokens.
+const longWindow = "[1m]"
+
+// PriceOf finds the price of a model by any of its usual names. It reports false for names that it cannot tell.
+func PriceOf(name string) (Price, bool) {
+	if strings.ContainsFunc(name, func(c rune) bool { return c > unicode.MaxASCII }) {
+		return Price{}, false // small letters of other scripts can look and even fold like ours
+	}
+	name, long := strings.CutSuffix(strings.ToLower(name), longWindow)
+	p, ok := priceOf(name)
+	if !ok || long && p.Provider != anthropic {
+		return Price{}, false
+	}
+	return p, true
+}
+
+func priceOf(name string) (Price, bool) {
+	prices := byName()
+	if p, ok := prices[name]; ok {
+		return p, true
+	}
+	if full, ok := newest[name]; ok {
+		return prices[full], true
+	}
+	maker, id, ok := withoutMaker(name)
+	if !ok {
+		return Price{}, false
+	}
+	for _, spelling := range spellings(id) {
+		if p, ok := prices[spelling]; ok && (maker == "" || maker == p.Provider) {
+			return p, true
+		}
+	}
+	return Price{}, false
+}
+
+var byName = sync.OnceValue(func() map[string]Price {
+	prices := make(map[string]Price, len(table))
+	for _, p := range table {
+		prices[strings.ToLower(p.Model)] = p
+	}
+	return prices
+})
+
+const anthropic = "anthropic"
+
+// makers are the words before a slash that say whose model it is, and whose prices are meant.
+var makers = map[string]string{
+	"alibaba": "alibaba", "dashscope": "alibaba", "qwen": "alibaba",
+	anthropic:  anthropic,
+	"deepseek": "deepseek",
+	"gemini":   "google", "google": "google", "models": "google", // "models/…" is how the Gemini API itself spells names
+	"minimax": "minimax",
+	"mistral": "mistral", "mistralai": "mistral",
+	"moonshot": "moonshotai", "moonshotai": "moonshotai",
+	"openai": "openai",
+	"x-ai":   "xai", "xai": "xai",
+	"z-ai": "zai", "zai": "zai",
+}
+
+// bedrock is a model of Anthropic's at Amazon's, which asks Anthropic's prices, or a tenth more where the region is chosen.
+var bedrock = regexp.MustCompile(`^(?:(?:amazon-)?bedrock/)?(?:[a-z]{2,6}(?:-gov)?\.)?anthropic\.(claude-.+?)(?:-v\d+)?(?::\d+)?$`)
+
+// withoutMaker takes the maker off a name; "" if none is named. A word before the slash that is no maker's is somebody who sells at prices of his own.
+func withoutMaker(name string) (maker, id string, ok bool) {
+	if m := bedrock.FindStringSubmatch(name); m != nil {
+		return anthropic, m[1], true
+	}
+	before, after, found := strings.Cut(name, "/")
+	if !found {
+		return "", name, true
+	}
+	maker, ok = makers[before]
+	return maker, after, ok
+}
+
+// dated is a name with a day or "latest" behind it. Makers also date models by month, but then as models of their own.
+var dated = regexp.MustCompile(`^(.+?)(?:[-@]20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|-20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|-latest|@default)$`)
+
+// spellings are the names under which a model may be in the table, the closest first.
+func spellings(id string) []string {
+	if strings.HasPrefix(id, "claude-") {
+		id = strings.ReplaceAll(id, ".", "-") // some write 4.5 for 4-5
+	}
+	all := []string{id}
+	if m := dated.FindStringSubmatch(id); m != nil {
+		all = append(all, m[1])
+	}
+	return all
+}
