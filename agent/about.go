@@ -13,6 +13,8 @@ type About struct {
 	EnvWhen map[string][]string
 	// Resumes lists the flags that would make the CLI go on with an earlier session. A run never does.
 	Resumes []string
+	// Repo lists files of a repository by which it could make the CLI run something of its own accord.
+	Repo []RepoFile
 	// Login is the CLI's own way to log in.
 	Login Login
 	// Account looks for a login, without a process or the network. It may be nil: then nothing is known.
@@ -25,6 +27,12 @@ type About struct {
 
 // Meters says what a CLI reports of what it spends.
 type Meters struct{ Cost, Tokens bool }
+
+// RepoFile is a file of a repository that a CLI reads, as a path or a pattern, and the keys in it that name something to run; without keys all of it does.
+type RepoFile struct {
+	Path string
+	Keys []string
+}
 
 // Login is how people log in to a CLI.
 type Login struct {

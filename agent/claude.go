@@ -23,10 +23,16 @@ func (claude) About() About {
 			"CLAUDE_CODE_USE_VERTEX":  {"GOOGLE_*", "GCLOUD_*", "CLOUDSDK_*", "CLOUD_ML_REGION", "VERTEX_*"},
 			"CLAUDE_CODE_USE_FOUNDRY": {"AZURE_*"},
 		},
+		Repo: []RepoFile{
+			{".claude/settings.json", claudeRunsItself}, {".claude/settings.local.json", claudeRunsItself},
+		},
 		Resumes: []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr"},
 		Login:   Login{Args: []string{"/login"}, Hint: claudeLogin},
 	}
 }
+
+// claudeRunsItself are the settings that name a program.
+var claudeRunsItself = []string{"hooks", "apiKeyHelper", "statusLine", "awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"}
 
 func (claude) newReader(r *reading) reader { return newEventReader(r, &claudeStream{reading: r}) }
 

@@ -3,11 +3,14 @@ package assembly
 import (
 	"crypto/sha256"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/process"
 )
 
@@ -24,49 +27,100 @@ func (m *Missing) Error() string {
 	return fmt.Sprintf("%s is not on PATH; %s", m.Program, m.Hint)
 }
 
-// chosenAgent is the agent of a plan, ready to run.
+// chosenAgent is one agent of a plan, ready to run.
 type chosenAgent struct {
 	name    string // for the log
-	dialect agent.Dialect
+	model   string
 	options agent.Options
-	meters  agent.Meters
 }
 
-// chooseAgent turns the settings into an agent: the command that was given, the CLI that was named, or the first one found on PATH.
-func chooseAgent(s config.Settings, env config.Env, checks []string) (chosenAgent, error) {
-	chosen := chosenAgent{options: agent.Options{
-		Permissions: permissions(s), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings,
-		ExtraArgs: s.Agent.Args,
-	}}
+func (c chosenAgent) about() agent.About { return c.options.Dialect.About() }
+
+// chooseAgents turns the settings into agents: the first one, and those that take over.
+func chooseAgents(s config.Settings, env config.Env, checks []string) ([]chosenAgent, error) {
+	base := agent.Options{Permissions: permissions(s), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings}
+	first, err := firstAgent(s, base)
+	if err != nil {
+		return nil, err
+	}
+	chosen := []chosenAgent{first}
+	for _, fallback := range s.Agent.Fallback {
+		name, model, _ := strings.Cut(fallback, ":")
+		next, err := namedAgent(name, base)
+		if err != nil {
+			return nil, err
+		}
+		next.name, next.model = fallback, model
+		if slices.ContainsFunc(chosen, func(c chosenAgent) bool { return c.name == next.name }) {
+			return nil, &config.UsageError{Msg: fmt.Sprintf("--fallback %s: it is among the agents already", fallback), Hint: "name another one, or the same with another model: --fallback " + name + ":MODEL"}
+		}
+		chosen = append(chosen, next)
+	}
+	for i := range chosen {
+		c, about := &chosen[i], chosen[i].about()
+		c.options.Name = c.name
+		c.options.Env = config.AgentEnv(env, config.Passes{
+			Names: s.Agent.Env, Own: about.Env, When: about.EnvWhen, Plain: about.Program == "",
+		})
+	}
+	return chosen, nil
+}
+
+// firstAgent is the command that was given, the CLI that was named, or the first one found on PATH. What stands behind "--" is for it alone.
+func firstAgent(s config.Settings, base agent.Options) (chosenAgent, error) {
+	base.ExtraArgs = s.Agent.Args
+	chosen := chosenAgent{model: s.Agent.Model}
 	switch {
 	case s.Agent.Command != "":
-		chosen.dialect, _ = agent.Find("command")
-		chosen.name, chosen.options.CommandLine = "command", s.Agent.Command
-	case s.Agent.Name != "" && s.Agent.Name != "command":
-		dialect, ok := agent.Find(s.Agent.Name)
-		if !ok {
-			return chosen, &config.UsageError{Msg: fmt.Sprintf("unknown agent %q", s.Agent.Name)}
-		}
-		program := dialect.About().Program
-		path, err := process.LookPath(program)
+		chosen.name = s.Agent.Name
+		base.CommandLine = s.Agent.Command
+		base.Dialect, _ = agent.Find(s.Agent.Name)
+		chosen.options = base
+	case s.Agent.Name != "":
+		named, err := namedAgent(s.Agent.Name, base)
 		if err != nil {
-			return chosen, &Missing{Program: program, Hint: "install it, or name another agent with --agent or --agent-cmd"}
+			return chosen, err
 		}
-		chosen.dialect, chosen.name, chosen.options.Path = dialect, dialect.Name(), path
+		chosen.name, chosen.options = named.name, named.options
 	default:
 		name, path, ok := agent.Detect(process.LookPath)
 		if !ok {
 			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(knownCLIs(), ", ") + ")", Hint: "install one, or give any command with --agent-cmd; `ralph demo` needs none"}
 		}
-		chosen.dialect, _ = agent.Find(name)
-		chosen.name, chosen.options.Path = name, path
+		base.Dialect, _ = agent.Find(name)
+		base.Path = path
+		chosen.name, chosen.options = name, base
 	}
-	about := chosen.dialect.About()
-	chosen.options.Dialect, chosen.meters = chosen.dialect, about.Meters
-	chosen.options.Env = config.AgentEnv(env, config.Passes{
-		Names: s.Agent.Env, Own: about.Env, When: about.EnvWhen, Plain: about.Program == "",
-	})
-	return chosen, nil
+	return chosen, mustBeFresh(chosen)
+}
+
+// namedAgent is a CLI that was asked for by its name.
+func namedAgent(name string, base agent.Options) (chosenAgent, error) {
+	dialect, ok := agent.Find(name)
+	if !ok {
+		return chosenAgent{}, &config.UsageError{Msg: fmt.Sprintf("unknown agent %q", name)}
+	}
+	program := dialect.About().Program
+	path, err := process.LookPath(program)
+	if err != nil {
+		return chosenAgent{}, &Missing{Program: program, Hint: "install it, or name another agent with --agent or --agent-cmd"}
+	}
+	base.Dialect, base.Path = dialect, path
+	return chosenAgent{name: name, options: base}, nil
+}
+
+// mustBeFresh refuses arguments that would make the CLI go on with a session: every iteration has a fresh context, and somebody else's is not ours.
+func mustBeFresh(c chosenAgent) error {
+	for _, arg := range c.options.ExtraArgs {
+		flag, _, _ := strings.Cut(arg, "=")
+		if slices.Contains(c.about().Resumes, flag) {
+			return &config.UsageError{
+				Msg:  fmt.Sprintf("-- %s: an iteration never goes on with an earlier session of %s", flag, c.name),
+				Hint: "leave it out; what was learned before reaches the next iteration through the prompt",
+			}
+		}
+	}
+	return nil
 }
 
 // knownCLIs are the dialects that have a program of their own.
@@ -81,16 +135,23 @@ func knownCLIs() []string {
 }
 
 // checkMeters refuses a cap that would never be reached because nobody counts.
-func checkMeters(s config.Settings, chosen chosenAgent) error {
+func checkMeters(s config.Settings, chosen []chosenAgent) error {
 	if s.AllowUnmetered {
 		return nil
 	}
 	const hint = "--allow-unmetered runs all the same, with this cap ignored"
-	if s.MaxCost > 0 && !chosen.meters.Cost {
-		return &config.UsageError{Msg: fmt.Sprintf("--max-cost: the agent %s does not report what it costs", chosen.name), Hint: hint}
-	}
-	if s.MaxTokens > 0 && !chosen.meters.Tokens {
-		return &config.UsageError{Msg: fmt.Sprintf("--max-tokens: the agent %s does not report its tokens", chosen.name), Hint: hint}
+	for _, c := range chosen {
+		meters := c.about().Meters
+		if _, priced := model.PriceOf(c.model); s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && priced) {
+			why := fmt.Sprintf("--max-cost: the agent %s does not report what it costs", c.name)
+			if meters.Tokens {
+				why += ", and without a --model that is in the price table its tokens cannot be reckoned"
+			}
+			return &config.UsageError{Msg: why, Hint: hint}
+		}
+		if s.MaxTokens > 0 && !meters.Tokens {
+			return &config.UsageError{Msg: fmt.Sprintf("--max-tokens: the agent %s does not report its tokens", c.name), Hint: hint}
+		}
 	}
 	return nil
 }
@@ -117,20 +178,58 @@ func (c chosenAgent) permissionNotice() ralph.Notice {
 // AgentFiles lists what the repository's own files would make an agent CLI run by itself. It needs consent like any command that a repository
 // names; the value is the file's hash, so that a change asks again.
 func AgentFiles(ws Workspace, s config.Settings) []config.NamedCommand {
-	if s.Agent.Command != "" || s.Agent.Name != "" && s.Agent.Name != "claude" {
-		return nil
-	}
 	var found []config.NamedCommand
-	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json"} {
-		text, err := ralph.ReadText(ws.Dir, name)
-		if err != nil {
+	for _, name := range namesUsed(s) {
+		dialect, ok := agent.Find(name)
+		if !ok {
 			continue
 		}
-		for _, key := range []string{"hooks", "apiKeyHelper", "statusLine", "awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"} {
-			if strings.Contains(text, `"`+key+`"`) {
-				hash := sha256.Sum256([]byte(text))
-				found = append(found, config.NamedCommand{Key: "claude " + key, Value: fmt.Sprintf("(sha256 %x)", hash[:8]), File: name, Line: 1})
+		for _, file := range dialect.About().Repo {
+			paths, _ := filepath.Glob(filepath.Join(ws.Dir, filepath.FromSlash(file.Path))) // the pattern is ours
+			for _, path := range paths {
+				if relative, err := filepath.Rel(ws.Dir, path); err == nil {
+					found = append(found, fileCommands(ws, name, filepath.ToSlash(relative), file.Keys)...)
+				}
 			}
+		}
+	}
+	return found
+}
+
+// namesUsed are the agents that a run may start, the detected one included.
+func namesUsed(s config.Settings) []string {
+	first := s.Agent.Name
+	if first == "" {
+		first, _, _ = agent.Detect(process.LookPath)
+	}
+	names := []string{first}
+	for _, fallback := range s.Agent.Fallback {
+		if name, _, _ := strings.Cut(fallback, ":"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// fileCommands are the keys of one file that name something to run.
+func fileCommands(ws Workspace, agentName, file string, keys []string) []config.NamedCommand {
+	text, err := ralph.ReadText(ws.Dir, file)
+	if err != nil {
+		return nil
+	}
+	hash := sha256.Sum256([]byte(text))
+	value := fmt.Sprintf("(sha256 %x)", hash[:8])
+	if len(keys) == 0 {
+		return []config.NamedCommand{{Key: agentName + " file", Value: value, File: file, Line: 1}}
+	}
+	var found []config.NamedCommand
+	for _, key := range keys {
+		word := key
+		if strings.HasPrefix(filepath.Ext(file), ".json") {
+			word = `"` + key + `"`
+		}
+		if strings.Contains(text, word) {
+			found = append(found, config.NamedCommand{Key: agentName + " " + key, Value: value, File: file, Line: 1})
 		}
 	}
 	return found

@@ -139,7 +139,9 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...r
 		return nil, fmt.Errorf("record settings: %w", err)
 	}
 	inside := []string{config.InsideRunVariable + "=" + run}
-	p.agent.options.Env = append(p.agent.options.Env, inside...)
+	for i := range p.agents {
+		p.agents[i].options.Env = append(p.agents[i].options.Env, inside...)
+	}
 	checkEnv := append(p.Env.Untrusted(), inside...)
 	about := ralph.RunStarted{
 		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
@@ -160,9 +162,14 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...r
 }
 
 func (p *Plan) loopConfig() ralph.Config {
+	first := p.agents[0]
+	var fallbacks []ralph.Fallback
+	for _, c := range p.agents[1:] {
+		fallbacks = append(fallbacks, ralph.Fallback{Name: c.name, Model: c.model, Agent: agent.New(c.options)})
+	}
 	return ralph.Config{
-		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: agent.New(p.agent.options), AgentName: p.agent.name,
-		Model: p.Settings.Agent.Model, Checks: p.Checks, Dir: p.Workspace.Dir, WhoCommits: p.Settings.WhoCommits(), Agreed: p.agreed(),
+		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: agent.New(first.options), AgentName: first.name,
+		Model: p.Settings.Agent.Model, Fallbacks: fallbacks, Checks: p.Checks, Dir: p.Workspace.Dir, WhoCommits: p.Settings.WhoCommits(), Agreed: p.agreed(),
 	}
 }
 

@@ -44,9 +44,9 @@ type Plan struct {
 	Checks     []string
 	Policy     ralph.Policy
 	Notices    []ralph.Notice
-	TaskFile   string // "" without a list
-	agent      chosenAgent
-	list       *plan.List // as it was before the run; nil without one, and of a run that goes on
+	TaskFile   string        // "" without a list
+	agents     []chosenAgent // the first one, and those that take over
+	list       *plan.List    // as it was before the run; nil without one, and of a run that goes on
 }
 
 // Prepare finds everything that the run needs, or says what is missing and how to mend it.
@@ -234,33 +234,55 @@ func runChecks(w Workspace, s config.Settings) (checks []string, found *verify.D
 func (p *Plan) findAgent() error {
 	if p.Program != "" {
 		dialect, _ := agent.Find("claude")
-		p.agent = chosenAgent{name: "demo", dialect: dialect, meters: agent.Meters{Cost: true, Tokens: true}, options: agent.Options{
+		p.agents = []chosenAgent{{name: "demo", options: agent.Options{
 			Dialect: dialect, Name: "demo", Path: p.Program, Env: p.Env.Environ, Permissions: agent.PermitEdits,
-		}}
+		}}}
 		return nil
 	}
-	chosen, err := chooseAgent(p.Settings, p.Env, p.Checks)
+	chosen, err := chooseAgents(p.Settings, p.Env, p.Checks)
 	if err != nil {
 		return err
 	}
 	if err := checkMeters(p.Settings, chosen); err != nil {
 		return err
 	}
-	p.agent = chosen
-	p.Notices = append(p.Notices, chosen.permissionNotice())
+	p.agents = chosen
+	p.Notices = append(p.Notices, chosen[0].permissionNotice())
+	if names := p.fallbacks(); len(names) > 0 {
+		p.notice("fallback", "when "+p.AgentName()+" cannot go on: "+strings.Join(names, ", then "))
+	}
 	return nil
 }
 
 // AgentName is who will do the work.
-func (p *Plan) AgentName() string { return p.agent.name }
+func (p *Plan) AgentName() string { return p.agents[0].name }
 
-// Command is the agent's command line, for --dry-run.
-func (p *Plan) Command() ([]string, error) {
-	command, err := agent.New(p.agent.options).Command("PROMPT_FILE", p.Settings.Agent.Model)
-	if err != nil {
-		return nil, fmt.Errorf("make command line: %w", err)
+// fallbacks are the names of those that take over.
+func (p *Plan) fallbacks() []string {
+	var names []string
+	for _, c := range p.agents[1:] {
+		names = append(names, c.name)
 	}
-	return command.Argv, nil
+	return names
+}
+
+// Command is a command line of one of the plan's agents, for --dry-run.
+type Command struct {
+	Agent string   `json:"agent"`
+	Argv  []string `json:"command"`
+}
+
+// Commands are the agents' command lines.
+func (p *Plan) Commands() ([]Command, error) {
+	var all []Command
+	for _, c := range p.agents {
+		made, err := agent.New(c.options).Command("PROMPT_FILE", c.model)
+		if err != nil {
+			return nil, fmt.Errorf("make command line: %w", err)
+		}
+		all = append(all, Command{c.name, made.Argv})
+	}
+	return all, nil
 }
 
 // FirstPrompt is the prompt of iteration 1, for --dry-run. post holds what people wrote to the next run.

@@ -266,7 +266,7 @@ func (a *app) load(workspace assembly.Workspace, flags map[string][]string) (con
 
 // dryRun prints what a run would do.
 func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
-	argv, err := plan.Command()
+	commands, err := plan.Commands()
 	if err != nil {
 		return err
 	}
@@ -280,11 +280,15 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	}
 	if a.wantsJSON() {
 		return a.printJSON(map[string]any{
-			"workspace": plan.Workspace.Dir, "agent": plan.AgentName(), "command": argv, "checks": plan.Checks, "policy": plan.Policy, "prompt": text,
+			"workspace": plan.Workspace.Dir, "agent": plan.AgentName(), "command": commands[0].Argv, "fallbacks": commands[1:],
+			"checks": plan.Checks, "policy": plan.Policy, "prompt": text,
 		})
 	}
 	out := a.streams.Out
-	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", term.Clean(plan.Workspace.Dir), plan.AgentName(), term.Clean(process.Words(argv)))
+	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", term.Clean(plan.Workspace.Dir), plan.AgentName(), term.Clean(process.Words(commands[0].Argv)))
+	for _, c := range commands[1:] {
+		fmt.Fprintf(out, "fallback: %s\ncommand: %s\n", c.Agent, term.Clean(process.Words(c.Argv)))
+	}
 	for _, check := range plan.Checks {
 		fmt.Fprintf(out, "check: %s\n", term.Clean(check))
 	}

@@ -75,11 +75,13 @@ var generalKeys = []Key{
 		field: func(s *Settings) any { return &s.Trust }},
 }
 
+// AgentCLIs are the agent CLIs that can be named, in the order in which they are looked for.
+var AgentCLIs = []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor", "amp", "goose", "aider"}
+
 var agentKeys = []Key{
 	{Name: "agent.name", Kind: Text, Flag: "agent", Metavar: "NAME",
-		Choices: []string{"build", "claude", "codex", "command"},
-		Coming:  []string{"gemini", "opencode", "qwen", "copilot", "cursor", "acp", "worker"}, Later: "more agents",
-		Doc:   "the agent CLI; build, or nothing, means the first one found",
+		Choices: append(append([]string{"build"}, AgentCLIs...), "acp", "command"), Coming: []string{"worker"}, Later: builtInWorker,
+		Doc:   "the agent CLI; build, or nothing, means the first one found; acp speaks the Agent Client Protocol with --agent-cmd",
 		field: func(s *Settings) any { return &s.Agent.Name }},
 	{Name: "agent.command", Kind: Text, Flag: "agent-cmd", Metavar: "CMD", Command: true,
 		Doc:   "a shell command as the agent: it reads the prompt on stdin, or from {prompt_file}, and prints text",
@@ -102,8 +104,9 @@ var agentKeys = []Key{
 	{Name: "agent.max_failures", Kind: Count, Default: "3", Metavar: "N", Max: billion, Zero: "no limit",
 		Doc:   "stop after this many failures of the agent in a row",
 		field: func(s *Settings) any { return &s.Agent.MaxFailures }},
-	{Name: "agent.fallback", Kind: List, Flag: "fallback", Metavar: "NAME", Later: "fallback agents",
-		Doc: "agents to go on with when the first one cannot"},
+	{Name: "agent.fallback", Kind: List, Flag: "fallback", Metavar: "NAME", item: checkFallback,
+		Doc:   "an agent CLI, or NAME:MODEL, that takes over when those before it are limited or fail",
+		field: func(s *Settings) any { return &s.Agent.Fallback }},
 }
 
 var checkKeys = []Key{

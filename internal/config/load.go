@@ -190,15 +190,16 @@ func dashed(flag string) string {
 	return "--" + flag
 }
 
-// settleAgent decides between a named agent and a command, of which a run has one: the higher layer holds. Afterwards the name is "command" if and
-// only if there is one, and "" if the first CLI found is to be used.
+// settleAgent decides between a named agent and a command, of which a run has one: the higher layer holds. A command may be named as one that speaks
+// the Agent Client Protocol. Afterwards the name is "command" or "acp" if and only if there is one, and "" if the first CLI found is to be used.
 func settleAgent(merged layer) error {
 	name, command := merged["agent.name"], merged["agent.command"]
 	named, commanded := name.value.(string), command.value.(string) != ""
 	switch {
-	case !commanded && named == "command":
-		return &UsageError{Msg: fmt.Sprintf("agent.name is command (%s), but there is no agent.command", name.origin),
+	case !commanded && (named == "command" || named == "acp"):
+		return &UsageError{Msg: fmt.Sprintf("agent.name is %s (%s), but there is no agent.command", named, name.origin),
 			Hint: "give --agent-cmd, or name an agent"}
+	case commanded && named == "acp" && rank(name) >= rank(command):
 	case commanded && (named == "" || named == "command" || rank(name) < rank(command) || named == "build" && rank(name) == rank(command)):
 		name.value, name.origin = "command", command.origin
 	case commanded && rank(name) == rank(command):
@@ -221,7 +222,7 @@ func rank(e entry) int {
 // settleIdle switches the idle time-out off for a plain command unless it was asked for: such a command may print only at its end.
 func settleIdle(merged layer) {
 	idle := merged["idle_timeout"]
-	if merged["agent.command"].value != "" && rank(idle) <= rank(entry{origin: Origin{Layer: LayerProfile}}) {
+	if merged["agent.name"].value == "command" && rank(idle) <= rank(entry{origin: Origin{Layer: LayerProfile}}) {
 		mustPut(merged, idle.key, "0", Origin{Layer: LayerDefault, Name: "for a plain command"})
 	}
 }

@@ -117,6 +117,9 @@ func sample(key Key) (text, shown string) {
 		}
 		return "true", "true"
 	case List:
+		if key.Name == "agent.fallback" {
+			return "codex\nclaude:opus", `["codex","claude:opus"]`
+		}
 		return "ONE\nTWO", `["ONE","TWO"]`
 	}
 	if len(key.Choices) == 0 {

@@ -47,7 +47,7 @@ type Settings struct {
 
 // AgentSettings says which agent does the work and how it is started.
 type AgentSettings struct {
-	Name            string   `json:"name"`              // "claude", "codex", "command" (if and only if Command is set), or "": the first CLI found
+	Name            string   `json:"name"`              // one of AgentCLIs; "command" or "acp", if and only if Command is set; or "": the first CLI found
 	Command         string   `json:"command,omitempty"` // a shell command that is the agent
 	Model           string   `json:"model,omitempty"`
 	Args            []string `json:"args,omitempty"` // added to the agent CLI's own command line
@@ -55,6 +55,7 @@ type AgentSettings struct {
 	InheritSettings bool     `json:"inherit_settings"`
 	Permissions     string   `json:"permissions"`
 	MaxFailures     int      `json:"max_failures"`
+	Fallback        []string `json:"fallback,omitempty"` // NAME or NAME:MODEL
 }
 
 // CheckSettings says which commands prove the work, and when they are run.

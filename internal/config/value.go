@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -281,6 +282,22 @@ func checkWorktree(name string) *problem {
 	}
 	if strings.ContainsFunc(name, odd) || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") || strings.Contains(name, "..") {
 		return &problem{msg: quote(name) + " cannot be a worktree's name", hint: "give letters, digits, and . _ - / between them"}
+	}
+	return nil
+}
+
+// checkFallback wants an agent CLI, with or without a model.
+func checkFallback(text string) *problem {
+	name, model, hasModel := strings.Cut(text, ":")
+	switch {
+	case !slices.Contains(AgentCLIs, name):
+		p := &problem{msg: quote(name) + " is no agent CLI", hint: "one of " + strings.Join(AgentCLIs, ", ")}
+		if near := Nearest(name, AgentCLIs); near != "" {
+			p.hint = "did you mean " + quote(near) + "?"
+		}
+		return p
+	case hasModel && strings.TrimSpace(model) == "":
+		return &problem{msg: quote(text) + " names no model", hint: "give NAME or NAME:MODEL"}
 	}
 	return nil
 }

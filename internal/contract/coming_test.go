@@ -23,7 +23,6 @@ var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	flags: of{
 		"protected files": {"protect"},
 		"evaluators":      {"evaluator"},
-		"fallback agents": {"fallback"},
 		"sandbox tiers":   {"login"},
 	}.byName(),
 	keys: of{
