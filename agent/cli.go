@@ -141,7 +141,7 @@ func (c *CLI) program(argv []string) string {
 }
 
 func (c *CLI) newReading(in ralph.AgentInput) *reading {
-	return &reading{live: in.Live, now: c.o.Now, model: in.Model}
+	return &reading{live: in.Live, now: c.o.Now, model: in.Model, folder: in.Folder}
 }
 
 // hear sets the scanner up. Only where the output has no form can the prompt come back as if the agent had said it.
@@ -160,6 +160,7 @@ func (c *CLI) outcome(r *reading, e ended) ralph.AgentOutcome {
 		OutputBytes: e.StdoutBytes, Truncated: e.StdoutTruncated || e.StderrTruncated, Survivors: e.Survivors, SurvivorNames: e.SurvivorNames,
 	}
 	r.fill(&o)
+	estimateCost(&o)
 	f := r.verdict(e, o.Said.Text).withUnkillable(e)
 	o.End, o.Error, o.Hint, o.RetryAfter = f.class, f.text, f.hint, ralph.Span(f.wait)
 	if r.lost > 0 {
@@ -190,6 +191,9 @@ func (w *watcher) Write(p []byte) (int, error) {
 		w.timer = time.AfterFunc(w.linger, w.stop)
 	case w.closed:
 		w.timer.Reset(w.linger)
+	case w.timer != nil: // what looked like the end was none
+		w.timer.Stop()
+		w.timer = nil
 	}
 	return len(p), nil
 }

@@ -27,6 +27,8 @@ type reading struct {
 	live func(ralph.Activity)
 	now  func() time.Time
 
+	folder string // of the iteration, for CLIs that leave their figures in a file there; "" is none
+
 	structured bool // the dialect has a closing event
 	events     int  // events that were understood
 	lost       int  // lines too long to be read that may have mattered
@@ -87,6 +89,9 @@ func (r *reading) tellSpent() {
 	if a.Tokens == nil && r.spent.Total() > 0 {
 		spent := r.spent
 		a.Tokens = &spent
+	}
+	if a.Cost == nil {
+		a.Cost = listPrice(r.model, a.Tokens)
 	}
 	r.live(a)
 }

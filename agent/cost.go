@@ -1,0 +1,34 @@
+package agent
+
+import (
+	"math"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/model"
+)
+
+// estimateCost fills in what an agent cost that does not tell, from its tokens and the list price of its model. Where the CLI named no model it is the
+// one that was asked for. Without a price the cost stays unknown.
+func estimateCost(o *ralph.AgentOutcome) {
+	if o.Cost == nil {
+		o.Cost = listPrice(o.Model, o.Tokens)
+		o.CostEstimated = o.Cost != nil
+	}
+}
+
+// listPrice is nil if the tokens or what they cost is not known.
+func listPrice(name string, tokens *ralph.Tokens) *float64 {
+	if tokens == nil {
+		return nil
+	}
+	price, ok := model.PriceOf(name)
+	if !ok {
+		return nil
+	}
+	usd, known := price.Cost(model.Usage(*tokens))
+	if !known {
+		return nil
+	}
+	usd = math.Round(usd*1e6) / 1e6 // as exact as sums of it are
+	return &usd
+}
