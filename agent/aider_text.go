@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+
+	"github.com/ralphloop/ralph"
+)
+
+// aiderText reads what aider prints, which has no form but for one thing: after every answer of the model, and never without one, comes a line about
+// its tokens. Whatever stands before that line may be the agent's words; what stands after the last one is aider's own.
+//
+//	Tokens: 2.3k sent, 24 received. Cost: $0.01 message, $0.03 session.
+//
+// That is how an answer is told from an error: aider ends with status 0 when the model could not be reached, too. An agent may print such lines,
+// but not the last one. The tokens are rounded, and a sum of them could be forged, so that only the cost is taken: the session's, as the last line
+// tells it.
+type aiderText struct {
+	*reading
+	answers  int  // that the tokens were told of
+	words    bool // an answer was not empty
+	thinking bool // the model thinks aloud
+	talking  bool // the agent's message was shown to whoever watches
+	between  bool // nothing but aider's own lines since the last answer
+	costNext bool // the cost may come on a line of its own
+}
+
+func newAiderText(r *reading) reader {
+	a := &aiderText{reading: r}
+	r.structured, r.byStatus = true, a.ended
+	return &lines{to: a}
+}
+
+var (
+	aiderTokens = regexp.MustCompile(`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`)
+	aiderCost   = regexp.MustCompile(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
+	aiderError  = regexp.MustCompile(`^litellm\.(\w+): (.*)`)
+	aiderEdit   = []byte("Applied edit to ")
+)
+
+func (a *aiderText) wants([]byte) bool { return true }
+
+func (a *aiderText) line(text []byte) {
+	line := bytes.TrimRight(text, " \t\r")
+	a.events++
+	costNext := a.costNext
+	a.costNext = false
+	if m := aiderTokens.FindSubmatch(line); m != nil {
+		a.answered(m[1], m[2])
+		return
+	}
+	if m := aiderCost.FindSubmatch(line); m != nil && costNext {
+		a.spentSoFar(m[1])
+		return
+	}
+	if a.between && bytes.HasPrefix(line, aiderEdit) {
+		a.tool("edit", string(line[len(aiderEdit):]))
+		return
+	}
+	if m := aiderError.FindSubmatch(line); m != nil {
+		a.retrying(aiderFault(string(m[1]), string(m[2])))
+	}
+	a.between = a.between && len(line) == 0
+	a.listen(text)
+}
+
+func (a *aiderText) longLine(head []byte) {
+	a.events++
+	a.lost++
+	a.between = false
+}
+
+func (a *aiderText) lastLine(text []byte) {
+	if text != nil {
+		a.line(text)
+	}
+}
+
+// listen passes a line on to the scanner unless the model only thinks.
+func (a *aiderText) listen(text []byte) {
+	switch string(bytes.TrimSpace(text)) {
+	case "► **THINKING**":
+		a.thinking = true
+	case "► **ANSWER**":
+		a.thinking = false
+	}
+	if a.thinking {
+		return
+	}
+	_, _ = a.said.Write(text) // never fails
+	_, _ = a.said.WriteString("\n")
+	if detail := oneLine(string(text[:min(len(text), 4*detailSize)]), detailSize); detail != "" && !a.talking {
+		a.talking = true
+		a.live(ralph.Activity{Kind: "text", Detail: detail})
+	}
+}
+
+// answered notes that an answer is complete.
+func (a *aiderText) answered(received, cost []byte) {
+	a.said.EndMessage()
+	a.answers++
+	a.words = a.words || string(received) != "0"
+	a.retry, a.thinking, a.talking, a.between = nil, false, false, true
+	steps := a.answers
+	a.steps = &steps
+	if cost == nil {
+		a.costNext = true
+		return
+	}
+	a.spentSoFar(cost)
+}
+
+func (a *aiderText) spentSoFar(cost []byte) {
+	if n, err := strconv.ParseFloat(string(cost), 64); err == nil {
+		a.cost = &n
+		a.tellSpent()
+	}
+}
+
+// ended judges an aider that ended by itself. Status 0 alone says nothing.
+func (a *aiderText) ended(status int) *fault {
+	switch {
+	case a.retry != nil:
+		return a.retry
+	case status != 0:
+		return nil
+	case a.answers == 0:
+		return &fault{class: ralph.EndFailed, text: "aider ended without an answer of the model"}
+	case !a.words:
+		return &fault{class: ralph.EndEmpty, text: "the agent said nothing of its own"}
+	}
+	return &fault{class: ralph.EndOK}
+}
+
+// aiderFault says what an error of the library means by which aider reaches models.
+func aiderFault(name, words string) *fault {
+	f := &fault{class: ralph.EndFailed, text: oneLine(name+": "+words, sentenceSize)}
+	switch name {
+	case "AuthenticationError", "PermissionDeniedError":
+		f.class, f.hint = ralph.EndAuth, aiderLogin
+	case "RateLimitError", "RouterRateLimitError", "BudgetExceededError":
+		f.class = ralph.EndLimit
+	case "APIConnectionError", "APIError", "APIResponseValidationError", "InternalServerError", "ServiceUnavailableError", "Timeout", "OpenAIError", "AzureOpenAIError":
+		f.class = ralph.EndProvider
+	}
+	return f
+}

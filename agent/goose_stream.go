@@ -1,0 +1,298 @@
+package agent
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// gooseStream reads the events of `goose run --output-format stream-json`.
+//
+//	message       a piece of a message: of the model (role assistant), or the results of tools (role user, never looked into). The pieces of one
+//	              message have one id
+//	notification  what extensions and sub-agents tell on the side
+//	error         the run failed
+//	complete      the closing event, with what was spent; in versions before September 2026 after an error, too
+//
+// When the model cannot be reached, goose says so in the agent's name, and many versions call that a good end.
+type gooseStream struct {
+	*reading
+	message string // id of the message that is being written
+	writing bool
+	open    string // the call of a tool that has no result yet
+	excuse  *fault // what goose said in the agent's name, if that came last
+	buffer  []byte
+}
+
+// gooseEvent is one event taken apart, strings still escaped.
+type gooseEvent struct {
+	kind, failure []byte
+	cost          *float64
+	message       gooseMessage
+	tokens        *ralph.Tokens
+}
+
+// gooseMessage is a piece of a message.
+type gooseMessage struct {
+	id, role []byte
+	content  []gooseContent
+	inferred bool // it says of itself that a model wrote it
+}
+
+// gooseContent is text, the call or the result of a tool, or a notice.
+type gooseContent struct{ kind, text, tool, detail, notice []byte }
+
+func (g *gooseStream) ignores(kind []byte) bool { return string(kind) == "notification" }
+
+func (g *gooseStream) event(text []byte) bool {
+	e, ok := g.parse(text)
+	if !ok {
+		g.beforeTheStream(text)
+		return false
+	}
+	switch string(e.kind) {
+	case "notification":
+	case "message":
+		g.piece(e.message)
+	case "error":
+		g.closed, g.fault = true, gooseFault(string(unescape(nil, e.failure)))
+	case "complete":
+		g.complete(e)
+	default:
+		return true
+	}
+	g.events++
+	return true
+}
+
+// beforeTheStream knows the complaints that goose prints as plain text on standard output and ends with.
+func (g *gooseStream) beforeTheStream(text []byte) {
+	if found := gooseUnconfigured.FindSubmatch(text); found != nil && g.events == 0 {
+		g.events++
+		g.retry = &fault{class: ralph.EndAuth, text: oneLine(string(found[1]), sentenceSize), hint: gooseLogin}
+	}
+}
+
+var gooseUnconfigured = regexp.MustCompile(`^\s*error: (No (?:provider|model) configured\b.*)`)
+
+// longEvent is the result of a tool, or a call with a long input.
+func (g *gooseStream) longEvent(head []byte) bool {
+	e, _ := g.parse(head)
+	switch {
+	case string(e.kind) == "message" && string(e.message.role) == "user":
+	case string(e.kind) == "message" && len(e.message.content) == 1 && string(e.message.content[0].kind) == "toolRequest":
+	default:
+		return false
+	}
+	g.events++
+	g.piece(e.message)
+	return true
+}
+
+// parse takes an event apart in one pass. It stops early at those that nobody looks into.
+func (g *gooseStream) parse(text []byte) (e gooseEvent, ok bool) {
+	w := walker{text: text}
+	for key := range w.fields() {
+		switch string(key) {
+		case "type":
+			if e.kind, _ = w.str(); g.ignores(e.kind) {
+				return e, true
+			}
+		case "message":
+			e.message = parseGooseMessage(&w)
+		case "error":
+			e.failure, _ = w.str()
+		case "cost_usd":
+			if n, ok := w.number(); ok {
+				e.cost = &n
+			}
+		default:
+			e.figure(&w, string(key))
+		}
+	}
+	return e, !w.bad && len(e.kind) > 0
+}
+
+// figure takes one count of tokens. The input's includes what was read from and written to the cache. The total says nothing that these do not,
+// and in older versions it is that of the last call alone.
+func (e *gooseEvent) figure(w *walker, key string) {
+	var t ralph.Tokens
+	switch key {
+	case "input_tokens":
+		t.Input = w.count()
+	case "output_tokens":
+		t.Output = w.count()
+	case "cache_read_input_tokens":
+		t.CacheRead = w.count()
+		t.Input = -t.CacheRead
+	case "cache_write_input_tokens":
+		t.CacheWrite = w.count()
+		t.Input = -t.CacheWrite
+	default:
+		return
+	}
+	if e.tokens == nil {
+		e.tokens = &ralph.Tokens{}
+	}
+	e.tokens.Input += t.Input
+	e.tokens.Output += t.Output
+	e.tokens.CacheRead += t.CacheRead
+	e.tokens.CacheWrite += t.CacheWrite
+}
+
+func parseGooseMessage(w *walker) (m gooseMessage) {
+	for key := range w.fields() {
+		switch string(key) {
+		case "id":
+			m.id, _ = w.str()
+		case "role":
+			m.role, _ = w.str()
+		case "content":
+			for range w.elements() {
+				m.content = append(m.content, parseGooseContent(w))
+			}
+		case "metadata":
+			for key := range w.fields() {
+				m.inferred = m.inferred || string(key) == "inference" && w.peek() == '{'
+			}
+		}
+	}
+	return m
+}
+
+func parseGooseContent(w *walker) (c gooseContent) {
+	for key := range w.fields() {
+		switch string(key) {
+		case "type":
+			c.kind, _ = w.str()
+		case "text", "msg":
+			c.text, _ = w.str()
+		case "message":
+			c.text, _ = w.str()
+		case "notificationType":
+			c.notice, _ = w.str()
+		case "toolCall":
+			c.tool, c.detail = parseGooseCall(w)
+		}
+	}
+	return c
+}
+
+// parseGooseCall knows a call inside of the result that it is wrapped in.
+func parseGooseCall(w *walker) (tool, detail []byte) {
+	for key := range w.fields() {
+		if string(key) != "value" {
+			continue
+		}
+		for key := range w.fields() {
+			switch string(key) {
+			case "name":
+				tool, _ = w.str()
+			case "arguments":
+				detail = claudeDetail(w)
+			}
+		}
+	}
+	return tool, detail
+}
+
+// piece hears a piece of a message. Results of tools end a message, since the next one answers them.
+func (g *gooseStream) piece(m gooseMessage) {
+	if string(m.role) != "assistant" {
+		g.writing, g.open, g.retry = false, "", nil
+		return
+	}
+	for _, c := range m.content {
+		switch string(c.kind) {
+		case "text":
+			g.speak(m, c.text)
+		case "toolRequest", "frontendToolRequest":
+			g.excuse = nil
+			g.begin(m)
+			name := string(unescape(nil, c.tool))
+			g.open = oneLine(name+": "+string(unescape(nil, c.detail)), detailSize)
+			g.tool(name, string(unescape(nil, c.detail)))
+		case "error":
+			g.excuse = gooseFault(string(unescape(nil, c.text)))
+		case "systemNotification":
+			if string(c.notice) == "creditsExhausted" {
+				g.excuse = &fault{class: ralph.EndLimit, text: "the credit is used up: " + oneLine(string(unescape(nil, c.text)), sentenceSize)}
+			}
+		}
+	}
+}
+
+// speak passes on the agent's words, and keeps back what goose says in its name. That comes as a whole, in a message of its own.
+func (g *gooseStream) speak(m gooseMessage, escaped []byte) {
+	g.buffer = unescape(g.buffer[:0], escaped)
+	continued := g.writing && g.message == string(m.id)
+	if !m.inferred && !continued && gooseExcuse.Match(g.buffer) {
+		g.excuse = gooseFault(string(g.buffer))
+		return
+	}
+	g.excuse = nil
+	g.begin(m)
+	g.say(g.buffer)
+}
+
+// begin counts an answer of the model when its first piece comes.
+func (g *gooseStream) begin(m gooseMessage) {
+	if g.writing && g.message == string(m.id) {
+		return
+	}
+	g.said.EndMessage()
+	g.writing, g.message = true, string(m.id)
+	if g.steps == nil {
+		g.steps = new(int)
+	}
+	*g.steps++
+}
+
+func (g *gooseStream) complete(e gooseEvent) {
+	g.said.EndMessage()
+	g.tokens, g.cost = e.tokens, e.cost
+	g.tellSpent()
+	if !g.closed {
+		g.fault = g.excuse
+	}
+	g.closed = true
+}
+
+// endedInTool judges a goose that ended within the call of a tool, without a word about it: that is what it does when the tool needs approval.
+func (g *gooseStream) endedInTool(status int) *fault {
+	if status != 1 || g.open == "" || g.retry != nil {
+		return nil
+	}
+	return &fault{class: ralph.EndFailed, text: "goose ended at the call of a tool, which may have needed approval: " + g.open, hint: gooseModes}
+}
+
+// gooseExcuse is the form of what goose says in the agent's name when a call of the model failed.
+var gooseExcuse = regexp.MustCompile(`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`)
+
+// gooseFault says what an error of goose means. Its errors are known by how they begin.
+func gooseFault(words string) *fault {
+	words = strings.TrimPrefix(strings.TrimSpace(words), "Ran into this error: ")
+	words, _, _ = strings.Cut(words, "\n\nPlease re")
+	f := &fault{class: ralph.EndFailed, text: oneLine(words, sentenceSize)}
+	if f.text == "" {
+		f.text = "the agent ended with an error"
+	}
+	is := func(kinds ...string) bool {
+		for _, kind := range kinds {
+			if strings.HasPrefix(words, kind) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case is("Authentication error: "):
+		f.class, f.hint = ralph.EndAuth, gooseLogin
+	case is("Rate limit exceeded: ", "Credits exhausted: "):
+		f.class = ralph.EndLimit
+	case is("Server error: ", "Network error: ", "Request failed: Stream decode error", "Request failed: error decoding", "Request failed: error sending request"):
+		f.class = ralph.EndProvider
+	}
+	return f
+}
