@@ -25,6 +25,7 @@ type runOptions struct {
 	hasGoal bool
 	once    bool
 	dryRun  bool
+	login   bool
 	values  map[string]*flagValue // of the flags that are config keys
 }
 
@@ -64,6 +65,7 @@ checks that ralph itself runs, a person is needed, or a limit is reached. Exit 0
 	flags.StringVar(&opts.goal, "goal", "", "the goal as `TEXT`, or - to read it from stdin")
 	flags.BoolVar(&opts.once, "once", false, "one iteration")
 	flags.BoolVar(&opts.dryRun, "dry-run", false, "print the prompt, the commands and the limits, and start nothing")
+	flags.BoolVar(&opts.login, "login", false, "log in to the agent by its own command, and end")
 	addKeyFlags(flags, opts.values)
 	return cmd
 }
@@ -128,6 +130,12 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 	loaded, err := a.load(workspace, a.fromHere(workspace, opts.given()))
 	if err != nil {
 		return err
+	}
+	if opts.login {
+		if err := a.outsideOnly("run --login"); err != nil {
+			return err
+		}
+		return a.loginWith(ctx, loaded.Settings, agentArgs)
 	}
 	loaded.Settings.Agent.Args = append(loaded.Settings.Agent.Args, agentArgs...) // recorded, so that a resume has them too
 	var tasks []config.NamedCommand

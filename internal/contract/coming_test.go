@@ -14,7 +14,7 @@ var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	commands: of{
 		"the planner":          {"plan"},
 		"proof":                {"verify"},
-		"sandbox tiers":        {"sandbox test", "login"},
+		"sandbox tiers":        {"sandbox test"},
 		"reports":              {"report", "stats"},
 		"screens":              {"ui", "serve"},
 		"notifiers":            {"notify test"},
@@ -23,7 +23,6 @@ var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	flags: of{
 		"protected files": {"protect"},
 		"evaluators":      {"evaluator"},
-		"sandbox tiers":   {"login"},
 	}.byName(),
 	keys: of{
 		"the built-in worker": {"worker.provider", "worker.model", "worker.base_url", "worker.api_key_env", "worker.max_turns_per_task"},

@@ -1,0 +1,60 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/process"
+)
+
+// Login is how people log in to one agent CLI.
+type Login struct {
+	Agent     string   `json:"agent"`
+	Title     string   `json:"title"`
+	Installed bool     `json:"installed"`
+	Argv      []string `json:"command"` // null if the CLI has no command for it
+	Hint      string   `json:"hint"`
+}
+
+// Logins lists every known CLI's own login.
+func Logins() []Login {
+	var all []Login
+	for _, d := range agent.Known() {
+		about := d.About()
+		if about.Program == "" {
+			continue
+		}
+		_, err := process.LookPath(about.Program)
+		login := Login{Agent: d.Name(), Title: about.Title, Installed: err == nil, Hint: about.Login.Hint}
+		if about.Login.Args != nil {
+			login.Argv = append([]string{about.Program}, about.Login.Args...)
+		}
+		all = append(all, login)
+	}
+	return all
+}
+
+// LoginOf finds the login of the agent that a run with these settings would start, and the path of its program.
+func LoginOf(s config.Settings) (Login, string, error) {
+	if s.Agent.Command != "" {
+		return Login{}, "", &config.UsageError{Msg: "the agent is a command of your own, whose login is not known", Hint: "name an agent: ralph login claude"}
+	}
+	chosen, err := firstAgent(s, agent.Options{})
+	if err != nil {
+		return Login{}, "", err
+	}
+	for _, login := range Logins() {
+		if login.Agent == chosen.name {
+			return login, chosen.options.Path, nil
+		}
+	}
+	return Login{}, "", fmt.Errorf("find login of %s: it is not known", chosen.name)
+}
+
+// Attach runs a login in the user's terminal, with the user's whole environment: it is the user who logs in, not an agent.
+func (l Login) Attach(ctx context.Context, terminal process.Attached, args []string) (int, error) {
+	terminal.Argv = append(append(terminal.Argv, l.Argv[1:]...), args...)
+	return process.Attach(ctx, terminal)
+}
