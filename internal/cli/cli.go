@@ -134,8 +134,8 @@ func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.runCommand(), a.resumeCommand(), a.mergeCommand(), a.restoreCommand(), a.demoCommand(), a.initCommand(), a.tasksCommand(), a.steerCommand(), a.answerCommand(), a.stopCommand(), a.pauseCommand(),
 		a.statusCommand(), a.runsCommand(), a.logsCommand(), a.diffCommand(), a.explainCommand(), a.replayCommand(), a.learningsCommand(),
-		a.cleanCommand(), a.doctorCommand(), a.configCommand(), a.schemaCommand(), a.manCommand(), a.versionCommand(),
-		a.demoAgentCommand(),
+		a.cleanCommand(), a.doctorCommand(), a.loginCommand(), a.configCommand(), a.schemaCommand(), a.manCommand(), a.versionCommand(),
+		a.demoAgentCommand(), a.devCommand(),
 	}
 }
 

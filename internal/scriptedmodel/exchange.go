@@ -1,0 +1,226 @@
+package scriptedmodel
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// exchange is one request to a model and its answer.
+type exchange struct {
+	server   *Server
+	progress *progress
+	wire     wire
+	ask      ask
+	entry    Request
+	to       http.ResponseWriter
+	request  *http.Request
+	step     step
+}
+
+// serve decides what the request gets and sends it.
+func (x *exchange) serve() {
+	x.step = x.progress.next(x.wire.name()+" "+x.request.UserAgent(), x.ask)
+	status := x.logged()
+	x.server.note(x.entry, status)
+	fault := x.step.fault
+	if fault == nil {
+		x.answer()
+		return
+	}
+	switch fault.Do {
+	case FaultHang:
+		x.wait()
+	case FaultDrop:
+		panic(http.ErrAbortHandler)
+	case FaultStatus:
+		t := trouble{*fault, time.Now()}
+		for name, values := range t.headers() {
+			x.to.Header()[name] = values
+		}
+		x.name()
+		writeJSON(x.to, fault.Status, x.wire.failure(t))
+	default:
+		x.answerBadly(fault)
+	}
+}
+
+// logged fills in the log's entry, and gives the status that is about to be sent.
+func (x *exchange) logged() int {
+	e := &x.entry
+	e.Wire, e.Model, e.Stream, e.Side = x.wire.name(), x.ask.model, x.ask.streaming, x.step.side
+	if !x.step.side {
+		e.Agent, e.Turn = x.step.agent+1, x.step.place.turn+1
+	}
+	for _, o := range x.ask.tools {
+		e.Tools = append(e.Tools, o.name)
+	}
+	if x.step.fault == nil {
+		return http.StatusOK
+	}
+	e.Fault = x.step.fault.Do
+	switch e.Fault {
+	case FaultHang, FaultDrop:
+		return 0
+	case FaultStatus:
+		return x.step.fault.Status
+	}
+	return http.StatusOK
+}
+
+// name tells the request's identifier, which clients put into their error messages.
+func (x *exchange) name() {
+	id := fmt.Sprintf("req_%d", x.step.serial)
+	x.to.Header().Set("Request-Id", id)
+	x.to.Header().Set("X-Request-Id", id)
+}
+
+func (x *exchange) compose() answer {
+	prefix := "call"
+	if x.wire.name() == "anthropic" {
+		prefix = "toolu"
+	}
+	calls, missing := x.step.calls(prefix, x.ask.tools)
+	a := answer{ask: x.ask, turn: x.step.turn, usage: DefaultUsage, calls: calls, now: time.Now()}
+	a.id = fmt.Sprintf("%s%d", strconv.FormatInt(a.now.UnixNano(), 36), x.step.serial)
+	if missing != "" {
+		a.turn.Text = strings.TrimSpace(a.turn.Text + "\n\n" + missing)
+	}
+	if x.step.turn.Usage != nil {
+		a.usage = *x.step.turn.Usage
+	}
+	return a
+}
+
+func (x *exchange) answer() {
+	a := x.compose()
+	x.name()
+	if !x.ask.streaming {
+		x.progress.answered(x.step)
+		writeJSON(x.to, http.StatusOK, x.wire.whole(a))
+		return
+	}
+	frames := x.frames(a)
+	last := len(frames) - 1
+	if x.send(frames[:last]) {
+		x.progress.answered(x.step)
+		x.send(frames[last:])
+	}
+}
+
+// frames are the pieces of a stream. An array's pieces have commas between them, and brackets around them.
+func (x *exchange) frames(a answer) []string {
+	var pieces []string
+	for _, f := range x.wire.stream(a) {
+		pieces = append(pieces, x.piece(f, len(pieces) == 0))
+	}
+	if x.ask.asArray {
+		pieces[len(pieces)-1] += "]"
+	}
+	return pieces
+}
+
+func (x *exchange) piece(f frame, first bool) string {
+	switch {
+	case !x.ask.asArray:
+		return f.String()
+	case first:
+		return "[" + f.data
+	}
+	return ",\n" + f.data
+}
+
+// answerBadly begins the answer, and then does not go on, breaks off, or tells an error.
+func (x *exchange) answerBadly(fault *Fault) {
+	if len(x.step.turn.Text)+len(x.step.turn.Tools) == 0 {
+		x.step.turn.Text = "This answer does not come to its end."
+	}
+	a := x.compose()
+	x.name()
+	var pieces []string
+	if x.ask.streaming {
+		pieces = x.frames(a)
+	} else {
+		whole, _ := json.Marshal(x.wire.whole(a)) // as mustJSON
+		x.to.Header().Set("Content-Type", "application/json")
+		x.to.Header().Set("Content-Length", strconv.Itoa(len(whole)))
+		pieces = []string{string(whole[:len(whole)/2]), string(whole[len(whole)/2:])}
+	}
+	if fault.Do == FaultErrorEvent && !x.ask.streaming { // there is no such thing as an event
+		x.to.Header().Del("Content-Length")
+		writeJSON(x.to, http.StatusInternalServerError, x.wire.failure(x.trouble(fault)))
+		return
+	}
+	if !x.send(pieces[:max(len(pieces)/2, 1)]) {
+		return
+	}
+	switch fault.Do {
+	case FaultStall:
+		x.wait()
+	case FaultCut:
+		panic(http.ErrAbortHandler)
+	default:
+		for _, f := range x.wire.failureFrames(x.trouble(fault)) {
+			x.send([]string{x.piece(f, false)})
+		}
+	}
+}
+
+func (x *exchange) trouble(fault *Fault) trouble {
+	t := trouble{*fault, time.Now()}
+	if t.Status == 0 {
+		t.Status = http.StatusInternalServerError
+	}
+	return t
+}
+
+// send writes pieces of an answer, with pauses between them if the turn wants that. It says whether anybody still listens.
+func (x *exchange) send(pieces []string) bool {
+	if x.ask.streaming {
+		contentType := "text/event-stream; charset=utf-8"
+		if x.ask.asArray {
+			contentType = "application/json"
+		}
+		x.to.Header().Set("Content-Type", contentType)
+		x.to.Header().Set("Cache-Control", "no-cache")
+	}
+	out := http.NewResponseController(x.to)
+	for _, piece := range pieces {
+		if _, err := x.to.Write([]byte(piece)); err != nil {
+			return false
+		}
+		if out.Flush() != nil || !x.pause() {
+			return false
+		}
+	}
+	return true
+}
+
+// pause says whether the request is still under way after it.
+func (x *exchange) pause() bool {
+	pace := time.Duration(x.step.turn.Pace)
+	if pace == 0 {
+		return true
+	}
+	timer := time.NewTimer(pace)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-x.request.Context().Done():
+	case <-x.server.closing:
+	}
+	return false
+}
+
+// wait keeps the connection open, silently, until whoever asked is gone or the server closes.
+func (x *exchange) wait() {
+	select {
+	case <-x.request.Context().Done():
+	case <-x.server.closing:
+	}
+	panic(http.ErrAbortHandler)
+}

@@ -1,0 +1,229 @@
+package scriptedmodel
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// responses is OpenAI's Responses API.
+type responses struct{}
+
+func (responses) name() string { return "responses" }
+
+func (responses) read(_ string, body []byte) (ask, error) {
+	var in struct {
+		Model  string          `json:"model"`
+		Stream bool            `json:"stream"`
+		Input  json.RawMessage `json:"input"`
+		Tools  []struct {
+			Type       string `json:"type"`
+			Name       string `json:"name"`
+			Parameters schema `json:"parameters"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return ask{}, fmt.Errorf("read responses request: %w", err)
+	}
+	a := ask{model: in.Model, streaming: in.Stream}
+	for _, t := range in.Tools {
+		if t.Name != "" { // the vendor's own tools have none
+			a.tools = append(a.tools, offer{name: t.Name, freeform: t.Type == "custom", schema: t.Parameters})
+		}
+	}
+	var items []struct {
+		Type   string `json:"type"`
+		Role   string `json:"role"`
+		CallID string `json:"call_id"`
+	}
+	_ = json.Unmarshal(in.Input, &items) // a prompt alone may stand there as a string
+	answering := false
+	for _, item := range items {
+		theirs := item.Role == "assistant" || item.Type == "reasoning" || strings.HasSuffix(item.Type, "_call")
+		if theirs && !answering {
+			a.answers++
+		}
+		answering = theirs
+		if strings.HasSuffix(item.Type, "_call") {
+			a.callID = item.CallID
+		}
+	}
+	return a, nil
+}
+
+// responseEvents numbers the events of one stream.
+type responseEvents struct{ frames []frame }
+
+func (e *responseEvents) add(event string, data object) {
+	data["sequence_number"] = len(e.frames)
+	e.frames = append(e.frames, typed(event, data))
+}
+
+func (w responses) stream(a answer) []frame {
+	e := &responseEvents{}
+	e.add("response.created", object{"response": w.response(a, "in_progress", nil)})
+	e.add("response.in_progress", object{"response": w.response(a, "in_progress", nil)})
+	items := w.items(a)
+	for i, item := range items {
+		e.item(i, item)
+	}
+	status := w.status(a)
+	e.add("response."+status, object{"response": w.response(a, status, items)})
+	return e.frames
+}
+
+// item tells one item of the output bit by bit.
+func (e *responseEvents) item(index int, item object) {
+	begun := object{}
+	for key, value := range item {
+		begun[key] = value
+	}
+	begun["status"] = "in_progress"
+	at := func(more object) object {
+		more["output_index"], more["item_id"] = index, item["id"]
+		return more
+	}
+	switch item["type"] {
+	case "reasoning":
+		begun["summary"] = []any{}
+		e.add("response.output_item.added", object{"output_index": index, "item": begun})
+		part := item["summary"].([]object)[0]
+		e.add("response.reasoning_summary_part.added", at(object{"summary_index": 0, "part": object{"type": "summary_text", "text": ""}}))
+		for _, piece := range pieces(part["text"].(string)) {
+			e.add("response.reasoning_summary_text.delta", at(object{"summary_index": 0, "delta": piece}))
+		}
+		e.add("response.reasoning_summary_text.done", at(object{"summary_index": 0, "text": part["text"]}))
+		e.add("response.reasoning_summary_part.done", at(object{"summary_index": 0, "part": part}))
+	case "message":
+		begun["content"] = []any{}
+		e.add("response.output_item.added", object{"output_index": index, "item": begun})
+		part := item["content"].([]object)[0]
+		e.add("response.content_part.added", at(object{"content_index": 0, "part": object{"type": "output_text", "text": "", "annotations": []any{}}}))
+		for _, piece := range pieces(part["text"].(string)) {
+			e.add("response.output_text.delta", at(object{"content_index": 0, "delta": piece, "logprobs": []any{}}))
+		}
+		e.add("response.output_text.done", at(object{"content_index": 0, "text": part["text"], "logprobs": []any{}}))
+		e.add("response.content_part.done", at(object{"content_index": 0, "part": part}))
+	case "custom_tool_call":
+		begun["input"] = ""
+		e.add("response.output_item.added", object{"output_index": index, "item": begun})
+		e.add("response.custom_tool_call_input.delta", at(object{"delta": item["input"]}))
+		e.add("response.custom_tool_call_input.done", at(object{"input": item["input"]}))
+	default:
+		begun["arguments"] = ""
+		e.add("response.output_item.added", object{"output_index": index, "item": begun})
+		for _, piece := range pieces(item["arguments"].(string)) {
+			e.add("response.function_call_arguments.delta", at(object{"delta": piece}))
+		}
+		e.add("response.function_call_arguments.done", at(object{"arguments": item["arguments"], "name": item["name"]}))
+	}
+	e.add("response.output_item.done", object{"output_index": index, "item": item})
+}
+
+func (w responses) whole(a answer) any { return w.response(a, w.status(a), w.items(a)) }
+
+func (responses) status(a answer) string {
+	if a.turn.Stop != "" {
+		return "incomplete"
+	}
+	return "completed"
+}
+
+func (responses) items(a answer) []object {
+	items := []object{}
+	if a.turn.Thinking != "" {
+		items = append(items, object{
+			"type": "reasoning", "id": "rs_" + a.id, "encrypted_content": "c2NyaXB0ZWQ=",
+			"summary": []object{{"type": "summary_text", "text": a.turn.Thinking}},
+		})
+	}
+	if a.turn.Text != "" {
+		items = append(items, object{
+			"type": "message", "id": "msg_" + a.id, "status": "completed", "role": "assistant",
+			"content": []object{{"type": "output_text", "text": a.turn.Text, "annotations": []any{}, "logprobs": []any{}}},
+		})
+	}
+	for i, c := range a.calls {
+		item := object{"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", a.id, i), "call_id": c.id, "name": c.name, "status": "completed"}
+		if c.freeform {
+			item["type"], item["input"] = "custom_tool_call", freeText(c.input)
+		} else {
+			item["arguments"] = c.arguments()
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// freeText is the input of a tool that takes text: the script has it as the only argument.
+func freeText(input map[string]any) string {
+	for _, value := range input {
+		if text, ok := value.(string); ok && len(input) == 1 {
+			return text
+		}
+	}
+	return mustJSON(input)
+}
+
+func (responses) response(a answer, status string, items []object) object {
+	r := object{
+		"id": "resp_" + a.id, "object": "response", "created_at": a.now.Unix(), "status": status, "model": a.model,
+		"output": append([]object{}, items...), "usage": nil, "error": nil, "incomplete_details": nil, "instructions": nil, "metadata": object{},
+		"parallel_tool_calls": true, "temperature": 1.0, "top_p": 1.0, "tool_choice": "auto", "tools": []any{}, "previous_response_id": nil,
+	}
+	if status == "in_progress" {
+		return r
+	}
+	u := a.usage
+	input := u.Input + u.CacheRead + u.CacheWrite
+	r["usage"] = object{
+		"input_tokens": input, "input_tokens_details": object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
+		"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning}, "total_tokens": input + u.Output,
+	}
+	switch a.turn.Stop {
+	case StopLength:
+		r["incomplete_details"] = object{"reason": "max_output_tokens"}
+	case StopRefusal:
+		r["incomplete_details"] = object{"reason": "content_filter"}
+	}
+	return r
+}
+
+var openaiKinds = map[int]string{
+	400: "invalid_request_error", 401: "invalid_request_error", 403: "invalid_request_error", 404: "invalid_request_error",
+	429: "rate_limit_error", 500: "server_error", 503: "server_error", 529: "server_error",
+}
+
+var openaiCodes = map[int]string{
+	401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded", 500: "server_error", 503: "server_is_overloaded", 529: "server_is_overloaded",
+}
+
+// openaiError is the shape that both of OpenAI's formats have in common. A subscription's limit has fields of its own.
+func openaiError(t trouble) object {
+	e := object{"message": t.message(), "type": t.kind(openaiKinds, "invalid_request_error"), "param": nil, "code": nil}
+	if code, ok := openaiCodes[t.Status]; ok {
+		e["code"] = code
+	}
+	if t.ResetIn > 0 {
+		e["type"], e["code"] = t.kind(nil, "usage_limit_reached"), nil
+		e["plan_type"], e["resets_at"], e["resets_in_seconds"] = "pro", t.resetsAt().Unix(), int64(time.Duration(t.ResetIn)/time.Second)
+	}
+	return e
+}
+
+func (responses) failure(t trouble) any { return object{"error": openaiError(t)} }
+
+func (responses) failureFrames(t trouble) []frame {
+	e := openaiError(t)
+	if e["code"] == nil {
+		e["code"] = "server_error"
+	}
+	return []frame{
+		typed("error", object{"code": e["code"], "message": e["message"], "param": nil, "sequence_number": 0}),
+		typed("response.failed", object{"sequence_number": 1, "response": object{
+			"id": "resp_failed", "object": "response", "created_at": t.now.Unix(), "status": "failed", "output": []any{}, "usage": nil,
+			"error": object{"code": e["code"], "message": e["message"]},
+		}}),
+	}
+}

@@ -1,0 +1,196 @@
+package scriptedmodel
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxBody bounds a request; keptRequests bounds the log.
+const (
+	maxBody      = 64 << 20
+	keptRequests = 10_000
+)
+
+// Request is what one request asked for and what it gets.
+type Request struct {
+	Time     time.Time `json:"time"`
+	Method   string    `json:"method"`
+	Path     string    `json:"path"`
+	Scenario string    `json:"scenario"`
+	Wire     string    `json:"wire,omitempty"` // anthropic, responses, chat or gemini
+	Model    string    `json:"model,omitempty"`
+	Stream   bool      `json:"stream"`
+	Side     bool      `json:"side"`            // it is no part of the conversation
+	Agent    int       `json:"agent"`           // which fresh agent's it is, from 1; 0 if nobody's
+	Turn     int       `json:"turn"`            // from 1
+	Fault    FaultKind `json:"fault,omitempty"` // that is served in place of the turn
+	Status   int       `json:"status"`          // that is sent; 0 if none is
+	Tools    []string  `json:"tools,omitempty"` // that are offered
+	Body     []byte    `json:"-"`               // only for an observer, not kept
+}
+
+// Server answers as its script says. It is an http.Handler that may be used by many clients at once.
+type Server struct {
+	scenarios map[string]*progress
+	names     []string
+	observe   func(Request)
+
+	mu       sync.Mutex
+	requests []Request
+
+	closing  chan struct{}
+	close    sync.Once
+	answers  sync.WaitGroup
+	admitted sync.RWMutex
+}
+
+// Option changes how a server is made.
+type Option func(*Server)
+
+// Observe has a function called for every request, once it is clear what it gets and before anything is sent. It must not block for long.
+func Observe(observe func(Request)) Option { return func(s *Server) { s.observe = observe } }
+
+// New makes a server of a script that Parse has read or that keeps to its rules.
+func New(script Script, options ...Option) *Server {
+	s := &Server{scenarios: map[string]*progress{}, names: script.Names(), closing: make(chan struct{}), observe: func(Request) {}}
+	for name, scenario := range script {
+		s.scenarios[name] = newProgress(scenario)
+	}
+	for _, option := range options {
+		option(s)
+	}
+	return s
+}
+
+// Requests lists what was asked so far, the oldest first.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// Close ends all requests under way, those that hang too, and waits for them.
+func (s *Server) Close() {
+	s.close.Do(func() { close(s.closing) })
+	s.admitted.Lock() // nobody is between the door and the counter
+	defer s.admitted.Unlock()
+	s.answers.Wait()
+}
+
+func (s *Server) admit() bool {
+	s.admitted.RLock()
+	defer s.admitted.RUnlock()
+	select {
+	case <-s.closing:
+		return false
+	default:
+		s.answers.Add(1)
+		return true
+	}
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.admit() {
+		panic(http.ErrAbortHandler)
+	}
+	defer s.answers.Done()
+	scenario, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	rest = "/" + rest
+	entry := Request{Time: time.Now(), Method: r.Method, Path: r.URL.Path, Scenario: scenario}
+	at, known := s.scenarios[scenario]
+	format := wireFor(rest)
+	switch {
+	case !known:
+		s.refuse(w, entry, http.StatusNotFound, fmt.Sprintf("there is no scenario %q: the base URL ends with the name of one of %s", scenario, strings.Join(s.names, ", ")))
+	case r.Method == http.MethodHead:
+		s.note(entry, http.StatusOK)
+	case strings.HasSuffix(rest, "/models") && r.Method == http.MethodGet:
+		s.tell(w, entry, modelList())
+	case strings.HasSuffix(rest, "/count_tokens"):
+		s.tell(w, entry, object{"input_tokens": DefaultUsage.Input})
+	case strings.HasSuffix(rest, ":countTokens"):
+		s.tell(w, entry, object{"totalTokens": DefaultUsage.Input})
+	case format == nil || r.Method != http.MethodPost:
+		s.refuse(w, entry, http.StatusNotFound, "no model answers "+r.Method+" "+rest)
+	default:
+		body, err := readBody(r)
+		if err != nil {
+			s.refuse(w, entry, http.StatusBadRequest, err.Error())
+			return
+		}
+		a, err := format.read(rest, body)
+		if err != nil {
+			s.refuse(w, entry, http.StatusBadRequest, err.Error())
+			return
+		}
+		a.asArray = format.name() == "gemini" && a.streaming && r.URL.Query().Get("alt") != "sse"
+		entry.Body = body
+		x := exchange{server: s, progress: at, wire: format, ask: a, entry: entry, to: w, request: r}
+		x.serve()
+	}
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	from := io.Reader(r.Body)
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+	case "gzip":
+		unzipped, err := gzip.NewReader(r.Body)
+		if err != nil {
+			return nil, fmt.Errorf("read request: %w", err)
+		}
+		from = unzipped
+	default:
+		return nil, fmt.Errorf("read request: the encoding %q is not known here", encoding)
+	}
+	body, err := io.ReadAll(io.LimitReader(from, maxBody+1))
+	if err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	if len(body) > maxBody {
+		return nil, fmt.Errorf("read request: it is longer than %d bytes", maxBody)
+	}
+	return body, nil
+}
+
+func modelList() object {
+	model := object{"id": "scripted-1", "object": "model", "type": "model", "display_name": "Scripted", "created": 0, "created_at": "2026-01-01T00:00:00Z", "owned_by": "script"}
+	return object{"object": "list", "data": []object{model}, "has_more": false, "first_id": "scripted-1", "last_id": "scripted-1",
+		"models": []object{{"name": "models/scripted-1", "displayName": "Scripted", "supportedGenerationMethods": []string{"generateContent"}}}}
+}
+
+// note puts a request into the log.
+func (s *Server) note(entry Request, status int) {
+	entry.Status = status
+	s.observe(entry)
+	entry.Body = nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.requests) >= keptRequests {
+		s.requests = s.requests[keptRequests/2:]
+	}
+	s.requests = append(s.requests, entry)
+}
+
+func (s *Server) tell(w http.ResponseWriter, entry Request, value any) {
+	s.note(entry, http.StatusOK)
+	writeJSON(w, http.StatusOK, value)
+}
+
+func (s *Server) refuse(w http.ResponseWriter, entry Request, status int, why string) {
+	s.note(entry, status)
+	writeJSON(w, status, object{"type": "error", "error": object{"type": "not_found_error", "code": status, "message": "scripted model: " + why}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // whoever asked may be gone
+}

@@ -1,0 +1,138 @@
+package scriptedmodel
+
+import (
+	"encoding/base64"
+	"path"
+	"slices"
+	"strings"
+)
+
+// What tools and their arguments are called by those who offer them, the likelier ones first.
+var (
+	shellTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "terminal", "local_shell"}
+	commandNames = []string{"command", "cmd", "script"}
+	writeTools   = []string{"write", "write_file", "create_file", "create", "edit_file"}
+	pathNames    = []string{"file_path", "filePath", "path", "absolute_path", "filename"}
+	textNames    = []string{"content", "contents", "file_text", "text", "new_str"}
+)
+
+// resolve makes a call that the client understands of what the script wants. A client without a fitting tool gets no call, and is told why in words.
+func (c ToolCall) resolve(offers []offer) (name string, input map[string]any, freeform, ok bool) {
+	switch {
+	case c.Name != "":
+		at := slices.IndexFunc(offers, func(o offer) bool { return o.name == c.Name })
+		input = c.Input
+		if input == nil {
+			input = map[string]any{}
+		}
+		return c.Name, input, at >= 0 && offers[at].freeform, true
+	case c.Write != nil:
+		if name, input, ok := writeCall(*c.Write, offers); ok {
+			return name, input, false, true
+		}
+		name, input, ok = shellCall(writeCommand(*c.Write), offers)
+		return name, input, false, ok
+	}
+	name, input, ok = shellCall(c.Shell, offers)
+	return name, input, false, ok
+}
+
+func shellCall(command string, offers []offer) (string, map[string]any, bool) {
+	o, ok := find(shellTools, offers)
+	if !ok {
+		return "", nil, false
+	}
+	argument, ok := o.argument(commandNames)
+	if !ok {
+		return "", nil, false
+	}
+	input := map[string]any{argument: command}
+	if o.schema.Properties[argument].Type == "array" {
+		input[argument] = []string{"bash", "-lc", command}
+	}
+	o.fillIn(input)
+	return o.name, input, true
+}
+
+func writeCall(w FileWrite, offers []offer) (string, map[string]any, bool) {
+	o, ok := find(writeTools, offers)
+	if !ok {
+		return "", nil, false
+	}
+	where, hasPath := o.argument(pathNames)
+	what, hasText := o.argument(textNames)
+	if !hasPath || !hasText {
+		return "", nil, false
+	}
+	input := map[string]any{where: w.Path, what: w.Text}
+	o.fillIn(input)
+	return o.name, input, true
+}
+
+// writeCommand writes a file whatever is in it.
+func writeCommand(w FileWrite) string {
+	quoted := "'" + strings.ReplaceAll(w.Path, "'", `'\''`) + "'"
+	folder := "'" + strings.ReplaceAll(path.Dir(w.Path), "'", `'\''`) + "'"
+	return "mkdir -p " + folder + " && echo " + base64.StdEncoding.EncodeToString([]byte(w.Text)) + " | base64 -d > " + quoted
+}
+
+func find(names []string, offers []offer) (offer, bool) {
+	for _, name := range names {
+		for _, o := range offers {
+			if strings.EqualFold(o.name, name) && !o.freeform {
+				return o, true
+			}
+		}
+	}
+	return offer{}, false
+}
+
+func (o offer) argument(names []string) (string, bool) {
+	for _, name := range names {
+		if _, ok := o.schema.Properties[name]; ok {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// fillIn gives every argument that is required something of its type.
+func (o offer) fillIn(input map[string]any) {
+	for _, name := range o.schema.Required {
+		if _, given := input[name]; given {
+			continue
+		}
+		property := o.schema.Properties[name]
+		switch {
+		case len(property.Enum) > 0:
+			input[name] = property.Enum[0]
+		case property.Type == "boolean":
+			input[name] = false
+		case property.Type == "number", property.Type == "integer":
+			input[name] = 10_000
+		case property.Type == "array":
+			input[name] = []any{}
+		case property.Type == "object":
+			input[name] = map[string]any{}
+		default:
+			input[name] = "as the script says"
+		}
+	}
+}
+
+// calls are the tool calls of a turn as the client understands them, and what there is to say about those that it would not.
+func (s step) calls(prefix string, offers []offer) (calls []call, missing string) {
+	for i, wanted := range s.turn.Tools {
+		name, input, freeform, ok := wanted.resolve(offers)
+		if !ok {
+			var names []string
+			for _, o := range offers {
+				names = append(names, o.name)
+			}
+			missing = "The script wants a tool that is not offered; there are: " + strings.Join(names, ", ")
+			continue
+		}
+		calls = append(calls, call{id: newCallID(prefix, s, i), name: name, freeform: freeform, input: input})
+	}
+	return calls, missing
+}

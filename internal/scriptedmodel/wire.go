@@ -1,0 +1,193 @@
+package scriptedmodel
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// wire is one format in which models are asked and answer.
+type wire interface {
+	// name is what the log calls it.
+	name() string
+	// read takes a request apart.
+	read(path string, body []byte) (ask, error)
+	// stream is an answer as the pieces of a stream.
+	stream(a answer) []frame
+	// whole is an answer in one JSON value.
+	whole(a answer) any
+	// failure is the body that goes with an error status.
+	failure(t trouble) any
+	// failureFrames tell an error within a stream.
+	failureFrames(t trouble) []frame
+}
+
+// ask is what matters of a request.
+type ask struct {
+	streaming bool
+	asArray   bool // a stream that is a JSON array, as Gemini's is without alt=sse
+	wantUsage bool // the stream is to end with the tokens, in formats where that has to be asked for
+	model     string
+	tools     []offer
+	answers   int    // that the request already holds
+	callID    string // of the last tool call that it holds; "" if none
+}
+
+// offer is a tool that the model may call.
+type offer struct {
+	name     string
+	freeform bool // its input is text, not JSON
+	schema   schema
+}
+
+// schema is as much of a JSON schema as is needed to fill in arguments.
+type schema struct {
+	Properties map[string]struct {
+		Type any   `json:"type"` // a word or a list of words
+		Enum []any `json:"enum"`
+	} `json:"properties"`
+	Required []string `json:"required"`
+}
+
+// answer is a turn, ready to be told.
+type answer struct {
+	ask
+	turn  Turn
+	usage Usage
+	calls []call
+	id    string    // no two answers have the same
+	now   time.Time // when it was given
+}
+
+// call is a tool call with everything that the format wants to know.
+type call struct {
+	id, name string
+	freeform bool
+	input    map[string]any
+}
+
+func (c call) arguments() string { return mustJSON(c.input) }
+
+// frame is one event of a stream of server-sent events.
+type frame struct {
+	event string // "" if the format does not name its events
+	data  string
+}
+
+func (f frame) String() string {
+	if f.event == "" {
+		return "data: " + f.data + "\n\n"
+	}
+	return "event: " + f.event + "\ndata: " + f.data + "\n\n"
+}
+
+// object is a JSON object that is about to be written.
+type object = map[string]any
+
+// typed is a frame whose event has the name that its data tells again, as "type".
+func typed(event string, data object) frame {
+	data["type"] = event
+	return frame{event: event, data: mustJSON(data)}
+}
+
+func mustJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // only maps, lists, strings and numbers are written
+	}
+	return string(text)
+}
+
+// pieces cuts a text where it may be cut, into at least three parts if it is long enough, and into no more than a few dozen.
+func pieces(text string) []string {
+	runes := []rune(text)
+	size := max(min(12, (len(runes)+2)/3), len(runes)/48, 1)
+	var parts []string
+	for len(runes) > 0 {
+		n := min(size, len(runes))
+		parts = append(parts, string(runes[:n]))
+		runes = runes[n:]
+	}
+	return parts
+}
+
+// trouble is a fault that is told with words.
+type trouble struct {
+	Fault
+	now time.Time
+}
+
+// kind is what a vendor calls the error, if the script does not say it.
+func (t trouble) kind(usual map[int]string, other string) string {
+	if t.Type != "" {
+		return t.Type
+	}
+	if word, ok := usual[t.Status]; ok {
+		return word
+	}
+	return other
+}
+
+func (t trouble) message() string {
+	switch {
+	case t.Message != "":
+		return t.Message
+	case t.ResetIn > 0:
+		return "The usage limit has been reached"
+	case t.Status == 401:
+		return "invalid api key"
+	case t.Status == 429:
+		return "This request would exceed your rate limit"
+	case t.Status == 529:
+		return "Overloaded"
+	case t.Status >= 500:
+		return "Internal server error"
+	}
+	return fmt.Sprintf("refused with status %d", t.Status)
+}
+
+func (t trouble) resetsAt() time.Time { return t.now.Add(time.Duration(t.ResetIn)) }
+
+// headers go with every format: clients look only at those of their own vendor.
+func (t trouble) headers() http.Header {
+	h := http.Header{}
+	if t.RetryAfter > 0 {
+		h.Set("Retry-After", seconds(t.RetryAfter))
+	}
+	if t.ResetIn > 0 {
+		h.Set("Retry-After", seconds(t.ResetIn))
+		h.Set("Anthropic-Ratelimit-Unified-Status", "rejected")
+		h.Set("Anthropic-Ratelimit-Unified-Reset", strconv.FormatInt(t.resetsAt().Unix(), 10))
+		h.Set("Anthropic-Ratelimit-Unified-Representative-Claim", "five_hour")
+		h.Set("X-Codex-Primary-Used-Percent", "100")
+		h.Set("X-Codex-Primary-Window-Minutes", "300")
+		h.Set("X-Codex-Primary-Reset-At", strconv.FormatInt(t.resetsAt().Unix(), 10))
+	}
+	for name, value := range t.Headers {
+		h.Set(name, value)
+	}
+	return h
+}
+
+// seconds rounds up: whoever waits that long has waited long enough.
+func seconds(p Pause) string {
+	return strconv.FormatInt(int64((time.Duration(p)+time.Second-1)/time.Second), 10)
+}
+
+// wireFor finds the format by the end of a path.
+func wireFor(path string) wire {
+	switch {
+	case strings.HasSuffix(path, "/messages"):
+		return anthropic{}
+	case strings.HasSuffix(path, "/responses"):
+		return responses{}
+	case strings.HasSuffix(path, "/chat/completions"):
+		return chat{}
+	case strings.HasSuffix(path, ":streamGenerateContent"), strings.HasSuffix(path, ":generateContent"):
+		return gemini{}
+	}
+	return nil
+}
