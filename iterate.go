@@ -161,6 +161,7 @@ type newsBox struct {
 	events int
 	cost   *float64
 	tokens *Tokens
+	guess  bool // the cost is reckoned
 }
 
 func (n *newsBox) note(a Activity) {
@@ -168,7 +169,7 @@ func (n *newsBox) note(a Activity) {
 	defer n.mu.Unlock()
 	switch a.Kind {
 	case "spent":
-		n.cost, n.tokens = a.Cost, a.Tokens
+		n.cost, n.tokens, n.guess = a.Cost, a.Tokens, a.Estimated
 		return
 	case "tool":
 		n.tool = a.Name
@@ -179,7 +180,7 @@ func (n *newsBox) note(a Activity) {
 func (n *newsBox) summary(elapsed Span) AgentOutput {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return AgentOutput{Elapsed: elapsed, Tool: n.tool, Events: n.events, Cost: n.cost, Tokens: n.tokens}
+	return AgentOutput{Elapsed: elapsed, Tool: n.tool, Events: n.events, Cost: n.cost, Tokens: n.tokens, Estimated: n.guess}
 }
 
 // tellOutcome records what the agent did and said.

@@ -91,8 +91,9 @@ type AgentOutput struct {
 	Tool    string `json:"tool,omitempty"`
 	Events  int    `json:"events"` // activities seen so far
 
-	Cost   *float64 `json:"cost,omitempty"` // of the iteration so far, where known
-	Tokens *Tokens  `json:"tokens,omitempty"`
+	Cost      *float64 `json:"cost,omitempty"` // of the iteration so far, where known
+	Tokens    *Tokens  `json:"tokens,omitempty"`
+	Estimated bool     `json:"cost_estimated,omitempty"`
 }
 
 // TreeQuiet says that no process of the agent is alive.

@@ -35,11 +35,13 @@ type AgentInput struct {
 
 // Activity is something small that happened inside an iteration, for live views only. It is not recorded.
 type Activity struct {
-	Kind   string // "tool", "text", "retry", "spent"
+	Kind   string // "tool", "text", "plan", "retry", "spent"
 	Name   string
 	Detail string
 	Cost   *float64 // with "spent": of the iteration so far, where known
 	Tokens *Tokens
+	// Estimated says that Cost was reckoned from tokens and a price table.
+	Estimated bool
 }
 
 // EndClass says how an agent's iteration ended.

@@ -91,7 +91,8 @@ func (s *State) Apply(e Event) error {
 	case AgentOutput:
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
 		if s.Phase == PhaseBegun { // should the agent be cut, this is what it cost
-			s.History.Now.Agent.Cost, s.History.Now.Agent.Tokens = data.Cost, data.Tokens
+			now := &s.History.Now.Agent
+			now.Cost, now.Tokens, now.CostEstimated = data.Cost, data.Tokens, data.Estimated
 		}
 	case AgentOutcome:
 		s.exited(data)
@@ -167,7 +168,8 @@ func (s *State) resume(data RunResumed) {
 	}
 	if data.Interrupted > 0 {
 		known := s.History.Now.Agent
-		s.History.Now.Agent = AgentOutcome{Agent: cut, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, Tokens: known.Tokens}
+		s.History.Now.Agent = AgentOutcome{Agent: cut, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, Tokens: known.Tokens, CostEstimated: known.CostEstimated}
+		s.CostEstimated = s.CostEstimated || known.CostEstimated
 		s.Phase = PhaseExited
 		s.judge(VerdictReached{At: Moment{Elapsed: s.Elapsed}, Verdict: Verdict{Action: GoOn, Breaker: s.History.Breaker}})
 	}

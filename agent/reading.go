@@ -48,6 +48,7 @@ type reading struct {
 	allow   []string // what would allow them, as a user writes it
 	session string
 	model   string // that works, as far as is known
+	advice  string // for the user, however it ended
 
 	// byStatus says what an exit status means where no event tells it; nil if statuses mean nothing.
 	byStatus func(status int) *fault
@@ -92,6 +93,7 @@ func (r *reading) tellSpent() {
 	}
 	if a.Cost == nil {
 		a.Cost = listPrice(r.model, a.Tokens)
+		a.Estimated = a.Cost != nil
 	}
 	r.live(a)
 }

@@ -66,6 +66,8 @@ func (c *compact) agentOutput() (v ralph.AgentOutput) {
 		case "tokens":
 			tokens := c.tokens()
 			v.Tokens = &tokens
+		case "cost_estimated":
+			v.Estimated = c.bool()
 		default:
 			c.odd = true
 		}

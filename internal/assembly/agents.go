@@ -142,7 +142,7 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 	const hint = "--allow-unmetered runs all the same, with this cap ignored"
 	for _, c := range chosen {
 		meters := c.about().Meters
-		if _, priced := model.PriceOf(c.model); s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && priced) {
+		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && isPriced(c.model)) {
 			why := fmt.Sprintf("--max-cost: the agent %s does not report what it costs", c.name)
 			if meters.Tokens {
 				why += ", and without a --model that is in the price table its tokens cannot be reckoned"
@@ -154,6 +154,16 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 		}
 	}
 	return nil
+}
+
+// isPriced reports whether everything that a model may be asked for has a price.
+func isPriced(name string) bool {
+	price, ok := model.PriceOf(name)
+	if !ok {
+		return false
+	}
+	_, ok = price.Cost(model.Usage{Input: 1, Output: 1, CacheRead: 1, CacheWrite: 1})
+	return ok
 }
 
 // permissions follows the --yolo row: without a sandbox an agent stays in its own edit mode unless somebody said otherwise.

@@ -33,13 +33,13 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.RunResumed:
 		return l.resumed(e.Run, data)
 	case ralph.IterationStarted:
-		return []string{l.Style.bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.kind(data)}
+		return []string{l.Style.bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.worker(data) + l.kind(data)}
 	case ralph.AgentOutcome:
 		return l.agentEnded(data)
 	case ralph.CheckResult:
 		return []string{l.check(e.Iteration, data)}
 	case ralph.VerdictReached:
-		return append(l.claimedTasks(data.Verdict), l.verdict(data.Verdict)...)
+		return append(append(l.claimedTasks(data.Verdict), l.verdict(data.Verdict)...), l.handOver(data)...)
 	case ralph.Waiting:
 		return []string{"  " + l.waiting(data)}
 	case ralph.BreakerMoved:
@@ -108,6 +108,14 @@ func numberOf(e ralph.Event, data ralph.IterationStarted) string {
 	return fmt.Sprintf(" (no. %d)", e.Iteration)
 }
 
+// worker names the agent of an iteration, in a run that has more than one.
+func (l *Lines) worker(data ralph.IterationStarted) string {
+	if agents := l.State.Policy.Agents; data.Agent < len(agents) {
+		return ", agent " + Clean(agents[data.Agent])
+	}
+	return ""
+}
+
 func (l *Lines) kind(data ralph.IterationStarted) string {
 	switch {
 	case data.Diagnose:
@@ -133,6 +141,12 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 	lines := []string{line}
 	for _, d := range data.Denials {
 		lines = append(lines, "  "+l.Style.yellow("denied: ")+Clean(d))
+	}
+	for _, allow := range data.Allow {
+		lines = append(lines, "  to allow it: ralph run … "+Clean(allow))
+	}
+	if data.End == ralph.EndBroken && data.Hint != "" {
+		lines = append(lines, "  what to do: "+Clean(data.Hint))
 	}
 	if data.Said.Blocked != nil {
 		lines = append(lines, "  said BLOCKED"+reasonOf(Clean(*data.Said.Blocked)))
@@ -187,6 +201,24 @@ func (l *Lines) verdict(v ralph.Verdict) []string {
 		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.red("claim refused"), r.Code, Clean(r.Detail)))
 	}
 	return lines
+}
+
+// handOver says that one agent of the run rests, and for how long.
+func (l *Lines) handOver(v ralph.VerdictReached) []string {
+	rest, agents := v.Verdict.Rest, l.State.Policy.Agents
+	if rest == nil || rest.Agent >= len(agents) {
+		return nil
+	}
+	line := "  " + l.Style.yellow(Clean(agents[rest.Agent])+" rests")
+	if rest.Until > 0 {
+		line += " for " + Seconds(rest.Until-v.At.Elapsed)
+	} else {
+		line += " for the rest of this run"
+	}
+	if v.Verdict.Action == ralph.GoOn {
+		line += reasonOf(Clean(v.Verdict.Detail))
+	}
+	return []string{line}
 }
 
 func (l *Lines) notice(kind ralph.EventType, data ralph.Notice) []string {

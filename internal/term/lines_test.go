@@ -114,6 +114,25 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func TestAHandOverIsTold(t *testing.T) {
+	var out strings.Builder
+	state := &ralph.State{}
+	lines := &Lines{Out: &out, State: state}
+	s := &teller{t: t, state: state, see: lines.See}
+	s.tell(ralph.EvRunStarted, ralph.RunStarted{Workspace: "/w", Agent: "claude", Policy: ralph.Policy{Agents: []string{"claude", "codex"}}})
+	for i, rest := range []ralph.AgentRest{{Agent: 0, Because: ralph.EndLimit, Until: seconds(100)}, {Agent: 1, Because: ralph.EndBroken}} {
+		s.iteration = i + 1
+		s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Agent: i})
+		s.tell(ralph.EvAgentExited, ralph.AgentOutcome{
+			Agent: state.Policy.Agents[i], End: rest.Because, Error: "no", Hint: "try it", Denials: []string{"Bash: rm x"}, Allow: []string{"--yolo"},
+		})
+		s.tell(ralph.EvVerdict, ralph.VerdictReached{At: ralph.Moment{Elapsed: seconds(40)}, Verdict: ralph.Verdict{
+			Action: ralph.GoOn, Rest: &rest, Detail: "no; somebody takes over",
+		}})
+	}
+	golden(t, "hand_over", out.String())
+}
+
 func TestARunWithoutCapsSaysSo(t *testing.T) {
 	var out strings.Builder
 	state := &ralph.State{}
