@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"cmp"
+	"path/filepath"
+)
+
+// cursor is the Cursor CLI, driven without a terminal. It is closed; what is here is known from its documentation and from what others report of
+// its builds of 2026 (up to 2026.09.18). Nobody here has run it. Newer installations call the program `agent` as well, a name too common to look for.
+//
+// Without --force it edits files and rejects every command that its own configuration does not allow; the checks cannot be allowed for one call.
+// --trust answers the question whether the folder is trusted, and permits nothing: without it a run in a new folder is refused. Settings, rules
+// and MCP servers of the user cannot be shut out; servers that nobody approved are not started.
+type cursor struct{}
+
+func (cursor) Name() string { return "cursor" }
+
+func (cursor) About() About {
+	return About{
+		Title: "Cursor CLI", Program: "cursor-agent", Proven: ProvenByDocs,
+		Meters:  Meters{Tokens: true},
+		Env:     []string{"CURSOR_*", "AGENT_CLI_CREDENTIAL_STORE"},
+		Resumes: []string{"--resume", "--continue", "resume"},
+		Login:   Login{Args: []string{"login"}, Hint: cursorLogin},
+		Account: cursorAccount,
+	}
+}
+
+func (cursor) newReader(r *reading) reader { return newEventReader(r, &cursorStream{reading: r}) }
+
+// cursorLogin is what helps when the login failed.
+const cursorLogin = "run `cursor-agent login`, or set CURSOR_API_KEY"
+
+func (cursor) Command(r Request) (Command, error) {
+	argv := []string{cmp.Or(r.Program, "cursor-agent"), "-p", "--output-format", "stream-json", "--trust"}
+	if r.Permissions == PermitAll {
+		argv = append(argv, "--force")
+	}
+	if r.Model != "" {
+		argv = append(argv, "--model", r.Model)
+	}
+	// Standard input is the prompt as long as no argument is one.
+	return Command{Argv: append(argv, r.ExtraArgs...), Env: []string{"NO_OPEN_BROWSER=1"}, Stdin: r.PromptFile}, nil
+}
+
+// cursorAccount knows where the login is on Linux. On macOS it is in the keychain as a rule.
+func cursorAccount(look Look) Account {
+	if look.Env("CURSOR_API_KEY") != "" {
+		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "CURSOR_API_KEY is set"}
+	}
+	for _, folder := range []string{".config/cursor", ".cursor"} {
+		if text, ok := look.File(filepath.Join(look.Home, filepath.FromSlash(folder), "auth.json")); ok && len(text) > 0 {
+			return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "~/" + folder + "/auth.json is there"}
+		}
+	}
+	if look.GOOS == "linux" {
+		return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no CURSOR_API_KEY and no auth.json"}
+	}
+	return Account{Login: LoginUnknown, Billing: BillingUnknown}
+}
