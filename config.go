@@ -21,8 +21,8 @@ type Config struct {
 	AgentName string // how the agent is called in the log
 	Model     string
 	Fallbacks []Fallback // who goes on when the agent cannot: at a usage limit, or after failures in a row
-	Checks    []string // all must pass; what a name means is the Checker's matter
-	Dir       string   // the workspace; "" is the current folder
+	Checks    []string   // all must pass; what a name means is the Checker's matter
+	Dir       string     // the workspace; "" is the current folder
 
 	CompletionTag   string        // "" is COMPLETE or DONE
 	MaxIterations   int           // 0 is 10; Unlimited is no cap

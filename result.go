@@ -58,6 +58,7 @@ type IterationResult struct {
 	StatusBlock        *promise.Status `json:"status_block"`
 	Refusals           []string        `json:"refusals"`
 	Error              *string         `json:"error"`
+	ErrorClass         ErrorClass      `json:"error_class,omitempty"` // of an agent that did not end well
 	Counted            bool            `json:"counted"`
 }
 
@@ -84,7 +85,7 @@ func iterationResult(o Observation, v Verdict) IterationResult {
 		if text == "" {
 			text = string(o.Agent.End)
 		}
-		r.Error = &text
+		r.Error, r.ErrorClass = &text, o.Agent.Class()
 	}
 	return r
 }

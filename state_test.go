@@ -176,6 +176,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			Status: StatusBlocked, StopReason: Blocked, ExitCode: 2, Reason: "no key", Summary: "no key", TotalIterations: 1,
 			Iterations: []IterationResult{altered(plain, func(r *IterationResult) {
 				r.Claims, r.Refusals, r.Error = []string{"COMPLETE", "BLOCKED", "DECIDE"}, []string{"agent_failed", "contradiction", "no_evidence"}, new("failed")
+				r.ErrorClass = ClassBroken
 			})},
 		}},
 		{"a question", func(f *folding) {
@@ -191,7 +192,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			f.see(EvAgentOutput, AgentOutput{Elapsed: Span(9 * time.Second)})
 			f.see(EvRunResumed, RunResumed{Agent: "other", Policy: DefaultPolicy(), Interrupted: 1, Settings: json.RawMessage(`{"a":2}`)})
 		}, Result{Status: StatusActive, TotalIterations: 1, TotalDuration: Span(9 * time.Second), Iterations: []IterationResult{
-			altered(plain, func(r *IterationResult) { r.Agent, r.Error, r.Counted = "fake", new("interrupted"), false }),
+			altered(plain, func(r *IterationResult) { r.Agent, r.Error, r.ErrorClass, r.Counted = "fake", new("interrupted"), ClassKilled, false }),
 		}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

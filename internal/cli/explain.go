@@ -55,7 +55,7 @@ func (a *app) explain(ctx context.Context, name string, iteration int) error {
 	}
 	fmt.Fprintf(a.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run)
 	for _, j := range judgements {
-		a.tellJudgement(j)
+		a.tellJudgement(j, state.Policy.Agents)
 	}
 	if state.Stopped != nil {
 		fmt.Fprintln(a.streams.Out, term.ResultLine(state))
@@ -73,12 +73,15 @@ func onlyIteration(judgements []ralph.Judgement, n int) []ralph.Judgement {
 	return only
 }
 
-func (a *app) tellJudgement(j ralph.Judgement) {
-	out := a.streams.Out
+func (a *app) tellJudgement(j ralph.Judgement, agents []string) {
+	out, who := a.streams.Out, ""
+	if len(agents) > 1 {
+		who = ", " + term.Clean(j.Seen.Agent.Agent)
+	}
 	if !j.Judged {
 		fmt.Fprintf(out, "\nbetween iterations: %s\n", verdictText(j.Again))
 	} else {
-		fmt.Fprintf(out, "\niteration %d: %s\n  verdict: %s\n", j.Iteration, saidText(j), verdictText(j.Again))
+		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, saidText(j), verdictText(j.Again))
 	}
 	a.tellTasks(j)
 	for _, gate := range j.Again.Gates {
@@ -152,6 +155,9 @@ func verdictText(v ralph.Verdict) string {
 		return fmt.Sprintf("stop, %s (row %d): %s", v.Reason, v.Row, term.Clean(v.Detail))
 	case ralph.Wait:
 		return fmt.Sprintf("wait %s for %s (row %d): %s", term.Seconds(v.Wait), v.WaitFor, v.Row, term.Clean(v.Detail))
+	}
+	if v.Rest != nil {
+		return fmt.Sprintf("go on (row %d): %s", v.Row, term.Clean(v.Detail))
 	}
 	return fmt.Sprintf("go on (row %d)", v.Row)
 }
