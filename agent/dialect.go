@@ -61,7 +61,9 @@ type Command struct {
 type File struct{ Path, Text string }
 
 // Known lists the dialects. The CLIs among them are in the order in which Detect looks for them.
-func Known() []Dialect { return []Dialect{claude{}, codex{}, cursor{}, goose{}, aider{}, command{}} }
+func Known() []Dialect {
+	return []Dialect{claude{}, codex{}, cursor{}, amp{}, goose{}, aider{}, command{}}
+}
 
 // Find gives the dialect of that name.
 func Find(name string) (Dialect, bool) {

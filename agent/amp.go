@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// amp is Amp, driven without a terminal. Its flags, its settings, its rules of permission and how it refuses to start were seen in build
+// 0.0.1790142911 (September 2026), whose server nobody here could play; its stream is known from its manual only, which calls it compatible with
+// Claude Code's.
+//
+// It has modes instead of models: low, medium, high, ultra. What may be called is told by rules, the first that fits counting. That some versions
+// heed them only where a plugin of theirs is active, is known from its manual; there, nothing but a sandbox bounds it.
+type amp struct{}
+
+func (amp) Name() string { return "amp" }
+
+func (amp) About() About {
+	return About{
+		Title: "Amp", Program: "amp", Proven: ProvenByDocs,
+		Shared:  true, // jmacdonald/amp is an editor
+		Meters:  Meters{Tokens: true},
+		Env:     []string{"AMP_*"},
+		Resumes: []string{"threads", "thread", "t", "last", "l"},
+		Repo: []RepoFile{
+			{".amp/settings.json", []string{"amp.mcpServers", "mcpServers", "delegate"}}, {".amp/settings.jsonc", []string{"amp.mcpServers", "mcpServers", "delegate"}},
+			{".amp/plugins/*", nil},
+		},
+		Login:   Login{Args: []string{"login"}, Hint: ampLogin},
+		Account: ampAccount,
+	}
+}
+
+func (amp) newReader(r *reading) reader {
+	return newEventReader(r, &ampStream{claudeStream{reading: r}})
+}
+
+// ampLogin is what helps when the login failed.
+const ampLogin = "run `amp login`, or set AMP_API_KEY"
+
+func (amp) Command(r Request) (Command, error) {
+	argv := []string{cmp.Or(r.Program, "amp"), "-x", "--stream-json", "--no-ide"}
+	var files []File
+	switch {
+	case !r.InheritSettings:
+		// A settings file of this call's own: the user's MCP servers stay out, and the login is elsewhere.
+		settings, err := json.MarshalIndent(ampSettings(r), "", "  ")
+		if err != nil {
+			return Command{}, fmt.Errorf("make agent's settings: %w", err)
+		}
+		path := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "amp-settings.json")
+		files = []File{{Path: path, Text: string(settings) + "\n"}}
+		argv = append(argv, "--settings-file", path)
+	case r.Permissions == PermitAll:
+		argv = append(argv, "--dangerously-allow-all") // left out of --help, but taken
+	}
+	if r.Model != "" {
+		argv = append(argv, "--mode", r.Model)
+	}
+	return Command{Argv: append(argv, r.ExtraArgs...), Stdin: r.PromptFile, Files: files}, nil
+}
+
+// ampRule is one rule of permission.
+type ampRule struct {
+	Tool    string              `json:"tool"`
+	Matches map[string][]string `json:"matches,omitempty"`
+	Action  string              `json:"action"`
+	Message string              `json:"message,omitempty"` // with one, a rejected call does not end the run
+}
+
+// ampSettings let an agent edit, and run the check commands as they are: a pattern for further arguments would fit a second command, too.
+func ampSettings(r Request) map[string]any {
+	settings := map[string]any{"amp.updates.mode": "disabled", "amp.notifications.enabled": false}
+	if r.Permissions == PermitAll {
+		settings["amp.dangerouslyAllowAll"] = true
+		return settings
+	}
+	var checks []string
+	for _, c := range r.AllowedCommands {
+		if c = strings.TrimSpace(c); c != "" && !strings.ContainsAny(c, "*?[]{}\\\n\r") && !strings.HasPrefix(c, "/") {
+			checks = append(checks, c)
+		}
+	}
+	// The shell goes by two names, depending on the mode. The second is known from the manual only.
+	shells := []struct{ tool, command string }{{"Bash", "cmd"}, {"shell_command", "command"}}
+	var rules []ampRule
+	for _, s := range shells {
+		if len(checks) > 0 {
+			rules = append(rules, ampRule{Tool: s.tool, Matches: map[string][]string{s.command: checks}, Action: "allow"})
+		}
+		rules = append(rules, ampRule{Tool: s.tool, Action: "reject", Message: "This run allows no command but its checks."})
+	}
+	settings["amp.permissions"] = append(rules, ampRule{Tool: "*", Action: "allow"})
+	return settings
+}
+
+// ampAccount knows the variable and the file that hold the access token. What it uses is paid for with Amp's own credit.
+func ampAccount(look Look) Account {
+	if look.Env("AMP_API_KEY") != "" {
+		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "AMP_API_KEY is set"}
+	}
+	text, ok := look.File(filepath.Join(look.Home, ".local", "share", "amp", "secrets.json"))
+	switch {
+	case ok && strings.Contains(string(text), "apiKey"):
+		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "~/.local/share/amp/secrets.json has a key"}
+	case look.GOOS == "linux":
+		return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no AMP_API_KEY and no key in ~/.local/share/amp/secrets.json"}
+	}
+	return Account{Login: LoginUnknown, Billing: BillingUnknown}
+}

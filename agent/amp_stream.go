@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+
+	"github.com/ralphloop/ralph"
+)
+
+// ampStream reads the events of `amp -x --stream-json`, which are those of Claude Code but for this: messages have no id and come whole, their
+// input figure includes what the cache gave and took, the result names its error in words and its denials by the tool, and what was spent is
+// told by the messages alone.
+type ampStream struct{ claudeStream }
+
+func (a *ampStream) event(text []byte) bool {
+	e, ok := a.parse(text)
+	if !ok {
+		a.beforeTheStream(text)
+		return false
+	}
+	switch string(e.kind) {
+	case "user", "stream_event":
+		a.retry = nil
+	case "system":
+	case "assistant":
+		a.sum(e.message.usage)
+		e.message.usage = nil
+		a.assistant(e)
+	case "result":
+		a.end(e)
+	default:
+		return true
+	}
+	a.inSession(e.session)
+	a.events++
+	return true
+}
+
+// beforeTheStream knows how a login begins that nobody asked for: without a key Amp starts one, on standard output, and fails when nobody answers.
+func (a *ampStream) beforeTheStream(text []byte) {
+	if a.events == 0 && bytes.HasPrefix(text, []byte("No API key found.")) {
+		a.events++
+		a.retry = &fault{class: ralph.EndAuth, text: "there is no login", hint: ampLogin}
+	}
+}
+
+// longEvent of an assistant is a tool call with a long input, as a rule.
+func (a *ampStream) longEvent(head []byte) bool {
+	e, _ := a.parse(head)
+	blocks := e.message.blocks
+	if string(e.kind) != "assistant" || len(blocks) != 1 || string(blocks[0].kind) != "tool_use" {
+		return false
+	}
+	a.events++
+	a.call(blocks[0])
+	return true
+}
+
+// sum adds what one message used.
+func (a *ampStream) sum(usage []byte) {
+	t := claudeUsage(usage)
+	if t == nil {
+		return
+	}
+	a.spent.Input += max(t.Input-t.CacheRead-t.CacheWrite, 0)
+	a.spent.Output += t.Output
+	a.spent.CacheRead += t.CacheRead
+	a.spent.CacheWrite += t.CacheWrite
+	a.tellSpent()
+}
+
+// end reads the closing event.
+func (a *ampStream) end(e claudeEvent) {
+	denials, failure, said := e.result.denials, e.code, unescape(nil, e.result.text)
+	e.result.denials, e.result.usage, e.code = nil, nil, nil
+	a.finish(e)
+	if a.spent.Total() > 0 {
+		spent := a.spent
+		a.tokens = &spent
+	}
+	w := walker{text: denials}
+	if denials != nil {
+		for range w.elements() {
+			a.denied(w.word(), "", "--yolo")
+		}
+	}
+	if a.fault == nil {
+		return
+	}
+	words := string(unescape(nil, failure))
+	if words == "" && !a.isOwn(said) {
+		words = string(said)
+	}
+	a.fault = wordsFault(cmp.Or(words, string(e.subtype)), ampLogin)
+}
