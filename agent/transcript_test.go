@@ -67,6 +67,8 @@ func (tr transcript) end() ended {
 		e.State = process.TimedOut
 	}
 	switch tr.ExitCode {
+	case -2:
+		e.ExitCode, e.Signal = 130, "interrupt"
 	case -9:
 		e.ExitCode, e.Signal = 137, "killed"
 	case -15:

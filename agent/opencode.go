@@ -1,0 +1,157 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// opencode is opencode, driven without a terminal. Written against and recorded from version 1.18.
+//
+// It works in the folder that PWD names, not in the one that it was started in, and so is told the folder. Tools of sub-agents, and what those used,
+// are in no event. The servers of the user's own MCP configuration cannot be left out by a flag: they are started, but in edit mode their tools
+// are denied.
+type opencode struct{}
+
+func (opencode) Name() string { return "opencode" }
+
+func (opencode) About() About {
+	return About{
+		Title: "opencode", Program: "opencode", Meters: Meters{Cost: true, Tokens: true}, Proven: ProvenByRecordings,
+		Env: append([]string{
+			"OPENCODE_*", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "MOONSHOT_API_KEY", "KIMI_API_KEY", "ZHIPU_API_KEY",
+			"DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "NVIDIA_API_KEY", "PERPLEXITY_API_KEY", "AI_GATEWAY_API_KEY", "LMSTUDIO_API_KEY",
+		}, modelKeys...),
+		Resumes: []string{"-c", "--continue", "-s", "--session", "--fork"},
+		Login:   Login{Args: []string{"auth", "login"}, Hint: opencodeLogin},
+		Account: opencodeAccount,
+	}
+}
+
+// What helps when the login failed, and when the CLI does not say what is wrong: that is how it takes an unknown model and a missing key.
+const (
+	opencodeLogin = "run `opencode auth login`, or set the variable of the provider's key; if a plugin logs you in, set agent.inherit_settings"
+	opencodeModel = "`opencode models` lists the models (--model provider/model) that it can use with the keys that it has"
+)
+
+func (opencode) newReader(r *reading) reader { return newEventReader(r, &opencodeStream{reading: r}) }
+
+func (opencode) Command(r Request) (Command, error) {
+	// Without a title of its own it asks the model for one, and tells nobody what that cost.
+	argv := []string{cmp.Or(r.Program, "opencode"), "run", "--format", "json", "--title", "ralph"}
+	if filepath.IsAbs(r.Dir) {
+		argv = append(argv, "--dir", r.Dir)
+	}
+	if !r.InheritSettings {
+		// The user's plugins and choice of agent have no place in a run. Providers and logins stay.
+		argv = append(argv, "--pure", "--agent", "build")
+	}
+	if r.Permissions == PermitAll {
+		argv = append(argv, "--auto")
+	}
+	if r.Model != "" {
+		argv = append(argv, "--model", r.Model)
+	}
+	rules, err := json.Marshal(opencodeRules(r))
+	if err != nil {
+		return Command{}, err // cannot be: they are strings
+	}
+	env := []string{
+		"OPENCODE_PERMISSION=" + string(rules),
+		"OPENCODE_DISABLE_AUTOUPDATE=1",
+		"OPENCODE_DISABLE_MODELS_FETCH=1",
+		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+		"OPENCODE_DISABLE_SHARE=1",
+	}
+	return Command{Argv: append(argv, r.ExtraArgs...), Env: env, Stdin: r.PromptFile}, nil
+}
+
+// opencodeFree are the tools that edit mode allows. Those that leave the workspace or reach the network are not among them.
+var opencodeFree = []string{"read", "edit", "glob", "grep", "list", "lsp", "todoread", "todowrite", "task", "skill"}
+
+// opencodeRules says what is allowed. Nothing is left to be asked: nobody answers, and a question that is turned down ends the turn.
+//
+// The last rule that fits a call decides, and the user's own come first, unless they have the same name: then ours get the place of theirs, which
+// may stand before a "*" that takes them back. A name that nobody writes, with its first letter left open, keeps ours together and last.
+func opencodeRules(r Request) orderedRules {
+	if r.Permissions == PermitAll {
+		return orderedRules{{"?*", "allow"}}
+	}
+	rules := orderedRules{{"?*", "deny"}}
+	for _, tool := range opencodeFree {
+		rules = append(rules, orderedRule{"?" + tool[1:], "allow"})
+	}
+	commands := orderedRules{{"*", "deny"}}
+	for _, c := range r.AllowedCommands {
+		if c = strings.TrimSpace(c); c != "" {
+			commands = append(commands, orderedRule{c, "allow"}, orderedRule{c + " *", "allow"})
+		}
+	}
+	return append(rules, orderedRule{"?ash", slices.CompactFunc(commands, func(a, b orderedRule) bool { return a.name == b.name })})
+}
+
+// orderedRules is a JSON object whose fields keep their order.
+type orderedRules []orderedRule
+
+type orderedRule struct {
+	name string
+	rule any
+}
+
+// MarshalJSON writes the fields as they come.
+func (o orderedRules) MarshalJSON() ([]byte, error) {
+	text := []byte{'{'}
+	for i, field := range o {
+		name, err := json.Marshal(field.name)
+		if err != nil {
+			return nil, err
+		}
+		rule, err := json.Marshal(field.rule)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(append(text, name...), ':'), rule...)
+	}
+	return append(text, '}'), nil
+}
+
+// opencodeAccount looks at the file of logins. Keys may also be in the configuration, and some models need none: no login seen is not known to be
+// none.
+func opencodeAccount(look Look) Account {
+	data := cmp.Or(look.Env("XDG_DATA_HOME"), filepath.Join(look.Home, ".local", "share"))
+	text, where := []byte(look.Env("OPENCODE_AUTH_CONTENT")), "OPENCODE_AUTH_CONTENT"
+	if len(text) == 0 {
+		text, _ = look.File(filepath.Join(data, "opencode", "auth.json"))
+		where = "auth.json"
+	}
+	var logins map[string]struct{ Type string }
+	if json.Unmarshal(text, &logins) == nil && len(logins) > 0 {
+		account := Account{Login: LoggedIn, Billing: BillingUnknown}
+		var names []string
+		kinds := map[string]bool{}
+		for name, login := range logins {
+			names = append(names, name)
+			kinds[login.Type] = true
+		}
+		slices.Sort(names)
+		account.Because = where + " has " + strings.Join(names, ", ")
+		switch { // which one pays depends on the model
+		case len(kinds) == 1 && kinds["api"]:
+			account.Billing = BillingKey
+		case len(kinds) == 1 && kinds["oauth"]:
+			account.Billing = BillingSubscription
+		}
+		return account
+	}
+	for _, key := range []string{"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY"} {
+		if look.Env(key) != "" {
+			return Account{Login: LoggedIn, Billing: BillingKey, Because: key + " is set"}
+		}
+	}
+	return Account{Login: LoginUnknown, Billing: BillingUnknown}
+}

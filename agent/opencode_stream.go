@@ -1,0 +1,291 @@
+package agent
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// opencodeStream reads the events of `opencode run --format json`.
+//
+//	step_start   a call of the model
+//	text         what the agent said in it
+//	tool_use     a tool that ended, well or not
+//	step_finish  the end of the call: why, tokens, cost
+//	error        the end of a bad run, as a rule
+//
+// There is no closing event: a step that the model ended of its own accord is the last one, unless another begins. Nothing is told while the CLI
+// tries again, not even at a limit of hours: only the idle time-out ends that.
+type opencodeStream struct {
+	*reading
+	buffer   []byte
+	paid     float64
+	tooled   bool   // a tool was called in this step
+	endless  int    // steps in a row that ended for no reason and did nothing
+	rejected string // a call that was turned down, which ends the turn
+}
+
+// maxEndless is how many cut streams are enough. The CLI would begin again for ever, for no tokens at all, so that no budget ends it.
+const maxEndless = 3
+
+// opencodeEvent is one event taken apart, strings still escaped.
+type opencodeEvent struct {
+	kind, session []byte
+	part          opencodePart
+	failure       []byte
+}
+
+// opencodePart is what was said, done or used. The detail and the complaint are text.
+type opencodePart struct {
+	text, tool, status, reason []byte
+	detail, complaint          string
+	notOwn                     bool
+	tokens                     ralph.Tokens
+	cost                       float64
+}
+
+func (o *opencodeStream) ignores(kind []byte) bool { return string(kind) == "reasoning" }
+
+func (o *opencodeStream) event(text []byte) bool {
+	e, ok := o.parse(text)
+	if !ok {
+		return false
+	}
+	if o.hopeless { // what still comes until it is gone
+		return true
+	}
+	switch string(e.kind) {
+	case "reasoning":
+	case "step_start":
+		o.closed, o.fault, o.tooled, o.rejected = false, nil, false, ""
+	case "text":
+		o.speak(e.part)
+	case "tool_use":
+		o.used(e.part)
+	case "step_finish":
+		o.finishStep(e.part)
+	case "error":
+		o.fail(opencodeComplaint(e.failure))
+	default:
+		return true
+	}
+	o.inSession(e.session)
+	o.events++
+	return true
+}
+
+// longEvent is a tool's output, as a rule.
+func (o *opencodeStream) longEvent(head []byte) bool {
+	e, _ := o.parse(head)
+	if string(e.kind) != "tool_use" {
+		return false
+	}
+	o.events++
+	o.used(e.part)
+	return true
+}
+
+// parse takes an event apart in one pass. It stops early at those that nobody looks into.
+func (o *opencodeStream) parse(text []byte) (e opencodeEvent, ok bool) {
+	w := walker{text: text}
+	for key := range w.fields() {
+		switch string(key) {
+		case "type":
+			if e.kind, _ = w.str(); o.ignores(e.kind) {
+				return e, true
+			}
+		case "sessionID":
+			e.session, _ = w.str()
+		case "part":
+			e.part.parse(&w)
+		case "error":
+			e.failure = w.raw()
+		}
+	}
+	return e, !w.bad && len(e.kind) > 0
+}
+
+func (p *opencodePart) parse(w *walker) {
+	for key := range w.fields() {
+		switch string(key) {
+		case "text":
+			p.text, _ = w.str()
+		case "synthetic", "ignored":
+			p.notOwn = w.truth() || p.notOwn
+		case "tool":
+			p.tool, _ = w.str()
+		case "state":
+			p.parseState(w)
+		case "reason":
+			p.reason, _ = w.str()
+		case "tokens":
+			p.tokens = opencodeTokens(w)
+		case "cost":
+			p.cost, _ = w.number()
+		}
+	}
+}
+
+func (p *opencodePart) parseState(w *walker) {
+	for key := range w.fields() {
+		switch string(key) {
+		case "status":
+			p.status, _ = w.str()
+		case "input":
+			p.detail = tellingField(w, opencodeTelling)
+		case "error":
+			p.complaint = w.word()
+		}
+	}
+}
+
+// opencodeTelling are the fields of tools' inputs that say what a call is about, the best first.
+var opencodeTelling = []string{"command", "filePath", "path", "pattern", "url", "query", "name", "description"}
+
+// tellingField takes a tool's input and gives the beginning of the first of these fields that it has.
+func tellingField(w *walker, names []string) string {
+	best, rank := "", len(names)
+	for key := range w.fields() {
+		for i, name := range names[:rank] {
+			if string(key) != name {
+				continue
+			}
+			if text, ok := w.str(); ok {
+				best, rank = string(unescape(nil, text[:min(len(text), 8*detailSize)])), i
+			}
+			break
+		}
+	}
+	return best
+}
+
+// opencodeTokens reads the tokens of one step. What the model thought is told beside what it wrote.
+func opencodeTokens(w *walker) (t ralph.Tokens) {
+	for key := range w.fields() {
+		switch string(key) {
+		case "input":
+			t.Input = w.count()
+		case "output", "reasoning":
+			t.Output += w.count()
+		case "cache":
+			for key := range w.fields() {
+				switch string(key) {
+				case "read":
+					t.CacheRead = w.count()
+				case "write":
+					t.CacheWrite = w.count()
+				}
+			}
+		}
+	}
+	return t
+}
+
+func (o *opencodeStream) speak(p opencodePart) {
+	if p.notOwn {
+		return
+	}
+	o.buffer = unescape(o.buffer[:0], p.text)
+	o.say(o.buffer)
+	o.said.EndMessage()
+}
+
+// What the CLI says of a call that it did not allow: by a rule, or because nobody was there to be asked.
+const (
+	opencodeDenied   = "The user has specified a rule which prevents you from using this specific tool call."
+	opencodeRejected = "The user rejected permission to use this specific tool call"
+)
+
+func (o *opencodeStream) used(p opencodePart) {
+	name := string(unescape(nil, p.tool))
+	o.tooled, o.endless = true, 0
+	o.tool(name, p.detail)
+	if string(p.status) != "error" {
+		return
+	}
+	switch {
+	case strings.HasPrefix(p.complaint, opencodeDenied):
+	case strings.HasPrefix(p.complaint, opencodeRejected):
+		o.rejected = strings.TrimSuffix(name+": "+p.detail, ": ")
+	default:
+		return // it failed like any other
+	}
+	o.denied(name, p.detail, opencodeAllows(name, p.detail, p.complaint))
+}
+
+// opencodeAllows is what allows a call that was denied. Rules for the agent come after all others; those of a command hold for one command without
+// a pipe or the like.
+func opencodeAllows(tool, detail, complaint string) string {
+	outside := strings.Contains(complaint, `"permission":"external_directory"`)
+	var rule string
+	switch {
+	case outside && tool != "bash" && detail != "":
+		rule = `"external_directory":{` + strconv.Quote(filepath.ToSlash(filepath.Dir(detail))+"/*") + `:"allow"}`
+	case tool != "bash":
+		rule = strconv.Quote(tool) + `:"allow"`
+	case outside, detail == "", strings.ContainsAny(detail, "&|;<>()`$*?\n\r"):
+		return "--yolo"
+	default:
+		rule = `"bash":{` + strconv.Quote(detail) + `:"allow"}`
+	}
+	return `--yolo, or put this into opencode.json: {"agent":{"build":{"permission":{` + rule + `}}}}`
+}
+
+// finishStep adds up what was used and looks for the end.
+func (o *opencodeStream) finishStep(p opencodePart) {
+	if o.steps == nil {
+		o.steps = new(int)
+	}
+	*o.steps++
+	o.spent.Input += p.tokens.Input
+	o.spent.Output += p.tokens.Output
+	o.spent.CacheRead += p.tokens.CacheRead
+	o.spent.CacheWrite += p.tokens.CacheWrite
+	if o.paid += p.cost; o.paid > 0 { // what has no price for the CLI costs nothing, it says
+		paid := o.paid
+		o.cost = &paid
+	}
+	if p.tokens.Total() > 0 || p.cost > 0 {
+		o.tellSpent()
+	}
+	switch string(p.reason) {
+	case "tool-calls":
+		o.endless, o.retry = 0, nil
+		if o.rejected != "" {
+			o.fail(&fault{class: ralph.EndFailed, text: "the agent stopped at a call that was not allowed: " + oneLine(o.rejected, detailSize)})
+		}
+	case "", "unknown":
+		o.endAgain()
+	case "error":
+		o.fail(&fault{class: ralph.EndProvider, text: "the model's answer ended with an error"})
+	default: // "stop", "length" …: the model ended it
+		o.closed, o.endless, o.retry = true, 0, nil
+	}
+}
+
+// endAgain notes a stream that was cut. Once or twice it may be bad luck, and what was said may have been the end.
+func (o *opencodeStream) endAgain() {
+	f := &fault{class: ralph.EndProvider, text: "the model's stream was cut"}
+	if o.tooled {
+		o.endless = 0
+	} else {
+		o.endless++
+	}
+	if o.endless < maxEndless {
+		o.retrying(f)
+		return
+	}
+	f.text += " again and again"
+	o.retry = nil
+	o.fault, o.hopeless = f, true
+}
+
+// fail ends the stream, as far as can be seen. What says more than that something is wrong counts.
+func (o *opencodeStream) fail(f *fault) {
+	o.closed, o.retry = true, nil
+	if o.fault == nil || f.hint != opencodeModel {
+		o.fault = f
+	}
+}
