@@ -26,7 +26,7 @@ type Options struct {
 	Dialect         Dialect
 	Name            string      // what the log calls the agent; "" is the dialect's name
 	Path            string      // the program of a known CLI; "" is its name, looked up in the PATH of Env
-	CommandLine     string      // of the command dialect
+	CommandLine     string      // of the dialects that have no program of their own
 	Env             []string    // the whole environment; the dialect adds what its CLI needs
 	Permissions     Permissions // "" is PermitEdits
 	AllowedCommands []string    // that edit mode allows as well: the check commands
@@ -81,14 +81,14 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 		return ralph.AgentOutcome{}, err
 	}
 	r := c.newReading(in)
-	reader := c.o.Dialect.newReader(r)
+	reader, run := c.reader(r, in)
 	r.hear(in)
 
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	watch := &watcher{reading: r, to: reader, stop: stop, linger: c.o.Linger}
 	spec.Stdout.Tap = watch
-	result, err := process.Run(running, spec)
+	result, err := run(running, spec)
 	watch.end()
 	reader.close()
 	if err != nil {
@@ -101,6 +101,22 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 		Result: result, interrupted: ctx.Err() != nil, program: c.program(spec.Argv),
 		stderr: lastLineOf(spec.Stderr.Path), timeout: in.Timeout, idle: in.IdleTimeout,
 	}), nil
+}
+
+// runner runs an agent as process.Run does.
+type runner func(context.Context, process.Spec) (process.Result, error)
+
+// talker is a dialect that has to answer while it listens: it gets the agent's standard input as well.
+type talker interface {
+	// talk gives the reader of one conversation, and what runs the agent that is talked to. Nothing of it outlives the runner.
+	talk(r *reading, in ralph.AgentInput, o Options) (reader, runner)
+}
+
+func (c *CLI) reader(r *reading, in ralph.AgentInput) (reader, runner) {
+	if t, ok := c.o.Dialect.(talker); ok {
+		return t.talk(r, in, c.o)
+	}
+	return c.o.Dialect.newReader(r), process.Run
 }
 
 // spec writes the prompt and says what is to be started.
@@ -162,7 +178,7 @@ func (c *CLI) outcome(r *reading, e ended) ralph.AgentOutcome {
 	r.fill(&o)
 	estimateCost(&o)
 	f := r.verdict(e, o.Said.Text).withUnkillable(e)
-	o.End, o.Error, o.Hint, o.RetryAfter = f.class, f.text, f.hint, ralph.Span(f.wait)
+	o.End, o.Error, o.Hint, o.RetryAfter = f.class, f.text, cmp.Or(f.hint, r.advice), ralph.Span(f.wait)
 	if r.lost > 0 {
 		o.Truncated = true
 		if o.End == ralph.EndOK {

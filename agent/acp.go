@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
+)
+
+// acpDialect is any agent that speaks the Agent Client Protocol, version 1, on its standard input and output, such as `gemini --experimental-acp`,
+// `opencode acp` or `qwen --acp`; written against gemini 0.61, opencode 1.18 and qwen 0.24. It has no program of its own.
+//
+// Unlike the others it is talked to: the prompt is a request, and the agent asks before it uses a tool. What it asks for is allowed or rejected by
+// [Options.Permissions]. What it does without asking, nobody can reject: opencode, for one, asks for nothing unless its own settings say so.
+type acpDialect struct{}
+
+var _ talker = acpDialect{}
+
+func (acpDialect) Name() string { return "acp" }
+
+func (acpDialect) About() About {
+	return About{Title: "any agent that speaks ACP", Proven: ProvenByRuns}
+}
+
+func (acpDialect) Command(r Request) (Command, error) {
+	line := strings.TrimSpace(r.CommandLine)
+	if line == "" {
+		return Command{}, errors.New("make agent command: acp needs one that starts the agent, as in --agent-cmd 'gemini --experimental-acp'")
+	}
+	for _, arg := range r.ExtraArgs {
+		line += " " + shellQuote(arg)
+	}
+	return Command{Argv: process.Shell(line)}, nil
+}
+
+// newReader reads a conversation without taking part in it.
+func (acpDialect) newReader(r *reading) reader { return newACPReader(r, &acpTalk{}) }
+
+func (acpDialect) talk(r *reading, in ralph.AgentInput, o Options) (reader, runner) {
+	t := newACPTalk(r, in, o)
+	return newACPReader(r, t), t.run
+}

@@ -1,0 +1,225 @@
+package agent
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/coder/acp-go-sdk"
+)
+
+const (
+	maxACPCommand = 16 << 10 // bytes of a command or title that are kept
+	maxACPPath    = 2 << 10
+	maxACPPaths   = 16
+)
+
+// acpCall is what is known of a tool call: what it would do, and to which files.
+type acpCall struct {
+	id, kind, title, command string
+	paths                    []string
+	cut                      bool // there was more than is kept
+}
+
+// acpPolicy answers the agent's requests for permission.
+type acpPolicy struct {
+	permissions Permissions
+	commands    []string // that edit mode allows as well
+	dir         string   // the workspace
+}
+
+// allows says whether a call may go on. In edit mode that is looking around, changing files of the workspace, and running a check.
+func (p acpPolicy) allows(c acpCall) bool {
+	if p.permissions == PermitAll {
+		return true
+	}
+	switch acp.ToolKind(c.kind) {
+	case acp.ToolKindRead, acp.ToolKindSearch, acp.ToolKindThink:
+		return true
+	case acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove:
+		return p.inWorkspace(c)
+	case acp.ToolKindExecute:
+		return p.isCheck(c)
+	}
+	return false
+}
+
+// inWorkspace says that every file of a call is known and is in the workspace, also where links lead out of it.
+func (p acpPolicy) inWorkspace(c acpCall) bool {
+	if len(c.paths) == 0 || c.cut || p.dir == "" {
+		return false
+	}
+	dir := resolved(p.dir)
+	for _, path := range c.paths {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(p.dir, path)
+		}
+		relative, err := filepath.Rel(dir, resolved(path))
+		if err != nil || !filepath.IsLocal(relative) {
+			return false
+		}
+	}
+	return true
+}
+
+// resolved follows the links of a path as far as it exists.
+func resolved(path string) string {
+	path = filepath.Clean(path)
+	for rest := ""; ; {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return filepath.Join(real, rest)
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return filepath.Join(path, rest)
+		}
+		rest = filepath.Join(filepath.Base(path), rest)
+		path = parent
+	}
+}
+
+// shellSyntax are the characters by which more than one command could come of what looks like arguments.
+const shellSyntax = ";&|<>$`(){}\\\n\r"
+
+// isCheck says that a call runs one of the allowed commands, perhaps with further arguments.
+func (p acpPolicy) isCheck(c acpCall) bool {
+	command := strings.TrimSpace(c.line())
+	if command == "" || c.cut {
+		return false
+	}
+	for _, allowed := range p.commands {
+		allowed = strings.TrimSpace(allowed)
+		if allowed == "" {
+			continue
+		}
+		rest, ok := strings.CutPrefix(command, allowed)
+		if ok && (rest == "" || rest[0] == ' ' && !strings.ContainsAny(rest, shellSyntax)) {
+			return true
+		}
+	}
+	return false
+}
+
+// line is the command of a call. Where only the title tells it, it may stand in backticks.
+func (c acpCall) line() string {
+	if c.command != "" {
+		return c.command
+	}
+	return strings.Trim(strings.TrimSpace(c.title), "`")
+}
+
+// about says in a few words what a call is about.
+func (c acpCall) about() string {
+	switch {
+	case c.command != "":
+		return c.command
+	case len(c.paths) > 0 && !strings.Contains(c.title, filepath.Base(c.paths[0])):
+		return strings.TrimSpace(c.title + " " + c.paths[0])
+	}
+	return c.title
+}
+
+// name is what calls of this kind are counted under: titles tell the arguments, too.
+func (c acpCall) name() string {
+	if c.kind == "" {
+		return string(acp.ToolKindOther)
+	}
+	return c.kind
+}
+
+// merge adds what a later message tells of the same call.
+func (c *acpCall) merge(later acpCall) {
+	for _, f := range []struct {
+		to   *string
+		from string
+	}{{&c.kind, later.kind}, {&c.title, later.title}, {&c.command, later.command}} {
+		if f.from != "" {
+			*f.to = f.from
+		}
+	}
+	if len(later.paths) > 0 {
+		c.paths = later.paths
+	}
+	c.cut = c.cut || later.cut
+}
+
+// parse reads the next value of a walker, a tool call or an update of one.
+func (c *acpCall) parse(w *walker) {
+	for key := range w.fields() {
+		switch string(key) {
+		case "toolCallId":
+			c.id = c.short(w.word(), maxSession)
+		case "kind":
+			c.kind = c.short(w.word(), detailSize)
+		case "title":
+			c.title = c.short(w.word(), maxACPCommand)
+		case "locations", "content":
+			c.parsePaths(w)
+		case "rawInput":
+			for key := range w.fields() {
+				if string(key) == "command" {
+					c.command = c.short(acpCommand(w), maxACPCommand)
+				}
+			}
+		}
+	}
+}
+
+// parsePaths reads where a call works and what it would change; both name files in the same way.
+func (c *acpCall) parsePaths(w *walker) {
+	for range w.elements() {
+		for key := range w.fields() {
+			if string(key) != "path" {
+				continue
+			}
+			if path := w.word(); path != "" {
+				c.paths = append(c.paths, c.short(path, maxACPPath))
+			}
+		}
+		if len(c.paths) > maxACPPaths {
+			c.paths, c.cut = c.paths[:maxACPPaths], true
+		}
+	}
+}
+
+func (c *acpCall) short(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	c.cut = true
+	return strings.ToValidUTF8(s[:limit], "")
+}
+
+// acpCommand is a command line, or the words of one. A shell that only carries the real one is taken away.
+func acpCommand(w *walker) string {
+	if w.peek() == '"' {
+		return w.word()
+	}
+	var words []string
+	for range w.elements() {
+		words = append(words, w.word())
+	}
+	if len(words) == 3 && strings.HasSuffix(words[0], "sh") && (words[1] == "-c" || words[1] == "-lc") {
+		return words[2]
+	}
+	return strings.Join(words, " ")
+}
+
+// acpChoice is an answer that the agent offers to a request for permission.
+type acpChoice struct{ id, kind string }
+
+// choose picks the option that says it, and says it only this once if that is offered; "" if none does.
+func choose(options []acpChoice, kinds ...acp.PermissionOptionKind) string {
+	for _, kind := range kinds {
+		for _, o := range options {
+			if o.kind == string(kind) {
+				return o.id
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	acpAllow  = []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce, acp.PermissionOptionKindAllowAlways}
+	acpReject = []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways}
+)
