@@ -1,7 +1,6 @@
 package ralph
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -101,7 +100,7 @@ func (h History) handOver(p Policy, v Verdict, row int, rest AgentRest) *Verdict
 		}
 		return waiting
 	}
-	v.Row, v.Action, v.Detail = row, GoOn, cmp.Or(h.Now.Agent.Error, string(rest.Because))+"; "+p.Agents[next]+" takes over"
+	v.Row, v.Action, v.Detail = row, GoOn, p.Agents[next]+" takes over"
 	return &v
 }
 

@@ -192,7 +192,9 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			f.see(EvAgentOutput, AgentOutput{Elapsed: Span(9 * time.Second)})
 			f.see(EvRunResumed, RunResumed{Agent: "other", Policy: DefaultPolicy(), Interrupted: 1, Settings: json.RawMessage(`{"a":2}`)})
 		}, Result{Status: StatusActive, TotalIterations: 1, TotalDuration: Span(9 * time.Second), Iterations: []IterationResult{
-			altered(plain, func(r *IterationResult) { r.Agent, r.Error, r.ErrorClass, r.Counted = "fake", new("interrupted"), ClassKilled, false }),
+			altered(plain, func(r *IterationResult) {
+				r.Agent, r.Error, r.ErrorClass, r.Counted = "fake", new("interrupted"), ClassKilled, false
+			}),
 		}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -16,7 +16,7 @@ func (claude) About() About {
 		Title: "Claude Code", Program: "claude", Meters: Meters{Cost: true, Tokens: true}, Proven: ProvenByRuns,
 		Env: []string{
 			"ANTHROPIC_*", "CLAUDE_*", "API_TIMEOUT_MS", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
-			"MAX_THINKING_TOKENS", "BASH_*_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "IS_SANDBOX",
+			"MAX_THINKING_TOKENS", "BASH_*_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT",
 		},
 		EnvWhen: map[string][]string{
 			"CLAUDE_CODE_USE_BEDROCK": {"AWS_*"},
@@ -28,6 +28,7 @@ func (claude) About() About {
 		},
 		Resumes: []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr"},
 		Login:   Login{Args: []string{"/login"}, Hint: claudeLogin},
+		Account: claudeAccount,
 	}
 }
 

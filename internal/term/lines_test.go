@@ -127,7 +127,7 @@ func TestAHandOverIsTold(t *testing.T) {
 			Agent: state.Policy.Agents[i], End: rest.Because, Error: "no", Hint: "try it", Denials: []string{"Bash: rm x"}, Allow: []string{"--yolo"},
 		})
 		s.tell(ralph.EvVerdict, ralph.VerdictReached{At: ralph.Moment{Elapsed: seconds(40)}, Verdict: ralph.Verdict{
-			Action: ralph.GoOn, Rest: &rest, Detail: "no; somebody takes over",
+			Action: ralph.GoOn, Rest: &rest, Detail: "somebody takes over",
 		}})
 	}
 	golden(t, "hand_over", out.String())
