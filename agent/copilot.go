@@ -1,0 +1,139 @@
+package agent
+
+import (
+	"cmp"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// copilot is the GitHub Copilot CLI, driven without a terminal. Written against and recorded from version 1.0.102 with a model of the user's own
+// (COPILOT_PROVIDER_*); what it prints when GitHub's models are asked is known from the schema of its events that comes with it.
+//
+// It updates itself, and is left to it: told not to, it would run the version that was once installed instead of the one that people know. The
+// servers of the user's own MCP configuration cannot be left out as a whole: they are started, but in edit mode their tools are denied.
+type copilot struct{}
+
+func (copilot) Name() string { return "copilot" }
+
+func (copilot) About() About {
+	return About{
+		Title: "GitHub Copilot CLI", Program: "copilot", Meters: Meters{Tokens: true}, Proven: ProvenByRecordings,
+		Shared: true, // AWS Copilot deploys containers
+		// GH_TOKEN and GITHUB_TOKEN would log it in, too, but may push and publish.
+		Env:     []string{"COPILOT_*", "GH_HOST"},
+		Resumes: []string{"--continue", "-r", "--resume", "--session-id", "--connect"},
+		Login:   Login{Args: []string{"login"}, Hint: copilotLogin},
+		Account: copilotAccount,
+	}
+}
+
+// copilotLogin is what helps when the login failed.
+const copilotLogin = "run `copilot login`, or set COPILOT_GITHUB_TOKEN; with a model of your own set COPILOT_PROVIDER_BASE_URL and COPILOT_PROVIDER_API_KEY"
+
+func (copilot) newReader(r *reading) reader {
+	s := &copilotStream{reading: r}
+	r.byStatus = s.interrupted
+	return &copilotReader{newEventReader(r, s), s}
+}
+
+// copilotUsage is the file in the iteration's folder where the CLI leaves what it used: no event tells.
+const copilotUsage = "copilot-usage.json"
+
+func (copilot) Command(r Request) (Command, error) {
+	argv := []string{cmp.Or(r.Program, "copilot"), "--output-format", "json", "--no-ask-user"}
+	c := Command{Stdin: r.PromptFile}
+	if r.Folder != "" {
+		usage := filepath.Join(r.Folder, copilotUsage)
+		argv = append(argv, "--usage-output-file", usage)
+		c.Files = []File{{Path: usage}} // an older one is none of this agent's
+	}
+	if r.Permissions == PermitAll {
+		argv = append(argv, "--allow-all")
+	} else {
+		c.Env = []string{"COPILOT_ALLOW_ALL=false"} // the user's own choice for the terminal
+		argv = append(argv, "--allow-tool=write")
+		for _, command := range r.AllowedCommands {
+			for _, rule := range copilotRules(command) {
+				if flag := "--allow-tool=" + rule; !slices.Contains(argv, flag) {
+					argv = append(argv, flag)
+				}
+			}
+		}
+	}
+	if !r.InheritSettings {
+		// They act on GitHub in the user's name.
+		argv = append(argv, "--disable-builtin-mcps")
+	}
+	if r.Model != "" {
+		argv = append(argv, "--model", r.Model)
+	}
+	c.Argv = append(argv, r.ExtraArgs...)
+	return c, nil
+}
+
+// copilotSubcommands are the programs that the CLI tells apart by their first argument, as seen by trying them. All others it knows by name alone:
+// who may `make lint` may make everything.
+var copilotSubcommands = map[string]bool{
+	"bundle": true, "cargo": true, "composer": true, "conda": true, "dotnet": true, "gh": true, "git": true, "go": true, "gradle": true, "mix": true,
+	"mvn": true, "npm": true, "npx": true, "pip": true, "pnpm": true, "poetry": true, "swift": true, "yarn": true,
+}
+
+// copilotShells run any command that they are given: a rule for one of them would allow everything.
+var copilotShells = []string{"sh", "bash", "zsh", "dash", "fish", "env", "sudo", "xargs", "eval", "exec", "pwsh", "powershell", "cmd"}
+
+var (
+	copilotParts      = regexp.MustCompile(`&&|\|\||[;|]`)
+	copilotAssignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"]*$`)
+)
+
+// copilotRules are the rules that allow a command line, one for each program in it; nil if it has one that no rule can allow.
+func copilotRules(line string) []string {
+	if strings.ContainsAny(line, "()`$\n\r") {
+		return nil
+	}
+	var rules []string
+	for _, part := range copilotParts.Split(line, -1) {
+		words := strings.Fields(part)
+		for len(words) > 0 && copilotAssignment.MatchString(words[0]) {
+			words = words[1:]
+		}
+		if len(words) == 0 || slices.Contains(copilotShells, words[0]) || strings.ContainsAny(words[0], `'"`) {
+			return nil
+		}
+		name := words[0]
+		if copilotSubcommands[name] {
+			if len(words) < 2 || strings.HasPrefix(words[1], "-") {
+				return nil // which word it goes by then was not tried
+			}
+			name += " " + words[1]
+		}
+		if name != "cd" { // within the workspace it is free
+			rules = append(rules, "shell("+name+")")
+		}
+	}
+	return rules
+}
+
+// copilotAccount looks for a token and for an account in the CLI's own file. The login of `gh`, and a token in the system's keyring, are not seen.
+func copilotAccount(look Look) Account {
+	switch {
+	case look.Env("COPILOT_PROVIDER_BASE_URL") != "":
+		return Account{Login: LoggedIn, Billing: BillingKey, Because: "COPILOT_PROVIDER_BASE_URL is set"}
+	case look.Env("COPILOT_GITHUB_TOKEN") != "":
+		return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "COPILOT_GITHUB_TOKEN is set"}
+	}
+	home := cmp.Or(look.Env("COPILOT_HOME"), filepath.Join(look.Home, ".copilot"))
+	if config, ok := look.File(filepath.Join(home, "config.json")); ok && copilotUsers.Match(config) {
+		return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "config.json has an account"}
+	}
+	unknown := Account{Login: LoginUnknown, Billing: BillingUnknown}
+	if look.Env("GH_TOKEN") != "" || look.Env("GITHUB_TOKEN") != "" {
+		unknown.Warning = "GH_TOKEN and GITHUB_TOKEN do not reach the agent; COPILOT_GITHUB_TOKEN does"
+	}
+	return unknown
+}
+
+// copilotUsers finds an account. The name of the list is known from the program's text, an older one from reports of its users.
+var copilotUsers = regexp.MustCompile(`"(loggedInUsers|logged_in_users)"\s*:\s*\[\s*\{`)
