@@ -13,6 +13,7 @@ func (codex) About() About {
 		Env:     []string{"OPENAI_*", "CODEX_*"},
 		Resumes: []string{"resume", "fork"},
 		Login:   Login{Args: []string{"login"}, Hint: codexLogin},
+		Account: codexAccount,
 	}
 }
 

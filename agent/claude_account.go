@@ -1,0 +1,127 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// claudeAccount looks for the login that Claude Code would use. What wins over what was seen with version 2.1.325 (`claude auth status`, and the
+// headers of its requests): a cloud's switch, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN, the stored login, a stored key.
+//
+// A helper for keys is in the user's settings, which a run leaves out unless it inherits them: then it wins over all but the first three.
+func claudeAccount(look Look) Account {
+	c := claudeLogins(look)
+	chosen := c.chosen()
+	switch {
+	case chosen.Login == LoggedIn && chosen.Billing != BillingSubscription && c.subscribed():
+		chosen.Warning = "it is used in place of the subscription that is logged in"
+	case c.helper:
+		chosen.Warning = c.folder + "/settings.json has an apiKeyHelper: it counts only with agent.inherit_settings"
+	}
+	return chosen
+}
+
+// claudeFound is everything that might be a login.
+type claudeFound struct {
+	env    func(string) string
+	folder string // of its files, as people write it
+	goos   string
+	oauth  struct {
+		AccessToken  string  `json:"accessToken"`
+		RefreshToken string  `json:"refreshToken"`
+		ExpiresAt    float64 `json:"expiresAt"` // in milliseconds
+		Subscription string  `json:"subscriptionType"`
+	}
+	storedKey, helper bool
+}
+
+func claudeLogins(look Look) claudeFound {
+	found := claudeFound{env: look.Env, folder: "~/.claude", goos: look.GOOS}
+	dir, global := filepath.Join(look.Home, ".claude"), filepath.Join(look.Home, ".claude.json")
+	if own := look.Env("CLAUDE_CONFIG_DIR"); own != "" {
+		dir, global, found.folder = own, filepath.Join(own, ".claude.json"), "$CLAUDE_CONFIG_DIR"
+	}
+	var credentials struct {
+		OAuth json.RawMessage `json:"claudeAiOauth"`
+	}
+	if readJSON(look, filepath.Join(dir, ".credentials.json"), &credentials) && credentials.OAuth != nil {
+		_ = json.Unmarshal(credentials.OAuth, &found.oauth) // what is not as expected counts as not there
+	}
+	var config struct {
+		PrimaryAPIKey string `json:"primaryApiKey"`
+	}
+	found.storedKey = readJSON(look, global, &config) && config.PrimaryAPIKey != ""
+	var settings struct {
+		APIKeyHelper string `json:"apiKeyHelper"`
+	}
+	found.helper = readJSON(look, filepath.Join(dir, "settings.json"), &settings) && settings.APIKeyHelper != ""
+	return found
+}
+
+// readJSON reads a file as far as it fits.
+func readJSON(look Look, path string, into any) bool {
+	text, ok := look.File(path)
+	return ok && json.Unmarshal(text, into) == nil
+}
+
+// claudeClouds are the switches by which somebody else's cloud serves the model.
+var claudeClouds = []struct{ variable, name string }{
+	{"CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock"}, {"CLAUDE_CODE_USE_VERTEX", "Google Vertex"}, {"CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry"},
+}
+
+func (c claudeFound) chosen() Account {
+	for _, cloud := range claudeClouds {
+		if isOn(c.env(cloud.variable)) {
+			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: cloud.variable + " is set: " + cloud.name + " has its own credentials"}
+		}
+	}
+	switch {
+	case c.env("ANTHROPIC_AUTH_TOKEN") != "":
+		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "ANTHROPIC_AUTH_TOKEN is set; whom its gateway bills is not known here"}
+	case c.env("ANTHROPIC_API_KEY") != "":
+		return Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set"}
+	case c.env("CLAUDE_CODE_OAUTH_TOKEN") != "":
+		return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "CLAUDE_CODE_OAUTH_TOKEN is set"}
+	case c.oauth.AccessToken != "":
+		return c.stored()
+	case c.storedKey:
+		return Account{Login: LoggedIn, Billing: BillingKey, Because: "a key is stored in .claude.json"}
+	case c.goos == "darwin":
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the keychain is not looked into"}
+	case c.helper:
+		return Account{Login: LoginUnknown, Billing: BillingUnknown}
+	}
+	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no key is set, and there is no login in " + c.folder}
+}
+
+// stored is the login of /login. One that has expired is renewed, if it can be.
+func (c claudeFound) stored() Account {
+	a := Account{Login: LoggedIn, Billing: BillingSubscription, Because: c.folder + "/.credentials.json has a login"}
+	if plan := oneLine(c.oauth.Subscription, 20); plan != "" {
+		a.Because += " (" + plan + ")"
+	}
+	if c.expired() {
+		a.Login, a.Because = LoggedOut, "the login in "+c.folder+"/.credentials.json has expired"
+	}
+	return a
+}
+
+func (c claudeFound) expired() bool {
+	return c.oauth.RefreshToken == "" && c.oauth.ExpiresAt > 0 && time.UnixMilli(int64(c.oauth.ExpiresAt)).Before(time.Now())
+}
+
+func (c claudeFound) subscribed() bool {
+	return c.env("CLAUDE_CODE_OAUTH_TOKEN") != "" || c.oauth.AccessToken != "" && !c.expired()
+}
+
+// isOn takes anything but a clear no for a yes.
+func isOn(value string) bool {
+	switch strings.ToLower(cmp.Or(value, "0")) {
+	case "0", "false", "no", "off":
+		return false
+	}
+	return true
+}
