@@ -27,6 +27,7 @@ type Env struct {
 	Home      string // "" if unknown
 	StateDir  string // where runs are kept; "" if there is no home and nothing else says
 	ConfigDir string // where the user's config file is; "" likewise
+	CacheDir  string // for what can be found out again; "" likewise
 	Term      string
 
 	NoColor       bool // NO_COLOR
@@ -60,6 +61,7 @@ func NewEnv(environ []string) Env {
 		env.StateDir = env.folder("XDG_STATE_HOME", ".local", "state")
 	}
 	env.ConfigDir = env.folder("XDG_CONFIG_HOME", ".config")
+	env.CacheDir = env.folder("XDG_CACHE_HOME", ".cache")
 	env.Term = env.value("TERM")
 	env.NoColor = env.value("NO_COLOR") != ""
 	env.GitHubActions = env.isOn("GITHUB_ACTIONS")
