@@ -1,0 +1,127 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// report judges what was seen.
+func (p *probing) report() Report {
+	r := Report{Stream: p.stream(), Tag: p.tag(), Permission: p.permission(), Isolation: p.isolation(), Settled: true}
+	for _, o := range []*ralph.AgentOutcome{p.free, p.edits, p.control} {
+		if o != nil && cutShort(*o) {
+			r.Settled = false
+		}
+	}
+	return r
+}
+
+// cutShort says that the run might have ended otherwise, given more time.
+func cutShort(o ralph.AgentOutcome) bool {
+	return o.End == ralph.EndTimeout || o.End == ralph.EndInterrupted
+}
+
+func (p *probing) stream() Aspect {
+	for _, run := range []struct {
+		mode    string
+		outcome *ralph.AgentOutcome
+	}{{"with permissions bypassed", p.free}, {"in edit mode", p.edits}} {
+		switch o := run.outcome; {
+		case o == nil || o.End == ralph.EndOK:
+		case o.End == ralph.EndAuth:
+			return Aspect{Unknown, "it wants a login before it asks the local model: " + o.Error}
+		case o.End == ralph.EndInterrupted:
+			return Aspect{Unknown, "interrupted"}
+		case o.End == ralph.EndTimeout:
+			return Aspect{Unknown, run.mode + " it did not come to its end: " + o.Error}
+		default:
+			return Aspect{Failed, fmt.Sprintf("%s the run ended as %s: %s", run.mode, o.Class(), o.Error)}
+		}
+	}
+	return Aspect{State: OK}
+}
+
+func (p *probing) tag() Aspect {
+	if p.free.End != ralph.EndOK {
+		return Aspect{Unknown, "the run did not end well"}
+	}
+	said := p.free.Said
+	switch {
+	case !said.Complete:
+		return Aspect{Failed, "the tag that the model said did not arrive"}
+	case said.Blocked != nil && strings.Contains(*said.Blocked, p.scene.noted):
+		return Aspect{Failed, "a tag that a tool printed counted as the agent's own"}
+	case p.Dialect.About().Meters.Tokens && (p.free.Tokens == nil || p.free.Tokens.Total() == 0):
+		return Aspect{Failed, "no tokens were reported"}
+	case !p.saw.of(free).holds(p.scene.noted):
+		return Aspect{Unknown, "the tool that prints a tag did not run"}
+	}
+	return Aspect{State: OK}
+}
+
+func (p *probing) permission() Aspect {
+	switch {
+	case p.free.End != ralph.EndOK:
+		return Aspect{Unknown, "the run did not end well"}
+	case !exists(p.scene.ran()):
+		return Aspect{Failed, "with permissions bypassed a command did not run" + denials(p.free)}
+	case p.edits == nil:
+		return Aspect{Unknown, "edit mode was not tried"}
+	case exists(p.scene.forbidden()):
+		return Aspect{Failed, "in edit mode a command ran that is not allowed"}
+	case p.edits.End != ralph.EndOK:
+		return Aspect{Unknown, "in edit mode the run did not end well"}
+	case !exists(p.scene.edited()):
+		return Aspect{Failed, "in edit mode a file was not edited" + denials(p.edits)}
+	case !exists(p.scene.checked()):
+		return Aspect{Failed, "in edit mode the allowed command did not run" + denials(p.edits)}
+	case p.saw.of(edits).turns < p.scene.turns(edits):
+		return Aspect{Unknown, "the command that is not allowed was never tried"}
+	case !p.row.silent && len(p.edits.Denials) == 0:
+		return Aspect{Failed, "in edit mode a command was refused, but not reported as such"}
+	}
+	return Aspect{State: OK}
+}
+
+func denials(o *ralph.AgentOutcome) string {
+	if len(o.Denials) == 0 {
+		return ""
+	}
+	return " (denied: " + strings.Join(o.Denials, "; ") + ")"
+}
+
+func (p *probing) isolation() Aspect {
+	if p.edits == nil || p.edits.End != ralph.EndOK {
+		return Aspect{Unknown, "there were no two runs that ended well"}
+	}
+	second := p.saw.of(edits)
+	switch {
+	case second.holds(p.scene.firstPrompt) || second.holds(p.scene.firstAnswer):
+		return Aspect{Failed, "the second run began with what was said in the first"}
+	case p.free.Session != "" && p.free.Session == p.edits.Session:
+		return Aspect{Failed, "two runs had one session"}
+	case len(p.started) > 0:
+		return Aspect{Failed, "a run started the user's own " + strings.Join(p.started, " and ")}
+	case p.free.Session == "" || p.edits.Session == "":
+		return Aspect{Unknown, "it does not tell its session; the second run knew nothing of the first"}
+	}
+	return p.plants()
+}
+
+// plants says whether the control run proves that what was not started would have been.
+func (p *probing) plants() Aspect {
+	const apart = "sessions are apart; whether the user's own hooks and MCP servers stay out is not known: "
+	switch {
+	case len(p.row.plants) == 0:
+		return Aspect{Unknown, apart + "nothing is known that it would start"}
+	case p.control == nil || p.control.End != ralph.EndOK:
+		return Aspect{Unknown, apart + "the run that inherits them did not end well"}
+	}
+	started := p.scene.marked(p.row.plants)
+	if len(started) < len(p.row.plants) {
+		return Aspect{Unknown, fmt.Sprintf("%sa run that inherits them started %d of %d", apart, len(started), len(p.row.plants))}
+	}
+	return Aspect{State: OK}
+}

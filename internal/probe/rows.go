@@ -1,0 +1,84 @@
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// row is how one CLI is made to ask a model on this machine.
+type row struct {
+	set func(place) setting
+	// plants are the kinds of things that the setting has the CLI start by itself: hook, mcp.
+	plants []string
+	// silent says that the CLI does not tell which call it refused: the command just fails.
+	silent bool
+}
+
+// place is where a CLI finds what it needs.
+type place struct {
+	home string
+	url  string                   // of the local model, up to the scenario
+	mark func(kind string) string // the file that a plant leaves behind
+}
+
+// setting is what leads a CLI to the local model.
+type setting struct {
+	env   []string
+	files map[string]string // below the home folder
+	model string
+}
+
+// noKey is given where a key is wanted.
+const noKey = "no-key"
+
+// The plants.
+const (
+	hook = "hook"
+	mcp  = "MCP server"
+)
+
+var rows = map[string]row{
+	"claude": {claudeSetting, []string{hook, mcp}, false},
+	"codex":  {codexSetting, []string{hook, mcp}, true},
+}
+
+func claudeSetting(p place) setting {
+	return setting{
+		env: []string{"CLAUDE_CONFIG_DIR=" + p.home + "/.claude", "ANTHROPIC_BASE_URL=" + p.url, "ANTHROPIC_API_KEY=" + noKey},
+		files: map[string]string{
+			".claude/settings.json": text(object{"hooks": object{"SessionStart": []object{{"hooks": []object{{"type": "command", "command": p.leave(hook)}}}}}}),
+			".claude/.claude.json":  text(object{"hasCompletedOnboarding": true, "mcpServers": object{"probe": object{"type": "stdio", "command": "sh", "args": []string{"-c", p.leave(mcp)}}}}),
+		},
+	}
+}
+
+func codexSetting(p place) setting {
+	config := []string{
+		`model = "scripted-1"`, `model_provider = "probe"`, `notify = ["sh", "-c", ` + text(p.leave(hook)) + `]`,
+		`[model_providers.probe]`, `name = "probe"`, `base_url = ` + text(p.url+"/v1"), `env_key = "PROBE_KEY"`, `wire_api = "responses"`,
+		// What it may write by default is where a probe works.
+		`[sandbox_workspace_write]`, `exclude_slash_tmp = true`, `exclude_tmpdir_env_var = true`,
+		// They would be fetched, by a run that inherits.
+		`[features]`, `plugins = false`,
+		`[mcp_servers.probe]`, `command = "sh"`, `args = ["-c", ` + text(p.leave(mcp)) + `]`,
+	}
+	return setting{
+		env:   []string{"CODEX_HOME=" + p.home + "/.codex", "PROBE_KEY=" + noKey},
+		files: map[string]string{".codex/config.toml": strings.Join(config, "\n") + "\n"},
+	}
+}
+
+// leave is the command line of a plant.
+func (p place) leave(kind string) string { return fmt.Sprintf("echo started > '%s'", p.mark(kind)) }
+
+type object = map[string]any
+
+// text is a value as JSON, which a TOML string can be written in, too.
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // maps, lists and strings
+	}
+	return string(b)
+}

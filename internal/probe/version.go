@@ -1,0 +1,79 @@
+package probe
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/ralphloop/ralph/agent"
+)
+
+var versionNumber = regexp.MustCompile(`\d+(?:\.\d+)+(?:-[0-9A-Za-z]+(?:[.-][0-9A-Za-z]+)*)?`)
+
+// ParseVersion takes the number out of the first line of what a program says of its version, "" if there is none.
+func ParseVersion(said string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
+	return versionNumber.FindString(line)
+}
+
+// CompareVersions orders versions by their fields, as numbers. What is ahead of a release (1.2.0-beta.1) comes before it.
+func CompareVersions(a, b string) int {
+	a, aheadA, isAheadA := strings.Cut(a, "-")
+	b, aheadB, isAheadB := strings.Cut(b, "-")
+	if order := compareFields(a, b); order != 0 {
+		return order
+	}
+	switch {
+	case isAheadA && isAheadB:
+		return compareFields(aheadA, aheadB)
+	case isAheadA:
+		return -1
+	case isAheadB:
+		return 1
+	}
+	return 0
+}
+
+// compareFields takes a missing field for a zero, and a word for more than any number.
+func compareFields(a, b string) int {
+	left, right := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(left), len(right)) {
+		x, y := fieldAt(left, i), fieldAt(right, i)
+		m, errX := strconv.ParseUint(x, 10, 64)
+		n, errY := strconv.ParseUint(y, 10, 64)
+		order := cmp.Compare(x, y)
+		switch {
+		case errX == nil && errY == nil:
+			order = cmp.Compare(m, n)
+		case errX == nil:
+			order = -1
+		case errY == nil:
+			order = 1
+		}
+		if order != 0 {
+			return order
+		}
+	}
+	return 0
+}
+
+func fieldAt(fields []string, i int) string {
+	if i >= len(fields) {
+		return "0"
+	}
+	return fields[i]
+}
+
+// WhyBroken says what is known to be wrong with a version, "" if nothing is, or if the version is not known.
+func WhyBroken(version string, broken []agent.BrokenVersion) string {
+	if version == "" {
+		return ""
+	}
+	for _, b := range broken {
+		if (b.First == "" || CompareVersions(version, b.First) >= 0) && (b.Fixed == "" || CompareVersions(version, b.Fixed) < 0) {
+			return b.Why
+		}
+	}
+	return ""
+}
