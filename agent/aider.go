@@ -23,6 +23,10 @@ func (aider) About() About {
 		Title: "aider", Program: "aider", Proven: ProvenByDocs,
 		Env:     append([]string{"AIDER_*"}, modelKeys...),
 		Resumes: []string{"--restore-chat-history"},
+		Repo: []RepoFile{
+			{".aider.conf.yml", []string{"notifications-command", "lint-cmd", "test-cmd"}},
+			{".env", []string{"AIDER_NOTIFICATIONS_COMMAND", "AIDER_LINT_CMD", "AIDER_TEST_CMD"}},
+		},
 		Login:   Login{Hint: aiderLogin},
 		Account: aiderAccount,
 	}

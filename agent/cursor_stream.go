@@ -60,7 +60,7 @@ func (c *cursorStream) event(text []byte) bool {
 	case "tool_call":
 		c.called(e)
 	case "error":
-		c.closed, c.fault = true, wordsFault(cursorWords(e), cursorLogin)
+		c.closed, c.fault = true, wordsFault(string(unescape(nil, e.failure)), cursorLogin)
 	case "result":
 		c.finish(e)
 	default:
@@ -204,17 +204,16 @@ func (c *cursorStream) finish(e cursorEvent) {
 	c.tokens = cursorTokens(e.usage)
 	c.tellSpent()
 	if e.failed || bytes.HasPrefix(e.subtype, []byte("error")) {
-		c.fault = wordsFault(cursorWords(e), cursorLogin)
+		if len(e.failure) == 0 && !c.spoke {
+			e.failure = e.text // not the agent's words, since it said nothing
+		}
+		c.fault = wordsFault(string(unescape(nil, e.failure)), cursorLogin)
 		return
 	}
 	if !c.spoke {
 		c.speak(e.text)
 	}
 }
-
-// cursorWords are those of an error. The text of a result may be the agent's own: it is quoted where nothing else is known, but a fault with it is
-// a failure like any other.
-func cursorWords(e cursorEvent) string { return string(unescape(nil, e.failure)) }
 
 // cursorTokens reads the usage of the closing event, which versions before 2026 do not have. Whether the input's figure includes the cache's is not
 // documented; it is taken as it stands.
