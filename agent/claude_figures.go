@@ -64,10 +64,19 @@ func claudeUsage(usage []byte) *ralph.Tokens {
 	return &t
 }
 
+// usage reads one count of tokens in the way of the CLI; nil if there is none.
+func (c *claudeStream) usage(text []byte) *ralph.Tokens {
+	t := claudeUsage(text)
+	if t != nil && c.cacheInInput {
+		t.Input = max(t.Input-t.CacheRead, 0)
+	}
+	return t
+}
+
 // meter counts what a message is known to have used, for the case that no closing event tells the whole. Every line of a message repeats its
 // figures, the output's as it was when the message began; lines of one message follow each other.
 func (c *claudeStream) meter(m claudeMessage) {
-	t := claudeUsage(m.usage)
+	t := c.usage(m.usage)
 	if t == nil {
 		return
 	}
@@ -88,8 +97,8 @@ func (c *claudeStream) meter(m claudeMessage) {
 	}
 }
 
-// deny reads the calls that the CLI did not allow.
-func (c *claudeStream) deny(list []byte) {
+// deny reads the calls that the CLI did not allow. What would have allowed one is known by its tool and what it was about.
+func (c *claudeStream) deny(list []byte, allows func(tool, detail string) string) {
 	c.denials = nil
 	w := walker{text: list}
 	if list == nil {
@@ -106,7 +115,8 @@ func (c *claudeStream) deny(list []byte) {
 				detail = claudeDetail(&w)
 			}
 		}
-		c.denied(name, string(unescape(nil, detail)), claudeAllows(name, string(unescape(nil, detail))))
+		about := string(unescape(nil, detail))
+		c.denied(name, about, allows(name, about))
 	}
 }
 

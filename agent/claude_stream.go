@@ -31,6 +31,8 @@ type claudeStream struct {
 	blocks  []claudeBlock
 	metered uint64       // hash of the id of the message whose tokens came last
 	used    ralph.Tokens // by that message
+	// cacheInInput says that the input figures include what came from the cache.
+	cacheInInput bool
 }
 
 // memory holds the hashes of the last texts that were put into it.
@@ -309,12 +311,25 @@ func (c *claudeStream) hash(text []byte) uint64 {
 // finish reads the closing event. Of several, the last one counts.
 func (c *claudeStream) finish(e claudeEvent) {
 	r := e.result
-	c.closed, c.hopeless, c.steps, c.cost = true, false, r.turns, r.cost
-	c.tokens = claudeTokens(r.usage, r.byModel)
+	c.ends(r, claudeTokens(r.usage, r.byModel))
+	c.deny(r.denials, claudeAllows)
+	text, failed := c.lastWords(e)
+	if failed || !c.spoke && c.excuse != "" {
+		c.fault = c.complaint(e, text)
+	}
+}
+
+// ends notes the figures of the closing event.
+func (c *claudeStream) ends(r claudeResult, tokens *ralph.Tokens) {
+	c.closed, c.hopeless, c.steps, c.cost, c.tokens = true, false, r.turns, r.cost, tokens
+	c.fault, c.retry = nil, nil
 	c.tellSpent()
-	c.deny(r.denials)
-	text := unescape(nil, r.text)
-	failed := r.isError || bytes.HasPrefix(e.subtype, []byte("error")) // older versions set only the subtype
+}
+
+// lastWords gives the text of the closing event, which is heard unless it is a copy, and whether the event tells of an error.
+func (c *claudeStream) lastWords(e claudeEvent) (text []byte, failed bool) {
+	text = unescape(nil, e.result.text)
+	failed = e.result.isError || bytes.HasPrefix(e.subtype, []byte("error")) // older versions set only the subtype
 	if !failed && len(text) > 0 && !c.isOwn(text) && !c.excuses.has(c.hash(text)) {
 		c.said.EndMessage()
 		c.say(text)
@@ -322,9 +337,5 @@ func (c *claudeStream) finish(e claudeEvent) {
 		c.heard.add(c.hash(text))
 		c.spoke = true
 	}
-	c.fault = nil
-	if failed || !c.spoke && c.excuse != "" {
-		c.fault = c.complaint(e, text)
-	}
-	c.retry = nil
+	return text, failed
 }

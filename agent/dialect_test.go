@@ -104,7 +104,7 @@ func TestKnownDialects(t *testing.T) {
 			t.Errorf("Find(%q) = %v, %v", d.Name(), found, ok)
 		}
 	}
-	if diff := cmp.Diff([]string{"claude", "codex", "opencode", "copilot", "cursor", "amp", "goose", "aider", "acp", "command"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor", "amp", "goose", "aider", "acp", "command"}, names); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if d, ok := Find("nobody"); ok {

@@ -1,0 +1,222 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// gemini is the Gemini CLI, driven without a terminal. Written against and recorded from version 0.61.
+//
+// What of the user's own cannot be shut out: hooks and memory. Only a settings file of the system could do that, and it counts only if root owns
+// it and every folder above it.
+type gemini struct{}
+
+func (gemini) Name() string { return "gemini" }
+
+func (gemini) About() About {
+	return About{
+		Title: "Gemini CLI", Program: "gemini", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
+		Env: []string{
+			"GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*", "GOOGLE_VERTEX_*", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT_ID",
+			"GOOGLE_CLOUD_LOCATION", "CODE_ASSIST_*", "CLOUD_SHELL",
+		},
+		EnvWhen: map[string][]string{
+			"GOOGLE_GENAI_USE_VERTEXAI":  {"GOOGLE_*", "CLOUDSDK_*"},
+			"GOOGLE_GENAI_USE_GCA":       {"GOOGLE_CLOUD_ACCESS_TOKEN"},
+			"GEMINI_CLI_USE_COMPUTE_ADC": {"GOOGLE_*", "CLOUDSDK_*"},
+		},
+		Resumes: []string{"-r", "--resume", "--session-id", "--session-file"},
+		Login:   Login{Args: []string{"-i", "/auth"}, Hint: geminiLogin},
+		Account: geminiAccount,
+		// As its own list of changes has it: stream-json came with 0.11, --policy with 0.30.
+		Broken: []BrokenVersion{{Fixed: "0.30.0", Why: "it does not know the flags that a run needs (--output-format stream-json, --policy)"}},
+	}
+}
+
+func (gemini) newReader(r *reading) reader {
+	stream := &geminiStream{reading: r}
+	r.byStatus = stream.fromStatus
+	return newEventReader(r, stream)
+}
+
+// geminiLogin is what helps when the login failed.
+const geminiLogin = "start `gemini` and use /auth, or set GEMINI_API_KEY; with GOOGLE_GEMINI_BASE_URL set, a login must have been chosen with /auth"
+
+// Command leaves the prompt on standard input, which is read whenever it is no terminal.
+func (gemini) Command(r Request) (Command, error) {
+	argv := []string{cmp.Or(r.Program, "gemini"), "--output-format", "stream-json"}
+	cmd := Command{
+		// A relaunched CLI does not pass signals on. In a folder that it does not trust it edits nothing.
+		Env:   []string{"GEMINI_CLI_NO_RELAUNCH=true", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false"},
+		Stdin: r.PromptFile,
+	}
+	if r.Permissions == PermitAll {
+		argv = append(argv, "--yolo")
+	} else {
+		argv = append(argv, "--approval-mode", "auto_edit")
+		if policy := geminiPolicy(r.AllowedCommands); policy != "" {
+			file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "gemini-policy.toml")
+			cmd.Files = []File{{Path: file, Text: policy}}
+			argv = append(argv, geminiPolicyFlag(r), file)
+		}
+	}
+	if !r.InheritSettings {
+		// No extension is called none, and no MCP server. Servers of the project are left out, too.
+		argv = append(argv, "--extensions", "none", "--allowed-mcp-server-names", "none")
+	}
+	if r.Model != "" {
+		argv = append(argv, "--model", r.Model)
+	}
+	cmd.Argv = append(argv, r.ExtraArgs...)
+	return cmd, nil
+}
+
+// geminiPolicyFlag names the checks' policy. A policy of the first kind replaces the user's own ones, one of the second kind is added to them.
+func geminiPolicyFlag(r Request) string {
+	if r.InheritSettings {
+		return "--admin-policy"
+	}
+	return "--policy"
+}
+
+// geminiPolicy allows the commands, with further arguments and with their output sent elsewhere; "" if there are none. It outranks what
+// --allowed-tools forbids, which is every other command once it allows one.
+func geminiPolicy(commands []string) string {
+	prefixes := allSimpleCommands(commands)
+	if len(prefixes) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = [\n")
+	for _, p := range prefixes {
+		b.WriteString("  " + quotedString(p) + ",\n")
+	}
+	b.WriteString("]\ndecision = \"allow\"\npriority = 999\nallowRedirection = true\n")
+	return b.String()
+}
+
+// quotedString writes a string as JSON and TOML both have it.
+func quotedString(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always can be
+	return strings.TrimSpace(b.String())
+}
+
+var (
+	shellRedirection = regexp.MustCompile(`\s*\d*(?:>>?|<)(?:&\d|\s*[^\s;&|<>]+)`)
+	shellOperator    = regexp.MustCompile(`&&|\|\||[;&|]`)
+)
+
+// simpleCommands is a command line as it is, and the commands that it is made of: CLIs judge each of those by itself. A line with quotes and the
+// like is not taken apart; if it is no simple command the agent is denied it, and the denial is shown.
+func simpleCommands(line string) []string {
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return nil
+	}
+	all := []string{line}
+	if strings.ContainsAny(line, "'\"`$(){}\\\n\r#") {
+		return all
+	}
+	for _, part := range shellOperator.Split(shellRedirection.ReplaceAllString(line, ""), -1) {
+		if part = strings.TrimSpace(part); part != "" {
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+// allSimpleCommands is each of the simple commands of several command lines once.
+func allSimpleCommands(lines []string) []string {
+	var all []string
+	for _, line := range lines {
+		for _, c := range simpleCommands(line) {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// allowedTool is what allows a call that was denied, for CLIs that have --allowed-tools. It takes a list with commas, and what it says of a command
+// must be simple; anything else needs more.
+func allowedTool(tool, detail string) string {
+	switch {
+	case tool != "run_shell_command":
+		return "-- --allowed-tools " + shellQuote(tool)
+	case detail == "" || strings.ContainsAny(detail, "&|;<>()`$,\n\r"):
+		return "--yolo"
+	}
+	return "-- --allowed-tools " + shellQuote(tool+"("+detail+")")
+}
+
+// geminiAccount follows the CLI's own order: the login that was chosen, then what the environment has.
+func geminiAccount(look Look) Account {
+	folder := filepath.Join(cmp.Or(look.Env("GEMINI_CLI_HOME"), look.Home), ".gemini")
+	key := look.Env("GEMINI_API_KEY") != ""
+	switch chosen := chosenLogin(look, folder); chosen {
+	case "oauth-personal":
+		if text, ok := look.File(filepath.Join(folder, "oauth_creds.json")); ok && len(text) > 0 {
+			return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "a Google account was chosen, and oauth_creds.json is there"}
+		}
+		return Account{Login: LoginUnknown, Billing: BillingSubscription, Because: "a Google account was chosen; its token may be in a keychain"}
+	case "gemini-api-key":
+		if key {
+			return Account{Login: LoggedIn, Billing: BillingKey, Because: "GEMINI_API_KEY is set"}
+		}
+		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "an API key was chosen; it may be in a keychain or in an .env file"}
+	case "":
+	default:
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "settings.json chooses " + oneLine(chosen, detailSize)}
+	}
+	switch {
+	case look.Env("GOOGLE_GENAI_USE_GCA") == "true", look.Env("GOOGLE_GENAI_USE_VERTEXAI") == "true":
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "the environment chooses an account of Google's cloud"}
+	case look.Env("GOOGLE_GEMINI_BASE_URL") != "":
+		return Account{
+			Login: LoggedOut, Billing: BillingUnknown, Because: "GOOGLE_GEMINI_BASE_URL is set and no login was chosen",
+			Warning: "the CLI refuses to start like that; start `gemini` and use /auth once",
+		}
+	case key:
+		return Account{Login: LoggedIn, Billing: BillingKey, Because: "GEMINI_API_KEY is set"}
+	}
+	if _, ok := look.File(filepath.Join(folder, ".env")); ok {
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "~/.gemini/.env may hold a key"}
+	}
+	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no login was chosen, and no GEMINI_API_KEY"}
+}
+
+// chosenLogin is the kind of login that the settings in a folder name; "" if they name none.
+func chosenLogin(look Look, folder string) (chosen string) {
+	text, ok := look.File(filepath.Join(folder, "settings.json"))
+	if !ok {
+		return ""
+	}
+	w := walker{text: text}
+	for key := range w.fields() {
+		switch string(key) {
+		case "selectedAuthType": // as older versions write it
+			chosen = w.word()
+		case "security":
+			for key := range w.fields() {
+				if string(key) != "auth" {
+					continue
+				}
+				for key := range w.fields() {
+					if string(key) == "selectedType" {
+						chosen = w.word()
+					}
+				}
+			}
+		}
+	}
+	return chosen
+}

@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+)
+
+// qwen is Qwen Code, driven without a terminal. Written against and recorded from version 0.24.
+//
+// Keys of other makers' models (ANTHROPIC_…, GEMINI_…) pass only if agent.env names them. The user's own QWEN.md cannot be shut out.
+type qwen struct{}
+
+func (qwen) Name() string { return "qwen" }
+
+func (qwen) About() About {
+	return About{
+		Title: "Qwen Code", Program: "qwen", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
+		Env:     []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "MODELSCOPE_*"},
+		Resumes: []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session"},
+		Login:   Login{Args: []string{"-i", "/auth"}, Hint: qwenLogin},
+		Account: qwenAccount,
+	}
+}
+
+func (qwen) newReader(r *reading) reader {
+	return newEventReader(r, &qwenStream{claudeStream: claudeStream{reading: r, cacheInInput: true}})
+}
+
+// qwenLogin is what helps when the login failed.
+const qwenLogin = "start `qwen` and use /auth, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL"
+
+// qwenSettings switches off what has no place in a run: hooks, and memories that one run leaves to the next, which cost a hidden call each. A
+// folder that is not trusted would not be edited.
+const qwenSettings = `{
+  "disableAllHooks": true,
+  "general": {"enableAutoUpdate": false},
+  "memory": {"enableManagedAutoMemory": false, "enableManagedAutoDream": false},
+  "security": {"folderTrust": {"enabled": false}}
+}
+`
+
+// Command leaves the prompt on standard input, which is read whenever it is no terminal. Some flags take all words up to the next one, so that
+// one of another kind must follow.
+func (qwen) Command(r Request) (Command, error) {
+	argv := []string{cmp.Or(r.Program, "qwen"), "--output-format", "stream-json"}
+	cmd := Command{
+		Env:   []string{"QWEN_CODE_NO_RELAUNCH=true", "QWEN_TELEMETRY_ENABLED=false", "QWEN_USAGE_STATISTICS_ENABLED=false"},
+		Stdin: r.PromptFile,
+	}
+	if !r.InheritSettings {
+		// No extension is called none, and no MCP server. Servers of the project are left out, too. The settings are in the place of those of the
+		// system: they outrank the user's, from which the login still comes.
+		argv = append(argv, "--extensions", "none", "--allowed-mcp-server-names", "none")
+		file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "qwen-settings.json")
+		cmd.Files = []File{{Path: file, Text: qwenSettings}}
+		cmd.Env = append(cmd.Env, "QWEN_CODE_SYSTEM_SETTINGS_PATH="+file)
+	}
+	if r.Permissions == PermitAll {
+		argv = append(argv, "--yolo")
+		cmd.Env = append(cmd.Env, "QWEN_CODE_SUPPRESS_YOLO_WARNING=1")
+	} else {
+		for _, rule := range qwenRules(r.AllowedCommands) {
+			argv = append(argv, "--allowed-tools", rule)
+		}
+		argv = append(argv, "--approval-mode", "auto-edit")
+	}
+	if r.Model != "" {
+		argv = append(argv, "--model", r.Model)
+	}
+	cmd.Argv = append(argv, r.ExtraArgs...)
+	return cmd, nil
+}
+
+// qwenRules allows each command as it is and with further arguments. A command that no rule can hold is left out: the agent is then denied it,
+// and the denial is shown.
+func qwenRules(commands []string) []string {
+	var rules []string
+	for _, c := range allSimpleCommands(commands) {
+		if !strings.ContainsAny(c, "(),\n\r") {
+			rules = append(rules, "run_shell_command("+c+")")
+		}
+	}
+	return rules
+}
+
+// qwenAccount follows the CLI's own order: the login that was chosen, then what the environment has. Keys may also be in settings and .env files.
+func qwenAccount(look Look) Account {
+	folder := cmp.Or(look.Env("QWEN_HOME"), filepath.Join(look.Home, ".qwen"))
+	key := look.Env("OPENAI_API_KEY") != ""
+	switch chosen := chosenLogin(look, folder); {
+	case chosen == "qwen-oauth":
+		if text, ok := look.File(filepath.Join(folder, "oauth_creds.json")); ok && len(text) > 0 {
+			return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "a Qwen account was chosen, and oauth_creds.json is there"}
+		}
+		return Account{Login: LoggedOut, Billing: BillingSubscription, Because: "a Qwen account was chosen, and there is no oauth_creds.json"}
+	case chosen == "openai" && key:
+		return Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENAI_API_KEY is set"}
+	case chosen != "":
+		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "settings.json chooses " + oneLine(chosen, detailSize)}
+	}
+	if key && look.Env("OPENAI_BASE_URL") != "" && cmp.Or(look.Env("OPENAI_MODEL"), look.Env("QWEN_MODEL")) != "" {
+		return Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are set"}
+	}
+	for _, name := range []string{"QWEN_OAUTH", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "ANTHROPIC_API_KEY"} {
+		if look.Env(name) != "" {
+			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "no login was chosen, but " + name + " is set"}
+		}
+	}
+	for _, file := range []string{filepath.Join(folder, ".env"), filepath.Join(look.Home, ".env")} {
+		if _, ok := look.File(file); ok {
+			return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "an .env file may hold a key"}
+		}
+	}
+	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no login was chosen, and OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are not all set"}
+}

@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/ralphloop/ralph"
+)
+
+// qwenStream reads the events of `qwen --output-format stream-json`, which are claude's but for these:
+//
+//	system/init   names the model
+//	system/retry  the model did not answer as it should; with a delay it is a limit, and the CLI waits as long
+//	assistant     what the CLI itself has to say when the model fails comes as a message of the agent, in brackets
+//	result        has an error with a message instead of a code; its tokens are those of hidden calls, too
+//
+// Statuses stand in the words of an error. What is tried again without a delay is not told at all.
+type qwenStream struct {
+	claudeStream
+	held []byte // the event of a message that may be the CLI's own
+}
+
+func (q *qwenStream) event(text []byte) bool {
+	e, ok := q.parse(text)
+	if !ok {
+		return false
+	}
+	if q.held != nil {
+		if string(e.kind) != "result" {
+			q.release()
+			e, _ = q.parse(text) // the blocks of the last event are gone
+		} else if q.complains(text) == "" {
+			q.release()
+		}
+		q.held = nil
+	}
+	switch string(e.kind) {
+	case "user", "stream_event":
+		q.retry = nil
+	case "system":
+		q.system(string(e.subtype), text)
+	case "assistant":
+		if q.mayBeExcuse(e.message.blocks) {
+			q.held = bytes.Clone(text)
+		} else {
+			q.assistant(e)
+		}
+	case "result":
+		q.finish(e, text)
+	default:
+		return true
+	}
+	q.inSession(e.session)
+	q.events++
+	return true
+}
+
+func (q *qwenStream) longEvent(head []byte) bool {
+	if q.held != nil {
+		q.release()
+	}
+	return q.claudeStream.longEvent(head)
+}
+
+// release hears a message that was held back, now that it is known to be the agent's.
+func (q *qwenStream) release() {
+	e, _ := q.parse(q.held)
+	q.held = nil
+	q.assistant(e)
+}
+
+func (q *qwenStream) mayBeExcuse(blocks []claudeBlock) bool {
+	return len(blocks) == 1 && string(blocks[0].kind) == "text" && bytes.HasPrefix(blocks[0].text, []byte("[API Error: "))
+}
+
+func (q *qwenStream) system(subtype string, text []byte) {
+	w := walker{text: text}
+	for key := range w.fields() {
+		switch {
+		case subtype == "init" && string(key) == "model":
+			if model := oneLine(w.word(), detailSize); model != "" {
+				q.model = model
+			}
+		case subtype == "retry" && string(key) == "data":
+			q.again(&w)
+		}
+	}
+}
+
+func (q *qwenStream) again(w *walker) {
+	var attempt, attempts, delay int64
+	for key := range w.fields() {
+		switch string(key) {
+		case "attempt":
+			attempt = w.count()
+		case "maxRetries":
+			attempts = w.count()
+		case "delayMs":
+			delay = w.count()
+		}
+	}
+	if delay <= 0 {
+		q.retrying(&fault{class: ralph.EndProvider, text: "the model did not answer as it should"})
+		return
+	}
+	wait := time.Duration(min(delay, int64(24*time.Hour/time.Millisecond))) * time.Millisecond
+	text := fmt.Sprintf("the usage limit is reached, the CLI waits for %s (attempt %d of %d)", wait, attempt, attempts)
+	q.retrying(&fault{class: ralph.EndLimit, text: text, wait: wait})
+}
+
+// finish reads the closing event. Of several, the last one counts: that of a sub-agent that failed looks the same.
+func (q *qwenStream) finish(e claudeEvent, text []byte) {
+	tokens := q.usage(e.result.usage)
+	if tokens != nil && *tokens == (ralph.Tokens{}) && q.spoke {
+		tokens = nil // streams that are cut are not counted
+	}
+	q.ends(e.result, tokens)
+	q.deny(e.result.denials, allowedTool)
+	if _, failed := q.lastWords(e); failed {
+		q.fault = qwenFault(q.complains(text))
+	}
+}
+
+// complains gives the message of the error of a closing event; "" if there is none.
+func (q *qwenStream) complains(text []byte) (message string) {
+	w := walker{text: text}
+	for key := range w.fields() {
+		if string(key) != "error" {
+			continue
+		}
+		for key := range w.fields() {
+			if string(key) == "message" {
+				message = w.word()
+			}
+		}
+	}
+	return message
+}
+
+var (
+	qwenStatus  = regexp.MustCompile(`(?s)^(\d{3})\b\s*(.*)$`)
+	qwenNoLogin = regexp.MustCompile(`^(?:No auth type is selected|Missing API key)\b`)
+)
+
+// qwenFault says what the message of an error means.
+func qwenFault(message string) *fault {
+	if qwenNoLogin.MatchString(message) {
+		return (&fault{class: ralph.EndAuth, text: "no login was found", hint: qwenLogin}).saying(message)
+	}
+	m := apiError.FindStringSubmatch(message)
+	if m == nil {
+		return (&fault{class: ralph.EndFailed, text: "the agent ended with an error"}).saying(message)
+	}
+	said, status := m[1], int64(0)
+	if m := qwenStatus.FindStringSubmatch(said); m != nil {
+		status, _ = strconv.ParseInt(m[1], 10, 64) // three digits
+		said = m[2]
+	}
+	f := httpFault(status, qwenLogin)
+	switch {
+	case f != nil && f.class == ralph.EndLimit:
+		f.wait = waitIn(said)
+	case f == nil && status != 0:
+		f = &fault{class: ralph.EndFailed, text: fmt.Sprintf("the model refused (status %d)", status)}
+	case f == nil && unreachable.MatchString(said):
+		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
+	case f == nil:
+		return turnTrouble(said)
+	}
+	return f.saying(said)
+}
