@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -109,10 +110,20 @@ func (a *app) requestPrinter() func(scriptedmodel.Request) {
 			}
 			return
 		}
-		who := "beside the conversation"
-		if !r.Side {
-			who = fmt.Sprintf("agent %d, turn %d", r.Agent, r.Turn)
-		}
-		fmt.Fprintf(a.streams.Err, "%s %s: %s, status %d %s\n", r.Method, r.Path, who, r.Status, r.Fault)
+		fmt.Fprintf(a.streams.Err, "%s %s: %s\n", r.Method, r.Path, answerOf(r))
 	}
+}
+
+func answerOf(r scriptedmodel.Request) string {
+	words := []string{fmt.Sprintf("status %d", r.Status)}
+	switch {
+	case r.Side:
+		words = append([]string{"beside the conversation"}, words...)
+	case r.Turn > 0:
+		words = append([]string{fmt.Sprintf("agent %d, turn %d", r.Agent, r.Turn)}, words...)
+	}
+	if r.Fault != "" && r.Fault != scriptedmodel.FaultStatus {
+		words = append(words, string(r.Fault))
+	}
+	return strings.Join(words, ", ")
 }

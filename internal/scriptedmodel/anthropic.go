@@ -155,6 +155,6 @@ func (anthropic) failure(t trouble) any {
 	}
 }
 
-func (w anthropic) failureFrames(t trouble) []frame {
+func (w anthropic) failureFrames(t trouble, _ int) []frame {
 	return []frame{{"error", mustJSON(w.failure(t))}}
 }

@@ -127,4 +127,4 @@ func chatUsage(u Usage) object {
 
 func (chat) failure(t trouble) any { return object{"error": openaiError(t)} }
 
-func (w chat) failureFrames(t trouble) []frame { return []frame{{data: mustJSON(w.failure(t))}} }
+func (w chat) failureFrames(t trouble, _ int) []frame { return []frame{{data: mustJSON(w.failure(t))}} }

@@ -36,6 +36,6 @@
 // answered well before, and otherwise another try of the same agent. Which agent's conversation a later request belongs to is told by the
 // identifiers of tool calls, which come back; where a format has none it is the present one.
 //
-// A request without tools, or with fewer tools than the same client had offered before, is a side call: a title, a summary, a sub-agent. It gets
+// A request without tools, or with less than half as many as the same client had offered before, is a side call: a title, a summary, a sub-agent. It gets
 // [Scenario.Side], and moves nothing.
 package scriptedmodel

@@ -83,7 +83,7 @@ func (x *exchange) compose() answer {
 	if x.wire.name() == "anthropic" {
 		prefix = "toolu"
 	}
-	calls, missing := x.step.calls(prefix, x.ask.tools)
+	calls, missing := x.step.calls(prefix, x.ask)
 	a := answer{ask: x.ask, turn: x.step.turn, usage: DefaultUsage, calls: calls, now: time.Now()}
 	a.id = fmt.Sprintf("%s%d", strconv.FormatInt(a.now.UnixNano(), 36), x.step.serial)
 	if missing != "" {
@@ -154,7 +154,8 @@ func (x *exchange) answerBadly(fault *Fault) {
 		writeJSON(x.to, http.StatusInternalServerError, x.wire.failure(x.trouble(fault)))
 		return
 	}
-	if !x.send(pieces[:max(len(pieces)/2, 1)]) {
+	half := max(len(pieces)/2, 1)
+	if !x.send(pieces[:half]) {
 		return
 	}
 	switch fault.Do {
@@ -163,7 +164,7 @@ func (x *exchange) answerBadly(fault *Fault) {
 	case FaultCut:
 		panic(http.ErrAbortHandler)
 	default:
-		for _, f := range x.wire.failureFrames(x.trouble(fault)) {
+		for _, f := range x.wire.failureFrames(x.trouble(fault), half) {
 			x.send([]string{x.piece(f, false)})
 		}
 	}

@@ -148,4 +148,6 @@ func (gemini) failure(t trouble) any {
 	return object{"error": e}
 }
 
-func (w gemini) failureFrames(t trouble) []frame { return []frame{{data: mustJSON(w.failure(t))}} }
+func (w gemini) failureFrames(t trouble, _ int) []frame {
+	return []frame{{data: mustJSON(w.failure(t))}}
+}

@@ -56,8 +56,10 @@ func (p *progress) next(client string, a ask) step {
 	return s
 }
 
+// isSide knows side calls by their tools. Half, because a client may learn of further tools while it works.
 func (p *progress) isSide(client string, a ask) bool {
-	if len(a.tools) == 0 || a.answers == 0 && len(a.tools) < p.offering[client] {
+	_, mine := agentOf(a.callID)
+	if len(a.tools) == 0 || !mine && 2*len(a.tools) < p.offering[client] {
 		return true
 	}
 	p.offering[client] = max(p.offering[client], len(a.tools))

@@ -214,14 +214,14 @@ func openaiError(t trouble) object {
 
 func (responses) failure(t trouble) any { return object{"error": openaiError(t)} }
 
-func (responses) failureFrames(t trouble) []frame {
+func (responses) failureFrames(t trouble, sent int) []frame {
 	e := openaiError(t)
 	if e["code"] == nil {
 		e["code"] = "server_error"
 	}
 	return []frame{
-		typed("error", object{"code": e["code"], "message": e["message"], "param": nil, "sequence_number": 0}),
-		typed("response.failed", object{"sequence_number": 1, "response": object{
+		typed("error", object{"code": e["code"], "message": e["message"], "param": nil, "sequence_number": sent}),
+		typed("response.failed", object{"sequence_number": sent + 1, "response": object{
 			"id": "resp_failed", "object": "response", "created_at": t.now.Unix(), "status": "failed", "output": []any{}, "usage": nil,
 			"error": object{"code": e["code"], "message": e["message"]},
 		}}),

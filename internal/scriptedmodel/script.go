@@ -150,6 +150,9 @@ func Parse(text []byte) (Script, error) {
 }
 
 func lineOf(text []byte, offset int64, err error) int {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		offset = int64(len(text))
+	}
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = e.Offset
 	}

@@ -131,6 +131,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		a.asArray = format.name() == "gemini" && a.streaming && r.URL.Query().Get("alt") != "sse"
+		if m := folderSentence.FindSubmatch(body); m != nil {
+			a.folder = string(m[1])
+		}
 		entry.Body = body
 		x := exchange{server: s, progress: at, wire: format, ask: a, entry: entry, to: w, request: r}
 		x.serve()

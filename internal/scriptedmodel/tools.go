@@ -16,57 +16,59 @@ var (
 	textNames    = []string{"content", "contents", "file_text", "text", "new_str"}
 )
 
-// resolve makes a call that the client understands of what the script wants. A client without a fitting tool gets no call, and is told why in words.
-func (c ToolCall) resolve(offers []offer) (name string, input map[string]any, freeform, ok bool) {
+// resolve makes a call that the client understands of what the script wants. It fails if the client offers no fitting tool.
+func (c ToolCall) resolve(a ask) (call, bool) {
 	switch {
 	case c.Name != "":
-		at := slices.IndexFunc(offers, func(o offer) bool { return o.name == c.Name })
-		input = c.Input
+		at := slices.IndexFunc(a.tools, func(o offer) bool { return o.name == c.Name })
+		input := c.Input
 		if input == nil {
 			input = map[string]any{}
 		}
-		return c.Name, input, at >= 0 && offers[at].freeform, true
+		return call{name: c.Name, input: input, freeform: at >= 0 && a.tools[at].freeform}, true
 	case c.Write != nil:
-		if name, input, ok := writeCall(*c.Write, offers); ok {
-			return name, input, false, true
+		if made, ok := writeCall(*c.Write, a); ok {
+			return made, true
 		}
-		name, input, ok = shellCall(writeCommand(*c.Write), offers)
-		return name, input, false, ok
+		return shellCall(writeCommand(*c.Write), a)
 	}
-	name, input, ok = shellCall(c.Shell, offers)
-	return name, input, false, ok
+	return shellCall(c.Shell, a)
 }
 
-func shellCall(command string, offers []offer) (string, map[string]any, bool) {
-	o, ok := find(shellTools, offers)
+func shellCall(command string, a ask) (call, bool) {
+	o, ok := find(shellTools, a.tools)
 	if !ok {
-		return "", nil, false
+		return call{}, false
 	}
 	argument, ok := o.argument(commandNames)
 	if !ok {
-		return "", nil, false
+		return call{}, false
 	}
 	input := map[string]any{argument: command}
 	if o.schema.Properties[argument].Type == "array" {
 		input[argument] = []string{"bash", "-lc", command}
 	}
 	o.fillIn(input)
-	return o.name, input, true
+	return call{name: o.name, input: input}, true
 }
 
-func writeCall(w FileWrite, offers []offer) (string, map[string]any, bool) {
-	o, ok := find(writeTools, offers)
+// writeCall makes the path absolute where the client's folder is known: some tools refuse others.
+func writeCall(w FileWrite, a ask) (call, bool) {
+	o, ok := find(writeTools, a.tools)
 	if !ok {
-		return "", nil, false
+		return call{}, false
 	}
 	where, hasPath := o.argument(pathNames)
 	what, hasText := o.argument(textNames)
 	if !hasPath || !hasText {
-		return "", nil, false
+		return call{}, false
+	}
+	if a.folder != "" && !path.IsAbs(w.Path) {
+		w.Path = path.Join(a.folder, w.Path)
 	}
 	input := map[string]any{where: w.Path, what: w.Text}
 	o.fillIn(input)
-	return o.name, input, true
+	return call{name: o.name, input: input}, true
 }
 
 // writeCommand writes a file whatever is in it.
@@ -121,18 +123,19 @@ func (o offer) fillIn(input map[string]any) {
 }
 
 // calls are the tool calls of a turn as the client understands them, and what there is to say about those that it would not.
-func (s step) calls(prefix string, offers []offer) (calls []call, missing string) {
+func (s step) calls(prefix string, a ask) (calls []call, missing string) {
 	for i, wanted := range s.turn.Tools {
-		name, input, freeform, ok := wanted.resolve(offers)
+		made, ok := wanted.resolve(a)
 		if !ok {
 			var names []string
-			for _, o := range offers {
+			for _, o := range a.tools {
 				names = append(names, o.name)
 			}
 			missing = "The script wants a tool that is not offered; there are: " + strings.Join(names, ", ")
 			continue
 		}
-		calls = append(calls, call{id: newCallID(prefix, s, i), name: name, freeform: freeform, input: input})
+		made.id = newCallID(prefix, s, i)
+		calls = append(calls, made)
 	}
 	return calls, missing
 }

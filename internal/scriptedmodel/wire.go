@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -21,8 +22,8 @@ type wire interface {
 	whole(a answer) any
 	// failure is the body that goes with an error status.
 	failure(t trouble) any
-	// failureFrames tell an error within a stream.
-	failureFrames(t trouble) []frame
+	// failureFrames tell an error within a stream, of which that many frames have been sent.
+	failureFrames(t trouble, sent int) []frame
 }
 
 // ask is what matters of a request.
@@ -34,7 +35,11 @@ type ask struct {
 	tools     []offer
 	answers   int    // that the request already holds
 	callID    string // of the last tool call that it holds; "" if none
+	folder    string // the client's working folder, where it is told; "" if not
 }
+
+// folderSentence is how clients tell a model where they work, most of them.
+var folderSentence = regexp.MustCompile(`(?i)working (?:in the )?directory: (/[^\s"\\\\]+)`)
 
 // offer is a tool that the model may call.
 type offer struct {
