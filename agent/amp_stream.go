@@ -71,25 +71,26 @@ func (a *ampStream) sum(usage []byte) {
 
 // end reads the closing event.
 func (a *ampStream) end(e claudeEvent) {
-	denials, failure, said := e.result.denials, e.code, unescape(nil, e.result.text)
-	e.result.denials, e.result.usage, e.code = nil, nil, nil
-	a.finish(e)
+	var tokens *ralph.Tokens
 	if a.spent.Total() > 0 {
 		spent := a.spent
-		a.tokens = &spent
+		tokens = &spent
 	}
-	w := walker{text: denials}
-	if denials != nil {
+	a.ends(e.result, tokens)
+	a.denials = nil
+	w := walker{text: e.result.denials}
+	if e.result.denials != nil {
 		for range w.elements() {
 			a.denied(w.word(), "", "--yolo")
 		}
 	}
-	if a.fault == nil {
+	text, failed := a.lastWords(e)
+	if !failed {
 		return
 	}
-	words := string(unescape(nil, failure))
-	if words == "" && !a.isOwn(said) {
-		words = string(said)
+	words := string(unescape(nil, e.code))
+	if words == "" && !a.isOwn(text) {
+		words = string(text)
 	}
 	a.fault = wordsFault(cmp.Or(words, string(e.subtype)), ampLogin)
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"regexp"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 )
@@ -246,11 +247,11 @@ func cursorTokens(usage []byte) *ralph.Tokens {
 	return &t
 }
 
-// What the words of an error event say where it has no code.
+// What the words of an error event say where it has no code, in small letters.
 var (
-	saysLogin    = regexp.MustCompile(`(?i)\b(401|403|unauthenticated|unauthorized|not logged in|authentication|invalid api key|missing api key|access token expired)\b`)
-	saysLimit    = regexp.MustCompile(`(?i)\b(429|rate limit|usage limit|resource_exhausted|quota|out of credits|credit balance|insufficient credits?)\b`)
-	saysProvider = regexp.MustCompile(`(?i)\b(5\d\d|overloaded|unavailable|timed? ?out|deadline_exceeded|connection|network|stream)\b`)
+	saysLogin    = regexp.MustCompile(`\b(401|403|unauthenticated|unauthorized|not logged in|authentication|invalid api key|missing api key|access token expired)\b`)
+	saysLimit    = regexp.MustCompile(`\b(429|rate limit|usage limit|resource_exhausted|quota|out of credits|credit balance|insufficient credits?)\b`)
+	saysProvider = regexp.MustCompile(`\b(5\d\d|overloaded|unavailable|timed? ?out|deadline_exceeded|connection|network|stream)\b`)
 )
 
 // wordsFault says what the words of an error event mean, for CLIs whose errors have no codes. Login is what helps when it was refused.
@@ -259,6 +260,7 @@ func wordsFault(words, login string) *fault {
 	if f.text == "" {
 		f.text = "the agent ended with an error"
 	}
+	words = strings.ToLower(words)
 	switch {
 	case saysLogin.MatchString(words):
 		f.class, f.hint = ralph.EndAuth, login

@@ -83,4 +83,4 @@ func gooseAccount(look Look) Account {
 	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no provider is configured"}
 }
 
-var gooseProvider = regexp.MustCompile(`(?mi)^\s*(GOOSE_PROVIDER|active_provider|providers)\s*:`)
+var gooseProvider = regexp.MustCompile(`(?m)^\s*(GOOSE_PROVIDER|active_provider|providers)\s*:`)
