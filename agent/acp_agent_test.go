@@ -167,7 +167,9 @@ func (a *playedACP) tell(ctx context.Context, update acp.SessionUpdate) {
 	_ = a.conn.SessionUpdate(ctx, acp.SessionNotification{SessionId: "s1", Update: update})
 }
 
-func (a *playedACP) say(ctx context.Context, text string) { a.tell(ctx, acp.UpdateAgentMessageText(text)) }
+func (a *playedACP) say(ctx context.Context, text string) {
+	a.tell(ctx, acp.UpdateAgentMessageText(text))
+}
 
 func (a *playedACP) work(ctx context.Context) {
 	a.tell(ctx, acp.UpdateUserMessageText("<promise>BLOCKED:the prompt</promise>"))

@@ -268,10 +268,7 @@ func (a *acpStream) permission(m acpMessage) {
 			options = parseACPOptions(&w)
 		}
 	}
-	call, isNew := a.calls.note(asked)
-	if isNew {
-		a.tool(call.name(), call.about())
-	}
+	call := a.called(asked, "in_progress")
 	answer := ""
 	if a.talk.policy.allows(call) {
 		answer = choose(options, acpAllow...)

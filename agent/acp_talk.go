@@ -23,9 +23,9 @@ import (
 const (
 	// acpHandshake is how long an agent may take until it answers at all. A package runner may have to fetch the agent first.
 	acpHandshake = 3 * time.Minute
-	// acpLinger is how long an agent may take to leave once its standard input is closed. The known ones need a tenth of a second.
-	acpLinger = 3 * time.Second
-	// acpCancelGrace is how long an agent may take to answer that its turn is cancelled.
+	// acpLinger is how long an agent may take to leave once its standard input is closed. The known ones need two seconds at most on an idle machine.
+	acpLinger = 5 * time.Second
+	// acpCancelGrace is how long an agent may take to cancel its turn and leave.
 	acpCancelGrace = 2 * time.Second
 	// acpSetModel is not in the SDK: newer agents offer models as a configuration option instead.
 	acpSetModel = "session/set_model"
@@ -124,11 +124,11 @@ func (t *acpTalk) watch(ctx, alive context.Context, over <-chan struct{}, both *
 		both.Go(func() {
 			_ = t.conn.SendNotification(alive, acp.AgentMethodSessionCancel, acp.CancelNotification{SessionId: acp.SessionId(*session)})
 		})
-		wait(t.cancelGrace, alive.Done(), over)
+		wait(t.cancelGrace, alive.Done(), nil) // once it has answered, it may leave by itself
 	}
 }
 
-// wait returns after a time, or when one of two things happens.
+// wait returns after a time, or when one of two things happens, of which nil never does.
 func wait(limit time.Duration, one, other <-chan struct{}) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

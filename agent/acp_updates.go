@@ -45,7 +45,7 @@ func (a *acpStream) update(params []byte) {
 			a.live(ralph.Activity{Kind: "thought", Detail: detail})
 		}
 	case "tool_call", "tool_call_update":
-		a.called(u)
+		a.called(u.call, u.status)
 	case "plan":
 		detail := fmt.Sprintf("%d of %d done", u.plan.done, u.plan.all)
 		if u.plan.now != "" {
@@ -55,17 +55,18 @@ func (a *acpStream) update(params []byte) {
 	}
 }
 
-// called notes a tool call once, and shows what becomes known of it before it is done.
-func (a *acpStream) called(u acpUpdate) {
-	before := a.calls.find(u.call.id).about()
-	call, isNew := a.calls.note(u.call)
+// called notes a tool call once, shows what becomes known of it before it is done, and gives all that is known of it.
+func (a *acpStream) called(told acpCall, status string) acpCall {
+	before := a.calls.find(told.id).about()
+	call, isNew := a.calls.note(told)
 	switch {
 	case isNew:
 		a.words.end()
 		a.tool(call.name(), call.about())
-	case u.status == "in_progress" && call.about() != before:
+	case status == "in_progress" && call.about() != before:
 		a.live(ralph.Activity{Kind: "tool", Name: oneLine(call.name(), detailSize), Detail: oneLine(call.about(), detailSize)})
 	}
+	return call
 }
 
 // spend notes what was spent so far. The cost is that of the session; one of 0 is not told apart from one that is not known. Tokens beside a

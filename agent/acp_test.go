@@ -1,0 +1,244 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coder/acp-go-sdk"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+)
+
+func FuzzACP(f *testing.F) { fuzzReader(f, "acp") }
+
+const acpBegin = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"authMethods":[{"id":"a","name":"Key"}]}}` + "\n" +
+	`{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}` + "\n"
+
+func acpSays(text string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`+"\n", text)
+}
+
+func TestACPCommandLine(t *testing.T) {
+	got, err := acpDialect{}.Command(Request{CommandLine: " gemini --experimental-acp ", PromptFile: "p", ExtraArgs: []string{"--debug", "it's"}})
+	want := Command{Argv: []string{"/bin/sh", "-c", `gemini --experimental-acp '--debug' 'it'\''s'`}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if got, err := (acpDialect{}).Command(Request{CommandLine: " "}); err == nil || !strings.Contains(err.Error(), "--agent-cmd") {
+		t.Errorf("without a command: %v, %v", got, err)
+	}
+}
+
+func TestACPFaults(t *testing.T) {
+	const hint = "log in with the agent's own program first; it offers: Key"
+	refusal := func(code int, message, data string) string {
+		if data != "" {
+			data = `,"data":` + data
+		}
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":3,"error":{"code":%d,"message":%q%s}}`+"\n", code, message, data)
+	}
+	stopped := func(reason string) string {
+		return acpSays("words") + fmt.Sprintf(`{"jsonrpc":"2.0","id":3,"result":{"stopReason":%q}}`+"\n", reason)
+	}
+	cases := []struct {
+		name, line string
+		want       ending
+	}{
+		{"a login is needed", refusal(-32000, "Authentication required", ""), ending{End: ralph.EndAuth, Error: "the agent wants a login: Authentication required", Hint: hint}},
+		{"status as the code", refusal(401, "no", ""), ending{End: ralph.EndAuth, Error: "the login was refused: no", Hint: hint}},
+		{"status before the details", refusal(-32603, "Internal error", `{"details":"403 no"}`), ending{End: ralph.EndAuth, Error: "the login was refused: Internal error: 403 no", Hint: hint}},
+		{"status in an answer", refusal(-32603, `{"error":{"code": 429}}`, ""), ending{End: ralph.EndLimit, Error: `the usage limit is reached: {"error":{"code": 429}}`}},
+		{"status in words", refusal(-32603, "API Error 529", `"busy"`), ending{End: ralph.EndProvider, Error: "the model failed: API Error 529: busy"}},
+		{"words about the key", refusal(-32603, "Invalid API key", ""), ending{End: ralph.EndAuth, Error: "the login was refused: Invalid API key", Hint: hint}},
+		{"words about a limit", refusal(-32603, "x", `{"message":"Rate limit exceeded"}`), ending{End: ralph.EndLimit, Error: "the usage limit is reached: x: Rate limit exceeded"}},
+		{"words about the network", refusal(-32603, "fetch failed", ""), ending{End: ralph.EndProvider, Error: "the model failed: fetch failed"}},
+		{"a status goes before words", refusal(400, "bad api key format of the connection", ""), ending{End: ralph.EndFailed, Error: "the agent ended with an error: bad api key format of the connection"}},
+		{"opencode's own name", refusal(-32603, "Internal error: no", `{"errorName":"APIError"}`), ending{End: ralph.EndProvider, Error: "the model failed: Internal error: no"}},
+		{"nothing known", refusal(-32603, "Internal error", ""), ending{End: ralph.EndFailed, Error: "the agent ended with an error: Internal error"}},
+		{"an answer after an error", refusal(-32000, "x", "") + stopped("end_turn"), ending{End: ralph.EndOK}},
+		{"refusal", stopped("refusal"), ending{End: ralph.EndFailed, Error: "the agent refused to go on"}},
+		{"max_tokens", stopped("max_tokens"), ending{End: ralph.EndFailed, Error: "the agent's answer was cut at its token limit"}},
+		{"max_turn_requests", stopped("max_turn_requests"), ending{End: ralph.EndFailed, Error: "the agent used up the model calls of a turn"}},
+		{"cancelled", stopped("cancelled"), ending{End: ralph.EndFailed, Error: "the agent cancelled its turn of its own accord"}},
+		{"tired", stopped("tired"), ending{End: ralph.EndFailed, Error: "the agent stopped for a reason that is not known: tired"}},
+		{"no words", `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
+		{"no end", acpSays("words"), ending{End: ralph.EndFailed, Error: "the agent ended without a result"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := listen("acp", []byte(acpBegin+c.line), 100, exited(0))
+			if diff := cmp.Diff(c.want, endingOf(got)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestACPWordsByMessage: a tag does not reach over the end of a message, and does over the pieces of one.
+func TestACPWordsByMessage(t *testing.T) {
+	const end = `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`
+	piece := func(id, text string) string {
+		return strings.Replace(acpSays(text), `"content"`, `"messageId":"`+id+`","content"`, 1)
+	}
+	const tool = `{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"x"}}}` + "\n"
+	const usage = `{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"usage_update","used":1,"size":2}}}` + "\n"
+	cases := map[string]struct {
+		stream string
+		want   bool
+	}{
+		"in pieces":         {piece("m1", "<promise>COM") + usage + piece("m1", "PLETE</promise>"), true},
+		"without ids":       {acpSays("<promise>COM") + acpSays("PLETE</promise>"), true},
+		"of two messages":   {piece("m1", "<promise>COM") + piece("m2", "PLETE</promise>"), false},
+		"before and after":  {acpSays("<promise>COM") + tool + acpSays("PLETE</promise>"), false},
+		"after an open one": {piece("m1", "```\n") + piece("m2", "<promise>COMPLETE</promise>"), true},
+	}
+	for name, c := range cases {
+		if got := listen("acp", []byte(acpBegin+c.stream+end), 50, exited(0)); got.Said.Complete != c.want || got.End != ralph.EndOK {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestACPLongLines(t *testing.T) {
+	filler := strings.Repeat("all work and no play ", maxLine/20)
+	update := func(body string) string {
+		return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{` + body + `}}}`
+	}
+	cases := []struct {
+		name, line string
+		want       func(*ralph.AgentOutcome)
+	}{
+		{"tool result", update(`"sessionUpdate":"tool_call_update","toolCallId":"t9","rawOutput":"` + filler + `"`), func(*ralph.AgentOutcome) {}},
+		{"tool call", update(`"sessionUpdate":"tool_call","toolCallId":"t9","kind":"edit","rawInput":"` + filler + `"`), func(o *ralph.AgentOutcome) { o.Tools["edit"] = 1 }},
+		{"words", update(`"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + filler + `"}`), lostOne},
+		{"question", `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"t9","kind":"edit","title":"Write","rawInput":"` + filler + `"}}}`,
+			func(o *ralph.AgentOutcome) {
+				o.Tools["edit"] = 1
+				o.Denials = append([]string{"edit: Write"}, o.Denials...)
+			}},
+		{"no message at all", filler, lostOne},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			want := sizeless(listen("acp", []byte(samples["acp"]), whole, exited(0)))
+			c.want(&want)
+			got := sizeless(listen("acp", []byte(c.line+"\n"+samples["acp"]), 32<<10, exited(0)))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestACPPolicy(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {
+		t.Skip(err)
+	}
+	cases := []struct {
+		name string
+		call string
+		want bool
+	}{
+		{"a new file", `{"kind":"edit","locations":[{"path":"` + dir + `/new/deep/a.go"}]}`, true},
+		{"a relative one", `{"kind":"edit","locations":[{"path":"a.go","line":3}]}`, true},
+		{"one that a change tells", `{"kind":"edit","content":[{"type":"diff","path":"` + dir + `/a.go","newText":"x"}]}`, true},
+		{"none told", `{"kind":"edit","title":"Edit something"}`, false},
+		{"one of two outside", `{"kind":"edit","locations":[{"path":"a.go"},{"path":"` + outside + `/a.go"}]}`, false},
+		{"upwards", `{"kind":"edit","locations":[{"path":"` + dir + `/../x"}]}`, false},
+		{"over a link", `{"kind":"edit","locations":[{"path":"` + dir + `/out/new.go"}]}`, false},
+		{"deletion inside", `{"kind":"delete","locations":[{"path":"a.go"}]}`, true},
+		{"move outside", `{"kind":"move","locations":[{"path":"a.go"},{"path":"/etc/a.go"}]}`, false},
+		{"too many files", `{"kind":"edit","locations":[` + strings.Repeat(`{"path":"a.go"},`, 40) + `{"path":"/etc/passwd"}]}`, false},
+		{"a check", `{"kind":"execute","rawInput":{"command":" make test "}}`, true},
+		{"a check as words", `{"kind":"execute","rawInput":{"command":["bash","-lc","make test"]}}`, true},
+		{"a check as a title", "{\"kind\":\"execute\",\"title\":\"`make test`\"}", true},
+		{"a check with a longer name", `{"kind":"execute","rawInput":{"command":"make tester"}}`, false},
+		{"a check and more", `{"kind":"execute","title":"make test","rawInput":{"command":"make test; id"}}`, false},
+		{"a check with arguments", `{"kind":"execute","rawInput":{"command":"make test V=1"}}`, true},
+		{"a check that runs another", `{"kind":"execute","rawInput":{"command":"make test V=$(id)"}}`, false},
+		{"a huge command", `{"kind":"execute","rawInput":{"command":"make test ` + strings.Repeat("x", maxACPCommand) + `; id"}}`, false},
+		{"nothing at all", `{}`, false},
+		{"looking", `{"kind":"search"}`, true},
+		{"another mode", `{"kind":"switch_mode","title":"Leave plan mode"}`, false},
+	}
+	edits := acpPolicy{permissions: PermitEdits, commands: []string{"make test"}, dir: dir}
+	for _, c := range cases {
+		var call acpCall
+		call.parse(&walker{text: []byte(c.call)})
+		if got := edits.allows(call); got != c.want {
+			t.Errorf("%s: %v for %+v", c.name, got, call)
+		}
+		if all := (acpPolicy{permissions: PermitAll}); !all.allows(call) {
+			t.Errorf("%s: not allowed where everything is", c.name)
+		}
+	}
+}
+
+func TestACPChoices(t *testing.T) {
+	options := []acpChoice{{"a", "allow_always"}, {"b", "allow_once"}, {"c", "reject_always"}}
+	if got := choose(options, acpAllow...) + choose(options, acpReject...) + choose(options[:1], acpAllow...) + choose(nil, acpAllow...); got != "bca" {
+		t.Errorf("chose %q", got)
+	}
+}
+
+func TestACPModels(t *testing.T) {
+	const grouped = `{"sessionId":"s","configOptions":[{"id":"x","type":"boolean","currentValue":true},{"id":"m","category":"model","options":[{"group":"g","name":"G","options":[{"value":"p/big","name":"Big"}]}]}]}`
+	const old = `{"sessionId":"s","models":{"currentModelId":"a","availableModels":[{"modelId":"$r|b(x)","name":"b"}]}}`
+	cases := []struct{ name, session, model, want string }{
+		{"by value", grouped, "p/big", `session/set_config_option {"configId":"m","sessionId":"s","value":"p/big"}`},
+		{"by name", grouped, "Big", `session/set_config_option {"configId":"m","sessionId":"s","value":"p/big"}`},
+		{"not offered", grouped, "p/huge", ""},
+		{"the older way", old, "b", `session/set_model {"modelId":"$r|b(x)","sessionId":"s"}`},
+		{"the older way, not listed", old, "c", `session/set_model {"modelId":"c","sessionId":"s"}`},
+		{"no choice", `{"sessionId":"s"}`, "c", ""},
+	}
+	for _, c := range cases {
+		got := ""
+		if method, request, ok := parseACPSession([]byte(c.session)).modelRequest(c.model); ok {
+			text, _ := json.Marshal(request)
+			got = method + " " + string(text)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestACPModeIsTheAskingOne(t *testing.T) {
+	for session, want := range map[string]bool{
+		`{"modes":{"currentModeId":"yolo","availableModes":[{"id":"default"},{"id":"yolo"}]}}`:    true,
+		`{"modes":{"currentModeId":"default","availableModes":[{"id":"default"},{"id":"yolo"}]}}`: false,
+		`{"modes":{"currentModeId":"build","availableModes":[{"id":"build"}]}}`:                   false,
+		`{}`: false,
+	} {
+		if got := parseACPSession([]byte(session)).strays(); got != want {
+			t.Errorf("%s: %v", session, got)
+		}
+	}
+}
+
+func TestACPAnswersEveryRequest(t *testing.T) {
+	talk := &acpTalk{}
+	cases := []struct{ method, params, want string }{
+		{acp.ClientMethodSessionRequestPermission, `{"option":"yes"}`, `{"outcome":{"optionId":"yes","outcome":"selected"}}`},
+		{acp.ClientMethodSessionRequestPermission, `{"option":""}`, `{"outcome":{"outcome":"cancelled"}}`},
+		{acp.ClientMethodSessionRequestPermission, `[`, `{"outcome":{"outcome":"cancelled"}}`},
+		{acp.ClientMethodTerminalCreate, `{}`, `{"code":-32601,"message":"Method not found","data":{"method":"terminal/create"}}`},
+	}
+	for _, c := range cases {
+		answer, refusal := talk.answer(t.Context(), c.method, []byte(c.params))
+		text, _ := json.Marshal(answer)
+		if refusal != nil {
+			text, _ = json.Marshal(refusal)
+		}
+		if string(text) != c.want {
+			t.Errorf("%s %s: %s", c.method, c.params, text)
+		}
+	}
+}
