@@ -1,5 +1,12 @@
 package agent
 
+import (
+	"cmp"
+	"os"
+	"runtime"
+	"strings"
+)
+
 // About is what is known of a CLI besides how it talks.
 type About struct {
 	Title   string // as its makers call it
@@ -46,6 +53,32 @@ type Look struct {
 	Env  func(name string) string         // "" if it is not set
 	File func(path string) ([]byte, bool) // small files only
 	GOOS string
+}
+
+// maxSettings bounds a file of settings that is looked into.
+const maxSettings = 1 << 20
+
+// lookAround sees what an agent with that environment would see.
+func lookAround(env []string) Look {
+	variable := func(name string) string {
+		value := ""
+		for _, entry := range env {
+			if key, text, _ := strings.Cut(entry, "="); key == name {
+				value = text
+			}
+		}
+		return value
+	}
+	return Look{
+		Home: cmp.Or(variable("HOME"), variable("USERPROFILE")), GOOS: runtime.GOOS, Env: variable,
+		File: func(path string) ([]byte, bool) {
+			if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
+				return nil, false
+			}
+			text, err := os.ReadFile(path)
+			return text, err == nil
+		},
+	}
 }
 
 // Account is what is known about the login of a CLI. Unknown is an answer.

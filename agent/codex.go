@@ -33,8 +33,7 @@ func (codex) Command(r Request) (Command, error) {
 		argv = append(argv, "--sandbox", "workspace-write")
 	}
 	if !r.InheritSettings {
-		// Plugins cost a network request at every start, five seconds if there is no network.
-		argv = append(argv, "--disable", "plugins")
+		argv = append(argv, codexAlone(r.Look)...)
 	}
 	argv = append(argv, r.ExtraArgs...)
 	return Command{Argv: append(argv, "-"), Stdin: r.PromptFile}, nil

@@ -9,9 +9,9 @@ import (
 // codexAccount looks for the login that `codex exec` would use. Seen with version 0.166: CODEX_API_KEY wins over what is stored, be it a key or a
 // ChatGPT login; OPENAI_API_KEY is not read at all, which older versions did.
 func codexAccount(look Look) Account {
-	dir, folder := filepath.Join(look.Home, ".codex"), "~/.codex"
-	if own := look.Env("CODEX_HOME"); own != "" {
-		dir, folder = own, "$CODEX_HOME"
+	dir, folder := codexHome(look), "~/.codex"
+	if look.Env("CODEX_HOME") != "" {
+		folder = "$CODEX_HOME"
 	}
 	config, _ := look.File(filepath.Join(dir, "config.toml"))
 	if provider := codexTop(config, "model_provider"); provider != "" && provider != "openai" {

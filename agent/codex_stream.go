@@ -18,8 +18,7 @@ import (
 //	turn.completed   the closing event of a good turn: usage
 //	turn.failed      the closing event of a bad one
 //
-// Its errors have no codes, so that their words must be read. A refused login is not waited for more than seconds, and a token may be renewed
-// meanwhile: the CLI is left to its retries.
+// Its errors have no codes, so that their words must be read.
 type codexStream struct {
 	*reading
 	open   map[string]bool // tools that began and have not ended
@@ -58,9 +57,9 @@ func (c *codexStream) event(text []byte) bool {
 	case "item.completed":
 		c.completed(e.item)
 	case "error":
-		c.retrying(codexFault(string(unescape(nil, e.message))))
+		c.complains(string(unescape(nil, e.message)))
 	case "turn.completed":
-		c.closed, c.fault, c.retry = true, nil, nil
+		c.closed, c.hopeless, c.fault, c.retry = true, false, nil, nil
 		c.tokens = codexTokens(e.usage)
 		c.tellSpent()
 	case "turn.failed":
@@ -71,6 +70,15 @@ func (c *codexStream) event(text []byte) bool {
 	}
 	c.events++
 	return true
+}
+
+// complains notes a retry. A refused login is refused again: there is nothing to wait for.
+func (c *codexStream) complains(message string) {
+	f := codexFault(message)
+	c.retrying(f)
+	if f.class == ralph.EndAuth && codexRetry.MatchString(message) {
+		c.fault, c.hopeless = f, true
+	}
 }
 
 // longEvent is a tool's output, as a rule.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -113,5 +114,42 @@ func TestCodexFigures(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantLive, live); diff != "" {
 		t.Errorf("live -want +got:\n%s", diff)
+	}
+}
+
+// The user's MCP servers are switched off one by one, however they are written down.
+func TestCodexAlone(t *testing.T) {
+	const config = "model = \"x\"\n# [mcp_servers.remark]\n[mcp_servers.docs]\ncommand = \"docs\"\n[ mcp_servers . \"two words\" ]\nurl = \"x\"\n" +
+		"[mcp_servers.docs.env]\nA = \"b\"\n[mcp_servers.'single']\n[other]\n"
+	usual := []string{"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false"}
+	with := func(servers string) []string { return append(slices.Clone(usual), "-c", servers) }
+	cases := []struct {
+		name  string
+		world world
+		want  []string
+	}{
+		{"no configuration", world{}, usual},
+		{"at home", world{files: map[string]string{"/home/me/.codex/config.toml": config}},
+			with(`mcp_servers={docs={enabled=false},"two words"={enabled=false},'single'={enabled=false}}`)},
+		{"elsewhere", world{env: []string{"CODEX_HOME=/other"}, files: map[string]string{"/other/config.toml": "mcp_servers.a.command = \"b\"\n"}},
+			with(`mcp_servers={a={enabled=false}}`)},
+	}
+	for _, c := range cases {
+		if diff := cmp.Diff(c.want, codexAlone(c.world.look())); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+	command, err := codex{}.Command(Request{InheritSettings: true, Look: cases[1].world.look()})
+	if err != nil || slices.Contains(command.Argv, "-c") {
+		t.Errorf("inherited settings are overridden: %q, %v", command.Argv, err)
+	}
+}
+
+// Codex tries five times, seconds apart, where a login was refused: nobody waits for it.
+func TestCodexRefusedLoginIsSeenInRetries(t *testing.T) {
+	s := newStage(t, "codex", codexStart+`{"type":"error","message":"Reconnecting... 1/5 (unexpected status 401 Unauthorized: bad key)"}`+"\n", "hang")
+	want := ending{End: ralph.EndAuth, Error: "unexpected status 401 Unauthorized: bad key", Hint: codexLogin}
+	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -47,6 +47,7 @@ type Request struct {
 	InheritSettings bool   // let the user's own settings of the CLI apply
 	Dir             string // the workspace
 	Folder          string // of the iteration, for files that only this call needs
+	Look            Look   // at the user's own settings of the CLI; the zero value shows none
 }
 
 // Command is a command line with what goes with it.

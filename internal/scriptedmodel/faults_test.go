@@ -47,7 +47,7 @@ func TestErrorBodies(t *testing.T) {
 				if err != nil || strconv.Itoa(response.StatusCode) != status || response.Header.Get("Request-Id") == "" {
 					t.Errorf("status %d, %v", response.StatusCode, err)
 				}
-				if diff := cmp.Diff(any(want[f.name][status]), got); diff != "" {
+				if diff := cmp.Diff(want[f.name][status], got); diff != "" {
 					t.Error(diff)
 				}
 			}
