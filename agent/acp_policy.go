@@ -43,6 +43,14 @@ func (p acpPolicy) allows(c acpCall) bool {
 	return false
 }
 
+// wouldAllow is what a user could write so that nothing is rejected; "" if it is written already.
+func (p acpPolicy) wouldAllow() string {
+	if p.permissions == PermitAll {
+		return ""
+	}
+	return "--yolo"
+}
+
 // inWorkspace says that every file of a call is known and is in the workspace, also where links lead out of it.
 func (p acpPolicy) inWorkspace(c acpCall) bool {
 	if len(c.paths) == 0 || c.cut || p.dir == "" {

@@ -64,7 +64,7 @@ func TestACPWorks(t *testing.T) {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
 	wantLive := []ralph.Activity{
-		{Kind: "thought", Detail: "Hm. <promise>BLOCKED:a thought</promise>"},
+		{Kind: "thought", Detail: "Hm."}, {Kind: "thought", Detail: "<promise>BLOCKED:a thought</promise>"},
 		{Kind: "plan", Name: "plan", Detail: "1 of 3 done; write"},
 		{Kind: "text", Detail: "First I look."}, {Kind: "text", Detail: "Then I write."},
 		{Kind: "tool", Name: "edit", Detail: "Write"}, {Kind: "tool", Name: "edit", Detail: "Write a.go"},

@@ -23,13 +23,14 @@ type acpStream struct {
 	refused *fault   // the last error, unless an answer came after it
 	calls   acpCalls
 	words   acpWords
+	thought acpLine
 }
 
 func newACPReader(r *reading, t *acpTalk) reader {
 	r.structured = true
 	r.model = "" // what was asked for is what works only once the agent says so
-	a := &acpStream{reading: r, talk: t}
-	a.words.reading = r
+	a := &acpStream{reading: r, talk: t, thought: acpLine{reading: r, kind: "thought"}}
+	a.words = acpWords{reading: r, line: acpLine{reading: r, kind: "text"}}
 	return &acpReader{lines{to: a}, a}
 }
 
@@ -43,7 +44,7 @@ type acpReader struct {
 func (r *acpReader) close() {
 	r.lines.close()
 	a := r.stream
-	a.words.end()
+	a.fallSilent()
 	if !a.closed && a.refused != nil {
 		a.fault, a.closed = a.refused, true
 	}
@@ -69,7 +70,9 @@ func parseACP(text []byte) (m acpMessage, ok bool) {
 		case "result":
 			m.result = rest
 		case "error":
-			m.failure = rest
+			if w.peek() != 'n' { // null stands for none
+				m.failure = rest
+			}
 		}
 	}
 	return m, !w.bad && version == "2.0"
@@ -246,7 +249,7 @@ func (a *acpStream) currentModel(w *walker) {
 
 // finish ends the conversation: the turn is over.
 func (a *acpStream) finish(reason string) {
-	a.words.end()
+	a.fallSilent()
 	a.closed, a.fault = true, acpStop(reason)
 	if reason == string(acp.StopReasonCancelled) && a.talk.cancelled.Load() {
 		a.fault = &fault{class: ralph.EndInterrupted, text: "interrupted"}
@@ -256,7 +259,7 @@ func (a *acpStream) finish(reason string) {
 // permission decides whether a tool may be used.
 func (a *acpStream) permission(m acpMessage) {
 	a.events++
-	a.words.end()
+	a.fallSilent()
 	var asked acpCall
 	var options []acpChoice
 	w := walker{text: m.params}
@@ -275,7 +278,7 @@ func (a *acpStream) permission(m acpMessage) {
 	}
 	if answer == "" {
 		answer = choose(options, acpReject...)
-		a.denied(call.name(), call.about(), "--yolo")
+		a.denied(call.name(), call.about(), a.talk.policy.wouldAllow())
 	}
 	a.talk.decide(m.id, answer)
 }

@@ -85,22 +85,26 @@ func (t *acpTalk) run(ctx context.Context, spec process.Spec) (process.Result, e
 	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	over := make(chan struct{})
-	var both sync.WaitGroup
-	both.Go(func() {
+	var all sync.WaitGroup
+	all.Go(func() {
 		defer close(over)
 		t.converse(context.WithoutCancel(ctx))
 		_ = toAgent.Close()
 	})
-	both.Go(func() {
-		t.watch(ctx, alive, over, &both)
+	all.Go(func() {
+		t.watch(ctx, alive, over, &all)
 		kill()
+	})
+	all.Go(func() { // a connection that has given up must not hold up the reader
+		<-t.conn.Done()
+		_ = fromAgent.Close()
 	})
 	result, err := process.Run(alive, spec)
 	kill()
 	for _, end := range []io.Closer{stdin, toAgent, heard} { // whoever still writes or waits is let go
 		_ = end.Close()
 	}
-	both.Wait()
+	all.Wait()
 	t.tell()
 	if result.State == process.Exited && (t.hungUp || ctx.Err() != nil && !t.reading.closed) {
 		result.State = process.Canceled // it left because it was left or told to stop: its status says nothing
@@ -109,7 +113,7 @@ func (t *acpTalk) run(ctx context.Context, spec process.Spec) (process.Result, e
 }
 
 // watch returns when it is time to end the agent, or when it is gone.
-func (t *acpTalk) watch(ctx, alive context.Context, over <-chan struct{}, both *sync.WaitGroup) {
+func (t *acpTalk) watch(ctx, alive context.Context, over <-chan struct{}, all *sync.WaitGroup) {
 	select {
 	case <-alive.Done():
 	case <-over:
@@ -121,7 +125,7 @@ func (t *acpTalk) watch(ctx, alive context.Context, over <-chan struct{}, both *
 		}
 		t.cancelled.Store(true)
 		// An agent that does not read could hold this up until it is killed, which is what we are here for.
-		both.Go(func() {
+		all.Go(func() {
 			_ = t.conn.SendNotification(alive, acp.AgentMethodSessionCancel, acp.CancelNotification{SessionId: acp.SessionId(*session)})
 		})
 		wait(t.cancelGrace, alive.Done(), nil) // once it has answered, it may leave by itself

@@ -60,6 +60,7 @@ func TestACPFaults(t *testing.T) {
 		{"a status goes before words", refusal(400, "bad api key format of the connection", ""), ending{End: ralph.EndFailed, Error: "the agent ended with an error: bad api key format of the connection"}},
 		{"opencode's own name", refusal(-32603, "Internal error: no", `{"errorName":"APIError"}`), ending{End: ralph.EndProvider, Error: "the model failed: Internal error: no"}},
 		{"nothing known", refusal(-32603, "Internal error", ""), ending{End: ralph.EndFailed, Error: "the agent ended with an error: Internal error"}},
+		{"no error", acpSays("words") + `{"jsonrpc":"2.0","id":3,"error":null,"result":{"stopReason":"end_turn"}}`, ending{End: ralph.EndOK}},
 		{"an answer after an error", refusal(-32000, "x", "") + stopped("end_turn"), ending{End: ralph.EndOK}},
 		{"refusal", stopped("refusal"), ending{End: ralph.EndFailed, Error: "the agent refused to go on"}},
 		{"max_tokens", stopped("max_tokens"), ending{End: ralph.EndFailed, Error: "the agent's answer was cut at its token limit"}},

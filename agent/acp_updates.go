@@ -37,16 +37,16 @@ func (a *acpStream) update(params []byte) {
 	switch u.kind {
 	case "agent_message_chunk":
 		if !u.subAgent {
+			a.thought.show()
 			a.words.say(u.message, u.text)
 		}
 	case "agent_thought_chunk":
 		a.words.end()
-		if detail := oneLine(string(unescape(nil, u.text)), detailSize); detail != "" {
-			a.live(ralph.Activity{Kind: "thought", Detail: detail})
-		}
+		a.thought.add(unescape(nil, u.text))
 	case "tool_call", "tool_call_update":
 		a.called(u.call, u.status)
 	case "plan":
+		a.thought.show()
 		detail := fmt.Sprintf("%d of %d done", u.plan.done, u.plan.all)
 		if u.plan.now != "" {
 			detail += "; " + u.plan.now
@@ -61,7 +61,7 @@ func (a *acpStream) called(told acpCall, status string) acpCall {
 	call, isNew := a.calls.note(told)
 	switch {
 	case isNew:
-		a.words.end()
+		a.fallSilent()
 		a.tool(call.name(), call.about())
 	case status == "in_progress" && call.about() != before:
 		a.live(ralph.Activity{Kind: "tool", Name: oneLine(call.name(), detailSize), Detail: oneLine(call.about(), detailSize)})
@@ -261,12 +261,18 @@ func (a *acpStream) quotaModel(w *walker) {
 	}
 }
 
-// acpWords passes on what the agent says, piece by piece, and shows it line by line.
+// fallSilent ends the message and the thought under way.
+func (a *acpStream) fallSilent() {
+	a.words.end()
+	a.thought.show()
+}
+
+// acpWords passes on what the agent says, piece by piece.
 type acpWords struct {
 	*reading
 	open    bool
 	message []byte // id of the message under way, if it has one
-	line    []byte // the beginning of the line under way
+	line    acpLine
 	buffer  []byte
 }
 
@@ -281,14 +287,7 @@ func (s *acpWords) say(id, escaped []byte) {
 	s.open, s.message = true, append(s.message[:0], id...)
 	s.buffer = unescape(s.buffer[:0], escaped)
 	_, _ = s.said.Write(s.buffer) // never fails
-	for rest := s.buffer; len(rest) > 0; {
-		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		s.line = append(s.line, line[:min(len(line), 4*detailSize-min(len(s.line), 4*detailSize))]...)
-		if whole {
-			s.show()
-		}
-		rest = after
-	}
+	s.line.add(s.buffer)
 }
 
 // end ends the message under way.
@@ -296,15 +295,35 @@ func (s *acpWords) end() {
 	if s.open {
 		s.open = false
 		s.said.EndMessage()
-		s.show()
+		s.line.show()
 	}
 }
 
-func (s *acpWords) show() {
-	if detail := oneLine(string(s.line), detailSize); detail != "" {
-		s.live(ralph.Activity{Kind: "text", Detail: detail})
+// acpLine shows text that comes in pieces line by line: the pieces are as short as a syllable.
+type acpLine struct {
+	*reading
+	kind string
+	text []byte // the beginning of the line under way
+}
+
+func (l *acpLine) add(text []byte) {
+	for len(text) > 0 {
+		line, after, whole := bytes.Cut(text, []byte("\n"))
+		room := max(4*detailSize-len(l.text), 0)
+		l.text = append(l.text, line[:min(len(line), room)]...)
+		if whole {
+			l.show()
+		}
+		text = after
 	}
-	s.line = s.line[:0]
+}
+
+// show tells the line under way and begins another.
+func (l *acpLine) show() {
+	if detail := oneLine(string(l.text), detailSize); detail != "" {
+		l.live(ralph.Activity{Kind: l.kind, Detail: detail})
+	}
+	l.text = l.text[:0]
 }
 
 // acpCalls remembers the last tool calls: a question about one may tell no more than its id.

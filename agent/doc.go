@@ -7,6 +7,7 @@
 //
 //   - claude: Claude Code, which prints one JSON event a line;
 //   - codex: Codex, which does, too, with other events;
+//   - acp: any agent that speaks the Agent Client Protocol, which is talked to instead of called;
 //   - command: any shell command that prints text.
 //
 // [New] makes a [CLI] of a dialect and [Options]; it is a ralph.Agent. [Detect] finds the first known CLI that is installed.
