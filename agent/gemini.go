@@ -12,8 +12,8 @@ import (
 
 // gemini is the Gemini CLI, driven without a terminal. Written against and recorded from version 0.61.
 //
-// What of the user's own cannot be shut out: hooks and memory. Only a settings file of the system could do that, and it counts only if root owns
-// it and every folder above it.
+// What of the user's own cannot be shut out: hooks, memory, and the usage statistics that it sends. Only a settings file of the system could do
+// that, and it counts only if root owns it and every folder above it.
 type gemini struct{}
 
 func (gemini) Name() string { return "gemini" }

@@ -20,7 +20,8 @@ import (
 // Statuses stand in the words of an error. What is tried again without a delay is not told at all.
 type qwenStream struct {
 	claudeStream
-	held []byte // the event of a message that may be the CLI's own
+	held  []byte // the event of a message that may be the CLI's own
+	words string // of that message
 }
 
 func (q *qwenStream) event(text []byte) bool {
@@ -29,13 +30,12 @@ func (q *qwenStream) event(text []byte) bool {
 		return false
 	}
 	if q.held != nil {
-		if string(e.kind) != "result" {
+		if string(e.kind) == "result" && q.complains(text) == q.words {
+			q.held = nil
+		} else {
 			q.release()
-			e, _ = q.parse(text) // the blocks of the last event are gone
-		} else if q.complains(text) == "" {
-			q.release()
+			e, _ = q.parse(text) // again: its blocks are gone
 		}
-		q.held = nil
 	}
 	switch string(e.kind) {
 	case "user", "stream_event":
@@ -43,8 +43,8 @@ func (q *qwenStream) event(text []byte) bool {
 	case "system":
 		q.system(string(e.subtype), text)
 	case "assistant":
-		if q.mayBeExcuse(e.message.blocks) {
-			q.held = bytes.Clone(text)
+		if blocks := e.message.blocks; mayBeExcuse(blocks) {
+			q.held, q.words = bytes.Clone(text), string(unescape(nil, blocks[0].text))
 		} else {
 			q.assistant(e)
 		}
@@ -72,7 +72,7 @@ func (q *qwenStream) release() {
 	q.assistant(e)
 }
 
-func (q *qwenStream) mayBeExcuse(blocks []claudeBlock) bool {
+func mayBeExcuse(blocks []claudeBlock) bool {
 	return len(blocks) == 1 && string(blocks[0].kind) == "text" && bytes.HasPrefix(blocks[0].text, []byte("[API Error: "))
 }
 
