@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ func geminiFault(kind, message string) *fault {
 	case f == nil && unreachable.MatchString(said):
 		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
 	case f == nil:
-		return &fault{class: ralph.EndFailed, text: oneLine(said, sentenceSize)}
+		return &fault{class: ralph.EndFailed, text: cmp.Or(oneLine(said, sentenceSize), "the agent ended with an error")}
 	}
 	return f.saying(said)
 }

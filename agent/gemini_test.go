@@ -140,6 +140,7 @@ func TestGeminiEndings(t *testing.T) {
 		{"too long an answer", hello + geminiComplains("Model response was truncated because it exceeded the token limit."), 0,
 			ending{End: ralph.EndFailed, Error: "the agent ended with an error: Model response was truncated because it exceeded the token limit."}},
 		{"an error without any word", hello + `{"type":"result","status":"error"}` + "\n", 0, ending{End: ralph.EndFailed, Error: "the agent ended with an error"}},
+		{"an error of blanks", hello + geminiFails(" \n"), 1, ending{End: ralph.EndFailed, Error: "the agent ended with an error"}},
 		{"an unknown status", hello + `{"type":"result","status":"cancelled"}` + "\n", 0, ending{End: ralph.EndFailed, Error: "the agent ended with an error"}},
 		{"403", hello + geminiFails(api(403, "no")), 147, ending{End: ralph.EndAuth, Error: refused + " (status 403): no", Hint: geminiLogin}},
 		{"a wrong key is status 400", hello + geminiFails(api(400, noKey)), 144, ending{End: ralph.EndAuth, Error: refused + ": " + noKey, Hint: geminiLogin}},
