@@ -36,11 +36,11 @@ func (a *ampStream) event(text []byte) bool {
 	return true
 }
 
-// beforeTheStream knows how a login begins that nobody asked for: without a key Amp starts one, on standard output, and fails when nobody answers.
+// beforeTheStream knows how a login begins that nobody asked for: without a key Amp starts one, on standard output, and waits five minutes for it.
 func (a *ampStream) beforeTheStream(text []byte) {
 	if a.events == 0 && bytes.HasPrefix(text, []byte("No API key found.")) {
 		a.events++
-		a.retry = &fault{class: ralph.EndAuth, text: "there is no login", hint: ampLogin}
+		a.fault, a.hopeless = &fault{class: ralph.EndAuth, text: "there is no login", hint: ampLogin}, true
 	}
 }
 

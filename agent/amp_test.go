@@ -131,6 +131,16 @@ func TestAmpEndings(t *testing.T) {
 	}
 }
 
+// TestAmpWaitsForNoLogin: without a key it would wait for somebody to log in.
+func TestAmpWaitsForNoLogin(t *testing.T) {
+	tr := loadTranscript(t, "amp", "nokey")
+	s := newStage(t, "amp", string(tr.stdout), "hang")
+	want := ending{End: ralph.EndAuth, Error: "there is no login", Hint: ampLogin}
+	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestAmpFigures: each message tells what it used, and its input figure includes the cache's.
 func TestAmpFigures(t *testing.T) {
 	stdout := ampInit +
