@@ -42,7 +42,6 @@ type copilotEvent struct {
 // copilotData is what an event tells. The detail is text.
 type copilotData struct {
 	content, model, parent, callID, tool, code []byte
-	hasContent                                 bool
 	detail                                     string
 	failure                                    copilotFailure
 }
@@ -98,7 +97,7 @@ func copilotKnown(kind []byte) bool {
 	return false
 }
 
-// longEvent is a tool's input or output, as a rule. A message is told before the calls that it asks for.
+// longEvent is a tool's input or output, as a rule. A message's beginning does not tell whose it is.
 func (c *copilotStream) longEvent(head []byte) bool {
 	e, _ := c.parse(head)
 	switch string(e.kind) {
@@ -106,11 +105,6 @@ func (c *copilotStream) longEvent(head []byte) bool {
 		c.began(e)
 	case "tool.execution_complete":
 		c.ended(e)
-	case "assistant.message":
-		if !e.data.hasContent {
-			return false
-		}
-		c.message(e)
 	default:
 		return false
 	}
@@ -147,7 +141,7 @@ func (d *copilotData) parse(w *walker) {
 	for key := range w.fields() {
 		switch string(key) {
 		case "content":
-			d.content, d.hasContent = w.str()
+			d.content, _ = w.str()
 		case "model":
 			d.model, _ = w.str()
 		case "parentToolCallId":
