@@ -83,6 +83,17 @@ func TestAiderEndings(t *testing.T) {
 	}
 }
 
+// TestAiderWaitsForNoLogin: without a key it would log in somewhere, and wait for a browser.
+func TestAiderWaitsForNoLogin(t *testing.T) {
+	want := ending{End: ralph.EndAuth, Error: "there is no key to any model", Hint: aiderLogin}
+	if diff := cmp.Diff(want, endingOf(newStage(t, "aider", aiderKeyless+"\n", "hang").run(t.Context(), t))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := listen("aider", []byte(aiderStart+aiderKeyless+"\n"+aiderReport), whole, exited(0)); got.End != ralph.EndOK {
+		t.Errorf("the agent's words ended it: %s (%s)", got.End, got.Error)
+	}
+}
+
 func TestAiderTimeoutIsNoGoodEnd(t *testing.T) {
 	e := ended{Result: process.Result{State: process.TimedOut, ExitCode: 143}, timeout: time.Minute}
 	want := ending{End: ralph.EndTimeout, Error: "timed out after 1m0s"}
@@ -100,7 +111,7 @@ func TestAiderFigures(t *testing.T) {
 	got, live := listenLive("aider", []byte(stdout), whole, exited(0))
 	steps, forged, first, cost := 3, 9.0, 0.02, 0.04
 	want := ralph.AgentOutcome{
-		Agent: "aider", End: ralph.EndOK, Steps: &steps, Cost: &cost, Tools: map[string]int{"edit": 2}, OutputBytes: int64(len(stdout)), Said: got.Said,
+		Agent: "aider", End: ralph.EndOK, Steps: &steps, Cost: &cost, Model: "gpt", Tools: map[string]int{"edit": 2}, OutputBytes: int64(len(stdout)), Said: got.Said,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -18,6 +18,7 @@ import (
 // tells it.
 type aiderText struct {
 	*reading
+	started  bool // aider has told its version, which it does once it has a model
 	answers  int  // that the tokens were told of
 	words    bool // an answer was not empty
 	thinking bool // the model thinks aloud
@@ -36,8 +37,12 @@ var (
 	aiderTokens = regexp.MustCompile(`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`)
 	aiderCost   = regexp.MustCompile(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
 	aiderError  = regexp.MustCompile(`^litellm\.(\w+): (.*)`)
+	aiderModel  = regexp.MustCompile(`^(?:Main model|Model): (\S+) with `)
 	aiderEdit   = []byte("Applied edit to ")
 )
+
+// aiderKeyless is what aider says before it offers to log in somewhere, says yes to that itself, and waits five minutes.
+const aiderKeyless = "No LLM model was specified and no API keys were provided."
 
 func (a *aiderText) wants([]byte) bool { return true }
 
@@ -46,6 +51,9 @@ func (a *aiderText) line(text []byte) {
 	a.events++
 	costNext := a.costNext
 	a.costNext = false
+	if a.answers == 0 {
+		a.beforeAnswers(line)
+	}
 	if m := aiderTokens.FindSubmatch(line); m != nil {
 		a.answered(m[1], m[2])
 		return
@@ -63,6 +71,20 @@ func (a *aiderText) line(text []byte) {
 	}
 	a.between = a.between && len(line) == 0
 	a.listen(text)
+}
+
+// beforeAnswers reads what aider says when it starts.
+func (a *aiderText) beforeAnswers(line []byte) {
+	switch {
+	case bytes.HasPrefix(line, []byte("Aider v")):
+		a.started = true
+	case !a.started && string(line) == aiderKeyless:
+		a.fault, a.hopeless = &fault{class: ralph.EndAuth, text: "there is no key to any model", hint: aiderLogin}, true
+	case a.model == "":
+		if m := aiderModel.FindSubmatch(line); m != nil {
+			a.model = oneLine(string(m[1]), detailSize)
+		}
+	}
 }
 
 func (a *aiderText) longLine(head []byte) {
