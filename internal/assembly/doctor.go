@@ -12,86 +12,107 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
+// FindingState says what a finding means.
+type FindingState string
+
+// The states of findings.
+const (
+	FindingOK      FindingState = "ok"
+	FindingNote    FindingState = "note"    // worth knowing
+	FindingMissing FindingState = "missing" // not there
+	FindingBad     FindingState = "bad"     // there, and known not to do
+	FindingUnknown FindingState = "unknown"
+)
+
 // Finding is one thing that the doctor looked at.
 type Finding struct {
-	What   string `json:"what"`
-	State  string `json:"state"` // ok, missing, note, unknown
-	Detail string `json:"detail"`
+	What   string        `json:"what"`
+	State  FindingState  `json:"state"`
+	Detail string        `json:"detail"`
+	Agent  *AgentFinding `json:"agent,omitempty"` // of an agent CLI that is installed
 }
 
-// askTimeout bounds one question to a program about its version.
-const askTimeout = 10 * time.Second
+// askTimeout bounds one question to a program about its version. Some take seconds to start on a busy machine.
+const askTimeout = 30 * time.Second
 
-// Examine says what is there, what is missing, and what that means. It starts no agent.
-func Examine(ctx context.Context, ws Workspace, env config.Env) []Finding {
+// Examination is what a doctor is to look at.
+type Examination struct {
+	Workspace Workspace
+	Env       config.Env
+	Probing   Probing
+	Tell      func(line string) // what is going on, for people; may be called by several goroutines
+}
+
+// Examine says what is there, what is missing, and what that means. No agent is started but for a probe.
+func Examine(ctx context.Context, x Examination) []Finding {
 	findings := []Finding{
-		program(ctx, env, "git", "runs work without it, but progress and diffs are coarser"),
-		program(ctx, env, "sh", "checks and plain commands need it"),
+		x.program(ctx, "git", "runs work without it, but progress and diffs are coarser"),
+		x.program(ctx, "sh", "checks and plain commands need it"),
 	}
-	agents := 0
-	for _, name := range knownCLIs() {
-		f := program(ctx, env, name, "not installed")
-		f.What = "agent " + name
-		if f.State == "ok" {
-			agents++
-			f.Detail += "; logged in: unknown until it runs"
-		}
-		findings = append(findings, f)
-	}
-	if agents == 0 {
-		findings = append(findings, Finding{"agents", "note", "no agent CLI on PATH; any command works with --agent-cmd, and ralph demo needs none"})
-	}
-	return append(findings, stateFolder(env), workspaceFinding(ws), checkFinding(ws),
-		Finding{"sandbox", "note", "none in this version: agents work with your rights, in their own edit mode unless --yolo"})
+	findings = append(findings, x.agents(ctx)...)
+	return append(findings, stateFolder(x.Env), workspaceFinding(x.Workspace), checkFinding(x.Workspace),
+		Finding{What: "sandbox", State: FindingNote, Detail: "none in this version: agents work with your rights, in their own edit mode unless --yolo"})
 }
 
-func program(ctx context.Context, env config.Env, name, without string) Finding {
+func (x Examination) program(ctx context.Context, name, without string) Finding {
 	path, err := process.LookPath(name)
 	if err != nil {
-		return Finding{name, "missing", without}
+		return Finding{What: name, State: FindingMissing, Detail: without}
 	}
 	if name == "sh" {
-		return Finding{name, "ok", path}
+		return Finding{What: name, State: FindingOK, Detail: path}
 	}
+	said := askVersion(ctx, path, x.Env.Untrusted())
+	if said == "" {
+		return Finding{What: name, State: FindingUnknown, Detail: path + " does not tell its version"}
+	}
+	version, _, _ := strings.Cut(said, "\n")
+	return Finding{What: name, State: FindingOK, Detail: version + " at " + path}
+}
+
+// askVersion is what a program says of its version, "" if it does not.
+func askVersion(ctx context.Context, path string, env []string) string {
 	var out strings.Builder
 	ended, err := process.Run(ctx, process.Spec{
-		Argv: []string{path, "--version"}, Env: env.Environ, Timeout: askTimeout, Stdout: process.Sink{Tap: &out},
+		Argv: []string{path, "--version"}, Env: env, Timeout: askTimeout, Stdout: process.Sink{Tap: &out},
 	})
-	if err != nil || ended.ExitCode != 0 || out.Len() == 0 {
-		return Finding{name, "unknown", path + " does not tell its version"}
+	if err != nil || ended.ExitCode != 0 {
+		return ""
 	}
-	version, _, _ := strings.Cut(out.String(), "\n")
-	return Finding{name, "ok", version + " at " + path}
+	return strings.TrimSpace(out.String())
 }
 
 func stateFolder(env config.Env) Finding {
 	const what = "state folder"
 	if env.StateDir == "" {
-		return Finding{what, "missing", "no home folder is known; set RALPH_STATE_DIR"}
+		return Finding{What: what, State: FindingMissing, Detail: "no home folder is known; set RALPH_STATE_DIR"}
+	}
+	cannot := func(err error) Finding {
+		return Finding{What: what, State: FindingMissing, Detail: fmt.Sprintf("cannot be written: %v; set RALPH_STATE_DIR", err)}
 	}
 	if err := os.MkdirAll(env.StateDir, 0o700); err != nil {
-		return Finding{what, "missing", fmt.Sprintf("cannot be written: %v; set RALPH_STATE_DIR", err)}
+		return cannot(err)
 	}
 	probe, err := os.CreateTemp(env.StateDir, ".probe-")
 	if err != nil {
-		return Finding{what, "missing", fmt.Sprintf("cannot be written: %v; set RALPH_STATE_DIR", err)}
+		return cannot(err)
 	}
 	probe.Close()
 	os.Remove(probe.Name())
-	return Finding{what, "ok", env.StateDir}
+	return Finding{What: what, State: FindingOK, Detail: env.StateDir}
 }
 
 func workspaceFinding(ws Workspace) Finding {
 	if !ws.Git {
-		return Finding{"workspace", "note", ws.Dir + " is not under git"}
+		return Finding{What: "workspace", State: FindingNote, Detail: ws.Dir + " is not under git"}
 	}
-	return Finding{"workspace", "ok", ws.Dir}
+	return Finding{What: "workspace", State: FindingOK, Detail: ws.Dir}
 }
 
 func checkFinding(ws Workspace) Finding {
 	found, ok := verify.Detect(ws.Dir)
 	if !ok {
-		return Finding{"check", "note", strings.TrimSpace(`none found; give one with --check. ` + found.Because)}
+		return Finding{What: "check", State: FindingNote, Detail: strings.TrimSpace(`none found; give one with --check. ` + found.Because)}
 	}
-	return Finding{"check", "ok", fmt.Sprintf("%s (%s)", found.Command, found.Because)}
+	return Finding{What: "check", State: FindingOK, Detail: fmt.Sprintf("%s (%s)", found.Command, found.Because)}
 }

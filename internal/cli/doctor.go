@@ -3,36 +3,152 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
+	"os/signal"
 	"strings"
+	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "doctor", Short: "Say what is installed and what is missing", GroupID: "keep", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+	var anew, none bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Say what is installed and logged in, and whether it works", GroupID: "keep", Args: noArguments,
+		Long: `Say what is installed, who is logged in, who pays, and whether each agent CLI behaves as a run relies on.
+
+The last is found out by a probe: the CLI is run in a throw-away folder against a scripted model on this machine. That costs no token, needs no
+network and does not touch your login. It is done once for each version of a CLI and remembered. What cannot be seen is said to be unknown.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case anew && none:
+				return usage("--probe and --no-probe: one of them")
+			case anew:
+				return a.doctor(cmd.Context(), assembly.ProbeAll)
+			case none:
+				return a.doctor(cmd.Context(), assembly.ProbeNone)
+			}
+			return a.doctor(cmd.Context(), assembly.ProbeNew)
+		},
 	}
+	cmd.Flags().BoolVar(&anew, "probe", false, "probe every agent anew")
+	cmd.Flags().BoolVar(&none, "no-probe", false, "probe no agent")
+	return cmd
 }
 
-func (a *app) doctor(ctx context.Context) error {
+func (a *app) doctor(ctx context.Context, probing assembly.Probing) error {
 	workspace, err := a.workspace(ctx)
 	if err != nil {
 		return err
 	}
-	findings := assembly.Examine(ctx, workspace, a.streams.Env)
-	if a.wantsJSON() {
+	a.ownOrphans()
+	// A CLI that is being probed must not outlive this process.
+	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
+	defer stop()
+	interrupted, stop := signal.NotifyContext(terminated, os.Interrupt)
+	defer stop()
+	findings := assembly.Examine(interrupted, assembly.Examination{Workspace: workspace, Env: a.streams.Env, Probing: probing, Tell: a.tellProgress()})
+	switch {
+	case terminated.Err() != nil:
+		return exit(ralph.ExitCode(ralph.Interrupted, ralph.SignalTerminate))
+	case interrupted.Err() != nil:
+		return exit(ralph.ExitCode(ralph.Interrupted, ralph.SignalInterrupt))
+	case a.wantsJSON():
 		return a.printJSON(findings)
 	}
-	for _, f := range findings {
-		line := fmt.Sprintf("%-8s %s", f.State, f.What)
-		if f.Detail != "" {
-			line += ": " + term.Clean(f.Detail)
-		}
-		fmt.Fprintln(a.streams.Out, strings.TrimRight(line, " "))
-	}
+	printFindings(a.streams.Out, findings)
 	return nil
+}
+
+// tellProgress prints whole lines for a person who waits, and nothing where nobody looks.
+func (a *app) tellProgress() func(string) {
+	if !a.streams.ErrTerm || a.globals.quiet {
+		return func(string) {}
+	}
+	var mu sync.Mutex
+	return func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(a.streams.Err, "ralph: "+term.Clean(line))
+	}
+}
+
+func printFindings(out io.Writer, findings []assembly.Finding) {
+	var missing []string
+	for _, f := range findings {
+		if name, isAgent := strings.CutPrefix(f.What, "agent "); isAgent && f.Agent == nil {
+			missing = append(missing, name)
+			continue
+		}
+		if len(missing) > 0 {
+			printLine(out, string(assembly.FindingMissing), "agents not installed: "+strings.Join(missing, ", "))
+			missing = nil
+		}
+		line := f.What
+		if f.Detail != "" {
+			line += ": " + f.Detail
+		}
+		printLine(out, string(f.State), line)
+		if f.Agent != nil {
+			printAgent(out, *f.Agent)
+		}
+	}
+}
+
+func printLine(out io.Writer, head, text string) {
+	fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("%-8s %s", head, term.Clean(text)), " "))
+}
+
+// printAgent writes the block below an agent's line.
+func printAgent(out io.Writer, f assembly.AgentFinding) {
+	tell := func(head, text string) {
+		if text != "" {
+			fmt.Fprintf(out, "         %-8s %s\n", head, term.Clean(text))
+		}
+	}
+	if f.Broken != "" {
+		tell("version", "known not to work: "+f.Broken)
+	}
+	login := string(f.Login)
+	if f.Because != "" {
+		login += ": " + f.Because
+	}
+	tell("login", login)
+	tell("billing", string(f.Billing))
+	tell("warning", f.Warning)
+	for _, line := range probeLines(f) {
+		tell("probe", line)
+	}
+}
+
+// probeLines puts aspects of which the same is to be said into one line.
+func probeLines(f assembly.AgentFinding) []string {
+	if f.Probe == nil {
+		return []string{"unknown: not probed"}
+	}
+	type verdict struct{ state, detail string }
+	var order []verdict
+	names := map[verdict][]string{}
+	for _, aspect := range f.Probe.Aspects() {
+		v := verdict{string(aspect.State), aspect.Detail}
+		if names[v] == nil {
+			order = append(order, v)
+		}
+		names[v] = append(names[v], aspect.Name)
+	}
+	var lines []string
+	for _, v := range order {
+		line := v.state + ": " + strings.Join(names[v], ", ")
+		if v.detail != "" {
+			line += ": " + v.detail
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

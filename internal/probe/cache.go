@@ -44,7 +44,7 @@ func Revision(d agent.Dialect) string {
 	for _, o := range []agent.Options{{Permissions: agent.PermitAll}, {Permissions: agent.PermitEdits, AllowedCommands: []string{allowed}}} {
 		o.Dialect = d
 		command, err := agent.New(o).Command("prompt.md", "")
-		fmt.Fprintln(sum, command.Argv, command.Env, err)
+		fmt.Fprintln(sum, command, err)
 	}
 	return fmt.Sprintf("%d-%x", revision, sum.Sum(nil)[:6])
 }

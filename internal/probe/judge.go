@@ -23,7 +23,13 @@ func cutShort(o ralph.AgentOutcome) bool {
 	return o.End == ralph.EndTimeout || o.End == ralph.EndInterrupted
 }
 
+// elsewhere says that the first run ended well, but not with the help of the local model: nothing that was seen then means anything.
+func (p *probing) elsewhere() bool { return p.free.End == ralph.EndOK && p.saw.of(free).requests == 0 }
+
 func (p *probing) stream() Aspect {
+	if p.elsewhere() {
+		return p.noRun()
+	}
 	for _, run := range []struct {
 		mode    string
 		outcome *ralph.AgentOutcome
@@ -43,9 +49,17 @@ func (p *probing) stream() Aspect {
 	return Aspect{State: OK}
 }
 
+// noRun is what can be told of anything without a run that ended well.
+func (p *probing) noRun() Aspect {
+	if p.elsewhere() {
+		return Aspect{Unknown, "it never asked the local model"}
+	}
+	return Aspect{Unknown, "the run did not end well"}
+}
+
 func (p *probing) tag() Aspect {
-	if p.free.End != ralph.EndOK {
-		return Aspect{Unknown, "the run did not end well"}
+	if p.free.End != ralph.EndOK || p.elsewhere() {
+		return p.noRun()
 	}
 	said := p.free.Said
 	switch {
@@ -63,8 +77,8 @@ func (p *probing) tag() Aspect {
 
 func (p *probing) permission() Aspect {
 	switch {
-	case p.free.End != ralph.EndOK:
-		return Aspect{Unknown, "the run did not end well"}
+	case p.free.End != ralph.EndOK || p.elsewhere():
+		return p.noRun()
 	case !exists(p.scene.ran()):
 		return Aspect{Failed, "with permissions bypassed a command did not run" + denials(p.free)}
 	case p.edits == nil:
@@ -93,6 +107,9 @@ func denials(o *ralph.AgentOutcome) string {
 }
 
 func (p *probing) isolation() Aspect {
+	if p.elsewhere() {
+		return p.noRun()
+	}
 	if p.edits == nil || p.edits.End != ralph.EndOK {
 		return Aspect{Unknown, "there were no two runs that ended well"}
 	}

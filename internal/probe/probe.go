@@ -28,17 +28,27 @@ type Subject struct {
 	Limit   time.Duration // 0 is DefaultLimit
 }
 
+// Possible says whether a CLI can be probed here.
+func Possible(d agent.Dialect) bool {
+	_, ok := rows[d.Name()]
+	return ok && runtime.GOOS != "windows" // what the scripted model has the CLI do is written for a POSIX shell
+}
+
+// Impossible is the report of a CLI that cannot be probed.
+func Impossible() Report {
+	a := Aspect{Unknown, "cannot be pointed at a local model"}
+	if runtime.GOOS == "windows" {
+		a.Detail = "is not tried on Windows"
+	}
+	return Report{Stream: a, Tag: a, Permission: a, Isolation: a, Settled: true}
+}
+
 // Run probes a CLI. It blocks until every process of it is gone and everything that it wrote is removed. What it finds is a value; an error means
 // that the probe itself is in trouble. A cancelled ctx gives a report that is not settled.
 func Run(ctx context.Context, s Subject) (report Report, err error) {
 	row, ok := rows[s.Dialect.Name()]
-	switch {
-	case !ok:
-		report = unknown("cannot be pointed at a local model")
-		report.Settled = true
-		return report, nil
-	case runtime.GOOS == "windows":
-		return unknown("the probe's shell commands are none of Windows'"), nil
+	if !ok || !Possible(s.Dialect) {
+		return Impossible(), nil
 	}
 	scene, err := newScene()
 	if err != nil {
@@ -75,7 +85,7 @@ type probing struct {
 // look makes the runs. There is no point in the next one if the one before did not come to a good end.
 func (p *probing) look(ctx context.Context) error {
 	var err error
-	if p.free, err = p.run(ctx, free, agent.Options{Permissions: agent.PermitAll}); err != nil || p.free.End != ralph.EndOK {
+	if p.free, err = p.run(ctx, free, agent.Options{Permissions: agent.PermitAll}); err != nil || p.free.End != ralph.EndOK || p.elsewhere() {
 		return err
 	}
 	if p.edits, err = p.run(ctx, edits, agent.Options{Permissions: agent.PermitEdits, AllowedCommands: []string{allowed}}); err != nil {

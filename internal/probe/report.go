@@ -53,9 +53,3 @@ func (r Report) State() State {
 	}
 	return worst
 }
-
-// unknown is a report of a probe that could not be made.
-func unknown(why string) Report {
-	a := Aspect{Unknown, why}
-	return Report{Stream: a, Tag: a, Permission: a, Isolation: a}
-}

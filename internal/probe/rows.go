@@ -39,8 +39,12 @@ const (
 )
 
 var rows = map[string]row{
-	"claude": {claudeSetting, []string{hook, mcp}, false},
-	"codex":  {codexSetting, []string{hook, mcp}, true},
+	"claude":   {claudeSetting, []string{hook, mcp}, false},
+	"codex":    {codexSetting, []string{hook, mcp}, true},
+	"gemini":   {geminiSetting, []string{hook, mcp}, false},
+	"opencode": {opencodeSetting, []string{hook, mcp}, false},
+	"qwen":     {qwenSetting, []string{hook, mcp}, false},
+	"copilot":  {copilotSetting, []string{hook, mcp}, false},
 }
 
 func claudeSetting(p place) setting {
@@ -66,6 +70,64 @@ func codexSetting(p place) setting {
 	return setting{
 		env:   []string{"CODEX_HOME=" + p.home + "/.codex", "PROBE_KEY=" + noKey},
 		files: map[string]string{".codex/config.toml": strings.Join(config, "\n") + "\n"},
+	}
+}
+
+func geminiSetting(p place) setting {
+	settings := p.likeGemini("gemini-api-key")
+	settings["privacy"] = object{"usageStatisticsEnabled": false}
+	return setting{
+		env:   []string{"GEMINI_API_KEY=" + noKey, "GOOGLE_GEMINI_BASE_URL=" + p.url},
+		files: map[string]string{".gemini/settings.json": text(settings)},
+		model: "gemini-2.5-flash", // of the names that it knows; for others it asks which one to use
+	}
+}
+
+func qwenSetting(p place) setting {
+	return setting{
+		env:   []string{"OPENAI_API_KEY=" + noKey, "OPENAI_BASE_URL=" + p.url + "/v1", "OPENAI_MODEL=scripted-1"},
+		files: map[string]string{".qwen/settings.json": text(p.likeGemini("openai"))},
+	}
+}
+
+// likeGemini is the settings file of the Gemini CLI and its relatives.
+func (p place) likeGemini(login string) object {
+	return object{
+		"security":   object{"auth": object{"selectedType": login}, "folderTrust": object{"enabled": false}},
+		"general":    object{"disableAutoUpdate": true, "enableAutoUpdate": false},
+		"hooks":      object{"SessionStart": []object{{"hooks": []object{{"type": "command", "command": p.leave(hook)}}}}},
+		"mcpServers": object{"probe": object{"command": "sh", "args": []string{"-c", p.leave(mcp)}}},
+	}
+}
+
+func opencodeSetting(p place) setting {
+	config := object{
+		"provider": object{"probe": object{
+			"npm": "@ai-sdk/openai-compatible", "options": object{"baseURL": p.url + "/v1", "apiKey": noKey},
+			"models": object{"scripted-1": object{"limit": object{"context": 200_000, "output": 8_000}}},
+		}},
+		"model": "probe/scripted-1", "small_model": "probe/scripted-1", "autoupdate": false, "share": "disabled",
+		"mcp": object{"probe": object{"type": "local", "command": []string{"sh", "-c", p.leave(mcp)}, "enabled": true}},
+	}
+	return setting{
+		files: map[string]string{
+			".config/opencode/opencode.json":   text(config),
+			".config/opencode/plugin/probe.js": `import { writeFileSync } from "node:fs"; export const Probe = async () => { writeFileSync(` + text(p.mark(hook)) + `, ""); return {} }` + "\n",
+		},
+		model: "probe/scripted-1",
+	}
+}
+
+func copilotSetting(p place) setting {
+	return setting{
+		env: []string{
+			"COPILOT_HOME=" + p.home + "/.copilot", "COPILOT_PROVIDER_BASE_URL=" + p.url + "/v1", "COPILOT_PROVIDER_API_KEY=" + noKey, "COPILOT_PROVIDER_TYPE=openai",
+			"COPILOT_MODEL=scripted-1", "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false",
+		},
+		files: map[string]string{
+			".copilot/mcp-config.json":  text(object{"mcpServers": object{"probe": object{"type": "local", "command": "sh", "args": []string{"-c", p.leave(mcp)}, "tools": []string{"*"}}}}),
+			".copilot/hooks/probe.json": text(object{"version": 1, "hooks": object{"sessionStart": []object{{"type": "command", "bash": p.leave(hook)}}}}),
+		},
 	}
 }
 

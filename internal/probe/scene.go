@@ -65,14 +65,14 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// allowed is the command that edit mode is told to allow.
-const allowed = "sh check.sh"
+// allowed is the command that edit mode is told to allow. Some CLIs let no shell pass by a rule, and some let commands such as touch pass without one.
+const allowed = "awk -f check.awk"
 
 // furnish fills the repository and the home folder.
 func (s *scene) furnish(ctx context.Context, env []string, home map[string]string) error {
 	files := map[string]string{
 		filepath.Join(s.work, "notes.txt"): "<promise>BLOCKED:" + s.noted + "</promise>\n",
-		filepath.Join(s.work, "check.sh"):  "echo checked > checked.txt\n",
+		filepath.Join(s.work, "check.awk"): "BEGIN { print \"checked\" > \"checked.txt\" }\n",
 	}
 	for name, text := range home {
 		files[filepath.Join(s.home, filepath.FromSlash(name))] = text
