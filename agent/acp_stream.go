@@ -165,17 +165,12 @@ func (a *acpStream) take(text []byte) {
 // response reads the answer to a request, which is known by what is in it.
 func (a *acpStream) response(m acpMessage) {
 	a.events++
-	asked := a.talk.asking()
 	if m.failure != nil {
-		switch asked {
-		case acp.AgentMethodSessionSetMode, acp.AgentMethodSessionSetConfigOption, acpSetModel: // asked as a favour
-		default:
-			a.refused = parseACPError(m.failure).fault(loginHint(a.methods))
-		}
+		a.refusal(m.failure)
 		return
 	}
 	a.refused = nil
-	if asked == acpSetModel || asked == acp.AgentMethodSessionSetConfigOption {
+	if asked := a.talk.asking(); asked == acpSetModel || asked == acp.AgentMethodSessionSetConfigOption {
 		a.model = oneLine(a.talk.model, detailSize)
 	}
 	w := walker{text: m.result}
@@ -204,6 +199,15 @@ func (a *acpStream) response(m acpMessage) {
 		case "_meta":
 			a.quota(&w)
 		}
+	}
+}
+
+// refusal notes an error, unless it answers what was asked as a favour.
+func (a *acpStream) refusal(failure []byte) {
+	switch a.talk.asking() {
+	case acp.AgentMethodSessionSetMode, acp.AgentMethodSessionSetConfigOption, acpSetModel:
+	default:
+		a.refused = parseACPError(failure).fault(loginHint(a.methods))
 	}
 }
 

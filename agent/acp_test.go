@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -133,6 +134,43 @@ func TestACPLongLines(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// acpWork is a stretch of a long conversation, with calls that nobody has heard of before.
+func acpWork(i int) []byte {
+	var b strings.Builder
+	for j := range 20 {
+		for word := range strings.SplitAfterSeq("I will now look at the handler and see why the method check is wrong.\n", " ") {
+			b.WriteString(acpSays(word))
+		}
+		fmt.Fprintf(&b, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t%d-%d","kind":"edit","title":"Write %d","rawInput":{"content":%s}}}}`+"\n", i, j, j, quoted10k())
+		fmt.Fprintf(&b, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t%d-%d","status":"completed","rawOutput":%s}}}`+"\n", i, j, quoted10k())
+	}
+	return []byte(b.String())
+}
+
+func TestACPMemoryDoesNotGrow(t *testing.T) {
+	hear := hearing(acpDialect{})
+	for i := range 20 {
+		hear(acpWork(i))
+	}
+	before := heap()
+	for i := range 40 {
+		hear(acpWork(20 + i))
+	}
+	if after := heap(); after > before+256<<10 {
+		t.Errorf("%d bytes more are held", after-before)
+	}
+	runtime.KeepAlive(hear)
+}
+
+func BenchmarkACP(b *testing.B) {
+	hear, text := hearing(acpDialect{}), acpWork(0)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		hear(text)
 	}
 }
 
