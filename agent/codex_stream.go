@@ -64,7 +64,7 @@ func (c *codexStream) event(text []byte) bool {
 		c.tellSpent()
 	case "turn.failed":
 		c.closed, c.retry = true, nil
-		c.fault = codexFault(codexMessage(e.failure))
+		c.fault = codexFault(codexMessage(e.failure), c.now())
 	default:
 		return true
 	}
@@ -74,7 +74,7 @@ func (c *codexStream) event(text []byte) bool {
 
 // complains notes a retry. A refused login is refused again: there is nothing to wait for.
 func (c *codexStream) complains(message string) {
-	f := codexFault(message)
+	f := codexFault(message, c.now())
 	c.retrying(f)
 	if f.class == ralph.EndAuth && codexRetry.MatchString(message) {
 		c.fault, c.hopeless = f, true
@@ -272,12 +272,15 @@ func codexMessage(failure []byte) string {
 var (
 	codexRetry  = regexp.MustCompile(`^Reconnecting\.\.\. \d+/\d+ \((.*)\)$`)
 	codexStatus = regexp.MustCompile(`^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b`)
-	codexAgain  = regexp.MustCompile(`try again in ((?:\d+ \w+[, ]*)+)`)
-	codexSpan   = regexp.MustCompile(`(\d+) (day|hour|minute|second)`)
+	codexAgain  = regexp.MustCompile(`(?i:try again in) ((?:\d+ \w+[, ]*)+)`)
+	codexReset  = regexp.MustCompile(`(?i:try again at) ([A-Z][a-z]{2} \d{1,2}[a-z]{2}, \d{4})? ?(\d{1,2}:\d{2} [AP]M)\b`)
+	// codexOrdinal is what Go's layouts have no word for: 1st, 2nd, 3rd, 17th.
+	codexOrdinal = regexp.MustCompile(`(\d)[a-z]{2},`)
+	codexSpan    = regexp.MustCompile(`(\d+) (day|hour|minute|second)`)
 )
 
-// codexFault says what the words of an error event mean.
-func codexFault(message string) *fault {
+// codexFault says what the words of an error event mean that came now.
+func codexFault(message string, now time.Time) *fault {
 	if m := codexRetry.FindStringSubmatch(message); m != nil {
 		message = m[1]
 	}
@@ -301,15 +304,18 @@ func codexFault(message string) *fault {
 	case status == 401, status == 403, status == 0 && has("Missing environment variable", "Not logged in", "not logged in"):
 		f.class, f.hint = ralph.EndAuth, codexLogin
 	case status == 429, status == 0 && has("usage limit", "Quota exceeded"):
-		f.class, f.wait = ralph.EndLimit, codexWait(message)
+		f.class, f.wait = ralph.EndLimit, codexWait(message, now)
 	case status >= 500, status == 408, status == 0 && has("high demand", "stream disconnected", "error sending request", "connection", "timed out", "timeout"):
 		f.class = ralph.EndProvider
 	}
 	return f
 }
 
-// codexWait reads "try again in 2 days 17 hours 14 minutes". A time of day is of no use: its zone and day are not told.
-func codexWait(message string) time.Duration {
+// codexWait reads "try again in 2 days 17 hours 14 minutes", "try again at 9:33 AM" and "try again at Nov 17th, 2026 9:33 AM".
+func codexWait(message string, now time.Time) time.Duration {
+	if m := codexReset.FindStringSubmatch(message); m != nil {
+		return codexUntil(m[1], m[2], now)
+	}
 	var wait time.Duration
 	unit := map[string]time.Duration{"day": 24 * time.Hour, "hour": time.Hour, "minute": time.Minute, "second": time.Second}
 	if m := codexAgain.FindStringSubmatch(message); m != nil {
@@ -319,4 +325,21 @@ func codexWait(message string) time.Duration {
 		}
 	}
 	return wait
+}
+
+// codexUntil is the time until a moment of this machine's clock, today if no day is told. Its seconds are cut off, so that the minute is waited out.
+func codexUntil(day, clock string, now time.Time) time.Duration {
+	layout, text := "3:04 PM", clock
+	if day != "" {
+		layout, text = "Jan 2, 2006 3:04 PM", codexOrdinal.ReplaceAllString(day, "$1,")+" "+clock
+	}
+	reset, err := time.ParseInLocation(layout, text, now.Location())
+	if err != nil {
+		return 0
+	}
+	if day == "" {
+		year, month, today := now.Date()
+		reset = time.Date(year, month, today, reset.Hour(), reset.Minute(), 0, 0, now.Location())
+	}
+	return max(reset.Add(time.Minute).Sub(now), 0)
 }

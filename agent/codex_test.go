@@ -14,6 +14,7 @@ const codexStart = `{"type":"thread.started","thread_id":"s1"}` + "\n" + `{"type
 
 func TestCodexFaults(t *testing.T) {
 	const day = 24 * time.Hour
+	now := time.Date(2026, 11, 15, 11, 30, 30, 0, time.FixedZone("", 3600))
 	cases := []struct {
 		message string
 		want    fault
@@ -24,7 +25,11 @@ func TestCodexFaults(t *testing.T) {
 		{"Not logged in", fault{class: ralph.EndAuth, hint: codexLogin}},
 		{"exceeded retry limit, last status: 429 Too Many Requests", fault{class: ralph.EndLimit}},
 		{"You've hit your usage limit. Upgrade to Pro or try again in 2 days 17 hours 14 minutes.", fault{class: ralph.EndLimit, wait: 2*day + 17*time.Hour + 14*time.Minute}},
-		{"You've hit your usage limit. Try again at 12:16 PM.", fault{class: ralph.EndLimit}},
+		{"You've hit your usage limit. Try again at 12:16 PM.", fault{class: ralph.EndLimit, wait: 46*time.Minute + 30*time.Second}},
+		{"You’ve hit your usage limit. Visit https://x.example to purchase more credits or try again at 11:30 AM.", fault{class: ralph.EndLimit, wait: 30 * time.Second}},
+		{"You’ve hit your usage limit. Try again at 9:00 AM.", fault{class: ralph.EndLimit}}, // it is over
+		{"You’ve hit your usage limit. Try again at Nov 17th, 2026 12:35 AM.", fault{class: ralph.EndLimit, wait: day + 13*time.Hour + 5*time.Minute + 30*time.Second}},
+		{"You’ve hit your usage limit. Try again at Nov 77th, 2026 12:35 AM.", fault{class: ralph.EndLimit}},
 		{"Quota exceeded. Check your plan and billing details.", fault{class: ralph.EndLimit}},
 		{"unexpected status 502 Bad Gateway: usage limit, url: x", fault{class: ralph.EndProvider}},
 		{"unexpected status 529 <unknown status code>: Overloaded", fault{class: ralph.EndProvider}},
@@ -41,12 +46,12 @@ func TestCodexFaults(t *testing.T) {
 			if retry {
 				message = "Reconnecting... 2/5 (" + message + ")"
 			}
-			if got := *codexFault(message); got != c.want {
+			if got := *codexFault(message, now); got != c.want {
 				t.Errorf("%s:\ngot  %+v\nwant %+v", message, got, c.want)
 			}
 		}
 	}
-	if got := *codexFault(""); got != (fault{class: ralph.EndFailed, text: "the agent ended with an error"}) {
+	if got := *codexFault("", now); got != (fault{class: ralph.EndFailed, text: "the agent ended with an error"}) {
 		t.Errorf("no message: %+v", got)
 	}
 }
