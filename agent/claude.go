@@ -29,6 +29,8 @@ func (claude) About() About {
 		Resumes: []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr"},
 		Login:   Login{Args: []string{"/login"}, Hint: claudeLogin},
 		Account: claudeAccount,
+		// github.com/anthropics/claude-code, issues 35832, 35643 and 36494.
+		Broken: []BrokenVersion{{First: "2.1.78", Fixed: "2.1.81", Why: "claude -p ends after some turns with error_during_execution"}},
 	}
 }
 

@@ -132,7 +132,7 @@ func claudeAllows(tool, detail string) string {
 }
 
 // claudeTelling are the fields of tools' inputs that say what a call is about, the best first.
-var claudeTelling = []string{"command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "prompt"}
+var claudeTelling = []string{"command", "cmd", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "prompt"}
 
 // claudeDetail takes a tool's input and gives the beginning of its most telling field, still escaped.
 func claudeDetail(w *walker) (best []byte) {

@@ -14,6 +14,9 @@ func (codex) About() About {
 		Resumes: []string{"resume", "fork"},
 		Login:   Login{Args: []string{"login"}, Hint: codexLogin},
 		Account: codexAccount,
+		// github.com/openai/codex, issues 31697, 31740, 31746 and 31831.
+		Broken: []BrokenVersion{{First: "0.143.0", Fixed: "0.144.1", Why: "every tool call fails (unsupported call), or a helper program is missing"}},
+		Repo:   []RepoFile{{".codex/config.toml", []string{"mcp_servers", "hooks", "notify"}}, {".codex/hooks.json", nil}},
 	}
 }
 

@@ -26,6 +26,7 @@ func (copilot) About() About {
 		Resumes: []string{"--continue", "-r", "--resume", "--session-id", "--connect"},
 		Login:   Login{Args: []string{"login"}, Hint: copilotLogin},
 		Account: copilotAccount,
+		Repo:    []RepoFile{{".github/hooks/*.json", nil}, {".github/mcp.json", nil}}, // from its documentation
 	}
 }
 

@@ -33,10 +33,14 @@ func (gemini) About() About {
 		Resumes: []string{"-r", "--resume", "--session-id", "--session-file"},
 		Login:   Login{Args: []string{"-i", "/auth"}, Hint: geminiLogin},
 		Account: geminiAccount,
+		Repo:    []RepoFile{{".gemini/settings.json", geminiRunsItself}},
 		// As its own list of changes has it: stream-json came with 0.11, --policy with 0.30.
 		Broken: []BrokenVersion{{Fixed: "0.30.0", Why: "it does not know the flags that a run needs (--output-format stream-json, --policy)"}},
 	}
 }
+
+// geminiRunsItself are the settings of gemini and its kin that name a program.
+var geminiRunsItself = []string{"hooks", "mcpServers", "toolDiscoveryCommand", "toolCallCommand", "discoveryCommand", "callCommand"}
 
 func (gemini) newReader(r *reading) reader {
 	stream := &geminiStream{reading: r}

@@ -27,8 +27,17 @@ func (opencode) About() About {
 		Resumes: []string{"-c", "--continue", "-s", "--session", "--fork"},
 		Login:   Login{Args: []string{"auth", "login"}, Hint: opencodeLogin},
 		Account: opencodeAccount,
+		// github.com/anomalyco/opencode, issues 27371, 27697, 29131, 31365 and 31404.
+		Broken: []BrokenVersion{{First: "1.14.49", Fixed: "1.16.3", Why: "opencode run --format json ends with status 0 before the agent's words are printed"}},
+		Repo: []RepoFile{
+			{"opencode.json", opencodeRunsItself}, {"opencode.jsonc", opencodeRunsItself}, {".opencode/opencode.json*", opencodeRunsItself},
+			{".opencode/plugin*/*", nil}, {".opencode/tool*/*", nil},
+		},
 	}
 }
+
+// opencodeRunsItself are the settings that name a program.
+var opencodeRunsItself = []string{"mcp", "plugin", "formatter", "lsp"}
 
 // What helps when the login failed, and when the CLI does not say what is wrong: that is how it takes an unknown model and a missing key.
 const (

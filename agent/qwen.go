@@ -20,6 +20,7 @@ func (qwen) About() About {
 		Resumes: []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session"},
 		Login:   Login{Args: []string{"-i", "/auth"}, Hint: qwenLogin},
 		Account: qwenAccount,
+		Repo:    []RepoFile{{".qwen/settings.json", geminiRunsItself}},
 	}
 }
 

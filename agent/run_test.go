@@ -178,7 +178,7 @@ func TestPlainCommands(t *testing.T) {
 		{"says nothing", `cat >/dev/null; echo '  '; echo words >&2`, ending{End: ralph.EndEmpty, Error: "the agent said nothing of its own"}},
 		{"fails", `echo "401 rate limit"; echo oh >&2; echo dear >&2; exit 7`, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 7: dear"}},
 		{"talks of errors", `echo "error: 401, usage limit, not logged in"`, ending{End: ralph.EndOK}},
-		{"dies", `echo yes; kill -9 $$`, ending{End: ralph.EndFailed, Error: "the agent died by a signal (killed)"}},
+		{"dies", `echo yes; kill -9 $$`, ending{End: ralph.EndKilled, Error: "the agent died by a signal (killed)"}},
 		{"is not executable", `echo x; exit 126`, ending{End: ralph.EndMissing, Error: "the agent cannot be executed: echo x; exit 126"}},
 	}
 	for _, c := range cases {

@@ -114,7 +114,10 @@ func TestTranscripts(t *testing.T) {
 	for _, tr := range allTranscripts(t) {
 		t.Run(tr.cli+"/"+tr.name, func(t *testing.T) {
 			got := listen(tr.cli, tr.stdout, 1000, tr.end())
-			text, err := json.MarshalIndent(got, "", "  ")
+			text, err := json.MarshalIndent(struct {
+				Class ralph.ErrorClass `json:"class"`
+				ralph.AgentOutcome
+			}{got.Class(), got}, "", "  ")
 			if err != nil {
 				t.Fatal(err)
 			}
