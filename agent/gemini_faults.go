@@ -13,9 +13,9 @@ import (
 var (
 	apiError     = regexp.MustCompile(`(?s)^\[API Error: (.*)\](?:\s*\n(.*))?$`)
 	geminiAdvice = regexp.MustCompile(`^(?:Please wait and try again later|Possible quota limitations)\b`)
-	// The last form is that of Google accounts, known from reports of users.
-	geminiWait   = regexp.MustCompile(`(?i)\b(?:retry in|retry after|reset after) ((?:\d+(?:\.\d+)?(?:h|ms|m|s))+)`)
-	unreachable  = regexp.MustCompile(`(?i)\bfetch failed\b|\bconnection error\b|\bECONN(?:REFUSED|RESET)\b|\bETIMEDOUT\b|\bENOTFOUND\b|\bEAI_AGAIN\b|\bsocket hang up\b|\b(?:request )?timed out\b`)
+	// In small letters, these two. The last form of the first is that of Google accounts, known from reports of users.
+	geminiWait   = regexp.MustCompile(`\b(?:retry in|retry after|reset after) ((?:\d+(?:\.\d+)?(?:h|ms|m|s))+)`)
+	unreachable  = regexp.MustCompile(`\b(?:fetch failed|connection error|econn(?:refused|reset)|etimedout|enotfound|eai_again|socket hang up|timed out)\b`)
 	emptyTurn    = regexp.MustCompile(`^(?:The model returned (?:an empty response|reasoning thoughts but no final response)|Model stream ended with empty response text)\b`)
 	brokenStream = regexp.MustCompile(`^(?:Model stream ended without a finish reason|Invalid stream)\b`)
 )
@@ -38,7 +38,7 @@ func geminiFault(kind, message string) *fault {
 		f.wait = waitIn(said)
 	case kind == "FatalAuthenticationError", status == 400 && strings.HasPrefix(said, "API key not valid"): // the second is known from documentation only
 		f = &fault{class: ralph.EndAuth, text: "the login was refused", hint: geminiLogin}
-	case f == nil && unreachable.MatchString(said):
+	case f == nil && unreachable.MatchString(strings.ToLower(said)):
 		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
 	case f == nil:
 		return &fault{class: ralph.EndFailed, text: cmp.Or(oneLine(said, sentenceSize), "the agent ended with an error")}
@@ -131,7 +131,7 @@ func serverError(text string) (status int64, said string) {
 
 // waitIn is how long a message asks to wait; 0 if it does not say.
 func waitIn(message string) time.Duration {
-	m := geminiWait.FindStringSubmatch(message)
+	m := geminiWait.FindStringSubmatch(strings.ToLower(message))
 	if m == nil {
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -165,7 +166,7 @@ func qwenFault(message string) *fault {
 		f.wait = waitIn(said)
 	case f == nil && status != 0:
 		f = &fault{class: ralph.EndFailed, text: fmt.Sprintf("the model refused (status %d)", status)}
-	case f == nil && unreachable.MatchString(said):
+	case f == nil && unreachable.MatchString(strings.ToLower(said)):
 		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
 	case f == nil:
 		return turnTrouble(said)
