@@ -35,7 +35,7 @@ type AgentInput struct {
 
 // Activity is something small that happened inside an iteration, for live views only. It is not recorded.
 type Activity struct {
-	Kind   string // "tool", "text", "plan", "retry", "spent"
+	Kind   string // "tool", "text", "thought", "plan", "retry", "spent"
 	Name   string
 	Detail string
 	Cost   *float64 // with "spent": of the iteration so far, where known

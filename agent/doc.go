@@ -5,10 +5,12 @@
 //
 // Each CLI has its own command line and its own way to talk. A [Dialect] knows both, and is one file (with the reader of its stream beside it):
 //
-//   - claude: Claude Code, which prints one JSON event a line;
-//   - codex: Codex, which does, too, with other events;
+//   - claude, codex, gemini, opencode, qwen, copilot, cursor, amp, goose: CLIs that print one JSON event a line, each with events of its own;
+//   - aider: a CLI that prints text;
 //   - acp: any agent that speaks the Agent Client Protocol, which is talked to instead of called;
 //   - command: any shell command that prints text.
+//
+// What is known of a CLI besides (its login, its own variables, what it meters, how all that is known) is its [About].
 //
 // [New] makes a [CLI] of a dialect and [Options]; it is a ralph.Agent. [Detect] finds the first known CLI that is installed.
 //
@@ -28,7 +30,8 @@
 // A login that is refused ends the agent at once, as soon as the CLI says that it will try again: it would only fail again, minutes later. An
 // agent whose closing event was seen but that does not exit is ended after [Options.Linger], and has ended well. One of which processes could not be killed has not.
 //
-// What it cost is in the closing event, too. Without one the tokens are what its messages tell, which is less than was spent, or unknown.
+// What it cost is in the closing event, too. Without one the tokens are what its messages tell, which is less than was spent, or unknown. Where a CLI
+// tells tokens and model but no cost, it is reckoned from the list price and marked estimated.
 //
 // # What is left behind
 //

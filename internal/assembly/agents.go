@@ -179,6 +179,8 @@ func (c chosenAgent) permissionNotice() ralph.Notice {
 	switch {
 	case c.name == "command":
 		text = "permissions: a plain command does what it does; there is no sandbox around it"
+	case c.name == "acp" && c.options.Permissions == agent.PermitEdits:
+		text = "permissions: what the agent asks for is decided here: edits in the workspace, and the check commands; what it does without asking is not"
 	case c.options.Permissions == agent.PermitAll:
 		text = "permissions: the agent bypasses its own permission prompts, without a sandbox"
 	}

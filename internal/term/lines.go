@@ -145,7 +145,11 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 	for _, allow := range data.Allow {
 		lines = append(lines, "  to allow it: ralph run … "+Clean(allow))
 	}
-	if data.End == ralph.EndBroken && data.Hint != "" {
+	switch {
+	case data.Hint == "":
+	case data.End == ralph.EndOK:
+		lines = append(lines, "  "+l.Style.yellow("note: ")+Clean(data.Hint))
+	case data.End == ralph.EndBroken:
 		lines = append(lines, "  what to do: "+Clean(data.Hint))
 	}
 	if data.Said.Blocked != nil {

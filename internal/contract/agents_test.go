@@ -1,0 +1,56 @@
+package contract
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph/agent"
+)
+
+// The page about agents says of each how it is known. That must not drift from what its dialect says.
+func TestThePageAboutAgentsIsTrue(t *testing.T) {
+	type row struct{ Name, Program, Known, Tokens, Cost string }
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "agents.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page []row
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 9 || !strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
+			continue
+		}
+		cell := func(i int) string { return strings.Trim(strings.TrimSpace(cells[i]), "`") }
+		page = append(page, row{cell(1), cell(2), cell(3), metered(cell(4)), metered(cell(5))})
+	}
+	var code []row
+	for _, d := range agent.Known() {
+		about := d.About()
+		r := row{d.Name(), about.Program, string(about.Proven), "no", "no"}
+		if about.Program == "" {
+			r.Program = "any"
+		}
+		if about.Meters.Tokens {
+			r.Tokens = "yes"
+		}
+		if about.Meters.Cost {
+			r.Cost = "yes"
+		}
+		code = append(code, r)
+	}
+	if diff := cmp.Diff(code, page); diff != "" {
+		t.Errorf("docs/agents.md (-code +page):\n%s", diff)
+	}
+}
+
+// metered is yes only where a cap can be held; what is reckoned, or told at times, is not counted on.
+func metered(cell string) string {
+	if cell == "yes" {
+		return "yes"
+	}
+	return "no"
+}
