@@ -41,9 +41,9 @@ type Kept struct {
 // Revision changes with the probe, and with the command lines that a run would use: other flags may do something else.
 func Revision(d agent.Dialect) string {
 	sum := sha256.New()
-	for _, o := range []agent.Options{{Permissions: agent.PermitAll}, {Permissions: agent.PermitEdits, AllowedCommands: []string{allowed}}} {
-		o.Dialect = d
-		command, err := agent.New(o).Command("prompt.md", "")
+	for _, r := range []agent.Request{{Permissions: agent.PermitAll}, {Permissions: agent.PermitEdits, AllowedCommands: []string{allowed}}} {
+		r.PromptFile = "prompt.md"
+		command, err := d.Command(r)
 		fmt.Fprintln(sum, command, err)
 	}
 	return fmt.Sprintf("%d-%x", revision, sum.Sum(nil)[:6])

@@ -63,7 +63,8 @@ func codexSetting(p place) setting {
 		`[model_providers.probe]`, `name = "probe"`, `base_url = ` + text(p.url+"/v1"), `env_key = "PROBE_KEY"`, `wire_api = "responses"`,
 		// What it may write by default is where a probe works.
 		`[sandbox_workspace_write]`, `exclude_slash_tmp = true`, `exclude_tmpdir_env_var = true`,
-		// They would be fetched, by a run that inherits.
+		// It asks for experiments and tells how it is used, and a run that inherits fetches plugins.
+		`[analytics]`, `enabled = false`,
 		`[features]`, `plugins = false`,
 		`[mcp_servers.probe]`, `command = "sh"`, `args = ["-c", ` + text(p.leave(mcp)) + `]`,
 	}
@@ -110,6 +111,8 @@ func opencodeSetting(p place) setting {
 		"mcp": object{"probe": object{"type": "local", "command": []string{"sh", "-c", p.leave(mcp)}, "enabled": true}},
 	}
 	return setting{
+		// A home with a plugin makes it look for the library of plugins, in a registry that is not there.
+		env: []string{"npm_config_registry=http://127.0.0.1:9"},
 		files: map[string]string{
 			".config/opencode/opencode.json":   text(config),
 			".config/opencode/plugin/probe.js": `import { writeFileSync } from "node:fs"; export const Probe = async () => { writeFileSync(` + text(p.mark(hook)) + `, ""); return {} }` + "\n",
