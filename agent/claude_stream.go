@@ -51,6 +51,7 @@ func (m *memory) has(hash uint64) bool { return slices.Contains(m.hashes[:], has
 // claudeEvent is one event taken apart, strings still escaped.
 type claudeEvent struct {
 	kind, subtype, session, code []byte
+	model                        []byte // that will work, told at the start
 	message                      claudeMessage
 	subAgent, synthetic          bool
 	status                       int64
@@ -92,8 +93,13 @@ func (c *claudeStream) event(text []byte) bool {
 	case "user", "stream_event":
 		c.retry = nil
 	case "system":
-		if string(e.subtype) == "api_retry" {
+		switch string(e.subtype) {
+		case "api_retry":
 			c.again(e)
+		case "init":
+			if len(e.model) > 0 {
+				c.model = oneLine(string(unescape(nil, e.model)), detailSize)
+			}
 		}
 	case "rate_limit_event":
 		c.limit(e.limit)
@@ -137,6 +143,8 @@ func (c *claudeStream) parse(text []byte) (e claudeEvent, ok bool) {
 			e.session, _ = w.str()
 		case "error":
 			e.code, _ = w.str()
+		case "model":
+			e.model, _ = w.str()
 		case "message":
 			e.message = c.parseMessage(&w)
 		case "parent_tool_use_id":

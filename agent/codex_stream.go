@@ -272,8 +272,8 @@ func codexMessage(failure []byte) string {
 var (
 	codexRetry  = regexp.MustCompile(`^Reconnecting\.\.\. \d+/\d+ \((.*)\)$`)
 	codexStatus = regexp.MustCompile(`^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b`)
-	codexAgain  = regexp.MustCompile(`(?i:try again in) ((?:\d+ \w+[, ]*)+)`)
-	codexReset  = regexp.MustCompile(`(?i:try again at) ([A-Z][a-z]{2} \d{1,2}[a-z]{2}, \d{4})? ?(\d{1,2}:\d{2} [AP]M)\b`)
+	codexAgain  = regexp.MustCompile(`[Tt]ry again in ((?:\d+ \w+[, ]*)+)`)
+	codexReset  = regexp.MustCompile(`[Tt]ry again at ([A-Z][a-z]{2} \d{1,2}[a-z]{2}, \d{4})? ?(\d{1,2}:\d{2} [AP]M)\b`)
 	// codexOrdinal is what Go's layouts have no word for: 1st, 2nd, 3rd, 17th.
 	codexOrdinal = regexp.MustCompile(`(\d)[a-z]{2},`)
 	codexSpan    = regexp.MustCompile(`(\d+) (day|hour|minute|second)`)
