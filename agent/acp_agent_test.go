@@ -35,13 +35,14 @@ type playedACP struct {
 	scene string
 	conn  *acp.AgentSideConnection
 	ready chan struct{} // closed once conn is set
+	told  chan struct{} // closed once it has noted that it is to cancel
 	mu    sync.Mutex
 	seen  acpSeen
 }
 
 func playACP(scene string) int {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the connection's own logger cannot be set without a race
-	a := &playedACP{scene: scene, ready: make(chan struct{})}
+	a := &playedACP{scene: scene, ready: make(chan struct{}), told: make(chan struct{})}
 	switch scene {
 	case "silent":
 		time.Sleep(time.Hour)
@@ -123,6 +124,7 @@ func (a *playedACP) SetSessionConfigOption(_ context.Context, p acp.SetSessionCo
 
 func (a *playedACP) Cancel(context.Context, acp.CancelNotification) error {
 	a.note(func(s *acpSeen) { s.Cancelled = true })
+	close(a.told)
 	return nil
 }
 
@@ -153,7 +155,7 @@ func (a *playedACP) Prompt(ctx context.Context, p acp.PromptRequest) (acp.Prompt
 		os.Exit(0)
 	case "works on", "works on, deaf":
 		a.say(ctx, "I begin.\n")
-		<-ctx.Done()
+		<-a.told // the context may be done before that is noted
 		if a.scene == "works on, deaf" {
 			time.Sleep(time.Hour)
 		}
