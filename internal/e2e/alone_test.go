@@ -1,0 +1,128 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph/internal/scriptedmodel"
+)
+
+// traces are what the user's own settings leave: files that they touch, and words in what the model is asked.
+type traces struct {
+	Hook, Server, Notifier      bool
+	Memory, ServerTool, Project bool
+}
+
+// A server of the Model Context Protocol that says that it was there and has one tool.
+const userServer = `#!/bin/sh
+touch "$HOME/server-ran"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+  *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-03-26","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}}\n' "$id" ;;
+  *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"lookup_of_the_user","description":"d","inputSchema":{"type":"object","properties":{}}}]}}\n' "$id" ;;
+  esac
+done
+`
+
+// furnish gives the home hooks, servers and memories of a user.
+func (w *world) furnish() {
+	server := filepath.Join(w.home, "server")
+	w.write(server, userServer)
+	hook := "touch " + filepath.Join(w.home, "hook-ran")
+	switch w.cli.name {
+	case "claude":
+		w.write(filepath.Join(w.home, ".claude/settings.json"),
+			`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "`+hook+`"}]}]}}`)
+		w.write(filepath.Join(w.home, ".claude/CLAUDE.md"), "remembered by the user\n")
+		w.write(filepath.Join(w.home, ".claude.json"), `{"mcpServers": {"mine": {"command": "`+server+`", "args": []}}}`)
+		w.write(filepath.Join(w.project, "CLAUDE.md"), "remembered by the project\n")
+	case "codex":
+		config := filepath.Join(w.home, ".codex/config.toml")
+		text, err := os.ReadFile(config)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.write(config, `notify = ["touch", "`+filepath.Join(w.home, "notifier-ran")+`"]`+"\n"+string(text)+`
+[mcp_servers.mine]
+command = "`+server+`"
+env = { HOME = "`+w.home+`" }
+[mcp_servers."with blanks"]
+command = "`+server+`"
+env = { HOME = "`+w.home+`" }
+[[hooks.UserPromptSubmit]]
+[[hooks.UserPromptSubmit.hooks]]
+type = "command"
+command = "`+hook+`"
+`)
+		w.write(filepath.Join(w.project, "AGENTS.md"), "remembered by the project\n")
+	}
+}
+
+func (w *world) traces(asked string) traces {
+	ran := func(name string) bool {
+		_, err := os.Stat(filepath.Join(w.home, name))
+		return err == nil
+	}
+	return traces{
+		Hook: ran("hook-ran"), Server: ran("server-ran"), Notifier: ran("notifier-ran"), Memory: strings.Contains(asked, "remembered by the user"),
+		ServerTool: strings.Contains(asked, "lookup_of_the_user"), Project: strings.Contains(asked, "remembered by the project"),
+	}
+}
+
+// What the user has set up for their own sessions has no place in a run; what the project has set up does.
+func TestAlone(t *testing.T) {
+	both(t, func(t *testing.T, cli agentCLI) {
+		for _, inherits := range []bool{false, true} {
+			var asked strings.Builder
+			w := newWorld(t, cli, scriptedmodel.Standard(), "tool", scriptedmodel.Observe(func(r scriptedmodel.Request) { asked.Write(r.Body) }))
+			w.furnish()
+			args := []string{"--check", "test -f made.txt", "--yolo", "--trust"}
+			want := traces{Project: true}
+			if inherits {
+				args = append(args, "--set", "agent.inherit_settings=true")
+				want = traces{Hook: true, Server: true, Memory: true, Project: true}
+				if cli.name == "codex" {
+					// Codex runs only hooks that somebody has looked at in its own screen.
+					want = traces{Server: true, Notifier: true, ServerTool: true, Project: true}
+					args = append(args, "--", "-c", "features.plugins=false") // no network for the market of plugins
+				}
+			}
+			o := w.run(args...)
+			got := w.traces(asked.String())
+			if inherits && cli.name == "claude" {
+				got.ServerTool = false // its tools may come too late for the first request
+			}
+			if diff := cmp.Diff(want, got); diff != "" || o.code != 0 {
+				t.Errorf("inherits %v: exit status %d, -want +got:\n%s\n%s", inherits, o.code, diff, o.stderr)
+			}
+		}
+	})
+}
+
+// A denied call is told with the words that allow it, and those words do allow it, beside the rules for the checks.
+func TestDenialAndWhatAllowsIt(t *testing.T) {
+	t.Parallel()
+	const script = `{"s": {"conversations": [[
+		{"text": "One.", "tools": [{"shell": "sort README.md -o sorted.txt"}]},
+		{"text": "Two.", "tools": [{"shell": "test -f sorted.txt"}]},
+		{"text": "<promise>COMPLETE</promise>"}
+	]]}}`
+	w := newWorld(t, claude, parse(t, script), "s")
+	code, output := w.told("--check", "test -f sorted.txt", "-n", "1")
+	const advice = "-- --allowedTools 'Bash(sort README.md -o sorted.txt)'"
+	if code != 1 || !strings.Contains(output, "denied: Bash: sort README.md -o sorted.txt") || !strings.Contains(output, "to allow it: ralph run … "+advice) {
+		t.Fatalf("exit status %d\n%s", code, output)
+	}
+	w = newWorld(t, claude, parse(t, script), "s")
+	code, output = w.told("--check", "test -f sorted.txt", "-n", "1", "--", "--allowedTools", "Bash(sort README.md -o sorted.txt)")
+	if code != 0 || strings.Contains(output, "denied") {
+		t.Errorf("exit status %d\n%s", code, output)
+	}
+}

@@ -1,0 +1,86 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralphloop/ralph/internal/scriptedmodel"
+)
+
+// limitFor is a model whose usage limit is reached once, and ends that much later. A CLI that is told to come back soon would wait itself.
+func limitFor(t *testing.T, reset string) scriptedmodel.Script {
+	t.Helper()
+	return parse(t, `{"s": {"conversations": [[{"text": "<promise>COMPLETE</promise>",
+		"faults": [{"do": "status", "status": 429, "reset_in": "`+reset+`", "headers": {"Retry-After": "7200"}}]}]]}}`)
+}
+
+// subscribed makes the CLI believe in a subscription: only then does Claude Code tell when a limit ends.
+func (w *world) subscribed() {
+	if w.cli.name == "claude" {
+		delete(w.env, "ANTHROPIC_API_KEY")
+		w.env["CLAUDE_CODE_OAUTH_TOKEN"] = "no-token"
+	}
+}
+
+func TestLimitStops(t *testing.T) {
+	both(t, func(t *testing.T, cli agentCLI) {
+		w := newWorld(t, cli, limitFor(t, "1h"), "s")
+		w.subscribed()
+		o := w.run("--check", "true", "--on-limit", "stop")
+		if o.code != 13 || o.result.StopReason != "rate_limited" || len(w.model.Requests()) != 1 || o.result.Iterations[0].Counted {
+			t.Errorf("exit status %d after %d requests: %s\n%s", o.code, len(w.model.Requests()), o.stdout, o.stderr)
+		}
+	})
+}
+
+// A limit longer than the allowed wait stops the run at once.
+func TestLimitLongerThanAllowed(t *testing.T) {
+	both(t, func(t *testing.T, cli agentCLI) {
+		w := newWorld(t, cli, limitFor(t, "40h"), "s")
+		w.subscribed()
+		o := w.run("--check", "true", "--max-wait", "6h")
+		if o.code != 13 || len(w.model.Requests()) != 1 {
+			t.Errorf("exit status %d: %s\n%s", o.code, o.stdout, o.stderr)
+		}
+	})
+}
+
+// The run waits until the limit ends, and the iteration that met it does not count.
+func TestLimitIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, claude, limitFor(t, "5s"), "s")
+	w.subscribed()
+	begin := time.Now()
+	o := w.run("--check", "true", "-n", "1")
+	if o.code != 0 || len(o.result.Iterations) != 2 || o.result.Iterations[0].Counted || !o.result.Iterations[1].Counted {
+		t.Fatalf("exit status %d: %s\n%s", o.code, o.stdout, o.stderr)
+	}
+	// The reset is told in whole seconds.
+	if took := time.Since(begin); took < 4*time.Second {
+		t.Errorf("it took only %s", took)
+	}
+	if waits := w.events("limit_wait"); len(waits) == 0 {
+		t.Error("no wait in the log")
+	}
+}
+
+// Codex tells the minute in which its limit ends. That is too long for a test to wait, so this one only sees that it is waited for.
+func TestLimitByTheClock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, codex, limitFor(t, "90m"), "s")
+	r := w.start("--check", "true")
+	waits := w.eventually("limit_wait")
+	r.signal(os.Interrupt)
+	o := r.wait()
+	seconds, _ := waits[0]["wait"].(float64)
+	if lowest := (89 * time.Minute).Seconds(); o.code != 130 || seconds < lowest || seconds > lowest+120 {
+		t.Errorf("exit status %d, waits %v\n%s", o.code, waits, o.stderr)
+	}
+	if !strings.Contains(o.stderr, "waiting 1:3") && !strings.Contains(o.stderr, "waiting 1:29") {
+		t.Errorf("the wait is not shown:\n%s", o.stderr)
+	}
+}
