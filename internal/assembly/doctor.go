@@ -32,8 +32,8 @@ type Finding struct {
 	Agent  *AgentFinding `json:"agent,omitempty"` // of an agent CLI that is installed
 }
 
-// askTimeout bounds one question to a program about its version. Some take seconds to start on a busy machine.
-const askTimeout = 30 * time.Second
+// askTimeout bounds one question to a program about its version.
+const askTimeout = 10 * time.Second
 
 // Examination is what a doctor is to look at.
 type Examination struct {
@@ -62,24 +62,15 @@ func (x Examination) program(ctx context.Context, name, without string) Finding 
 	if name == "sh" {
 		return Finding{What: name, State: FindingOK, Detail: path}
 	}
-	said := askVersion(ctx, path, x.Env.Untrusted())
-	if said == "" {
+	var said strings.Builder
+	ended, err := process.Run(ctx, process.Spec{
+		Argv: []string{path, "--version"}, Env: x.Env.Untrusted(), Timeout: askTimeout, Stdout: process.Sink{Tap: &said},
+	})
+	version, _, _ := strings.Cut(said.String(), "\n")
+	if err != nil || ended.ExitCode != 0 || version == "" {
 		return Finding{What: name, State: FindingUnknown, Detail: path + " does not tell its version"}
 	}
-	version, _, _ := strings.Cut(said, "\n")
 	return Finding{What: name, State: FindingOK, Detail: version + " at " + path}
-}
-
-// askVersion is what a program says of its version, "" if it does not.
-func askVersion(ctx context.Context, path string, env []string) string {
-	var out strings.Builder
-	ended, err := process.Run(ctx, process.Spec{
-		Argv: []string{path, "--version"}, Env: env, Timeout: askTimeout, Stdout: process.Sink{Tap: &out},
-	})
-	if err != nil || ended.ExitCode != 0 {
-		return ""
-	}
-	return strings.TrimSpace(out.String())
 }
 
 func stateFolder(env config.Env) Finding {

@@ -81,7 +81,7 @@ func (x Examination) agents(ctx context.Context) []Finding {
 // agent fills in what is known of one CLI. An error is trouble with a probe, or with keeping it.
 func (x Examination) agent(ctx context.Context, d agent.Dialect, f *Finding) error {
 	a, about := f.Agent, d.About()
-	version := probe.ParseVersion(askVersion(ctx, a.Path, config.AgentEnv(x.Env, config.Passes{Own: about.Env, When: about.EnvWhen})))
+	version := probe.AskVersion(ctx, a.Path, config.AgentEnv(x.Env, config.Passes{Own: about.Env, When: about.EnvWhen}))
 	a.Version = cmp.Or(version, "unknown")
 	a.Account = x.account(about)
 	a.Broken = probe.WhyBroken(version, about.Broken)
@@ -134,7 +134,7 @@ func (x Examination) probe(ctx context.Context, d agent.Dialect, a *AgentFinding
 		return nil
 	}
 	x.Tell(fmt.Sprintf("probing %s against a scripted model on this machine, up to %s", strings.TrimSpace(a.Name+" "+version), probe.DefaultLimit))
-	report, err := probe.Run(ctx, probe.Subject{Dialect: d, Path: a.Path, Env: config.AgentEnv(x.Env, config.Passes{})})
+	report, err := probe.Run(ctx, probe.Subject{Dialect: d, Path: a.Path, Version: version, Env: config.AgentEnv(x.Env, config.Passes{})})
 	if err != nil {
 		return fmt.Errorf("probe %s: %w", a.Name, err)
 	}

@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+const fakeVersion = "2.1.7"
+
 // fake is a small Claude Code: it asks the model, does what it says, and prints what it did.
 type fake struct {
 	defect, model, home string
@@ -38,6 +40,14 @@ type fake struct {
 func (f *fake) is(defect string) bool { return f.defect == defect }
 
 func (f *fake) main() int {
+	switch {
+	case f.is("shim"):
+		fmt.Fprintln(os.Stderr, "no version of claude is chosen in this home folder")
+		return 126
+	case slices.Contains(f.args, "--version"):
+		fmt.Println(fakeVersion, "(Claude Code)")
+		return 0
+	}
 	prompt, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return 1

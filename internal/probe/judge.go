@@ -42,6 +42,8 @@ func (p *probing) stream() Aspect {
 			return Aspect{Unknown, "interrupted"}
 		case o.End == ralph.EndTimeout:
 			return Aspect{Unknown, run.mode + " it did not come to its end: " + o.Error}
+		case p.homeless:
+			return Aspect{Unknown, "it does not start in a home folder other than yours, as programs of a version manager do not"}
 		default:
 			return Aspect{Failed, fmt.Sprintf("%s the run ended as %s: %s", run.mode, o.Class(), o.Error)}
 		}

@@ -24,6 +24,7 @@ const DefaultLimit = 60 * time.Second
 type Subject struct {
 	Dialect agent.Dialect
 	Path    string
+	Version string        // as it tells it to the user; "" if it does not
 	Env     []string      // what programs need to work here. Places of the user's that are in it do not reach the CLI
 	Limit   time.Duration // 0 is DefaultLimit
 }
@@ -80,13 +81,18 @@ type probing struct {
 
 	free, edits, control *ralph.AgentOutcome // nil if it was not run
 	started              []string            // what was started of the user's, though it should not have been
+	homeless             bool                // it does not start at all where the user's home is another
 }
 
 // look makes the runs. There is no point in the next one if the one before did not come to a good end.
 func (p *probing) look(ctx context.Context) error {
 	var err error
-	if p.free, err = p.run(ctx, free, agent.Options{Permissions: agent.PermitAll}); err != nil || p.free.End != ralph.EndOK || p.elsewhere() {
+	if p.free, err = p.run(ctx, free, agent.Options{Permissions: agent.PermitAll}); err != nil {
 		return err
+	}
+	if p.free.End != ralph.EndOK || p.elsewhere() {
+		p.homeless = p.saw.of(free).requests == 0 && p.Version != "" && AskVersion(ctx, p.Path, p.environment()) != p.Version
+		return nil
 	}
 	if p.edits, err = p.run(ctx, edits, agent.Options{Permissions: agent.PermitEdits, AllowedCommands: []string{allowed}}); err != nil {
 		return err

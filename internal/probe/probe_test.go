@@ -61,6 +61,7 @@ func TestDefects(t *testing.T) {
 		"unknown-flag": unusable(failed("with permissions bypassed the run ended as broken: the agent ended with exit status 1: error: unknown option '--verbose'")),
 		"unfinished":   unusable(failed("with permissions bypassed the run ended as broken: the agent ended without a result")),
 		"bad-status":   unusable(failed("with permissions bypassed the run ended as broken: the agent ended with exit status 3")),
+		"shim":         unusable(unknown("it does not start in a home folder other than yours, as programs of a version manager do not")),
 		"login": unusable(unknown("it wants a login before it asks the local model: " +
 			"the login was refused: Not logged in · Please run /login")),
 		"absent-minded":   {unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), true},
@@ -78,7 +79,7 @@ func TestDefects(t *testing.T) {
 	} {
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel()
-			got, err := Run(t.Context(), Subject{Dialect: claude(t), Path: link(t, defect), Env: surroundings()})
+			got, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: link(t, defect), Env: surroundings()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +98,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel()
-			got, err := Run(t.Context(), Subject{Dialect: claude(t), Path: link(t, defect), Env: surroundings()})
+			got, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: link(t, defect), Env: surroundings()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +113,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestHangingCLIIsUnknown(t *testing.T) {
-	got, err := Run(t.Context(), Subject{Dialect: claude(t), Path: link(t, "hanging"), Env: surroundings(), Limit: 300 * time.Millisecond})
+	got, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: link(t, "hanging"), Env: surroundings(), Limit: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestHangingCLIIsUnknown(t *testing.T) {
 func TestInterruptedProbeIsNotSettled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got, err := Run(ctx, Subject{Dialect: claude(t), Path: link(t, "none"), Env: surroundings()})
+	got, err := Run(ctx, Subject{Dialect: claude(t), Version: fakeVersion, Path: link(t, "none"), Env: surroundings()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestCLIWithoutARow(t *testing.T) {
 func TestNothingIsLeftBehind(t *testing.T) {
 	program, temp := link(t, "none"), t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	if _, err := Run(t.Context(), Subject{Dialect: claude(t), Path: program, Env: surroundings()}); err != nil {
+	if _, err := Run(t.Context(), Subject{Dialect: claude(t), Version: fakeVersion, Path: program, Env: surroundings()}); err != nil {
 		t.Fatal(err)
 	}
 	left, err := os.ReadDir(temp)

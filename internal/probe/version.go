@@ -2,12 +2,28 @@ package probe
 
 import (
 	"cmp"
+	"context"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/process"
 )
+
+// askTimeout bounds the question for a version. Some CLIs take seconds to start on a busy machine.
+const askTimeout = 30 * time.Second
+
+// AskVersion asks a program for its version; "" if it does not tell.
+func AskVersion(ctx context.Context, path string, env []string) string {
+	var out strings.Builder
+	ended, err := process.Run(ctx, process.Spec{Argv: []string{path, "--version"}, Env: env, Timeout: askTimeout, Stdout: process.Sink{Tap: &out}})
+	if err != nil || ended.ExitCode != 0 {
+		return ""
+	}
+	return ParseVersion(out.String())
+}
 
 var versionNumber = regexp.MustCompile(`\d+(?:\.\d+)+(?:-[0-9A-Za-z]+(?:[.-][0-9A-Za-z]+)*)?`)
 
