@@ -80,7 +80,10 @@ func both(t *testing.T, test func(t *testing.T, cli agentCLI)) {
 func newWorld(t *testing.T, cli agentCLI, script scriptedmodel.Script, scenario string, options ...scriptedmodel.Option) *world {
 	t.Helper()
 	dir := filepath.Join(programs, cli.name)
-	if _, err := os.Stat(dir); programs == "" || err != nil {
+	if _, err := os.Stat(dir); err != nil {
+		if programs != "" && (cli.name == claude.name || cli.name == codex.name) {
+			t.Fatal(err)
+		}
 		t.Skipf("%s is not installed", cli.name)
 	}
 	base := t.TempDir()
