@@ -14,7 +14,7 @@ import (
 // An empty table of servers would change nothing, for tables are merged (openai/codex#16045), so that every server is switched off by its name. The
 // user's AGENTS.md and skills cannot be left out without the login. Seen with version 0.166.
 func codexAlone(look Look) []string {
-	flags := []string{"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false"}
+	flags := []string{"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false", "-c", "analytics.enabled=false"}
 	var off []string
 	for _, name := range codexServers(look) {
 		off = append(off, name+"={enabled=false}")

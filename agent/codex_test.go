@@ -126,7 +126,7 @@ func TestCodexFigures(t *testing.T) {
 func TestCodexAlone(t *testing.T) {
 	const config = "model = \"x\"\n# [mcp_servers.remark]\n[mcp_servers.docs]\ncommand = \"docs\"\n[ mcp_servers . \"two words\" ]\nurl = \"x\"\n" +
 		"[mcp_servers.docs.env]\nA = \"b\"\n[mcp_servers.'single']\n[other]\n"
-	usual := []string{"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false"}
+	usual := []string{"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false", "-c", "analytics.enabled=false"}
 	with := func(servers string) []string { return append(slices.Clone(usual), "-c", servers) }
 	cases := []struct {
 		name  string

@@ -49,7 +49,7 @@ func TestCommandLines(t *testing.T) {
 			Request{PromptFile: "p", Model: "gpt", Permissions: PermitEdits, ExtraArgs: []string{"-c", "a=b"}},
 			Command{
 				Argv: []string{"codex", "exec", "--json", "--skip-git-repo-check", "-m", "gpt", "--sandbox", "workspace-write",
-					"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false", "-c", "a=b", "-"},
+					"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false", "-c", "analytics.enabled=false", "-c", "a=b", "-"},
 				Stdin: "p",
 			},
 		},

@@ -11,8 +11,7 @@ import (
 // opencode is opencode, driven without a terminal. Written against and recorded from version 1.18.
 //
 // It works in the folder that PWD names, not in the one that it was started in, and so is told the folder. Tools of sub-agents, and what those used,
-// are in no event. The servers of the user's own MCP configuration cannot be left out by a flag: they are started, but in edit mode their tools
-// are denied.
+// are in no event.
 type opencode struct{}
 
 func (opencode) Name() string { return "opencode" }
@@ -73,6 +72,9 @@ func (opencode) Command(r Request) (Command, error) {
 		"OPENCODE_DISABLE_MODELS_FETCH=1",
 		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 		"OPENCODE_DISABLE_SHARE=1",
+	}
+	if servers := opencodeAlone(r.Look); servers != "" && !r.InheritSettings {
+		env = append(env, "OPENCODE_CONFIG_CONTENT="+servers)
 	}
 	return Command{Argv: append(argv, r.ExtraArgs...), Env: env, Stdin: r.PromptFile}, nil
 }

@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+)
+
+// opencodeAlone is the configuration that switches the user's own MCP servers off, each by its name: configurations are merged, and there is no flag
+// for all. It takes the place of a configuration that the user gives in the same variable, and so holds that, too. "" if there is nothing to switch
+// off, or if the user's own cannot be read.
+func opencodeAlone(look Look) string {
+	if look.File == nil {
+		return ""
+	}
+	own := map[string]json.RawMessage{}
+	if given := look.Env("OPENCODE_CONFIG_CONTENT"); given != "" && json.Unmarshal(withoutComments([]byte(given)), &own) != nil {
+		return ""
+	}
+	folder := filepath.Join(cmp.Or(look.Env("XDG_CONFIG_HOME"), filepath.Join(look.Home, ".config")), "opencode")
+	files := []string{
+		filepath.Join(folder, "config.json"), filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc"), look.Env("OPENCODE_CONFIG"),
+	}
+	servers := map[string]map[string]any{}
+	_ = json.Unmarshal(own["mcp"], &servers)
+	for _, file := range files {
+		if text, ok := look.File(file); ok {
+			for _, name := range opencodeServers(text) {
+				if servers[name] == nil {
+					servers[name] = map[string]any{}
+				}
+			}
+		}
+	}
+	if len(servers) == 0 {
+		return ""
+	}
+	for _, server := range servers {
+		server["enabled"] = false
+	}
+	own["mcp"], _ = json.Marshal(servers) // was read from JSON
+	text, _ := json.Marshal(own)
+	return string(text)
+}
+
+// opencodeServers are the names of the MCP servers in a configuration.
+func opencodeServers(text []byte) (names []string) {
+	var config struct {
+		MCP map[string]json.RawMessage `json:"mcp"`
+	}
+	if json.Unmarshal(withoutComments(text), &config) == nil {
+		for name := range config.MCP {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// withoutComments takes out what people write into JSON that is none: comments, and commas before a closing bracket.
+func withoutComments(text []byte) []byte {
+	var plain []byte
+	comma := -1 // of the last one that nothing but blanks follow
+	for i := 0; i < len(text); {
+		w := walker{text: text, at: i}
+		switch rest := text[i:]; {
+		case rest[0] == '"':
+			w.skipString()
+			plain, comma = append(plain, text[i:w.at]...), -1
+			i = w.at
+			continue
+		case len(rest) > 1 && rest[0] == '/' && rest[1] == '/':
+			i += lengthTo(rest, "\n")
+			continue
+		case len(rest) > 1 && rest[0] == '/' && rest[1] == '*':
+			i += lengthTo(rest, "*/")
+			continue
+		case rest[0] == ',':
+			comma = len(plain)
+		case (rest[0] == '}' || rest[0] == ']') && comma >= 0:
+			plain[comma] = ' '
+			comma = -1
+		case rest[0] > ' ':
+			comma = -1
+		}
+		plain = append(plain, text[i])
+		i++
+	}
+	return plain
+}
+
+// lengthTo is how far it is to the end of a comment, the mark included.
+func lengthTo(text []byte, mark string) int {
+	if at := bytes.Index(text, []byte(mark)); at >= 0 {
+		return at + len(mark)
+	}
+	return len(text)
+}
