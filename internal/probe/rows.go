@@ -111,8 +111,8 @@ func opencodeSetting(p place) setting {
 		"mcp": object{"probe": object{"type": "local", "command": []string{"sh", "-c", p.leave(mcp)}, "enabled": true}},
 	}
 	return setting{
-		// A home with a plugin makes it look for the library of plugins, in a registry that is not there.
-		env: []string{"npm_config_registry=http://127.0.0.1:9"},
+		// A home with a plugin makes it look for the library of plugins, in a registry that is not there; once is enough.
+		env: []string{"npm_config_registry=http://127.0.0.1:9", "npm_config_fetch_retries=0"},
 		files: map[string]string{
 			".config/opencode/opencode.json":   text(config),
 			".config/opencode/plugin/probe.js": `import { writeFileSync } from "node:fs"; export const Probe = async () => { writeFileSync(` + text(p.mark(hook)) + `, ""); return {} }` + "\n",
