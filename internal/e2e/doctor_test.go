@@ -36,8 +36,7 @@ func TestDoctor(t *testing.T) {
 		t.Skip("no agent CLIs are installed")
 	}
 	leaks := map[string]string{
-		"gemini":   "a run started the user's own hook",
-		"opencode": "a run started the user's own MCP server",
+		"gemini": "a run started the user's own hook",
 	}
 	home := t.TempDir()
 	logins := map[string]string{
