@@ -208,13 +208,16 @@ func AgentFiles(ws Workspace, s config.Settings) []config.NamedCommand {
 	return found
 }
 
-// namesUsed are the agents that a run may start, the detected one included.
+// namesUsed are the agents that a run may start: the one that is named or detected, any one if there is none yet, and those that take over.
 func namesUsed(s config.Settings) []string {
-	first := s.Agent.Name
-	if first == "" {
-		first, _, _ = agent.Detect(process.LookPath)
+	names := []string{s.Agent.Name}
+	if s.Agent.Name == "" {
+		name, _, ok := agent.Detect(process.LookPath)
+		if !ok {
+			return knownCLIs()
+		}
+		names[0] = name
 	}
-	names := []string{first}
 	for _, fallback := range s.Agent.Fallback {
 		if name, _, _ := strings.Cut(fallback, ":"); !slices.Contains(names, name) {
 			names = append(names, name)

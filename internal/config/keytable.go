@@ -81,7 +81,7 @@ var AgentCLIs = []string{"claude", "codex", "gemini", "opencode", "qwen", "copil
 var agentKeys = []Key{
 	{Name: "agent.name", Kind: Text, Flag: "agent", Metavar: "NAME",
 		Choices: append(append([]string{"build"}, AgentCLIs...), "acp", "command"), Coming: []string{"worker"}, Later: builtInWorker,
-		Doc:   "the agent CLI; build, or nothing, means the first one found; acp speaks the Agent Client Protocol with --agent-cmd",
+		Doc:   "the agent CLI; build, or nothing, means the first one found; acp is any --agent-cmd that speaks the Agent Client Protocol",
 		field: func(s *Settings) any { return &s.Agent.Name }},
 	{Name: "agent.command", Kind: Text, Flag: "agent-cmd", Metavar: "CMD", Command: true,
 		Doc:   "a shell command as the agent: it reads the prompt on stdin, or from {prompt_file}, and prints text",
