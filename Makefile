@@ -32,7 +32,7 @@ bench: build
 e2e: build
 	bin/ralph demo --speed 0
 	go run ./examples/embed
-	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -tags e2e ./internal/e2e ./internal/cli
+	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e ./internal/cli
 
 e2e-all: build
 	clis="$$(.ci/e2e-clis all)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e

@@ -80,8 +80,8 @@ func (w *world) traces(asked string) traces {
 func TestAlone(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		for _, inherits := range []bool{false, true} {
-			var asked strings.Builder
-			w := newWorld(t, cli, scriptedmodel.Standard(), "tool", scriptedmodel.Observe(func(r scriptedmodel.Request) { asked.Write(r.Body) }))
+			var asked letters
+			w := newWorld(t, cli, scriptedmodel.Standard(), "tool", asked.keep())
 			w.furnish()
 			args := []string{"--check", "test -f made.txt", "--yolo", "--trust"}
 			want := traces{Project: true}
@@ -95,7 +95,7 @@ func TestAlone(t *testing.T) {
 				}
 			}
 			o := w.run(args...)
-			got := w.traces(asked.String())
+			got := w.traces(strings.Join(asked.all(), ""))
 			if inherits && cli.name == "claude" {
 				got.ServerTool = false // its tools may come too late for the first request
 			}

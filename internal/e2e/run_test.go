@@ -55,8 +55,8 @@ func TestComplete(t *testing.T) {
 // The first agent only claims. The second one is told what is missing, and does it.
 func TestRefusedThenFixed(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
-		var told []string
-		w := newWorld(t, cli, scriptedmodel.Standard(), "second-try", scriptedmodel.Observe(func(r scriptedmodel.Request) { told = append(told, string(r.Body)) }))
+		var asked letters
+		w := newWorld(t, cli, scriptedmodel.Standard(), "second-try", asked.keep())
 		o := w.run("--check", "test -f made.txt", "--yolo")
 		cost, used := cli.figures(3)
 		want := result{StopReason: "all_checks_passed", Verified: true, TotalIterations: 2, TotalCost: cost, TotalTokens: used, Iterations: o.result.Iterations}
@@ -69,7 +69,7 @@ func TestRefusedThenFixed(t *testing.T) {
 		if w.file("made.txt") != "made-by-agent\n" {
 			t.Errorf("made.txt holds %q", w.file("made.txt"))
 		}
-		if len(told) != 3 || strings.Contains(told[0], "check_failed") || !strings.Contains(told[1], "check_failed") {
+		if told := asked.all(); len(told) != 3 || strings.Contains(told[0], "check_failed") || !strings.Contains(told[1], "check_failed") {
 			t.Errorf("the second agent of %d requests was not told why the claim was refused", len(told))
 		}
 	})
@@ -192,14 +192,14 @@ const megabyte = 1_000_000
 // A prompt may be longer than any that this program builds: it goes through standard input. (Codex takes 1,048,576 characters and no more.)
 func TestLongPrompt(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
-		longest := 0
-		w := newWorld(t, cli, scriptedmodel.Standard(), "text", scriptedmodel.Observe(func(r scriptedmodel.Request) { longest = max(longest, len(r.Body)) }))
+		var asked letters
+		w := newWorld(t, cli, scriptedmodel.Standard(), "text", asked.keep())
 		dialect, _ := agent.Find(cli.name)
 		o, err := agent.New(agent.Options{Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Env: w.environ()}).Run(t.Context(), ralph.AgentInput{
 			Prompt: strings.Repeat("Words, words\n", megabyte/13), Dir: w.project, Live: func(ralph.Activity) {},
 		})
-		if err != nil || o.End != ralph.EndOK || !o.Said.Complete || longest < megabyte {
-			t.Errorf("%s: %s, said %+v, longest request %d, %v", o.End, o.Error, o.Said, longest, err)
+		if err != nil || o.End != ralph.EndOK || !o.Said.Complete || len(strings.Join(asked.all(), "")) < megabyte {
+			t.Errorf("%s: %s, said %+v, %v", o.End, o.Error, o.Said, err)
 		}
 	})
 }

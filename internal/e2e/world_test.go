@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -298,6 +299,26 @@ func (w *world) eventually(kind string) []map[string]any {
 	}
 	w.t.Fatalf("there is no event %s", kind)
 	return nil
+}
+
+// letters are the bodies of all requests to a model.
+type letters struct {
+	mu   sync.Mutex
+	sent []string
+}
+
+func (l *letters) keep() scriptedmodel.Option {
+	return scriptedmodel.Observe(func(r scriptedmodel.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.sent = append(l.sent, string(r.Body))
+	})
+}
+
+func (l *letters) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.sent)
 }
 
 // parse reads a script that a test has as text.

@@ -34,7 +34,8 @@
 // Clients retry, ask for titles on the side, and repeat a streaming request in the other form, so requests are not counted. The turn is the number
 // of answers that the request itself holds. A request that holds none is a fresh agent's if the first turn of the present conversation has been
 // answered well before, and otherwise another try of the same agent. Which agent's conversation a later request belongs to is told by the
-// identifiers of tool calls, which come back; where a format has none it is the present one.
+// identifiers of tool calls, which come back; where a format has none it is the present one. An empty turn is an answer, too: a client that asks
+// again after one, as some do, is taken for the next agent.
 //
 // A request without tools, or with less than half as many as the same client had offered before, is a side call: a title, a summary, a sub-agent. It gets
 // [Scenario.Side], and moves nothing.
