@@ -24,8 +24,9 @@ func (aider) About() About {
 		Env:     append([]string{"AIDER_*"}, modelKeys...),
 		Resumes: []string{"--restore-chat-history"},
 		Repo: []RepoFile{
-			{".aider.conf.yml", []string{"notifications-command", "lint-cmd", "test-cmd"}},
-			{".env", []string{"AIDER_NOTIFICATIONS_COMMAND", "AIDER_LINT_CMD", "AIDER_TEST_CMD"}},
+			// What it loads at the start may hold commands.
+			{".aider.conf.yml", []string{"notifications-command", "lint-cmd", "test-cmd", "load:", "set-env", "env-file", "api-base"}},
+			{".env", append([]string{"AIDER_NOTIFICATIONS_COMMAND", "AIDER_LINT_CMD", "AIDER_TEST_CMD", "AIDER_LOAD", "AIDER_SET_ENV"}, envRunsItself...)},
 		},
 		Login:   Login{Hint: aiderLogin},
 		Account: aiderAccount,

@@ -26,7 +26,7 @@ func (amp) About() About {
 		Env:     []string{"AMP_*"},
 		Resumes: []string{"threads", "thread", "t", "last", "l"},
 		Repo: []RepoFile{
-			{".amp/settings.json", []string{"amp.mcpServers", "mcpServers", "delegate"}}, {".amp/settings.jsonc", []string{"amp.mcpServers", "mcpServers", "delegate"}},
+			{".amp/settings.json*", nil}, // servers, and rules of permission
 			{".amp/plugins/*", nil},
 		},
 		Login:   Login{Args: []string{"login"}, Hint: ampLogin},

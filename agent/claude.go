@@ -35,7 +35,11 @@ func (claude) About() About {
 }
 
 // claudeRunsItself are the settings that name a program.
-var claudeRunsItself = []string{"hooks", "apiKeyHelper", "statusLine", "awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"}
+var claudeRunsItself = []string{
+	"hooks", "apiKeyHelper", "statusLine", "fileSuggestion", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",
+	"env", // BASH_ENV names a script that every shell runs first
+	"enabledPlugins", "extraKnownMarketplaces",
+}
 
 func (claude) newReader(r *reading) reader { return newEventReader(r, &claudeStream{reading: r}) }
 

@@ -16,7 +16,9 @@ func (codex) About() About {
 		Account: codexAccount,
 		// github.com/openai/codex, issues 31697, 31740, 31746 and 31831.
 		Broken: []BrokenVersion{{First: "0.143.0", Fixed: "0.144.1", Why: "every tool call fails (unsupported call), or a helper program is missing"}},
-		Repo:   []RepoFile{{".codex/config.toml", []string{"mcp_servers", "hooks", "notify"}}, {".codex/hooks.json", nil}},
+		// All of them count in a folder that nobody trusts, too. The configuration moves the walls of the sandbox (network, folders, variables), and a
+		// command that a rule allows runs outside of it.
+		Repo: []RepoFile{{".codex/config.toml", nil}, {".codex/hooks.json", nil}, {".codex/rules/*", nil}},
 	}
 }
 

@@ -26,7 +26,10 @@ func (copilot) About() About {
 		Resumes: []string{"--continue", "-r", "--resume", "--session-id", "--connect"},
 		Login:   Login{Args: []string{"login"}, Hint: copilotLogin},
 		Account: copilotAccount,
-		Repo:    []RepoFile{{".github/hooks/*.json", nil}, {".github/mcp.json", nil}}, // from its documentation
+		Repo: []RepoFile{ // they count once the user trusts the folder; the second and its like belong to Claude Code
+			{".github/hooks/*.json", nil}, {".claude/settings*.json", claudeRunsItself}, {".github/copilot/settings*.json", nil}, {".mcp.json", nil},
+			{".github/mcp.json", nil}, // from its documentation
+		},
 	}
 }
 

@@ -21,7 +21,7 @@ func (cursor) About() About {
 		Meters:  Meters{Tokens: true},
 		Env:     []string{"CURSOR_*", "AGENT_CLI_CREDENTIAL_STORE"},
 		Resumes: []string{"--resume", "--continue", "resume"},
-		Repo:    []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}},
+		Repo:    []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}, {".cursor/cli.json", nil}}, // the last allows commands
 		Login:   Login{Args: []string{"login"}, Hint: cursorLogin},
 		Account: cursorAccount,
 	}

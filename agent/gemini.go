@@ -33,14 +33,20 @@ func (gemini) About() About {
 		Resumes: []string{"-r", "--resume", "--session-id", "--session-file"},
 		Login:   Login{Args: []string{"-i", "/auth"}, Hint: geminiLogin},
 		Account: geminiAccount,
-		Repo:    []RepoFile{{".gemini/settings.json", geminiRunsItself}},
+		Repo:    []RepoFile{{".gemini/settings.json", geminiRunsItself}, {".gemini/.env", nil}, {".env", envRunsItself}},
 		// As its own list of changes has it: stream-json came with 0.11, --policy with 0.30.
 		Broken: []BrokenVersion{{Fixed: "0.30.0", Why: "it does not know the flags that a run needs (--output-format stream-json, --policy)"}},
 	}
 }
 
-// geminiRunsItself are the settings of gemini and its kin that name a program.
-var geminiRunsItself = []string{"hooks", "mcpServers", "toolDiscoveryCommand", "toolCallCommand", "discoveryCommand", "callCommand"}
+// geminiRunsItself are the settings of gemini and its kin that name a program, or allow one that edit mode would deny.
+var geminiRunsItself = []string{
+	"hooks", "mcpServers", "toolDiscoveryCommand", "toolCallCommand", "discoveryCommand", "callCommand",
+	"allowed", "allowedTools", "permissions", "policyPaths", "adminPolicyPaths",
+}
+
+// envRunsItself are the variables of an .env file by which programs run something, or by which a key goes to another server.
+var envRunsItself = []string{"BASH_ENV", "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "NODE_OPTIONS", "PYTHONSTARTUP", "GIT_", "PATH=", "_BASE_URL", "_API_BASE"}
 
 func (gemini) newReader(r *reading) reader {
 	stream := &geminiStream{reading: r}

@@ -30,13 +30,14 @@ func (opencode) About() About {
 		Broken: []BrokenVersion{{First: "1.14.49", Fixed: "1.16.3", Why: "opencode run --format json ends with status 0 before the agent's words are printed"}},
 		Repo: []RepoFile{
 			{"opencode.json", opencodeRunsItself}, {"opencode.jsonc", opencodeRunsItself}, {".opencode/opencode.json*", opencodeRunsItself},
-			{".opencode/plugin*/*", nil}, {".opencode/tool*/*", nil},
+			{".opencode/plugin*/*", nil}, {".opencode/tool*/*", nil}, {".opencode/agent*/*", nil}, {".opencode/mode*/*", nil},
 		},
 	}
 }
 
-// opencodeRunsItself are the settings that name a program.
-var opencodeRunsItself = []string{"mcp", "plugin", "formatter", "lsp"}
+// opencodeRunsItself are the settings that name a program, or allow one that edit mode would deny. A provider is a package, which may be a file of
+// the repository's; the rules of an agent come after ours.
+var opencodeRunsItself = []string{"mcp", "plugin", "formatter", "lsp", "provider", "agent", "mode", "permission"}
 
 // What helps when the login failed, and when the CLI does not say what is wrong: that is how it takes an unknown model and a missing key.
 const (
