@@ -3,6 +3,7 @@ package assembly
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,9 @@ func TestAgentFilesThatNeedConsent(t *testing.T) {
 		{"claude", ".claude/settings.json", `{"env":{"BASH_ENV":"./evil.sh"}}`, []string{"claude env"}},
 		{"claude", ".claude/settings.local.json", `{"hooks":{}}`, []string{"claude hooks"}},
 		{"claude", ".claude/settings.json", `{"model":"opus"}`, nil},
+		{"claude", ".claude/settings.json", `{"h\u006foks":{}}`, []string{"claude file"}},
+		{"claude", ".claude/settings.json", `{"hooks":{}}` + strings.Repeat(" ", 4<<20), []string{"claude file"}},
+		{"claude", ".claude/settings.json", "\n", nil},
 		{"codex", ".codex/config.toml", "[sandbox_workspace_write]\nnetwork_access = true\n", []string{"codex file"}},
 		{"codex", ".codex/rules/default.rules", `prefix_rule(pattern=["rm"], decision="allow")`, []string{"codex file"}},
 		{"gemini", ".gemini/settings.json", `{"tools":{"allowed":["run_shell_command"]}}`, []string{"gemini allowed"}},

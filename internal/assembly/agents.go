@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -229,12 +230,16 @@ func namesUsed(s config.Settings) []string {
 // fileCommands are the keys of one file that name something to run.
 func fileCommands(ws Workspace, agentName, file string, keys []string) []config.NamedCommand {
 	text, err := ralph.ReadText(ws.Dir, file)
-	if err != nil {
+	if errors.Is(err, ralph.ErrEmpty) {
 		return nil
 	}
 	hash := sha256.Sum256([]byte(text))
 	value := fmt.Sprintf("(sha256 %x)", hash[:8])
-	if len(keys) == 0 {
+	if err != nil {
+		value = "(" + err.Error() + ")" // the CLI may read what is not read here
+	}
+	// A key that is spelled with escapes is not found.
+	if err != nil || len(keys) == 0 || strings.Contains(text, `\u`) || strings.Contains(text, `\x`) {
 		return []config.NamedCommand{{Key: agentName + " file", Value: value, File: file, Line: 1}}
 	}
 	var found []config.NamedCommand
