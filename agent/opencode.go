@@ -95,13 +95,25 @@ func opencodeRules(r Request) orderedRules {
 	for _, tool := range opencodeFree {
 		rules = append(rules, orderedRule{"?" + tool[1:], "allow"})
 	}
-	commands := orderedRules{{"*", "deny"}}
-	for _, c := range r.AllowedCommands {
-		if c = strings.TrimSpace(c); c != "" {
-			commands = append(commands, orderedRule{c, "allow"}, orderedRule{c + " *", "allow"})
+	return append(rules, orderedRule{"?ash", opencodeCommands(r.AllowedCommands)})
+}
+
+// opencodeCommands allows each command as it is, and with further arguments as long as these hold no command of their own: not all of those are seen.
+func opencodeCommands(commands []string) orderedRules {
+	longer := orderedRules{{"*", "deny"}}
+	var exact orderedRules
+	for _, c := range commands {
+		c = strings.TrimSpace(c)
+		if c == "" || slices.ContainsFunc(exact, func(r orderedRule) bool { return r.name == c }) {
+			continue
 		}
+		longer = append(longer, orderedRule{c + " *", "allow"})
+		exact = append(exact, orderedRule{c, "allow"})
 	}
-	return append(rules, orderedRule{"?ash", slices.CompactFunc(commands, func(a, b orderedRule) bool { return a.name == b.name })})
+	if exact == nil {
+		return longer
+	}
+	return slices.Concat(longer, orderedRules{{"*`*", "deny"}, {"*$(*", "deny"}}, exact)
 }
 
 // orderedRules is a JSON object whose fields keep their order.

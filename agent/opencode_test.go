@@ -200,7 +200,7 @@ func TestOpencodeCommandLines(t *testing.T) {
 			Request{PromptFile: "p", Dir: "/w", Permissions: PermitEdits, AllowedCommands: []string{"go test ./...", " ", ` grep "x" `}},
 			Command{
 				Argv: []string{"opencode", "run", "--format", "json", "--title", "ralph", "--dir", "/w", "--pure", "--agent", "build"},
-				Env:  with(free + `,"go test ./...":"allow","go test ./... *":"allow","grep \"x\"":"allow","grep \"x\" *":"allow"}}`), Stdin: "p",
+				Env:  with(free + `,"go test ./... *":"allow","grep \"x\" *":"allow","*` + "`" + `*":"deny","*$(*":"deny","go test ./...":"allow","grep \"x\"":"allow"}}`), Stdin: "p",
 			},
 		},
 		{

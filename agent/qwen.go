@@ -61,8 +61,14 @@ func (qwen) Command(r Request) (Command, error) {
 		argv = append(argv, "--yolo")
 		cmd.Env = append(cmd.Env, "QWEN_CODE_SUPPRESS_YOLO_WARNING=1")
 	} else {
-		for _, rule := range qwenRules(r.AllowedCommands) {
+		rules := qwenRules(r.AllowedCommands)
+		for _, rule := range rules {
 			argv = append(argv, "--allowed-tools", rule)
+		}
+		if len(rules) > 0 {
+			for _, form := range qwenSubstitutions {
+				argv = append(argv, "--exclude-tools", "run_shell_command("+form+")")
+			}
 		}
 		argv = append(argv, "--approval-mode", "auto-edit")
 	}
@@ -72,6 +78,10 @@ func (qwen) Command(r Request) (Command, error) {
 	cmd.Argv = append(argv, r.ExtraArgs...)
 	return cmd, nil
 }
+
+// qwenSubstitutions are commands within arguments, as the CLI writes them anew before it compares them. A rule that allows a command would allow
+// those as well. One in the default of a quoted variable ("${x:-$(…)}") it does not see at all.
+var qwenSubstitutions = []string{"*$(*", "*$ (*", "*`*", "*<(*", "*> (*"}
 
 // qwenRules allows each command as it is and with further arguments. A command that no rule can hold is left out: the agent is then denied it,
 // and the denial is shown.

@@ -50,7 +50,9 @@ func TestQwenCommandLines(t *testing.T) {
 			Command{
 				Argv: []string{"qwen", "--output-format", "stream-json", "--extensions", "none", "--allowed-mcp-server-names", "none",
 					"--allowed-tools", "run_shell_command(go vet ./... && go test)", "--allowed-tools", "run_shell_command(go vet ./...)",
-					"--allowed-tools", "run_shell_command(go test)", "--approval-mode", "auto-edit"},
+					"--allowed-tools", "run_shell_command(go test)", "--exclude-tools", "run_shell_command(*$(*)", "--exclude-tools", "run_shell_command(*$ (*)",
+					"--exclude-tools", "run_shell_command(*`*)", "--exclude-tools", "run_shell_command(*<(*)", "--exclude-tools", "run_shell_command(*> (*)",
+					"--approval-mode", "auto-edit"},
 				Env: alone("/f"), Stdin: "/p/prompt.md", Files: []File{{"/f/qwen-settings.json", qwenSettings}},
 			},
 		},
