@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -85,7 +86,10 @@ var copilotSubcommands = map[string]bool{
 }
 
 // copilotShells run any command that they are given: a rule for one of them would allow everything.
-var copilotShells = []string{"sh", "bash", "zsh", "dash", "fish", "env", "sudo", "xargs", "eval", "exec", "pwsh", "powershell", "cmd"}
+var copilotShells = []string{
+	"sh", "bash", "zsh", "dash", "ksh", "fish", "busybox", "env", "sudo", "doas", "su", "xargs", "eval", "exec", "command", "time", "timeout", "nice", "nohup",
+	"setsid", "stdbuf", "watch", "pwsh", "powershell", "cmd",
+}
 
 var (
 	copilotParts      = regexp.MustCompile(`&&|\|\||[;|]`)
@@ -94,16 +98,17 @@ var (
 
 // copilotRules are the rules that allow a command line, one for each program in it; nil if it has one that no rule can allow.
 func copilotRules(line string) []string {
-	if strings.ContainsAny(line, "()`$\n\r") {
+	parts := copilotParts.Split(line, -1)
+	if strings.ContainsAny(line, "()`$\n\r") || len(parts) > 1 && strings.ContainsAny(line, `'"\`) { // what is quoted is no command
 		return nil
 	}
 	var rules []string
-	for _, part := range copilotParts.Split(line, -1) {
+	for _, part := range parts {
 		words := strings.Fields(part)
 		for len(words) > 0 && copilotAssignment.MatchString(words[0]) {
 			words = words[1:]
 		}
-		if len(words) == 0 || slices.Contains(copilotShells, words[0]) || strings.ContainsAny(words[0], `'"`) {
+		if len(words) == 0 || slices.Contains(copilotShells, path.Base(words[0])) || strings.ContainsAny(words[0], `'"`) {
 			return nil
 		}
 		name := words[0]
