@@ -285,7 +285,9 @@ func agentFailedRule(p Policy, h History, v Verdict) *Verdict {
 	if p.MaxFailures == 0 || h.AgentFailures < p.MaxFailures {
 		return nil
 	}
-	if next := h.handOver(p, v, 7, AgentRest{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
+	anew := v
+	anew.Breaker = Breaker{State: BreakerClosed} // an agent that cannot work is no stalled run
+	if next := h.handOver(p, anew, 7, AgentRest{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
 		return next
 	}
 	return v.stop(7, AgentFailed, "the agent failed %d times in a row: %s", h.AgentFailures, h.Now.Agent.Error)

@@ -47,8 +47,25 @@ func (h History) waking(agent int) History {
 	return h
 }
 
-// nextAgent says who works next, and how long to wait for it: the first in order that is awake, else the first whose usage limit is reset. False
-// means that all rest for good.
+// failures are those of one agent, in a row.
+type failures struct{ Own, Model int }
+
+// takeTurn puts an agent to work. What others did in between does not end its failures in a row, nor add to them.
+func (h *History) takeTurn(agent int) {
+	if agent == h.Agent {
+		return
+	}
+	others := slices.Clone(h.failures)
+	for len(others) <= max(agent, h.Agent) {
+		others = append(others, failures{})
+	}
+	others[h.Agent] = failures{h.AgentFailures, h.ProviderFailures}
+	h.Agent, h.AgentFailures, h.ProviderFailures = agent, others[agent].Own, others[agent].Model
+	h.failures = others
+}
+
+// nextAgent says who works next, and how long to wait for it: the first in order that is awake, else the first to wake. False means that there is
+// nothing to wait for: nobody's usage limit will be reset.
 func (h History) nextAgent(p Policy, at Span) (agent int, in Span, ok bool) {
 	var first *AgentRest
 	for i := range max(len(p.Agents), 1) {
@@ -56,11 +73,12 @@ func (h History) nextAgent(p Policy, at Span) (agent int, in Span, ok bool) {
 		if rest == nil || rest.over(at) {
 			return i, 0, true
 		}
-		if rest.Because == EndLimit && (first == nil || rest.Until < first.Until) {
+		ok = ok || rest.Because == EndLimit
+		if rest.Until > 0 && (first == nil || rest.Until < first.Until) {
 			first = rest
 		}
 	}
-	if first == nil {
+	if !ok {
 		return 0, 0, false
 	}
 	return first.Agent, first.Until - at, true
@@ -83,7 +101,7 @@ func (h History) limitRest(p Policy) AgentRest {
 	return rest
 }
 
-// handOver lays the agent to rest and lets the next one work; nil if there is none.
+// handOver lays the agent to rest and lets the next one work, if the run's limits allow another iteration; nil if there is none.
 func (h History) handOver(p Policy, v Verdict, row int, rest AgentRest) *Verdict {
 	if len(p.Agents) < 2 {
 		return nil
@@ -93,6 +111,10 @@ func (h History) handOver(p Policy, v Verdict, row int, rest AgentRest) *Verdict
 		return nil
 	}
 	v.Rest = &rest
+	if limit := limitsRule(p, h, v); limit != nil {
+		limit.Hint = "" // what this agent lacks is not what ends the run
+		return limit
+	}
 	if in > 0 {
 		waiting := h.waitFor(p, v, row, in)
 		if waiting.Action == Stop && rest.Because != EndLimit {

@@ -87,9 +87,32 @@ func TestFallbacks(t *testing.T) {
 			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: ProviderFailed, who: []string{claude, codex},
 		},
 		{
-			name: "a failing model is no end while another one's limit will be reset", first: []turn{limitTurn(time.Hour), done()}, second: []turn{providerTurn()},
+			name: "a failing model is no end while another one's limit will be reset", first: []turn{limitTurn(20 * time.Minute), done()}, second: []turn{providerTurn()},
 			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: AllChecksPassed, who: []string{claude, codex, claude},
-			waits: map[WaitReason][]time.Duration{WaitLimit: {time.Hour + 15*time.Second - worked}},
+			waits: map[WaitReason][]time.Duration{WaitLimit: {20*time.Minute + 15*time.Second - worked}},
+		},
+		{
+			name: "nobody is waited for longer than until somebody wakes", first: []turn{providerTurn(), done()}, second: []turn{limitTurn(5 * time.Hour)},
+			change: func(w *world) { w.policy.MaxFailures = 1 }, reason: AllChecksPassed, who: []string{claude, codex, claude},
+			waits: map[WaitReason][]time.Duration{WaitLimit: {30*time.Minute - worked}},
+		},
+		{
+			name: "waits add up while nobody works", first: []turn{limitTurn(50 * time.Minute)}, second: []turn{providerTurn()},
+			change: func(w *world) { w.policy.MaxFailures, w.policy.MaxWait = 1, Span(time.Hour) },
+			reason: ProviderFailed, who: []string{claude, codex, codex, claude, codex},
+			waits: map[WaitReason][]time.Duration{WaitLimit: {30 * time.Minute, 20*time.Minute + 15*time.Second - 2*worked, 10*time.Minute - 15*time.Second + worked}},
+		},
+		{
+			name: "failures in a row are of one agent", first: []turn{limitTurn(time.Second), crashing(), done()}, second: []turn{crashing(), crashing(), nothing()},
+			change: func(w *world) { w.policy.IterationDelay = Span(3 * time.Second) },
+			reason: AllChecksPassed, who: []string{claude, codex, codex, claude, claude},
+			waits: map[WaitReason][]time.Duration{WaitDelay: slices.Repeat([]time.Duration{3 * time.Second}, 4)},
+		},
+		{
+			name: "and others in between do not end them", first: []turn{limitTurn(time.Second), limitTurn(time.Second), limitTurn(time.Second), nothing(), done()}, second: []turn{crashing()},
+			change: func(w *world) { w.policy.IterationDelay = Span(11 * time.Second) },
+			reason: AllChecksPassed, who: []string{claude, codex, claude, codex, claude, codex, claude, claude},
+			waits: map[WaitReason][]time.Duration{WaitDelay: slices.Repeat([]time.Duration{11 * time.Second}, 7)},
 		},
 		{
 			name: "a refused login hands over for good", first: []turn{lockedOut()}, second: []turn{nothing(), done()},
@@ -109,6 +132,10 @@ func TestFallbacks(t *testing.T) {
 		{
 			name: "the cap comes before a hand-over", first: []turn{crashing()}, second: []turn{done()},
 			change: func(w *world) { w.policy.MaxIterations = 3 }, reason: MaxIterations, who: []string{claude, claude, claude},
+		},
+		{
+			name: "and before a wait", first: []turn{limitTurn(time.Hour)}, second: []turn{crashing()},
+			change: func(w *world) { w.policy.MaxIterations = 3 }, reason: MaxIterations, who: []string{claude, codex, codex, codex},
 		},
 	}
 	for _, c := range cases {
@@ -160,6 +187,49 @@ func TestTheLogSaysWhoDidWhat(t *testing.T) {
 		same(t, "model", "gemini-model", players["gemini"].inputs[0].Model)
 		same(t, "counted", []bool{false, false, true}, counted(w.log))
 	})
+}
+
+func TestAnAgentThatFailedDoesNotStallTheNextOne(t *testing.T) {
+	bubble(t, "the breaker counts anew", func(t *testing.T) {
+		w, _ := fallbackWorld(t, []turn{crashing()}, map[string][]turn{"codex": {nothing(), nothing(), done()}}, "codex")
+		w.tree.frozen, w.checker.results = true, append(slices.Repeat([]CheckResult{isRed}, 6), isGreen)
+		w.ends(AllChecksPassed, 3)
+		for _, started := range payloads[IterationStarted](w.log) {
+			if started.Diagnose {
+				t.Errorf("iteration %+v is to diagnose only", started)
+			}
+		}
+	})
+}
+
+func TestACutJudgementIsOfTheAgentThatWorked(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		others []string // who take over after the resume
+		rests  int
+	}{
+		{"as before", []string{"codex"}, 1},
+		{"further down", []string{"gemini", "codex"}, 2},
+		{"nobody of the run any more", []string{"gemini"}, 2},
+	} {
+		bubble(t, c.name, func(t *testing.T) {
+			w, _ := fallbackWorld(t, []turn{limitTurn(time.Hour)}, map[string][]turn{"codex": {lockedOut()}}, "codex")
+			w.policy.OnLimit = LimitStop
+			w.ends(AuthError, 1)
+			exited := slices.IndexFunc(w.log.events, func(e Event) bool {
+				o, ok := e.Data.(AgentOutcome)
+				return ok && o.Agent == "codex"
+			})
+			state := refold(t, w.log.events[:exited+1])
+			again, _ := fallbackWorld(t, []turn{done()}, map[string][]turn{"codex": {lockedOut()}, "gemini": {lockedOut()}}, c.others...)
+			again.checker.results = []CheckResult{isGreen}
+			again.options = append(again.options, WithState(&state))
+			again.ends(AllChecksPassed, 1)
+			same(t, "who worked", []string{"claude/opus"}, workers(again.log))
+			same(t, "who rests", AgentRest{Agent: c.rests, Because: EndAuth}, *payloads[VerdictReached](again.log)[0].Verdict.Rest)
+			mustReplay(t, append(w.log.events[:exited+1:exited+1], again.log.events...))
+		})
+	}
 }
 
 func TestAResumeWakesEverybody(t *testing.T) {

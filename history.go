@@ -53,7 +53,7 @@ type History struct {
 	Now      Observation
 	Progress bool // Now changed something
 
-	AgentFailures    int // in a row
+	AgentFailures    int // in a row, of the agent at work
 	ProviderFailures int
 	BrokenChecks     int
 	LimitHits        int
@@ -66,9 +66,10 @@ type History struct {
 	Phrases    []int   // completion phrases of the last iterations
 	Breaker    Breaker
 
-	tree   TreeState
-	checks checkMarks
-	fault  uint64
+	failures []failures // of agents that are not at work
+	tree     TreeState
+	checks   checkMarks
+	fault    uint64
 }
 
 // Judge folds the open observation into the streaks: the history that Decide is asked about. It does not change h.
@@ -135,7 +136,9 @@ func (h *History) countFailures() {
 		return
 	case end == EndProvider:
 		h.ProviderFailures++
-		h.LimitHits, h.LimitWaited = 0, 0
+		if len(h.Rests) == 0 { // while others rest, a failing model is no end of the wait for them
+			h.LimitHits, h.LimitWaited = 0, 0
+		}
 		return
 	case end == EndFailed, end == EndBroken, end == EndKilled, end == EndTimeout, end == EndIdle, end == EndEmpty && !(h.Progress && h.Now.Tree.Known): // a silent edit is no empty turn
 		h.AgentFailures++
@@ -184,24 +187,31 @@ func (h *History) settle(v Verdict) {
 		h.LimitWaited += v.Wait
 	}
 	if h.Breaker.State != BreakerClosed && v.Breaker.State == BreakerClosed {
-		h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil
+		h.forgetStalls()
 	}
 	h.Breaker = v.Breaker
 	h.Tasks = v.Tasks.apply(h.Tasks, v.Counted)
 	switch {
 	case v.Rest != nil:
 		*h = h.resting(*v.Rest)
-		h.AgentFailures, h.ProviderFailures = 0, 0 // those of the next one count from zero
+		if v.Rest.Because != EndLimit { // when it wakes, it counts from zero
+			h.AgentFailures, h.ProviderFailures = 0, 0
+		}
+		if v.Counted { // it worked, and failed: that says nothing of the next one
+			h.forgetStalls()
+		}
 	case v.Counted && len(h.Rests) > 0:
 		*h = h.waking(h.Agent)
 	}
 }
 
+func (h *History) forgetStalls() { h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil }
+
 // startAnew forgets the streaks, as resume does: failures count from zero and the breaker is half-open.
 func (h *History) startAnew() {
 	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
-	h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil
-	h.Agent, h.Rests = 0, nil
+	h.forgetStalls()
+	h.Agent, h.Rests, h.failures = 0, nil, nil
 	h.Tasks = slices.Clone(h.Tasks)
 	for i := range h.Tasks {
 		t := &h.Tasks[i]

@@ -99,14 +99,15 @@ func (l *Loop) runAgent(ctx context.Context, text string) (AgentOutcome, error) 
 		return AgentOutcome{}, err
 	}
 	var news newsBox
+	worker := l.worker()
 	in := AgentInput{
-		Iteration: l.iteration, Prompt: text, Dir: l.cfg.Dir, Folder: folder, Model: l.worker().Model, Marker: l.about.Marker,
+		Iteration: l.iteration, Prompt: text, Dir: l.cfg.Dir, Folder: folder, Model: worker.Model, Marker: l.about.Marker,
 		Timeout: l.timeLeft(), IdleTimeout: l.policy.IdleTimeout.Duration(),
 		Words: promise.Options{CompletionTags: l.policy.CompletionTags, Phrases: l.policy.StatusPhrases},
 		Live:  func(a Activity) { news.note(a); told(func() { l.live(a) }) },
 	}
 	var outcome AgentOutcome
-	l.attend(ctx, news.summary, func(ctx context.Context) { outcome, err = l.worker().Agent.Run(ctx, in) })
+	l.attend(ctx, news.summary, func(ctx context.Context) { outcome, err = worker.Agent.Run(ctx, in) })
 	return l.outOfTime(ctx, outcome), err
 }
 

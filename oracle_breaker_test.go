@@ -51,11 +51,14 @@ type fuse struct {
 	from  int
 }
 
-// breaker walks the pages and moves the fuse as section 6 tells: closed, at a threshold diagnose, then open; after a cool-down or a resume one
-// probe. A resume and a closing breaker count from zero.
-func (n notebook) breaker() fuse {
+// fuse walks the pages and moves the fuse as section 6 tells: closed, at a threshold diagnose, then open; after a cool-down or a resume one
+// probe. A resume, a closing breaker and an agent in place of one that failed count from zero.
+func (n notebook) fuse() fuse {
 	f := fuse{state: BreakerClosed}
 	for i, q := range n.pages {
+		if i > 0 && n.handsOn(i-1) {
+			f = fuse{BreakerClosed, i}
+		}
 		switch {
 		case q.resumed && f.state != BreakerClosed:
 			f = fuse{BreakerHalfOpen, i}
@@ -80,6 +83,17 @@ func (n notebook) breaker() fuse {
 	}
 	return f
 }
+
+// breaker is the fuse as the next iteration finds it.
+func (n notebook) breaker() fuse {
+	if last := len(n.pages) - 1; n.handsOn(last) {
+		return fuse{BreakerClosed, last + 1}
+	}
+	return n.fuse()
+}
+
+// handsOn: an agent that worked and failed too often, so that another one begins.
+func (n notebook) handsOn(i int) bool { return n.beds[i].laid && n.pages[i].against() }
 
 func (n notebook) tripped(from int) bool {
 	b, c := n.policy.Breaker, n.stalls(from)

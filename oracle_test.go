@@ -16,12 +16,14 @@ type notebook struct {
 	list     []TaskState // as it was when the run began
 	pages    []page
 	days     []day // walk, for as many pages
+	beds     []bed // of the pages' agents
 }
 
 // page is one iteration, when it was judged, and whether another process had taken the run up right before it.
 type page struct {
 	Observation
 	at      Moment
+	who     int // its agent, by its place in the policy
 	resumed bool
 }
 
@@ -32,6 +34,8 @@ type answer struct {
 	Reason   StopReason
 	Signal   Signal
 	Wait     WaitReason
+	Length   Span // of a wait for a usage limit
+	Rests    bool // another agent goes on
 	Claimed  bool
 	Refusals []string
 	Counted  bool
@@ -81,16 +85,16 @@ func (n notebook) inARow(silent, yes func(i int) bool) int {
 
 // ownFailures: non-zero exit, error result, time-out, and the empty turn, which neither said nor is known to have done anything.
 func (n notebook) ownFailures() int {
-	return n.inARow(
+	return n.itsOwn(
 		func(i int) bool { return oneOf(n.pages[i].Agent.End, EndLimit, EndProvider) },
 		func(i int) bool {
 			end := n.pages[i].Agent.End
-			return oneOf(end, EndFailed, EndTimeout, EndIdle) || end == EndEmpty && !(n.pages[i].Tree.Known && n.progress(i)) && len(n.days[i].done) == 0
+			return oneOf(end, EndFailed, EndBroken, EndKilled, EndTimeout, EndIdle) || end == EndEmpty && !(n.pages[i].Tree.Known && n.progress(i)) && len(n.days[i].done) == 0
 		})
 }
 
 func (n notebook) providerFailures() int {
-	return n.inARow(
+	return n.itsOwn(
 		func(i int) bool { return n.pages[i].Agent.End == EndLimit },
 		func(i int) bool { return n.pages[i].Agent.End == EndProvider })
 }
@@ -106,7 +110,7 @@ func (n notebook) answer() answer {
 	refusals := n.refusals()
 	claimed := n.claimed()
 	allDone := len(n.list) > 0 && len(n.unfinished(n.standings())) == 0
-	breaker := n.breaker()
+	breaker := n.fuse()
 	a := answer{Claimed: claimed, Counted: now.against(), Progress: n.progress(len(n.pages) - 1), Breaker: breaker.state}
 	if claimed || allDone {
 		a.Refusals = refusals
@@ -135,15 +139,19 @@ func (n notebook) answer() answer {
 	if soft {
 		return stop(0, Interrupted)
 	}
-	switch now.Agent.End {
-	case EndSandbox:
-		return stop(1, SandboxError)
-	case EndMissing:
-		return stop(1, ProgramMissing)
-	case EndAuth:
-		return stop(1, AuthError)
+	hands := n.beds[len(n.pages)-1].laid
+	for end, reason := range map[EndClass]StopReason{EndSandbox: SandboxError, EndMissing: ProgramMissing, EndAuth: AuthError} {
+		switch {
+		case now.Agent.End == end && hands:
+			return n.handOver(a, 1, reason)
+		case now.Agent.End == end:
+			return stop(1, reason)
+		}
 	}
 	if now.Agent.End == EndLimit {
+		if hands {
+			return n.handOver(a, 2, RateLimited)
+		}
 		if p.OnLimit == LimitStop {
 			return stop(2, RateLimited)
 		}
@@ -153,9 +161,13 @@ func (n notebook) answer() answer {
 		if p.MaxTime > 0 && now.at.Elapsed+n.limitWait(len(n.pages)-1) >= p.MaxTime {
 			return stop(9, Timeout)
 		}
+		a.Length = n.limitWait(len(n.pages) - 1)
 		return wait(2, WaitLimit)
 	}
 	if now.Agent.End == EndProvider {
+		if hands {
+			return n.handOver(a, 3, ProviderFailed)
+		}
 		if p.MaxFailures > 0 && n.providerFailures() >= p.MaxFailures {
 			return stop(3, ProviderFailed)
 		}
@@ -178,6 +190,9 @@ func (n notebook) answer() answer {
 	}
 	if today := n.days[len(n.pages)-1]; today.givenUp != "" && !today.retried && p.OnTaskFailure != TaskSkip {
 		return stop(6, TaskTries)
+	}
+	if hands {
+		return n.handOver(a, 7, AgentFailed)
 	}
 	if p.MaxFailures > 0 && n.ownFailures() >= p.MaxFailures {
 		return stop(7, AgentFailed)
@@ -308,8 +323,19 @@ func (n notebook) limitWait(i int) Span {
 		return known + Span(15*time.Second)
 	}
 	wait := Span(time.Minute)
-	for j := i - 1; j >= 0 && n.pages[j].Agent.End == EndLimit && !n.pages[j+1].resumed; j-- {
+	for j := i - 1; len(n.policy.Agents) < 2 && j >= 0 && n.pages[j].Agent.End == EndLimit && !n.pages[j+1].resumed; j-- {
 		wait = min(2*wait, Span(30*time.Minute))
+	}
+	if len(n.policy.Agents) < 2 {
+		return wait
+	}
+	for _, j := range n.upTo(i).pagesOf(n.pages[i].who)[1:] { // others may have worked in between
+		switch {
+		case n.beds[j].limit:
+			wait = min(2*wait, Span(30*time.Minute))
+		case n.beds[j].laid || n.pages[j].against():
+			return wait
+		}
 	}
 	return wait
 }

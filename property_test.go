@@ -28,7 +28,10 @@ type enacted struct {
 	log    []Event
 	number int
 	clock  time.Time
+	late   Span               // by waits that the script knows nothing of
 	stops  map[StopReason]int // how often each end was met
+
+	handOvers, returns int // to an agent further down, and back up
 }
 
 func (r *enacted) emit(kind EventType, data any) {
@@ -58,6 +61,7 @@ func (r *enacted) play(s script) {
 				r.takeBaseline(s)
 			}
 		}
+		r.pass(st.pause)
 		if r.mayNotStart(page{at: Moment{Elapsed: r.state.Elapsed}, resumed: st.resumed}) {
 			return
 		}
@@ -99,15 +103,15 @@ func (r *enacted) mayNotStart(next page) bool {
 func (r *enacted) iterate(st step) bool {
 	r.t.Helper()
 	r.number++
-	diagnose := r.state.History.Breaker.State == BreakerDiagnose
+	st.at.Elapsed += r.late
 	st.Task = r.choose(st.resumed)
-	r.emit(EvIterationStarted, IterationStarted{Ordinal: r.state.History.Counted + 1, Diagnose: diagnose})
+	st.who = r.takeTurn(st.resumed)
 	if st.cut == cutBeforeExit {
-		r.write(page{Observation: Observation{Task: st.Task, Agent: AgentOutcome{End: EndInterrupted}}, resumed: st.resumed})
+		r.write(page{Observation: Observation{Task: st.Task, Agent: AgentOutcome{End: EndInterrupted}}, who: st.who, resumed: st.resumed})
 		r.resume(st.raised, RunResumed{Interrupted: r.number})
 		r.number++
 		st.Task = r.choose(true)
-		r.emit(EvIterationStarted, IterationStarted{Ordinal: r.state.History.Counted + 1})
+		st.who = r.takeTurn(true)
 		st.resumed = true
 	}
 	r.emit(EvAgentExited, st.Agent)
@@ -117,8 +121,14 @@ func (r *enacted) iterate(st step) bool {
 	if st.cut == cutAfterExit {
 		r.emit(EvTreeSnapshot, TreeState{Known: true, Hash: "half gathered"})
 		r.emit(EvCheckFinished, CheckResult{Name: "half gathered", Passed: true})
+		before := r.state.Policy.Agents
 		r.resume(st.raised, RunResumed{Judged: r.number})
 		st.resumed = true
+		if len(before) > 0 {
+			if st.who = slices.Index(st.raised.Agents, before[st.who]); st.who < 0 {
+				st.who = len(st.raised.Agents) // nobody of this run any more
+			}
+		}
 	}
 	r.emit(EvTreeSnapshot, st.Tree)
 	if len(r.notes.list) > 0 {
@@ -140,7 +150,7 @@ func (r *enacted) judge(at Moment) bool {
 		r.t.Fatalf("seed %d, iteration %d: oracle (-) and Decide (+) disagree:\n%s\npolicy %+v\nnow %+v\nat %+v", r.seed, r.number, diff, r.state.Policy, r.notes.now(), at)
 	}
 	history.seeTasks(got.Tasks)
-	if diff := cmp.Diff(r.notes.counts(), countsOf(history)); diff != "" {
+	if diff := cmp.Diff(r.notes.counts(), countsOf(r.state.Policy, history)); diff != "" {
 		r.t.Fatalf("seed %d, iteration %d: oracle (-) and fold (+) count differently:\n%s", r.seed, r.number, diff)
 	}
 	r.mustBeProven(got)
@@ -150,6 +160,7 @@ func (r *enacted) judge(at Moment) bool {
 	if got.Action == Stop {
 		r.stops[got.Reason]++
 	}
+	r.pass(got.Wait)
 	return got.Action == Stop
 }
 
@@ -184,7 +195,10 @@ func (r *enacted) mustBeProven(v Verdict) {
 func answerOf(v Verdict) answer {
 	a := answer{
 		Row: v.Row, Action: v.Action, Reason: v.Reason, Signal: v.Signal, Wait: v.WaitFor,
-		Claimed: v.Claimed, Counted: v.Counted, Progress: v.Progress, Breaker: v.Breaker.State,
+		Rests: v.Rest != nil && v.Action != Stop, Claimed: v.Claimed, Counted: v.Counted, Progress: v.Progress, Breaker: v.Breaker.State,
+	}
+	if v.WaitFor == WaitLimit {
+		a.Length = v.Wait
 	}
 	for _, refusal := range v.Refusals() {
 		a.Refusals = append(a.Refusals, refusal.Code)
@@ -199,13 +213,18 @@ type tally struct {
 	Tokens                                  int64
 	AgentFailures, ProviderFailures, Broken int
 	NoProgress, SameError, Denials          int
+	LimitWaited                             Span // where several agents work
 }
 
-func countsOf(h History) tally {
-	return tally{
+func countsOf(p Policy, h History) tally {
+	t := tally{
 		h.Started, h.Counted, h.Cost, h.Tokens.Total(), h.AgentFailures, h.ProviderFailures, h.BrokenChecks,
-		h.NoProgress, h.SameError, h.Denials,
+		h.NoProgress, h.SameError, h.Denials, 0,
 	}
+	if len(p.Agents) > 1 {
+		t.LimitWaited = h.LimitWaited
+	}
+	return t
 }
 
 // counts are the oracle's numbers before the last page's verdict has had its consequences.
@@ -221,22 +240,27 @@ func (n notebook) counts() tally {
 	s := n.stalls(from)
 	return tally{
 		len(n.pages), spent.iterations, spent.cost, spent.tokens, n.ownFailures(), n.providerFailures(), n.brokenChecks(),
-		s.NoProgress, s.SameError, s.Denials,
+		s.NoProgress, s.SameError, s.Denials, n.slept(),
 	}
 }
 
 func TestDecideAgreesWithAnOracleWrittenFromTheContract(t *testing.T) {
 	stops := map[StopReason]int{}
+	handOvers, returns := 0, 0
 	for seed := range uint64(histories()) {
 		r := &enacted{t: t, seed: seed, stops: stops}
 		r.play(newDice(seed).script())
+		handOvers, returns = handOvers+r.handOvers, returns+r.returns
+	}
+	if handOvers == 0 || returns == 0 {
+		t.Errorf("%d times another agent took over, %d times one came back", handOvers, returns)
 	}
 	for _, reason := range reachable {
 		if stops[reason] == 0 {
 			t.Errorf("no made-up run ended with %s: the property was not tested there", reason)
 		}
 	}
-	t.Logf("ends: %v", stops)
+	t.Logf("ends: %v; another agent took over %d times, one came back %d times", stops, handOvers, returns)
 }
 
 // reachable are the stop reasons that Decide can give in this version.

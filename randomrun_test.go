@@ -42,6 +42,7 @@ func (d dice) policy() Policy {
 	p.OnDecide = pick(d, DecideStop, DecideWait)
 	p.OnLimit = pick(d, LimitWait, LimitWait, LimitWait, LimitStop)
 	p.MaxWait = pick(d, 0, Span(10*time.Minute), Span(6*time.Hour))
+	p.Agents = d.agents()
 	return p
 }
 
@@ -50,7 +51,7 @@ func (d dice) ending() EndClass {
 	if d.oneIn(40) {
 		return pick(d, EndAuth, EndMissing, EndSandbox, EndInterrupted)
 	}
-	return pick(d, EndOK, EndOK, EndOK, EndOK, EndOK, EndOK, EndFailed, EndEmpty, EndTimeout, EndIdle, EndLimit, EndProvider)
+	return pick(d, EndOK, EndOK, EndOK, EndOK, EndOK, EndOK, EndFailed, pick(d, EndBroken, EndKilled), EndEmpty, EndTimeout, EndIdle, EndLimit, EndProvider)
 }
 
 func (d dice) outcome(end EndClass) AgentOutcome {
@@ -174,6 +175,7 @@ type script struct {
 type step struct {
 	page
 	own    []CheckResult // of every task's own check, were it run
+	pause  Span          // before it begins
 	cut    cut
 	raised Policy // in force after a cut
 }
@@ -186,10 +188,16 @@ func (d dice) script() script {
 	if s.policy.Baseline = !d.oneIn(4); s.policy.Baseline {
 		s.baseline = d.fresh(s.names)
 	}
-	p, elapsed := s.policy, Span(0)
+	p, elapsed, ending := s.policy, Span(0), d.ending
+	if d.oneIn(4) { // a night in which little works
+		ending = func() EndClass { return pick(d, EndLimit, EndLimit, EndProvider, EndProvider, EndFailed, d.ending()) }
+	}
 	for number := range 3 + d.IntN(11) {
 		elapsed += Span(d.IntN(40*60*1000)) * Span(time.Millisecond)
-		st := step{page: page{Observation: Observation{Number: number + 1, Agent: d.outcome(d.ending()), Tree: d.tree()}, at: d.moment(elapsed)}}
+		st := step{page: page{Observation: Observation{Number: number + 1, Agent: d.outcome(ending()), Tree: d.tree()}, at: d.moment(elapsed)}}
+		if d.oneIn(3) {
+			st.pause = Span(d.IntN(20*60*1000)) * Span(time.Millisecond)
+		}
 		if d.oneIn(10) {
 			p = d.raise(p)
 			st.cut, st.raised = pick(d, cutBeforeExit, cutAfterExit, cutBetween), p
@@ -225,5 +233,6 @@ func (d dice) raise(p Policy) Policy {
 	if p.MaxCost > 0 && d.oneIn(2) {
 		p.MaxCost++
 	}
+	p.Agents = d.otherAgents(p.Agents)
 	return p
 }

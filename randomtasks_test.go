@@ -68,6 +68,7 @@ func (r *enacted) choose(resumed bool) string {
 func (r *enacted) write(p page) {
 	r.notes.pages = append(r.notes.pages, p)
 	r.notes.days = r.notes.walk()
+	r.notes.beds = append(r.notes.beds, r.notes.bedtime())
 }
 
 // measured are the checks that a loop runs on a step: the run's, the current task's own, and with a claim those of what it names and of all done

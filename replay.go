@@ -21,6 +21,9 @@ func (j Judgement) Same() bool {
 	if a.Action != b.Action || a.Reason != b.Reason || a.Wait != b.Wait || a.Breaker != b.Breaker || a.Counted != b.Counted {
 		return false
 	}
+	if (a.Rest == nil) != (b.Rest == nil) || a.Rest != nil && *a.Rest != *b.Rest {
+		return false
+	}
 	if !slices.Equal(a.Tasks.Done, b.Tasks.Done) || a.Tasks.GivenUp != b.Tasks.GivenUp {
 		return false
 	}

@@ -132,7 +132,8 @@ func (s *State) start(e Event, data RunStarted) {
 
 func (s *State) begin(e Event, data IterationStarted) {
 	s.History.Started = e.Iteration
-	s.History.Judging, s.History.Agent = true, data.Agent
+	s.History.takeTurn(data.Agent)
+	s.History.Judging = true
 	s.History.Now = Observation{Number: e.Iteration, Task: s.History.Task}
 	s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
 	if s.Policy.CallsPerHour > 0 {
@@ -164,6 +165,7 @@ func (s *State) resume(data RunResumed) {
 		s.History.Baseline, s.Last.Failed = nil, nil
 	}
 	if data.Judged > 0 { // evidence of a cut judgement is gathered anew
+		s.History.Agent = placeOf(cut, data.Policy.Agents)
 		s.History.Now.Checks, s.History.Now.Tree = nil, TreeState{}
 	}
 	if data.Interrupted > 0 {
@@ -181,6 +183,14 @@ func (s *State) agentAtWork() string {
 		return s.Policy.Agents[i]
 	}
 	return s.Agent
+}
+
+// placeOf is where an agent stands among those of a run; behind the last one, if it is none of them any more.
+func placeOf(name string, agents []string) int {
+	if i := slices.Index(agents, name); i >= 0 {
+		return i
+	}
+	return len(agents)
 }
 
 func (s *State) snapshot(iteration int, tree TreeState) {
