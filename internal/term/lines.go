@@ -222,6 +222,9 @@ func (l *Lines) handOver(v ralph.VerdictReached) []string {
 	if v.Verdict.Action == ralph.GoOn {
 		line += reasonOf(Clean(v.Verdict.Detail))
 	}
+	if v.Verdict.Hint != "" && v.Verdict.Action != ralph.Stop { // the screen at the end says it otherwise
+		return []string{line, "  what to do: " + Clean(v.Verdict.Hint)}
+	}
 	return []string{line}
 }
 

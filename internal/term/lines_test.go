@@ -120,15 +120,17 @@ func TestAHandOverIsTold(t *testing.T) {
 	lines := &Lines{Out: &out, State: state}
 	s := &teller{t: t, state: state, see: lines.See}
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Workspace: "/w", Agent: "claude", Policy: ralph.Policy{Agents: []string{"claude", "codex"}}})
-	for i, rest := range []ralph.AgentRest{{Agent: 0, Because: ralph.EndLimit, Until: seconds(100)}, {Agent: 1, Because: ralph.EndBroken}} {
+	for i, rest := range []ralph.AgentRest{{Agent: 0, Because: ralph.EndLimit, Until: seconds(100)}, {Agent: 1, Because: ralph.EndBroken}, {Agent: 1, Because: ralph.EndAuth}} {
 		s.iteration = i + 1
-		s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Agent: i})
+		s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Agent: rest.Agent})
 		s.tell(ralph.EvAgentExited, ralph.AgentOutcome{
-			Agent: state.Policy.Agents[i], End: rest.Because, Error: "no", Hint: "try it", Denials: []string{"Bash: rm x"}, Allow: []string{"--yolo"},
+			Agent: state.Policy.Agents[rest.Agent], End: rest.Because, Error: "no", Hint: "try it", Denials: []string{"Bash: rm x"}, Allow: []string{"--yolo"},
 		})
-		s.tell(ralph.EvVerdict, ralph.VerdictReached{At: ralph.Moment{Elapsed: seconds(40)}, Verdict: ralph.Verdict{
-			Action: ralph.GoOn, Rest: &rest, Detail: "somebody takes over",
-		}})
+		verdict := ralph.Verdict{Action: ralph.GoOn, Rest: &rest, Detail: "somebody takes over"}
+		if rest.Because == ralph.EndAuth {
+			verdict.Hint = "log in"
+		}
+		s.tell(ralph.EvVerdict, ralph.VerdictReached{At: ralph.Moment{Elapsed: seconds(40)}, Verdict: verdict})
 	}
 	golden(t, "hand_over", out.String())
 }
