@@ -26,7 +26,7 @@ func (claude) About() About {
 		Repo: []RepoFile{
 			{".claude/settings.json", claudeRunsItself}, {".claude/settings.local.json", claudeRunsItself},
 		},
-		Resumes: []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr"},
+		Resumes: []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr", "--teleport", "--cloud"},
 		Login:   Login{Args: []string{"/login"}, Hint: claudeLogin},
 		Account: claudeAccount,
 		// github.com/anthropics/claude-code, issues 35832, 35643 and 36494.

@@ -114,6 +114,9 @@ func namedAgent(name string, base agent.Options) (chosenAgent, error) {
 func mustBeFresh(c chosenAgent) error {
 	for _, arg := range c.options.ExtraArgs {
 		flag, _, _ := strings.Cut(arg, "=")
+		if len(flag) > 2 && flag[0] == '-' && flag[1] != '-' {
+			flag = flag[:2] // -rID
+		}
 		if slices.Contains(c.about().Resumes, flag) {
 			return &config.UsageError{
 				Msg:  fmt.Sprintf("-- %s: an iteration never goes on with an earlier session of %s", flag, c.name),
