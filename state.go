@@ -294,7 +294,7 @@ func (s *State) Result() Result {
 	}
 	if stopped := s.Stopped; stopped != nil {
 		r.StopReason, r.ExitCode, r.Summary = stopped.Reason, stopped.ExitCode, stopped.Detail
-		r.Success = stopped.ExitCode == 0
+		r.Success, r.Hint = stopped.ExitCode == 0, stopped.Hint
 		r.Verified = len(stopped.VerifiedBy) > 0
 		r.VerifiedBy = append(r.VerifiedBy, stopped.VerifiedBy...)
 		switch stopped.Reason {

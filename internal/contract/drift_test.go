@@ -116,6 +116,7 @@ func TestEventFields(t *testing.T) {
 // beyondTheResult names the fields that a result has in addition to the page's example, which shows a run that is no demo and met no trouble.
 var beyondTheResult = []string{
 	"demo",                               // the demo says so everywhere
+	"hint",                               // what to do about an end that somebody can do something about
 	"iterations.counted",                 // an interrupted iteration keeps its number but not its place under the cap
 	"iterations.error_class",             // of an agent that did not end well
 	"iterations.check_results.broken",    // cannot run, as opposed to: fails
