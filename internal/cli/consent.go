@@ -12,14 +12,13 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// agree asks once for consent to the commands that the repository names. The configuration and the task list are agreed to apart: a list changes
-// far more often, and a new task must not ask for the checks again.
+// agree asks once for consent to the commands that the repository names. The configuration, the agents' own files and the task list are agreed to
+// apart: a list changes far more often, and a new task must not ask for the checks again, nor another agent.
 func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded, tasks []config.NamedCommand) error {
-	settings := append(loaded.ProjectCommands, assembly.AgentFiles(workspace, loaded.Settings)...)
 	if loaded.Settings.Trust {
 		return nil
 	}
-	return a.consent(workspace, settings, tasks)
+	return a.consent(workspace, loaded.ProjectCommands, assembly.AgentFiles(workspace, loaded.Settings), tasks)
 }
 
 // consent asks for the groups of commands that were not agreed to yet.

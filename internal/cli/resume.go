@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,7 +114,15 @@ func (a *app) planAgain(ctx context.Context, home assembly.Workspace, s *session
 	if err != nil {
 		return nil, err
 	}
-	if plan.Trusting = a.trusts(); plan.TaskFile == "" || plan.Trusting {
+	if plan.Trusting = a.trusts(); plan.Trusting {
+		return plan, nil
+	}
+	if more.agent != "" { // its own files were nobody's matter when the run began
+		if err := a.consent(home, assembly.AgentFiles(workspace, plan.Settings)); err != nil {
+			return nil, err
+		}
+	}
+	if plan.TaskFile == "" {
 		return plan, nil
 	}
 	kept, err := s.log.Keep("tasks")
@@ -138,6 +147,7 @@ func (a *app) recordedPlan(ctx context.Context, workspace assembly.Workspace, st
 			return nil, err
 		}
 		settings.Agent.Name, settings.Agent.Command = named.Settings.Agent.Name, ""
+		settings.Agent.Fallback = slices.DeleteFunc(settings.Agent.Fallback, func(f string) bool { return f == settings.Agent.Name })
 		settings.IdleTimeout = max(settings.IdleTimeout, named.Settings.IdleTimeout) // a plain command had none
 	}
 	if more.model != "" {
