@@ -256,13 +256,16 @@ func (c *claudeStream) limit(info []byte) {
 }
 
 // assistant hears what the agent said and did. A sub-agent's tools are work like any other; its words are nobody's,
-// its tokens are spent.
+// its tokens are spent. An agent that goes on after a closing event, when work in the background has ended, say, is at work again.
 func (c *claudeStream) assistant(e claudeEvent) {
 	if e.synthetic || string(e.message.model) == "<synthetic>" {
 		if !e.subAgent {
 			c.inAgentsName(e)
 		}
 		return
+	}
+	if !e.subAgent {
+		c.closed = false
 	}
 	c.retry, c.excuse = nil, ""
 	c.meter(e.message)

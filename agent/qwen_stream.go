@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,8 +22,9 @@ import (
 // Statuses stand in the words of an error. What is tried again without a delay is not told at all.
 type qwenStream struct {
 	claudeStream
-	held  []byte // the event of a message that may be the CLI's own
-	words string // of that message
+	held    []byte // the event of a message that may be the CLI's own
+	words   string // of that message
+	calling bool   // the agent called a tool, of which no result came yet
 }
 
 func (q *qwenStream) event(text []byte) bool {
@@ -39,7 +41,9 @@ func (q *qwenStream) event(text []byte) bool {
 		}
 	}
 	switch string(e.kind) {
-	case "user", "stream_event":
+	case "user":
+		q.retry, q.closed, q.calling = nil, false, false
+	case "stream_event":
 		q.retry = nil
 	case "system":
 		q.system(string(e.subtype), text)
@@ -48,6 +52,9 @@ func (q *qwenStream) event(text []byte) bool {
 			q.held, q.words = bytes.Clone(text), string(unescape(nil, blocks[0].text))
 		} else {
 			q.assistant(e)
+			if !e.subAgent {
+				q.calling = slices.ContainsFunc(blocks, func(b claudeBlock) bool { return string(b.kind) == "tool_use" })
+			}
 		}
 	case "result":
 		q.finish(e, text)
@@ -112,7 +119,8 @@ func (q *qwenStream) again(w *walker) {
 	q.retrying(&fault{class: ralph.EndLimit, text: text, wait: wait})
 }
 
-// finish reads the closing event. Of several, the last one counts: that of a sub-agent that failed looks the same.
+// finish reads the closing event. That of a sub-agent that failed looks the same, but comes while the agent waits for the call by which it began: it
+// closes nothing, unless nothing follows.
 func (q *qwenStream) finish(e claudeEvent, text []byte) {
 	tokens := q.usage(e.result.usage)
 	if tokens != nil && *tokens == (ralph.Tokens{}) && q.spoke {
@@ -122,6 +130,9 @@ func (q *qwenStream) finish(e claudeEvent, text []byte) {
 	q.deny(e.result.denials, allowedTool)
 	if _, failed := q.lastWords(e); failed {
 		q.fault = qwenFault(q.complains(text))
+		if q.calling {
+			q.closed, q.retry = false, q.fault
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
 )
 
 // The traps were all seen in real CLIs; each of these tests is one of them.
@@ -107,5 +108,32 @@ func TestTrapRefusalOnStandardError(t *testing.T) {
 		Error: "the agent ended with exit status 1: --dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"}
 	if diff := cmp.Diff(want, endingOf(listen("claude", tr.stdout, whole, tr.end()))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A closing event is none if the agent goes on: it must neither be ended for lingering nor have ended well if it is killed.
+func TestTrapGoingOnAfterAClosingEvent(t *testing.T) {
+	const done = "<promise>COMPLETE</promise>"
+	call := `{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m8","content":[{"type":"tool_use","name":"agent","input":{}}]}}` + "\n"
+	back := `{"type":"user","parent_tool_use_id":null,"message":{"content":[]}}` + "\n"
+	failed := qwenFails("[API Error: 500 x]") // as a sub-agent says it
+	killed := exited(143)
+	killed.State, killed.timeout = process.TimedOut, time.Minute
+	cases := []struct {
+		name, dialect, stdout string
+		ended                 ended
+		want                  ralph.EndClass
+	}{
+		{"a second turn", "claude", claudeInit + claudeSays("m1", done) + claudeGood + claudeInit + claudeSays("m2", "More."), killed, ralph.EndTimeout},
+		{"a second turn that ended", "claude", claudeInit + claudeSays("m1", done) + claudeGood + claudeInit + claudeSays("m2", "More.") + claudeGood, killed, ralph.EndOK},
+		{"a sub-agent failed", "qwen", qwenInit + call + failed, killed, ralph.EndTimeout},
+		{"a sub-agent failed, and its result came", "qwen", qwenInit + call + failed + back, killed, ralph.EndTimeout},
+		{"a sub-agent failed, and then all", "qwen", qwenInit + call + failed, exited(1), ralph.EndProvider},
+		{"the agent failed", "qwen", qwenInit + call + back + failed, killed, ralph.EndProvider},
+	}
+	for _, c := range cases {
+		if got := listen(c.dialect, []byte(c.stdout), whole, c.ended); got.End != c.want {
+			t.Errorf("%s: %s (%s), want %s", c.name, got.End, got.Error, c.want)
+		}
 	}
 }
