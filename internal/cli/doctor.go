@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,22 +49,44 @@ func (a *app) doctor(ctx context.Context, probing assembly.Probing) error {
 		return err
 	}
 	a.ownOrphans()
-	// A CLI that is being probed must not outlive this process.
-	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
-	defer stop()
-	interrupted, stop := signal.NotifyContext(terminated, os.Interrupt)
-	defer stop()
-	findings := assembly.Examine(interrupted, assembly.Examination{Workspace: workspace, Env: a.streams.Env, Probing: probing, Tell: a.tellProgress()})
-	switch {
-	case terminated.Err() != nil:
-		return exit(ralph.ExitCode(ralph.Interrupted, ralph.SignalTerminate))
-	case interrupted.Err() != nil:
-		return exit(ralph.ExitCode(ralph.Interrupted, ralph.SignalInterrupt))
-	case a.wantsJSON():
+	ctx, release := untilSignal(ctx) // a CLI that is being probed must not outlive this process
+	defer release()
+	findings := assembly.Examine(ctx, assembly.Examination{Workspace: workspace, Env: a.streams.Env, Probing: probing, Tell: a.tellProgress()})
+	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
+		return exit(ralph.ExitCode(ralph.Interrupted, killed.Signal))
+	}
+	if a.wantsJSON() {
 		return a.printJSON(findings)
 	}
 	printFindings(a.streams.Out, findings)
 	return nil
+}
+
+// untilSignal is done with the first signal that would end this process; its cause is then a ralph.Killed. The returned function stops watching.
+func untilSignal(ctx context.Context) (context.Context, func()) {
+	ctx, kill := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, deadlySignals()...)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-ctx.Done():
+		case s := <-signals:
+			switch s {
+			case os.Interrupt:
+				kill(ralph.Killed{Signal: ralph.SignalInterrupt})
+			case syscall.SIGHUP:
+				kill(ralph.Killed{Signal: ralph.SignalHangup})
+			default:
+				kill(ralph.Killed{Signal: ralph.SignalTerminate})
+			}
+		}
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		kill(nil)
+		watching.Wait()
+	}
 }
 
 // tellProgress prints whole lines for a person who waits, and nothing where nobody looks.

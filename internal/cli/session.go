@@ -159,11 +159,7 @@ func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) 
 func watchSignals(ctx context.Context, loop *ralph.Loop, v view) (context.Context, func()) {
 	ctx, kill := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 8)
-	watched := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
-		watched = append(watched, syscall.SIGHUP)
-	}
-	signal.Notify(signals, watched...)
+	signal.Notify(signals, deadlySignals()...)
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -197,6 +193,15 @@ func watchSignals(ctx context.Context, loop *ralph.Loop, v view) (context.Contex
 		watching.Wait()
 		kill(nil)
 	}
+}
+
+// deadlySignals are those that would end this process, and leave behind what it started.
+func deadlySignals() []os.Signal {
+	deadly := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+		deadly = append(deadly, syscall.SIGHUP)
+	}
+	return deadly
 }
 
 // newView picks the view that fits where the output goes.
