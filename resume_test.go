@@ -16,7 +16,10 @@ import (
 )
 
 // workspace is what outlives a crash: how much work was done, and what the outside world made of it.
-type workspace struct{ Work, Calls int }
+type workspace struct {
+	Work, Calls int
+	fallback    bool // the run has two agents
+}
 
 // recorded is a run whose workspace was noted at every event, so that it can be cut anywhere.
 type recorded struct {
@@ -52,6 +55,9 @@ func live(t *testing.T, past recorded, ws *workspace) (*world, recorded, Result)
 	w.options = append(w.options, WithChecker(checkerOf(func(in CheckInput) CheckResult {
 		return CheckResult{Name: in.Name, Passed: ws.Work >= needed}
 	})), WithTree(treeOf(func() TreeState { return TreeState{Known: true, Head: "c0", Hash: fmt.Sprint(ws.Work)} })))
+	if ws.fallback {
+		w.cfg.Fallbacks = []Fallback{{Name: "other", Agent: w.agent}}
+	}
 	if len(past.events) > 0 {
 		state := refold(t, past.events)
 		w.policy = state.Policy
@@ -92,20 +98,25 @@ type treeOf func() TreeState
 func (f treeOf) Fingerprint(context.Context, TreeInput) (TreeState, error) { return f(), nil }
 
 func TestResumeAtEveryCut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, whole, result := live(t, recorded{}, &workspace{})
-		if result.StopReason != AllChecksPassed || result.TotalIterations != 5 {
-			t.Fatalf("the uncut run ended with %s after %d iterations", result.StopReason, result.TotalIterations)
+	bubble(t, "one agent", func(t *testing.T) { resumeAtEveryCut(t, &workspace{}) })
+	bubble(t, "two agents", func(t *testing.T) { resumeAtEveryCut(t, &workspace{fallback: true}) })
+}
+
+func resumeAtEveryCut(t *testing.T, ws *workspace) {
+	t.Helper()
+	_, whole, result := live(t, recorded{}, ws)
+	if result.StopReason != AllChecksPassed || result.TotalIterations != 5 {
+		t.Fatalf("the uncut run ended with %s after %d iterations", result.StopReason, result.TotalIterations)
+	}
+	for k := 1; k <= len(whole.events); k++ {
+		past, ws := whole.cutAfter(k)
+		w, again, result := live(t, past, ws)
+		mustResumeWell(t, fmt.Sprintf("cut after event %d, %s", k, past.events[k-1].Type), past, again, result, w)
+		mustReplay(t, again.events)
+		if t.Failed() {
+			return
 		}
-		for k := 1; k <= len(whole.events); k++ {
-			past, ws := whole.cutAfter(k)
-			w, again, result := live(t, past, ws)
-			mustResumeWell(t, fmt.Sprintf("cut after event %d, %s", k, past.events[k-1].Type), past, again, result, w)
-			if t.Failed() {
-				return
-			}
-		}
-	})
+	}
 }
 
 func TestResumeOfAResumedRun(t *testing.T) {
