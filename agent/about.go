@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 )
@@ -53,6 +54,11 @@ type Look struct {
 	Env  func(name string) string         // "" if it is not set
 	File func(path string) ([]byte, bool) // small files only
 	GOOS string
+}
+
+// xdg is a folder below the home folder, unless that variable of the XDG specification says where it is.
+func (l Look) xdg(variable, usual string) string {
+	return cmp.Or(l.Env(variable), filepath.Join(l.Home, filepath.FromSlash(usual)))
 }
 
 // maxSettings bounds a file of settings that is looked into.

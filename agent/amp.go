@@ -102,12 +102,12 @@ func ampAccount(look Look) Account {
 	if look.Env("AMP_API_KEY") != "" {
 		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "AMP_API_KEY is set"}
 	}
-	text, ok := look.File(filepath.Join(look.Home, ".local", "share", "amp", "secrets.json"))
+	text, ok := look.File(filepath.Join(look.xdg("XDG_DATA_HOME", ".local/share"), "amp", "secrets.json"))
 	switch {
 	case ok && strings.Contains(string(text), "apiKey"):
-		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "~/.local/share/amp/secrets.json has a key"}
+		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "amp/secrets.json has a key"}
 	case look.GOOS == "linux":
-		return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no AMP_API_KEY and no key in ~/.local/share/amp/secrets.json"}
+		return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no AMP_API_KEY and no key in amp/secrets.json"}
 	}
 	return Account{Login: LoginUnknown, Billing: BillingUnknown}
 }

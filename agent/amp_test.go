@@ -175,11 +175,13 @@ func TestAmpAccount(t *testing.T) {
 		env, files map[string]string
 		want       Account
 	}{
-		"nothing":   {"linux", nil, nil, Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no AMP_API_KEY and no key in ~/.local/share/amp/secrets.json"}},
+		"nothing":   {"linux", nil, nil, Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no AMP_API_KEY and no key in amp/secrets.json"}},
 		"elsewhere": {"windows", nil, nil, Account{Login: LoginUnknown, Billing: BillingUnknown}},
 		"variable":  {"linux", map[string]string{"AMP_API_KEY": "k"}, nil, Account{Login: LoggedIn, Billing: BillingUnknown, Because: "AMP_API_KEY is set"}},
 		"file": {"linux", nil, map[string]string{file: `{"apiKey@https://ampcode.com/":"k"}`},
-			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "~/.local/share/amp/secrets.json has a key"}},
+			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "amp/secrets.json has a key"}},
+		"moved": {"linux", map[string]string{"XDG_DATA_HOME": "/d"}, map[string]string{filepath.Join("/d", "amp", "secrets.json"): `{"apiKey@https://ampcode.com/":"k"}`},
+			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "amp/secrets.json has a key"}},
 	}
 	for name, c := range cases {
 		if got := ampAccount(lookAt(c.goos, c.env, c.files)); got != c.want {

@@ -49,9 +49,9 @@ func cursorAccount(look Look) Account {
 	if look.Env("CURSOR_API_KEY") != "" {
 		return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "CURSOR_API_KEY is set"}
 	}
-	for _, folder := range []string{".config/cursor", ".cursor"} {
-		if text, ok := look.File(filepath.Join(look.Home, filepath.FromSlash(folder), "auth.json")); ok && len(text) > 0 {
-			return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "~/" + folder + "/auth.json is there"}
+	for _, folder := range []string{filepath.Join(look.xdg("XDG_CONFIG_HOME", ".config"), "cursor"), filepath.Join(look.Home, ".cursor")} {
+		if text, ok := look.File(filepath.Join(folder, "auth.json")); ok && len(text) > 0 {
+			return Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json is there"}
 		}
 	}
 	if look.GOOS == "linux" {

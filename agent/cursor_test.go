@@ -163,7 +163,9 @@ func TestCursorAccount(t *testing.T) {
 		"nothing on Linux": {"linux", nil, nil, Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no CURSOR_API_KEY and no auth.json"}},
 		"nothing on macOS": {"darwin", nil, nil, Account{Login: LoginUnknown, Billing: BillingUnknown}},
 		"variable":         {"linux", map[string]string{"CURSOR_API_KEY": "k"}, nil, Account{Login: LoggedIn, Billing: BillingUnknown, Because: "CURSOR_API_KEY is set"}},
-		"file":             {"linux", nil, map[string]string{file: "{}"}, Account{Login: LoggedIn, Billing: BillingUnknown, Because: "~/.config/cursor/auth.json is there"}},
+		"file":             {"linux", nil, map[string]string{file: "{}"}, Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json is there"}},
+		"moved": {"linux", map[string]string{"XDG_CONFIG_HOME": "/c"}, map[string]string{filepath.Join("/c", "cursor", "auth.json"): "{}"},
+			Account{Login: LoggedIn, Billing: BillingUnknown, Because: "auth.json is there"}},
 	}
 	for name, c := range cases {
 		if got := cursorAccount(lookAt(c.goos, c.env, c.files)); got != c.want {

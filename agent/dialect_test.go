@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"path"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -139,5 +140,26 @@ func TestDetectTakesTheFirstInstalled(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
+	}
+}
+
+// A deploy token in the user's shell is nobody's variable. Goose's own provider of old takes one.
+func TestDeployTokensAreNobodysOwn(t *testing.T) {
+	tokens := []string{
+		"GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "GOOGLE_APPLICATION_CREDENTIALS",
+		"DATABRICKS_TOKEN", "DATABRICKS_CLIENT_SECRET", "VAULT_TOKEN", "DOCKER_PASSWORD", "DATABASE_URL",
+	}
+	var passed []string
+	for _, d := range Known() {
+		for _, pattern := range d.About().Env {
+			for _, token := range tokens {
+				if ok, err := path.Match(pattern, token); ok || err != nil {
+					passed = append(passed, d.Name()+": "+token)
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"goose: DATABRICKS_TOKEN"}, passed); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

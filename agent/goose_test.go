@@ -171,6 +171,8 @@ func TestGooseAccount(t *testing.T) {
 		"nothing":    {nil, nil, Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no provider is configured"}},
 		"variable":   {map[string]string{"GOOSE_PROVIDER": "openai"}, nil, Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "GOOSE_PROVIDER is set"}},
 		"configured": {nil, map[string]string{config: "GOOSE_PROVIDER: openai\n"}, Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "a provider is configured; its key may be in the keyring"}},
+		"moved": {map[string]string{"XDG_CONFIG_HOME": "/c"}, map[string]string{filepath.Join("/c", "goose", "config.yaml"): "GOOSE_PROVIDER: openai\n"},
+			Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "a provider is configured; its key may be in the keyring"}},
 		"only tools": {nil, map[string]string{config: "extensions: {}\n"}, Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no provider is configured"}},
 	}
 	for name, c := range cases {

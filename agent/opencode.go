@@ -147,7 +147,7 @@ func (o orderedRules) MarshalJSON() ([]byte, error) {
 // opencodeAccount looks at the file of logins. Keys may also be in the configuration, and some models need none: no login seen is not known to be
 // none.
 func opencodeAccount(look Look) Account {
-	data := cmp.Or(look.Env("XDG_DATA_HOME"), filepath.Join(look.Home, ".local", "share"))
+	data := look.xdg("XDG_DATA_HOME", ".local/share")
 	text, where := []byte(look.Env("OPENCODE_AUTH_CONTENT")), "OPENCODE_AUTH_CONTENT"
 	if len(text) == 0 {
 		text, _ = look.File(filepath.Join(data, "opencode", "auth.json"))
