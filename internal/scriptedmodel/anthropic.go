@@ -150,7 +150,7 @@ var anthropicKinds = map[int]string{
 
 func (anthropic) failure(t trouble) any {
 	return object{
-		"type": "error", "request_id": "req_scripted",
+		"type": "error", "request_id": t.request,
 		"error": object{"type": t.kind(anthropicKinds, "api_error"), "message": t.message()},
 	}
 }

@@ -31,21 +31,26 @@ func (x *exchange) serve() {
 		x.answer()
 		return
 	}
-	switch fault.Do {
-	case FaultHang:
+	switch {
+	case fault.Do == FaultHang:
 		x.wait()
-	case FaultDrop:
+	case fault.Do == FaultDrop:
 		panic(http.ErrAbortHandler)
-	case FaultStatus:
-		t := trouble{*fault, time.Now()}
-		for name, values := range t.headers() {
-			x.to.Header()[name] = values
-		}
-		x.name()
-		writeJSON(x.to, fault.Status, x.wire.failure(t))
+	case fault.Do == FaultStatus, fault.Do == FaultErrorEvent && !x.ask.streaming: // without a stream there are no events
+		x.refuse(fault)
 	default:
 		x.answerBadly(fault)
 	}
+}
+
+// refuse sends an error status with the body that goes with it.
+func (x *exchange) refuse(fault *Fault) {
+	t := x.trouble(fault)
+	for name, values := range t.headers() {
+		x.to.Header()[name] = values
+	}
+	x.name()
+	writeJSON(x.to, t.Status, x.wire.failure(t))
 }
 
 // logged fills in the log's entry, and gives the status that is about to be sent.
@@ -62,21 +67,22 @@ func (x *exchange) logged() int {
 		return http.StatusOK
 	}
 	e.Fault = x.step.fault.Do
-	switch e.Fault {
-	case FaultHang, FaultDrop:
+	switch {
+	case e.Fault == FaultHang, e.Fault == FaultDrop:
 		return 0
-	case FaultStatus:
-		return x.step.fault.Status
+	case e.Fault == FaultStatus, e.Fault == FaultErrorEvent && !e.Stream:
+		return x.trouble(x.step.fault).Status
 	}
 	return http.StatusOK
 }
 
 // name tells the request's identifier, which clients put into their error messages.
 func (x *exchange) name() {
-	id := fmt.Sprintf("req_%d", x.step.serial)
-	x.to.Header().Set("Request-Id", id)
-	x.to.Header().Set("X-Request-Id", id)
+	x.to.Header().Set("Request-Id", x.id())
+	x.to.Header().Set("X-Request-Id", x.id())
 }
+
+func (x *exchange) id() string { return fmt.Sprintf("req_%d", x.step.serial) }
 
 func (x *exchange) compose() answer {
 	prefix := "call"
@@ -149,11 +155,6 @@ func (x *exchange) answerBadly(fault *Fault) {
 		x.to.Header().Set("Content-Length", strconv.Itoa(len(whole)))
 		pieces = []string{string(whole[:len(whole)/2]), string(whole[len(whole)/2:])}
 	}
-	if fault.Do == FaultErrorEvent && !x.ask.streaming { // there is no such thing as an event
-		x.to.Header().Del("Content-Length")
-		writeJSON(x.to, http.StatusInternalServerError, x.wire.failure(x.trouble(fault)))
-		return
-	}
 	half := max(len(pieces)/2, 1)
 	if !x.send(pieces[:half]) {
 		return
@@ -171,7 +172,7 @@ func (x *exchange) answerBadly(fault *Fault) {
 }
 
 func (x *exchange) trouble(fault *Fault) trouble {
-	t := trouble{*fault, time.Now()}
+	t := trouble{Fault: *fault, now: time.Now(), request: x.id()}
 	if t.Status == 0 {
 		t.Status = http.StatusInternalServerError
 	}

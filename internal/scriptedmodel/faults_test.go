@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 func TestErrorBodies(t *testing.T) {
 	want := map[string]map[string]any{
 		"anthropic": {
-			"401": m{"type": "error", "request_id": "req_scripted", "error": m{"type": "authentication_error", "message": "invalid api key"}},
-			"529": m{"type": "error", "request_id": "req_scripted", "error": m{"type": "overloaded_error", "message": "Overloaded"}},
+			"401": m{"type": "error", "request_id": "req_N", "error": m{"type": "authentication_error", "message": "invalid api key"}},
+			"529": m{"type": "error", "request_id": "req_N", "error": m{"type": "overloaded_error", "message": "Overloaded"}},
 		},
 		"responses": {
 			"401": m{"error": m{"type": "invalid_request_error", "code": "invalid_api_key", "message": "invalid api key", "param": nil}},
@@ -46,6 +47,9 @@ func TestErrorBodies(t *testing.T) {
 				response.Body.Close()
 				if err != nil || strconv.Itoa(response.StatusCode) != status || response.Header.Get("Request-Id") == "" {
 					t.Errorf("status %d, %v", response.StatusCode, err)
+				}
+				if body := got.(m); body["request_id"] != nil && body["request_id"] == response.Header.Get("Request-Id") {
+					body["request_id"] = "req_N"
 				}
 				if diff := cmp.Diff(want[f.name][status], got); diff != "" {
 					t.Error(diff)
@@ -148,7 +152,7 @@ func TestErrorWithinAStream(t *testing.T) {
 			t.Errorf("%s: %+v", f.name, got)
 		}
 		c.streams = false
-		if status := c.fails(); status != 500 {
+		if status := c.fails(); status != 529 || server.Requests()[1].Status != 529 {
 			t.Errorf("%s: not in a stream it is %v", f.name, status)
 		}
 	}
@@ -202,5 +206,20 @@ func TestOnlyThisMachine(t *testing.T) {
 			t.Errorf("listens on %s", addr)
 			running.Close()
 		}
+	}
+}
+
+// A client that sends only what is new would get the first turn again and again, so it is told.
+func TestNothingIsKeptBetweenResponses(t *testing.T) {
+	server := start(t, scriptedmodel.Standard())
+	body := `{"model": "m", "previous_response_id": "resp_1", "input": [{"type": "function_call_output", "call_id": "call_n0t0i0", "output": "done"}], "tools": [{"type": "function", "name": "shell"}]}`
+	response, err := http.Post(server.URL()+"/tool/v1/responses", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var got any
+	if err := json.NewDecoder(response.Body).Decode(&got); err != nil || response.StatusCode != 400 || text(at(got, "error"), "type") != "invalid_request_error" {
+		t.Errorf("%d %v %v", response.StatusCode, got, err)
 	}
 }

@@ -2,6 +2,7 @@ package scriptedmodel
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ func (responses) read(_ string, body []byte) (ask, error) {
 		Model  string          `json:"model"`
 		Stream bool            `json:"stream"`
 		Input  json.RawMessage `json:"input"`
+		Before string          `json:"previous_response_id"`
 		Tools  []struct {
 			Type       string `json:"type"`
 			Name       string `json:"name"`
@@ -25,6 +27,9 @@ func (responses) read(_ string, body []byte) (ask, error) {
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return ask{}, fmt.Errorf("read responses request: %w", err)
+	}
+	if in.Before != "" {
+		return ask{}, errors.New("read responses request: nothing is kept here, so previous_response_id leads nowhere; the whole conversation is wanted")
 	}
 	a := ask{model: in.Model, streaming: in.Stream}
 	for _, t := range in.Tools {

@@ -189,7 +189,7 @@ func (s *Server) tell(w http.ResponseWriter, entry Request, value any) {
 
 func (s *Server) refuse(w http.ResponseWriter, entry Request, status int, why string) {
 	s.note(entry, status)
-	writeJSON(w, status, object{"type": "error", "error": object{"type": "not_found_error", "code": status, "message": "scripted model: " + why}})
+	writeJSON(w, status, object{"type": "error", "error": object{"type": anthropicKinds[status], "code": status, "message": "scripted model: " + why}})
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {

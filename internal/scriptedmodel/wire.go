@@ -122,7 +122,8 @@ func pieces(text string) []string {
 // trouble is a fault that is told with words.
 type trouble struct {
 	Fault
-	now time.Time
+	now     time.Time
+	request string // its identifier
 }
 
 // kind is what a vendor calls the error, if the script does not say it.
