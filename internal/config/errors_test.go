@@ -106,6 +106,8 @@ var badFiles = []string{
 	"agent: acp",
 	"agent: {fallback: clod}",
 	"agent: {fallback: [codex, 'claude:']}",
+	"agent: {fallback: 'opencode:--auto'}",
+	"agent: {model: --share}",
 	"agent: {name: claude, command: cat}",
 	"profile: statsu",
 	"profile: case",

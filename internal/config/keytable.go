@@ -86,7 +86,7 @@ var agentKeys = []Key{
 	{Name: "agent.command", Kind: Text, Flag: "agent-cmd", Metavar: "CMD", Command: true,
 		Doc:   "a shell command as the agent: it reads the prompt on stdin, or from {prompt_file}, and prints text",
 		field: func(s *Settings) any { return &s.Agent.Command }},
-	{Name: "agent.model", Kind: Text, Flag: "model", Metavar: "M",
+	{Name: "agent.model", Kind: Text, Flag: "model", Metavar: "M", item: checkModel,
 		Doc:   "the model that the agent is to use",
 		field: func(s *Settings) any { return &s.Agent.Model }},
 	{Name: "agent.args", Kind: List, Metavar: "ARG", Command: true,

@@ -299,6 +299,14 @@ func checkFallback(text string) *problem {
 	case hasModel && strings.TrimSpace(model) == "":
 		return &problem{msg: quote(text) + " names no model", hint: "give NAME or NAME:MODEL"}
 	}
+	return checkModel(model)
+}
+
+// checkModel refuses what a CLI could take for a flag: a repository may name the model without consent, and nothing more.
+func checkModel(name string) *problem {
+	if strings.HasPrefix(strings.TrimSpace(name), "-") {
+		return &problem{msg: quote(name) + " cannot be a model's name", hint: "arguments for the agent go into agent.args, or behind --"}
+	}
 	return nil
 }
 
