@@ -181,7 +181,7 @@ func (f *fake) work(prompt string) {
 			}
 			results = append(results, map[string]any{"type": "tool_result", "tool_use_id": b.ID, "content": output})
 		}
-		if len(results) == 0 {
+		if len(results) == 0 || f.is("easily-hurt") && len(f.denials) > 0 {
 			return
 		}
 		f.messages = append(f.messages, map[string]any{"role": "user", "content": results})
@@ -206,8 +206,12 @@ func (f *fake) ask() []block {
 		}
 		return map[string]any{"name": name, "input_schema": map[string]any{"type": "object", "properties": properties, "required": arguments}}
 	}
+	shell := "Bash"
+	if f.is("renamed-tools") || f.is("shell-less-edits") && !slices.Contains(f.args, "--dangerously-skip-permissions") {
+		shell = "Perform"
+	}
 	body, err := json.Marshal(map[string]any{
-		"model": "fake", "max_tokens": 100, "messages": f.messages, "tools": []any{tool("Bash", "command"), tool("Write", "file_path", "content")},
+		"model": "fake", "max_tokens": 100, "messages": f.messages, "tools": []any{tool(shell, "command"), tool("Write", "file_path", "content")},
 	})
 	if err != nil {
 		panic(err)

@@ -59,12 +59,23 @@ func (p *probing) noRun() Aspect {
 	return Aspect{Unknown, "the run did not end well"}
 }
 
+// neverTried is what can be told of a CLI that came to its end too early: it may have offered no tool that the local model knows how to call, which is
+// no fault of a run's.
+var neverTried = Aspect{Unknown, "the local model could not have it run a command"}
+
+// gaveUp says that a run ended before the model had said all, and not because something was denied.
+func (p *probing) gaveUp(scenario string, o *ralph.AgentOutcome) bool {
+	return p.saw.of(scenario).turns < p.scene.turns(scenario) && len(o.Denials) == 0
+}
+
 func (p *probing) tag() Aspect {
 	if p.free.End != ralph.EndOK || p.elsewhere() {
 		return p.noRun()
 	}
 	said := p.free.Said
 	switch {
+	case p.saw.of(free).turns < p.scene.turns(free):
+		return neverTried
 	case !said.Complete:
 		return Aspect{Failed, "the tag that the model said did not arrive"}
 	case said.Blocked != nil && strings.Contains(*said.Blocked, p.scene.noted):
@@ -81,6 +92,8 @@ func (p *probing) permission() Aspect {
 	switch {
 	case p.free.End != ralph.EndOK || p.elsewhere():
 		return p.noRun()
+	case p.gaveUp(free, p.free):
+		return neverTried
 	case !exists(p.scene.ran()):
 		return Aspect{Failed, "with permissions bypassed a command did not run" + denials(p.free)}
 	case p.edits == nil:
@@ -89,11 +102,13 @@ func (p *probing) permission() Aspect {
 		return Aspect{Failed, "in edit mode a command ran that is not allowed"}
 	case p.edits.End != ralph.EndOK:
 		return Aspect{Unknown, "in edit mode the run did not end well"}
+	case p.gaveUp(edits, p.edits) && !exists(p.scene.checked()):
+		return neverTried
 	case !exists(p.scene.edited()):
 		return Aspect{Failed, "in edit mode a file was not edited" + denials(p.edits)}
 	case !exists(p.scene.checked()):
 		return Aspect{Failed, "in edit mode the allowed command did not run" + denials(p.edits)}
-	case p.saw.of(edits).turns < p.scene.turns(edits):
+	case p.gaveUp(edits, p.edits):
 		return Aspect{Unknown, "the command that is not allowed was never tried"}
 	case !p.row.silent && len(p.edits.Denials) == 0:
 		return Aspect{Failed, "in edit mode a command was refused, but not reported as such"}

@@ -48,6 +48,7 @@ func TestDefects(t *testing.T) {
 		notWell   = "the run did not end well"
 		elsewhere = "it never asked the local model"
 		noTwo     = "there were no two runs that ended well"
+		noShell   = "the local model could not have it run a command"
 	)
 	ok := Aspect{State: OK}
 	failed := func(why string) Aspect { return Aspect{Failed, why} }
@@ -64,16 +65,19 @@ func TestDefects(t *testing.T) {
 		"shim":         unusable(unknown("it does not start in a home folder other than yours, as programs of a version manager do not")),
 		"login": unusable(unknown("it wants a login before it asks the local model: " +
 			"the login was refused: Not logged in · Please run /login")),
-		"absent-minded":   {unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), true},
-		"tagless":         {ok, failed("the tag that the model said did not arrive"), ok, ok, true},
-		"parrot":          {ok, failed("a tag that a tool printed counted as the agent's own"), ok, ok, true},
-		"unmetered":       {ok, failed("no tokens were reported"), ok, ok, true},
-		"never-bypassing": {ok, unknown("the tool that prints a tag did not run"), failed("with permissions bypassed a command did not run (denied: Bash: cat notes.txt; echo ran > ran.txt)"), ok, true},
-		"permissive":      {ok, ok, failed("in edit mode a command ran that is not allowed"), ok, true},
-		"silent-denials":  {ok, ok, failed("in edit mode a command was refused, but not reported as such"), ok, true},
-		"one-session":     {ok, ok, ok, failed("two runs had one session"), true},
-		"remembering":     {ok, ok, ok, failed("the second run began with what was said in the first"), true},
-		"leaky":           {ok, ok, ok, failed("a run started the user's own hook and MCP server"), true},
+		"absent-minded":    {unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), unknown(elsewhere), true},
+		"renamed-tools":    {ok, unknown(noShell), unknown(noShell), ok, true},
+		"easily-hurt":      {ok, ok, ok, ok, true}, // it ends at what is denied
+		"shell-less-edits": {ok, ok, unknown(noShell), ok, true},
+		"tagless":          {ok, failed("the tag that the model said did not arrive"), ok, ok, true},
+		"parrot":           {ok, failed("a tag that a tool printed counted as the agent's own"), ok, ok, true},
+		"unmetered":        {ok, failed("no tokens were reported"), ok, ok, true},
+		"never-bypassing":  {ok, unknown("the tool that prints a tag did not run"), failed("with permissions bypassed a command did not run (denied: Bash: cat notes.txt; echo ran > ran.txt)"), ok, true},
+		"permissive":       {ok, ok, failed("in edit mode a command ran that is not allowed"), ok, true},
+		"silent-denials":   {ok, ok, failed("in edit mode a command was refused, but not reported as such"), ok, true},
+		"one-session":      {ok, ok, ok, failed("two runs had one session"), true},
+		"remembering":      {ok, ok, ok, failed("the second run began with what was said in the first"), true},
+		"leaky":            {ok, ok, ok, failed("a run started the user's own hook and MCP server"), true},
 		"without-plants": {ok, ok, ok, unknown("sessions are apart; whether the user's own hooks and MCP servers stay out is not known: " +
 			"a run that inherits them started 0 of 2"), true},
 	} {

@@ -17,12 +17,20 @@ const askTimeout = 30 * time.Second
 
 // AskVersion asks a program for its version; "" if it does not tell.
 func AskVersion(ctx context.Context, path string, env []string) string {
-	var out strings.Builder
+	var out beginning
 	ended, err := process.Run(ctx, process.Spec{Argv: []string{path, "--version"}, Env: env, Timeout: askTimeout, Stdout: process.Sink{Tap: &out}})
 	if err != nil || ended.ExitCode != 0 {
 		return ""
 	}
-	return ParseVersion(out.String())
+	return ParseVersion(string(out.text))
+}
+
+// beginning keeps the first bytes of what is written: a program that only has the name of a CLI may print anything.
+type beginning struct{ text []byte }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.text = append(b.text, p[:min(len(p), 4<<10-len(b.text))]...)
+	return len(p), nil
 }
 
 var versionNumber = regexp.MustCompile(`\d+(?:\.\d+)+(?:-[0-9A-Za-z]+(?:[.-][0-9A-Za-z]+)*)?`)

@@ -76,3 +76,15 @@ func FuzzCompareVersions(f *testing.F) {
 		}
 	})
 }
+
+func TestOnlyTheBeginningIsKept(t *testing.T) {
+	var b beginning
+	for range 1000 {
+		if n, err := b.Write([]byte("1.2.3 and more\n")); n != 15 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if len(b.text) != 4<<10 || ParseVersion(string(b.text)) != "1.2.3" {
+		t.Errorf("%d bytes: %q", len(b.text), ParseVersion(string(b.text)))
+	}
+}
