@@ -99,7 +99,7 @@ var (
 // copilotRules are the rules that allow a command line, one for each program in it; nil if it has one that no rule can allow.
 func copilotRules(line string) []string {
 	parts := copilotParts.Split(line, -1)
-	if strings.ContainsAny(line, "()`$\n\r") || len(parts) > 1 && strings.ContainsAny(line, `'"\`) { // what is quoted is no command
+	if strings.ContainsAny(line, "(){}`$\n\r") || len(parts) > 1 && strings.ContainsAny(line, `'"\`) { // what is quoted is no command
 		return nil
 	}
 	var rules []string

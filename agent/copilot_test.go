@@ -252,6 +252,7 @@ func TestCopilotAllows(t *testing.T) {
 	}{
 		{copilotCall{"bash", "mkdir -p a && npm ci"}, "-- --allow-tool='shell(mkdir)' --allow-tool='shell(npm ci)'"},
 		{copilotCall{"bash", "bash x.sh"}, "--yolo"},
+		{copilotCall{"bash", "make || { rm x; }"}, "--yolo"},
 		{copilotCall{"bash", "curl http://x"}, "--yolo"},
 		{copilotCall{"view", "/etc/it's"}, "-- --add-dir '/etc'"},
 		{copilotCall{"web_fetch", "https://x/y"}, "-- --allow-url='https://x/y'"},

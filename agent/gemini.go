@@ -86,7 +86,7 @@ func (gemini) Command(r Request) (Command, error) {
 	return cmd, nil
 }
 
-// geminiPolicyFlag names the checks' policy. A policy of the first kind replaces the user's own ones, one of the second kind is added to them.
+// geminiPolicyFlag names the checks' policy: --policy replaces the user's own ones, --admin-policy is added to them.
 func geminiPolicyFlag(r Request) string {
 	if r.InheritSettings {
 		return "--admin-policy"
