@@ -70,6 +70,7 @@ const (
 	limitSlack    = Span(15 * time.Second) // resets come late
 	firstLimit    = Span(time.Minute)      // without a reset time
 	longestLimit  = Span(30 * time.Minute)
+	farthestReset = Span(366 * 24 * time.Hour) // whatever a CLI says: times must still add up
 	firstBackoff  = Span(time.Second)
 	longestBackof = Span(time.Minute)
 )

@@ -93,7 +93,7 @@ func (h History) limitRest(p Policy) AgentRest {
 			rest.Times = before.Times + 1
 		}
 	}
-	wait := h.Now.Agent.RetryAfter + limitSlack
+	wait := min(h.Now.Agent.RetryAfter, farthestReset) + limitSlack
 	if h.Now.Agent.RetryAfter <= 0 {
 		wait = doubled(firstLimit, rest.Times-1, longestLimit)
 	}

@@ -3,6 +3,7 @@ package ralph
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -62,6 +63,10 @@ func TestUsageLimits(t *testing.T) {
 	bubble(t, "--on-limit stop", func(t *testing.T) {
 		w := newWorld(t, limitTurn(time.Hour))
 		w.policy.OnLimit = LimitStop
+		w.ends(RateLimited, 1)
+	})
+	bubble(t, "a reset in another age", func(t *testing.T) { // as of a time in milliseconds that is taken for seconds
+		w := newWorld(t, limitTurn(math.MaxInt64))
 		w.ends(RateLimited, 1)
 	})
 	bubble(t, "waits in a row cross --max-wait", func(t *testing.T) {
