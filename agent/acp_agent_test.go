@@ -111,6 +111,9 @@ func (a *playedACP) NewSession(_ context.Context, p acp.NewSessionRequest) (acp.
 
 func (a *playedACP) SetSessionMode(_ context.Context, p acp.SetSessionModeRequest) (acp.SetSessionModeResponse, error) {
 	a.note(func(s *acpSeen) { s.Mode = string(p.ModeId) })
+	if a.scene == "stubborn" {
+		return acp.SetSessionModeResponse{}, acp.NewInvalidParams(nil)
+	}
 	return acp.SetSessionModeResponse{}, nil
 }
 

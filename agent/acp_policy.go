@@ -2,6 +2,7 @@ package agent
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/coder/acp-go-sdk"
@@ -197,6 +198,9 @@ func (c *acpCall) short(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "")
 }
 
+// acpShells are the shells that may carry a command: by their bare names, or where the system has them. Any other program of that name could be the model's.
+var acpShells = []string{"sh", "bash", "zsh", "dash", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/zsh"}
+
 // acpCommand is a command line, or the words of one. A shell that only carries the real one is taken away.
 func acpCommand(w *walker) string {
 	if w.peek() == '"' {
@@ -206,7 +210,7 @@ func acpCommand(w *walker) string {
 	for range w.elements() {
 		words = append(words, w.word())
 	}
-	if len(words) == 3 && strings.HasSuffix(words[0], "sh") && (words[1] == "-c" || words[1] == "-lc") {
+	if len(words) == 3 && slices.Contains(acpShells, words[0]) && (words[1] == "-c" || words[1] == "-lc") {
 		return words[2]
 	}
 	return strings.Join(words, " ")

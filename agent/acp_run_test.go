@@ -157,7 +157,9 @@ func TestACPEndings(t *testing.T) {
 		{"works on", func(s *stage) { s.input.Timeout = 300 * time.Millisecond }, ending{End: ralph.EndTimeout, Error: "timed out after 300ms"}},
 		{"good", func(s *stage) { s.input.Model = "Big" }, ending{End: ralph.EndOK}},
 		{"good", func(s *stage) { s.input.Model = "huge" }, ending{End: ralph.EndOK, Hint: "--model huge had no effect: the agent does not offer it"}},
-		{"stubborn", func(s *stage) { s.input.Model = "p/big" }, ending{End: ralph.EndOK, Hint: "--model p/big had no effect: the agent refused it"}},
+		{"stubborn", func(s *stage) { s.input.Model = "p/big" }, ending{
+			End: ralph.EndOK, Hint: `the agent would not leave its mode "auto", in which it may do things without asking; --model p/big had no effect: the agent refused it`,
+		}},
 		{"no agent", func(s *stage) { s.options.CommandLine = "echo hello" }, ending{
 			End: ralph.EndBroken, Error: "nothing of the agent's output was understood; is its output format new?", Hint: brokenHint,
 		}},

@@ -275,6 +275,7 @@ func (a *acpStream) permission(m acpMessage) {
 			options = parseACPOptions(&w)
 		}
 	}
+	asked.cut = asked.cut || w.bad // the rest of a question that is too long may name further files
 	call := a.called(asked, "in_progress")
 	answer := ""
 	if a.talk.policy.allows(call) {

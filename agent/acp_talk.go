@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -222,20 +223,24 @@ func (t *acpTalk) greet(ctx context.Context) (acpGreeting, error) {
 // settle chooses the mode and the model. An agent that will have neither is not worth stopping for, but worth a word.
 func (t *acpTalk) settle(ctx context.Context, session acpSession) {
 	if session.strays() {
-		_, _ = t.ask(ctx, acp.AgentMethodSessionSetMode, acp.SetSessionModeRequest{SessionId: acp.SessionId(session.SessionID), ModeId: acpAskingMode})
+		if _, err := t.ask(ctx, acp.AgentMethodSessionSetMode, acp.SetSessionModeRequest{SessionId: acp.SessionId(session.SessionID), ModeId: acpAskingMode}); err != nil {
+			t.advise(fmt.Sprintf("the agent would not leave its mode %q, in which it may do things without asking", oneLine(session.Modes.Current, detailSize)))
+		}
 	}
 	if t.model == "" {
 		return
 	}
 	method, request, ok := session.modelRequest(t.model)
 	if !ok {
-		t.advice = fmt.Sprintf("--model %s had no effect: the agent does not offer it", oneLine(t.model, detailSize))
+		t.advise(fmt.Sprintf("--model %s had no effect: the agent does not offer it", oneLine(t.model, detailSize)))
 		return
 	}
 	if _, err := t.ask(ctx, method, request); err != nil {
-		t.advice = fmt.Sprintf("--model %s had no effect: the agent refused it", oneLine(t.model, detailSize))
+		t.advise(fmt.Sprintf("--model %s had no effect: the agent refused it", oneLine(t.model, detailSize)))
 	}
 }
+
+func (t *acpTalk) advise(text string) { t.advice = strings.TrimPrefix(t.advice+"; "+text, "; ") }
 
 // ask makes one request; there is never a second one under way. The context must not end with the run: an answer that comes late is still one.
 func (t *acpTalk) ask(ctx context.Context, method string, request any) (json.RawMessage, error) {

@@ -196,6 +196,8 @@ func TestACPPolicy(t *testing.T) {
 		{"too many files", `{"kind":"edit","locations":[` + strings.Repeat(`{"path":"a.go"},`, 40) + `{"path":"/etc/passwd"}]}`, false},
 		{"a check", `{"kind":"execute","rawInput":{"command":" make test "}}`, true},
 		{"a check as words", `{"kind":"execute","rawInput":{"command":["bash","-lc","make test"]}}`, true},
+		{"a check of a shell of its own", `{"kind":"execute","rawInput":{"command":["./evil.sh","-c","make test"]}}`, false},
+		{"a check of a shell elsewhere", `{"kind":"execute","rawInput":{"command":["/tmp/bash","-c","make test"]}}`, false},
 		{"a check as a title", "{\"kind\":\"execute\",\"title\":\"`make test`\"}", true},
 		{"a check with a longer name", `{"kind":"execute","rawInput":{"command":"make tester"}}`, false},
 		{"a check and more", `{"kind":"execute","title":"make test","rawInput":{"command":"make test; id"}}`, false},
@@ -215,6 +217,20 @@ func TestACPPolicy(t *testing.T) {
 		}
 		if all := (acpPolicy{permissions: PermitAll}); !all.allows(call) {
 			t.Errorf("%s: not allowed where everything is", c.name)
+		}
+	}
+}
+
+// TestACPLongQuestion: what stands in the part of a question that is not read could be anything.
+func TestACPLongQuestion(t *testing.T) {
+	question := `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}],` +
+		`"toolCall":{"toolCallId":"t9","kind":"edit","locations":[{"path":"a.go"}],"content":[{"newText":"`
+	for rest, want := range map[string]int{`x","path":"a.go"}]}}}`: 0, strings.Repeat("x", maxLine) + `","path":"/etc/passwd"}]}}}`: 1} {
+		r := &reading{live: func(ralph.Activity) {}}
+		hear := newACPReader(r, &acpTalk{policy: acpPolicy{permissions: PermitEdits, dir: t.TempDir()}})
+		_, _ = hear.Write([]byte(question + rest + "\n"))
+		if r.events != 1 || len(r.denials) != want {
+			t.Errorf("%d bytes: %d understood, denied %v", len(rest), r.events, r.denials)
 		}
 	}
 }
