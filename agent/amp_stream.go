@@ -77,7 +77,7 @@ func (a *ampStream) end(e claudeEvent) {
 		tokens = &spent
 	}
 	a.ends(e.result, tokens)
-	a.denials = nil
+	a.denials, a.allow = nil, nil
 	w := walker{text: e.result.denials}
 	if e.result.denials != nil {
 		for range w.elements() {

@@ -99,7 +99,7 @@ func (c *claudeStream) meter(m claudeMessage) {
 
 // deny reads the calls that the CLI did not allow. What would have allowed one is known by its tool and what it was about.
 func (c *claudeStream) deny(list []byte, allows func(tool, detail string) string) {
-	c.denials = nil
+	c.denials, c.allow = nil, nil
 	w := walker{text: list}
 	if list == nil {
 		return

@@ -288,3 +288,14 @@ func TestManyToolsAndDenialsAreBounded(t *testing.T) {
 		t.Errorf("%d tools, %d others, %d denials", len(r.tools), r.tools[otherTools], len(r.denials))
 	}
 }
+
+// Every closing event tells the denials of its turn.
+func TestClaudeDenialsAreThoseOfTheLastTurn(t *testing.T) {
+	end := func(tool string) string {
+		return `{"type":"result","subtype":"success","is_error":false,"permission_denials":[{"tool_name":"` + tool + `","tool_input":{}}]}` + "\n"
+	}
+	got := listen("claude", []byte(claudeInit+claudeSays("m1", "a")+end("One")+claudeSays("m2", "b")+end("Two")), whole, exited(0))
+	if diff := cmp.Diff([][]string{{"Two"}, {"-- --allowedTools 'Two'"}}, [][]string{got.Denials, got.Allow}); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
