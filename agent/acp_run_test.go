@@ -232,6 +232,30 @@ func TestACPNobodyReads(t *testing.T) {
 	}
 }
 
+// TestACPFloodOfRequests: an agent that asks without end and takes no answer is not listened to without end.
+func TestACPFloodOfRequests(t *testing.T) {
+	s := newScene(t, "")
+	s.options.Grace = -1
+	s.options.CommandLine = `read asked; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+		read asked; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}'
+		exec yes '{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"path":"x"}}'`
+	want := ending{End: ralph.EndBroken, Error: "the agent did not read the answers to 256 of its requests"}
+	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestACPGivenUpStaysSo: an end that comes behind the reason to give up does not take it away.
+func TestACPGivenUpStaysSo(t *testing.T) {
+	s := newScene(t, "")
+	s.options.CommandLine = `read asked; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}'
+		while read asked; do :; done; printf '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}'`
+	want := ending{End: ralph.EndBroken, Error: "the agent speaks version 2 of the Agent Client Protocol, not 1"}
+	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestACPIsCancelled(t *testing.T) {
 	for _, scene := range []string{"works on", "works on, deaf"} {
 		t.Run(scene, func(t *testing.T) {

@@ -158,7 +158,7 @@ func (a *acpStream) take(text []byte) {
 		a.permission(m)
 	default:
 		a.events++
-		a.talk.hear(text)
+		a.talk.asks(text)
 	}
 }
 
@@ -251,7 +251,7 @@ func (a *acpStream) currentModel(w *walker) {
 	}
 }
 
-// finish ends the conversation: the turn is over.
+// finish ends the conversation: the turn is over. One that was given up stays so, whatever comes behind.
 func (a *acpStream) finish(reason string) {
 	a.fallSilent()
 	a.closed, a.fault = true, acpStop(reason)

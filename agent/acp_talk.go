@@ -28,6 +28,8 @@ const (
 	acpLinger = 5 * time.Second
 	// acpCancelGrace is how long an agent may take to cancel its turn and leave.
 	acpCancelGrace = 2 * time.Second
+	// acpBacklog is how many of its requests an agent may leave the answers to unread.
+	acpBacklog = 256
 	// acpSetModel is not in the SDK: newer agents offer models as a configuration option instead.
 	acpSetModel = "session/set_model"
 )
@@ -49,6 +51,10 @@ type acpTalk struct {
 	session   atomic.Pointer[string] // once a prompt is under way
 	cancelled atomic.Bool
 
+	unread atomic.Int64  // requests of the agent whose answers it has not taken yet
+	deaf   chan struct{} // closed when there are too many
+	ignore bool          // what it asks, from then on; the reader's
+
 	// What the conversation came to; read when it is over.
 	hungUp bool   // the agent was left, it did not leave
 	fault  *fault // why, if it is not the agent who says so
@@ -63,7 +69,7 @@ func newACPTalk(r *reading, in ralph.AgentInput, o Options) *acpTalk {
 	t := &acpTalk{
 		prompt: in.Prompt, model: in.Model, dir: dir, env: o.Env, reading: r,
 		policy:    acpPolicy{permissions: o.Permissions, commands: o.AllowedCommands, dir: dir},
-		handshake: acpHandshake, linger: min(o.Linger, acpLinger), cancelGrace: acpCancelGrace,
+		handshake: acpHandshake, linger: min(o.Linger, acpLinger), cancelGrace: acpCancelGrace, deaf: make(chan struct{}),
 	}
 	if o.Grace != 0 {
 		t.cancelGrace = min(t.cancelGrace, max(o.Grace, 0))
@@ -80,7 +86,7 @@ func (t *acpTalk) run(ctx context.Context, spec process.Spec) (process.Result, e
 	spec.Stdin = stdin
 	fromAgent, heard := io.Pipe()
 	t.heard = heard
-	t.conn = acp.NewConnection(t.answer, toAgent, fromAgent)
+	t.conn = acp.NewConnection(t.answer, acpAnswers{toAgent, &t.unread}, fromAgent)
 	t.conn.SetLogger(slog.New(slog.DiscardHandler)) // before it hears anything, since it is not guarded
 
 	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
@@ -117,6 +123,7 @@ func (t *acpTalk) run(ctx context.Context, spec process.Spec) (process.Result, e
 func (t *acpTalk) watch(ctx, alive context.Context, over <-chan struct{}, all *sync.WaitGroup) {
 	select {
 	case <-alive.Done():
+	case <-t.deaf:
 	case <-over:
 		wait(t.linger, alive.Done(), ctx.Done())
 	case <-ctx.Done():
@@ -259,6 +266,9 @@ func (t *acpTalk) asking() string {
 // tell notes what the conversation came to, once it is over.
 func (t *acpTalk) tell() {
 	r := t.reading
+	if t.ignore {
+		t.fault = &fault{class: ralph.EndBroken, text: fmt.Sprintf("the agent did not read the answers to %d of its requests", acpBacklog)}
+	}
 	if t.fault != nil && !r.closed {
 		r.fault, r.hopeless = t.fault, true
 	}
@@ -275,10 +285,37 @@ func (t *acpTalk) hear(message []byte) {
 	_, _ = t.heard.Write(append(slices.Clip(message), '\n'))
 }
 
+// asks passes a request of the agent on, unless too many answers wait for it: each of them is kept until it is read.
+func (t *acpTalk) asks(request []byte) {
+	if t.heard == nil || t.ignore {
+		return
+	}
+	if t.unread.Add(1) > acpBacklog {
+		t.ignore = true
+		close(t.deaf)
+		return
+	}
+	t.hear(request)
+}
+
+// acpAnswers is the agent's standard input, and counts the answers that it takes.
+type acpAnswers struct {
+	io.Writer
+	unread *atomic.Int64
+}
+
+func (a acpAnswers) Write(message []byte) (int, error) {
+	n, err := a.Writer.Write(message)
+	if m, _ := parseACP(message); m.method == nil {
+		a.unread.Add(-1)
+	}
+	return n, err
+}
+
 // decide has a request for permission answered with one of its options, "" being none of them.
 func (t *acpTalk) decide(request []byte, option string) {
 	chosen, _ := json.Marshal(acpDecision{option}) // a string can always be written
-	t.hear(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, request, acp.ClientMethodSessionRequestPermission, chosen))
+	t.asks(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, request, acp.ClientMethodSessionRequestPermission, chosen))
 }
 
 // acpDecision is all that the connection hears of a request for permission: the reader, who knows the call, has decided.

@@ -82,7 +82,7 @@ func (a *aiderText) beforeAnswers(line []byte) {
 		a.fault, a.hopeless = &fault{class: ralph.EndAuth, text: "there is no key to any model", hint: aiderLogin}, true
 	case a.model == "":
 		if m := aiderModel.FindSubmatch(line); m != nil {
-			a.model = oneLine(string(m[1]), detailSize)
+			a.works(m[1])
 		}
 	}
 }

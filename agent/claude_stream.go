@@ -97,9 +97,7 @@ func (c *claudeStream) event(text []byte) bool {
 		case "api_retry":
 			c.again(e)
 		case "init":
-			if len(e.model) > 0 {
-				c.model = oneLine(string(unescape(nil, e.model)), detailSize)
-			}
+			c.works(e.model)
 		}
 	case "rate_limit_event":
 		c.limit(e.limit)

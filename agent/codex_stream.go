@@ -193,13 +193,6 @@ func (c *codexStream) completed(i codexItem) {
 	c.step()
 }
 
-func (c *codexStream) step() {
-	if c.steps == nil {
-		c.steps = new(int)
-	}
-	*c.steps++
-}
-
 func (c *codexStream) speak(escaped []byte) {
 	c.buffer = unescape(c.buffer[:0], escaped)
 	c.say(c.buffer)

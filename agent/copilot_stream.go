@@ -62,7 +62,9 @@ func (c *copilotStream) event(text []byte) bool {
 	}
 	switch string(e.kind) {
 	case "assistant.turn_start":
-		c.turn(e)
+		if len(e.subAgent) == 0 {
+			c.step()
+		}
 	case "assistant.message":
 		c.message(e)
 	case "tool.execution_start":
@@ -167,25 +169,13 @@ func (d *copilotData) parse(w *walker) {
 // copilotTelling are the fields of tools' inputs that say what a call is about, the best first.
 var copilotTelling = []string{"command", "path", "pattern", "url", "query", "skill", "description", "prompt"}
 
-func (c *copilotStream) turn(e copilotEvent) {
-	if len(e.subAgent) > 0 {
-		return
-	}
-	if c.steps == nil {
-		c.steps = new(int)
-	}
-	*c.steps++
-}
-
 // message hears what the agent said. A sub-agent's words are nobody's.
 func (c *copilotStream) message(e copilotEvent) {
 	if len(e.subAgent) > 0 {
 		return
 	}
 	c.retry, c.fault = nil, nil
-	if len(e.data.model) > 0 {
-		c.model = oneLine(string(unescape(nil, e.data.model)), detailSize)
-	}
+	c.works(e.data.model)
 	c.buffer = unescape(c.buffer[:0], e.data.content)
 	c.silent = len(bytes.TrimSpace(c.buffer)) == 0
 	if !c.silent {

@@ -48,8 +48,8 @@ func (c *cursorStream) event(text []byte) bool {
 	switch string(e.kind) {
 	case "user", "thinking":
 	case "system":
-		if c.model == "" {
-			c.model = oneLine(string(unescape(nil, e.model)), detailSize)
+		if c.model == "" { // what it says is a title, not the name that was asked for
+			c.works(e.model)
 		}
 	case "assistant":
 		c.retry = nil
@@ -179,13 +179,6 @@ func (c *cursorStream) called(e cursorEvent) {
 	if outcome := string(e.call.outcome); outcome == "rejected" || outcome == "permissionDenied" {
 		c.denied(name, detail, "--yolo")
 	}
-}
-
-func (c *cursorStream) step() {
-	if c.steps == nil {
-		c.steps = new(int)
-	}
-	*c.steps++
 }
 
 func (c *cursorStream) speak(escaped []byte) {

@@ -45,7 +45,7 @@ func (g *geminiStream) event(text []byte) bool {
 	switch string(e.kind) {
 	case "init":
 		g.inSession(e.session)
-		g.works(string(unescape(nil, e.model)))
+		g.works(e.model)
 	case "message":
 		if string(e.role) == "assistant" {
 			g.speak(e.content)
@@ -179,20 +179,6 @@ func (g *geminiStream) returned(e geminiEvent) {
 	}
 }
 
-func (g *geminiStream) step() {
-	if g.steps == nil {
-		g.steps = new(int)
-	}
-	*g.steps++
-}
-
-// works notes which model works.
-func (g *geminiStream) works(model string) {
-	if model = oneLine(model, detailSize); model != "" {
-		g.model = model
-	}
-}
-
 // finish reads the closing event. That of an error without a known meaning counts as none: the exit status says more.
 func (g *geminiStream) finish(e geminiEvent) {
 	g.endMessage()
@@ -233,7 +219,7 @@ func (g *geminiStream) count(stats []byte) {
 			}
 			if one.all > most {
 				most = one.all
-				g.works(string(unescape(nil, name)))
+				g.works(name)
 			}
 		}
 	}

@@ -243,10 +243,7 @@ func (g *gooseStream) begin(m gooseMessage) {
 	}
 	g.said.EndMessage()
 	g.writing, g.message = true, string(m.id)
-	if g.steps == nil {
-		g.steps = new(int)
-	}
-	*g.steps++
+	g.step()
 }
 
 func (g *gooseStream) complete(e gooseEvent) {

@@ -235,10 +235,7 @@ func opencodeAllows(tool, detail, complaint string) string {
 
 // finishStep adds up what was used and looks for the end.
 func (o *opencodeStream) finishStep(p opencodePart) {
-	if o.steps == nil {
-		o.steps = new(int)
-	}
-	*o.steps++
+	o.step()
 	o.spent.Input += p.tokens.Input
 	o.spent.Output += p.tokens.Output
 	o.spent.CacheRead += p.tokens.CacheRead

@@ -89,9 +89,8 @@ func (q *qwenStream) system(subtype string, text []byte) {
 	for key := range w.fields() {
 		switch {
 		case subtype == "init" && string(key) == "model":
-			if model := oneLine(w.word(), detailSize); model != "" {
-				q.model = model
-			}
+			model, _ := w.str()
+			q.works(model)
 		case subtype == "retry" && string(key) == "data":
 			q.again(&w)
 		}

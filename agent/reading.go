@@ -121,6 +121,21 @@ func (r *reading) inSession(id []byte) {
 	}
 }
 
+// works notes which model works, as the CLI wrote its name into its JSON.
+func (r *reading) works(escaped []byte) {
+	if name := oneLine(string(unescape(nil, escaped)), detailSize); name != "" {
+		r.model = name
+	}
+}
+
+// step counts one more step, which is whatever the dialect can tell apart: a call of the model, a message, a tool that ended.
+func (r *reading) step() {
+	if r.steps == nil {
+		r.steps = new(int)
+	}
+	*r.steps++
+}
+
 // fill writes what was read into an outcome.
 func (r *reading) fill(o *ralph.AgentOutcome) {
 	o.Steps, o.Cost, o.Tokens, o.Session = r.steps, r.cost, r.tokens, r.session
