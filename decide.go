@@ -291,6 +291,7 @@ func agentFailedRule(p Policy, h History, v Verdict) *Verdict {
 	if next := h.handOver(p, anew, 7, AgentRest{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
 		return next
 	}
+	v.Hint = h.Now.Agent.Hint
 	return v.stop(7, AgentFailed, "the agent failed %d times in a row: %s", h.AgentFailures, h.Now.Agent.Error)
 }
 

@@ -1,10 +1,7 @@
 package assembly
 
 import (
-	"crypto/sha256"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -52,6 +49,9 @@ func chooseAgents(s config.Settings, env config.Env, checks []string) ([]chosenA
 			return nil, err
 		}
 		next.name, next.model = fallback, model
+		if next.name == first.name { // the list may be the user's own, for whichever agent is named
+			continue
+		}
 		if slices.ContainsFunc(chosen, func(c chosenAgent) bool { return c.name == next.name }) {
 			return nil, &config.UsageError{Msg: fmt.Sprintf("--fallback %s: it is among the agents already", fallback), Hint: "name another one, or the same with another model: --fallback " + name + ":MODEL"}
 		}
@@ -189,71 +189,4 @@ func (c chosenAgent) permissionNotice() ralph.Notice {
 		text = "permissions: the agent bypasses its own permission prompts, without a sandbox"
 	}
 	return ralph.Notice{Code: "permissions", Text: text}
-}
-
-// AgentFiles lists what the repository's own files would make an agent CLI run by itself. It needs consent like any command that a repository
-// names; the value is the file's hash, so that a change asks again.
-func AgentFiles(ws Workspace, s config.Settings) []config.NamedCommand {
-	var found []config.NamedCommand
-	for _, name := range namesUsed(s) {
-		dialect, ok := agent.Find(name)
-		if !ok {
-			continue
-		}
-		for _, file := range dialect.About().Repo {
-			paths, _ := filepath.Glob(filepath.Join(ws.Dir, filepath.FromSlash(file.Path))) // the pattern is ours
-			for _, path := range paths {
-				if relative, err := filepath.Rel(ws.Dir, path); err == nil {
-					found = append(found, fileCommands(ws, name, filepath.ToSlash(relative), file.Keys)...)
-				}
-			}
-		}
-	}
-	return found
-}
-
-// namesUsed are the agents that a run may start: the one that is named or detected, any one if there is none yet, and those that take over.
-func namesUsed(s config.Settings) []string {
-	names := []string{s.Agent.Name}
-	if s.Agent.Name == "" {
-		name, _, ok := agent.Detect(process.LookPath)
-		if !ok {
-			return knownCLIs()
-		}
-		names[0] = name
-	}
-	for _, fallback := range s.Agent.Fallback {
-		if name, _, _ := strings.Cut(fallback, ":"); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// fileCommands are the keys of one file that name something to run.
-func fileCommands(ws Workspace, agentName, file string, keys []string) []config.NamedCommand {
-	text, err := ralph.ReadText(ws.Dir, file)
-	if errors.Is(err, ralph.ErrEmpty) {
-		return nil
-	}
-	hash := sha256.Sum256([]byte(text))
-	value := fmt.Sprintf("(sha256 %x)", hash[:8])
-	if err != nil {
-		value = "(" + err.Error() + ")" // the CLI may read what is not read here
-	}
-	// A key that is spelled with escapes is not found.
-	if err != nil || len(keys) == 0 || strings.Contains(text, `\u`) || strings.Contains(text, `\x`) {
-		return []config.NamedCommand{{Key: agentName + " file", Value: value, File: file, Line: 1}}
-	}
-	var found []config.NamedCommand
-	for _, key := range keys {
-		word := key
-		if strings.HasPrefix(filepath.Ext(file), ".json") {
-			word = `"` + key + `"`
-		}
-		if strings.Contains(text, word) {
-			found = append(found, config.NamedCommand{Key: agentName + " " + key, Value: value, File: file, Line: 1})
-		}
-	}
-	return found
 }

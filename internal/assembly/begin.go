@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/plan"
@@ -165,10 +164,10 @@ func (p *Plan) loopConfig() ralph.Config {
 	first := p.agents[0]
 	var fallbacks []ralph.Fallback
 	for _, c := range p.agents[1:] {
-		fallbacks = append(fallbacks, ralph.Fallback{Name: c.name, Model: c.model, Agent: agent.New(c.options)})
+		fallbacks = append(fallbacks, ralph.Fallback{Name: c.name, Model: c.model, Agent: p.guard(c)})
 	}
 	return ralph.Config{
-		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: agent.New(first.options), AgentName: first.name,
+		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: p.guard(first), AgentName: first.name,
 		Model: p.Settings.Agent.Model, Fallbacks: fallbacks, Checks: p.Checks, Dir: p.Workspace.Dir, WhoCommits: p.Settings.WhoCommits(), Agreed: p.agreed(),
 	}
 }

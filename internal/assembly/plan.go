@@ -32,8 +32,10 @@ type Request struct {
 	Program   string                // the agent's program, where it is not the one on PATH
 	Trusting  bool                  // every own check of a task may run
 	Agreed    []config.NamedCommand // otherwise: those that may
-	Resumed   bool                  // the run goes on: what it works on is recorded, and looked for nowhere else
-	Worktree  *ralph.Worktree       // that the run works in; nil in place
+	// AgentFiles is what the repository's files make agents do, as far as the user agreed to it. Whoever trusts agrees to what is there at the start.
+	AgentFiles []config.NamedCommand
+	Resumed    bool            // the run goes on: what it works on is recorded, and looked for nowhere else
+	Worktree   *ralph.Worktree // that the run works in; nil in place
 }
 
 // Plan is a run that could start: everything is found and nothing is begun.

@@ -23,6 +23,14 @@ type Workspace struct {
 	repo *gitrepo.Repo // nil without git
 }
 
+// top is the folder of the whole repository that the workspace is in, or of the workspace itself.
+func (w Workspace) top() string {
+	if w.repo == nil {
+		return w.Dir
+	}
+	return w.repo.Whole().Dir
+}
+
 // FindWorkspace is -C DIR, else the nearest folder upward with .ralph, else the top of the git repository, else the current folder.
 func FindWorkspace(ctx context.Context, cwd, dir string, env config.Env) (Workspace, error) {
 	start := cwd

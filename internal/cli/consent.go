@@ -14,11 +14,11 @@ import (
 
 // agree asks once for consent to the commands that the repository names. The configuration, the agents' own files and the task list are agreed to
 // apart: a list changes far more often, and a new task must not ask for the checks again, nor another agent.
-func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded, tasks []config.NamedCommand) error {
+func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded, tasks, files []config.NamedCommand) error {
 	if loaded.Settings.Trust {
 		return nil
 	}
-	return a.consent(workspace, loaded.ProjectCommands, assembly.AgentFiles(workspace, loaded.Settings), tasks)
+	return a.consent(workspace, loaded.ProjectCommands, files, tasks)
 }
 
 // consent asks for the groups of commands that were not agreed to yet.

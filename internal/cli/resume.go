@@ -117,10 +117,9 @@ func (a *app) planAgain(ctx context.Context, home assembly.Workspace, s *session
 	if plan.Trusting = a.trusts(); plan.Trusting {
 		return plan, nil
 	}
-	if more.agent != "" { // its own files were nobody's matter when the run began
-		if err := a.consent(home, assembly.AgentFiles(workspace, plan.Settings)); err != nil {
-			return nil, err
-		}
+	plan.AgentFiles = assembly.AgentFiles(workspace, plan.Settings) // another agent's, or changed since the run began
+	if err := a.consent(home, plan.AgentFiles); err != nil {
+		return nil, err
 	}
 	if plan.TaskFile == "" {
 		return plan, nil
@@ -145,6 +144,9 @@ func (a *app) recordedPlan(ctx context.Context, workspace assembly.Workspace, st
 		named, err := config.Load(config.Input{Env: config.NewEnv(nil), Flags: map[string][]string{"agent": {more.agent}}})
 		if err != nil {
 			return nil, err
+		}
+		if named.Settings.Agent.Name != settings.Agent.Name { // they were meant for another one
+			settings.Agent.Model, settings.Agent.Args = "", nil
 		}
 		settings.Agent.Name, settings.Agent.Command = named.Settings.Agent.Name, ""
 		settings.Agent.Fallback = slices.DeleteFunc(settings.Agent.Fallback, func(f string) bool { return f == settings.Agent.Name })

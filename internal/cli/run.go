@@ -139,17 +139,18 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 	}
 	loaded.Settings.Agent.Args = append(loaded.Settings.Agent.Args, agentArgs...) // recorded, so that a resume has them too
 	var tasks []config.NamedCommand
+	files := assembly.AgentFiles(workspace, loaded.Settings)
 	if !opts.dryRun { // which starts nothing that the project names
 		if loaded.Settings.Tasks.File != "" || goal == nil && loaded.Settings.Spec == "" { // a list is worked
 			tasks = assembly.TaskCommands(workspace, loaded.Settings)
 		}
-		if err := a.agree(workspace, loaded, tasks); err != nil {
+		if err := a.agree(workspace, loaded, tasks, files); err != nil {
 			return err
 		}
 	}
 	plan, err := assembly.Prepare(ctx, assembly.Request{
 		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, Version: version(),
-		Trusting: loaded.Settings.Trust, Agreed: tasks,
+		Trusting: loaded.Settings.Trust, Agreed: tasks, AgentFiles: files,
 	})
 	if err != nil {
 		return err
