@@ -254,6 +254,9 @@ func (a *acpStream) currentModel(w *walker) {
 // finish ends the conversation: the turn is over. One that was given up stays so, whatever comes behind.
 func (a *acpStream) finish(reason string) {
 	a.fallSilent()
+	if a.hopeless {
+		return
+	}
 	a.closed, a.fault = true, acpStop(reason)
 	if reason == string(acp.StopReasonCancelled) && a.talk.cancelled.Load() {
 		a.fault = &fault{class: ralph.EndInterrupted, text: "interrupted"}
