@@ -58,15 +58,10 @@ func (a *ampStream) longEvent(head []byte) bool {
 
 // sum adds what one message used.
 func (a *ampStream) sum(usage []byte) {
-	t := claudeUsage(usage)
-	if t == nil {
-		return
+	if t := withoutCache(claudeUsage.readText(usage)); t != nil {
+		addTokens(&a.spent, *t)
+		a.tellSpent()
 	}
-	a.spent.Input += max(t.Input-t.CacheRead-t.CacheWrite, 0)
-	a.spent.Output += t.Output
-	a.spent.CacheRead += t.CacheRead
-	a.spent.CacheWrite += t.CacheWrite
-	a.tellSpent()
 }
 
 // end reads the closing event.

@@ -6,67 +6,35 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
+// What the CLI calls its tokens: of a message or a run, and of a run by model.
+var (
+	claudeUsage      = tokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
+	claudeModelUsage = tokenNames{"inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"}
+)
+
 // claudeTokens sums the tokens of a run. The figures by model are whole; the total is all zeros when a budget ended the run.
 func claudeTokens(usage, byModel []byte) *ralph.Tokens {
-	var t ralph.Tokens
-	models := 0
-	w := walker{text: byModel}
 	if byModel != nil {
+		var sum *ralph.Tokens
+		w := walker{text: byModel}
 		for range w.fields() {
-			models++
-			for key := range w.fields() {
-				switch string(key) {
-				case "inputTokens":
-					t.Input += w.count()
-				case "outputTokens":
-					t.Output += w.count()
-				case "cacheReadInputTokens":
-					t.CacheRead += w.count()
-				case "cacheCreationInputTokens":
-					t.CacheWrite += w.count()
-				}
+			if sum == nil {
+				sum = &ralph.Tokens{}
+			}
+			if t := claudeModelUsage.read(&w); t != nil {
+				addTokens(sum, *t)
 			}
 		}
-	}
-	if models > 0 {
-		return &t
-	}
-	return claudeUsage(usage)
-}
-
-// claudeUsage reads one count of tokens; nil if there is none.
-func claudeUsage(usage []byte) *ralph.Tokens {
-	if usage == nil {
-		return nil
-	}
-	var t ralph.Tokens
-	known := false
-	w := walker{text: usage}
-	for key := range w.fields() {
-		var figure *int64
-		switch string(key) {
-		case "input_tokens":
-			figure = &t.Input
-		case "output_tokens":
-			figure = &t.Output
-		case "cache_read_input_tokens":
-			figure = &t.CacheRead
-		case "cache_creation_input_tokens":
-			figure = &t.CacheWrite
-		default:
-			continue
+		if sum != nil {
+			return sum
 		}
-		*figure, known = w.count(), true
 	}
-	if !known {
-		return nil
-	}
-	return &t
+	return claudeUsage.readText(usage)
 }
 
 // usage reads one count of tokens in the way of the CLI; nil if there is none.
 func (c *claudeStream) usage(text []byte) *ralph.Tokens {
-	t := claudeUsage(text)
+	t := claudeUsage.readText(text)
 	if t != nil && c.cacheInInput {
 		t.Input = max(t.Input-t.CacheRead, 0)
 	}
@@ -112,7 +80,7 @@ func (c *claudeStream) deny(list []byte, allows func(tool, detail string) string
 			case "tool_name":
 				name = w.word()
 			case "tool_input":
-				detail = claudeDetail(&w)
+				detail = tellingField(&w)
 			}
 		}
 		about := string(unescape(nil, detail))
@@ -129,26 +97,6 @@ func claudeAllows(tool, detail string) string {
 		return "--yolo"
 	}
 	return "-- --allowedTools " + shellQuote("Bash("+detail+")")
-}
-
-// claudeTelling are the fields of tools' inputs that say what a call is about, the best first.
-var claudeTelling = []string{"command", "cmd", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "prompt"}
-
-// claudeDetail takes a tool's input and gives the beginning of its most telling field, still escaped.
-func claudeDetail(w *walker) (best []byte) {
-	rank := len(claudeTelling)
-	for key := range w.fields() {
-		for i, name := range claudeTelling[:rank] {
-			if string(key) != name {
-				continue
-			}
-			if text, ok := w.str(); ok {
-				best, rank = text[:min(len(text), 8*detailSize)], i
-			}
-			break
-		}
-	}
-	return best
 }
 
 // claudeErrors is the first sentence of a list of them.

@@ -190,7 +190,7 @@ func parseBlock(w *walker) (b claudeBlock) {
 		case "name":
 			b.tool, _ = w.str()
 		case "input":
-			b.detail = claudeDetail(w)
+			b.detail = tellingField(w)
 		}
 	}
 	return b

@@ -60,7 +60,7 @@ func (c *codexStream) event(text []byte) bool {
 		c.complains(string(unescape(nil, e.message)))
 	case "turn.completed":
 		c.closed, c.hopeless, c.fault, c.retry = true, false, nil, nil
-		c.tokens = codexTokens(e.usage)
+		c.tokens = withoutCache(codexUsage.readText(e.usage))
 		c.tellSpent()
 	case "turn.failed":
 		c.closed, c.retry = true, nil
@@ -222,28 +222,8 @@ func codexPaths(w *walker) string {
 	return strings.Join(paths, " ")
 }
 
-// codexTokens reads the usage of the turn, which is cumulative. Its input figure includes what was read from and written to the cache.
-func codexTokens(usage []byte) *ralph.Tokens {
-	if usage == nil {
-		return nil
-	}
-	var t ralph.Tokens
-	w := walker{text: usage}
-	for key := range w.fields() {
-		switch string(key) {
-		case "input_tokens":
-			t.Input = w.count()
-		case "cached_input_tokens":
-			t.CacheRead = w.count()
-		case "cache_write_input_tokens":
-			t.CacheWrite = w.count()
-		case "output_tokens":
-			t.Output = w.count()
-		}
-	}
-	t.Input = max(t.Input-t.CacheRead-t.CacheWrite, 0)
-	return &t
-}
+// codexUsage is what the CLI calls its tokens, which are those of the whole turn. The input's figure includes the cache's.
+var codexUsage = tokenNames{"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
 
 func codexMessage(failure []byte) string {
 	if failure == nil {

@@ -41,6 +41,9 @@ func (c *copilotStream) readFigures() {
 	}
 }
 
+// copilotCounts is what the CLI calls its tokens.
+var copilotCounts = tokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
+
 // copilotTokens sums the tokens of all models, those of sub-agents included; nil if there are none. The input includes what was read from and
 // written to the cache, the output what the model thought.
 func copilotTokens(text []byte) *ralph.Tokens {
@@ -52,8 +55,11 @@ func copilotTokens(text []byte) *ralph.Tokens {
 		}
 		for range w.fields() {
 			for key := range w.fields() {
-				if string(key) == "usage" {
-					addCopilotUsage(&t, &w)
+				if string(key) != "usage" {
+					continue
+				}
+				if used := withoutCache(copilotCounts.read(&w)); used != nil {
+					addTokens(&t, *used)
 				}
 			}
 		}
@@ -62,23 +68,4 @@ func copilotTokens(text []byte) *ralph.Tokens {
 		return nil
 	}
 	return &t
-}
-
-func addCopilotUsage(t *ralph.Tokens, w *walker) {
-	var input, read, written int64
-	for key := range w.fields() {
-		switch string(key) {
-		case "inputTokens":
-			input = w.count()
-		case "outputTokens":
-			t.Output += w.count()
-		case "cacheReadTokens":
-			read = w.count()
-		case "cacheWriteTokens":
-			written = w.count()
-		}
-	}
-	t.Input += max(input-read-written, 0)
-	t.CacheRead += read
-	t.CacheWrite += written
 }

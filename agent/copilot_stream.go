@@ -153,7 +153,7 @@ func (d *copilotData) parse(w *walker) {
 		case "toolName":
 			d.tool, _ = w.str()
 		case "arguments":
-			d.detail = tellingField(w, copilotTelling)
+			d.detail = string(unescape(nil, tellingField(w)))
 		case "error":
 			for key := range w.fields() {
 				if string(key) == "code" {
@@ -165,9 +165,6 @@ func (d *copilotData) parse(w *walker) {
 		}
 	}
 }
-
-// copilotTelling are the fields of tools' inputs that say what a call is about, the best first.
-var copilotTelling = []string{"command", "path", "pattern", "url", "query", "skill", "description", "prompt"}
 
 // message hears what the agent said. A sub-agent's words are nobody's.
 func (c *copilotStream) message(e copilotEvent) {

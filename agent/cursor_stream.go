@@ -145,7 +145,7 @@ func parseCursorCall(w *walker) (name, detail, outcome []byte) {
 		for key := range w.fields() {
 			switch string(key) {
 			case "args":
-				detail = claudeDetail(w)
+				detail = tellingField(w)
 			case "name":
 				name, _ = w.str()
 			case "result":
@@ -195,7 +195,7 @@ func (c *cursorStream) speak(escaped []byte) {
 // finish reads the closing event. Its text is all that the agent said, put together: it counts only if nothing else was heard.
 func (c *cursorStream) finish(e cursorEvent) {
 	c.closed, c.fault, c.retry = true, nil, nil
-	c.tokens = cursorTokens(e.usage)
+	c.tokens = cursorUsage.readText(e.usage)
 	c.tellSpent()
 	if e.failed || bytes.HasPrefix(e.subtype, []byte("error")) {
 		if len(e.failure) == 0 && !c.spoke {
@@ -209,36 +209,9 @@ func (c *cursorStream) finish(e cursorEvent) {
 	}
 }
 
-// cursorTokens reads the usage of the closing event, which versions before 2026 do not have. Whether the input's figure includes the cache's is not
+// cursorUsage is what the CLI calls its tokens. Versions before 2026 do not tell any. Whether the input's figure includes the cache's is not
 // documented; it is taken as it stands.
-func cursorTokens(usage []byte) *ralph.Tokens {
-	if usage == nil {
-		return nil
-	}
-	var t ralph.Tokens
-	known := false
-	w := walker{text: usage}
-	for key := range w.fields() {
-		var figure *int64
-		switch string(key) {
-		case "inputTokens":
-			figure = &t.Input
-		case "outputTokens":
-			figure = &t.Output
-		case "cacheReadTokens":
-			figure = &t.CacheRead
-		case "cacheWriteTokens":
-			figure = &t.CacheWrite
-		default:
-			continue
-		}
-		*figure, known = w.count(), true
-	}
-	if !known {
-		return nil
-	}
-	return &t
-}
+var cursorUsage = tokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
 
 // What the words of an error event say where it has no code, in small letters.
 var (

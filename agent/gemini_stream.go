@@ -104,7 +104,7 @@ func parseGemini(text []byte) (e geminiEvent, ok bool) {
 		case "tool_id":
 			e.id, _ = w.str()
 		case "parameters":
-			e.detail = claudeDetail(&w)
+			e.detail = tellingField(&w)
 		case "status":
 			if e.status, _ = w.str(); string(e.kind) == "tool_result" && string(e.status) == "success" {
 				return e, true

@@ -30,8 +30,13 @@ type gooseEvent struct {
 	kind, failure []byte
 	cost          *float64
 	message       gooseMessage
-	tokens        *ralph.Tokens
+	tokens        ralph.Tokens
+	metered       bool // the tokens are told
 }
+
+// gooseUsage is what the CLI calls its tokens. The input's figure includes the cache's. The total says nothing that these do not, and in older
+// versions it is that of the last call alone.
+var gooseUsage = tokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_write_input_tokens"}
 
 // gooseMessage is a piece of a message.
 type gooseMessage struct {
@@ -108,37 +113,10 @@ func (g *gooseStream) parse(text []byte) (e gooseEvent, ok bool) {
 				e.cost = &n
 			}
 		default:
-			e.figure(&w, string(key))
+			e.metered = gooseUsage.take(&w, key, &e.tokens) || e.metered
 		}
 	}
 	return e, !w.bad && len(e.kind) > 0
-}
-
-// figure takes one count of tokens. The input's includes what was read from and written to the cache. The total says nothing that these do not,
-// and in older versions it is that of the last call alone.
-func (e *gooseEvent) figure(w *walker, key string) {
-	var t ralph.Tokens
-	switch key {
-	case "input_tokens":
-		t.Input = w.count()
-	case "output_tokens":
-		t.Output = w.count()
-	case "cache_read_input_tokens":
-		t.CacheRead = w.count()
-		t.Input = -t.CacheRead
-	case "cache_write_input_tokens":
-		t.CacheWrite = w.count()
-		t.Input = -t.CacheWrite
-	default:
-		return
-	}
-	if e.tokens == nil {
-		e.tokens = &ralph.Tokens{}
-	}
-	e.tokens.Input += t.Input
-	e.tokens.Output += t.Output
-	e.tokens.CacheRead += t.CacheRead
-	e.tokens.CacheWrite += t.CacheWrite
 }
 
 func parseGooseMessage(w *walker) (m gooseMessage) {
@@ -190,7 +168,7 @@ func parseGooseCall(w *walker) (tool, detail []byte) {
 			case "name":
 				tool, _ = w.str()
 			case "arguments":
-				detail = claudeDetail(w)
+				detail = tellingField(w)
 			}
 		}
 	}
@@ -248,7 +226,10 @@ func (g *gooseStream) begin(m gooseMessage) {
 
 func (g *gooseStream) complete(e gooseEvent) {
 	g.said.EndMessage()
-	g.tokens, g.cost = e.tokens, e.cost
+	g.tokens, g.cost = nil, e.cost
+	if e.metered {
+		g.tokens = withoutCache(&e.tokens)
+	}
 	g.tellSpent()
 	if !g.closed {
 		g.fault = g.excuse

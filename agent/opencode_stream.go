@@ -134,31 +134,11 @@ func (p *opencodePart) parseState(w *walker) {
 		case "status":
 			p.status, _ = w.str()
 		case "input":
-			p.detail = tellingField(w, opencodeTelling)
+			p.detail = string(unescape(nil, tellingField(w)))
 		case "error":
 			p.complaint = w.word()
 		}
 	}
-}
-
-// opencodeTelling are the fields of tools' inputs that say what a call is about, the best first.
-var opencodeTelling = []string{"command", "filePath", "path", "pattern", "url", "query", "name", "description"}
-
-// tellingField takes a tool's input and gives the beginning of the first of these fields that it has.
-func tellingField(w *walker, names []string) string {
-	best, rank := "", len(names)
-	for key := range w.fields() {
-		for i, name := range names[:rank] {
-			if string(key) != name {
-				continue
-			}
-			if text, ok := w.str(); ok {
-				best, rank = string(unescape(nil, text[:min(len(text), 8*detailSize)])), i
-			}
-			break
-		}
-	}
-	return best
 }
 
 // opencodeTokens reads the tokens of one step. What the model thought is told beside what it wrote.
@@ -236,10 +216,7 @@ func opencodeAllows(tool, detail, complaint string) string {
 // finishStep adds up what was used and looks for the end.
 func (o *opencodeStream) finishStep(p opencodePart) {
 	o.step()
-	o.spent.Input += p.tokens.Input
-	o.spent.Output += p.tokens.Output
-	o.spent.CacheRead += p.tokens.CacheRead
-	o.spent.CacheWrite += p.tokens.CacheWrite
+	addTokens(&o.spent, p.tokens)
 	if o.paid += p.cost; o.paid > 0 { // what has no price for the CLI costs nothing, it says
 		paid := o.paid
 		o.cost = &paid
