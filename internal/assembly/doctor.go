@@ -39,6 +39,7 @@ const askTimeout = 10 * time.Second
 type Examination struct {
 	Workspace Workspace
 	Env       config.Env
+	Version   string // of ralph
 	Probing   Probing
 	Tell      func(line string) // what is going on, for people; may be called by several goroutines
 }

@@ -120,7 +120,7 @@ func (x Examination) probe(ctx context.Context, d agent.Dialect, a *AgentFinding
 	if x.Env.CacheDir != "" {
 		cache.Dir = filepath.Join(x.Env.CacheDir, "probes")
 	}
-	key := probe.Key{Agent: a.Name, Program: a.Path, Version: version, Revision: probe.Revision(d)}
+	key := probe.Key{Agent: a.Name, Program: a.Path, Version: version, Revision: probe.Revision(d), Ralph: x.Version}
 	if kept, ok := cache.Find(key); ok && x.Probing != ProbeAll {
 		a.Probe, a.ProbedAt = &kept.Report, &kept.ProbedAt
 		return nil

@@ -159,13 +159,22 @@ func TestStoppedAtRandomMoments(t *testing.T) {
 }
 
 func (s stop) try(t *testing.T, script scriptedmodel.Script) {
-	asked := make(chan struct{}, 100)
-	w := newWorld(t, s.cli, script, s.state, scriptedmodel.Observe(func(scriptedmodel.Request) { asked <- struct{}{} }))
+	asked := make(chan struct{}, 1)
+	w := newWorld(t, s.cli, script, s.state, scriptedmodel.Observe(func(scriptedmodel.Request) {
+		select {
+		case asked <- struct{}{}:
+		default: // it is known already
+		}
+	}))
 	r := w.start("--check", "false", "--yolo", "-n", "1")
 	if s.reached && s.state == "tool" {
 		w.untilFile("started")
 	} else if s.reached {
-		<-asked
+		select {
+		case <-asked:
+		case <-time.After(2 * time.Minute):
+			t.Fatal("the CLI never asked its model")
+		}
 	}
 	time.Sleep(s.delay)
 	r.send(s.signals...)

@@ -29,6 +29,7 @@ type Key struct {
 	Program  string `json:"program"` // its path
 	Version  string `json:"version"` // "" if it is unknown: then nothing is kept
 	Revision string `json:"revision"`
+	Ralph    string `json:"ralph"` // the version that looked: another one may read or judge otherwise
 }
 
 // Kept is a report with its time.
