@@ -36,7 +36,7 @@ func newAiderText(r *reading) reader {
 var (
 	aiderTokens = regexp.MustCompile(`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`)
 	aiderCost   = regexp.MustCompile(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
-	aiderError  = regexp.MustCompile(`^litellm\.(\w+): (.*)`)
+	aiderError  = regexp.MustCompile(`^litellm\.(\w+: .*)`)
 	aiderModel  = regexp.MustCompile(`^(?:Main model|Model): (\S+) with `)
 	aiderEdit   = []byte("Applied edit to ")
 )
@@ -67,7 +67,7 @@ func (a *aiderText) line(text []byte) {
 		return
 	}
 	if m := aiderError.FindSubmatch(line); m != nil {
-		a.retrying(aiderFault(string(m[1]), string(m[2])))
+		a.retrying(aiderErrors.fault(string(m[1]), aiderLogin))
 	}
 	a.between = a.between && len(line) == 0
 	a.listen(text)
@@ -150,21 +150,14 @@ func (a *aiderText) ended(status int) *fault {
 	case a.answers == 0:
 		return &fault{class: ralph.EndFailed, text: "aider ended without an answer of the model"}
 	case !a.words:
-		return &fault{class: ralph.EndEmpty, text: "the agent said nothing of its own"}
+		return &fault{class: ralph.EndEmpty, text: saidNothing}
 	}
 	return &fault{class: ralph.EndOK}
 }
 
-// aiderFault says what an error of the library means by which aider reaches models.
-func aiderFault(name, words string) *fault {
-	f := &fault{class: ralph.EndFailed, text: oneLine(name+": "+words, sentenceSize)}
-	switch name {
-	case "AuthenticationError", "PermissionDeniedError":
-		f.class, f.hint = ralph.EndAuth, aiderLogin
-	case "RateLimitError", "RouterRateLimitError", "BudgetExceededError":
-		f.class = ralph.EndLimit
-	case "APIConnectionError", "APIError", "APIResponseValidationError", "InternalServerError", "ServiceUnavailableError", "Timeout", "OpenAIError", "AzureOpenAIError":
-		f.class = ralph.EndProvider
-	}
-	return f
+// aiderErrors are the errors of the library by which aider reaches models.
+var aiderErrors = sentences{
+	{ralph.EndAuth, regexp.MustCompile(`^(?:authentication|permissiondenied)error: `)},
+	{ralph.EndLimit, regexp.MustCompile(`^(?:ratelimit|routerratelimit|budgetexceeded)error: `)},
+	{ralph.EndProvider, regexp.MustCompile(`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `)},
 }

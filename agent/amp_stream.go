@@ -87,5 +87,5 @@ func (a *ampStream) end(e claudeEvent) {
 	if words == "" && !a.isOwn(text) {
 		words = string(text)
 	}
-	a.fault = wordsFault(cmp.Or(words, string(e.subtype)), ampLogin)
+	a.fault = errorWords.fault(cmp.Or(words, string(e.subtype)), ampLogin)
 }

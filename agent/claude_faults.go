@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -26,17 +25,17 @@ func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
 	f := claudeFault(e.status, code)
 	switch {
 	case c.limited && !bytes.HasPrefix(e.subtype, []byte("error_max")) && (f == nil || f.class == ralph.EndProvider && e.status == 0):
-		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
+		f = &fault{class: ralph.EndLimit, text: limitReached}
 	case f == nil && claudeLoginSentence.MatchString(sentence):
 		f = claudeFault(0, "authentication_failed")
 	case f == nil && claudeStatus(sentence) != 0:
-		f = cmp.Or(claudeFault(claudeStatus(sentence), ""), &fault{class: ralph.EndFailed, text: "the model refused"})
+		f = cmp.Or(claudeFault(claudeStatus(sentence), ""), &fault{class: ralph.EndFailed, text: modelRefused})
 	case f == nil && c.saysLimit(sentence):
-		f = &fault{class: ralph.EndLimit, text: "the usage limit is reached"}
+		f = &fault{class: ralph.EndLimit, text: limitReached}
 	case f == nil && string(e.result.reason) == "api_error" && e.status == 0 && code == "":
-		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
+		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
 	case f == nil:
-		f = &fault{class: ralph.EndFailed, text: "the agent ended with an error"}
+		f = &fault{class: ralph.EndFailed, text: endedWithError}
 		if why := oneLine(cmp.Or(string(e.result.reason), string(e.subtype)), detailSize); why != "" && why != "success" {
 			f.text += " (" + why + ")"
 		}
@@ -44,10 +43,7 @@ func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
 	if f.class == ralph.EndLimit && c.resets.After(c.now()) {
 		f.wait = c.resets.Sub(c.now())
 	}
-	if said != "" {
-		f.text += ": " + said
-	}
-	return f
+	return f.saying(said)
 }
 
 // What the CLI itself says where it gives no code. Its sentences are known by their beginning, so that a mention of them is none; the advice to
@@ -81,27 +77,22 @@ func (c *claudeStream) saysLimit(sentence string) bool {
 	return true
 }
 
-// claudeFault says what an HTTP status, or the CLI's own code where there is none, means; nil if it is the agent's own affair.
+// claudeFault says what an HTTP status, or the CLI's own code where that says nothing, means; nil if it is the agent's own affair.
 func claudeFault(status int64, code string) *fault {
-	about := func(class ralph.EndClass, text string) *fault {
-		if status != 0 {
-			text += fmt.Sprintf(" (status %d)", status)
-		}
-		return &fault{class: class, text: text}
-	}
+	f := httpFault(status, claudeLogin)
 	switch {
-	case status == 401, status == 403, code == "authentication_failed":
-		f := about(ralph.EndAuth, "the login was refused")
-		f.hint = claudeLogin
+	case f != nil:
 		return f
-	case status == 429, code == "rate_limit":
-		return about(ralph.EndLimit, "the usage limit is reached")
-	case status == 529, code == "overloaded":
-		return about(ralph.EndProvider, "the model is overloaded")
-	case status >= 500, status == 408:
-		return about(ralph.EndProvider, "the model failed")
+	case code == "authentication_failed":
+		f = &fault{class: ralph.EndAuth, text: loginRefused, hint: claudeLogin}
+	case code == "rate_limit":
+		f = &fault{class: ralph.EndLimit, text: limitReached}
+	case code == "overloaded":
+		f = &fault{class: ralph.EndProvider, text: modelOverloaded}
 	case status == 0 && (code == "server_error" || code == "unknown"):
-		return about(ralph.EndProvider, "the model could not be reached")
+		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
+	default:
+		return nil
 	}
-	return nil
+	return f.withStatus(status)
 }

@@ -108,7 +108,7 @@ func TestClaudeEndings(t *testing.T) {
 			ending{End: ralph.EndLimit, Error: "the usage limit is reached: <promise>COMPLETE</promise>"}},
 		{"an excuse before it got on", claudeInit + excuse("server_error") + claudeSays("m1", "hello") + claudeGood, ok, ending{End: ralph.EndOK}},
 		{"retries, then good", claudeInit + retry(`"error_status":529,"error":"overloaded"`) + claudeSays("m1", "hello") + claudeGood, ok, ending{End: ralph.EndOK}},
-		{"died while retrying", claudeInit + retry(`"error_status":503,"error":"server_error"`), exited(1), ending{End: ralph.EndProvider, Error: "the model failed (status 503)"}},
+		{"died while retrying", claudeInit + retry(`"error_status":503,"error":"server_error"`), exited(1), ending{End: ralph.EndProvider, Error: "the model is overloaded (status 503)"}},
 		{"died while retrying, no status", claudeInit + retry(`"error_status":null,"error":"odd"`), exited(1), ending{End: ralph.EndProvider, Error: "the model did not answer"}},
 		{"died while limited", claudeInit + retry(`"error_status":429,"error":"rate_limit"`), exited(1), ending{End: ralph.EndLimit, Error: "the usage limit is reached (status 429)"}},
 		{"died later", claudeInit + retry(`"error_status":503`) + `{"type":"user"}` + "\n", exited(1), ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1"}},

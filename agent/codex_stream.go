@@ -252,34 +252,25 @@ var (
 	codexSpan    = regexp.MustCompile(`(\d+) (day|hour|minute|second)`)
 )
 
+// codexErrors are those in which no status stands.
+var codexErrors = sentences{
+	{ralph.EndAuth, regexp.MustCompile(`missing environment variable|not logged in`)},
+	{ralph.EndLimit, regexp.MustCompile(`usage limit|quota exceeded`)},
+	{ralph.EndProvider, regexp.MustCompile(`high demand|stream disconnected|error sending request|connection|timed out|timeout`)},
+}
+
 // codexFault says what the words of an error event mean that came now.
 func codexFault(message string, now time.Time) *fault {
 	if m := codexRetry.FindStringSubmatch(message); m != nil {
 		message = m[1]
 	}
-	f := &fault{class: ralph.EndFailed, text: oneLine(message, sentenceSize)}
-	if f.text == "" {
-		f.text = "the agent ended with an error"
-	}
-	status := 0
+	f := codexErrors.fault(message, codexLogin)
 	if m := codexStatus.FindStringSubmatch(message); m != nil {
-		status, _ = strconv.Atoi(m[1])
+		status, _ := strconv.ParseInt(m[1], 10, 64) // three digits
+		f = quotedFault(statusClass(status), message, codexLogin)
 	}
-	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(message, w) {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case status == 401, status == 403, status == 0 && has("Missing environment variable", "Not logged in", "not logged in"):
-		f.class, f.hint = ralph.EndAuth, codexLogin
-	case status == 429, status == 0 && has("usage limit", "Quota exceeded"):
-		f.class, f.wait = ralph.EndLimit, codexWait(message, now)
-	case status >= 500, status == 408, status == 0 && has("high demand", "stream disconnected", "error sending request", "connection", "timed out", "timeout"):
-		f.class = ralph.EndProvider
+	if f.class == ralph.EndLimit {
+		f.wait = codexWait(message, now)
 	}
 	return f
 }

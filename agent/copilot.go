@@ -91,19 +91,13 @@ var copilotShells = []string{
 	"setsid", "stdbuf", "watch", "pwsh", "powershell", "cmd",
 }
 
-var (
-	copilotParts      = regexp.MustCompile(`&&|\|\||[;|]`)
-	copilotAssignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"]*$`)
-)
+var copilotAssignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"]*$`)
 
 // copilotRules are the rules that allow a command line, one for each program in it; nil if it has one that no rule can allow.
 func copilotRules(line string) []string {
-	parts := copilotParts.Split(line, -1)
-	if strings.ContainsAny(line, "(){}`$\n\r") || len(parts) > 1 && strings.ContainsAny(line, `'"\`) { // what is quoted is no command
-		return nil
-	}
 	var rules []string
-	for _, part := range parts {
+	commands, _ := shellCommands(line)
+	for _, part := range commands {
 		words := strings.Fields(part)
 		for len(words) > 0 && copilotAssignment.MatchString(words[0]) {
 			words = words[1:]

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 
@@ -32,30 +30,28 @@ func (f *copilotFailure) field(w *walker, key string) {
 // fault says what a failure means, by its status first, then by its kind. Of the kinds, authentication, rate_limit, query and transport were seen;
 // the others are known from the schema of its events. When a limit ends is not told.
 func (f copilotFailure) fault() *fault {
-	found := &fault{class: ralph.EndFailed, text: "the agent ended with an error"}
-	switch {
-	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden, f.kind == "authentication", f.kind == "authorization":
-		found.class, found.text, found.hint = ralph.EndAuth, "the login was refused", copilotLogin
-	case f.status == http.StatusTooManyRequests, f.kind == "rate_limit", f.kind == "quota":
-		found.class, found.text = ralph.EndLimit, "the usage limit is reached"
-	case f.status == http.StatusServiceUnavailable, f.status == statusOverloaded:
-		found.class, found.text = ralph.EndProvider, "the model is overloaded"
-	case f.status >= 500, f.status == http.StatusRequestTimeout:
-		found.class, found.text = ralph.EndProvider, "the model failed"
-	case f.kind == "transport":
-		found.class, found.text = ralph.EndProvider, "the model could not be reached"
-	case f.kind == "context_limit":
-		found.text = "the context is too long for the model"
-	case f.status != 0:
-		found.text = "the model refused"
+	found := httpFault(f.status, copilotLogin)
+	if found == nil {
+		found = f.byKind().withStatus(f.status)
+	}
+	return found.saying(strings.Trim(f.message, `"`))
+}
+
+func (f copilotFailure) byKind() *fault {
+	switch f.kind {
+	case "authentication", "authorization":
+		return &fault{class: ralph.EndAuth, text: loginRefused, hint: copilotLogin}
+	case "rate_limit", "quota":
+		return &fault{class: ralph.EndLimit, text: limitReached}
+	case "transport":
+		return &fault{class: ralph.EndProvider, text: modelUnreachable}
+	case "context_limit":
+		return &fault{class: ralph.EndFailed, text: contextTooLong}
 	}
 	if f.status != 0 {
-		found.text += fmt.Sprintf(" (status %d)", f.status)
+		return &fault{class: ralph.EndFailed, text: modelRefused}
 	}
-	if said := oneLine(strings.Trim(f.message, `"`), sentenceSize); said != "" {
-		found.text += ": " + said
-	}
-	return found
+	return &fault{class: ralph.EndFailed, text: endedWithError}
 }
 
 // copilotAllows is what allows a call that was denied.

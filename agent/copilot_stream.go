@@ -230,7 +230,7 @@ func (c *copilotStream) finish(e copilotEvent) {
 	}
 	c.closed, c.retry = true, nil
 	if e.status != 0 && c.fault == nil {
-		c.fault = &fault{class: ralph.EndFailed, text: "the agent ended with an error"}
+		c.fault = &fault{class: ralph.EndFailed, text: endedWithError}
 	}
 }
 

@@ -235,6 +235,10 @@ func TestCopilotRules(t *testing.T) {
 		{"make $(cat x)", nil},
 		{"make\nrm x", nil},
 		{`"my tool" x`, nil},
+		{"make 2>&1 | tee log.txt", []string{"shell(make)", "shell(tee)"}},
+		{"make & cargo test", []string{"shell(make)", "shell(cargo test)"}},
+		{"go test -run 'A' 2>&1", []string{"shell(go test)"}},
+		{"make # lint; rm x", nil},
 		{"A=1", nil},
 		{"", nil},
 	}

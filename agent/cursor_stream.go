@@ -2,10 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"regexp"
-	"strings"
-
-	"github.com/ralphloop/ralph"
 )
 
 // cursorStream reads the events of `cursor-agent -p --output-format stream-json`.
@@ -61,7 +57,7 @@ func (c *cursorStream) event(text []byte) bool {
 	case "tool_call":
 		c.called(e)
 	case "error":
-		c.closed, c.fault = true, wordsFault(string(unescape(nil, e.failure)), cursorLogin)
+		c.closed, c.fault = true, errorWords.fault(string(unescape(nil, e.failure)), cursorLogin)
 	case "result":
 		c.finish(e)
 	default:
@@ -201,7 +197,7 @@ func (c *cursorStream) finish(e cursorEvent) {
 		if len(e.failure) == 0 && !c.spoke {
 			e.failure = e.text // not the agent's words, since it said nothing
 		}
-		c.fault = wordsFault(string(unescape(nil, e.failure)), cursorLogin)
+		c.fault = errorWords.fault(string(unescape(nil, e.failure)), cursorLogin)
 		return
 	}
 	if !c.spoke {
@@ -212,28 +208,3 @@ func (c *cursorStream) finish(e cursorEvent) {
 // cursorUsage is what the CLI calls its tokens. Versions before 2026 do not tell any. Whether the input's figure includes the cache's is not
 // documented; it is taken as it stands.
 var cursorUsage = tokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
-
-// What the words of an error event say where it has no code, in small letters.
-var (
-	saysLogin    = regexp.MustCompile(`\b(401|403|unauthenticated|unauthorized|not logged in|authentication|invalid api key|missing api key|access token expired)\b`)
-	saysLimit    = regexp.MustCompile(`\b(429|rate limit|usage limit|resource_exhausted|quota|out of credits|credit balance|insufficient credits?)\b`)
-	saysProvider = regexp.MustCompile(`\b(5\d\d|overloaded|unavailable|timed? ?out|deadline_exceeded|connection|network|stream)\b`)
-)
-
-// wordsFault says what the words of an error event mean, for CLIs whose errors have no codes. Login is what helps when it was refused.
-func wordsFault(words, login string) *fault {
-	f := &fault{class: ralph.EndFailed, text: oneLine(words, sentenceSize)}
-	if f.text == "" {
-		f.text = "the agent ended with an error"
-	}
-	words = strings.ToLower(words)
-	switch {
-	case saysLogin.MatchString(words):
-		f.class, f.hint = ralph.EndAuth, login
-	case saysLimit.MatchString(words):
-		f.class = ralph.EndLimit
-	case saysProvider.MatchString(words):
-		f.class = ralph.EndProvider
-	}
-	return f
-}

@@ -132,27 +132,6 @@ func TestCursorLongLines(t *testing.T) {
 	}
 }
 
-func TestWordsFault(t *testing.T) {
-	cases := map[string]ralph.EndClass{
-		"Authentication required": ralph.EndAuth, "status 403": ralph.EndAuth, "Access token expired": ralph.EndAuth,
-		"429 Too Many Requests": ralph.EndLimit, "[resource_exhausted] Error": ralph.EndLimit, "You are out of credits": ralph.EndLimit,
-		"503": ralph.EndProvider, "the model is overloaded": ralph.EndProvider, "request timed out": ralph.EndProvider, "stream closed": ralph.EndProvider,
-		"no such model": ralph.EndFailed, "4290 files": ralph.EndFailed, "": ralph.EndFailed,
-	}
-	for words, class := range cases {
-		want := fault{class: class, text: words}
-		if words == "" {
-			want.text = "the agent ended with an error"
-		}
-		if class == ralph.EndAuth {
-			want.hint = "log in"
-		}
-		if got := *wordsFault(words, "log in"); got != want {
-			t.Errorf("%q: %+v, want %+v", words, got, want)
-		}
-	}
-}
-
 func TestCursorAccount(t *testing.T) {
 	file := filepath.Join("/home/u", ".config", "cursor", "auth.json")
 	cases := map[string]struct {

@@ -1,9 +1,6 @@
 package agent
 
-import (
-	"io"
-	"strings"
-)
+import "io"
 
 // Dialect is one way in which an agent CLI is called and answers.
 type Dialect interface {
@@ -89,6 +86,3 @@ func Detect(lookPath func(string) (string, error)) (name, path string, ok bool) 
 	}
 	return "", "", false
 }
-
-// shellQuote makes one shell word of any text.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

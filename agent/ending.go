@@ -109,7 +109,7 @@ func byExitStatus(e ended, spoke bool) fault {
 
 func byWords(spoke bool) fault {
 	if !spoke {
-		return fault{class: ralph.EndEmpty, text: "the agent said nothing of its own"}
+		return fault{class: ralph.EndEmpty, text: saidNothing}
 	}
 	return fault{class: ralph.EndOK}
 }

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -44,9 +42,6 @@ var geminiRunsItself = []string{
 	"hooks", "mcpServers", "toolDiscoveryCommand", "toolCallCommand", "discoveryCommand", "callCommand",
 	"allowed", "allowedTools", "permissions", "policyPaths", "adminPolicyPaths",
 }
-
-// envRunsItself are the variables of an .env file by which programs run something, or by which a key goes to another server.
-var envRunsItself = []string{"BASH_ENV", "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "NODE_OPTIONS", "PYTHONSTARTUP", "GIT_", "PATH=", "_BASE_URL", "_API_BASE"}
 
 func (gemini) newReader(r *reading) reader {
 	stream := &geminiStream{reading: r}
@@ -97,7 +92,7 @@ func geminiPolicyFlag(r Request) string {
 // geminiPolicy allows the commands, with further arguments and with their output sent elsewhere; "" if there are none. It outranks what
 // --allowed-tools forbids, which is every other command once it allows one.
 func geminiPolicy(commands []string) string {
-	prefixes := allSimpleCommands(commands)
+	prefixes := simpleCommands(commands)
 	if len(prefixes) == 0 {
 		return ""
 	}
@@ -117,43 +112,6 @@ func quotedString(s string) string {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(s) // a string always can be
 	return strings.TrimSpace(b.String())
-}
-
-var (
-	shellRedirection = regexp.MustCompile(`\s*\d*(?:>>?|<)(?:&\d|\s*[^\s;&|<>]+)`)
-	shellOperator    = regexp.MustCompile(`&&|\|\||[;&|]`)
-)
-
-// simpleCommands is a command line as it is, and the commands that it is made of: CLIs judge each of those by itself. A line with quotes and the
-// like is not taken apart; if it is no simple command the agent is denied it, and the denial is shown.
-func simpleCommands(line string) []string {
-	line = strings.TrimSpace(line)
-	if line == "" {
-		return nil
-	}
-	all := []string{line}
-	if strings.ContainsAny(line, "'\"`$(){}\\\n\r#") {
-		return all
-	}
-	for _, part := range shellOperator.Split(shellRedirection.ReplaceAllString(line, ""), -1) {
-		if part = strings.TrimSpace(part); part != "" {
-			all = append(all, part)
-		}
-	}
-	return all
-}
-
-// allSimpleCommands is each of the simple commands of several command lines once.
-func allSimpleCommands(lines []string) []string {
-	var all []string
-	for _, line := range lines {
-		for _, c := range simpleCommands(line) {
-			if !slices.Contains(all, c) {
-				all = append(all, c)
-			}
-		}
-	}
-	return all
 }
 
 // allowedTool is what allows a call that was denied, for CLIs that have --allowed-tools. It takes a list with commas, and what it says of a command

@@ -1,24 +1,14 @@
 package agent
 
 import (
-	"cmp"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/ralphloop/ralph"
 )
 
-// What the CLI says in an error result: what the model's server answered, in brackets, and after a status 429 an advice.
-var (
-	apiError     = regexp.MustCompile(`(?s)^\[API Error: (.*)\](?:\s*\n(.*))?$`)
-	geminiAdvice = regexp.MustCompile(`^(?:Please wait and try again later|Possible quota limitations)\b`)
-	// In small letters, these two. The last form of the first is that of Google accounts, known from reports of users.
-	geminiWait   = regexp.MustCompile(`\b(?:retry in|retry after|reset after) ((?:\d+(?:\.\d+)?(?:h|ms|m|s))+)`)
-	unreachable  = regexp.MustCompile(`\b(?:fetch failed|connection error|econn(?:refused|reset)|etimedout|enotfound|eai_again|socket hang up|timed out)\b`)
-	emptyTurn    = regexp.MustCompile(`^(?:The model returned (?:an empty response|reasoning thoughts but no final response)|Model stream ended with empty response text)\b`)
-	brokenStream = regexp.MustCompile(`^(?:Model stream ended without a finish reason|Invalid stream)\b`)
-)
+// geminiAdvice stands behind what the server answered after a status 429.
+var geminiAdvice = regexp.MustCompile(`^(?:Please wait and try again later|Possible quota limitations)\b`)
 
 // geminiFault says what the error of a closing event means.
 func geminiFault(kind, message string) *fault {
@@ -33,28 +23,17 @@ func geminiFault(kind, message string) *fault {
 	f := httpFault(status, geminiLogin)
 	switch {
 	case status == 429 && strings.HasPrefix(said, "No capacity available"): // known from reports of users
-		f = &fault{class: ralph.EndProvider, text: "the model is overloaded (status 429)"}
+		f = &fault{class: ralph.EndProvider, text: modelOverloaded + " (status 429)"}
 	case status == 429:
 		f.wait = waitIn(said)
 	case kind == "FatalAuthenticationError", status == 400 && strings.HasPrefix(said, "API key not valid"): // the second is known from documentation only
-		f = &fault{class: ralph.EndAuth, text: "the login was refused", hint: geminiLogin}
-	case f == nil && unreachable.MatchString(strings.ToLower(said)):
-		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
+		f = &fault{class: ralph.EndAuth, text: loginRefused, hint: geminiLogin}
+	case f == nil && connectionWords.MatchString(strings.ToLower(said)):
+		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
 	case f == nil:
-		return &fault{class: ralph.EndFailed, text: cmp.Or(oneLine(said, sentenceSize), "the agent ended with an error")}
+		return quotedFault(ralph.EndFailed, said, "")
 	}
 	return f.saying(said)
-}
-
-// turnTrouble says what it means that a turn came to nothing, for which the closing event has no word.
-func turnTrouble(message string) *fault {
-	switch {
-	case emptyTurn.MatchString(message):
-		return (&fault{class: ralph.EndEmpty, text: "the agent said nothing of its own"}).saying(message)
-	case brokenStream.MatchString(message):
-		return (&fault{class: ralph.EndProvider, text: "the model's answer broke off"}).saying(message)
-	}
-	return (&fault{class: ralph.EndFailed, text: "the agent ended with an error"}).saying(message)
 }
 
 // geminiStatuses are the exit statuses that tell a status of HTTP, of which a process can tell the last eight bits only, and the CLI's own for a
@@ -68,7 +47,7 @@ const geminiNoLogin = 41
 // fromStatus says what an exit status means where no event does.
 func (g *geminiStream) fromStatus(exit int) *fault {
 	if exit == geminiNoLogin {
-		return (&fault{class: ralph.EndAuth, text: "no login was found", hint: geminiLogin}).saying(g.unclear)
+		return (&fault{class: ralph.EndAuth, text: noLogin, hint: geminiLogin}).saying(g.unclear)
 	}
 	f := httpFault(geminiStatuses[exit], geminiLogin)
 	if f == nil {
@@ -78,23 +57,6 @@ func (g *geminiStream) fromStatus(exit int) *fault {
 		f.wait = waitIn(g.unclear)
 	}
 	return f.saying(g.unclear)
-}
-
-// httpFault says what a status of the model's server means; nil if it is 0, or the agent's own affair.
-func httpFault(status int64, login string) *fault {
-	f := claudeFault(status, "")
-	if f != nil && f.class == ralph.EndAuth {
-		f.hint = login
-	}
-	return f
-}
-
-// saying adds what the CLI said about it.
-func (f *fault) saying(words string) *fault {
-	if words = oneLine(words, sentenceSize); words != "" {
-		f.text += ": " + words
-	}
-	return f
 }
 
 // serverError takes apart what a server of Google's answered: an object, the message of which may be one again.
@@ -127,17 +89,4 @@ func serverError(text string) (status int64, said string) {
 		said = message
 	}
 	return status, said
-}
-
-// waitIn is how long a message asks to wait; 0 if it does not say.
-func waitIn(message string) time.Duration {
-	m := geminiWait.FindStringSubmatch(strings.ToLower(message))
-	if m == nil {
-		return 0
-	}
-	wait, err := time.ParseDuration(m[1])
-	if err != nil {
-		return 0
-	}
-	return wait
 }

@@ -61,13 +61,6 @@ func (goose) Command(r Request) (Command, error) {
 	}, nil
 }
 
-// modelKeys are the variables of well-known providers, for CLIs that bring no model of their own. Tokens of a cloud that does more than answer, such
-// as DATABRICKS_TOKEN, are not among them.
-var modelKeys = []string{
-	"OPENAI_*", "ANTHROPIC_*", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_*", "DEEPSEEK_*", "GROQ_*", "XAI_*", "MISTRAL_*", "COHERE_*",
-	"AZURE_API_*", "AZURE_OPENAI_*", "DATABRICKS_API_*", "OLLAMA_*", "LITELLM_*", "LM_STUDIO_*", "TOGETHER*_API_KEY", "FIREWORKS_*", "CEREBRAS_*",
-}
-
 // gooseAccount knows that goose refuses to start without a provider. Keys are in the system's keyring as a rule, where nobody looks.
 func gooseAccount(look Look) Account {
 	folder := filepath.Join(look.xdg("XDG_CONFIG_HOME", ".config"), "goose")

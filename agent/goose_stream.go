@@ -248,29 +248,16 @@ func (g *gooseStream) endedInTool(status int) *fault {
 // gooseExcuse is the form of what goose says in the agent's name when a call of the model failed.
 var gooseExcuse = regexp.MustCompile(`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`)
 
-// gooseFault says what an error of goose means. Its errors are known by how they begin.
+// gooseErrors are known by how they begin.
+var gooseErrors = sentences{
+	{ralph.EndAuth, regexp.MustCompile(`^authentication error: `)},
+	{ralph.EndLimit, regexp.MustCompile(`^(?:rate limit exceeded|credits exhausted): `)},
+	{ralph.EndProvider, regexp.MustCompile(`^(?:server error: |network error: |request failed: (?:stream decode error|error decoding|error sending request))`)},
+}
+
+// gooseFault says what an error of goose means.
 func gooseFault(words string) *fault {
 	words = strings.TrimPrefix(strings.TrimSpace(words), "Ran into this error: ")
 	words, _, _ = strings.Cut(words, "\n\nPlease re")
-	f := &fault{class: ralph.EndFailed, text: oneLine(words, sentenceSize)}
-	if f.text == "" {
-		f.text = "the agent ended with an error"
-	}
-	is := func(kinds ...string) bool {
-		for _, kind := range kinds {
-			if strings.HasPrefix(words, kind) {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case is("Authentication error: "):
-		f.class, f.hint = ralph.EndAuth, gooseLogin
-	case is("Rate limit exceeded: ", "Credits exhausted: "):
-		f.class = ralph.EndLimit
-	case is("Server error: ", "Network error: ", "Request failed: Stream decode error", "Request failed: error decoding", "Request failed: error sending request"):
-		f.class = ralph.EndProvider
-	}
-	return f
+	return gooseErrors.fault(words, gooseLogin)
 }

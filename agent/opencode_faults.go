@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"fmt"
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -84,35 +84,28 @@ func boundedWait(seconds float64) time.Duration {
 
 // fault says what the error means, by its status first, then by its name.
 func (e opencodeError) fault() *fault {
-	f := &fault{class: ralph.EndFailed, text: "the agent ended with an error"}
+	f := httpFault(e.status, opencodeLogin)
 	switch {
-	case e.status == http.StatusUnauthorized, e.status == http.StatusForbidden, e.name == "ProviderAuthError":
-		f.class, f.text, f.hint = ralph.EndAuth, "the login was refused", opencodeLogin
-	case e.status == http.StatusTooManyRequests:
-		f.class, f.text, f.wait = ralph.EndLimit, "the usage limit is reached", e.wait
-	case e.status == http.StatusServiceUnavailable, e.status == statusOverloaded:
-		f.class, f.text = ralph.EndProvider, "the model is overloaded"
-	case e.status >= 500, e.status == http.StatusRequestTimeout:
-		f.class, f.text = ralph.EndProvider, "the model failed"
-	case e.status != 0:
-		f.text = "the model refused"
-	case e.name == "APIError" && e.retryable:
-		f.class, f.text = ralph.EndProvider, "the model could not be reached"
-	case e.name == "ContextOverflowError":
-		f.text = "the context is too long for the model"
-	case e.name == "UnknownError":
-		f.hint = opencodeModel
+	case f == nil:
+		f = e.byName().withStatus(e.status)
+	case f.class == ralph.EndLimit:
+		f.wait = e.wait
 	}
-	if e.status != 0 {
-		f.text += fmt.Sprintf(" (status %d)", e.status)
-	}
-	if said := oneLine(e.message, sentenceSize); said != "" {
-		f.text += ": " + said
-	} else if e.name != "" {
-		f.text += ": " + oneLine(e.name, detailSize)
-	}
-	return f
+	return f.saying(cmp.Or(oneLine(e.message, sentenceSize), oneLine(e.name, detailSize)))
 }
 
-// statusOverloaded is what some providers answer when they have too much to do.
-const statusOverloaded = 529
+func (e opencodeError) byName() *fault {
+	switch {
+	case e.name == "ProviderAuthError":
+		return &fault{class: ralph.EndAuth, text: loginRefused, hint: opencodeLogin}
+	case e.status != 0:
+		return &fault{class: ralph.EndFailed, text: modelRefused}
+	case e.name == "APIError" && e.retryable:
+		return &fault{class: ralph.EndProvider, text: modelUnreachable}
+	case e.name == "ContextOverflowError":
+		return &fault{class: ralph.EndFailed, text: contextTooLong}
+	case e.name == "UnknownError":
+		return &fault{class: ralph.EndFailed, text: endedWithError, hint: opencodeModel}
+	}
+	return &fault{class: ralph.EndFailed, text: endedWithError}
+}

@@ -87,7 +87,7 @@ var qwenSubstitutions = []string{"*$(*", "*$ (*", "*`*", "*<(*", "*> (*"}
 // and the denial is shown.
 func qwenRules(commands []string) []string {
 	var rules []string
-	for _, c := range allSimpleCommands(commands) {
+	for _, c := range simpleCommands(commands) {
 		if !strings.ContainsAny(c, "(),\n\r") {
 			rules = append(rules, "run_shell_command("+c+")")
 		}

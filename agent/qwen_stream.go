@@ -159,11 +159,11 @@ var (
 // qwenFault says what the message of an error means.
 func qwenFault(message string) *fault {
 	if qwenNoLogin.MatchString(message) {
-		return (&fault{class: ralph.EndAuth, text: "no login was found", hint: qwenLogin}).saying(message)
+		return (&fault{class: ralph.EndAuth, text: noLogin, hint: qwenLogin}).saying(message)
 	}
 	m := apiError.FindStringSubmatch(message)
 	if m == nil {
-		return (&fault{class: ralph.EndFailed, text: "the agent ended with an error"}).saying(message)
+		return (&fault{class: ralph.EndFailed, text: endedWithError}).saying(message)
 	}
 	said, status := m[1], int64(0)
 	if m := qwenStatus.FindStringSubmatch(said); m != nil {
@@ -175,9 +175,9 @@ func qwenFault(message string) *fault {
 	case f != nil && f.class == ralph.EndLimit:
 		f.wait = waitIn(said)
 	case f == nil && status != 0:
-		f = &fault{class: ralph.EndFailed, text: fmt.Sprintf("the model refused (status %d)", status)}
-	case f == nil && unreachable.MatchString(strings.ToLower(said)):
-		f = &fault{class: ralph.EndProvider, text: "the model could not be reached"}
+		f = (&fault{class: ralph.EndFailed, text: modelRefused}).withStatus(status)
+	case f == nil && connectionWords.MatchString(strings.ToLower(said)):
+		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
 	case f == nil:
 		return turnTrouble(said)
 	}

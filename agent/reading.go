@@ -54,14 +54,6 @@ type reading struct {
 	byStatus func(status int) *fault
 }
 
-// fault is a way of not ending well.
-type fault struct {
-	class ralph.EndClass
-	text  string
-	hint  string
-	wait  time.Duration // with EndLimit, until the reset
-}
-
 // say passes on text of the agent's own.
 func (r *reading) say(text []byte) {
 	_, _ = r.said.Write(text) // never fails

@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// shellQuote makes one shell word of any text.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+var (
+	shellRedirection = regexp.MustCompile(`\s*\d*(?:>>?|<)(?:&\d|\s*[^\s;&|<>]+)`)
+	shellOperator    = regexp.MustCompile(`&&|\|\||[;&|]`)
+)
+
+// shellCommands are the commands that a command line is made of, without what sends their input and output elsewhere: CLIs judge each of those by
+// itself. A line with quotes and the like is not taken apart: it is one command as it stands, or false if it may be more than one.
+func shellCommands(line string) (commands []string, ok bool) {
+	bare := shellRedirection.ReplaceAllString(line, "")
+	switch {
+	case strings.ContainsAny(line, "`$(){}\n\r"):
+		return nil, false
+	case !strings.ContainsAny(line, `'"\#`):
+		for _, part := range shellOperator.Split(bare, -1) {
+			if part = strings.TrimSpace(part); part != "" {
+				commands = append(commands, part)
+			}
+		}
+		return commands, true
+	case shellOperator.MatchString(bare): // it may be quoted
+		return nil, false
+	}
+	return []string{strings.TrimSpace(line)}, true
+}
+
+// simpleCommands are command lines as they are, and the commands that they are made of, each once. Of a line that cannot be taken apart the agent may
+// be denied the parts; then the denial is shown.
+func simpleCommands(lines []string) (all []string) {
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		commands, _ := shellCommands(line)
+		for _, c := range append([]string{line}, commands...) {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
