@@ -35,6 +35,7 @@ func (amp) About() About {
 }
 
 func (amp) newReader(r *reading) reader {
+	r.byComplaint = ampComplaints.complaints(ampLogin)
 	return newEventReader(r, &ampStream{claudeStream{reading: r}})
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 
 	"github.com/ralphloop/ralph"
 )
@@ -42,6 +43,13 @@ func (a *ampStream) beforeTheStream(text []byte) {
 		a.events++
 		a.fault, a.hopeless = &fault{class: ralph.EndAuth, text: "there is no login", hint: ampLogin}, true
 	}
+}
+
+// ampComplaints are what Amp writes when its server does not let it begin.
+var ampComplaints = sentences{
+	{ralph.EndAuth, regexp.MustCompile(`^(?:invalid or missing api key\.|access token expired\.)`)},
+	{ralph.EndLimit, regexp.MustCompile(`^api request for \w+ failed: 429$`)},
+	{ralph.EndProvider, regexp.MustCompile(`^(?:amp server returned an error\.|couldn't connect to the amp server at |api request for \w+ failed: 5\d\d$)`)},
 }
 
 // longEvent of an assistant is a tool call with a long input, as a rule.

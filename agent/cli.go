@@ -98,9 +98,10 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 		}
 		return ralph.AgentOutcome{}, fmt.Errorf("run agent: %w", err)
 	}
+	first, last := firstAndLastLine(spec.Stderr.Path)
 	return c.outcome(r, ended{
 		Result: result, interrupted: ctx.Err() != nil, program: c.program(spec.Argv),
-		stderr: lastLineOf(spec.Stderr.Path), timeout: in.Timeout, idle: in.IdleTimeout,
+		complaint: first, stderr: last, timeout: in.Timeout, idle: in.IdleTimeout,
 	}), nil
 }
 

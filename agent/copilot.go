@@ -39,7 +39,7 @@ const copilotLogin = "run `copilot login`, or set COPILOT_GITHUB_TOKEN; with a m
 
 func (copilot) newReader(r *reading) reader {
 	s := &copilotStream{reading: r}
-	r.byStatus = s.interrupted
+	r.byStatus, r.byComplaint = s.interrupted, copilotComplaints.complaints(copilotLogin)
 	return &copilotReader{newEventReader(r, s), s}
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -53,6 +54,9 @@ func (f copilotFailure) byKind() *fault {
 	}
 	return &fault{class: ralph.EndFailed, text: endedWithError}
 }
+
+// copilotComplaints are what the CLI writes when it cannot begin. Only the lack of any login was seen.
+var copilotComplaints = sentences{{ralph.EndAuth, regexp.MustCompile(`^no authentication information found\.`)}}
 
 // copilotAllows is what allows a call that was denied.
 func copilotAllows(call copilotCall) string {

@@ -3,6 +3,9 @@ package agent
 import (
 	"cmp"
 	"path/filepath"
+	"regexp"
+
+	"github.com/ralphloop/ralph"
 )
 
 // cursor is the Cursor CLI, driven without a terminal. It is closed; what is here is known from its documentation and from what others report of
@@ -27,7 +30,15 @@ func (cursor) About() About {
 	}
 }
 
-func (cursor) newReader(r *reading) reader { return newEventReader(r, &cursorStream{reading: r}) }
+func (cursor) newReader(r *reading) reader {
+	r.byComplaint = cursorComplaints.complaints(cursorLogin)
+	return newEventReader(r, &cursorStream{reading: r})
+}
+
+// cursorComplaints are what the CLI writes when it has no login, or a key that is none; known from reports of its users.
+var cursorComplaints = sentences{
+	{ralph.EndAuth, regexp.MustCompile(`^(?:authentication required\. please run |(?:⚠ *)?warning: the provided api key is invalid\.)`)},
+}
 
 // cursorLogin is what helps when the login failed.
 const cursorLogin = "run `cursor-agent login`, or set CURSOR_API_KEY"

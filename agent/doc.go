@@ -25,7 +25,8 @@
 // An exit status of 0 is not success. A CLI with a structured stream ended well if its closing event is there, says so, and the exit status
 // agrees. Words never decide: not those of the agent, and not those on standard error, whose last line is merely quoted when nothing else is
 // known. Words inside an error event are read where the event has no code for what it means, unless they are a copy of
-// the agent's.
+// the agent's. And there are CLIs that tell a missing login nowhere but on standard error: where one ended with an error and not one event was
+// understood, the first line there is the CLI's own text and no agent's, and a dialect may know it by its beginning.
 //
 // A login that is refused ends the agent at once, as soon as the CLI says that it will try again: it would only fail again, minutes later. An
 // agent whose closing event was seen but that does not exit is ended after [Options.Linger], and has ended well. One of which processes could not be killed has not.

@@ -25,6 +25,7 @@ type ended struct {
 	process.Result
 	interrupted   bool   // the run is being ended
 	program       string // as the user knows it
+	complaint     string // the first line on standard error
 	stderr        string // the last line there
 	timeout, idle time.Duration
 }
@@ -84,6 +85,11 @@ func (r *reading) byClosingEvent(e ended, spoke bool) fault {
 func (r *reading) withoutClosingEvent(e ended) fault {
 	if r.byStatus != nil {
 		if f := r.byStatus(e.ExitCode); f != nil {
+			return *f
+		}
+	}
+	if r.byComplaint != nil && r.events == 0 && e.ExitCode != 0 {
+		if f := r.byComplaint(e.complaint); f != nil {
 			return *f
 		}
 	}
@@ -156,18 +162,23 @@ func quoted(line string) string {
 	return ": " + line
 }
 
-// lastLineOf gives the last line of a file that is not blank, shortened, for people to read.
-func lastLineOf(path string) string {
+// firstAndLastLine gives those lines of a file that are not blank, shortened. Of a long file only the beginning and the end are looked into.
+func firstAndLastLine(path string) (first, last string) {
 	f, err := os.Open(path)
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	defer f.Close()
-	tail := make([]byte, 4<<10)
-	if info, err := f.Stat(); err == nil {
-		n, _ := f.ReadAt(tail, max(info.Size()-int64(len(tail)), 0))
-		tail = tail[:n]
+	info, err := f.Stat()
+	if err != nil {
+		return "", ""
 	}
-	all := strings.Split(strings.TrimSpace(string(tail)), "\n")
-	return oneLine(all[len(all)-1], sentenceSize)
+	const enough = 4 << 10
+	part := func(from int64) []string {
+		text := make([]byte, enough)
+		n, _ := f.ReadAt(text, from)
+		return strings.Split(strings.TrimSpace(string(text[:n])), "\n")
+	}
+	head, tail := part(0), part(max(info.Size()-enough, 0))
+	return oneLine(head[0], sentenceSize), oneLine(tail[len(tail)-1], sentenceSize)
 }

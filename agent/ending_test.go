@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -47,5 +48,52 @@ func TestUnkillableProcessesAreAFailure(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestComplaintsOnStandardError: some CLIs tell nowhere else that they have no login. What an agent or a tool writes there must not count.
+func TestComplaintsOnStandardError(t *testing.T) {
+	const cursorAsks, cursorKey = "Error: Authentication required. Please run 'agent login' first.", "⚠ Warning: The provided API key is invalid."
+	failed := ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1: last"}
+	cases := []struct {
+		name, dialect, stdout, complaint string
+		status                           int
+		want                             ending
+	}{
+		{"no login", "cursor", "", cursorAsks, 1, ending{End: ralph.EndAuth, Error: "Authentication required. Please run 'agent login' first.", Hint: cursorLogin}},
+		{"a bad key", "cursor", "", cursorKey, 1, ending{End: ralph.EndAuth, Error: cursorKey, Hint: cursorLogin}},
+		{"a failing server", "amp", "", "Error: API request for getUserInfo failed: 503", 1, ending{End: ralph.EndProvider, Error: "API request for getUserInfo failed: 503"}},
+		{"another status", "amp", "", "Error: API request for getUserInfo failed: 404", 1, failed},
+		{"text before the stream", "copilot", "hello\n", "Error: No authentication information found.", 1,
+			ending{End: ralph.EndAuth, Error: "No authentication information found.", Hint: copilotLogin}},
+		{"status 0", "cursor", "", cursorAsks, 0, ending{End: ralph.EndFailed, Error: "the agent ended without a result: last"}},
+		{"an event was understood", "cursor", cursorInit, cursorAsks, 1, failed},
+		{"within a line", "cursor", "", "I read: " + cursorAsks, 1, failed},
+		{"a CLI that has events for it", "claude", "", cursorAsks, 1, failed},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			e := exited(c.status)
+			e.complaint, e.stderr = c.complaint, "last"
+			if diff := cmp.Diff(c.want, endingOf(listen(c.dialect, []byte(c.stdout), whole, e))); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestComplaintIsTheFirstLine(t *testing.T) {
+	const complaint = "Error: No authentication information found."
+	s := newStage(t, "copilot", "", "1")
+	s.options.Env = append(s.options.Env, roleStderr+"=\n"+complaint+"\n\n"+strings.Repeat("log in\n", 2000)+"last")
+	want := ending{End: ralph.EndAuth, Error: "No authentication information found.", Hint: copilotLogin}
+	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	s = newStage(t, "copilot", "", "1")
+	s.options.Env = append(s.options.Env, roleStderr+"=first\n"+complaint)
+	want = ending{End: ralph.EndFailed, Error: "the agent ended with exit status 1: " + complaint}
+	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

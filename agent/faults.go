@@ -108,6 +108,11 @@ func (s sentences) fault(words, login string) *fault {
 	return quotedFault(ralph.EndFailed, words, login)
 }
 
+// complaints is known for what a CLI writes to standard error before it ends.
+func (s sentences) complaints(login string) func(line string) *fault {
+	return func(line string) *fault { return s.known(strings.TrimPrefix(line, "Error: "), login) }
+}
+
 // quotedFault is told in the CLI's own words.
 func quotedFault(class ralph.EndClass, words, login string) *fault {
 	f := &fault{class: class, text: oneLine(words, sentenceSize)}

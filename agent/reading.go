@@ -52,6 +52,8 @@ type reading struct {
 
 	// byStatus says what an exit status means where no event tells it; nil if statuses mean nothing.
 	byStatus func(status int) *fault
+	// byComplaint knows the first line on standard error of a CLI that ended with an error before its first event; nil if nothing is known of such.
+	byComplaint func(line string) *fault
 }
 
 // say passes on text of the agent's own.

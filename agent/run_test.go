@@ -25,6 +25,7 @@ const (
 	roleReplay = "AGENT_TEST_REPLAY" // the file to print
 	roleStatus = "AGENT_TEST_STATUS" // the exit status, or "hang"
 	roleSeen   = "AGENT_TEST_SEEN"   // where to note what was seen
+	roleStderr = "AGENT_TEST_STDERR" // what to print on standard error
 )
 
 // seen is what a played CLI found when it was started.
@@ -65,7 +66,11 @@ func play(file string) int {
 		return 99
 	}
 	os.Stdout.Write(text)
-	fmt.Fprintln(os.Stderr, "first\nlast \x1bwords")
+	complaint, ok := os.LookupEnv(roleStderr)
+	if !ok {
+		complaint = "first\nlast \x1bwords"
+	}
+	fmt.Fprintln(os.Stderr, complaint)
 	how, _ := os.LookupEnv(roleStatus)
 	if how == "hang" {
 		time.Sleep(time.Hour)

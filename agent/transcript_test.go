@@ -75,7 +75,7 @@ func (tr transcript) end() ended {
 		e.ExitCode, e.Signal = 143, "terminated"
 	}
 	lines := strings.Split(strings.TrimSpace(string(tr.stderr)), "\n")
-	e.stderr = oneLine(lines[len(lines)-1], sentenceSize)
+	e.complaint, e.stderr = oneLine(lines[0], sentenceSize), oneLine(lines[len(lines)-1], sentenceSize)
 	return e
 }
 
