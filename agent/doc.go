@@ -28,6 +28,8 @@
 // the agent's. And there are CLIs that tell a missing login nowhere but on standard error: where one ended with an error and not one event was
 // understood, the first line there is the CLI's own text and no agent's, and a dialect may know it by its beginning.
 //
+// An exit status that stands for a signal, without a closing event, is the end of an agent that somebody else killed.
+//
 // A login that is refused ends the agent at once, as soon as the CLI says that it will try again: it would only fail again, minutes later. An
 // agent whose closing event was seen but that does not exit is ended after [Options.Linger], and has ended well. One of which processes could not be killed has not.
 //

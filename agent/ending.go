@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,9 @@ const (
 	exitNotExecutable = 126
 	exitNotFound      = 127
 )
+
+// exitSignaled are the statuses of programs that clean up after a HUP, INT or TERM, and of shells and launchers whose program died by one or by KILL.
+var exitSignaled = []int{129, 130, 137, 143}
 
 // brokenHint is what helps when a CLI talks in a way that nobody here knows.
 const brokenHint = "`ralph doctor` tries this version of the CLI; with --agent-cmd its plain output can be used"
@@ -47,6 +51,8 @@ func (r *reading) verdict(e ended, spoke bool) fault {
 		return fault{class: ralph.EndIdle, text: fmt.Sprintf("killed after %s without any output", e.idle) + r.whileRetrying()}
 	case e.Signal != "":
 		return fault{class: ralph.EndKilled, text: "the agent died by a signal (" + e.Signal + ")"}
+	case slices.Contains(exitSignaled, e.ExitCode):
+		return fault{class: ralph.EndKilled, text: fmt.Sprintf("the agent was ended by a signal (exit status %d)", e.ExitCode)}
 	case r.events == 0 && (e.ExitCode == exitNotFound || e.ExitCode == exitNotExecutable):
 		return missing(e)
 	case r.structured:

@@ -97,3 +97,24 @@ func TestComplaintIsTheFirstLine(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestStatusesOfSignals: claude and others end by themselves when somebody else's signal comes, and launchers tell that of the program that they started.
+func TestStatusesOfSignals(t *testing.T) {
+	cases := []struct {
+		dialect, stdout string
+		status          int
+		want            ending
+	}{
+		{"claude", claudeInit, 129, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 129)"}},
+		{"claude", claudeInit, 130, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 130)"}},
+		{"codex", "", 137, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 137)"}},
+		{"command", "hello\n", 143, ending{End: ralph.EndKilled, Error: "the agent was ended by a signal (exit status 143)"}},
+		{"claude", claudeInit, 131, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 131"}},
+		{"claude", samples["claude"], 143, ending{End: ralph.EndFailed, Error: "the agent ended with exit status 143"}}, // it says itself how it ended
+	}
+	for _, c := range cases {
+		if diff := cmp.Diff(c.want, endingOf(listen(c.dialect, []byte(c.stdout), whole, exited(c.status)))); diff != "" {
+			t.Errorf("%s %d: -want +got:\n%s", c.dialect, c.status, diff)
+		}
+	}
+}
