@@ -13,6 +13,8 @@ type About struct {
 	Title   string // as its makers call it
 	Program string // its executable; "" if it has none of its own
 	Meters  Meters
+	// EditMode is what the CLI may do in edit mode, in a few words; "" where it has no part in that.
+	EditMode string
 	// Shared says that another well-known program has the same name, so that finding one proves nothing: it is used only when it is named.
 	Shared bool
 	// Env lists the variables that are the CLI's own: its settings and the keys to its model. A name may hold one star.

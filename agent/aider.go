@@ -21,8 +21,9 @@ func (aider) Name() string { return "aider" }
 func (aider) About() About {
 	return About{
 		Title: "aider", Program: "aider", Proven: ProvenByDocs,
-		Env:     append([]string{"AIDER_*"}, modelKeys...),
-		Resumes: []string{"--restore-chat-history"},
+		EditMode: "edits files, never runs commands",
+		Env:      append([]string{"AIDER_*"}, modelKeys...),
+		Resumes:  []string{"--restore-chat-history"},
 		Repo: []RepoFile{
 			// What it loads at the start may hold commands.
 			{".aider.conf.yml", []string{"notifications-command", "lint-cmd", "test-cmd", "load:", "set-env", "env-file", "api-base"}},

@@ -21,10 +21,11 @@ func (amp) Name() string { return "amp" }
 func (amp) About() About {
 	return About{
 		Title: "Amp", Program: "amp", Proven: ProvenByDocs,
-		Shared:  true, // jmacdonald/amp is an editor
-		Meters:  Meters{Tokens: true},
-		Env:     []string{"AMP_*"},
-		Resumes: []string{"threads", "thread", "t", "last", "l"},
+		EditMode: "edits files, runs the check commands as they are",
+		Shared:   true, // jmacdonald/amp is an editor
+		Meters:   Meters{Tokens: true},
+		Env:      []string{"AMP_*"},
+		Resumes:  []string{"threads", "thread", "t", "last", "l"},
 		Repo: []RepoFile{
 			{".amp/settings.json*", nil}, // servers, and rules of permission
 			{".amp/plugins/*", nil},

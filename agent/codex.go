@@ -10,10 +10,11 @@ func (codex) Name() string { return "codex" }
 func (codex) About() About {
 	return About{
 		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
-		Env:     []string{"OPENAI_*", "CODEX_*"},
-		Resumes: []string{"resume", "fork"},
-		Login:   Login{Args: []string{"login"}, Hint: codexLogin},
-		Account: codexAccount,
+		EditMode: "edits files and runs commands in its own sandbox, without network",
+		Env:      []string{"OPENAI_*", "CODEX_*"},
+		Resumes:  []string{"resume", "fork"},
+		Login:    Login{Args: []string{"login"}, Hint: codexLogin},
+		Account:  codexAccount,
 		// github.com/openai/codex, issues 31697, 31740, 31746 and 31831.
 		Broken: []BrokenVersion{{First: "0.143.0", Fixed: "0.144.1", Why: "every tool call fails (unsupported call), or a helper program is missing"}},
 		// All of them count in a folder that nobody trusts, too. The configuration moves the walls of the sandbox (network, folders, variables), and a

@@ -21,7 +21,8 @@ func (copilot) Name() string { return "copilot" }
 func (copilot) About() About {
 	return About{
 		Title: "GitHub Copilot CLI", Program: "copilot", Meters: Meters{Tokens: true}, Proven: ProvenByRecordings,
-		Shared: true, // AWS Copilot deploys containers
+		EditMode: "edits files, runs the programs of the check commands",
+		Shared:   true, // AWS Copilot deploys containers
 		// GH_TOKEN and GITHUB_TOKEN would log it in, too, but may push and publish.
 		Env:     []string{"COPILOT_*", "GH_HOST"},
 		Resumes: []string{"--continue", "-r", "--resume", "--session-id", "--connect"},

@@ -21,12 +21,13 @@ func (cursor) Name() string { return "cursor" }
 func (cursor) About() About {
 	return About{
 		Title: "Cursor CLI", Program: "cursor-agent", Proven: ProvenByDocs,
-		Meters:  Meters{Tokens: true},
-		Env:     []string{"CURSOR_*", "AGENT_CLI_CREDENTIAL_STORE"},
-		Resumes: []string{"--resume", "--continue", "resume"},
-		Repo:    []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}, {".cursor/cli.json", nil}}, // the last allows commands
-		Login:   Login{Args: []string{"login"}, Hint: cursorLogin},
-		Account: cursorAccount,
+		EditMode: "edits files; commands only if its own configuration allows them",
+		Meters:   Meters{Tokens: true},
+		Env:      []string{"CURSOR_*", "AGENT_CLI_CREDENTIAL_STORE"},
+		Resumes:  []string{"--resume", "--continue", "resume"},
+		Repo:     []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}, {".cursor/cli.json", nil}}, // the last allows commands
+		Login:    Login{Args: []string{"login"}, Hint: cursorLogin},
+		Account:  cursorAccount,
 	}
 }
 

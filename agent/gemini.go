@@ -19,6 +19,7 @@ func (gemini) Name() string { return "gemini" }
 func (gemini) About() About {
 	return About{
 		Title: "Gemini CLI", Program: "gemini", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
+		EditMode: "edits files, runs the check commands",
 		Env: []string{
 			"GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*", "GOOGLE_VERTEX_*", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT_ID",
 			"GOOGLE_CLOUD_LOCATION", "CODE_ASSIST_*", "CLOUD_SHELL",

@@ -18,7 +18,8 @@ func (goose) Name() string { return "goose" }
 func (goose) About() About {
 	return About{
 		Title: "goose", Program: "goose", Proven: ProvenByDocs,
-		Shared: true, // pressly/goose migrates databases
+		EditMode: "has none: it ends at the first edit or command, so use `--yolo`",
+		Shared:   true, // pressly/goose migrates databases
 		// What it cost is told for models whose price it knows, by versions from July 2026 on: too little to hold a cap.
 		Meters:  Meters{Tokens: true},
 		Env:     append([]string{"GOOSE_*", "DATABRICKS_HOST", "DATABRICKS_TOKEN"}, modelKeys...),

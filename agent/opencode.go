@@ -19,6 +19,7 @@ func (opencode) Name() string { return "opencode" }
 func (opencode) About() About {
 	return About{
 		Title: "opencode", Program: "opencode", Meters: Meters{Cost: true, Tokens: true}, Proven: ProvenByRuns,
+		EditMode: "edits files, runs the check commands",
 		Env: append([]string{
 			"OPENCODE_*", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "MOONSHOT_API_KEY", "KIMI_API_KEY", "ZHIPU_API_KEY",
 			"DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "NVIDIA_API_KEY", "PERPLEXITY_API_KEY", "AI_GATEWAY_API_KEY", "LMSTUDIO_API_KEY",

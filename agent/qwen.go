@@ -16,11 +16,12 @@ func (qwen) Name() string { return "qwen" }
 func (qwen) About() About {
 	return About{
 		Title: "Qwen Code", Program: "qwen", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
-		Env:     []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "MODELSCOPE_*"},
-		Resumes: []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session"},
-		Login:   Login{Args: []string{"-i", "/auth"}, Hint: qwenLogin},
-		Account: qwenAccount,
-		Repo:    []RepoFile{{".qwen/settings.json", geminiRunsItself}},
+		EditMode: "edits files, runs the check commands",
+		Env:      []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "MODELSCOPE_*"},
+		Resumes:  []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session"},
+		Login:    Login{Args: []string{"-i", "/auth"}, Hint: qwenLogin},
+		Account:  qwenAccount,
+		Repo:     []RepoFile{{".qwen/settings.json", geminiRunsItself}},
 	}
 }
 
