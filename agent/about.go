@@ -21,6 +21,8 @@ type About struct {
 	Env []string
 	// EnvWhen lists further ones that pass only if the variable that is its key is switched on: a cloud's credentials are for those who use it.
 	EnvWhen map[string][]string
+	// EnvOf gives further variables of the CLI's own, which its configuration names: their names, never their values. It may be nil: then there are none.
+	EnvOf func(Look) []string
 	// Resumes lists the flags that would make the CLI go on with an earlier session. A run never does.
 	Resumes []string
 	// Repo lists files of a repository by which it could make the CLI run something of its own accord.

@@ -12,6 +12,7 @@ func (codex) About() About {
 		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files and runs commands in its own sandbox, without network",
 		Env:      []string{"OPENAI_*", "CODEX_*"},
+		EnvOf:    codexVariables,
 		Resumes:  []string{"resume", "fork"},
 		Login:    Login{Args: []string{"login"}, Hint: codexLogin},
 		Account:  codexAccount,

@@ -30,12 +30,8 @@ var codexServerLine = regexp.MustCompile(`(?m)^[ \t]*(?:\[[ \t]*)?mcp_servers[ \
 
 // codexServers are the MCP servers of the user's configuration, as they are written there.
 func codexServers(look Look) []string {
-	if look.File == nil {
-		return nil
-	}
-	config, _ := look.File(filepath.Join(codexHome(look), "config.toml"))
 	var names []string
-	for _, m := range codexServerLine.FindAllSubmatch(config, -1) {
+	for _, m := range codexServerLine.FindAllSubmatch(codexConfig(look), -1) {
 		if name := string(m[1]); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -43,9 +39,83 @@ func codexServers(look Look) []string {
 	return names
 }
 
+func codexConfig(look Look) []byte {
+	if look.File == nil {
+		return nil
+	}
+	config, _ := look.File(filepath.Join(codexHome(look), "config.toml"))
+	return config
+}
+
 func codexHome(look Look) string {
 	if own := look.Env("CODEX_HOME"); own != "" {
 		return own
 	}
 	return filepath.Join(look.Home, ".codex")
+}
+
+// The pieces of TOML that it takes to find what a provider of the model names: the rest of a line before a comment, the heading of a table, a key and
+// its value.
+var (
+	tomlPlain   = regexp.MustCompile(`^(?:[^"'#]|"(?:[^"\\]|\\.)*"|'[^']*')*`)
+	tomlHeading = regexp.MustCompile(`^\s*\[([^\[\]]+)\]`)
+	tomlKey     = regexp.MustCompile(`^\s*((?:[A-Za-z0-9_.\s-]|"(?:[^"\\]|\\.)*"|'[^']*')+?)\s*=\s*(.*)$`)
+	tomlPart    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+`)
+
+	codexEnvKey     = regexp.MustCompile(`\benv_key\s*=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
+	codexEnvHeaders = regexp.MustCompile(`\benv_http_headers\s*=\s*\{([^}]*)`)
+	codexEnvHeader  = regexp.MustCompile(`=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
+)
+
+// codexVariables are the variables that hold the keys and headers of the user's model providers, as the configuration names them. A table that is
+// written over several lines within braces is not looked into.
+func codexVariables(look Look) (names []string) {
+	add := func(found [][]string) {
+		for _, m := range found {
+			if !slices.Contains(names, m[1]) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	var table []string
+	for line := range strings.Lines(string(codexConfig(look))) {
+		line = tomlPlain.FindString(strings.TrimRight(line, "\r\n"))
+		if strings.HasPrefix(strings.TrimSpace(line), "[") {
+			table = []string{""} // of an array, as long as nothing else is known
+			if m := tomlHeading.FindStringSubmatch(line); m != nil {
+				table = tomlPath(m[1])
+			}
+			continue
+		}
+		if m := tomlKey.FindStringSubmatch(line); m != nil {
+			text := codexProviderText(slices.Concat(table, tomlPath(m[1])), m[2])
+			add(codexEnvKey.FindAllStringSubmatch(text, -1))
+			for _, headers := range codexEnvHeaders.FindAllStringSubmatch(text, -1) {
+				add(codexEnvHeader.FindAllStringSubmatch(headers[1], -1))
+			}
+		}
+	}
+	return names
+}
+
+// codexProviderText writes a setting of a model provider as it would stand within braces; "" if it is none of those.
+func codexProviderText(path []string, value string) string {
+	switch {
+	case len(path) == 0 || path[0] != "model_providers":
+		return ""
+	case len(path) == 3:
+		return path[2] + "=" + value
+	case len(path) == 4:
+		return path[2] + "={x=" + value
+	}
+	return value
+}
+
+// tomlPath takes a dotted key apart.
+func tomlPath(key string) []string {
+	parts := tomlPart.FindAllString(key, -1)
+	for i, part := range parts {
+		parts[i] = strings.Trim(part, `"'`)
+	}
+	return parts
 }

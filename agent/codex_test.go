@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -156,5 +157,37 @@ func TestCodexRefusedLoginIsSeenInRetries(t *testing.T) {
 	want := ending{End: ralph.EndAuth, Error: "unexpected status 401 Unauthorized: bad key", Hint: codexLogin}
 	if diff := cmp.Diff(want, endingOf(s.run(t.Context(), t))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestCodexVariables(t *testing.T) {
+	cases := map[string]struct {
+		config string
+		want   []string
+	}{
+		"none":        {"model = \"gpt\"\n", nil},
+		"a provider":  {"[model_providers.mine]\nname = \"x\"\nenv_key = \"MY_KEY\" # or 'OTHER'\n", []string{"MY_KEY"}},
+		"quoted":      {"[ model_providers . \"my own\" ]\r\n  env_key='MY_KEY'\r\n", []string{"MY_KEY"}},
+		"several":     {"[model_providers.a]\nenv_key = \"A\"\n[model_providers.b]\nenv_key = \"B\"\n[model_providers.c]\nenv_key = \"A\"\n", []string{"A", "B"}},
+		"headers":     {"[model_providers.a]\nenv_http_headers = { \"X-One\" = \"ONE\", Two = 'TWO' } # = \"NO\"\nhttp_headers = { a = \"NO\" }\n", []string{"ONE", "TWO"}},
+		"a table":     {"[model_providers.a.env_http_headers]\nX-One = \"ONE\"\n\"X-Two\" = \"TWO\"\n[model_providers.a.http_headers]\nX = \"NO\"\n", []string{"ONE", "TWO"}},
+		"dotted keys": {"model_providers.a.env_key = \"A\"\nmodel_providers.a.env_http_headers.X = \"B\"\n", []string{"A", "B"}},
+		"braces":      {"model_providers = { a = { name = \"x\", env_key = \"A\", env_http_headers = { h = \"B\" } } }\n", []string{"A", "B"}},
+		"one of them": {"[model_providers]\na = { env_key = \"A\" }\nb.env_key = \"B\"\n", []string{"A", "B"}},
+		"of others":   {"env_key = \"NO\"\n[mcp_servers.a]\nenv_key = \"NO\"\n[[model_providers]]\nenv_key = \"NO\"\n[model_providers_old.a]\nenv_key = \"NO\"\n", nil},
+		"no names":    {"[model_providers.a]\nenv_key = \"sk-abc\"\nenv_http_headers = { a = \"Bearer x\", b = \"\", c = \"1A\", d = \"A*\" }\n", nil},
+		"a comment":   {"[model_providers.a]\n# env_key = \"NO\"\nname = \"a # b\" # \"\n", nil},
+		"garbage":     {"[\n]\n=\n\"\n'\n[a\nenv_key\n = \"NO\"\n. = \"NO\"\n", nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			look := lookAt("linux", map[string]string{"CODEX_HOME": "/c"}, map[string]string{filepath.Join("/c", "config.toml"): c.config})
+			if diff := cmp.Diff(c.want, codex{}.About().EnvOf(look)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	if got := codexVariables(Look{}); got != nil {
+		t.Errorf("without a look: %v", got)
 	}
 }

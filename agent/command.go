@@ -15,7 +15,9 @@ const promptFileWord = "{prompt_file}"
 
 func (command) Name() string { return "command" }
 
-func (command) About() About { return About{Title: "any command", Proven: ProvenByRuns, EditMode: "does what it does"} }
+func (command) About() About {
+	return About{Title: "any command", Proven: ProvenByRuns, EditMode: "does what it does"}
+}
 
 func (command) newReader(r *reading) reader { return &plainText{r} }
 
