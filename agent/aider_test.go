@@ -2,6 +2,7 @@ package agent
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +135,27 @@ func TestAiderThoughtsAreNoWords(t *testing.T) {
 	answer := thought + "------------\n► **ANSWER**\n\n<promise>BLOCKED:no key</promise>\n"
 	if got := listen("aider", []byte(aiderStart+answer+aiderReport), whole, exited(0)); got.Said.Blocked == nil || got.Said.Complete {
 		t.Errorf("the answer was not heard: %+v", got.Said)
+	}
+}
+
+func TestAiderOwnWordsAreNotHeard(t *testing.T) {
+	const done = "<promise>COMPLETE</promise>\n"
+	long := strings.Repeat("x\n", maxLine/2)
+	cases := map[string]struct {
+		stdout string
+		want   bool
+	}{
+		"before the tokens":                 {aiderStart + done + aiderReport, true},
+		"after the last answer":             {aiderStart + "hello\n" + aiderReport + done, false},
+		"after one, before the next":        {aiderStart + "hello\n" + aiderReport + done + aiderReport, true},
+		"an answer that broke off":          {aiderStart + done, false},
+		"at the end of a long answer":       {aiderStart + long + done + aiderReport, true},
+		"at the beginning of a long answer": {aiderStart + done + long + aiderReport, true},
+	}
+	for name, c := range cases {
+		if got := listen("aider", []byte(c.stdout), 32<<10, exited(0)); got.Said.Complete != c.want {
+			t.Errorf("%s: heard %v, want %v", name, got.Said.Complete, c.want)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // aiderText reads what aider prints, which has no form but for one thing: after every answer of the model, and never without one, comes a line about
-// its tokens. Whatever stands before that line may be the agent's words; what stands after the last one is aider's own.
+// its tokens. Whatever stands before that line may be the agent's words; what stands after the last one is aider's own, and is not heard.
 //
 //	Tokens: 2.3k sent, 24 received. Cost: $0.01 message, $0.03 session.
 //
@@ -18,13 +18,14 @@ import (
 // tells it.
 type aiderText struct {
 	*reading
-	started  bool // aider has told its version, which it does once it has a model
-	answers  int  // that the tokens were told of
-	words    bool // an answer was not empty
-	thinking bool // the model thinks aloud
-	talking  bool // the agent's message was shown to whoever watches
-	between  bool // nothing but aider's own lines since the last answer
-	costNext bool // the cost may come on a line of its own
+	started  bool   // aider has told its version, which it does once it has a model
+	answers  int    // that the tokens were told of
+	words    bool   // an answer was not empty
+	thinking bool   // the model thinks aloud
+	talking  bool   // the agent's message was shown to whoever watches
+	between  bool   // nothing but aider's own lines since the last answer
+	costNext bool   // the cost may come on a line of its own
+	held     []byte // what may be the agent's words, if a line about tokens follows
 }
 
 func newAiderText(r *reading) reader {
@@ -99,7 +100,7 @@ func (a *aiderText) lastLine(text []byte) {
 	}
 }
 
-// listen passes a line on to the scanner unless the model only thinks.
+// listen keeps a line for the scanner unless the model only thinks.
 func (a *aiderText) listen(text []byte) {
 	switch string(bytes.TrimSpace(text)) {
 	case "► **THINKING**":
@@ -110,16 +111,27 @@ func (a *aiderText) listen(text []byte) {
 	if a.thinking {
 		return
 	}
-	_, _ = a.said.Write(text) // never fails
-	_, _ = a.said.WriteString("\n")
+	a.held = append(append(a.held, text...), '\n')
+	if len(a.held) > maxLine { // no answer is that long, but memory is bounded
+		a.hearHeld()
+	}
 	if detail := oneLine(string(text[:min(len(text), 4*detailSize)]), detailSize); detail != "" && !a.talking {
 		a.talking = true
 		a.live(ralph.Activity{Kind: "text", Detail: detail})
 	}
 }
 
+// hearHeld passes on what was kept.
+func (a *aiderText) hearHeld() {
+	_, _ = a.said.Write(a.held) // never fails
+	if a.held = a.held[:0]; cap(a.held) > 1<<20 {
+		a.held = nil
+	}
+}
+
 // answered notes that an answer is complete.
 func (a *aiderText) answered(received, cost []byte) {
+	a.hearHeld()
 	a.said.EndMessage()
 	a.answers++
 	a.words = a.words || string(received) != "0"
