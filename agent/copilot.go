@@ -97,8 +97,7 @@ var copilotAssignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"]*$`)
 // copilotRules are the rules that allow a command line, one for each program in it; nil if it has one that no rule can allow.
 func copilotRules(line string) []string {
 	var rules []string
-	commands, _ := shellCommands(line)
-	for _, part := range commands {
+	for _, part := range shellCommands(line) {
 		words := strings.Fields(part)
 		for len(words) > 0 && copilotAssignment.MatchString(words[0]) {
 			words = words[1:]

@@ -15,23 +15,23 @@ var (
 )
 
 // shellCommands are the commands that a command line is made of, without what sends their input and output elsewhere: CLIs judge each of those by
-// itself. A line with quotes and the like is not taken apart: it is one command as it stands, or false if it may be more than one.
-func shellCommands(line string) (commands []string, ok bool) {
+// itself. A line with quotes and the like is not taken apart: it is one command as it stands, or nil if it may be more than one.
+func shellCommands(line string) (commands []string) {
 	bare := shellRedirection.ReplaceAllString(line, "")
 	switch {
 	case strings.ContainsAny(line, "`$(){}\n\r"):
-		return nil, false
+		return nil
 	case !strings.ContainsAny(line, `'"\#`):
 		for _, part := range shellOperator.Split(bare, -1) {
 			if part = strings.TrimSpace(part); part != "" {
 				commands = append(commands, part)
 			}
 		}
-		return commands, true
+		return commands
 	case shellOperator.MatchString(bare): // it may be quoted
-		return nil, false
+		return nil
 	}
-	return []string{strings.TrimSpace(line)}, true
+	return []string{strings.TrimSpace(line)}
 }
 
 // simpleCommands are command lines as they are, and the commands that they are made of, each once. Of a line that cannot be taken apart the agent may
@@ -42,8 +42,7 @@ func simpleCommands(lines []string) (all []string) {
 		if line == "" {
 			continue
 		}
-		commands, _ := shellCommands(line)
-		for _, c := range append([]string{line}, commands...) {
+		for _, c := range append([]string{line}, shellCommands(line)...) {
 			if !slices.Contains(all, c) {
 				all = append(all, c)
 			}
