@@ -68,8 +68,8 @@ func (l Look) xdg(variable, usual string) string {
 // maxSettings bounds a file of settings that is looked into.
 const maxSettings = 1 << 20
 
-// lookAround sees what an agent with that environment would see.
-func lookAround(env []string) Look {
+// LookAround sees what an agent with that environment would see.
+func LookAround(env []string) Look {
 	variable := func(name string) string {
 		value := ""
 		for _, entry := range env {

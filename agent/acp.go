@@ -20,7 +20,10 @@ var _ talker = acpDialect{}
 func (acpDialect) Name() string { return "acp" }
 
 func (acpDialect) About() About {
-	return About{Title: "any agent that speaks ACP", Proven: ProvenByRuns}
+	return About{
+		Title: "any agent that speaks ACP", Proven: ProvenByRuns,
+		EditMode: "what it asks for is decided by Ralph: reading, edits in the workspace, the check commands; opencode asks for nothing unless its settings say so",
+	}
 }
 
 func (acpDialect) Command(r Request) (Command, error) {

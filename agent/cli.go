@@ -63,7 +63,7 @@ func (c *CLI) request(promptFile, model string) Request {
 	return Request{
 		Program: c.o.Path, CommandLine: c.o.CommandLine, PromptFile: promptFile, Model: model, Permissions: c.o.Permissions,
 		AllowedCommands: c.o.AllowedCommands, ExtraArgs: c.o.ExtraArgs, InheritSettings: c.o.InheritSettings,
-		Look: lookAround(c.o.Env),
+		Look: LookAround(c.o.Env),
 	}
 }
 

@@ -27,7 +27,7 @@ func (codex) About() About {
 func (codex) newReader(r *reading) reader { return newEventReader(r, &codexStream{reading: r}) }
 
 // codexLogin is what helps when the login failed.
-const codexLogin = "run `codex login`, or set the API key's variable that its configuration names, and name it in agent.env"
+const codexLogin = "run `codex login`, or set the API key's variable that its configuration names"
 
 func (codex) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "codex"), "exec", "--json", "--skip-git-repo-check"}

@@ -59,10 +59,12 @@ func chooseAgents(s config.Settings, env config.Env, checks []string) ([]chosenA
 	}
 	for i := range chosen {
 		c, about := &chosen[i], chosen[i].about()
+		own := about.Env
+		if about.EnvOf != nil {
+			own = append(slices.Clip(own), about.EnvOf(agent.LookAround(env.Environ))...)
+		}
 		c.options.Name = c.name
-		c.options.Env = config.AgentEnv(env, config.Passes{
-			Names: s.Agent.Env, Own: about.Env, When: about.EnvWhen, Plain: about.Program == "",
-		})
+		c.options.Env = config.AgentEnv(env, config.Passes{Names: s.Agent.Env, Own: own, When: about.EnvWhen, Plain: about.Program == ""})
 	}
 	return chosen, nil
 }
@@ -179,14 +181,12 @@ func permissions(s config.Settings) agent.Permissions {
 }
 
 func (c chosenAgent) permissionNotice() ralph.Notice {
-	text := "permissions: the agent's own edit mode, plus the check commands"
+	text := "permissions: " + c.name + " bypasses its own permission prompts, without a sandbox"
 	switch {
 	case c.name == "command":
 		text = "permissions: a plain command does what it does; there is no sandbox around it"
-	case c.name == "acp" && c.options.Permissions == agent.PermitEdits:
-		text = "permissions: what the agent asks for is decided here: edits in the workspace, and the check commands; what it does without asking is not"
-	case c.options.Permissions == agent.PermitAll:
-		text = "permissions: the agent bypasses its own permission prompts, without a sandbox"
+	case c.options.Permissions == agent.PermitEdits:
+		text = "permissions: edit mode of " + c.name + ": " + c.about().EditMode
 	}
 	return ralph.Notice{Code: "permissions", Text: text}
 }

@@ -5,12 +5,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/probe"
@@ -101,17 +99,7 @@ func (x Examination) account(about agent.About) agent.Account {
 	if about.Account == nil {
 		return agent.Account{Login: agent.LoginUnknown, Billing: agent.BillingUnknown}
 	}
-	return about.Account(agent.Look{
-		Home: x.Env.Home, GOOS: runtime.GOOS,
-		Env: func(name string) string {
-			value, _ := x.Env.Lookup(name)
-			return value
-		},
-		File: func(path string) ([]byte, bool) {
-			text, err := ralph.ReadText("/", path)
-			return []byte(text), err == nil
-		},
-	})
+	return about.Account(agent.LookAround(x.Env.Environ))
 }
 
 // probe takes the report that is kept, or makes one.

@@ -26,9 +26,6 @@ func TestThePageAboutAgentsIsTrue(t *testing.T) {
 		}
 		cell := func(i int) string { return strings.Trim(strings.TrimSpace(cells[i]), "`") }
 		r := row{cell(1), cell(2), cell(3), metered(cell(4)), metered(cell(5)), strings.TrimSpace(cells[6])}
-		if r.Name == "acp" {
-			r.EditMode = "" // it is no mode of an agent's: what may be done is decided by Ralph, call by call
-		}
 		page = append(page, r)
 	}
 	var code []row
