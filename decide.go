@@ -193,6 +193,8 @@ func usageLimitRule(p Policy, h History, v Verdict) *Verdict {
 	return h.waitFor(p, v, 2, rest.Until-h.Moment.Elapsed)
 }
 
+const providerHint = "ralph resume goes on when the model answers again; agent.max_failures allows more failures in a row"
+
 // Row 3: the model behind the agent failed.
 func providerRule(p Policy, h History, v Verdict) *Verdict {
 	if h.Now.Agent.End != EndProvider {
@@ -203,10 +205,11 @@ func providerRule(p Policy, h History, v Verdict) *Verdict {
 		if next := h.handOver(p, v, 3, rest); next != nil {
 			return next
 		}
+		v.Hint = providerHint
 		return v.stop(3, ProviderFailed, "the model failed %d times in a row: %s", h.ProviderFailures, h.Now.Agent.Error)
 	}
 	wait := doubled(firstBackoff, h.ProviderFailures-1, longestBackof)
-	return v.wait(3, WaitBackoff, wait+jitter(wait, h.Started), "the model failed: "+h.Now.Agent.Error)
+	return v.wait(3, WaitBackoff, wait+jitter(wait, h.Started), h.Now.Agent.Error)
 }
 
 // Row 4: a completion claim, and every gate open.

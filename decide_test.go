@@ -80,8 +80,10 @@ func with(v Verdict, change func(*Verdict)) Verdict {
 }
 
 func uncounted(v *Verdict) { v.Counted = false }
-func claimed(v *Verdict)   { v.Claimed = true }
-func proven(v *Verdict)    { v.Claimed, v.VerifiedBy = true, []string{VerifiedChecks} }
+
+func outage(v *Verdict)  { v.Counted, v.Hint = false, providerHint }
+func claimed(v *Verdict) { v.Claimed = true }
+func proven(v *Verdict)  { v.Claimed, v.VerifiedBy = true, []string{VerifiedChecks} }
 
 func interrupted(by Signal) Verdict {
 	v := stops(0, Interrupted, "interrupted by "+string(by))
@@ -221,12 +223,12 @@ func TestRow3TheModelBehindTheAgent(t *testing.T) {
 		}
 	}
 	backoff := func(base time.Duration) Verdict {
-		return waits(3, WaitBackoff, base+jitter(Span(base), 1).Duration().Round(time.Millisecond), "the model failed: 529 overloaded")
+		return waits(3, WaitBackoff, base+jitter(Span(base), 1).Duration().Round(time.Millisecond), "529 overloaded")
 	}
 	decideRows(t, []row{
 		{"row 3: the first failure backs off", failed(1), backoff(time.Second)},
 		{"row 3: the second failure backs off twice as long", failed(2), backoff(2 * time.Second)},
-		{"row 3: agent.max_failures in a row", failed(3), with(stops(3, ProviderFailed, "the model failed 3 times in a row: 529 overloaded"), uncounted)},
+		{"row 3: agent.max_failures in a row", failed(3), with(stops(3, ProviderFailed, "the model failed 3 times in a row: 529 overloaded"), outage)},
 		{"row 3: agent.max_failures 0 never gives up", func(s *situation) {
 			failed(40)(s)
 			s.policy.MaxFailures = 0

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -147,7 +148,11 @@ func (l *Loop) outOfTime(ctx context.Context, o AgentOutcome) AgentOutcome {
 	}
 	o.RetryAfter = o.RetryAfter.kept()
 	if o.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime {
-		o.End, o.Error = EndOutOfTime, "killed because the run's time was used up"
+		trying := ""
+		if _, why, ok := strings.Cut(o.Error, " while "); ok {
+			trying = " while " + why
+		}
+		o.End, o.Error = EndOutOfTime, "killed because the run's time was used up"+trying
 	}
 	if ctx.Err() != nil && o.End.Failed() {
 		o.End, o.Error = EndInterrupted, "interrupted"

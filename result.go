@@ -60,6 +60,8 @@ type IterationResult struct {
 	Refusals           []string        `json:"refusals"`
 	Error              *string         `json:"error"`
 	ErrorClass         ErrorClass      `json:"error_class,omitempty"` // of an agent that did not end well
+	Denials            []string        `json:"denials,omitempty"`
+	Allow              []string        `json:"allow,omitempty"` // what would have allowed them, behind `ralph run`
 	Counted            bool            `json:"counted"`
 }
 
@@ -69,6 +71,7 @@ func iterationResult(o Observation, v Verdict) IterationResult {
 		Iteration: o.Number, Agent: o.Agent.Agent, StepsTaken: o.Agent.Steps, Cost: o.Agent.Cost, Duration: o.Agent.Duration,
 		CompletionTagFound: said.CompleteTag != "", Claims: claimsOf(o), Task: o.Task, TasksDone: append([]string{}, v.Tasks.Done...),
 		CheckResults: o.Checks, AllChecksPassed: allPassed(o.Checks), StatusBlock: said.Status, Refusals: []string{}, Counted: v.Counted,
+		Denials: o.Agent.Denials, Allow: o.Agent.Allow,
 	}
 	if r.CheckResults == nil {
 		r.CheckResults = []CheckResult{}

@@ -316,7 +316,10 @@ func (r *Result) sumUp(h History) {
 		}
 		unknown = unknown || it.Cost == nil && it.Counted
 	}
-	r.CostEstimated = r.CostEstimated || r.TotalCost != nil && unknown // at least so much
+	if unknown && h.Cost == 0 {
+		r.TotalCost = nil // that one agent cost nothing says nothing about another
+	}
+	r.CostEstimated = r.TotalCost != nil && (r.CostEstimated || unknown) // at least so much
 	if h.Tokens != (Tokens{}) {
 		r.TotalTokens = &h.Tokens
 	}

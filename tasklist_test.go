@@ -358,7 +358,7 @@ func TestRow6Tries(t *testing.T) {
 		{"row 6: a failing model is no try", tries(2, func(s *situation) {
 			s.ended(EndProvider, "529")
 			s.before.ProviderFailures, s.policy.MaxFailures = 5, 3
-		}), with(onTasks(stops(3, ProviderFailed, "the model failed 6 times in a row: 529"), TaskVerdict{Current: "A"}), uncounted)},
+		}), with(onTasks(stops(3, ProviderFailed, "the model failed 6 times in a row: 529"), TaskVerdict{Current: "A"}), outage)},
 		{"row 6: skip", tries(2, func(s *situation) { s.policy.OnTaskFailure = TaskSkip }), onTasks(goesOn(), givenUp)},
 		{"row 6: retry", tries(2, func(s *situation) { s.policy.OnTaskFailure, s.policy.TaskRetries = TaskRetry, 1 }),
 			onTasks(goesOn(), TaskVerdict{Current: "A", GivenUp: "A", Retried: true})},

@@ -23,6 +23,8 @@ type About struct {
 	EnvWhen map[string][]string
 	// EnvOf gives further variables of the CLI's own, which its configuration names: their names, never their values. It may be nil: then there are none.
 	EnvOf func(Look) []string
+	// Reserved lists the flags that say how the CLI prints: they are the harness's own.
+	Reserved []string
 	// Resumes lists the flags that would make the CLI go on with an earlier session. A run never does.
 	Resumes []string
 	// Repo lists files of a repository by which it could make the CLI run something of its own accord.

@@ -23,6 +23,7 @@ func (aider) About() About {
 		Title: "aider", Program: "aider", Proven: ProvenByDocs,
 		EditMode: "edits files, never runs commands",
 		Env:      append([]string{"AIDER_*"}, modelKeys...),
+		Reserved: []string{"--message", "-m", "--message-file", "-f"},
 		Resumes:  []string{"--restore-chat-history"},
 		Repo: []RepoFile{
 			// What it loads at the start may hold commands.

@@ -25,6 +25,7 @@ func (amp) About() About {
 		Shared:   true, // jmacdonald/amp is an editor
 		Meters:   Meters{Tokens: true},
 		Env:      []string{"AMP_*"},
+		Reserved: []string{"--stream-json", "--stream-json-input"},
 		Resumes:  []string{"threads", "thread", "t", "last", "l"},
 		Repo: []RepoFile{
 			{".amp/settings.json*", nil}, // servers, and rules of permission

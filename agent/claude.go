@@ -27,9 +27,10 @@ func (claude) About() About {
 		Repo: []RepoFile{
 			{".claude/settings.json", claudeRunsItself}, {".claude/settings.local.json", claudeRunsItself},
 		},
-		Resumes: []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr", "--teleport", "--cloud"},
-		Login:   Login{Args: []string{"/login"}, Hint: claudeLogin},
-		Account: claudeAccount,
+		Reserved: []string{"--output-format", "--input-format"},
+		Resumes:  []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr", "--teleport", "--cloud"},
+		Login:    Login{Args: []string{"/login"}, Hint: claudeLogin},
+		Account:  claudeAccount,
 		// github.com/anthropics/claude-code, issues 35832, 35643 and 36494.
 		Broken: []BrokenVersion{{First: "2.1.78", Fixed: "2.1.81", Why: "claude -p ends after some turns with error_during_execution"}},
 	}
@@ -45,7 +46,7 @@ var claudeRunsItself = []string{
 func (claude) newReader(r *reading) reader { return newEventReader(r, &claudeStream{reading: r}) }
 
 // claudeLogin is what helps when the login failed.
-const claudeLogin = "start `claude` and use /login, or set ANTHROPIC_API_KEY; if the login is in your user settings, set agent.inherit_settings"
+const claudeLogin = "run `ralph login claude`, or set ANTHROPIC_API_KEY to a valid key; if the login is in your user settings, set agent.inherit_settings"
 
 func (claude) Command(r Request) (Command, error) {
 	// stream-json is refused without --verbose.

@@ -101,7 +101,7 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 	first, last := firstAndLastLine(spec.Stderr.Path)
 	return c.outcome(r, ended{
 		Result: result, interrupted: ctx.Err() != nil, program: c.program(spec.Argv),
-		complaint: first, stderr: last, timeout: in.Timeout, idle: in.IdleTimeout,
+		complaint: first, stderr: worthQuoting(first, last), timeout: in.Timeout, idle: in.IdleTimeout,
 	}), nil
 }
 

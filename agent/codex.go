@@ -13,6 +13,7 @@ func (codex) About() About {
 		EditMode: "edits files and runs commands in its own sandbox, without network",
 		Env:      []string{"OPENAI_*", "CODEX_*"},
 		EnvOf:    codexVariables,
+		Reserved: []string{"--json", "-o", "--output-last-message"},
 		Resumes:  []string{"resume", "fork"},
 		Login:    Login{Args: []string{"login"}, Hint: codexLogin},
 		Account:  codexAccount,

@@ -24,10 +24,11 @@ func (copilot) About() About {
 		EditMode: "edits files, runs the programs of the check commands",
 		Shared:   true, // AWS Copilot deploys containers
 		// GH_TOKEN and GITHUB_TOKEN would log it in, too, but may push and publish.
-		Env:     []string{"COPILOT_*", "GH_HOST"},
-		Resumes: []string{"--continue", "-r", "--resume", "--session-id", "--connect"},
-		Login:   Login{Args: []string{"login"}, Hint: copilotLogin},
-		Account: copilotAccount,
+		Env:      []string{"COPILOT_*", "GH_HOST"},
+		Reserved: []string{"--output-format", "-p", "--prompt"},
+		Resumes:  []string{"--continue", "-r", "--resume", "--session-id", "--connect"},
+		Login:    Login{Args: []string{"login"}, Hint: copilotLogin},
+		Account:  copilotAccount,
 		Repo: []RepoFile{ // they count once the user trusts the folder; the second and its like belong to Claude Code
 			{".github/hooks/*.json", nil}, {".claude/settings*.json", claudeRunsItself}, {".github/copilot/settings*.json", nil}, {".mcp.json", nil},
 			{".github/mcp.json", nil}, // from its documentation

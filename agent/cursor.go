@@ -24,6 +24,7 @@ func (cursor) About() About {
 		EditMode: "edits files; commands only if its own configuration allows them",
 		Meters:   Meters{Tokens: true},
 		Env:      []string{"CURSOR_*", "AGENT_CLI_CREDENTIAL_STORE"},
+		Reserved: []string{"--output-format"},
 		Resumes:  []string{"--resume", "--continue", "resume"},
 		Repo:     []RepoFile{{".cursor/hooks.json", nil}, {".cursor/mcp.json", nil}, {".cursor/cli.json", nil}}, // the last allows commands
 		Login:    Login{Args: []string{"login"}, Hint: cursorLogin},

@@ -168,6 +168,14 @@ func quoted(line string) string {
 	return ": " + line
 }
 
+// worthQuoting is the line of standard error that is worth quoting: the last one, unless it only ends what an error began, such as advice on usage.
+func worthQuoting(first, last string) string {
+	if strings.HasPrefix(first, "error:") || strings.HasPrefix(first, "Error:") {
+		return first
+	}
+	return last
+}
+
 // firstAndLastLine gives those lines of a file that are not blank, shortened. Of a long file only the beginning and the end are looked into.
 func firstAndLastLine(path string) (first, last string) {
 	f, err := os.Open(path)

@@ -29,10 +29,11 @@ func (gemini) About() About {
 			"GOOGLE_GENAI_USE_GCA":       {"GOOGLE_CLOUD_ACCESS_TOKEN"},
 			"GEMINI_CLI_USE_COMPUTE_ADC": {"GOOGLE_*", "CLOUDSDK_*"},
 		},
-		Resumes: []string{"-r", "--resume", "--session-id", "--session-file"},
-		Login:   Login{Args: []string{"-i", "/auth"}, Hint: geminiLogin},
-		Account: geminiAccount,
-		Repo:    []RepoFile{{".gemini/settings.json", geminiRunsItself}, {".gemini/.env", nil}, {".env", envRunsItself}},
+		Reserved: []string{"-o", "--output-format", "-p", "--prompt"},
+		Resumes:  []string{"-r", "--resume", "--session-id", "--session-file"},
+		Login:    Login{Args: []string{"-i", "/auth"}, Hint: geminiLogin},
+		Account:  geminiAccount,
+		Repo:     []RepoFile{{".gemini/settings.json", geminiRunsItself}, {".gemini/.env", nil}, {".env", envRunsItself}},
 		// As its own list of changes has it: stream-json came with 0.11, --policy with 0.30.
 		Broken: []BrokenVersion{{Fixed: "0.30.0", Why: "it does not know the flags that a run needs (--output-format stream-json, --policy)"}},
 	}
@@ -51,7 +52,7 @@ func (gemini) newReader(r *reading) reader {
 }
 
 // geminiLogin is what helps when the login failed.
-const geminiLogin = "start `gemini` and use /auth, or set GEMINI_API_KEY; with GOOGLE_GEMINI_BASE_URL set, a login must have been chosen with /auth"
+const geminiLogin = "run `ralph login gemini`, or set GEMINI_API_KEY to a valid key; with GOOGLE_GEMINI_BASE_URL set, a login must have been chosen with /auth"
 
 // Command leaves the prompt on standard input, which is read whenever it is no terminal.
 func (gemini) Command(r Request) (Command, error) {

@@ -21,11 +21,12 @@ func (goose) About() About {
 		EditMode: "has none: it ends at the first edit or command, so use `--yolo`",
 		Shared:   true, // pressly/goose migrates databases
 		// What it cost is told for models whose price it knows, by versions from July 2026 on: too little to hold a cap.
-		Meters:  Meters{Tokens: true},
-		Env:     append([]string{"GOOSE_*", "DATABRICKS_HOST", "DATABRICKS_TOKEN"}, modelKeys...),
-		Resumes: []string{"-r", "--resume", "--fork", "--session-id", "--id", "-n", "--name", "--path"},
-		Login:   Login{Args: []string{"configure"}, Hint: gooseLogin},
-		Account: gooseAccount,
+		Meters:   Meters{Tokens: true},
+		Env:      append([]string{"GOOSE_*", "DATABRICKS_HOST", "DATABRICKS_TOKEN"}, modelKeys...),
+		Reserved: []string{"--output-format", "-i", "--instructions", "-t", "--text"},
+		Resumes:  []string{"-r", "--resume", "--fork", "--session-id", "--id", "-n", "--name", "--path"},
+		Login:    Login{Args: []string{"configure"}, Hint: gooseLogin},
+		Account:  gooseAccount,
 	}
 }
 

@@ -24,9 +24,10 @@ func (opencode) About() About {
 			"OPENCODE_*", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "MOONSHOT_API_KEY", "KIMI_API_KEY", "ZHIPU_API_KEY",
 			"DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "NVIDIA_API_KEY", "PERPLEXITY_API_KEY", "AI_GATEWAY_API_KEY", "LMSTUDIO_API_KEY",
 		}, modelKeys...),
-		Resumes: []string{"-c", "--continue", "-s", "--session", "--fork"},
-		Login:   Login{Args: []string{"auth", "login"}, Hint: opencodeLogin},
-		Account: opencodeAccount,
+		Reserved: []string{"--format"},
+		Resumes:  []string{"-c", "--continue", "-s", "--session", "--fork"},
+		Login:    Login{Args: []string{"auth", "login"}, Hint: opencodeLogin},
+		Account:  opencodeAccount,
 		// github.com/anomalyco/opencode, issues 27371, 27697, 29131, 31365 and 31404.
 		Broken: []BrokenVersion{{First: "1.14.49", Fixed: "1.16.3", Why: "opencode run --format json ends with status 0 before the agent's words are printed"}},
 		Repo: []RepoFile{

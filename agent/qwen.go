@@ -18,6 +18,7 @@ func (qwen) About() About {
 		Title: "Qwen Code", Program: "qwen", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
 		Env:      []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "MODELSCOPE_*"},
+		Reserved: []string{"-o", "--output-format", "-p", "--prompt"},
 		Resumes:  []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session"},
 		Login:    Login{Args: []string{"-i", "/auth"}, Hint: qwenLogin},
 		Account:  qwenAccount,
@@ -30,7 +31,7 @@ func (qwen) newReader(r *reading) reader {
 }
 
 // qwenLogin is what helps when the login failed.
-const qwenLogin = "start `qwen` and use /auth, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL"
+const qwenLogin = "run `ralph login qwen`, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL"
 
 // qwenSettings switches off what has no place in a run: hooks, and memories that one run leaves to the next, which cost a hidden call each. A
 // folder that is not trusted would not be edited.

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +46,9 @@ func chooseAgents(s config.Settings, env config.Env, checks []string) ([]chosenA
 	for _, fallback := range s.Agent.Fallback {
 		name, model, _ := strings.Cut(fallback, ":")
 		next, err := namedAgent(name, base)
+		if missing, ok := errors.AsType[*Missing](err); ok {
+			missing.Hint = "install it, or leave --fallback " + fallback + " out"
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +98,7 @@ func firstAgent(s config.Settings, base agent.Options) (chosenAgent, error) {
 		base.Path = path
 		chosen.name, chosen.options = name, base
 	}
-	return chosen, mustBeFresh(chosen)
+	return chosen, checkArgs(chosen)
 }
 
 // namedAgent is a CLI that was asked for by its name.
@@ -112,12 +116,16 @@ func namedAgent(name string, base agent.Options) (chosenAgent, error) {
 	return chosenAgent{name: name, options: base}, nil
 }
 
-// mustBeFresh refuses arguments that would make the CLI go on with a session: every iteration has a fresh context, and somebody else's is not ours.
-func mustBeFresh(c chosenAgent) error {
+// checkArgs refuses arguments that would make the CLI go on with a session, since every iteration has a fresh context and somebody else's is not ours,
+// and those by which it would print what nobody here understands.
+func checkArgs(c chosenAgent) error {
 	for _, arg := range c.options.ExtraArgs {
 		flag, _, _ := strings.Cut(arg, "=")
 		if len(flag) > 2 && flag[0] == '-' && flag[1] != '-' {
 			flag = flag[:2] // -rID
+		}
+		if slices.Contains(c.about().Reserved, flag) {
+			return &config.UsageError{Msg: fmt.Sprintf("-- %s: how %s is asked and answers is for ralph to say", flag, c.name), Hint: "leave it out; with --agent-cmd you can drive a CLI in your own way"}
 		}
 		if slices.Contains(c.about().Resumes, flag) {
 			return &config.UsageError{
@@ -146,12 +154,15 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 		return nil
 	}
 	const hint = "--allow-unmetered runs all the same, with this cap ignored"
-	for _, c := range chosen {
-		meters := c.about().Meters
+	for i, c := range chosen {
+		meters, flag := c.about().Meters, "--model"
+		if i > 0 {
+			flag = "--fallback " + c.options.Dialect.Name() + ":MODEL"
+		}
 		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && isPriced(c.model)) {
 			why := fmt.Sprintf("--max-cost: the agent %s does not report what it costs", c.name)
 			if meters.Tokens {
-				why += ", and without a --model that is in the price table its tokens cannot be reckoned"
+				why += ", and its tokens can be reckoned only for a model that is named (" + flag + ") and in the price table"
 			}
 			return &config.UsageError{Msg: why, Hint: hint}
 		}

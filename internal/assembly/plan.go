@@ -251,7 +251,11 @@ func (p *Plan) findAgent() error {
 	p.agents = chosen
 	p.Notices = append(p.Notices, chosen[0].permissionNotice())
 	if names := p.fallbacks(); len(names) > 0 {
-		p.notice("fallback", "when "+p.AgentName()+" cannot go on: "+strings.Join(names, ", then "))
+		text := "when " + p.AgentName() + " cannot go on: " + strings.Join(names, ", then ")
+		if len(p.Settings.Agent.Args) > 0 {
+			text += "; what stands behind -- is for " + p.AgentName() + " alone"
+		}
+		p.notice("fallback", text)
 	}
 	return nil
 }

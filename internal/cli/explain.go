@@ -84,6 +84,12 @@ func (a *app) tellJudgement(j ralph.Judgement, agents []string) {
 		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, saidText(j), verdictText(j.Again))
 	}
 	a.tellTasks(j)
+	for _, denial := range j.Seen.Agent.Denials {
+		fmt.Fprintf(out, "  ! denied: %s\n", term.Clean(denial))
+	}
+	for _, allow := range j.Seen.Agent.Allow {
+		fmt.Fprintf(out, "    to allow it: ralph run … %s\n", term.Clean(allow))
+	}
 	for _, gate := range j.Again.Gates {
 		fmt.Fprintf(out, "  %s %s%s\n", gateMark(gate.State), gate.Name, gateText(gate))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -55,6 +56,12 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 		row("steering", term.Shorten(term.Clean(item.Text), 100))
 	}
 	row("agent", term.Clean(state.Agent+" "+state.Model))
+	if agents := state.Policy.Agents; len(agents) > 1 {
+		row("takes over", term.Clean(strings.Join(agents[1:], ", then ")))
+		if n := len(state.Iterations); n > 0 {
+			row("last worked", term.Clean(state.Iterations[n-1].Agent))
+		}
+	}
 	iterations := ofLimit(fmt.Sprint(state.History.Counted), fmt.Sprint(state.Policy.MaxIterations), state.Policy.MaxIterations > 0)
 	if n := len(state.Iterations) - state.History.Counted; n > 0 {
 		iterations += fmt.Sprintf(" (%d more not counted)", n)
@@ -65,7 +72,11 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	}
 	row("time", ofLimit(term.Seconds(state.Elapsed), term.Seconds(state.Policy.MaxTime), state.Policy.MaxTime > 0))
 	if r := state.Result(); r.TotalCost != nil || state.Policy.MaxCost > 0 {
-		row("cost", ofLimit(term.Money(state.History.Cost, state.CostEstimated), term.Money(state.Policy.MaxCost, false), state.Policy.MaxCost > 0))
+		cost := "unknown"
+		if r.TotalCost != nil {
+			cost = term.Money(*r.TotalCost, r.CostEstimated)
+		}
+		row("cost", ofLimit(cost, term.Money(state.Policy.MaxCost, false), state.Policy.MaxCost > 0))
 	}
 	row("breaker", string(state.History.Breaker.State))
 	for _, c := range lastChecks(state) {

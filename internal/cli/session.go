@@ -213,7 +213,7 @@ func (a *app) newView(state *ralph.State) view {
 	case a.streams.ErrTerm && !a.globals.plain && !env.CI && env.Term != "dumb":
 		return term.NewLive(a.streams.Err, a.style(), state, a.streams.Width)
 	}
-	return plain{&term.Lines{Out: a.streams.Err, Style: a.style(), State: state}}
+	return &plain{lines: &term.Lines{Out: a.streams.Err, Style: a.style(), State: state}}
 }
 
 // style is for chatter, which goes to stderr.
@@ -229,11 +229,38 @@ func (a *app) styleOn(terminal bool) term.Style {
 	return term.Style{Colour: terminal && !a.globals.plain && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
 }
 
-type plain struct{ *term.Lines }
+// plain tells events line by line, and of the small news only that an agent waits for its model: silence would look like work.
+type plain struct {
+	mu    sync.Mutex
+	lines *term.Lines
+	told  string
+}
 
-func (plain) Live(ralph.Activity) {}
-func (p plain) Say(line string)   { fmt.Fprintln(p.Out, line) }
-func (plain) Close()              {}
+func (p *plain) See(e ralph.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e.Type == ralph.EvIterationStarted {
+		p.told = ""
+	}
+	p.lines.See(e)
+}
+
+func (p *plain) Live(a ralph.Activity) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a.Kind == "retry" && a.Detail != p.told {
+		p.told = a.Detail
+		fmt.Fprintf(p.lines.Out, "  the agent tries again: %s\n", term.Clean(a.Detail))
+	}
+}
+
+func (p *plain) Say(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(p.lines.Out, line)
+}
+
+func (p *plain) Close() {}
 
 type silent struct{}
 

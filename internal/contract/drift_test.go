@@ -117,6 +117,8 @@ func TestEventFields(t *testing.T) {
 var beyondTheResult = []string{
 	"demo",                               // the demo says so everywhere
 	"hint",                               // what to do about an end that somebody can do something about
+	"iterations.denials",                 // what the agent was not allowed to do
+	"iterations.allow",                   // and what would have allowed it
 	"iterations.counted",                 // an interrupted iteration keeps its number but not its place under the cap
 	"iterations.error_class",             // of an agent that did not end well
 	"iterations.check_results.broken",    // cannot run, as opposed to: fails

@@ -101,6 +101,7 @@ func Screen(s *ralph.State, style Style) string {
 		rows = append(rows, [2]string{"See it, undo it", fmt.Sprintf("ralph diff %s; ralph restore %s 0", s.Run, s.Run)})
 	}
 	rows = append(rows, worktree(s)...)
+	rows = append(rows, denied(s)...)
 	if stopped.Hint != "" {
 		rows = append(rows, [2]string{"What to do", Clean(stopped.Hint)})
 	}
@@ -118,6 +119,21 @@ func Screen(s *ralph.State, style Style) string {
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// denied says what the last agent of a run that did not complete was not allowed to do. A resume keeps the permissions of its run.
+func denied(s *ralph.State) (rows [][2]string) {
+	if len(s.Iterations) == 0 || s.Stopped.Status == ralph.StatusCompleted {
+		return nil
+	}
+	last := s.Iterations[len(s.Iterations)-1]
+	if len(last.Denials) > 0 {
+		rows = append(rows, [2]string{"Was denied", Clean(strings.Join(last.Denials, "; "))})
+	}
+	for _, allow := range last.Allow {
+		rows = append(rows, [2]string{"To allow it", "a new run: ralph run … " + Clean(allow)})
+	}
+	return rows
 }
 
 // Tasks counts the list and names what is open.
