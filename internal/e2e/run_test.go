@@ -122,7 +122,7 @@ func TestThinking(t *testing.T) {
 
 // A CLI that was refused tries again for minutes; the run ends at once and says what helps.
 func TestRefusedLogin(t *testing.T) {
-	logins := map[string]string{"claude": "/login", "codex": "codex login"}
+	logins := map[string]string{"claude": "ralph login claude", "codex": "codex login"}
 	both(t, func(t *testing.T, cli agentCLI) {
 		w := newWorld(t, cli, scriptedmodel.Standard(), "401")
 		code, output := w.told("--check", "true")
