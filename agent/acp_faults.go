@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -50,10 +49,10 @@ func parseACPError(text []byte) (e acpError) {
 }
 
 // Where a status stands in an error's words, in small letters.
-var acpStatus = []*regexp.Regexp{
-	regexp.MustCompile(`^(?:\[?api error: |internal error: )?(\d{3})\b`),
-	regexp.MustCompile(`"(?:code|status|statuscode)": ?(\d{3})\b`),
-	regexp.MustCompile(`\b(?:error|status|code|http)[ :=(]{1,3}(\d{3})\b`),
+var acpStatus = []pattern{
+	newPattern(`^(?:\[?api error: |internal error: )?(\d{3})\b`),
+	newPattern(`"(?:code|status|statuscode)": ?(\d{3})\b`),
+	newPattern(`\b(?:error|status|code|http)[ :=(]{1,3}(\d{3})\b`),
 }
 
 // status is the HTTP status of the model's server, 0 if it is not told: gemini gives it as the code, qwen puts it before the details, others quote

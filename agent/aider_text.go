@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 
 	"github.com/ralphloop/ralph"
@@ -35,10 +34,10 @@ func newAiderText(r *reading) reader {
 }
 
 var (
-	aiderTokens = regexp.MustCompile(`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`)
-	aiderCost   = regexp.MustCompile(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
-	aiderError  = regexp.MustCompile(`^litellm\.(\w+: .*)`)
-	aiderModel  = regexp.MustCompile(`^(?:Main model|Model): (\S+) with `)
+	aiderTokens = newPattern(`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`)
+	aiderCost   = newPattern(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
+	aiderError  = newPattern(`^litellm\.(\w+: .*)`)
+	aiderModel  = newPattern(`^(?:Main model|Model): (\S+) with `)
 	aiderEdit   = []byte("Applied edit to ")
 )
 
@@ -169,7 +168,7 @@ func (a *aiderText) ended(status int) *fault {
 
 // aiderErrors are the errors of the library by which aider reaches models.
 var aiderErrors = sentences{
-	{ralph.EndAuth, regexp.MustCompile(`^(?:authentication|permissiondenied)error: `)},
-	{ralph.EndLimit, regexp.MustCompile(`^(?:ratelimit|routerratelimit|budgetexceeded)error: `)},
-	{ralph.EndProvider, regexp.MustCompile(`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `)},
+	{ralph.EndAuth, newPattern(`^(?:authentication|permissiondenied)error: `)},
+	{ralph.EndLimit, newPattern(`^(?:ratelimit|routerratelimit|budgetexceeded)error: `)},
+	{ralph.EndProvider, newPattern(`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `)},
 }

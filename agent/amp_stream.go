@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 
 	"github.com/ralphloop/ralph"
 )
@@ -47,9 +46,9 @@ func (a *ampStream) beforeTheStream(text []byte) {
 
 // ampComplaints are what Amp writes when its server does not let it begin.
 var ampComplaints = sentences{
-	{ralph.EndAuth, regexp.MustCompile(`^(?:invalid or missing api key\.|access token expired\.)`)},
-	{ralph.EndLimit, regexp.MustCompile(`^api request for \w+ failed: 429$`)},
-	{ralph.EndProvider, regexp.MustCompile(`^(?:amp server returned an error\.|couldn't connect to the amp server at |api request for \w+ failed: 5\d\d$)`)},
+	{ralph.EndAuth, newPattern(`^(?:invalid or missing api key\.|access token expired\.)`)},
+	{ralph.EndLimit, newPattern(`^api request for \w+ failed: 429$`)},
+	{ralph.EndProvider, newPattern(`^(?:amp server returned an error\.|couldn't connect to the amp server at |api request for \w+ failed: 5\d\d$)`)},
 }
 
 // longEvent of an assistant is a tool call with a long input, as a rule.

@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -49,11 +48,11 @@ func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
 // What the CLI itself says where it gives no code. Its sentences are known by their beginning, so that a mention of them is none; the advice to
 // log in also stands behind other complaints, after a dot of its own.
 var (
-	claudeLoginSentence = regexp.MustCompile(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
-	claudeLimitSentence = regexp.MustCompile(`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`) // in small letters
+	claudeLoginSentence = newPattern(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
+	claudeLimitSentence = newPattern(`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`) // in small letters
 )
 
-var claudeStatusSentence = regexp.MustCompile(`^(?:Failed to authenticate\. )?API Error: (\d{3})\b`)
+var claudeStatusSentence = newPattern(`^(?:Failed to authenticate\. )?API Error: (\d{3})\b`)
 
 // claudeStatus is the HTTP status that older versions tell in words only, 0 for none.
 func claudeStatus(sentence string) int64 {

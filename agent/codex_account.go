@@ -2,7 +2,6 @@ package agent
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -58,7 +57,7 @@ func codexStored(look Look, path, name string) Account {
 	return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: name + " is there, but not as it was expected"}
 }
 
-var codexSetting = regexp.MustCompile(`^\s*([a-z_]+)\s*=\s*["']([^"']*)["']`)
+var codexSetting = newPattern(`^\s*([a-z_]+)\s*=\s*["']([^"']*)["']`)
 
 // codexTop is a text setting that stands before the first table of a TOML file.
 func codexTop(config []byte, key string) string {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -26,7 +25,7 @@ func codexAlone(look Look) []string {
 }
 
 // codexServerLine is the heading of a server's table, or a key of it. Servers within one inline table are not found.
-var codexServerLine = regexp.MustCompile(`(?m)^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*\.[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*[.\]=]`)
+var codexServerLine = newPattern(`(?m)^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*\.[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*[.\]=]`)
 
 // codexServers are the MCP servers of the user's configuration, as they are written there.
 func codexServers(look Look) []string {
@@ -57,14 +56,14 @@ func codexHome(look Look) string {
 // The pieces of TOML that it takes to find what a provider of the model names: the rest of a line before a comment, the heading of a table, a key and
 // its value.
 var (
-	tomlPlain   = regexp.MustCompile(`^(?:[^"'#]|"(?:[^"\\]|\\.)*"|'[^']*')*`)
-	tomlHeading = regexp.MustCompile(`^\s*\[([^\[\]]+)\]`)
-	tomlKey     = regexp.MustCompile(`^\s*((?:[A-Za-z0-9_.\s-]|"(?:[^"\\]|\\.)*"|'[^']*')+?)\s*=\s*(.*)$`)
-	tomlPart    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+`)
+	tomlPlain   = newPattern(`^(?:[^"'#]|"(?:[^"\\]|\\.)*"|'[^']*')*`)
+	tomlHeading = newPattern(`^\s*\[([^\[\]]+)\]`)
+	tomlKey     = newPattern(`^\s*((?:[A-Za-z0-9_.\s-]|"(?:[^"\\]|\\.)*"|'[^']*')+?)\s*=\s*(.*)$`)
+	tomlPart    = newPattern(`"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+`)
 
-	codexEnvKey     = regexp.MustCompile(`\benv_key\s*=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
-	codexEnvHeaders = regexp.MustCompile(`\benv_http_headers\s*=\s*\{([^}]*)`)
-	codexEnvHeader  = regexp.MustCompile(`=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
+	codexEnvKey     = newPattern(`\benv_key\s*=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
+	codexEnvHeaders = newPattern(`\benv_http_headers\s*=\s*\{([^}]*)`)
+	codexEnvHeader  = newPattern(`=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
 )
 
 // codexVariables are the variables that hold the keys and headers of the user's model providers, as the configuration names them. A table that is

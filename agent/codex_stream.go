@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -243,20 +242,20 @@ func codexMessage(failure []byte) string {
 }
 
 var (
-	codexRetry  = regexp.MustCompile(`^Reconnecting\.\.\. \d+/\d+ \((.*)\)$`)
-	codexStatus = regexp.MustCompile(`^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b`)
-	codexAgain  = regexp.MustCompile(`[Tt]ry again in ((?:\d+ \w+[, ]*)+)`)
-	codexReset  = regexp.MustCompile(`[Tt]ry again at ([A-Z][a-z]{2} \d{1,2}[a-z]{2}, \d{4})? ?(\d{1,2}:\d{2} [AP]M)\b`)
+	codexRetry  = newPattern(`^Reconnecting\.\.\. \d+/\d+ \((.*)\)$`)
+	codexStatus = newPattern(`^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b`)
+	codexAgain  = newPattern(`[Tt]ry again in ((?:\d+ \w+[, ]*)+)`)
+	codexReset  = newPattern(`[Tt]ry again at ([A-Z][a-z]{2} \d{1,2}[a-z]{2}, \d{4})? ?(\d{1,2}:\d{2} [AP]M)\b`)
 	// codexOrdinal is what Go's layouts have no word for: 1st, 2nd, 3rd, 17th.
-	codexOrdinal = regexp.MustCompile(`(\d)[a-z]{2},`)
-	codexSpan    = regexp.MustCompile(`(\d+) (day|hour|minute|second)`)
+	codexOrdinal = newPattern(`(\d)[a-z]{2},`)
+	codexSpan    = newPattern(`(\d+) (day|hour|minute|second)`)
 )
 
 // codexErrors are those in which no status stands.
 var codexErrors = sentences{
-	{ralph.EndAuth, regexp.MustCompile(`missing environment variable|not logged in`)},
-	{ralph.EndLimit, regexp.MustCompile(`usage limit|quota exceeded`)},
-	{ralph.EndProvider, regexp.MustCompile(`high demand|stream disconnected|error sending request|connection|timed out|timeout`)},
+	{ralph.EndAuth, newPattern(`missing environment variable|not logged in`)},
+	{ralph.EndLimit, newPattern(`usage limit|quota exceeded`)},
+	{ralph.EndProvider, newPattern(`high demand|stream disconnected|error sending request|connection|timed out|timeout`)},
 }
 
 // codexFault says what the words of an error event mean that came now.

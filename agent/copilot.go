@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -93,7 +92,7 @@ var copilotShells = []string{
 	"setsid", "stdbuf", "watch", "pwsh", "powershell", "cmd",
 }
 
-var copilotAssignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"]*$`)
+var copilotAssignment = newPattern(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"]*$`)
 
 // copilotRules are the rules that allow a command line, one for each program in it; nil if it has one that no rule can allow.
 func copilotRules(line string) []string {
@@ -140,4 +139,4 @@ func copilotAccount(look Look) Account {
 }
 
 // copilotUsers finds an account. The name of the list is known from the program's text, an older one from reports of its users.
-var copilotUsers = regexp.MustCompile(`"(loggedInUsers|logged_in_users)"\s*:\s*\[\s*\{`)
+var copilotUsers = newPattern(`"(loggedInUsers|logged_in_users)"\s*:\s*\[\s*\{`)

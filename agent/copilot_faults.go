@@ -2,7 +2,6 @@ package agent
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -56,7 +55,7 @@ func (f copilotFailure) byKind() *fault {
 }
 
 // copilotComplaints are what the CLI writes when it cannot begin. Only the lack of any login was seen.
-var copilotComplaints = sentences{{ralph.EndAuth, regexp.MustCompile(`^no authentication information found\.`)}}
+var copilotComplaints = sentences{{ralph.EndAuth, newPattern(`^no authentication information found\.`)}}
 
 // copilotAllows is what allows a call that was denied.
 func copilotAllows(call copilotCall) string {

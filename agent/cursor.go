@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
 
 	"github.com/ralphloop/ralph"
 )
@@ -39,7 +38,7 @@ func (cursor) newReader(r *reading) reader {
 
 // cursorComplaints are what the CLI writes when it has no login, or a key that is none; known from reports of its users.
 var cursorComplaints = sentences{
-	{ralph.EndAuth, regexp.MustCompile(`^(?:authentication required\. please run |(?:⚠ *)?warning: the provided api key is invalid\.)`)},
+	{ralph.EndAuth, newPattern(`^(?:authentication required\. please run |(?:⚠ *)?warning: the provided api key is invalid\.)`)},
 }
 
 // cursorLogin is what helps when the login failed.

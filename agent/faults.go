@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -86,7 +85,7 @@ func (f *fault) saying(words string) *fault {
 // sentences is what a CLI says of an error that has no code, in small letters: what fits first tells the class.
 type sentences []struct {
 	class   ralph.EndClass
-	pattern *regexp.Regexp
+	pattern pattern
 }
 
 // known quotes what was said; nil if nothing fits. Login is what helps when it was refused.
@@ -127,21 +126,21 @@ func quotedFault(class ralph.EndClass, words, login string) *fault {
 
 // errorWords are those of error events, for CLIs of which no more is known than that their errors have no codes.
 var errorWords = sentences{
-	{ralph.EndAuth, regexp.MustCompile(`\b(401|403|unauthenticated|unauthorized|not logged in|authentication|invalid api key|missing api key|access token expired)\b`)},
-	{ralph.EndLimit, regexp.MustCompile(`\b(429|rate limit|usage limit|resource_exhausted|quota|out of credits|credit balance|insufficient credits?)\b`)},
-	{ralph.EndProvider, regexp.MustCompile(`\b(5\d\d|overloaded|unavailable|timed? ?out|deadline_exceeded|connection|network|stream)\b`)},
+	{ralph.EndAuth, newPattern(`\b(401|403|unauthenticated|unauthorized|not logged in|authentication|invalid api key|missing api key|access token expired)\b`)},
+	{ralph.EndLimit, newPattern(`\b(429|rate limit|usage limit|resource_exhausted|quota|out of credits|credit balance|insufficient credits?)\b`)},
+	{ralph.EndProvider, newPattern(`\b(5\d\d|overloaded|unavailable|timed? ?out|deadline_exceeded|connection|network|stream)\b`)},
 }
 
 // connectionWords are those of a server that was not reached, as Node programs have them, in small letters.
-var connectionWords = regexp.MustCompile(`\b(?:fetch failed|connection error|econn(?:refused|reset)|etimedout|enotfound|eai_again|socket hang up|timed out)\b`)
+var connectionWords = newPattern(`\b(?:fetch failed|connection error|econn(?:refused|reset)|etimedout|enotfound|eai_again|socket hang up|timed out)\b`)
 
 // What gemini and its kin say in an error: what the model's server answered, in brackets, and advice behind it; or how a turn came to nothing.
 var (
-	apiError     = regexp.MustCompile(`(?s)^\[API Error: (.*)\](?:\s*\n(.*))?$`)
-	emptyTurn    = regexp.MustCompile(`^(?:The model returned (?:an empty response|reasoning thoughts but no final response)|Model stream ended with empty response text)\b`)
-	brokenStream = regexp.MustCompile(`^(?:Model stream ended without a finish reason|Invalid stream)\b`)
+	apiError     = newPattern(`(?s)^\[API Error: (.*)\](?:\s*\n(.*))?$`)
+	emptyTurn    = newPattern(`^(?:The model returned (?:an empty response|reasoning thoughts but no final response)|Model stream ended with empty response text)\b`)
+	brokenStream = newPattern(`^(?:Model stream ended without a finish reason|Invalid stream)\b`)
 	// In small letters. The last form is that of Google accounts, known from reports of users.
-	askedWait = regexp.MustCompile(`\b(?:retry in|retry after|reset after) ((?:\d+(?:\.\d+)?(?:h|ms|m|s))+)`)
+	askedWait = newPattern(`\b(?:retry in|retry after|reset after) ((?:\d+(?:\.\d+)?(?:h|ms|m|s))+)`)
 )
 
 // turnTrouble says what it means that a turn came to nothing, for which the closing event has no word.

@@ -1,14 +1,13 @@
 package agent
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/ralphloop/ralph"
 )
 
 // geminiAdvice stands behind what the server answered after a status 429.
-var geminiAdvice = regexp.MustCompile(`^(?:Please wait and try again later|Possible quota limitations)\b`)
+var geminiAdvice = newPattern(`^(?:Please wait and try again later|Possible quota limitations)\b`)
 
 // geminiFault says what the error of a closing event means.
 func geminiFault(kind, message string) *fault {

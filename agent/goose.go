@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
 )
 
 // goose is goose (github.com/aaif-goose/goose, before that block/goose), driven without a terminal. Everything here is known from its source, as of
@@ -79,4 +78,4 @@ func gooseAccount(look Look) Account {
 	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no provider is configured"}
 }
 
-var gooseProvider = regexp.MustCompile(`(?m)^\s*(GOOSE_PROVIDER|active_provider|providers)\s*:`)
+var gooseProvider = newPattern(`(?m)^\s*(GOOSE_PROVIDER|active_provider|providers)\s*:`)

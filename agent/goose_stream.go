@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -79,7 +78,7 @@ func (g *gooseStream) beforeTheStream(text []byte) {
 	}
 }
 
-var gooseUnconfigured = regexp.MustCompile(`^\s*error: (No (?:provider|model) configured\b.*)`)
+var gooseUnconfigured = newPattern(`^\s*error: (No (?:provider|model) configured\b.*)`)
 
 // longEvent is the result of a tool, or a call with a long input.
 func (g *gooseStream) longEvent(head []byte) bool {
@@ -246,13 +245,13 @@ func (g *gooseStream) endedInTool(status int) *fault {
 }
 
 // gooseExcuse is the form of what goose says in the agent's name when a call of the model failed.
-var gooseExcuse = regexp.MustCompile(`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`)
+var gooseExcuse = newPattern(`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`)
 
 // gooseErrors are known by how they begin.
 var gooseErrors = sentences{
-	{ralph.EndAuth, regexp.MustCompile(`^authentication error: `)},
-	{ralph.EndLimit, regexp.MustCompile(`^(?:rate limit exceeded|credits exhausted): `)},
-	{ralph.EndProvider, regexp.MustCompile(`^(?:server error: |network error: |request failed: (?:stream decode error|error decoding|error sending request))`)},
+	{ralph.EndAuth, newPattern(`^authentication error: `)},
+	{ralph.EndLimit, newPattern(`^(?:rate limit exceeded|credits exhausted): `)},
+	{ralph.EndProvider, newPattern(`^(?:server error: |network error: |request failed: (?:stream decode error|error decoding|error sending request))`)},
 }
 
 // gooseFault says what an error of goose means.

@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,8 +151,8 @@ func (q *qwenStream) complains(text []byte) (message string) {
 }
 
 var (
-	qwenStatus  = regexp.MustCompile(`(?s)^(\d{3})\b\s*(.*)$`)
-	qwenNoLogin = regexp.MustCompile(`^(?:No auth type is selected|Missing API key)\b`)
+	qwenStatus  = newPattern(`(?s)^(\d{3})\b\s*(.*)$`)
+	qwenNoLogin = newPattern(`^(?:No auth type is selected|Missing API key)\b`)
 )
 
 // qwenFault says what the message of an error means.

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -10,8 +9,8 @@ import (
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 var (
-	shellRedirection = regexp.MustCompile(`\s*\d*(?:>>?|<)(?:&\d|\s*[^\s;&|<>]+)`)
-	shellOperator    = regexp.MustCompile(`&&|\|\||[;&|]`)
+	shellRedirection = newPattern(`\s*\d*(?:>>?|<)(?:&\d|\s*[^\s;&|<>]+)`)
+	shellOperator    = newPattern(`&&|\|\||[;&|]`)
 )
 
 // shellCommands are the commands that a command line is made of, without what sends their input and output elsewhere: CLIs judge each of those by
