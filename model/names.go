@@ -68,11 +68,13 @@ var makers = map[string]string{
 }
 
 // bedrock is a model of Anthropic's at Amazon's, which asks Anthropic's prices, or a tenth more where the region is chosen.
-var bedrock = regexp.MustCompile(`^(?:(?:amazon-)?bedrock/)?(?:[a-z]{2,6}(?:-gov)?\.)?anthropic\.(claude-.+?)(?:-v\d+)?(?::\d+)?$`)
+var bedrock = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:amazon-)?bedrock/)?(?:[a-z]{2,6}(?:-gov)?\.)?anthropic\.(claude-.+?)(?:-v\d+)?(?::\d+)?$`)
+})
 
 // withoutMaker takes the maker off a name; "" if none is named. A word before the slash that is no maker's is somebody who sells at prices of his own.
 func withoutMaker(name string) (maker, id string, ok bool) {
-	if m := bedrock.FindStringSubmatch(name); m != nil {
+	if m := bedrock().FindStringSubmatch(name); m != nil {
 		return anthropic, m[1], true
 	}
 	before, after, found := strings.Cut(name, "/")
@@ -84,7 +86,9 @@ func withoutMaker(name string) (maker, id string, ok bool) {
 }
 
 // dated is a name with a day or "latest" behind it. Makers also date models by month, but then as models of their own.
-var dated = regexp.MustCompile(`^(.+?)(?:[-@]20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|-20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|-latest|@default)$`)
+var dated = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+?)(?:[-@]20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|-20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|-latest|@default)$`)
+})
 
 // spellings are the names under which a model may be in the table, the closest first.
 func spellings(id string) []string {
@@ -92,7 +96,7 @@ func spellings(id string) []string {
 		id = strings.ReplaceAll(id, ".", "-") // some write 4.5 for 4-5
 	}
 	all := []string{id}
-	if m := dated.FindStringSubmatch(id); m != nil {
+	if m := dated().FindStringSubmatch(id); m != nil {
 		all = append(all, m[1])
 	}
 	return all
