@@ -101,17 +101,17 @@ func (e acpError) fault(login string) *fault {
 		}
 		return false
 	}
-	f := &fault{class: ralph.EndFailed, text: "the agent ended with an error"}
-	switch {
-	case e.code == acpAuthRequired, status == 401, status == 403, has(acpAuthWords):
-		f.class, f.text, f.hint = ralph.EndAuth, "the login was refused", login
+	f := &fault{class: ralph.EndFailed, text: endedWithError}
+	switch class := statusClass(int64(status)); {
+	case e.code == acpAuthRequired, class == ralph.EndAuth, has(acpAuthWords):
+		f.class, f.text, f.hint = ralph.EndAuth, loginRefused, login
 		if e.code == acpAuthRequired {
 			f.text = "the agent wants a login"
 		}
-	case status == 429, has(acpLimitWords):
-		f.class, f.text = ralph.EndLimit, "the usage limit is reached"
-	case status >= 500, status == 408, has(acpProviderWords), status == 0 && e.name == "APIError":
-		f.class, f.text = ralph.EndProvider, "the model failed"
+	case class == ralph.EndLimit, has(acpLimitWords):
+		f.class, f.text = ralph.EndLimit, limitReached
+	case class == ralph.EndProvider, has(acpProviderWords), status == 0 && e.name == "APIError":
+		f.class, f.text = ralph.EndProvider, modelFailed
 	}
 	if said := e.text(); said != "" {
 		f.text += ": " + said

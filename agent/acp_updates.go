@@ -78,10 +78,7 @@ func (a *acpStream) spend(u acpUpdate) {
 	if u.cost != nil {
 		a.cost = u.cost
 	}
-	a.spent.Input += u.spent.Input
-	a.spent.Output += u.spent.Output
-	a.spent.CacheRead += u.spent.CacheRead
-	a.spent.CacheWrite += u.spent.CacheWrite
+	addTokens(&a.spent, u.spent)
 	a.tellSpent()
 }
 
