@@ -1,0 +1,182 @@
+package ralph
+
+import (
+	"context"
+	"time"
+)
+
+// Copies is an optional power of a Tree that keeps copies. Names are of files below the workspace, with slashes; a link is a file.
+type Copies interface {
+	// Changes lists the files that differ between two copies, by name.
+	Changes(ctx context.Context, from, to string) ([]FileChange, error)
+	// Files lists the files of a copy, by name.
+	Files(ctx context.Context, id string) ([]string, error)
+	// Read gives up to limit bytes of one file of a copy. A link reads as its target. One that is not there is fs.ErrNotExist.
+	Read(ctx context.Context, id, name string, limit int) ([]byte, error)
+	// Extract writes files of a copy below dir, at their names, programs as programs and links as links. nil are all. Names that the copy does not
+	// have are left out.
+	Extract(ctx context.Context, id, dir string, names []string) error
+	// Join keeps a copy of base with everything that changed between from and to, and names it.
+	Join(ctx context.Context, base, from, to string) (string, error)
+}
+
+// FileChange is one file that differs between two copies.
+type FileChange struct {
+	Name string
+	Kind ChangeKind
+}
+
+// ChangeKind says how a file differs.
+type ChangeKind string
+
+// How a file can differ. One that became a link, or a program, is changed.
+const (
+	FileAdded   ChangeKind = "added"
+	FileChanged ChangeKind = "changed"
+	FileDeleted ChangeKind = "deleted"
+)
+
+// Examiner looks at what an agent left: what became of protected files, and how checks fare where the agent cannot reach them.
+type Examiner interface {
+	// Compare says what the difference between two trees means. Trees of which no copy is kept compare as nothing known.
+	Compare(ctx context.Context, base, now TreeState) (Tampering, error)
+	// Open makes a view. It must be closed. Only one may be open at a time.
+	Open(ctx context.Context, in ViewInput) (View, error)
+	// BaseText is a protected file as it was at the base.
+	BaseText(ctx context.Context, base TreeState, name string) (string, error)
+}
+
+// Tampering is what became of the files that matter to checks.
+type Tampering struct {
+	Known    bool     `json:"known"`
+	Tampered []string `json:"tampered,omitempty"` // protected, and changed or deleted, as "name (deleted)"
+	Unseen   []string `json:"unseen,omitempty"`   // added, and kept from checks
+	Tests    []string `json:"tests,omitempty"`    // existed at the base, not protected, and changed or deleted
+}
+
+// ViewKind says what a view shows.
+type ViewKind string
+
+// The views.
+const (
+	ViewClaimed  ViewKind = "claimed"   // protected files as at the base, added ones that match absent
+	ViewBase     ViewKind = "base"      // everything as at the base
+	ViewOldTests ViewKind = "old_tests" // claimed, and every test that existed at the base as it was then
+	ViewPlain    ViewKind = "plain"     // the workspace itself, as in the user's own shell
+	ViewHidden   ViewKind = "hidden"    // claimed, with the files of hidden checks laid over
+)
+
+// ViewInput asks for a view.
+type ViewInput struct {
+	Kind   ViewKind
+	Dir    string // the workspace
+	Marker string
+	Base   TreeState
+	Now    TreeState
+}
+
+// View is where checks run. It is a Checker: what checks write in it is gone when it is closed, unless Isolation says inplace.
+type View interface {
+	Checker
+	// Prove asks whether a check that is green here can still fail, and whether the tests that ran at the base run.
+	Prove(ctx context.Context, in CheckInput) (Proof, error)
+	// Isolation is overlay, copy or inplace, and why it is not a stronger one.
+	Isolation() (mode, why string)
+	Close() error
+}
+
+// Proof says what a green check is worth.
+type Proof struct {
+	Name    string      `json:"name"`
+	Task    string      `json:"task,omitempty"`
+	Canary  CanaryState `json:"canary"`
+	Detail  string      `json:"detail,omitempty"`
+	Tests   int         `json:"tests,omitempty"`   // that ran, where known
+	Missing []string    `json:"missing,omitempty"` // ran at the base and did not run now; the first of them
+	Lost    int         `json:"lost,omitempty"`    // how many are missing
+}
+
+// CanaryState says what became of a test that must fail.
+type CanaryState string
+
+// A canary turned the check red, stayed without effect though it should have had one, could not turn it red at the base either, or there is none.
+const (
+	CanaryRed   CanaryState = "red"
+	CanaryGreen CanaryState = "green"
+	CanaryMute  CanaryState = "mute"
+	CanaryNone  CanaryState = "none"
+)
+
+// TestsWeighed says how the tests of the base fare on a tree in which they were changed.
+type TestsWeighed struct {
+	Files     []string      `json:"files"`
+	Old       []CheckResult `json:"old"`
+	OldPassed bool          `json:"old_passed"`
+}
+
+// Evaluator gives a second opinion on a claim, with fresh context. That it rejects, or cannot be asked, is a value; an error means that the
+// harness is in trouble.
+type Evaluator interface {
+	Evaluate(ctx context.Context, in EvaluationInput) (Evaluation, error)
+}
+
+// EvaluationInput is what an evaluator gets to know: the task and the evidence, never the worker's talk.
+type EvaluationInput struct {
+	Iteration   int
+	Task        string // "" for the whole goal
+	Title       string
+	Goal        string // the goal, or the task's description
+	Criteria    []string
+	Diff        string
+	DiffCut     bool
+	Checks      []CheckResult
+	TestChanges *TestsWeighed
+	Case        string       // what the worker submitted, where there is such a thing
+	Ledger      []Evaluation // the last ones of this task, oldest first
+	Recurring   map[Rejection]int
+	Dir         string
+	Folder      string // where to leave prompt and output; "" keeps nothing
+	Marker      string
+	Timeout     time.Duration
+	Live        func(Activity) // never nil
+}
+
+// Rejection is why an evaluator rejects.
+type Rejection string
+
+// The categories of rejections. RejectedInvalid is the harness's word for an answer that is none.
+const (
+	RejectedScope    Rejection = "scope_creep"
+	RejectedGap      Rejection = "acceptance_gap"
+	RejectedWeakTest Rejection = "weak_test"
+	RejectedWrong    Rejection = "tests_pass_but_wrong"
+	RejectedHalf     Rejection = "half_finished"
+	RejectedSpec     Rejection = "spec_violation"
+	RejectedInvalid  Rejection = "invalid_verdict"
+)
+
+// Rejections are the categories that an evaluator may choose from.
+func Rejections() []Rejection {
+	return []Rejection{RejectedScope, RejectedGap, RejectedWeakTest, RejectedWrong, RejectedHalf, RejectedSpec}
+}
+
+// Evaluation is one verdict of an evaluator. With an End that is not ok there is no verdict: it could not be asked.
+type Evaluation struct {
+	Task          string    `json:"task,omitempty"`
+	Accepted      bool      `json:"accepted"`
+	Category      Rejection `json:"category,omitempty"`
+	Concern       string    `json:"concern,omitempty"`
+	Evidence      []string  `json:"evidence,omitempty"` // as file:line, each of which exists
+	NextStep      string    `json:"next_step,omitempty"`
+	Tries         int       `json:"tries,omitempty"` // how often it was asked before it could be understood
+	Agent         string    `json:"agent"`
+	Model         string    `json:"model,omitempty"`
+	End           EndClass  `json:"end"`
+	Error         string    `json:"error,omitempty"`
+	Hint          string    `json:"hint,omitempty"`
+	RetryAfter    Span      `json:"retry_after,omitempty"`
+	Cost          *float64  `json:"cost,omitempty"`
+	CostEstimated bool      `json:"cost_estimated,omitempty"`
+	Tokens        *Tokens   `json:"tokens,omitempty"`
+	Duration      Span      `json:"duration"`
+}
