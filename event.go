@@ -25,6 +25,8 @@ const (
 	EvClaimRefused     EventType = "claim_refused"
 	EvCheckStarted     EventType = "check_started"
 	EvCheckFinished    EventType = "check_finished"
+	EvCheckProof       EventType = "check_proof"
+	EvTestsChanged     EventType = "tests_changed"
 	EvTaskSelected     EventType = "task_selected"
 	EvTaskDone         EventType = "task_done"
 	EvTaskFailed       EventType = "task_failed"

@@ -42,6 +42,8 @@ type Examiner interface {
 	Compare(ctx context.Context, base, now TreeState) (Tampering, error)
 	// Open makes a view. It must be closed. Only one may be open at a time.
 	Open(ctx context.Context, in ViewInput) (View, error)
+	// Prove asks whether a check that is green in such a view can still fail, and whether the tests that ran at the base run. No view is open.
+	Prove(ctx context.Context, in ViewInput, check CheckInput) (Proof, error)
 	// BaseText is a protected file as it was at the base.
 	BaseText(ctx context.Context, base TreeState, name string) (string, error)
 }
@@ -73,13 +75,22 @@ type ViewInput struct {
 	Marker string
 	Base   TreeState
 	Now    TreeState
+	Way    Way
 }
+
+// Way says how much of the view a check can do with. Isolation must not make a check red that is green in the user's own shell.
+type Way string
+
+// The usual way; with the folders of the workspace that are in PATH; and with these, in place.
+const (
+	WayUsual   Way = ""
+	WayPath    Way = "path"
+	WayInPlace Way = "inplace"
+)
 
 // View is where checks run. It is a Checker: what checks write in it is gone when it is closed, unless Isolation says inplace.
 type View interface {
 	Checker
-	// Prove asks whether a check that is green here can still fail, and whether the tests that ran at the base run.
-	Prove(ctx context.Context, in CheckInput) (Proof, error)
 	// Isolation is overlay, copy or inplace, and why it is not a stronger one.
 	Isolation() (mode, why string)
 	Close() error

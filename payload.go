@@ -124,13 +124,21 @@ type TaskMoved struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// FilesTampered says what was done to files that are not the agent's, and that they were put back.
+// FilesTampered says what was done to files that are not the agent's: to the task list, which was put back, or to protected files, which checks see
+// as they were.
 type FilesTampered struct {
-	What     string   `json:"what"` // "task_list"
-	File     string   `json:"file"`
+	What     string   `json:"what"` // TamperedList, TamperedFiles
+	File     string   `json:"file,omitempty"`
 	Details  []string `json:"details"`
 	Restored bool     `json:"restored"`
+	Unseen   []string `json:"unseen,omitempty"` // added files that checks do not see
 }
+
+// What can be tampered with.
+const (
+	TamperedList  = "task_list"
+	TamperedFiles = "protected"
+)
 
 // SteeringSeen says that an item of steering went into a prompt, or was struck off.
 type SteeringSeen struct {
@@ -228,6 +236,9 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvClaimRefused:     decode[ClaimRefused],
 	EvCheckStarted:     decode[CheckStarted],
 	EvCheckFinished:    decode[CheckResult],
+	EvCheckProof:       decode[Proof],
+	EvTestsChanged:     decode[TestsWeighed],
+	EvEvaluation:       decode[Evaluation],
 	EvTaskSelected:     decode[TaskSelected],
 	EvTaskDone:         decode[TaskMoved],
 	EvTaskFailed:       decode[TaskMoved],

@@ -34,6 +34,7 @@ type Result struct {
 	Branch          string            `json:"branch"`
 	Tasks           TaskCount         `json:"tasks"`
 	Demo            bool              `json:"demo,omitempty"`
+	Receipt         string            `json:"receipt,omitempty"` // the hash that the log's chain ends with
 	Iterations      []IterationResult `json:"iterations"`
 }
 

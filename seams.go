@@ -137,7 +137,28 @@ type CheckResult struct {
 	Truncated bool   `json:"truncated,omitempty"`
 	Survivors int    `json:"survivors,omitempty"`
 	Task      string `json:"task,omitempty"` // whose own check it is; "" for the run's
+
+	Isolation   string      `json:"isolation,omitempty"`     // of the view it ran in: overlay, copy or inplace
+	Weaker      Way         `json:"weaker,omitempty"`        // it needs more than the view gives, as the baseline showed
+	Hidden      bool        `json:"hidden,omitempty"`        // the agent learns of it only whether it passed
+	Attempts    int         `json:"attempts,omitempty"`      // where it was run more than once
+	Flaked      bool        `json:"flaked,omitempty"`        // red and green on one and the same tree
+	OutputHash  string      `json:"output_sha256,omitempty"` // of all that it wrote
+	Tree        string      `json:"tree,omitempty"`          // that it ran on
+	Attribution Attribution `json:"attribution,omitempty"`   // what the baseline makes of it; not recorded, but reckoned
+	Proof       *Proof      `json:"proof,omitempty"`         // not recorded here, but as an event of its own
 }
+
+// Attribution compares a check with its baseline.
+type Attribution string
+
+// A check was and is green, turned red, was red before, or turned green.
+const (
+	CheckClean     Attribution = "clean"
+	CheckRegressed Attribution = "regressed"
+	CheckWasBroken Attribution = "baseline-broken"
+	CheckFixed     Attribution = "fixed"
+)
 
 // Tree hashes the workspace's files. With an error comes a state that is not Known, which may name a snapshot all the same.
 type Tree interface {
@@ -154,6 +175,11 @@ type TreeState struct {
 	// Snapshot names the kept copy of this tree, "" where none was kept; Left says in a sentence each what it does not hold.
 	Snapshot string   `json:"snapshot,omitempty"`
 	Left     []string `json:"left,omitempty"`
+
+	// Base names the copy of the base from now on, after the user changed something while no agent was at work.
+	Base string `json:"base,omitempty"`
+	// After says that this is the tree after the checks of the iteration ran.
+	After bool `json:"after,omitempty"`
 
 	// Unfinished lists lines that differ from the run's first commit and look unfinished, as "file: text". It is filled at the base and when a
 	// claim is to be judged.
@@ -201,6 +227,14 @@ type CommitResult struct {
 
 func (t TreeState) same(u TreeState) bool { return t.Head == u.Head && t.Hash == u.Hash }
 
+// ID names the tree, "" if it is not known. Equal trees on one commit have equal names.
+func (t TreeState) ID() string {
+	if !t.Known {
+		return ""
+	}
+	return t.Head + "+" + t.Hash
+}
+
 // Prompter builds the prompt of one iteration.
 type Prompter interface {
 	Prompt(ctx context.Context, in PromptInput) (Prompt, error)
@@ -226,6 +260,11 @@ type PromptPart struct {
 type Recorder interface {
 	Append(e Event) error
 	Sync() error
+}
+
+// Chained is an optional power of a Recorder: a hash over everything that was appended so far.
+type Chained interface {
+	Chain() string
 }
 
 // Folders is an optional power of a Recorder: a place for what an iteration leaves behind. Iteration 0 is the baseline.

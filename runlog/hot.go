@@ -235,6 +235,10 @@ func (c *compact) treeState() (v ralph.TreeState) {
 			v.Snapshot = c.string()
 		case "left":
 			v.Left = c.strings()
+		case "base":
+			v.Base = c.string()
+		case "after":
+			v.After = c.bool()
 		case "unfinished":
 			v.Unfinished = c.strings()
 		default:
@@ -267,6 +271,49 @@ func (c *compact) checkResult() (v ralph.CheckResult) {
 			v.Survivors = c.smallInteger()
 		case "task":
 			v.Task = c.string()
+		case "isolation":
+			v.Isolation = c.string()
+		case "weaker":
+			v.Weaker = ralph.Way(c.string())
+		case "hidden":
+			v.Hidden = c.bool()
+		case "attempts":
+			v.Attempts = c.smallInteger()
+		case "flaked":
+			v.Flaked = c.bool()
+		case "output_sha256":
+			v.OutputHash = c.string()
+		case "tree":
+			v.Tree = c.string()
+		case "attribution":
+			v.Attribution = ralph.Attribution(c.string())
+		case "proof":
+			proof := c.proof()
+			v.Proof = &proof
+		default:
+			c.odd = true
+		}
+	}
+	return v
+}
+
+func (c *compact) proof() (v ralph.Proof) {
+	for c.open('{'); c.more('}'); {
+		switch string(c.key()) {
+		case "name":
+			v.Name = c.string()
+		case "task":
+			v.Task = c.string()
+		case "canary":
+			v.Canary = ralph.CanaryState(c.string())
+		case "detail":
+			v.Detail = c.string()
+		case "tests":
+			v.Tests = c.smallInteger()
+		case "missing":
+			v.Missing = c.strings()
+		case "lost":
+			v.Lost = c.smallInteger()
 		default:
 			c.odd = true
 		}
