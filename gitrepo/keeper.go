@@ -16,7 +16,7 @@ import (
 )
 
 // Keeper is a workspace of which a copy is kept whenever it has changed. It implements
-// [ralph.Tree], [ralph.Changer] and [ralph.Differ] and may be used by several goroutines,
+// [ralph.Tree], [ralph.Copies] and what else the loop asks of a tree, and may be used by several goroutines,
 // but only one Keeper may be at work on a workspace: whoever makes it holds the
 // workspace's lock.
 type Keeper struct {
@@ -40,6 +40,7 @@ var (
 	_ ralph.Changer  = (*Keeper)(nil)
 	_ ralph.Differ   = (*Keeper)(nil)
 	_ ralph.Comparer = (*Keeper)(nil)
+	_ ralph.Copies   = (*Keeper)(nil)
 )
 
 // held is a tree whose copy is there already.
@@ -215,17 +216,20 @@ type occasion struct {
 }
 
 // ref is the name of the last snapshot of an iteration. Those before it are its parents.
-func (o occasion) ref() string {
-	run := strings.Map(func(c rune) rune {
+func (o occasion) ref() string { return fmt.Sprintf("%s%d", runRefs(o.run), o.iteration) }
+
+// runRefs is the folder of the names that a run gives.
+func runRefs(run string) string {
+	run = strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
 			return c
 		}
 		return '_'
-	}, o.run)
+	}, run)
 	if run == "" {
 		run = "_"
 	}
-	return fmt.Sprintf("refs/ralph/%s/%d", run, o.iteration)
+	return "refs/ralph/" + run + "/"
 }
 
 // shot is a snapshot that was taken.
@@ -263,9 +267,7 @@ func (k *Keeper) take(ctx context.Context, o occasion) (shot, error) {
 // of the repository, the run's snapshot before, and the one whose name it takes.
 func (k *Keeper) commit(o occasion, tree, repository string) (string, error) {
 	message := fmt.Sprintf("%s\n\nrun %s\niteration %d", snapshotTitle, strings.Map(noControl, o.run), o.iteration)
-	if k.repo.prefix != "" {
-		message += "\nbelow " + strconv.Quote(k.repo.prefix)
-	}
+	message += belowLine(k.repo.prefix)
 	var parents []string
 	if repository != "" {
 		parents = append(parents, repository)
@@ -284,6 +286,14 @@ func (k *Keeper) commit(o occasion, tree, repository string) (string, error) {
 	k.last = copied{id: id, tree: tree, run: o.run, repository: repository}
 	// With it as HEAD, git has only what is new to tell about.
 	return id, k.snaps.write("HEAD", []byte(id+"\n"))
+}
+
+// belowLine says in a snapshot where in the working tree the workspace is.
+func belowLine(prefix string) string {
+	if prefix == "" {
+		return ""
+	}
+	return "\nbelow " + strconv.Quote(prefix)
 }
 
 func noControl(c rune) rune {

@@ -23,6 +23,7 @@ type writer struct {
 	done    *Restored
 	folders map[string]bool // known to be real ones
 	emptied []string        // folders in which something was deleted
+	stayed  []string        // files that were not written, for what is in their place
 }
 
 func (w *writer) delete(name string) error {
@@ -86,6 +87,7 @@ func (w *writer) put(ctx context.Context, from *Snapshots, edits []edit) error {
 		}
 		switch {
 		case !free:
+			w.stayed = append(w.stayed, e.name)
 			w.done.note("%s was not restored: something that could not be saved first is in its place", shorten(e.name))
 		case e.before.id == e.after.id && e.before.mode != modeLink && e.after.mode != modeLink:
 			if err := w.setProgram(e); err != nil {

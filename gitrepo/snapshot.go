@@ -13,7 +13,10 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/ralphloop/ralph"
 )
 
 // ErrNoSnapshot says that there is no snapshot of that name, or none at all.
@@ -29,7 +32,12 @@ type Snapshots struct {
 	dir  string
 	git  Git
 	home home
+
+	mu       sync.Mutex
+	listings []listing // the one that was asked for last is the last
 }
+
+var _ ralph.Copies = (*Snapshots)(nil)
 
 // home is whose copies these are, as the file homeFile in the folder tells.
 type home struct {
@@ -251,19 +259,23 @@ func (s *Snapshots) read(ctx context.Context, id string) (copied, error) {
 	if !snapshotID.MatchString(id) {
 		return copied{}, fmt.Errorf("read snapshot %q: %w", id, ErrNoSnapshot)
 	}
-	out := limited{limit: 1 << 20}
-	err := s.run(ctx, call{args: []string{"cat-file", "commit", id}, out: &out})
-	if failed, ok := errors.AsType[*failure](err); ok {
-		return copied{}, fmt.Errorf("read snapshot %s: %w: %w", id, ErrNoSnapshot, failed)
-	}
-	if err != nil {
-		return copied{}, fmt.Errorf("read snapshot %s: %w", id, err)
+	text, known := s.loose("commit", id)
+	if !known {
+		out := limited{limit: 1 << 20}
+		err := s.run(ctx, call{args: []string{"cat-file", "commit", id}, out: &out})
+		if failed, ok := errors.AsType[*failure](err); ok {
+			return copied{}, fmt.Errorf("read snapshot %s: %w: %w", id, ErrNoSnapshot, failed)
+		}
+		if err != nil {
+			return copied{}, fmt.Errorf("read snapshot %s: %w", id, err)
+		}
+		text = out.text.String()
 	}
 	c := copied{id: id}
-	if !strings.Contains(out.text.String(), "\n\n"+snapshotTitle) { // a commit of the user's
+	if !strings.Contains(text, "\n\n"+snapshotTitle) { // a commit of the user's
 		return copied{}, fmt.Errorf("read snapshot %s: %w", id, ErrNoSnapshot)
 	}
-	for line := range strings.Lines(out.text.String()) {
+	for line := range strings.Lines(text) {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch word {
 		case "tree":

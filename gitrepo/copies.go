@@ -1,0 +1,326 @@
+package gitrepo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Changes lists the files that differ between two snapshots, with one call of git.
+func (s *Snapshots) Changes(ctx context.Context, from, to string) ([]ralph.FileChange, error) {
+	edits, err := s.editsBetween(ctx, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("compare snapshots: %w", err)
+	}
+	var changes []ralph.FileChange
+	for _, e := range edits {
+		changes = append(changes, ralph.FileChange{Name: e.name, Kind: kindOf(e.before.mode == modeNone, e.after.mode == modeNone)})
+	}
+	return changes, nil
+}
+
+func kindOf(noneBefore, noneAfter bool) ralph.ChangeKind {
+	switch {
+	case noneBefore:
+		return ralph.FileAdded
+	case noneAfter:
+		return ralph.FileDeleted
+	}
+	return ralph.FileChanged
+}
+
+// editsBetween is how the files of two snapshots differ. Names are below the workspace,
+// in their order.
+func (s *Snapshots) editsBetween(ctx context.Context, from, to string) ([]edit, error) {
+	a, err := s.read(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.read(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	if a.prefix != b.prefix {
+		return s.editsOfMoved(ctx, a, b)
+	}
+	if a.tree == b.tree {
+		return nil, nil
+	}
+	all, err := s.edits(ctx, a.tree, b.tree)
+	if err != nil {
+		return nil, err
+	}
+	var edits []edit
+	for _, e := range all {
+		if name, ok := strings.CutPrefix(e.name, a.prefix); ok {
+			edits = append(edits, edit{name, e.before, e.after})
+		}
+	}
+	sortEdits(edits)
+	return edits, nil
+}
+
+// editsOfMoved compares snapshots of a workspace that had another place in its repository
+// then: to git every file has another name.
+func (s *Snapshots) editsOfMoved(ctx context.Context, from, to copied) ([]edit, error) {
+	before, err := s.listing(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.listing(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	var edits []edit
+	was := make(map[string]entry, len(before))
+	for _, file := range before {
+		was[file.name] = file
+	}
+	for _, file := range after {
+		old, there := was[file.name]
+		delete(was, file.name)
+		switch {
+		case !there:
+			edits = append(edits, edit{file.name, entry{mode: modeNone}, file})
+		case old != file:
+			edits = append(edits, edit{file.name, old, file})
+		}
+	}
+	for name, old := range was {
+		edits = append(edits, edit{name, old, entry{mode: modeNone}})
+	}
+	sortEdits(edits)
+	return edits, nil
+}
+
+func sortEdits(edits []edit) {
+	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.name, b.name) })
+}
+
+// Files lists the files of a snapshot.
+func (s *Snapshots) Files(ctx context.Context, id string) ([]string, error) {
+	c, err := s.read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	files, err := s.listing(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(files))
+	for _, file := range files {
+		names = append(names, file.name)
+	}
+	return names, nil
+}
+
+const (
+	// listingsKept is how many lists of files are remembered: a base and the copies that
+	// are compared with it are asked about again and again.
+	listingsKept = 3
+	// listingLimit is how long a list may be to be remembered.
+	listingLimit = 100_000
+)
+
+// listing is the files of one snapshot. It is never changed.
+type listing struct {
+	tree, prefix string
+	files        []entry
+}
+
+// listing lists the files of a snapshot, named below the workspace and in that order.
+func (s *Snapshots) listing(ctx context.Context, c copied) ([]entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, known := range s.listings {
+		if known.tree == c.tree && known.prefix == c.prefix {
+			s.listings = append(slices.Delete(s.listings, i, i+1), known)
+			return known.files, nil
+		}
+	}
+	all, err := s.files(ctx, c.tree)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]entry, 0, len(all))
+	for _, file := range all {
+		if name, ok := strings.CutPrefix(file.name, c.prefix); ok {
+			file.name = name
+			files = append(files, file)
+		}
+	}
+	slices.SortFunc(files, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+	if len(files) <= listingLimit {
+		if len(s.listings) == listingsKept {
+			s.listings = slices.Delete(s.listings, 0, 1)
+		}
+		s.listings = append(s.listings, listing{c.tree, c.prefix, files})
+	}
+	return files, nil
+}
+
+// Read gives up to limit bytes of a file of a snapshot, and of a link its target.
+func (s *Snapshots) Read(ctx context.Context, id, name string, limit int) ([]byte, error) {
+	c, err := s.read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	missing := &fs.PathError{Op: "read snapshot", Path: name, Err: fs.ErrNotExist}
+	if !plainName(name) {
+		return nil, missing
+	}
+	out := enough{limit: limit}
+	err = s.run(ctx, call{args: []string{"cat-file", "blob", c.tree + ":" + c.prefix + name}, out: &out})
+	if _, refused := errors.AsType[*failure](err); refused {
+		// Git says the same of a file that is not there, of a folder and of one that it lost.
+		files, unread := s.listing(ctx, c)
+		if unread != nil {
+			return nil, unread
+		}
+		if _, there := slices.BinarySearchFunc(files, name, func(file entry, name string) int { return cmp.Compare(file.name, name) }); !there {
+			return nil, missing
+		}
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("read snapshot %s: %w", id, err)
+	}
+	return []byte(out.text.String()), nil
+}
+
+// plainName reports whether a name can be one of a file: below the workspace, and
+// written in the one way that there is.
+func plainName(name string) bool {
+	if name == "" || strings.ContainsRune(name, 0) {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part == "." || part == ".." {
+			return false
+		}
+	}
+	return filepath.IsLocal(filepath.FromSlash(name))
+}
+
+// Extract writes files of a snapshot below a folder, which is made if it is not there.
+// A file or link that is in the place of one is replaced. Something else there, a file or
+// a link in the place of a folder above it, or a folder with files in its own, is an error,
+// and stays.
+func (s *Snapshots) Extract(ctx context.Context, id, dir string, names []string) error {
+	c, err := s.read(ctx, id)
+	if err != nil {
+		return err
+	}
+	files, err := s.listing(ctx, c)
+	if err != nil {
+		return err
+	}
+	edits := make([]edit, 0, len(files))
+	var wanted map[string]bool
+	if names != nil {
+		wanted = nameSet(names)
+	}
+	for _, file := range files {
+		if names == nil || wanted[file.name] {
+			// As if it were known to be saved: what is there may be replaced.
+			edits = append(edits, edit{file.name, entry{mode: modeLink}, file})
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("extract snapshot: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("extract snapshot: %w", err)
+	}
+	defer root.Close()
+	w := &writer{root: root, done: &Restored{}}
+	if err := w.put(ctx, s, edits); err != nil {
+		return fmt.Errorf("extract snapshot: %w", err)
+	}
+	if len(w.stayed) > 0 {
+		return fmt.Errorf("extract snapshot: something else is in the place of %s: %w", listed(w.stayed), fs.ErrExist)
+	}
+	return nil
+}
+
+// Join keeps a snapshot of base with everything that changed between from and to. Where
+// nothing did, or base has it already, that is base itself. The same three give the same
+// one again.
+func (s *Snapshots) Join(ctx context.Context, base, from, to string) (string, error) {
+	onto, err := s.read(ctx, base)
+	if err != nil {
+		return "", fmt.Errorf("join snapshots: %w", err)
+	}
+	edits, err := s.editsBetween(ctx, from, to)
+	if err != nil {
+		return "", fmt.Errorf("join snapshots: %w", err)
+	}
+	if len(edits) == 0 {
+		return base, nil
+	}
+	tree, err := s.edited(ctx, onto, edits)
+	if err != nil {
+		return "", fmt.Errorf("join snapshots: %w", err)
+	}
+	if tree == onto.tree {
+		return base, nil
+	}
+	message := snapshotTitle + "\n\nrun " + onto.run + belowLine(onto.prefix)
+	parents := []string{base}
+	if onto.repository != "" {
+		parents = append(parents, onto.repository)
+		message += "\nrepository " + onto.repository
+	}
+	// No time of day is in it: that which is the same has one name.
+	id, err := s.putCommit(tree, parents, time.Unix(0, 0), message)
+	if err != nil {
+		return "", fmt.Errorf("join snapshots: %w", err)
+	}
+	// No iteration has such a name, so a base is never taken for the copy of one.
+	if err := s.setRef(runRefs(onto.run)+"base-"+id, id); err != nil {
+		return "", fmt.Errorf("join snapshots: %w", err)
+	}
+	return id, nil
+}
+
+// edited is the tree of a snapshot with edits made to it, in an index of its own.
+func (s *Snapshots) edited(ctx context.Context, onto copied, edits []edit) (string, error) {
+	folder, err := os.MkdirTemp(s.path("tmp"), "join-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(folder, "index")}
+	if err := s.run(ctx, call{args: []string{"read-tree", onto.tree}, env: index}); err != nil {
+		return "", err
+	}
+	// What goes is first: it makes room for files below its name.
+	var gone, put strings.Builder
+	for _, e := range edits {
+		if e.after.mode == modeNone {
+			fmt.Fprintf(&gone, "0 %s\t%s%s\x00", strings.Repeat("0", len(onto.tree)), onto.prefix, e.name)
+			continue
+		}
+		fmt.Fprintf(&put, "%s %s\t%s%s\x00", e.after.mode, e.after.id, onto.prefix, e.name)
+	}
+	err = s.feed([]byte(gone.String()+put.String()), func(file string) error {
+		return s.run(ctx, call{args: []string{"update-index", "-z", "--add", "--replace", "--index-info"}, env: index, stdin: file})
+	})
+	if err != nil {
+		return "", err
+	}
+	out := limited{limit: 1 << 10}
+	if err := s.run(ctx, call{args: []string{"write-tree"}, env: index, out: &out}); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(out.text.String()), nil
+}

@@ -1,0 +1,330 @@
+package gitrepo_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo"
+)
+
+// copier is a tree that keeps copies.
+type copier interface {
+	ralph.Tree
+	ralph.Copies
+}
+
+// kept is a workspace and what keeps copies of it.
+type kept struct {
+	workspace
+	copies copier
+}
+
+// copiers are all that keep copies, of an empty workspace each.
+var copiers = map[string]func(t *testing.T) kept{
+	"git": func(t *testing.T) kept {
+		w := newFolder(t)
+		w.git("init", "-q", "-b", "main")
+		k, _ := w.keeper()
+		return kept{w, k}
+	},
+	"git below": func(t *testing.T) kept {
+		top := newRepo(t)
+		w := top.at("in ner/deep")
+		top.write("in ner/deeper", "beside\n")
+		k, _ := w.keeper()
+		return kept{w, k}
+	},
+}
+
+// overCopiers runs a test for everything that keeps copies.
+func overCopiers(t *testing.T, test func(t *testing.T, k kept)) {
+	t.Helper()
+	for name, build := range copiers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, build(t))
+		})
+	}
+}
+
+func (k kept) take() string {
+	k.Helper()
+	state := k.fingerprint(k.copies, ralph.TreeInput{Run: "run", Iteration: 1, BaseHead: "HEAD"})
+	if state.Snapshot == "" || len(state.Left) > 0 {
+		k.Fatalf("copy %q, left %q", state.Snapshot, state.Left)
+	}
+	return state.Snapshot
+}
+
+// changes is what differs between two copies, as "kind name".
+func (k kept) changes(from, to string) []string {
+	k.Helper()
+	found, err := k.copies.Changes(k.Context(), from, to)
+	k.must(err)
+	var said []string
+	for _, change := range found {
+		said = append(said, string(change.Kind)+" "+change.Name)
+	}
+	return said
+}
+
+// extracted is what a copy holds of some names, written to a new folder.
+func (k kept) extracted(id string, names []string) map[string]string {
+	k.Helper()
+	to := workspace{k.TB, filepath.Join(newFolder(k.TB).dir, "new", "folder")}
+	k.must(k.copies.Extract(k.Context(), id, to.dir, names))
+	return to.tree()
+}
+
+func (k kept) wantEqual(what string, want, got any) {
+	k.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		k.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// whole wants a copy to hold exactly these files.
+func (k kept) whole(what, id string, want map[string]string) {
+	k.Helper()
+	names, err := k.copies.Files(k.Context(), id)
+	k.must(err)
+	sorted := make([]string, 0, len(want))
+	for name := range want {
+		sorted = append(sorted, filepath.ToSlash(name))
+	}
+	slices.Sort(sorted)
+	k.wantEqual(what+": files", sorted, append([]string{}, names...))
+	k.wantEqual(what+": extracted", want, k.extracted(id, nil))
+}
+
+// read wants to read these files of a copy.
+func (k kept) read(id string, want map[string]string) {
+	k.Helper()
+	for name, text := range want {
+		_, content, _ := strings.Cut(text, " ")
+		got, err := k.copies.Read(k.Context(), id, filepath.ToSlash(name), len(content)+1)
+		k.must(err)
+		k.wantEqual("read "+name, content, string(got))
+	}
+}
+
+func TestCopiesTellWhatChanged(t *testing.T) {
+	for name, changed := range map[string]struct {
+		before, script string
+		want           []string
+	}{
+		"nothing":        {before: "echo a >a", script: "true"},
+		"touched":        {before: "echo a >a; touch -d '2 hours ago' a", script: "touch a"},
+		"added":          {before: "echo b >b", script: "echo a >a; mkdir -p c/d; echo e >c/d/e", want: []string{"added a", "added c/d/e"}},
+		"changed":        {before: "echo a >a", script: "echo b >a", want: []string{"changed a"}},
+		"deleted":        {before: "mkdir a; echo b >a/b; echo c >c", script: "rm -r a", want: []string{"deleted a/b"}},
+		"all deleted":    {before: "echo a >a", script: "rm a", want: []string{"deleted a"}},
+		"first":          {before: "true", script: "echo a >a", want: []string{"added a"}},
+		"empty folder":   {before: "echo a >a", script: "mkdir b"},
+		"renamed":        {before: "echo a >a", script: "mv a b", want: []string{"deleted a", "added b"}},
+		"mode":           {before: "echo a >a; echo b >b; chmod +x b", script: "chmod +x a; chmod -x b", want: []string{"changed a", "changed b"}},
+		"file to link":   {before: "printf b >a; echo b >b", script: "ln -sf b a", want: []string{"changed a"}},
+		"link to file":   {before: "ln -s b a; echo b >b", script: "rm a; printf b >a", want: []string{"changed a"}},
+		"link retarget":  {before: "ln -s b a; echo b >b", script: "ln -sfn c a", want: []string{"changed a"}},
+		"file to folder": {before: "echo a >a; echo x >a.x", script: "rm a; mkdir a; echo b >a/b; echo y >a.x", want: []string{"deleted a", "changed a.x", "added a/b"}},
+		"folder to file": {before: "mkdir a; echo b >a/b", script: "rm -r a; echo a >a", want: []string{"added a", "deleted a/b"}},
+		"folder to link": {before: "mkdir a; echo b >a/b", script: "mv a c; ln -s c a", want: []string{"added a", "deleted a/b", "added c/b"}},
+		"outer link":     {before: "mkdir a; echo b >a/b", script: "rm -r a; ln -s / a", want: []string{"added a", "deleted a/b"}},
+		"bytes":          {before: `printf 'a\r\n' >a; echo '* text=auto eol=lf' >.gitattributes`, script: `printf 'a\n' >a; printf '$Id$\0\r\n' >b`, want: []string{"changed a", "added b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			overCopiers(t, func(t *testing.T, k kept) {
+				k.sh(changed.before)
+				before := k.tree()
+				from := k.take()
+				k.sh(changed.script)
+				after := k.tree()
+				to := k.take()
+
+				k.wantEqual("changes", changed.want, k.changes(from, to))
+				k.whole("before", from, before)
+				k.whole("after", to, after)
+			})
+		})
+	}
+}
+
+func TestCopiesOfOddNames(t *testing.T) {
+	overCopiers(t, func(t *testing.T, k kept) {
+		names := []string{"blank name", " ", "-dash/--", "plain"}
+		if runtime.GOOS != "windows" {
+			names = append(names, "line\nbreak", "tab\tstop", `quo"te's`, `back\slash`, "ümlaut/日本", "*", "[z]*", ":colon", ":(top)y", ":!x", "a/...", "HEAD:x", "..a/..b")
+		}
+		if runtime.GOOS == "linux" {
+			names = append(names, "not\xffutf8")
+		}
+		from := k.take()
+		for i, name := range names {
+			k.write(name, fmt.Sprintf("content %d\n", i))
+		}
+		to := k.take()
+		want := k.tree()
+		k.whole("odd", to, want)
+		k.read(to, want)
+		var added []string
+		slices.Sort(names)
+		for _, name := range names {
+			added = append(added, "added "+name)
+			k.wantEqual("one", map[string]string{filepath.FromSlash(name): want[filepath.FromSlash(name)]}, k.extracted(to, []string{name}))
+		}
+		k.wantEqual("changes", added, k.changes(from, to))
+	})
+}
+
+func TestCopiesOfNothing(t *testing.T) {
+	overCopiers(t, func(t *testing.T, k kept) {
+		id := k.take()
+		k.whole("empty", id, map[string]string{})
+		k.wantEqual("changes", []string(nil), k.changes(id, id))
+		joined, err := k.copies.Join(k.Context(), id, id, id)
+		k.must(err)
+		k.wantEqual("joined", id, joined)
+	})
+}
+
+func TestCopiesRead(t *testing.T) {
+	overCopiers(t, func(t *testing.T, k kept) {
+		k.write("a/file", "0123456789")
+		k.program("run", "exit 0")
+		k.must(os.Symlink("a", k.path("link")))
+		was := k.tree()
+		id := k.take()
+		k.read(id, was)
+		k.write("a/file", "later")
+		k.write("b", "later")
+		k.take()
+		for limit, want := range map[int]string{0: "", 1: "0", 10: "0123456789", 1 << 20: "0123456789"} {
+			got, err := k.copies.Read(k.Context(), id, "a/file", limit)
+			k.must(err)
+			k.wantEqual("content", want, string(got))
+		}
+		for _, name := range []string{"b", "a", "a/", "a/file/", "a/file/x", "", ".", "..", "/a/file", "./a/file", "a/../a/file", "a//file", "../kept", "a\x00"} {
+			if got, err := k.copies.Read(k.Context(), id, name, 10); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%q: %q, %v", name, got, err)
+			}
+		}
+	})
+}
+
+// TestCopiesThatAreNotThere asks for what was never kept.
+func TestCopiesThatAreNotThere(t *testing.T) {
+	overCopiers(t, func(t *testing.T, k kept) {
+		k.write("a", "a")
+		id := k.take()
+		for _, none := range []string{"", "HEAD", "--help", "../../x", strings.Repeat("0", len(id)), strings.Repeat("a", 40), strings.Repeat("a", 64)} {
+			_, changes := k.copies.Changes(k.Context(), none, id)
+			_, back := k.copies.Changes(k.Context(), id, none)
+			_, files := k.copies.Files(k.Context(), none)
+			_, read := k.copies.Read(k.Context(), none, "a", 1)
+			_, onto := k.copies.Join(k.Context(), none, id, id)
+			_, join := k.copies.Join(k.Context(), id, none, id)
+			extract := k.copies.Extract(k.Context(), none, t.TempDir(), nil)
+			for what, err := range map[string]error{"changes": changes, "back": back, "files": files, "read": read, "onto": onto, "join": join, "extract": extract} {
+				if !errors.Is(err, gitrepo.ErrNoSnapshot) {
+					t.Errorf("%s of %q: %v", what, none, err)
+				}
+			}
+		}
+	})
+}
+
+func TestCopiesExtractSome(t *testing.T) {
+	overCopiers(t, func(t *testing.T, k kept) {
+		k.sh("mkdir -p a/b c; echo 1 >a/b/1; echo 2 >a/2; echo 3 >c/3; ln -s ../a c/link; echo 'exit 0' >run; chmod +x run")
+		id := k.take()
+		k.sh("rm -rf a; echo other >c/3")
+		k.wantEqual("some", map[string]string{filepath.FromSlash("a/b/1"): "file 1\n", filepath.FromSlash("c/link"): "link ../a", "run": "program exit 0\n"},
+			k.extracted(id, []string{"c/link", "a/b/1", "run", "a/b/1", "a", "missing", "../outside", "/etc/passwd", ""}))
+		k.wantEqual("none", map[string]string{}, k.extracted(id, []string{}))
+
+		k.must(k.copies.Extract(k.Context(), id, k.dir, []string{"a/2", "c/3"}))
+		k.wantEqual("in place", map[string]string{
+			filepath.FromSlash("a/2"): "file 2\n", filepath.FromSlash("c/3"): "file 3\n", filepath.FromSlash("c/link"): "link ../a", "run": "program exit 0\n",
+		}, k.tree())
+	})
+}
+
+// TestCopiesExtractStaysInside writes below a folder in which links lead elsewhere.
+func TestCopiesExtractStaysInside(t *testing.T) {
+	overCopiers(t, func(t *testing.T, k kept) {
+		k.sh("mkdir -p a/b; echo 1 >a/b/1; echo 2 >2; echo 3 >3; echo 4 >4")
+		id := k.take()
+		to, outside := newFolder(t), newFolder(t)
+		outside.write("b/1", "not ours\n")
+		outside.write("2", "not ours\n")
+		before := outside.tree()
+		to.must(os.Symlink(outside.dir, to.path("a")))
+		to.must(os.Symlink(outside.path("2"), to.path("2")))
+		to.write("3/full", "stays\n")
+		to.write("4", "replaced\n")
+		if err := k.copies.Extract(t.Context(), id, to.dir, nil); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("error %v", err)
+		}
+		outside.same("outside", before)
+		to.same("inside", map[string]string{"2": "file 2\n", filepath.FromSlash("3/full"): "file stays\n", "4": "file 4\n", "a": "link " + outside.dir})
+	})
+}
+
+func TestCopiesJoin(t *testing.T) {
+	for name, c := range map[string]struct {
+		base, from, to string
+		want           map[string]string
+	}{
+		"added":               {base: "echo b >b", from: "echo b >b; echo mine >mine", to: "echo n >n", want: map[string]string{"b": "file b\n", "n": "file n\n"}},
+		"changed":             {base: "echo b >b; echo a >a", from: "echo other >a", to: "echo new >b", want: map[string]string{"a": "file a\n", "b": "file new\n"}},
+		"deleted":             {base: "echo b >b; echo a >a", from: "true", to: "rm b", want: map[string]string{"a": "file a\n"}},
+		"deleted, not there":  {base: "echo a >a", from: "echo b >b", to: "rm b", want: map[string]string{"a": "file a\n"}},
+		"changed, not there":  {base: "echo a >a", from: "echo b >b", to: "echo c >b", want: map[string]string{"a": "file a\n", "b": "file c\n"}},
+		"the agent's changed": {base: "echo b >b", from: "echo agent >b", to: "echo user >b", want: map[string]string{"b": "file user\n"}},
+		"mode":                {base: "echo b >b", from: "true", to: "chmod +x b", want: map[string]string{"b": "program b\n"}},
+		"link":                {base: "echo b >b", from: "true", to: "ln -sf c b", want: map[string]string{"b": "link c"}},
+		"file to folder":      {base: "echo b >b; echo b >b.x", from: "true", to: "rm b; mkdir b; echo c >b/c", want: map[string]string{"b.x": "file b\n", filepath.FromSlash("b/c"): "file c\n"}},
+		"folder to file":      {base: "mkdir -p b/d; echo c >b/c; echo e >b/d/e", from: "true", to: "rm -r b; echo b >b", want: map[string]string{"b": "file b\n"}},
+		"over a folder":       {base: "mkdir -p b/d; echo c >b/c; echo e >b/d/e", from: "rm -r b", to: "echo b >b", want: map[string]string{"b": "file b\n"}},
+		"under a file":        {base: "echo b >b", from: "rm b", to: "mkdir b; echo c >b/c", want: map[string]string{filepath.FromSlash("b/c"): "file c\n"}},
+		"nothing":             {base: "echo b >b", from: "echo c >b", to: "true", want: map[string]string{"b": "file b\n"}},
+		"to nothing":          {base: "echo b >b", from: "true", to: "rm b", want: map[string]string{}},
+		"there already":       {base: "echo b >b; echo n >n", from: "rm n", to: "echo n >n", want: map[string]string{"b": "file b\n", "n": "file n\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			overCopiers(t, func(t *testing.T, k kept) {
+				ids, trees := make([]string, 0, 3), make([]map[string]string, 0, 3)
+				for _, script := range []string{c.base, c.from, c.to} {
+					k.sh(script)
+					ids, trees = append(ids, k.take()), append(trees, k.tree())
+				}
+				joined, err := k.copies.Join(k.Context(), ids[0], ids[1], ids[2])
+				k.must(err)
+				k.whole("joined", joined, c.want)
+				again, err := k.copies.Join(k.Context(), ids[0], ids[1], ids[2])
+				k.must(err)
+				k.wantEqual("again", joined, again)
+				same := cmp.Equal(trees[0], c.want)
+				k.wantEqual("is the base", same, joined == ids[0])
+				k.sh("echo later >later")
+				k.whole("as before", ids[0], trees[0])
+				onto, err := k.copies.Join(k.Context(), joined, ids[2], k.take())
+				k.must(err)
+				want := maps.Clone(c.want)
+				want["later"] = "file later\n"
+				k.whole("joined again", onto, want)
+			})
+		})
+	}
+}
