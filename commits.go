@@ -63,7 +63,8 @@ func (l *Loop) commit(ctx context.Context) {
 		l.emit(EvCommit, made)
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: true})
 		if made.Changed && len(now.Checks) > 0 {
-			l.runChecks(ctx, l.checksToRun(l.mayComplete()))
+			l.compare(ctx)
+			l.gather(ctx, l.mayComplete())
 		}
 	}
 }

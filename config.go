@@ -22,6 +22,7 @@ type Config struct {
 	Model     string
 	Fallbacks []Fallback // who goes on when the agent cannot: at a usage limit, or after failures in a row
 	Checks    []string   // all must pass; what a name means is the Checker's matter
+	Hidden    []string   // checks of claims that the agent learns nothing of but that one failed
 	Dir       string     // the workspace; "" is the current folder
 
 	CompletionTag   string        // "" is COMPLETE or DONE
@@ -41,6 +42,14 @@ type Option func(*Loop)
 
 // WithChecker says who runs the checks.
 func WithChecker(c Checker) Option { return func(l *Loop) { l.checker = c } }
+
+// WithExaminer has checks run where the agent cannot reach them, and green ones proven.
+func WithExaminer(e Examiner) Option { return func(l *Loop) { l.examiner = e } }
+
+// WithEvaluator has claims that nothing else refuses looked at by somebody else. name is how the log calls it.
+func WithEvaluator(name string, e Evaluator) Option {
+	return func(l *Loop) { l.evaluator, l.policy.Evaluator = e, name }
+}
 
 // WithTree says who hashes the workspace. Without one, progress is not known and the breaker does not count it.
 func WithTree(t Tree) Option { return func(l *Loop) { l.tree = t } }
@@ -152,9 +161,9 @@ func (l *Loop) validate() error {
 		return errors.New("make loop: no agent")
 	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.tasks == nil:
 		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks")
-	case l.checker == nil && (len(cfg.Checks) > 0 || l.haveOwnChecks()):
+	case l.checker == nil && l.examiner == nil && (len(cfg.Checks)+len(cfg.Hidden) > 0 || l.haveOwnChecks()):
 		return errors.New("make loop: checks are named, but nobody runs them: use WithChecker")
-	case len(cfg.Checks) == 0 && !l.haveOwnChecks() && !p.AllowUnverified:
+	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.haveOwnChecks() && !p.AllowUnverified && l.evaluator == nil:
 		return errors.New("make loop: nothing could prove completion: name a check, or set AllowUnverified")
 	case cfg.UseWorktree && l.worktrees == nil:
 		return errors.New("make loop: UseWorktree is set, but nobody makes worktrees: use WithWorktrees")

@@ -97,7 +97,7 @@ func Decide(p Policy, h History) Verdict {
 			v.Gates = askGates(p, asked)
 		}
 		rules = []rule{
-			environmentRule, usageLimitRule, providerRule, completeRule,
+			environmentRule, usageLimitRule, providerRule, tamperRule, completeRule, evaluatorRule,
 			blockedRule, decideRule, taskRule, agentFailedRule, checkBrokenRule, breakerRule, limitsRule,
 		}
 		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim goes before it
@@ -212,6 +212,30 @@ func providerRule(p Policy, h History, v Verdict) *Verdict {
 	return v.wait(3, WaitBackoff, wait+jitter(wait, h.Started), h.Now.Agent.Error)
 }
 
+// Row 4, before anything is complete: a protected file was changed, and the user wants to see that at once.
+func tamperRule(p Policy, h History, v Verdict) *Verdict {
+	if p.Tamper != TamperStop || len(h.Now.Tampered) == 0 {
+		return nil
+	}
+	return v.stop(4, Tampered, "protected files were changed: %s", firstOf(h.Now.Tampered))
+}
+
+// Row 4: the claim stands but for an evaluator that cannot be asked. Asking again was tried.
+func evaluatorRule(_ Policy, h History, v Verdict) *Verdict {
+	reasons := map[EndClass]StopReason{
+		EndSandbox: SandboxError, EndMissing: ProgramMissing, EndAuth: AuthError, EndLimit: RateLimited, EndProvider: ProviderFailed,
+		EndFailed: AgentFailed, EndBroken: AgentFailed, EndKilled: AgentFailed, EndEmpty: AgentFailed, EndTimeout: AgentFailed, EndIdle: AgentFailed,
+	}
+	for _, e := range h.Now.Evaluations {
+		latest, _ := h.Now.evaluationOf(e.Task)
+		if reason, ok := reasons[latest.End]; ok {
+			v.Hint = latest.Hint
+			return v.stop(4, reason, "the evaluator %s cannot be asked: %s", latest.Agent, latest.Error)
+		}
+	}
+	return nil
+}
+
 // Row 4: a completion claim, and every gate open.
 func completeRule(p Policy, h History, v Verdict) *Verdict {
 	mayClaimItself := p.Claim == ClaimOptional && allPassed(h.Now.Checks)
@@ -221,6 +245,10 @@ func completeRule(p Policy, h History, v Verdict) *Verdict {
 	if len(h.Tasks) > 0 {
 		v.VerifiedBy = provenBy(h)
 		return v.stop(4, TasksDone, "%s", "every task of the list is proven done"+unproven(h))
+	}
+	if e, ok := h.Now.evaluationOf(""); ok && e.Accepted && len(h.Now.Checks) == 0 {
+		v.VerifiedBy = []string{VerifiedEvaluator}
+		return v.stop(4, EvaluatorAccepted, "the claim stands and %s accepts it; nothing else was checked", e.Agent)
 	}
 	if len(h.Now.Checks) == 0 {
 		return v.stop(4, Unverified, "%s", "the agent says it is done, and nothing was checked")
@@ -248,9 +276,10 @@ func provenBy(h History) []string {
 	}
 	var turned, unchanged []string
 	for _, c := range checks {
+		mute := c.Proof != nil && c.Proof.Canary == CanaryMute // tried, and nothing turned it red
 		switch {
 		case !c.Passed:
-		case redBefore[checkKey(c)]:
+		case redBefore[checkKey(c)] && !mute:
 			turned = []string{VerifiedChecks}
 		default:
 			unchanged = []string{VerifiedUnchanged}

@@ -22,9 +22,12 @@ type Copies interface {
 
 // FileChange is one file that differs between two copies.
 type FileChange struct {
-	Name string
-	Kind ChangeKind
+	Name string     `json:"name"`
+	Kind ChangeKind `json:"kind"`
 }
+
+// String is the change as a line for people.
+func (c FileChange) String() string { return c.Name + " (" + string(c.Kind) + ")" }
 
 // ChangeKind says how a file differs.
 type ChangeKind string
@@ -50,10 +53,11 @@ type Examiner interface {
 
 // Tampering is what became of the files that matter to checks.
 type Tampering struct {
-	Known    bool     `json:"known"`
-	Tampered []string `json:"tampered,omitempty"` // protected, and changed or deleted, as "name (deleted)"
-	Unseen   []string `json:"unseen,omitempty"`   // added, and kept from checks
-	Tests    []string `json:"tests,omitempty"`    // existed at the base, not protected, and changed or deleted
+	Known    bool
+	Tampered []FileChange // protected, and changed or deleted
+	Unseen   []string     // added, and kept from checks
+	Tests    []string     // existed at the base or steer them, are not protected, and changed
+	Around   []string     // files outside of the tree that steer checks and that this isolation cannot show as they were, with a reason
 }
 
 // ViewKind says what a view shows.

@@ -41,6 +41,7 @@ const (
 	RefusedCheckInert    = "check_inert"
 	RefusedTestsMissing  = "tests_missing"
 	RefusedTampered      = "tampered"
+	RefusedTestsChanged  = "tests_changed"
 	RefusedStale         = "stale_evidence"
 	RefusedUnfinished    = "unfinished"
 	RefusedEvaluator     = "evaluator_rejected"
@@ -62,11 +63,11 @@ func GateKinds() []GateKind {
 		{"it does not contradict itself", []string{RefusedContradiction}, askContradiction},
 		{"no task is open", []string{RefusedTasksOpen}, askTasks},
 		{"checks pass", []string{RefusedCheckFailed, RefusedCheckBroken}, askChecks},
-		{"a check can still fail", []string{RefusedCheckInert, RefusedTestsMissing}, later("no canary exists for these checks")},
-		{"nothing protected was changed", []string{RefusedTampered}, later("nothing is protected in this run")},
-		{"evidence is fresh", []string{RefusedStale}, later("the harness ran the checks itself, after the agent was gone")},
+		{"a check can still fail", []string{RefusedCheckInert, RefusedTestsMissing}, askCanaries},
+		{"nothing protected was changed", []string{RefusedTampered, RefusedTestsChanged}, askTampered},
+		{"evidence is fresh", []string{RefusedStale}, askFresh},
 		{"nothing visibly unfinished", []string{RefusedUnfinished}, askUnfinished},
-		{"the evaluator accepts", []string{RefusedEvaluator}, later("no evaluator is configured")},
+		{"the evaluator accepts", []string{RefusedEvaluator}, askEvaluator},
 		{"the status gate", []string{RefusedStatusGate}, askStatus},
 		{"something proves it", []string{RefusedNoEvidence}, askEvidence},
 	}
@@ -80,7 +81,7 @@ func askGates(p Policy, h History) []Gate {
 		gate.Name = kind.Name
 		gates = append(gates, gate)
 	}
-	return gates
+	return evaluatorLast(gates)
 }
 
 func refusalsOf(gates []Gate) []Refusal {
@@ -99,10 +100,7 @@ func shut(refusal, format string, args ...any) Gate {
 	return Gate{State: GateShut, Refusal: refusal, Detail: fmt.Sprintf(format, args...)}
 }
 
-// later is a gate whose evidence this run does not gather.
-func later(note string) func(Policy, History) Gate {
-	return func(Policy, History) Gate { return Gate{State: GateNoted, Detail: note} }
-}
+func noted(detail string) Gate { return Gate{State: GateNoted, Detail: detail} }
 
 func askEndedWell(_ Policy, h History) Gate {
 	agent := h.Now.Agent
@@ -149,11 +147,15 @@ func countingChecks(h History) []CheckResult {
 func askChecks(_ Policy, h History) Gate {
 	checks := countingChecks(h)
 	if len(checks) == 0 {
-		return Gate{State: GateNoted, Detail: "no check ran"}
+		return noted("no check ran")
 	}
 	var failed, broken []string
 	for _, c := range checks {
 		switch {
+		case c.Hidden && !c.Passed: // nothing else about it is the agent's business
+			if !slices.Contains(failed, hiddenFailed) {
+				failed = append(failed, hiddenFailed)
+			}
 		case c.Broken:
 			broken = append(broken, c.Name)
 		case !c.Passed:
@@ -178,10 +180,10 @@ func howFailed(c CheckResult) string {
 
 func askUnfinished(p Policy, h History) Gate {
 	if p.Unfinished == UnfinishedOff {
-		return Gate{State: GateNoted, Detail: "gate.unfinished is off"}
+		return noted("gate.unfinished is off")
 	}
 	if !h.Now.Tree.Known || !h.Base.Known {
-		return Gate{State: GateNoted, Detail: "added lines are not known without git"}
+		return noted("added lines are not known without git")
 	}
 	var added []string
 	for _, line := range h.Now.Tree.Unfinished {
@@ -202,7 +204,7 @@ func askUnfinished(p Policy, h History) Gate {
 
 func askStatus(p Policy, h History) Gate {
 	if p.Status != StatusRequired {
-		return Gate{State: GateNoted, Detail: "gate.status is " + string(p.Status)}
+		return noted("gate.status is " + string(p.Status))
 	}
 	status := h.Now.Agent.Said.Status
 	if status == nil {
@@ -225,8 +227,11 @@ func askEvidence(p Policy, h History) Gate {
 	if len(countingChecks(h)) > 0 {
 		return open("a check ran")
 	}
+	if e, ok := h.Now.evaluationOf(""); ok && e.Accepted {
+		return open("the evaluator accepted it")
+	}
 	if p.AllowUnverified {
-		return Gate{State: GateNoted, Detail: "no check ran; --allow-unverified lets it pass, unverified"}
+		return noted("no check ran; --allow-unverified lets it pass, unverified")
 	}
 	return shut(RefusedNoEvidence, "no check ran, so nothing proves it")
 }

@@ -40,7 +40,6 @@ type gateCase struct {
 func refused(code, detail string) Gate { return Gate{State: GateShut, Refusal: code, Detail: detail} }
 func warned(detail string) Gate        { return Gate{State: GateWarned, Detail: detail} }
 
-func noted(detail string) Gate { return Gate{State: GateNoted, Detail: detail} }
 
 func askGateCases(t *testing.T, cases []gateCase) {
 	t.Helper()

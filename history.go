@@ -22,7 +22,13 @@ type Observation struct {
 	Injuries []string
 	Agent    AgentOutcome
 	Tree     TreeState
+	Stale    bool // the tree changed while checks ran
 	Checks   []CheckResult
+
+	Tampered    []string      // protected files that were changed or deleted
+	Unseen      []string      // added files that checks did not see
+	Weighed     *TestsWeighed // how the tests of the base fared, if tests were changed
+	Evaluations []Evaluation
 }
 
 // Moment is what the clock and the world outside contribute to a verdict. It is recorded with it.
@@ -66,9 +72,14 @@ type History struct {
 	Phrases    []int   // completion phrases of the last iterations
 	Breaker    Breaker
 
+	Rejections []TaskRejections // by the evaluator, of what is not done yet
+
 	failures []failures // of agents that are not at work
 	tree     TreeState
+	treeOf   int // the iteration that left tree
 	checks   checkMarks
+	greenOn  map[string]string // the tree on which a check was last green
+	flaked   []string          // checks that were red and green on one tree, by their keys
 	fault    uint64
 }
 
@@ -81,10 +92,13 @@ func (h History) Judge(at Moment) History {
 	h.Outputs, h.Phrases = slices.Clone(h.Outputs), slices.Clone(h.Phrases)
 	now := h.Now
 	if now.Agent.Cost != nil {
-		h.Cost = math.Round((h.Cost+*now.Agent.Cost)*1e6) / 1e6 // ten times a dime is a dollar
+		h.Cost = addCost(h.Cost, *now.Agent.Cost)
 	}
 	if now.Agent.Tokens != nil {
 		h.Tokens = h.Tokens.plus(*now.Agent.Tokens)
+	}
+	for _, e := range now.Evaluations {
+		h.spendOn(e)
 	}
 	h.seeProgress()
 	h.countFailures()
@@ -109,7 +123,7 @@ func counts(end EndClass) bool {
 func (h *History) seeProgress() {
 	h.Progress = !h.Now.Tree.Known || !h.tree.Known || !h.Now.Tree.same(h.tree)
 	if h.Now.Tree.Known {
-		h.tree = h.Now.Tree
+		h.tree, h.treeOf = h.Now.Tree, h.Now.Number
 	}
 	for _, c := range h.Now.Checks {
 		if before, known := h.checks[checkKey(c)]; known && before != c.Passed {
@@ -165,6 +179,9 @@ func (h *History) countStalls() {
 	h.Outputs = lastOf(append(h.Outputs, h.Now.Agent.OutputBytes), declineWindow)
 }
 
+// addCost adds up so that ten times a dime is a dollar.
+func addCost(sum, more float64) float64 { return math.Round((sum+more)*1e6) / 1e6 }
+
 func streak(n int, goesOn bool) int {
 	if goesOn {
 		return n + 1
@@ -191,6 +208,9 @@ func (h *History) settle(v Verdict) {
 	}
 	h.Breaker = v.Breaker
 	h.Tasks = v.Tasks.apply(h.Tasks, v.Counted)
+	h.Rejections = slices.DeleteFunc(slices.Clone(h.Rejections), func(r TaskRejections) bool {
+		return r.Task == v.Tasks.GivenUp && r.Task != "" || slices.Contains(v.Tasks.Done, r.Task)
+	})
 	switch {
 	case v.Rest != nil:
 		*h = h.resting(*v.Rest)
@@ -211,7 +231,7 @@ func (h *History) forgetStalls() { h.NoProgress, h.SameError, h.Denials, h.Outpu
 func (h *History) startAnew() {
 	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
 	h.forgetStalls()
-	h.Agent, h.Rests, h.failures = 0, nil, nil
+	h.Agent, h.Rests, h.failures, h.Rejections = 0, nil, nil, nil
 	h.Tasks = slices.Clone(h.Tasks)
 	for i := range h.Tasks {
 		t := &h.Tasks[i]

@@ -250,8 +250,9 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 	if ctx.Err() == nil {
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: claimed || l.policy.Claim == ClaimOptional})
 	}
+	l.compare(ctx)
 	if ctx.Err() == nil && counts(agent.End) && (l.policy.ChecksWhen == ChecksAlways || claimed) {
-		l.runChecks(ctx, l.checksToRun(claimed))
+		l.gather(ctx, claimed)
 	}
 	l.tellStatus()
 	l.commit(ctx)
@@ -299,6 +300,7 @@ func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
 		}
 		return
 	}
+	tree.Base = l.joinedBase(ctx, tree)
 	for _, left := range tree.Left {
 		if !l.left[left] {
 			l.left[left] = true
@@ -314,60 +316,6 @@ func (l *Loop) checkFile(i int) string {
 		return fmt.Sprintf("base-%02d.txt", i+1)
 	}
 	return fmt.Sprintf("%02d.txt", i+1)
-}
-
-// check is one check to run.
-type check struct {
-	task    string // whose own check it is; "" for the run's
-	name    string
-	command string // "" if it is the name
-	barred  string // why it cannot run, "" if it can
-	gone    string // why it fails without being run, "" if it is
-}
-
-// barred says why a check must not be run, "" if it may.
-func (l *Loop) barred(c check) string {
-	if c.task != "" && l.cfg.Agreed != nil && !l.cfg.Agreed(c.name) {
-		return "this check came into the task list while the run was under way, and nobody has agreed to it yet; ralph resume asks"
-	}
-	return c.barred
-}
-
-// runChecks runs checks on the tree as it stands, one after the other.
-func (l *Loop) runChecks(ctx context.Context, checks []check) {
-	folder, err := l.checkFolder(len(checks))
-	if err != nil {
-		l.storageFailed(err)
-		return
-	}
-	for i, c := range checks {
-		l.emit(EvCheckStarted, CheckStarted{c.name, c.task})
-		in := CheckInput{
-			Name: c.name, Command: c.command, Dir: l.cfg.Dir, Folder: folder, File: l.checkFile(i), Marker: l.about.Marker,
-			Timeout: l.policy.CheckTimeout.Duration(),
-		}
-		if c.gone != "" {
-			l.emit(EvCheckFinished, CheckResult{Name: c.name, Output: c.gone, ExitCode: 1})
-			continue
-		}
-		if why := l.barred(c); why != "" {
-			l.emit(EvCheckFinished, CheckResult{Name: c.name, Task: c.task, Broken: true, ExitCode: -1, Output: why})
-			continue
-		}
-		var result CheckResult
-		l.attend(ctx, func(elapsed Span) AgentOutput { return AgentOutput{Elapsed: elapsed} }, func(ctx context.Context) {
-			result, err = l.checker.Check(ctx, in)
-		})
-		if ctx.Err() != nil { // killed with the run: it says nothing about the work
-			return
-		}
-		if err != nil {
-			l.storageFailed(err)
-			return
-		}
-		result.Task = c.task
-		l.emit(EvCheckFinished, result)
-	}
 }
 
 // tellStatus compares what the status block says with what was seen.

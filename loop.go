@@ -15,6 +15,8 @@ type Loop struct {
 	policy    Policy
 	agents    []Fallback // the first one and those that may take over
 	checker   Checker
+	examiner  Examiner
+	evaluator Evaluator
 	tree      Tree
 	prompter  Prompter
 	recorder  Recorder
@@ -46,6 +48,8 @@ type Loop struct {
 	unread    string          // what was said about a list that cannot be read
 	left      map[string]bool // what was said to be missing from snapshots
 	asked     string          // by an earlier run, and never answered
+	changed   Tampering       // what the agent under judgement did to files that matter to checks
+	isolation string          // of views, as it was told
 }
 
 // ID is the run's id.
@@ -136,6 +140,7 @@ func (l *Loop) baseline(ctx context.Context) {
 	l.snapshot(ctx, TreeInput{})
 	if l.policy.Baseline {
 		l.runChecks(ctx, l.baselineChecks())
+		l.runHidden(ctx)
 	}
 }
 
@@ -198,7 +203,7 @@ func (l *Loop) finish(ctx context.Context, v Verdict) Result {
 	if v.Reason == IOFailed || v.Reason == Internal { // nothing that such a run says is proof
 		stopped.VerifiedBy = nil
 	}
-	stopped.Changed = l.changed(ctx)
+	stopped.Changed = l.whatChanged(ctx)
 	l.emit(EvRunStopped, stopped)
 	l.sync()
 	if l.storage != nil && v.Reason != IOFailed { // the end could not be written: nobody could trust another code
@@ -207,6 +212,9 @@ func (l *Loop) finish(ctx context.Context, v Verdict) Result {
 	}
 	l.state.Stopped = &stopped
 	result := l.state.Result()
+	if chained, ok := l.recorder.(Chained); ok && l.storage == nil {
+		result.Receipt = chained.Chain()
+	}
 	if keeper, ok := l.recorder.(ResultKeeper); ok && l.storage == nil {
 		if err := keeper.WriteResult(result); err != nil {
 			l.storageFailed(err)
@@ -216,8 +224,8 @@ func (l *Loop) finish(ctx context.Context, v Verdict) Result {
 	return result
 }
 
-// changed says what the run changed, as far as that can be told from what the user had changed before.
-func (l *Loop) changed(ctx context.Context) string {
+// whatChanged says what the run changed, as far as that can be told from what the user had changed before.
+func (l *Loop) whatChanged(ctx context.Context) string {
 	base, now := l.state.History.Base, l.state.History.tree
 	if tree, ok := l.tree.(Comparer); ok && base.Snapshot != "" && now.Snapshot != "" {
 		if changed, err := tree.Between(ctx, base.Snapshot, now.Snapshot); err == nil {

@@ -30,7 +30,13 @@ func (s *State) remember(what any) {
 			s.History.Now.Listed = append(s.History.Now.Listed, id)
 		}
 	case FilesTampered:
-		s.injured(data.Details)
+		s.tampered(data)
+	case Proof:
+		s.proven(data)
+	case TestsWeighed:
+		s.History.Now.Weighed = &data
+	case Evaluation:
+		s.evaluated(data)
 	case SteeringSeen:
 		same := func(item SteeringSeen) bool { return item.Text == data.Text && item.File == data.File }
 		s.Steering = slices.DeleteFunc(slices.Clone(s.Steering), same)

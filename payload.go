@@ -131,7 +131,8 @@ type FilesTampered struct {
 	File     string   `json:"file,omitempty"`
 	Details  []string `json:"details"`
 	Restored bool     `json:"restored"`
-	Unseen   []string `json:"unseen,omitempty"` // added files that checks do not see
+	Files    []string `json:"files,omitempty"`  // protected ones that were changed or deleted
+	Unseen   []string `json:"unseen,omitempty"` // added ones that checks do not see
 }
 
 // What can be tampered with.

@@ -15,12 +15,20 @@ type Policy struct {
 	StatusMin       int        `json:"status_min"`
 	Tamper          TamperRule `json:"tamper"`
 	Unfinished      WordRule   `json:"unfinished"`
+	TestChange      TestRule   `json:"test_change,omitempty"`
 	AllowUnverified bool       `json:"allow_unverified"`
 
 	MaxFailures int       `json:"max_failures"` // of the agent, in a row
 	MaxBroken   int       `json:"max_broken"`   // iterations in a row with a check that cannot run
 	ChecksWhen  CheckTime `json:"checks_when"`
 	Baseline    bool      `json:"baseline"`
+
+	Retries  int      `json:"retries,omitempty"` // of a red check that was green on the same tree
+	Canary   bool     `json:"canary,omitempty"`  // green checks are proven able to fail before exit 0
+	Protects []string `json:"protects,omitempty"`
+
+	Evaluator     string `json:"evaluator,omitempty"`      // who gives the second opinion; "" for nobody
+	MaxRejections int    `json:"max_rejections,omitempty"` // of one task, 0 for no limit
 
 	Breaker BreakerPolicy `json:"breaker"`
 
@@ -67,6 +75,9 @@ type TamperRule string
 // WordRule says what a line that looks unfinished does.
 type WordRule string
 
+// TestRule says what it does that tests of the base fail where changed ones pass. Empty is to warn.
+type TestRule string
+
 // CheckTime says when checks are run.
 type CheckTime string
 
@@ -97,6 +108,10 @@ const (
 	UnfinishedOff    WordRule = "off"
 	UnfinishedWarn   WordRule = "warn"
 	UnfinishedRefuse WordRule = "refuse"
+
+	TestsWarn     TestRule = "warn"
+	TestsEvaluate TestRule = "evaluate"
+	TestsRefuse   TestRule = "refuse"
 
 	ChecksAlways  CheckTime = "always"
 	ChecksOnClaim CheckTime = "claim"
@@ -129,6 +144,9 @@ func DefaultPolicy() Policy {
 		MaxBroken:        2,
 		ChecksWhen:       ChecksAlways,
 		Baseline:         true,
+		TestChange:       TestsWarn,
+		Retries:          2,
+		Canary:           true,
 		Breaker:          BreakerPolicy{NoProgress: 3, SameError: 5, PermissionDenials: 2, OutputDecline: 70, Diagnose: true},
 		OnTaskFailure:    TaskHalt,
 		OnDecide:         DecideStop,

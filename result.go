@@ -9,7 +9,8 @@ import (
 // What verified_by may hold.
 const (
 	VerifiedChecks    = "checks"           // a check turned green in this run
-	VerifiedUnchanged = "checks_unchanged" // a check was green before: nothing broke, which is not the same
+	VerifiedUnchanged = "checks_unchanged" // a check was green before, or no canary turned it red: nothing broke, which is not the same
+	VerifiedEvaluator = "evaluator"        // an evaluator accepted it, and there was no check
 )
 
 // Result is what a run leaves behind: the object of `ralph run --json` and of result.json.

@@ -91,6 +91,8 @@ type AgentOutcome struct {
 	Survivors     int            `json:"survivors,omitempty"` // processes that outlived the agent and were killed
 	SurvivorNames []string       `json:"survivor_names,omitempty"`
 	Said          promise.Report `json:"said"`
+	// Answer is the agent's last message, or the end of a long one. It is kept only of an agent that may only read, and never recorded.
+	Answer string `json:"-"`
 }
 
 // Tokens counts what a model read and wrote.

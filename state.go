@@ -36,6 +36,9 @@ type State struct {
 	Last     Feedback // what the next prompt should say about the iteration before
 	Warnings []Notice
 
+	Tampered []string     // protected files that the last agent changed
+	Ledger   []TaskLedger // what evaluators said of what is not done yet
+
 	CostEstimated bool // at least one iteration reckoned its cost
 }
 
@@ -63,6 +66,9 @@ type Feedback struct {
 	TaskRefusals   []TaskRefusal
 	Proven         []string // tasks
 	ListProblems   []string // what had to be put back in the task list
+	Tampered       []string // protected files that are not as they were
+	Unseen         []string // added files that checks do not see
+	Rejections     []Evaluation
 }
 
 // Apply takes one event into the state. Events must come in order and without a gap.
@@ -101,8 +107,8 @@ func (s *State) Apply(e Event) error {
 	case CheckResult:
 		s.check(e.Iteration, data)
 	case CommitResult:
-		if data.Changed {
-			s.History.Now.Checks = nil // they were run on other files
+		if data.Changed { // evidence is of other files
+			s.History.Now.Checks, s.History.Now.Weighed = nil, nil
 		}
 	case StatusBlockSeen:
 		s.Last.Mismatches = data.Mismatches
@@ -143,6 +149,7 @@ func (s *State) begin(e Event, data IterationStarted) {
 
 func (s *State) exited(data AgentOutcome) {
 	s.History.Now.Agent = data
+	s.Tampered = nil
 	s.CostEstimated = s.CostEstimated || data.CostEstimated
 	s.Phase = PhaseExited
 	for _, text := range data.Said.Learnings {
@@ -166,7 +173,8 @@ func (s *State) resume(data RunResumed) {
 	}
 	if data.Judged > 0 { // evidence of a cut judgement is gathered anew
 		s.History.Agent = placeOf(cut, data.Policy.Agents)
-		s.History.Now.Checks, s.History.Now.Tree = nil, TreeState{}
+		now := &s.History.Now
+		now.Checks, now.Tree, now.Stale, now.Tampered, now.Unseen, now.Weighed = nil, TreeState{}, false, nil, nil, nil
 	}
 	if data.Interrupted > 0 {
 		known := s.History.Now.Agent
@@ -194,28 +202,35 @@ func placeOf(name string, agents []string) int {
 }
 
 func (s *State) snapshot(iteration int, tree TreeState) {
-	if iteration == 0 {
-		s.History.Base, s.History.tree = tree, tree
-		return
+	h := &s.History
+	switch {
+	case iteration == 0:
+		h.Base, h.tree = tree, tree
+	case tree.After:
+		h.Now.Stale = !tree.same(h.Now.Tree)
+	case h.Judging:
+		h.Now.Tree = tree
+	default: // between iterations: what the user changed joins what the next one is measured by
+		h.tree, h.treeOf = tree, h.Started
+		if tree.Base != "" {
+			h.Base.Snapshot = tree.Base
+		}
 	}
-	if !s.History.Judging { // between iterations: what the user changed joins what the next one is measured by
-		s.History.tree = tree
-		return
-	}
-	s.History.Now.Tree = tree
 }
 
 func (s *State) check(iteration int, result CheckResult) {
+	s.History.seeFlakes(result)
 	if iteration == 0 || !s.History.Judging { // a task's own checks have their baseline when it is selected
 		same := func(c CheckResult) bool { return c.Name == result.Name && c.Task == result.Task }
 		s.History.Baseline = append(slices.DeleteFunc(slices.Clone(s.History.Baseline), same), result)
 		s.History.checks = s.History.checks.with([]CheckResult{result})
 		if iteration == 0 {
-			s.Last.Failed = failedOf(s.History.Baseline) // the first agent is told what is red already
+			s.Last.Failed = failedOf(visible(s.History.Baseline)) // the first agent is told what is red already
 		}
 		return
 	}
-	s.History.Now.Checks = append(s.History.Now.Checks, result)
+	result.Attribution = attribute(s.History.Baseline, result)
+	s.History.Now.Checks = replaceCheck(s.History.Now.Checks, result)
 }
 
 // judge closes the open iteration, or takes note of a verdict between iterations.
@@ -240,7 +255,8 @@ func (s *State) feedback(v Verdict) Feedback {
 	said := now.Agent.Said
 	f := Feedback{
 		Number: now.Number, Refusals: v.Refusals(), Mismatches: s.Last.Mismatches, StatusProblem: said.StatusProblem, Mentions: said.Mentions,
-		TaskRefusals: v.Tasks.Refused, Proven: v.Tasks.Done, ListProblems: now.Injuries,
+		TaskRefusals: v.Tasks.Refused, Proven: v.Tasks.Done, ListProblems: now.Injuries, Tampered: now.Tampered, Unseen: now.Unseen,
+		Rejections: s.rejectionsNow(),
 	}
 	if !counts(now.Agent.End) { // nothing new was learnt: what was said before still holds
 		f = s.Last
@@ -263,14 +279,23 @@ func (s *State) feedback(v Verdict) Feedback {
 	return f
 }
 
+// failedOf are the red checks as the next prompt may name them: of hidden ones no more than that one failed.
 func failedOf(checks []CheckResult) []CheckResult {
 	var failed []CheckResult
 	for _, c := range checks {
-		if !c.Passed {
+		switch {
+		case c.Passed:
+		case !c.Hidden:
 			failed = append(failed, c)
+		case !slices.ContainsFunc(failed, func(f CheckResult) bool { return f.Hidden }):
+			failed = append(failed, CheckResult{Name: hiddenFailed, Hidden: true, ExitCode: 1})
 		}
 	}
 	return failed
+}
+
+func visible(checks []CheckResult) []CheckResult {
+	return slices.DeleteFunc(slices.Clone(checks), func(c CheckResult) bool { return c.Hidden })
 }
 
 // Result is the run so far as the result object tells it. An iteration whose agent is gone is told even if it was not judged.

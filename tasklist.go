@@ -35,6 +35,7 @@ type TaskVerdict struct {
 	Regressed []string      `json:"regressed,omitempty"` // done before, own check red now
 	Mended    []string      `json:"mended,omitempty"`    // regressed before, own checks green now
 	GivenUp   string        `json:"given_up,omitempty"`  // used up its tries
+	Rejected  bool          `json:"rejected,omitempty"`  // not its tries, but its evaluations
 	Retried   bool          `json:"retried,omitempty"`   // and is put behind the others
 	Reopened  []string      `json:"reopened,omitempty"`  // regressed ones that take the given-up one's place
 	AllDone   bool          `json:"all_done,omitempty"`  // no blocking task is open any more
@@ -230,6 +231,18 @@ func refuseTask(p Policy, h History, id string) (code, detail string) {
 		return RefusedCheckFailed, strings.Join(regressed, "; ") + ", failed"
 	case len(broken) > 0:
 		return RefusedCheckBroken, strings.Join(broken, ", ") + " cannot run"
+	}
+	for _, gate := range []Gate{askTampered(p, h), askFresh(p, h)} {
+		if gate.State == GateShut {
+			return gate.Refusal, gate.Detail
+		}
+	}
+	e, asked := h.Now.evaluationOf(id)
+	switch {
+	case p.Evaluator != "" && !asked:
+		return RefusedEvaluator, notAsked
+	case p.Evaluator != "":
+		return rejection(e)
 	case !measured && !p.AllowUnverified:
 		return RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"
 	}
@@ -245,10 +258,12 @@ func (v *TaskVerdict) giveUp(p Policy, h History) {
 		return
 	}
 	asks := h.Now.Agent.Said.Decide != nil && p.OnDecide == DecideWait // somebody answers, and it has one more try
-	if proven || asks || p.TaskTries == 0 || !counts(h.Now.Agent.End) || t.Tries+1 < p.TaskTries {
+	tired := p.TaskTries > 0 && t.Tries+1 >= p.TaskTries
+	rejected := p.MaxRejections > 0 && h.rejected(t.ID) >= p.MaxRejections
+	if proven || asks || !counts(h.Now.Agent.End) || !tired && !rejected {
 		return
 	}
-	v.GivenUp = t.ID
+	v.GivenUp, v.Rejected = t.ID, rejected
 	v.Retried = p.OnTaskFailure == TaskRetry && t.Rounds < p.TaskRetries
 	v.Reopened = regressedTasks(v.apply(h.Tasks, false))
 }
@@ -296,10 +311,16 @@ func (v TaskVerdict) apply(tasks []TaskState, counted bool) []TaskState {
 	return tasks
 }
 
-// Row 6: a task used up its tries.
+// Row 6: a task used up its tries, or its evaluations.
 func taskRule(p Policy, h History, v Verdict) *Verdict {
+	if n := h.rejected(""); p.MaxRejections > 0 && n >= p.MaxRejections {
+		return v.stop(6, EvaluatorCap, "the evaluator rejected the work %s", times(n))
+	}
 	if v.Tasks.GivenUp == "" || v.Tasks.Retried || p.OnTaskFailure == TaskSkip {
 		return nil
+	}
+	if v.Tasks.Rejected {
+		return v.stop(6, EvaluatorCap, "the evaluator rejected task %s %s", v.Tasks.GivenUp, times(h.rejected(v.Tasks.GivenUp)))
 	}
 	return v.stop(6, TaskTries, "task %s was worked on in %s without being proven", v.Tasks.GivenUp,
 		plural(p.TaskTries*(roundsOf(h.Tasks, v.Tasks.GivenUp)+1), "iteration"))

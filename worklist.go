@@ -37,7 +37,7 @@ func (l *Loop) openTasks() error {
 	}
 	if l.crashed && l.state.History.Now.Agent.End == EndInterrupted {
 		if edits, err := l.tasks.Inspect(); err == nil && len(edits.Injuries) > 0 {
-			l.emit(EvTampered, FilesTampered{What: "task_list", File: l.tasks.File(), Details: edits.Injuries, Restored: true})
+			l.emit(EvTampered, FilesTampered{What: TamperedList, File: l.tasks.File(), Details: edits.Injuries, Restored: true})
 		}
 		l.writeTasks()
 	}
@@ -131,7 +131,7 @@ func (l *Loop) inspectTasks() {
 		l.emit(EvSignal, SignalSeen{Kind: id + ":DONE", From: FromList})
 	}
 	if len(edits.Injuries) > 0 {
-		l.emit(EvTampered, FilesTampered{What: "task_list", File: l.tasks.File(), Details: edits.Injuries, Restored: true})
+		l.emit(EvTampered, FilesTampered{What: TamperedList, File: l.tasks.File(), Details: edits.Injuries, Restored: true})
 	}
 	l.sync()
 	l.writeTasks()

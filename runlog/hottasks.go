@@ -17,6 +17,8 @@ func (c *compact) taskVerdict() (v ralph.TaskVerdict) {
 			v.Mended = c.strings()
 		case "given_up":
 			v.GivenUp = c.string()
+		case "rejected":
+			v.Rejected = c.bool()
 		case "retried":
 			v.Retried = c.bool()
 		case "reopened":

@@ -1,0 +1,273 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+)
+
+// The ways in which a view keeps checks and workspace apart.
+const (
+	IsolationOverlay = "overlay"
+	IsolationCopy    = "copy"
+	IsolationInPlace = "inplace"
+)
+
+// check is one check to run.
+type check struct {
+	task    string // whose own check it is; "" for the run's
+	name    string
+	command string // "" if it is the name
+	barred  string // why it cannot run, "" if it can
+	gone    string // why it fails without being run, "" if it is
+	hidden  bool
+}
+
+// checkFile names the files that the output of checks goes to.
+type checkFile string
+
+func (f checkFile) name(i int) string {
+	if f == "" {
+		return fmt.Sprintf("%02d.txt", i+1)
+	}
+	return fmt.Sprintf("%s-%02d.txt", string(f), i+1)
+}
+
+// barred says why a check must not be run, "" if it may.
+func (l *Loop) barred(c check) string {
+	if c.task != "" && l.cfg.Agreed != nil && !l.cfg.Agreed(c.name) {
+		return "this check came into the task list while the run was under way, and nobody has agreed to it yet; ralph resume asks"
+	}
+	return c.barred
+}
+
+// runChecks runs checks on the tree as it stands, one after the other. The baseline of a task that is selected later shares a folder with the
+// iteration.
+func (l *Loop) runChecks(ctx context.Context, checks []check) {
+	if l.iteration > 0 && !l.state.History.Judging {
+		l.run(ctx, checks, "base")
+		return
+	}
+	l.run(ctx, checks, "")
+}
+
+func (l *Loop) run(ctx context.Context, checks []check, files checkFile) {
+	if len(checks) == 0 {
+		return
+	}
+	kind := ViewClaimed
+	if checks[0].hidden {
+		kind = ViewHidden
+	}
+	session := l.session(kind, files)
+	session.runAll(ctx, checks)
+	if session.plainly && !l.state.History.Judging && ctx.Err() == nil { // what they wrote in place is nobody's work
+		l.snapshot(ctx, TreeInput{BaseHead: l.baseHead()})
+	}
+}
+
+func (l *Loop) baseHead() string {
+	if l.iteration == 0 {
+		return ""
+	}
+	return l.state.History.Base.Head
+}
+
+// session runs checks in one view after another, opening a new one only where a check needs it otherwise.
+type session struct {
+	l      *Loop
+	kind   ViewKind
+	files  checkFile
+	strict bool // a red check is red, whatever it was before
+
+	folder  string
+	view    View
+	way     Way
+	failed  bool // no view could be opened: the plain checker is used
+	plainly bool // a check ran in the workspace itself
+}
+
+func (l *Loop) session(kind ViewKind, files checkFile) *session {
+	return &session{l: l, kind: kind, files: files}
+}
+
+// runAll runs checks and records their results.
+func (s *session) runAll(ctx context.Context, checks []check) {
+	defer s.close()
+	for i, c := range checks {
+		s.l.emit(EvCheckStarted, CheckStarted{c.name, c.task})
+		result, ok := s.check(ctx, i, c)
+		if !ok {
+			return
+		}
+		s.l.emit(EvCheckFinished, result)
+	}
+}
+
+// check runs one check as often as it takes. It reports false if the run is to end, or its output could not be kept.
+func (s *session) check(ctx context.Context, i int, c check) (CheckResult, bool) {
+	if c.gone != "" {
+		return CheckResult{Name: c.name, Output: c.gone, ExitCode: 1}, true
+	}
+	if why := s.l.barred(c); why != "" {
+		return CheckResult{Name: c.name, Task: c.task, Broken: true, ExitCode: -1, Output: why}, true
+	}
+	h := s.l.state.History
+	result, ok := s.once(ctx, i, c, h.wayOf(c))
+	switch {
+	case !ok || result.Passed:
+	case !h.Judging:
+		result, ok = s.plain(ctx, i, c, result)
+	case !s.strict && h.wasGreen(result):
+		result, ok = s.again(ctx, i, c, result)
+	}
+	return result, ok
+}
+
+// again runs a red check that was green on this very tree: it may have flaked.
+func (s *session) again(ctx context.Context, i int, c check, red CheckResult) (CheckResult, bool) {
+	red.Attempts = 1
+	for try := range s.l.policy.Retries {
+		result, ok := s.once(ctx, i, c, s.l.state.History.wayOf(c))
+		if !ok {
+			return result, false
+		}
+		result.Attempts = try + 2
+		if result.Passed {
+			result.Flaked = true
+			return result, true
+		}
+		red = result
+	}
+	return red, true
+}
+
+// plain runs a check that is red before any agent worked as the user's own shell would: isolation must not be what makes it red.
+func (s *session) plain(ctx context.Context, i int, c check, red CheckResult) (CheckResult, bool) {
+	if s.view == nil || c.hidden {
+		return red, true
+	}
+	plain, ok := s.once(ctx, i, c, WayInPlace)
+	if !ok || sameFate(plain, red) {
+		return red, ok
+	}
+	isolated := red.Isolation
+	red, red.Weaker = plain, WayInPlace
+	byPath, ok := s.once(ctx, i, c, WayPath)
+	if ok && sameFate(byPath, plain) {
+		red, red.Weaker = byPath, WayPath
+	}
+	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: what it writes stays, and an agent can change what it finds in PATH", c.name, isolated)
+	if red.Weaker == WayPath {
+		text = fmt.Sprintf("%q needs programs from a folder of the workspace that is in PATH; an agent can change these", c.name)
+	}
+	s.l.emit(EvNotice, Notice{"check_isolation", text})
+	return red, ok
+}
+
+func sameFate(a, b CheckResult) bool { return a.Passed == b.Passed && a.Broken == b.Broken }
+
+// once runs a check a single time.
+func (s *session) once(ctx context.Context, i int, c check, way Way) (CheckResult, bool) {
+	l := s.l
+	checker, isolation, err := s.enter(ctx, way)
+	if err == nil && s.folder == "" {
+		s.folder, err = l.checkFolder(1)
+	}
+	if err != nil {
+		l.storageFailed(err)
+		return CheckResult{}, false
+	}
+	if checker == nil || ctx.Err() != nil {
+		return CheckResult{}, false
+	}
+	var result CheckResult
+	l.attendCheck(ctx, func(ctx context.Context) {
+		result, err = checker.Check(ctx, l.checkInput(c, s.folder, s.files.name(i)))
+	})
+	if ctx.Err() != nil { // killed with the run: it says nothing about the work
+		return result, false
+	}
+	if err != nil {
+		l.storageFailed(err)
+		return result, false
+	}
+	result.Task, result.Isolation, result.Hidden = c.task, isolation, c.hidden
+	result.Tree = l.treeUnderCheck().ID()
+	if c.hidden {
+		result.Output = "" // it stays in the run's folder, for people
+	}
+	s.plainly = s.plainly || way == WayInPlace
+	return result, true
+}
+
+// treeUnderCheck is what the checks of this moment run on.
+func (l *Loop) treeUnderCheck() TreeState {
+	if l.state.History.Judging {
+		return l.state.History.Now.Tree
+	}
+	return l.state.History.tree
+}
+
+// enter gives the view that a check needs. Where none can be made, checks run in the workspace itself, which is said.
+func (s *session) enter(ctx context.Context, way Way) (Checker, string, error) {
+	if s.l.examiner == nil {
+		return s.l.checker, "", nil
+	}
+	if s.view != nil && s.way == way {
+		mode, _ := s.view.Isolation()
+		return s.view, mode, nil
+	}
+	s.close()
+	view, err := s.l.examiner.Open(ctx, s.l.viewInput(s.kind, way))
+	if err != nil {
+		return nil, "", err
+	}
+	s.view, s.way = view, way
+	mode, why := view.Isolation()
+	s.l.tellIsolation(mode, why)
+	return view, mode, nil
+}
+
+func (s *session) close() {
+	if s.view == nil {
+		return
+	}
+	if err := s.view.Close(); err != nil {
+		s.l.emit(EvWarning, Notice{"view_left", fmt.Sprintf("what a view needed could not be removed: %v", err)})
+	}
+	s.view = nil
+}
+
+func (l *Loop) viewInput(kind ViewKind, way Way) ViewInput {
+	base := l.state.History.Base
+	return ViewInput{Kind: kind, Dir: l.cfg.Dir, Marker: l.about.Marker, Base: base, Now: l.treeUnderCheck(), Way: way}
+}
+
+func (l *Loop) checkInput(c check, folder, file string) CheckInput {
+	return CheckInput{
+		Name: c.name, Command: c.command, Dir: l.cfg.Dir, Folder: folder, File: file, Marker: l.about.Marker,
+		Timeout: l.policy.CheckTimeout.Duration(),
+	}
+}
+
+// attendCheck records now and then how far the run is while a check works.
+func (l *Loop) attendCheck(ctx context.Context, work func(context.Context)) {
+	l.attend(ctx, func(elapsed Span) AgentOutput { return AgentOutput{Elapsed: elapsed} }, work)
+}
+
+// tellIsolation says once a run which kind of view is in use.
+func (l *Loop) tellIsolation(mode, why string) {
+	if l.isolation != "" {
+		return
+	}
+	l.isolation = mode
+	text := map[string]string{
+		IsolationOverlay: "checks run in an overlay of the workspace: what they write is thrown away",
+		IsolationCopy:    "checks run in a copy of the workspace",
+		IsolationInPlace: "checks run in the workspace itself",
+	}[mode]
+	if why != "" {
+		text += ": " + why
+	}
+	l.emit(EvNotice, Notice{"isolation", text})
+}

@@ -1,0 +1,119 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// evaluationDiff is how much of what changed an evaluator gets to see at most.
+const evaluationDiff = 200 << 10
+
+// evaluationTime bounds one evaluation.
+const evaluationTime = 30 * time.Minute
+
+// evaluate asks for a second opinion on everything that would otherwise be proven.
+func (l *Loop) evaluate(ctx context.Context) {
+	if l.evaluator == nil {
+		return
+	}
+	for _, task := range l.toEvaluate() {
+		if !l.evaluateOne(ctx, task) {
+			return
+		}
+	}
+}
+
+// toEvaluate are the tasks whose claims stand but for the evaluator; "" is the goal of a run without a list.
+func (l *Loop) toEvaluate() []string {
+	alone := l.policy
+	alone.Evaluator, alone.AllowUnverified = "", true
+	h := l.state.History.Judge(Moment{})
+	if len(h.Tasks) == 0 {
+		if len(refusalsOf(askGates(alone, h))) > 0 {
+			return nil
+		}
+		return []string{""}
+	}
+	return judgeTasks(alone, h).Done
+}
+
+// evaluateOne asks about one task until there is an answer, or no sense in asking. It reports whether the next may be asked about.
+func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
+	in, err := l.evaluationInput(ctx, task)
+	if err != nil {
+		l.storageFailed(err)
+		return false
+	}
+	for failures := 1; ; failures++ {
+		var e Evaluation
+		l.attendCheck(ctx, func(ctx context.Context) { e, err = l.evaluator.Evaluate(ctx, in) })
+		if err != nil {
+			l.storageFailed(err)
+		}
+		if ctx.Err() != nil || l.storage != nil {
+			return false
+		}
+		e.Task = task
+		l.emit(EvEvaluation, e)
+		if e.End == EndOK {
+			return true
+		}
+		wait, again := l.evaluatorWait(e, failures)
+		if !again {
+			return false
+		}
+		l.wait(ctx, wait)
+		if l.mustWake(ctx) {
+			return false
+		}
+	}
+}
+
+// evaluatorWait says whether an evaluator that could not be asked is asked again, and when.
+func (l *Loop) evaluatorWait(e Evaluation, failures int) (Waiting, bool) {
+	switch e.End {
+	case EndLimit:
+		wait := max(e.RetryAfter, firstLimit) + limitSlack
+		tooLong := l.policy.MaxWait > 0 && wait > l.policy.MaxWait || l.policy.MaxTime > 0 && l.elapsed()+wait >= l.policy.MaxTime
+		if l.policy.OnLimit == LimitStop || tooLong {
+			return Waiting{}, false
+		}
+		return Waiting{For: WaitLimit, Wait: wait, Detail: "the evaluator is limited: " + e.Error}, true
+	case EndAuth, EndMissing, EndSandbox:
+		return Waiting{}, false
+	}
+	if l.policy.MaxFailures > 0 && failures >= l.policy.MaxFailures {
+		return Waiting{}, false
+	}
+	wait := doubled(firstBackoff, failures-1, longestBackof)
+	return Waiting{For: WaitBackoff, Wait: wait + jitter(wait, l.iteration), Detail: "the evaluator failed: " + e.Error}, true
+}
+
+func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInput, error) {
+	title, text, criteria := l.criteria(task)
+	h := l.state.History
+	ledger := l.state.ledgerOf(task)
+	in := EvaluationInput{
+		Iteration: l.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.Now.Checks, TestChanges: h.Now.Weighed,
+		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: l.cfg.Dir, Marker: l.about.Marker, Timeout: evaluationTime,
+		Live: func(a Activity) { told(func() { l.live(a) }) },
+	}
+	if left := l.timeLeft(); left > 0 {
+		in.Timeout = min(in.Timeout, left)
+	}
+	folder, err := l.folder()
+	if err != nil {
+		return in, err
+	}
+	if folder != "" {
+		in.Folder = filepath.Join(folder, fmt.Sprintf("evaluation-%02d", len(h.Now.Evaluations)+1))
+	}
+	if tree, ok := l.tree.(Differ); ok && h.Base.Snapshot != "" && h.Now.Tree.Snapshot != "" {
+		if in.Diff, in.DiffCut, err = tree.Diff(ctx, h.Base.Snapshot, h.Now.Tree.Snapshot, evaluationDiff); err != nil {
+			l.emit(EvWarning, Notice{"diff_unknown", fmt.Sprintf("the evaluator is not told what changed: %v", err)})
+		}
+	}
+	return in, nil
+}

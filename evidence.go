@@ -1,0 +1,208 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// compare records what became of the files that matter to checks. What is put back between two looks was never tampered with.
+func (l *Loop) compare(ctx context.Context) {
+	l.changed = Tampering{}
+	base, now := l.state.History.Base, l.state.History.Now.Tree
+	if l.examiner == nil || ctx.Err() != nil || !now.Known {
+		return
+	}
+	found, err := l.examiner.Compare(ctx, base, now)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil { // what cannot be compared may have been tampered with
+		l.emit(EvTampered, FilesTampered{What: TamperedFiles, Details: []string{fmt.Sprintf("what became of them is not known: %v", err)}})
+		return
+	}
+	l.changed = found
+	for _, text := range found.Around {
+		l.tellOnce("surroundings_changed", text)
+	}
+	if len(found.Tampered)+len(found.Unseen) == 0 && len(l.state.History.Now.Tampered) == 0 {
+		return
+	}
+	names, lines := changeNames(found.Tampered)
+	l.emit(EvTampered, FilesTampered{What: TamperedFiles, Files: names, Details: append([]string{}, lines...), Unseen: found.Unseen})
+}
+
+// tellOnce warns, but not in every iteration.
+func (l *Loop) tellOnce(code, text string) {
+	if !l.left[text] {
+		l.left[text] = true
+		l.emit(EvWarning, Notice{code, text})
+	}
+}
+
+// joinedBase names the base with what the user changed while no agent was at work, "" if that is nothing. After an iteration whose end nobody saw,
+// nobody can say whose changes they are.
+func (l *Loop) joinedBase(ctx context.Context, now TreeState) string {
+	h := l.state.History
+	copies, ok := l.tree.(Copies)
+	before := h.tree.Snapshot
+	if !ok || l.iteration == 0 || h.Judging || h.treeOf != h.Started || before == "" || now.Snapshot == "" || before == now.Snapshot || h.Base.Snapshot == "" {
+		return ""
+	}
+	base, err := copies.Join(ctx, h.Base.Snapshot, before, now.Snapshot)
+	if err != nil {
+		l.emit(EvWarning, Notice{"base_unknown", fmt.Sprintf("what you changed counts as the agent's: %v", err)})
+		return ""
+	}
+	return base
+}
+
+// gather runs the checks and, if they are green and something is claimed, everything else that could still refuse the claim. What costs most comes
+// last.
+func (l *Loop) gather(ctx context.Context, claimed bool) {
+	l.runChecks(ctx, l.checksToRun(claimed))
+	if !claimed || !l.promising(ctx) {
+		return
+	}
+	l.runHidden(ctx)
+	l.weighTests(ctx)
+	if l.promising(ctx) && l.wouldEnd() {
+		l.confirmFlaked(ctx)
+		l.prove(ctx)
+	}
+	if l.promising(ctx) {
+		l.lookAgain(ctx)
+		l.evaluate(ctx)
+	}
+}
+
+// promising reports whether the claim may still stand.
+func (l *Loop) promising(ctx context.Context) bool {
+	now := l.state.History.Now
+	return ctx.Err() == nil && l.storage == nil && !now.Agent.End.Failed() && (len(now.Checks) == 0 || allPassed(now.Checks))
+}
+
+// wouldEnd reports whether the run is complete if the claim stands.
+func (l *Loop) wouldEnd() bool {
+	h := l.state.History
+	if len(h.Tasks) == 0 {
+		return true
+	}
+	claimed := claimedTasks(l.policy, h)
+	return !slices.ContainsFunc(openTasks(h.Tasks), func(id string) bool { return !slices.Contains(claimed, id) })
+}
+
+// runHidden runs the checks that the agent must not know. They have views of their own.
+func (l *Loop) runHidden(ctx context.Context) {
+	l.run(ctx, l.hiddenChecks(), checkFile("hidden"))
+}
+
+func (l *Loop) hiddenChecks() []check {
+	var hidden []check
+	for i, command := range l.cfg.Hidden {
+		hidden = append(hidden, check{name: fmt.Sprintf("hidden check %d", i+1), command: command, hidden: true})
+	}
+	return hidden
+}
+
+// weighTests runs the tests of the base on the claimed tree, if some were changed that are not protected.
+func (l *Loop) weighTests(ctx context.Context) {
+	if len(l.changed.Tests) == 0 || !l.promising(ctx) || len(l.state.History.Now.Checks) == 0 {
+		return
+	}
+	weighed := TestsWeighed{Files: l.changed.Tests, OldPassed: true, Old: []CheckResult{}}
+	session := l.session(ViewOldTests, checkFile("old"))
+	defer session.close()
+	for i, c := range l.checksToRun(true) {
+		result, ok := session.check(ctx, i, c)
+		if !ok {
+			return
+		}
+		weighed.Old = append(weighed.Old, result)
+		weighed.OldPassed = weighed.OldPassed && result.Passed
+	}
+	l.emit(EvTestsChanged, weighed)
+}
+
+// confirmFlaked runs once more what was red and green on one tree in this run.
+func (l *Loop) confirmFlaked(ctx context.Context) {
+	var doubtful []check
+	for _, c := range slices.Concat(l.checksToRun(true), l.hiddenChecks()) {
+		if l.state.History.hasFlaked(CheckResult{Name: c.name, Task: c.task}) {
+			doubtful = append(doubtful, c)
+		}
+	}
+	if len(doubtful) > 0 {
+		session := l.session(ViewClaimed, checkFile("again"))
+		session.strict = true
+		session.runAll(ctx, doubtful)
+	}
+}
+
+// prove asks what the green checks are worth.
+func (l *Loop) prove(ctx context.Context) {
+	if l.examiner == nil || !l.policy.Canary || !l.promising(ctx) {
+		return
+	}
+	kind := ViewClaimed
+	if w := l.state.History.Now.Weighed; w != nil && w.OldPassed {
+		kind = ViewOldTests // whose tests must be those of the base
+	}
+	folder, err := l.checkFolder(1)
+	if err != nil {
+		l.storageFailed(err)
+		return
+	}
+	for i, c := range l.checksToRun(true) {
+		if l.barred(c) != "" || c.gone != "" {
+			continue
+		}
+		var proof Proof
+		in := l.viewInput(kind, l.state.History.wayOf(c))
+		l.attendCheck(ctx, func(ctx context.Context) {
+			proof, err = l.examiner.Prove(ctx, in, l.checkInput(c, folder, checkFile("canary").name(i)))
+		})
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			l.emit(EvWarning, Notice{"proof_unknown", fmt.Sprintf("whether %q can fail could not be tried: %v", c.name, err)})
+			continue
+		}
+		proof.Name, proof.Task = c.name, c.task
+		l.emit(EvCheckProof, proof)
+	}
+}
+
+// lookAgain hashes the tree once more: evidence is of the tree that was judged, or it is none. Where checks ran in place they may have changed it
+// themselves.
+func (l *Loop) lookAgain(ctx context.Context) {
+	h := l.state.History
+	inPlace := slices.ContainsFunc(h.Now.Checks, func(c CheckResult) bool { return c.Isolation == IsolationInPlace || c.Isolation == "" })
+	if l.tree == nil || inPlace || len(h.Now.Checks) == 0 || !h.Now.Tree.Known {
+		return
+	}
+	tree, err := l.tree.Fingerprint(ctx, TreeInput{BaseHead: h.Base.Head, Run: l.id, Iteration: l.iteration})
+	if err != nil || tree.same(h.Now.Tree) {
+		return
+	}
+	tree.After = true
+	l.emit(EvTreeSnapshot, tree)
+}
+
+// criteria are what a task must meet, and its text.
+func (l *Loop) criteria(id string) (title, text string, acceptance []string) {
+	if l.tasks != nil {
+		for _, t := range l.tasks.List() {
+			if t.ID == id {
+				return t.Title, strings.TrimSpace(t.Title + "\n\n" + t.Description), t.Acceptance
+			}
+		}
+	}
+	goal := l.goal.text
+	if goal == "" {
+		goal = l.goal.template
+	}
+	return "", goal, nil
+}

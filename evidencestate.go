@@ -1,0 +1,188 @@
+package ralph
+
+import (
+	"fmt"
+	"slices"
+)
+
+// ledgerKept is how many verdicts on one task the next evaluation gets to know.
+const ledgerKept = 5
+
+// TaskRejections counts how often an evaluator rejected what is not done yet. Task "" is the goal itself.
+type TaskRejections struct {
+	Task  string
+	Count int
+}
+
+// TaskLedger is what evaluators said of one task: the newest verdicts, and how often each category came up.
+type TaskLedger struct {
+	Task   string
+	Last   []Evaluation
+	Counts map[Rejection]int
+}
+
+// tampered takes note of what an agent did to files that are not its own.
+func (s *State) tampered(data FilesTampered) {
+	if data.What != TamperedFiles {
+		s.injured(data.Details)
+		return
+	}
+	s.Tampered = data.Files
+	s.History.Now.Tampered, s.History.Now.Unseen = data.Details, data.Unseen
+}
+
+// proven puts a proof beside the result of its check.
+func (s *State) proven(p Proof) {
+	checks := slices.Clone(s.History.Now.Checks)
+	for i := range checks {
+		if checks[i].Name == p.Name && checks[i].Task == p.Task {
+			checks[i].Proof = &p
+		}
+	}
+	s.History.Now.Checks = checks
+}
+
+// evaluated takes a verdict of an evaluator into the observation and, if it is one, into the ledger.
+func (s *State) evaluated(e Evaluation) {
+	s.History.Now.Evaluations = append(slices.Clip(s.History.Now.Evaluations), e)
+	s.CostEstimated = s.CostEstimated || e.CostEstimated
+	if e.End != EndOK {
+		return
+	}
+	i := slices.IndexFunc(s.Ledger, func(l TaskLedger) bool { return l.Task == e.Task })
+	if i < 0 {
+		s.Ledger = append(slices.Clip(s.Ledger), TaskLedger{Task: e.Task, Counts: map[Rejection]int{}})
+		i = len(s.Ledger) - 1
+	}
+	entry := &s.Ledger[i]
+	entry.Last = lastOf(append(slices.Clip(entry.Last), e), ledgerKept)
+	if !e.Accepted {
+		entry.Counts[e.Category]++
+		s.History.reject(e.Task)
+	}
+}
+
+// ledgerOf is what evaluators said of a task so far.
+func (s *State) ledgerOf(task string) TaskLedger {
+	for _, l := range s.Ledger {
+		if l.Task == task {
+			return l
+		}
+	}
+	return TaskLedger{Task: task}
+}
+
+// rejectionsNow are what the evaluators of this iteration want mended.
+func (s *State) rejectionsNow() []Evaluation {
+	var rejected []Evaluation
+	for _, e := range s.History.Now.Evaluations {
+		if e.End == EndOK && !e.Accepted {
+			rejected = append(rejected, e)
+		}
+	}
+	return rejected
+}
+
+// reject counts a rejection. Counts that a history was copied with are not changed.
+func (h *History) reject(task string) {
+	h.Rejections = slices.Clone(h.Rejections)
+	for i := range h.Rejections {
+		if h.Rejections[i].Task == task {
+			h.Rejections[i].Count++
+			return
+		}
+	}
+	h.Rejections = append(h.Rejections, TaskRejections{task, 1})
+}
+
+// rejected is how often what is not done yet was rejected.
+func (h History) rejected(task string) int {
+	for _, r := range h.Rejections {
+		if r.Task == task {
+			return r.Count
+		}
+	}
+	return 0
+}
+
+func (h *History) spendOn(e Evaluation) {
+	if e.Cost != nil {
+		h.Cost = addCost(h.Cost, *e.Cost)
+	}
+	if e.Tokens != nil {
+		h.Tokens = h.Tokens.plus(*e.Tokens)
+	}
+}
+
+// seeFlakes remembers on which tree a check was green, and which ones were red and green on the same.
+func (h *History) seeFlakes(c CheckResult) {
+	key := checkKey(c)
+	if c.Flaked && !slices.Contains(h.flaked, key) {
+		h.flaked = append(slices.Clip(h.flaked), key)
+	}
+	if !c.Passed || c.Tree == "" || h.greenOn[key] == c.Tree {
+		return
+	}
+	next := make(map[string]string, len(h.greenOn)+1)
+	for k, v := range h.greenOn {
+		next[k] = v
+	}
+	next[key] = c.Tree
+	h.greenOn = next
+}
+
+// wasGreen reports whether a check was green on that very tree.
+func (h History) wasGreen(c CheckResult) bool {
+	return c.Tree != "" && h.greenOn[checkKey(c)] == c.Tree
+}
+
+// hasFlaked reports whether a check was red and green on one tree in this run.
+func (h History) hasFlaked(c CheckResult) bool { return slices.Contains(h.flaked, checkKey(c)) }
+
+// replaceCheck keeps one result a check: the newest.
+func replaceCheck(checks []CheckResult, result CheckResult) []CheckResult {
+	for i, c := range checks {
+		if c.Name == result.Name && c.Task == result.Task {
+			checks = slices.Clone(checks)
+			checks[i] = result
+			return checks
+		}
+	}
+	return append(checks, result)
+}
+
+// attribute compares a result with its baseline; "" where there is none.
+func attribute(baseline []CheckResult, now CheckResult) Attribution {
+	for _, before := range baseline {
+		if before.Name != now.Name || before.Task != now.Task {
+			continue
+		}
+		switch {
+		case before.Passed && now.Passed:
+			return CheckClean
+		case before.Passed:
+			return CheckRegressed
+		case now.Passed:
+			return CheckFixed
+		}
+		return CheckWasBroken
+	}
+	return ""
+}
+
+// wayOf is how a check has to be run, as its baseline showed.
+func (h History) wayOf(c check) Way {
+	for _, before := range h.Baseline {
+		if before.Name == c.name && before.Task == c.task {
+			return before.Weaker
+		}
+	}
+	return WayUsual
+}
+
+func changeNames(changes []FileChange) (names, lines []string) {
+	for _, c := range changes {
+		names, lines = append(names, c.Name), append(lines, fmt.Sprint(c))
+	}
+	return names, lines
+}

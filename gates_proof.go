@@ -1,0 +1,176 @@
+package ralph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// hiddenFailed is all that an agent learns of a hidden check.
+const hiddenFailed = "a hidden check"
+
+// namesShown is how many files, tests or checks a sentence names.
+const namesShown = 5
+
+func firstOf(names []string) string {
+	text := strings.Join(names[:min(namesShown, len(names))], ", ")
+	if len(names) > namesShown {
+		text += fmt.Sprintf(" and %d more", len(names)-namesShown)
+	}
+	return text
+}
+
+// askCanaries looks at what the green checks are worth.
+func askCanaries(p Policy, h History) Gate {
+	var inert, missing, mute []string
+	asked := false
+	for _, c := range countingChecks(h) {
+		if c.Proof == nil {
+			continue
+		}
+		asked = true
+		switch {
+		case c.Proof.Canary == CanaryGreen:
+			inert = append(inert, c.Name+": "+c.Proof.Detail)
+		case c.Proof.Lost > 0:
+			missing = append(missing, c.Name+": "+lostTests(*c.Proof))
+		case c.Proof.Canary == CanaryNone, c.Proof.Canary == CanaryMute:
+			mute = append(mute, c.Name)
+		}
+	}
+	switch {
+	case len(inert) > 0:
+		return shut(RefusedCheckInert, "%s", strings.Join(inert, "; "))
+	case len(missing) > 0:
+		return shut(RefusedTestsMissing, "%s", strings.Join(missing, "; "))
+	case !p.Canary:
+		return noted("checks.canary is off")
+	case !asked:
+		return noted("no canary exists for these checks")
+	case len(mute) > 0:
+		return noted("there is no canary for " + firstOf(mute))
+	}
+	return open("a test that must fail turned every check red, and the tests that ran at the base ran")
+}
+
+func lostTests(p Proof) string {
+	if len(p.Missing) == 0 {
+		return p.Detail
+	}
+	return fmt.Sprintf("%s that ran at the base did not run: %s", plural(p.Lost, "test"), firstOf(p.Missing))
+}
+
+func askTampered(p Policy, h History) Gate {
+	switch {
+	case len(h.Now.Tampered) > 0:
+		return shut(RefusedTampered, "protected files are not as they were when the run began: %s; put them back", firstOf(h.Now.Tampered))
+	case h.Now.Weighed != nil:
+		return askTests(p, *h.Now.Weighed)
+	case len(p.Protects) == 0:
+		return noted("nothing is protected in this run")
+	case len(h.Now.Unseen) > 0:
+		return open("checks did not see " + firstOf(h.Now.Unseen) + ", which were added")
+	}
+	return open("")
+}
+
+// askTests weighs changed tests: honest work changes tests, too.
+func askTests(p Policy, weighed TestsWeighed) Gate {
+	if weighed.OldPassed {
+		return open("tests were changed, and those of the base pass as well: " + firstOf(weighed.Files))
+	}
+	detail := "old tests fail, new ones pass: " + firstOf(weighed.Files)
+	switch p.TestChange {
+	case TestsRefuse:
+		return shut(RefusedTestsChanged, "%s", detail)
+	case TestsEvaluate:
+		return noted(detail + "; the evaluator is told")
+	}
+	return Gate{State: GateWarned, Detail: detail}
+}
+
+func askFresh(_ Policy, h History) Gate {
+	if h.Now.Stale {
+		return shut(RefusedStale, "files of the workspace changed while checks ran, though no process of the agent was known to be alive")
+	}
+	return open("the harness ran the checks itself, after the agent was gone")
+}
+
+// evaluationOf is the newest verdict on a task in this iteration, "" being the goal.
+func (o Observation) evaluationOf(task string) (Evaluation, bool) {
+	for _, e := range slices.Backward(o.Evaluations) {
+		if e.Task == task {
+			return e, true
+		}
+	}
+	return Evaluation{}, false
+}
+
+// notAsked is the evaluator gate's state before it is known whether another gate is shut.
+const notAsked = "it was not asked"
+
+func askEvaluator(p Policy, h History) Gate {
+	if p.Evaluator == "" {
+		return noted("no evaluator is configured")
+	}
+	if len(h.Tasks) > 0 {
+		return askTaskEvaluations(h)
+	}
+	e, ok := h.Now.evaluationOf("")
+	if !ok {
+		return shut(RefusedEvaluator, notAsked)
+	}
+	if code, detail := rejection(e); code != "" {
+		return shut(code, "%s", detail)
+	}
+	return open(acceptance(e))
+}
+
+// askTaskEvaluations: of a list, every task was accepted on its own when it was done.
+func askTaskEvaluations(h History) Gate {
+	for _, e := range h.Now.Evaluations {
+		latest, _ := h.Now.evaluationOf(e.Task)
+		if code, detail := rejection(latest); code != "" {
+			return shut(code, "%s: %s", e.Task, detail)
+		}
+	}
+	return open("each task was accepted when it was done")
+}
+
+// evaluatorLast: an evaluator is asked only if every other gate is open, so that its silence says nothing beside a shut one.
+func evaluatorLast(gates []Gate) []Gate {
+	others := 0
+	for _, g := range gates {
+		if g.State == GateShut && g.Detail != notAsked {
+			others++
+		}
+	}
+	for i, g := range gates {
+		if g.Detail == notAsked && others > 0 {
+			gates[i] = Gate{Name: g.Name, State: GateNoted, Detail: "not asked, since another gate is shut"}
+		}
+	}
+	return gates
+}
+
+// rejection is why an evaluation does not let a claim through; no code means that it does.
+func rejection(e Evaluation) (code, detail string) {
+	switch {
+	case e.End != EndOK:
+		return RefusedEvaluator + ":unavailable", "the evaluator could not be asked: " + e.Error
+	case e.Accepted:
+		return "", ""
+	}
+	detail = e.Concern
+	if e.NextStep != "" {
+		detail += "; next: " + e.NextStep
+	}
+	return RefusedEvaluator + ":" + string(e.Category), detail
+}
+
+func acceptance(e Evaluation) string {
+	if len(e.Evidence) == 0 {
+		return e.Agent + " accepted it"
+	}
+	return e.Agent + " accepted it, and points to " + firstOf(e.Evidence)
+}
