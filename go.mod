@@ -3,6 +3,7 @@ module github.com/ralphloop/ralph
 go 1.26.0
 
 require (
+	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/coder/acp-go-sdk v0.13.5
 	github.com/goccy/go-yaml v1.19.2
 	github.com/gofrs/flock v0.13.1

@@ -1,0 +1,196 @@
+package protect
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+var (
+	xmlComment = lazily(`(?s)<!--.*?-->`)
+	pomPlugin  = lazily(`(?s)<plugin>.*?</plugin>`)
+	pomTests   = lazily(`surefire|failsafe|skipTests|skipITs|maven\.test|testFailureIgnore|jacoco`)
+	pomSetting = lazily(`<(skipTests|skipITs|maven\.test\.[\w.]+|testSourceDirectory|testFailureIgnore|surefire\.[\w.]+|failsafe\.[\w.]+|argLine)>[^<]*`)
+)
+
+// pomDiffers compares the plugins and properties that run tests. Dependencies are honest.
+func pomDiffers(_ *inspection, base, now []byte) bool {
+	part := func(data []byte) []string {
+		text := xmlComment().ReplaceAllString(string(data), "")
+		settings := pomSetting().FindAllString(text, -1)
+		for _, plugin := range pomPlugin().FindAllString(text, -1) {
+			if pomTests().MatchString(plugin) {
+				settings = append(settings, strings.Join(strings.Fields(plugin), " "))
+			}
+		}
+		return settings
+	}
+	return !wellFormed(now) || !slices.Equal(part(base), part(now))
+}
+
+// wellFormed says whether XML can be read. A file that is not there can.
+func wellFormed(data []byte) bool {
+	decoder := xml.NewDecoder(bytes.NewReader(data))
+	decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
+	for {
+		if _, err := decoder.RawToken(); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
+}
+
+var (
+	gradleHonest   = lazily(`^(dependencies|repositories|plugins|buildscript|publishing|group|version|description|import)\b`)
+	gradleSteering = lazily(`(?i)test|ignoreFailures|onlyIf|taskGraph|enabled\s*=|\.enabled|exclude|apply`)
+)
+
+// gradleDiffers compares the statements that have to do with tests. Dependencies, plugins and versions are honest.
+func gradleDiffers(_ *inspection, base, now []byte) bool {
+	part := func(data []byte) []string {
+		var kept []string
+		for _, statement := range braced(withoutComments(string(data))) {
+			if !gradleHonest().MatchString(statement) && gradleSteering().MatchString(statement) {
+				kept = append(kept, strings.Join(strings.Fields(statement), " "))
+			}
+		}
+		return kept
+	}
+	return !slices.Equal(part(base), part(now))
+}
+
+// braced splits a text into lines, and keeps what is in brackets together with the line that opens them.
+func braced(text string) []string {
+	var statements []string
+	var current strings.Builder
+	depth := 0
+	for line := range strings.Lines(text) {
+		current.WriteString(line)
+		depth += strings.Count(line, "{") + strings.Count(line, "(") - strings.Count(line, "}") - strings.Count(line, ")")
+		if depth > 0 {
+			continue
+		}
+		depth = 0
+		if statement := strings.TrimSpace(current.String()); statement != "" {
+			statements = append(statements, statement)
+		}
+		current.Reset()
+	}
+	if statement := strings.TrimSpace(current.String()); statement != "" {
+		statements = append(statements, statement)
+	}
+	return statements
+}
+
+// withoutComments takes out // and /* */, but not what is in quotes, such as an address.
+func withoutComments(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		rest := text[i:]
+		switch {
+		case rest[0] == '"' || rest[0] == '\'':
+			line, _, _ := strings.Cut(rest, "\n")
+			_, n := quotedText(line)
+			b.WriteString(line[:n])
+			i += n
+		case strings.HasPrefix(rest, "//"):
+			line, _, _ := strings.Cut(rest, "\n")
+			i += len(line)
+		case strings.HasPrefix(rest, "/*"):
+			end := strings.Index(rest[2:], "*/")
+			if end < 0 {
+				return b.String()
+			}
+			i += end + 4
+		default:
+			b.WriteByte(rest[0])
+			i++
+		}
+	}
+	return b.String()
+}
+
+var projectHonest = lazily(`<(PackageReference|ProjectReference|FrameworkReference|TargetFrameworks?|Version|Authors|Description|Nullable|ImplicitUsings|LangVersion)\b`)
+
+// projectDiffers compares a project file of .NET by what is compiled and run: its lines without references and versions.
+func projectDiffers(_ *inspection, base, now []byte) bool {
+	part := func(data []byte) []string {
+		var kept []string
+		for line := range strings.Lines(xmlComment().ReplaceAllString(string(data), "")) {
+			line = strings.TrimSpace(line)
+			if line != "" && !projectHonest().MatchString(line) && !slices.Contains([]string{"<ItemGroup>", "</ItemGroup>", "<PropertyGroup>", "</PropertyGroup>"}, line) {
+				kept = append(kept, line)
+			}
+		}
+		return kept
+	}
+	steers := func(lines []string) []string {
+		return slices.DeleteFunc(lines, func(line string) bool { return !projectSteering().MatchString(line) })
+	}
+	return !wellFormed(now) || !slices.Equal(steers(part(base)), steers(part(now)))
+}
+
+var projectSteering = lazily(`(?i)test|remove=|<target\b|<exec\b|<import\b|condition=|<compile\b`)
+
+var mixSteering = lazily(`test|aliases|preferred_cli|elixirc_paths`)
+
+// mixDiffers compares the lines of a mix.exs file that have to do with tests, but for dependencies.
+func mixDiffers(_ *inspection, base, now []byte) bool {
+	part := func(data []byte) []string {
+		var kept []string
+		for line := range strings.Lines(string(data)) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
+			if mixSteering().MatchString(line) && !strings.HasPrefix(line, "{:") {
+				kept = append(kept, line)
+			}
+		}
+		return kept
+	}
+	return !slices.Equal(part(base), part(now))
+}
+
+// listings are test files that only say which tests there are. Lines of the kind given may be added for new tests.
+var listings = []struct {
+	name func(name string) bool
+	line func() *regexp.Regexp
+}{
+	{func(name string) bool { return path.Base(name) == "CMakeLists.txt" },
+		lazily(`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`)},
+	{func(name string) bool { return path.Base(name) == "meson.build" }, lazily(`^\s*(\w+\s*=\s*executable\(.*\)|test\(.*\)|'[\w./-]+\.(c|cc|cpp)',?|#.*)?\s*$`)},
+	{func(name string) bool { return path.Ext(name) == ".rs" }, lazily(`^\s*(pub(\([a-z]+\))?\s+)?mod\s+\w+;\s*$|^\s*$`)},
+}
+
+// onlyListed says that a test file was changed by nothing but new entries for new tests.
+func (in *inspection) onlyListed(change ralph.FileChange) (bool, error) {
+	if change.Kind != ralph.FileChanged {
+		return false, nil
+	}
+	for _, listing := range listings {
+		if !listing.name(change.Name) {
+			continue
+		}
+		differs, err := in.compare(change, func(base, now []byte) bool { return !grewBy(base, now, listing.line()) })
+		return !differs && err == nil, err
+	}
+	return false, nil
+}
+
+// grewBy says that every line of base is still there, in order, and every other line is of one kind.
+func grewBy(base, now []byte, kind *regexp.Regexp) bool {
+	old := strings.Split(string(base), "\n")
+	for line := range strings.SplitSeq(string(now), "\n") {
+		switch {
+		case len(old) > 0 && line == old[0]:
+			old = old[1:]
+		case !kind.MatchString(line):
+			return false
+		}
+	}
+	return len(old) == 0 || len(old) == 1 && old[0] == ""
+}

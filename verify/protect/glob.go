@@ -1,0 +1,77 @@
+package protect
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// pattern is one line of the user's list.
+type pattern struct {
+	glob  string
+	takes bool // it takes out again
+	plain bool // it has no wildcard
+}
+
+// parsePattern reads a pattern as a .gitignore file would: without a slash inside it matches in every folder, with one
+// it begins at the workspace, and what matches a folder matches everything below.
+func parsePattern(text string) (pattern, error) {
+	rest, takes := strings.CutPrefix(strings.TrimSpace(text), "!")
+	glob := strings.TrimSuffix(strings.TrimPrefix(rest, "./"), "/")
+	anchored := strings.Contains(glob, "/")
+	glob = strings.TrimPrefix(glob, "/")
+	switch {
+	case glob == "" || glob == ".":
+		return pattern{}, fmt.Errorf("read pattern %q: it matches nothing", text)
+	case glob == ".." || strings.HasPrefix(glob, "../") || strings.Contains(glob, "/../") || strings.HasSuffix(glob, "/.."):
+		return pattern{}, fmt.Errorf("read pattern %q: it leaves the workspace", text)
+	case !doublestar.ValidatePattern(glob):
+		return pattern{}, fmt.Errorf("read pattern %q: %w", text, doublestar.ErrBadPattern)
+	}
+	plain := !strings.ContainsAny(glob, `*?[{\`)
+	if !anchored {
+		glob = "**/" + glob
+	}
+	return pattern{glob: glob, takes: takes, plain: plain}, nil
+}
+
+// matches says whether the name or one of its folders is meant.
+func (p pattern) matches(name string) bool {
+	for n := name; n != "." && n != "/" && n != ""; n = path.Dir(n) {
+		if doublestar.MatchUnvalidated(p.glob, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// within says whether a name is one of the paths, or below one that is a folder.
+func within(name string, paths []string) bool {
+	for _, p := range paths {
+		if below, is := strings.CutPrefix(name, p); is && (below == "" || below[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// cleanNames makes names comparable. Names outside of the workspace match nothing and are left out.
+func cleanNames(names []string) []string {
+	var clean []string
+	for _, name := range names {
+		name = path.Clean(strings.TrimPrefix(name, "./"))
+		if name != "." && name != ".." && !strings.HasPrefix(name, "../") && !path.IsAbs(name) {
+			clean = append(clean, name)
+		}
+	}
+	return clean
+}
+
+// lazily compiles an expression when it is first needed: most calls of the program need none of them.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}

@@ -1,0 +1,243 @@
+package protect
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// runnerKeys are keys of a package.json that only test tools read.
+var runnerKeys = []string{"jest", "mocha", "ava", "vitest", "babel", "nyc", "c8", "tap", "jasmine", "karma", "cypress", "playwright"}
+
+// directRunners start tests without asking a package.json for scripts.
+var directRunners = []string{"node", "npx", "deno", "go", "cargo", "pytest", "python", "python3", "ruby", "rspec", "jest", "vitest", "mocha", "tsc", "cd", "true", "test", "[", "echo"}
+
+// packageDiffers compares what steers tests in two package.json files. Dependencies and other scripts are honest.
+func packageDiffers(in *inspection, base, now []byte) bool {
+	was, errBase := readObject(base)
+	is, errNow := readObject(now)
+	if errBase != nil || errNow != nil {
+		return true
+	}
+	for _, key := range runnerKeys {
+		if !reflect.DeepEqual(was[key], is[key]) {
+			return true
+		}
+	}
+	return importsDiffer(was, is) ||
+		!reflect.DeepEqual(foreignRunners(was), foreignRunners(is)) ||
+		in.runsScripts() && scriptsDiffer(stringsOf(was["scripts"]), stringsOf(is["scripts"]), in.namedScripts())
+}
+
+// packageSteers says whether a new package.json configures a test runner.
+func packageSteers(_ *inspection, _ string, data []byte) bool {
+	object, err := readObject(data)
+	return err != nil || slices.ContainsFunc(runnerKeys, func(key string) bool { return object[key] != nil })
+}
+
+// readObject reads JSON. Nothing is an empty object: a file that is not there.
+func readObject(data []byte) (map[string]any, error) {
+	if len(data) == 0 {
+		return map[string]any{}, nil
+	}
+	var object map[string]any
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(string(data), "\ufeff")), &object); err != nil {
+		return nil, fmt.Errorf("read object: %w", err)
+	}
+	return object, nil
+}
+
+func stringsOf(value any) map[string]string {
+	object, _ := value.(map[string]any)
+	texts := map[string]string{}
+	for key, v := range object {
+		// A list, as composer has it, and whatever else a file holds here compare by how they are written.
+		if text, is := v.(string); is {
+			texts[key] = text
+		} else if written, err := json.Marshal(v); err == nil {
+			texts[key] = string(written)
+		}
+	}
+	return texts
+}
+
+// importsDiffer compares the private names (#x) that tests of the base may import. A new one is nobody's yet.
+func importsDiffer(was, is map[string]any) bool {
+	before, _ := was["imports"].(map[string]any)
+	after, _ := is["imports"].(map[string]any)
+	for name, target := range before {
+		if !reflect.DeepEqual(target, after[name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// foreignRunners are test tools that come from anywhere but the registry, under their own name.
+func foreignRunners(object map[string]any) map[string]string {
+	found := map[string]string{}
+	for _, key := range []string{"dependencies", "devDependencies", "optionalDependencies", "overrides", "resolutions"} {
+		for name, version := range stringsOf(object[key]) {
+			if isRunner(name) && strings.ContainsAny(version, ":/{") {
+				found[key+" "+name] = version
+			}
+		}
+	}
+	return found
+}
+
+func isRunner(name string) bool {
+	name = path.Base(strings.TrimPrefix(name, "**/"))
+	return slices.Contains(runnersOfNode, name) || strings.HasPrefix(name, "jest-") || strings.HasPrefix(name, "babel-jest")
+}
+
+// runsScripts says whether checks may run a script of a package.json. Only what surely does not is left out: a check that
+// is itself a script, or make, may do anything.
+func (in *inspection) runsScripts() bool {
+	if len(in.rules.checks) == 0 {
+		return true
+	}
+	for _, check := range in.rules.checks {
+		for _, words := range simpleCommands(check) {
+			if words = program(words); len(words) > 0 && !slices.Contains(directRunners, words[0]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// namedScripts are the words of the checks. One of them may be a script's name; `test` always is.
+func (in *inspection) namedScripts() map[string]bool {
+	names := map[string]bool{"test": true}
+	for _, check := range in.rules.checks {
+		for _, words := range simpleCommands(check) {
+			for _, word := range words {
+				names[word] = true
+			}
+		}
+	}
+	return names
+}
+
+// scriptsDiffer compares the scripts that checks run, and those that these run.
+func scriptsDiffer(was, is map[string]string, named map[string]bool) bool {
+	before, after := reached(was, named), reached(is, named)
+	for name, text := range before {
+		if after[name] != text && !emptyScript(text) {
+			return true
+		}
+	}
+	for name := range after {
+		_, known := before[name]
+		// A script of that name that there was not could not be run by any check; what runs around or below a script that
+		// there was, is new to it.
+		if !known && !named[name] && !belongsToNew(name, before, after) {
+			return true
+		}
+	}
+	return false
+}
+
+// belongsToNew says that a script is reached only by scripts that the base did not have, or that were empty.
+func belongsToNew(name string, before, after map[string]string) bool {
+	for other, text := range after {
+		old, known := before[other]
+		if other != name && known && !emptyScript(old) && (runs(text, name) || name == "pre"+other || name == "post"+other) {
+			return false
+		}
+	}
+	return true
+}
+
+// emptyScript is what `npm init` writes for a project without tests.
+func emptyScript(text string) bool { return strings.Contains(text, "no test specified") }
+
+// reached gives the scripts that are named, the hooks around them, and the scripts in their texts.
+func reached(scripts map[string]string, named map[string]bool) map[string]string {
+	found := map[string]string{}
+	for again := true; again; {
+		again = false
+		for name, text := range scripts {
+			if _, known := found[name]; known || !named[name] && !reachedFrom(name, found) {
+				continue
+			}
+			found[name], again = text, true
+		}
+	}
+	return found
+}
+
+func reachedFrom(name string, found map[string]string) bool {
+	for other, text := range found {
+		if runs(text, name) || name == "pre"+other || name == "post"+other {
+			return true
+		}
+	}
+	return false
+}
+
+// runs says whether a script's text has the other's name as a word, or as one of test:*.
+func runs(text, name string) bool {
+	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n\"';&|()@[],", c) }) {
+		prefix, wild := strings.CutSuffix(strings.TrimSuffix(word, "*"), "*")
+		wild = wild || strings.HasSuffix(word, "*")
+		if word == name || wild && prefix != "" && strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// composerDiffers compares the scripts that checks run.
+func composerDiffers(in *inspection, base, now []byte) bool {
+	was, errBase := readObject(base)
+	is, errNow := readObject(now)
+	return errBase != nil || errNow != nil || in.runsScripts() && scriptsDiffer(stringsOf(was["scripts"]), stringsOf(is["scripts"]), in.namedScripts())
+}
+
+// denoDiffers compares how tests are found, and the tasks that checks run. The file may have comments, as YAML reads them not:
+// what cannot be read counts as a whole.
+func denoDiffers(in *inspection, base, now []byte) bool {
+	was, errBase := readObject(base)
+	is, errNow := readObject(now)
+	if errBase != nil || errNow != nil {
+		return true
+	}
+	return !reflect.DeepEqual(was["test"], is["test"]) || !reflect.DeepEqual(was["exclude"], is["exclude"]) || importsDiffer(was, is) ||
+		scriptsDiffer(stringsOf(was["tasks"]), stringsOf(is["tasks"]), in.namedScripts())
+}
+
+// honestWorkspaceKeys say which packages there are, and in which version.
+var honestWorkspaceKeys = []string{"packages", "catalog", "catalogs", "onlyBuiltDependencies", "ignoredBuiltDependencies", "minimumReleaseAge"}
+
+// pnpmDiffers compares everything but the list of packages: the rest are settings, such as the shell for scripts.
+func pnpmDiffers(_ *inspection, base, now []byte) bool {
+	read := func(data []byte) (map[string]any, error) {
+		object := map[string]any{}
+		err := yaml.Unmarshal(data, &object)
+		for _, key := range honestWorkspaceKeys {
+			delete(object, key)
+		}
+		return object, err
+	}
+	was, errBase := read(base)
+	is, errNow := read(now)
+	return errBase != nil || errNow != nil || !reflect.DeepEqual(was, is)
+}
+
+var viteTests = lazily(`vitest|\btest\s*:|["']test["']\s*:`)
+
+// viteDiffers is for a file that is the product's build and, if it says so, the configuration of vitest.
+func viteDiffers(in *inspection, base, now []byte) bool {
+	return !slices.Equal(base, now) && (viteTests().Match(base) || viteSteers(in, "", now))
+}
+
+func viteSteers(in *inspection, _ string, now []byte) bool {
+	return viteTests().Match(now) || slices.ContainsFunc(in.rules.checks, func(check string) bool { return strings.Contains(check, "vitest") })
+}

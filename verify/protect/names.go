@@ -1,0 +1,119 @@
+package protect
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// ecosystem is a language with its habits of testing.
+type ecosystem string
+
+const (
+	golang ecosystem = "go"
+	python ecosystem = "python"
+	script ecosystem = "javascript"
+	rust   ecosystem = "rust"
+	jvm    ecosystem = "jvm"
+	ruby   ecosystem = "ruby"
+	dotnet ecosystem = "dotnet"
+	php    ecosystem = "php"
+	elixir ecosystem = "elixir"
+	other  ecosystem = "other" // a test, in a language without steering files that we know
+)
+
+var ecosystems = map[string]ecosystem{
+	".go": golang, ".py": python, ".pyi": python, ".pyx": python,
+	".js": script, ".jsx": script, ".ts": script, ".tsx": script, ".mjs": script, ".cjs": script, ".mts": script, ".cts": script,
+	".vue": script, ".svelte": script,
+	".rs": rust, ".java": jvm, ".kt": jvm, ".kts": jvm, ".groovy": jvm, ".scala": jvm, ".rb": ruby,
+	".cs": dotnet, ".fs": dotnet, ".vb": dotnet, ".php": php, ".phpt": php, ".ex": elixir, ".exs": elixir,
+	".swift": other, ".dart": other, ".c": other, ".cc": other, ".cpp": other, ".cxx": other, ".h": other, ".hpp": other,
+	".m": other, ".zig": other, ".lua": other, ".sh": other, ".bats": other, ".t": other, ".pl": other, ".hs": other, ".clj": other, ".erl": other,
+	".feature": other, ".robot": other,
+}
+
+// testFolders hold tests and what they need, whatever the language.
+var testFolders = []string{"test", "tests", "__tests__", "__snapshots__", "testdata", "Tests", "e2e", "integration_test", "integration-tests"}
+
+// supportFolders hold code that only tests import.
+var supportFolders = []string{"testutil", "testutils", "testhelper", "testhelpers", "testsupport", "test_helpers", "test-utils", "test_utils", "__fixtures__", "__mocks__"}
+
+// dependencyFiles list what is installed. New tests need new entries, so they are no tests even in a test folder.
+var dependencyFiles = []string{
+	"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "deno.lock", "Cargo.lock", "go.sum", "poetry.lock", "uv.lock", "pdm.lock",
+	"Pipfile", "Pipfile.lock", "Gemfile", "Gemfile.lock", "composer.lock", "mix.lock", "gradle.lockfile", "packages.lock.json",
+}
+
+// Test says whether a file is a test, or what a test needs, by its name alone. Files that steer a run are no tests.
+func (r Rules) Test(name string) bool {
+	if _, steers := ruleFor(name); steers {
+		return false
+	}
+	return testName(name)
+}
+
+func testName(name string) bool {
+	base := path.Base(name)
+	if slices.Contains(dependencyFiles, base) || strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt") {
+		return false
+	}
+	folders := strings.Split(path.Dir(name), "/")
+	return testBase(base) || testFolder(folders, base)
+}
+
+// testBase knows a test by the last part of its name.
+func testBase(base string) bool {
+	ext := path.Ext(base)
+	stem := strings.TrimSuffix(base, ext)
+	if ext == ".snap" || ext == ".golden" || ext == ".bats" || ext == ".phpt" || strings.Contains(base, ".approved.") || strings.Contains(base, ".verified.") {
+		return true
+	}
+	switch ecosystems[ext] {
+	case golang, elixir:
+		return strings.HasSuffix(stem, "_test")
+	case python:
+		return strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test") || stem == "test" || stem == "tests"
+	case script:
+		return hasAnySuffix(stem, ".test", ".spec", ".cy", ".e2e", "_test", "-test", "_spec", "-spec", ".snap") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") || stem == "test"
+	case rust:
+		return stem == "test" || stem == "tests" || hasAnySuffix(stem, "_test", "_tests")
+	case jvm, dotnet:
+		return ext != ".kts" && hasAnySuffix(stem, "Test", "Tests", "TestCase", "IT", "ITCase", "Spec", "Specs") && len(stem) > len("Specs")
+	case ruby:
+		return hasAnySuffix(stem, "_spec", "_test") || strings.HasPrefix(stem, "test_")
+	case php:
+		return hasAnySuffix(stem, "Test", "Cest")
+	case other:
+		return hasAnySuffix(stem, "_test", "_tests", "_unittest", ".test") || strings.HasPrefix(stem, "test_") || ext == ".swift" && strings.HasSuffix(stem, "Tests")
+	}
+	return false
+}
+
+// testFolder knows a test by the folders that it is in.
+func testFolder(folders []string, base string) bool {
+	if strings.HasPrefix(strings.ToUpper(base), "README") {
+		return false // documentation of a folder decides nothing
+	}
+	code := ecosystems[path.Ext(base)]
+	for i, folder := range folders {
+		switch {
+		case slices.Contains(testFolders, folder), slices.Contains(supportFolders, folder):
+			return true
+		case folder == "spec" || folder == "specs":
+			// The same word names folders with the specification, which is the user's and often changes with the work.
+			if code == ruby || code == script || len(folders) > i+1 && slices.Contains([]string{"fixtures", "support", "cassettes", "factories"}, folders[i+1]) {
+				return true
+			}
+		case i > 0 && folders[i-1] == "src" && (strings.HasSuffix(folder, "Test") || strings.HasPrefix(folder, "test") && folder != "testing"):
+			return true // src/test, src/androidTest, src/testFixtures
+		case hasAnySuffix(folder, ".Tests", ".Test", ".UnitTests", ".IntegrationTests"):
+			return true
+		}
+	}
+	return false
+}
+
+func hasAnySuffix(s string, suffixes ...string) bool {
+	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(s, suffix) })
+}

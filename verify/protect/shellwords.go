@@ -1,0 +1,184 @@
+package protect
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// simpleCommands takes a shell command apart at its operators, and each part into words without their quotes. It is no
+// shell: words that only a shell could know stay as they are written, and match nothing.
+func simpleCommands(command string) [][]string {
+	var commands [][]string
+	var words []string
+	var word strings.Builder
+	quoted := false
+	endWord := func() {
+		if word.Len() > 0 || quoted {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		quoted = false
+	}
+	endCommand := func() {
+		endWord()
+		if len(words) > 0 {
+			commands = append(commands, words)
+		}
+		words = nil
+	}
+	for i := 0; i < len(command); i++ {
+		switch c := command[i]; {
+		case c == '\\' && i+1 < len(command):
+			i++
+			if command[i] != '\n' {
+				word.WriteByte(command[i])
+			}
+		case c == '\'' || c == '"' || c == '`':
+			inner, size := quotedText(command[i:])
+			word.WriteString(inner)
+			quoted = c != '`'
+			i += size - 1
+		case c == '#' && word.Len() == 0:
+			for i+1 < len(command) && command[i+1] != '\n' {
+				i++
+			}
+		case c == ' ' || c == '\t' || c == '\r':
+			endWord()
+		case strings.IndexByte("\n;&|()", c) >= 0:
+			endCommand()
+		default:
+			word.WriteByte(c)
+		}
+	}
+	endCommand()
+	return commands
+}
+
+// quotedText reads a quotation at the beginning of a text, and says how long it is with its quotes.
+func quotedText(text string) (inner string, size int) {
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] == text[0]:
+			return b.String(), i + 1
+		case text[i] == '\\' && text[0] != '\'' && i+1 < len(text):
+			i++
+			b.WriteByte(text[i])
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String(), len(text)
+}
+
+// wrappers start the program that their arguments name.
+var wrappers = []string{"env", "time", "timeout", "nice", "nohup", "exec", "command", "sudo", "xvfb-run", "stdbuf", "ionice", "setsid", "!", "{", "if", "then", "do", "while"}
+
+var (
+	assignment = lazily(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	duration   = lazily(`^[0-9.]+[smhd]?$`)
+)
+
+// program is what a simple command runs, with its arguments: what stands behind assignments and wrappers.
+func program(words []string) []string {
+	wrapped := false
+	for len(words) > 0 {
+		word := words[0]
+		switch {
+		case assignment().MatchString(word):
+		case slices.Contains(wrappers, word):
+			wrapped = true
+		case wrapped && (strings.HasPrefix(word, "-") || duration().MatchString(word)):
+		default:
+			return words
+		}
+		words = words[1:]
+	}
+	return nil
+}
+
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", ".", "source"}
+
+// scriptNames lists what the checks start by a path of the workspace: first words with a slash, and the file that a
+// shell is given. A `cd` before it is followed.
+func scriptNames(checks []string) []string {
+	var names []string
+	for _, check := range checks {
+		dir := ""
+		for _, words := range simpleCommands(check) {
+			words = program(words)
+			switch {
+			case len(words) == 0:
+			case words[0] == "cd" && len(words) > 1:
+				dir = path.Join(dir, words[1])
+			case slices.Contains(shells, words[0]):
+				if i := slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") }); i >= 0 && !slices.Contains(words[1:i+1], "-c") {
+					names = append(names, path.Join(dir, words[i+1]))
+				}
+			case strings.Contains(words[0], "/"):
+				names = append(names, path.Join(dir, words[0]))
+			}
+		}
+	}
+	return cleanNames(names)
+}
+
+// FirstWordScripts names the scripts below dir that the checks start: files that are the first word of a command, or that
+// a shell is told to read. A program that was built is none: it is what the work makes.
+func FirstWordScripts(dir string, checks []string) []string {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil // without a workspace there are no scripts
+	}
+	defer func() { _ = root.Close() }()
+	var found []string
+	for _, name := range absoluteToo(dir, checks) {
+		if !slices.Contains(found, name) && isScript(root, name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// absoluteToo adds scripts that a check names by their whole path.
+func absoluteToo(dir string, checks []string) []string {
+	names := scriptNames(checks)
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return names
+	}
+	for _, check := range checks {
+		for _, words := range simpleCommands(check) {
+			words = program(words)
+			if len(words) > 1 && slices.Contains(shells, words[0]) {
+				words = words[1:]
+			}
+			if len(words) == 0 || !filepath.IsAbs(words[0]) {
+				continue
+			}
+			if rel, err := filepath.Rel(whole, words[0]); err == nil && filepath.IsLocal(rel) {
+				names = append(names, filepath.ToSlash(rel))
+			}
+		}
+	}
+	return names
+}
+
+func isScript(root *os.Root, name string) bool {
+	info, err := root.Stat(filepath.FromSlash(name))
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	file, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	head, err := io.ReadAll(io.LimitReader(file, 512))
+	return err == nil && !bytes.Contains(head, []byte{0})
+}

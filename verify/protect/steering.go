@@ -1,0 +1,272 @@
+package protect
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/ralphloop/ralph"
+)
+
+// rule says how files of some names steer a test run.
+type rule struct {
+	kind   ecosystem
+	names  []string                                         // of the file in any folder, or with a slash of the whole path
+	tools  []string                                         // it steers only if a check uses one of them
+	beside []string                                         // an added one counts only if the base has one of these in its folder
+	differ func(in *inspection, base, now []byte) bool      // nil: the whole file steers
+	added  func(in *inspection, name string, b []byte) bool // nil: an added one always counts
+}
+
+// never is for files that are the product's in the first place: a new one begins something new.
+func never(*inspection, string, []byte) bool { return false }
+
+// rules is the table that the package comment explains.
+var rules = []rule{
+	{kind: golang, names: []string{"go.work", "go.work.sum"}},
+	{kind: golang, names: []string{"go.mod"}, differ: goModDiffers, added: cutsOffGoTests},
+	{kind: golang, names: vendored("github.com/stretchr/testify", "gotest.tools", "github.com/onsi", "github.com/google/go-cmp", "github.com/frankban/quicktest", "github.com/matryer/is"), added: never},
+
+	{kind: python, names: []string{"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "noxfile.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".coveragerc", "nose.cfg", ".noserc"}},
+	{kind: python, names: []string{"setup.cfg"}, differ: setupCfg.differs, added: setupCfg.steersAlone},
+	{kind: python, names: []string{"pyproject.toml"}, differ: pyproject.differs, added: pyproject.steersAlone},
+	{kind: python, names: shadowed(), differ: equalTexts},
+
+	{kind: script, names: []string{
+		"jest.config.*", "jest.setup.*", "jest-setup.*", "setupTests.*", "setup-jest.*", "jest.preset.*", "vitest.config.*", "vitest.setup.*", "vitest.workspace.*", "vitest.projects.*",
+		".mocharc*", "ava.config.*", "karma.conf*", "playwright.config.*", "playwright-ct.config.*", "cypress.config.*", "babel.config.*", ".babelrc*", ".npmrc", ".yarnrc*",
+		".pnpmfile.cjs", ".nycrc*", ".c8rc*", ".taprc*", "jasmine.json", "wdio.conf.*", "web-test-runner.config.*", ".testcaferc*", "nightwatch.conf.*", "cucumber.js", "cucumber.mjs",
+		"tsconfig.spec.json", "tsconfig.test.json", "tsconfig.jest.json", "tsconfig.vitest.json", "node.config.json", ".yarn/releases/**", ".yarn/plugins/**", "__mocks__/**",
+	}},
+	{kind: script, names: []string{"vite.config.*"}, differ: viteDiffers, added: viteSteers},
+	{kind: script, names: []string{"package.json"}, differ: packageDiffers, added: packageSteers},
+	{kind: script, names: []string{"bunfig.toml"}, differ: bunfig.differs, added: bunfig.steersAlone},
+	{kind: script, names: []string{"deno.json", "deno.jsonc"}, differ: denoDiffers, added: never},
+	{kind: script, names: []string{"pnpm-workspace.yaml"}, differ: pnpmDiffers, added: never},
+	{kind: script, names: programsOfNode()},
+	{kind: script, names: runnersInstalled(), added: never},
+
+	{kind: rust, names: []string{".cargo/config", ".cargo/config.toml", "**/.cargo/config", "**/.cargo/config.toml", "rust-toolchain", "rust-toolchain.toml", "nextest.toml"}},
+	{kind: rust, names: []string{"Cargo.toml"}, differ: cargo.differs, added: never},
+
+	{kind: jvm, names: []string{".mvn/**", "**/.mvn/**", "gradle/wrapper/**", "gradlew", "gradlew.bat", "mvnw", "mvnw.cmd", "init.gradle", "init.gradle.kts", "junit-platform.properties", "testng.xml"}},
+	{kind: jvm, names: []string{"pom.xml"}, differ: pomDiffers, added: never},
+	{kind: jvm, names: []string{"build.gradle", "build.gradle.kts"}, differ: gradleDiffers, added: never},
+
+	{kind: ruby, names: []string{".rspec", ".rspec-local", "spec_helper.rb", "rails_helper.rb", "test_helper.rb", "minitest/*_plugin.rb", "**/minitest/*_plugin.rb", ".simplecov"}},
+	{kind: dotnet, names: []string{"*.runsettings", "xunit.runner.json", "testconfig.json", "*.testsettings"}},
+	{kind: dotnet, names: []string{"*.csproj", "*.fsproj", "*.vbproj"}, differ: projectDiffers, added: never},
+	{kind: php, names: []string{"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "Pest.php", "codeception.yml", "codeception.yml.dist", "phpspec.yml"}},
+	{kind: php, names: []string{"composer.json"}, differ: composerDiffers, added: never},
+	{kind: elixir, names: []string{"test_helper.exs", "config/test.exs"}},
+	{kind: elixir, names: []string{"mix.exs"}, differ: mixDiffers, added: never},
+
+	{kind: other, names: []string{".env.test", ".env.testing", ".env.test.local", ".envrc"}},
+	{kind: other, names: []string{"CTestCustom.cmake", "CTestCustom.ctest", "CTestConfig.cmake"}},
+	{kind: other, tools: []string{"make", "gmake"}, beside: makefiles, names: append([]string{"*.mk"}, makefiles...)},
+	{kind: other, tools: []string{"just"}, beside: justfiles, names: append([]string{"*.just"}, justfiles...)},
+	{kind: other, tools: []string{"task", "go-task"}, beside: taskfiles, names: taskfiles},
+	{kind: other, tools: []string{"rake"}, beside: rakefiles, names: rakefiles},
+	{kind: other, tools: []string{"mise"}, beside: misefiles, names: misefiles},
+	{kind: other, tools: []string{"mage"}, beside: []string{"magefile.go"}, names: []string{"magefile.go"}},
+}
+
+// Several names for one thing: a tool takes the first that it finds, so an added one may hide the other.
+var (
+	makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
+	justfiles = []string{"justfile", "Justfile", ".justfile"}
+	taskfiles = []string{"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"}
+	rakefiles = []string{"rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"}
+	misefiles = []string{"mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml"}
+)
+
+// vendored names copies of test libraries. A new one is a new dependency.
+func vendored(modules ...string) []string {
+	var names []string
+	for _, module := range modules {
+		names = append(names, "vendor/"+module+"/**", "**/vendor/"+module+"/**")
+	}
+	return names
+}
+
+// shadowed names modules that Python would take for the test runner, or for what it is made of, if they stood at the
+// front of its path: at the root, in src or lib, or among the tests.
+func shadowed() []string {
+	modules := "{pytest,_pytest,pluggy,iniconfig,exceptiongroup,unittest,doctest,nose,nose2,py,coverage,hypothesis,xdist,mock," +
+		"abc,argparse,ast,asyncio,atexit,bdb,codecs,collections,contextlib,copy,dataclasses,difflib,dis,encodings,enum,fnmatch,functools,gc,genericpath,glob," +
+		"importlib,inspect,io,itertools,json,linecache,locale,logging,ntpath,opcode,operator,os,pathlib,pdb,pkgutil,posixpath,pprint,re,reprlib,runpy,shlex,shutil," +
+		"signal,site,sre_compile,stat,struct,subprocess,sys,sysconfig,tempfile,textwrap,threading,token,tokenize,tomllib,traceback,types,typing,warnings,weakref}"
+	var names []string
+	for _, folder := range []string{"", "src/", "lib/", "{test,tests}/", "**/{test,tests}/"} {
+		names = append(names, folder+modules+".py", folder+modules+"/__init__.py")
+	}
+	return names
+}
+
+// programsOfNode names what a package manager would put in front of the user's own programs.
+func programsOfNode() []string {
+	return []string{"node_modules/.bin/{node,npm,npx,pnpm,yarn,bun,sh,bash,env,git,make,python,python3,go,cargo}"}
+}
+
+var runnersOfNode = []string{"jest", "vitest", "mocha", "chai", "ava", "tap", "tape", "jasmine", "karma", "cypress", "playwright", "sinon", "uvu", "qunit", "c8", "nyc", "expect", "supertest", "assert"}
+
+// runnersInstalled names test libraries in a node_modules that is kept in the tree. A new one was installed.
+func runnersInstalled() []string {
+	names := []string{"**/node_modules/@{jest,vitest,playwright,testing-library,ava}/**"}
+	return append(names, "**/node_modules/{"+strings.Join(runnersOfNode, ",")+"}/**", "**/node_modules/.bin/{"+strings.Join(runnersOfNode, ",")+"}")
+}
+
+// equalTexts is for files that only count when they are added: one that existed is the product's.
+func equalTexts(*inspection, []byte, []byte) bool { return false }
+
+// rulebook is the table, ready to be asked.
+type rulebook struct {
+	exact map[string]int // by the file's own name
+	globs []struct {
+		glob string
+		rule int
+		base bool // it is matched with the file's own name
+	}
+}
+
+var book = sync.OnceValue(func() *rulebook {
+	b := &rulebook{exact: map[string]int{}}
+	for i, r := range rules {
+		for _, name := range r.names {
+			slash := strings.Contains(name, "/")
+			if !slash && !strings.ContainsAny(name, "*?[{") {
+				b.exact[name] = i
+				continue
+			}
+			b.globs = append(b.globs, struct {
+				glob string
+				rule int
+				base bool
+			}{name, i, !slash && !strings.Contains(name, "{")})
+		}
+	}
+	return b
+})
+
+// ruleFor finds the rule for a name.
+func ruleFor(name string) (*rule, bool) {
+	b, base := book(), path.Base(name)
+	if i, is := b.exact[base]; is {
+		return &rules[i], true
+	}
+	for _, g := range b.globs {
+		subject := name
+		if g.base {
+			subject = base
+		}
+		if doublestar.MatchUnvalidated(g.glob, subject) {
+			return &rules[g.rule], true
+		}
+	}
+	return nil, false
+}
+
+// steers says whether a change of a file that a rule names counts.
+func (in *inspection) steers(r *rule, change ralph.FileChange) (bool, error) {
+	if len(r.tools) > 0 {
+		used, err := in.uses(r.tools)
+		if !used || err != nil {
+			return false, err
+		}
+	}
+	if change.Kind == ralph.FileAdded {
+		return in.addedSteers(r, change)
+	}
+	if r.differ == nil {
+		return true, nil
+	}
+	return in.compare(change, func(base, now []byte) bool { return r.differ(in, base, now) })
+}
+
+func (in *inspection) addedSteers(r *rule, change ralph.FileChange) (bool, error) {
+	if !in.rules.base.tested(r.kind) {
+		return false, nil
+	}
+	if r.added != nil {
+		now, err := in.content(Now, change.Name)
+		return err == nil && r.added(in, change.Name, now), err
+	}
+	for _, name := range r.beside {
+		there, err := in.exists(path.Join(path.Dir(change.Name), name))
+		if there || err != nil {
+			return there, err
+		}
+	}
+	return len(r.beside) == 0, nil
+}
+
+var wordBreaks = " \t\r\n;&|()<>\"'`$@{}[],="
+
+// uses says whether checks use one of the programs: in their own text, or in that of a script, a Makefile or a package.json
+// that they run. Reading words where a shell would read commands finds too many, which only costs care.
+func (in *inspection) uses(programs []string) (bool, error) {
+	if in.words == nil {
+		if err := in.collectWords(); err != nil {
+			return false, err
+		}
+	}
+	return slices.ContainsFunc(programs, func(p string) bool { return in.words[p] }), nil
+}
+
+// indirect are the files whose text tells what a program runs for a check.
+var indirect = []struct {
+	programs []string
+	files    []string
+}{
+	{[]string{"make", "gmake"}, makefiles},
+	{[]string{"just"}, justfiles},
+	{[]string{"task", "go-task"}, taskfiles},
+	{[]string{"rake"}, rakefiles},
+	{[]string{"npm", "pnpm", "yarn", "bun"}, []string{"package.json"}},
+	{[]string{"composer"}, []string{"composer.json"}},
+}
+
+func (in *inspection) collectWords() error {
+	in.words = map[string]bool{}
+	texts := slices.Clone(in.rules.checks)
+	for _, name := range append(scriptNames(in.rules.checks), in.rules.literal...) {
+		data, err := in.content(Base, name)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, string(data))
+	}
+	in.addWords(texts)
+	asked := map[string]bool{}
+	for again := true; again; {
+		again = false
+		for _, way := range indirect {
+			if !slices.ContainsFunc(way.programs, func(p string) bool { return in.words[p] }) {
+				continue
+			}
+			for _, file := range way.files {
+				if asked[file] {
+					continue
+				}
+				asked[file], again = true, true
+				data, err := in.content(Base, file)
+				if err != nil {
+					return err
+				}
+				in.addWords([]string{string(data)})
+			}
+		}
+	}
+	return nil
+}
+
+func (in *inspection) addWords(texts []string) {
+	for _, text := range texts {
+		for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(wordBreaks, c) }) {
+			in.words[word] = true
+		}
+	}
+}
