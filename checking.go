@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -82,7 +83,6 @@ type session struct {
 	folder  string
 	view    View
 	way     Way
-	failed  bool // no view could be opened: the plain checker is used
 	plainly bool // a check ran in the workspace itself
 }
 
@@ -170,14 +170,20 @@ func sameFate(a, b CheckResult) bool { return a.Passed == b.Passed && a.Broken =
 func (s *session) once(ctx context.Context, i int, c check, way Way) (CheckResult, bool) {
 	l := s.l
 	checker, isolation, err := s.enter(ctx, way)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrIO) {
+		return CheckResult{
+			Name: c.name, Task: c.task, Hidden: c.hidden, Broken: true, ExitCode: -1,
+			Output: fmt.Sprintf("no view of the tree could be made for it (checks.isolation chooses another kind): %v", err),
+		}, true
+	}
 	if err == nil && s.folder == "" {
 		s.folder, err = l.checkFolder(1)
 	}
-	if err != nil {
-		l.storageFailed(err)
+	if ctx.Err() != nil {
 		return CheckResult{}, false
 	}
-	if checker == nil || ctx.Err() != nil {
+	if err != nil {
+		l.storageFailed(err)
 		return CheckResult{}, false
 	}
 	var result CheckResult

@@ -68,7 +68,6 @@ const (
 	ViewClaimed  ViewKind = "claimed"   // protected files as at the base, added ones that match absent
 	ViewBase     ViewKind = "base"      // everything as at the base
 	ViewOldTests ViewKind = "old_tests" // claimed, and every test that existed at the base as it was then
-	ViewPlain    ViewKind = "plain"     // the workspace itself, as in the user's own shell
 	ViewHidden   ViewKind = "hidden"    // claimed, with the files of hidden checks laid over
 )
 

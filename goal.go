@@ -1,11 +1,13 @@
 package ralph
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/prompt"
@@ -15,21 +17,31 @@ import (
 type goalText struct{ text, template string }
 
 // readGoal reads the goal's files anew. A file that became unreadable leaves the text as it was.
-func (l *Loop) readGoal() error {
+func (l *Loop) readGoal(ctx context.Context) error {
 	fresh := goalText{text: l.cfg.Task}
 	var err error
 	if l.cfg.SpecFile != "" {
-		if fresh.text, err = ReadText(l.cfg.Dir, l.cfg.SpecFile); err != nil {
+		if fresh.text, err = l.readProtected(ctx, l.cfg.SpecFile); err != nil {
 			return fmt.Errorf("read spec: %w", err)
 		}
 	}
 	if l.cfg.PromptFile != "" {
-		if fresh.template, err = ReadText(l.cfg.Dir, l.cfg.PromptFile); err != nil {
+		if fresh.template, err = l.readProtected(ctx, l.cfg.PromptFile); err != nil {
 			return fmt.Errorf("read prompt: %w", err)
 		}
 	}
 	l.goal = fresh
 	return nil
+}
+
+// readProtected reads a file of the harness's own. One that the agent before has changed is read as it was: nobody rewrites his own orders.
+func (l *Loop) readProtected(ctx context.Context, name string) (string, error) {
+	if l.examiner != nil && slices.Contains(l.state.Tampered, filepath.ToSlash(filepath.Clean(name))) {
+		if text, err := l.examiner.BaseText(ctx, l.state.History.Base, filepath.ToSlash(filepath.Clean(name))); err == nil && strings.TrimSpace(text) != "" {
+			return strings.ToValidUTF8(strings.TrimPrefix(text, "\ufeff"), "\ufffd"), nil
+		}
+	}
+	return ReadText(l.cfg.Dir, name)
 }
 
 // tellPlaceholders says, once as long as it is the same, what looks like a placeholder in the prompt file and is none.

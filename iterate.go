@@ -46,7 +46,7 @@ func (l *Loop) iterate(ctx context.Context) Verdict {
 
 // begin is phase one: it is durable before the agent starts.
 func (l *Loop) begin(ctx context.Context) (string, error) {
-	if err := l.readGoal(); err != nil {
+	if err := l.readGoal(ctx); err != nil {
 		l.emit(EvWarning, Notice{"goal_unreadable", fmt.Sprintf("%v; going on with the text as it was", err)})
 	}
 	l.tellPlaceholders()

@@ -97,7 +97,7 @@ func (l *Loop) open(ctx context.Context) error {
 	if err := l.enterWorktree(ctx); err != nil {
 		return err
 	}
-	if err := l.readGoal(); err != nil {
+	if err := l.readGoal(ctx); err != nil {
 		return err
 	}
 	if l.resuming {

@@ -8,7 +8,7 @@ import (
 // Preview is the prompt of the first iteration, as it would be if the run started now. It starts nothing and writes nothing: letters stay where
 // they are, and the task list is only read.
 func (l *Loop) Preview(ctx context.Context) (Prompt, error) {
-	if err := l.readGoal(); err != nil {
+	if err := l.readGoal(ctx); err != nil {
 		return Prompt{}, err
 	}
 	l.recorder, l.observers = nil, nil

@@ -69,7 +69,7 @@ func (s Shell) inPathFolder(word string) bool {
 // from one `sh` to the next, and PATH has a default of its own.
 func (s Shell) shellKnows(ctx context.Context, word string, in ralph.CheckInput) bool {
 	argv := append(process.Shell(`command -v -- "$1"`), "sh", word)
-	answer, err := process.Run(ctx, process.Spec{Argv: argv, Dir: in.Dir, Env: s.Env, Marker: in.Marker, Timeout: askTimeout})
+	answer, err := process.Run(ctx, s.entered(process.Spec{Argv: argv, Dir: in.Dir, Env: s.Env, Marker: in.Marker, Timeout: askTimeout}))
 	if err != nil || answer.State != process.Exited {
 		return true
 	}

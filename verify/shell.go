@@ -3,8 +3,11 @@ package verify
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -30,6 +33,8 @@ type Shell struct {
 	// Grace is the time between TERM and KILL at a time-out; 0 is process.DefaultGrace,
 	// less than 0 none.
 	Grace time.Duration
+	// Enter has a check see the workspace as a view shows it; nil leaves everything as it is.
+	Enter func(*process.Spec)
 }
 
 var _ ralph.Checker = Shell{}
@@ -49,15 +54,17 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 		return result, fmt.Errorf("keep output of check %q: %w: %w", in.Name, ralph.ErrIO, err)
 	}
 	var seen tail
-	ended, err := process.Run(ctx, process.Spec{
+	whole := sha256.New()
+	ended, err := process.Run(ctx, s.entered(process.Spec{
 		Argv: process.Shell(cmp.Or(in.Command, in.Name)), Dir: in.Dir, Env: s.Env, Marker: in.Marker,
-		Stdout: process.Sink{Path: path, Cap: s.cap(), Tap: &seen}, StderrToStdout: true,
+		Stdout: process.Sink{Path: path, Cap: s.cap(), Tap: io.MultiWriter(&seen, whole)}, StderrToStdout: true,
 		Timeout: in.Timeout, Grace: s.Grace,
-	})
+	}))
 	if err != nil {
 		return result, runError(in.Name, err)
 	}
 	result.ExitCode = ended.ExitCode
+	result.OutputHash = hex.EncodeToString(whole.Sum(nil))
 	result.Duration = ralph.Span(ended.Duration)
 	result.Survivors = ended.Survivors
 	result.Truncated = ended.StdoutBytes > s.cap()
@@ -69,6 +76,14 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 		result.Broken = !s.runnable(ctx, in)
 	}
 	return result, nil
+}
+
+// entered is a command as the view has it.
+func (s Shell) entered(spec process.Spec) process.Spec {
+	if s.Enter != nil {
+		s.Enter(&spec)
+	}
+	return spec
 }
 
 func (s Shell) cap() int64 {

@@ -70,6 +70,9 @@ var generalKeys = []Key{
 	{Name: "yolo", Kind: Switch, Default: "false", Flag: "yolo", Command: true,
 		Doc:   "let agents bypass their own permission prompts without a sandbox",
 		field: func(s *Settings) any { return &s.Yolo }},
+	{Name: "protect", Kind: List, Flag: "protect", Metavar: "GLOB", item: checkGlob,
+		Doc:   "files that the agent must leave alone, beside ralph's own; tests stands for the project's tests and what steers them",
+		field: func(s *Settings) any { return &s.Protect }},
 	{Name: "trust", Kind: Switch, Default: "false", Flag: "trust",
 		Doc:   "agree to the commands that the project's files name",
 		field: func(s *Settings) any { return &s.Trust }},
@@ -125,6 +128,24 @@ var checkKeys = []Key{
 	{Name: "checks.max_broken", Kind: Count, Default: "2", Metavar: "N", Max: billion, Zero: "no limit",
 		Doc:   "stop after this many iterations in a row with a check that cannot run",
 		field: func(s *Settings) any { return &s.Checks.MaxBroken }},
+	{Name: "checks.isolation", Kind: Text, Default: "auto", Metavar: "MODE", Choices: []string{"auto", "overlay", "copy", "inplace"},
+		Doc:   "how checks and workspace are kept apart; auto is the strongest that works here",
+		field: func(s *Settings) any { return &s.Checks.Isolation }},
+	{Name: "checks.network", Kind: Text, Default: "on", Metavar: "RULE", Choices: []string{"on", "off"},
+		Doc:   "off: checks have no network but loopback; needs an overlay",
+		field: func(s *Settings) any { return &s.Checks.Network }},
+	{Name: "checks.hidden", Kind: List, Metavar: "CMD", Command: true,
+		Doc:   "checks of a claim that the agent learns nothing of but that one failed; keep them in your own configuration",
+		field: func(s *Settings) any { return &s.Checks.Hidden }},
+	{Name: "checks.hidden_dir", Kind: Text, Metavar: "DIR", Command: true,
+		Doc:   "a folder outside of the workspace whose files are laid over the view of hidden checks; RALPH_HIDDEN_DIR names it to them",
+		field: func(s *Settings) any { return &s.Checks.HiddenDir }},
+	{Name: "checks.retries", Kind: Count, Default: "2", Metavar: "N", Max: 100, Zero: "never",
+		Doc:   "how often a red check that was green on the same tree is run again",
+		field: func(s *Settings) any { return &s.Checks.Retries }},
+	{Name: "checks.canary", Kind: Text, Default: "auto", Metavar: "CMD", Command: true,
+		Doc:   "whether a green check can still fail is tried before exit 0: auto, off, or a command that plants a failing test in its folder",
+		field: func(s *Settings) any { return &s.Checks.Canary }},
 	{Name: "checks.task_tests", Kind: Text, Metavar: "GLOB",
 		Doc:   "which test files belong to a task, such as tests/test_{id}_*.py; {tests} in a check stands for those of the current and all done tasks",
 		field: func(s *Settings) any { return &s.Checks.TaskTests }},
@@ -143,8 +164,12 @@ var gateKeys = []Key{
 	{Name: "gate.status_phrases", Kind: List, Metavar: "TEXT",
 		Doc:   "the phrases that count; empty means the built-in ones",
 		field: func(s *Settings) any { return &s.Gate.StatusPhrases }},
-	{Name: "gate.tamper", Kind: Text, Metavar: "RULE", Choices: []string{"refuse", "stop"}, Later: "protected files",
-		Doc: "what a change to a protected file does"},
+	{Name: "gate.tamper", Kind: Text, Default: "refuse", Metavar: "RULE", Choices: []string{"refuse", "stop"},
+		Doc:   "what a change to a protected file does: refuse the claim, or stop the run",
+		field: func(s *Settings) any { return &s.Gate.Tamper }},
+	{Name: "gate.test_change", Kind: Text, Metavar: "RULE", Choices: []string{"warn", "evaluate", "refuse"},
+		Doc:   "what it does that tests of the base fail where changed ones pass; evaluate with an evaluator, else warn, if not given",
+		field: func(s *Settings) any { return &s.Gate.TestChange }},
 	{Name: "gate.unfinished", Kind: Text, Default: "warn", Metavar: "RULE", Choices: []string{"off", "warn", "refuse"},
 		Doc:   "what an added line that looks unfinished does",
 		field: func(s *Settings) any { return &s.Gate.Unfinished }},
@@ -187,6 +212,18 @@ var otherKeys = []Key{
 	{Name: "prompt.file", Kind: Text, Flag: "prompt", Metavar: "FILE", Command: true,
 		Doc:   "a prompt in place of .ralph/PROMPT.md, read anew before every iteration",
 		field: func(s *Settings) any { return &s.Prompt.File }},
+	{Name: "evaluator.agent", Kind: Text, Flag: "evaluator", Metavar: "AGENT", item: checkFallback,
+		Doc:   "an agent CLI, or NAME:MODEL, that gives a second opinion on claims, in read-only mode and with fresh context",
+		field: func(s *Settings) any { return &s.Evaluator.Agent }},
+	{Name: "evaluator.command", Kind: Text, Metavar: "CMD", Command: true,
+		Doc:   "a shell command as the evaluator: it reads the prompt on stdin, or from {prompt_file}, and prints its verdict",
+		field: func(s *Settings) any { return &s.Evaluator.Command }},
+	{Name: "evaluator.model", Kind: Text, Metavar: "M", item: checkModel,
+		Doc:   "the model that the evaluator is to use",
+		field: func(s *Settings) any { return &s.Evaluator.Model }},
+	{Name: "evaluator.max_calls_per_task", Kind: Count, Default: "0", Metavar: "N", Max: billion, Zero: "off",
+		Doc:   "rejections that one task, or the goal, may have",
+		field: func(s *Settings) any { return &s.Evaluator.MaxCallsPerTask }},
 	{Name: "sandbox.mode", Kind: Text, Default: "auto", Flag: "sandbox", Metavar: "TIER", Choices: []string{"auto", "none"},
 		Coming: []string{"landlock", "bwrap", "docker", "sbx"}, Later: "sandbox tiers",
 		Doc:   "what keeps the agent in",
@@ -195,20 +232,15 @@ var otherKeys = []Key{
 
 // laterKeys are named by the contract and have no effect yet. They are here so that setting one says so.
 var laterKeys = []Key{
-	{Name: "protect", Kind: List, Flag: "protect", Metavar: "GLOB", Later: "protected files", Doc: "files that the agent must leave alone"},
-
 	{Name: "worker.provider", Kind: Text, Metavar: "NAME", Later: builtInWorker, Doc: "whose model the built-in worker uses"},
 	{Name: "worker.model", Kind: Text, Metavar: "M", Later: builtInWorker, Doc: "which model"},
 	{Name: "worker.base_url", Kind: Text, Metavar: "URL", Later: builtInWorker, Doc: "where the model is reached"},
 	{Name: "worker.api_key_env", Kind: Text, Metavar: "NAME", Later: builtInWorker, Doc: "the variable that holds the key"},
 	{Name: "worker.max_turns_per_task", Kind: Count, Metavar: "N", Max: billion, Zero: "off", Later: builtInWorker, Doc: "model calls that one task may take"},
 
-	{Name: "evaluator.agent", Kind: Text, Flag: "evaluator", Metavar: "AGENT", Later: evaluators, Doc: "who gives a second opinion"},
 	{Name: "evaluator.provider", Kind: Text, Metavar: "NAME", Later: evaluators, Doc: "whose model the evaluator uses"},
-	{Name: "evaluator.model", Kind: Text, Metavar: "M", Later: evaluators, Doc: "which model"},
 	{Name: "evaluator.base_url", Kind: Text, Metavar: "URL", Later: evaluators, Doc: "where the model is reached"},
 	{Name: "evaluator.api_key_env", Kind: Text, Metavar: "NAME", Later: evaluators, Doc: "the variable that holds the key"},
-	{Name: "evaluator.max_calls_per_task", Kind: Count, Metavar: "N", Max: billion, Zero: "off", Later: evaluators, Doc: "rejections that one task may have"},
 
 	{Name: "planner.provider", Kind: Text, Metavar: "NAME", Later: planners, Doc: "whose model the planner uses"},
 	{Name: "planner.model", Kind: Text, Metavar: "M", Later: planners, Doc: "which model"},
@@ -218,6 +250,6 @@ var laterKeys = []Key{
 
 const (
 	builtInWorker = "the built-in worker"
-	evaluators    = "evaluators"
+	evaluators    = "models as evaluators"
 	planners      = "the planner"
 )

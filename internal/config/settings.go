@@ -32,17 +32,19 @@ type Settings struct {
 	CommitMessage    string     `json:"commit_message,omitempty"`
 	IncludeDirty     bool       `json:"include_dirty,omitempty"`
 	Yolo             bool       `json:"yolo"`
+	Protect          []string   `json:"protect,omitempty"`
 	Trust            bool       `json:"-"` // consent is given to a command line, not to a run
 
-	Agent   AgentSettings   `json:"agent"`
-	Checks  CheckSettings   `json:"checks"`
-	Gate    GateSettings    `json:"gate"`
-	Tasks   TaskSettings    `json:"tasks"`
-	Breaker BreakerSettings `json:"breaker"`
-	Limits  LimitSettings   `json:"limits"`
-	Notify  NotifySettings  `json:"notify"`
-	Prompt  PromptSettings  `json:"prompt"`
-	Sandbox SandboxSettings `json:"sandbox"`
+	Agent     AgentSettings     `json:"agent"`
+	Checks    CheckSettings     `json:"checks"`
+	Gate      GateSettings      `json:"gate"`
+	Tasks     TaskSettings      `json:"tasks"`
+	Breaker   BreakerSettings   `json:"breaker"`
+	Limits    LimitSettings     `json:"limits"`
+	Notify    NotifySettings    `json:"notify"`
+	Prompt    PromptSettings    `json:"prompt"`
+	Sandbox   SandboxSettings   `json:"sandbox"`
+	Evaluator EvaluatorSettings `json:"evaluator,omitzero"`
 }
 
 // AgentSettings says which agent does the work and how it is started.
@@ -66,6 +68,34 @@ type CheckSettings struct {
 	Baseline  bool       `json:"baseline"`
 	MaxBroken int        `json:"max_broken"`
 	TaskTests string     `json:"task_tests,omitempty"` // a pattern with {id} in it
+	Isolation string     `json:"isolation,omitempty"`
+	Network   string     `json:"network,omitempty"`
+	Hidden    []string   `json:"hidden,omitempty"`
+	HiddenDir string     `json:"hidden_dir,omitempty"`
+	Retries   int        `json:"retries,omitempty"`
+	Canary    string     `json:"canary,omitempty"` // auto, off, or a command
+}
+
+// EvaluatorSettings says who gives a second opinion.
+type EvaluatorSettings struct {
+	Agent           string `json:"agent,omitempty"`   // NAME or NAME:MODEL
+	Command         string `json:"command,omitempty"` // a shell command in its place
+	Model           string `json:"model,omitempty"`
+	MaxCallsPerTask int    `json:"max_calls_per_task,omitempty"`
+}
+
+// Wanted reports whether there is to be an evaluator.
+func (e EvaluatorSettings) Wanted() bool { return e.Agent != "" || e.Command != "" }
+
+// testChange is the rule for changed tests: as it was said, else by whether somebody can be asked.
+func (s Settings) testChange() ralph.TestRule {
+	switch {
+	case s.Gate.TestChange != "":
+		return ralph.TestRule(s.Gate.TestChange)
+	case s.Evaluator.Wanted():
+		return ralph.TestsEvaluate
+	}
+	return ralph.TestsWarn
 }
 
 // TaskSettings says which list is worked and what becomes of a task that does not get done.
@@ -110,6 +140,8 @@ type GateSettings struct {
 	StatusMin     int      `json:"status_min"`
 	StatusPhrases []string `json:"status_phrases,omitempty"` // empty: the built-in ones
 	Unfinished    string   `json:"unfinished"`
+	Tamper        string   `json:"tamper,omitempty"`
+	TestChange    string   `json:"test_change,omitempty"`
 }
 
 // BreakerSettings says when a run that gets nowhere is stopped.
@@ -149,11 +181,12 @@ func (s Settings) Policy() ralph.Policy {
 		MaxIterations: s.MaxIterations, MaxTime: s.MaxTime, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens,
 
 		Claim: ralph.ClaimRule(s.Gate.Claim), Status: ralph.StatusRule(s.Gate.Status), StatusMin: s.Gate.StatusMin,
-		Tamper: ralph.TamperRefuse, Unfinished: ralph.WordRule(s.Gate.Unfinished),
+		Tamper: ralph.TamperRule(cmp.Or(s.Gate.Tamper, string(ralph.TamperRefuse))), TestChange: s.testChange(), Unfinished: ralph.WordRule(s.Gate.Unfinished),
 		AllowUnverified: s.AllowUnverified,
 
 		MaxFailures: s.Agent.MaxFailures, MaxBroken: s.Checks.MaxBroken,
 		ChecksWhen: ralph.CheckTime(s.Checks.When), Baseline: s.Checks.Baseline,
+		Retries: s.Checks.Retries, Canary: s.Checks.Canary != "off", MaxRejections: s.Evaluator.MaxCallsPerTask,
 
 		Breaker: ralph.BreakerPolicy{
 			NoProgress: s.Breaker.NoProgress, SameError: s.Breaker.SameError,

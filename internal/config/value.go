@@ -302,6 +302,18 @@ func checkFallback(text string) *problem {
 	return checkModel(model)
 }
 
+// checkGlob wants a pattern of files below the workspace.
+func checkGlob(pattern string) *problem {
+	bare := strings.TrimPrefix(pattern, "!")
+	switch {
+	case strings.TrimSpace(bare) == "":
+		return &problem{msg: "an empty pattern matches nothing", hint: "give a pattern such as tests/**, or tests for the project's tests"}
+	case strings.HasPrefix(bare, "/"), slices.Contains(strings.Split(bare, "/"), ".."):
+		return &problem{msg: quote(pattern) + " is not below the workspace", hint: "patterns are relative to the workspace, such as tests/**"}
+	}
+	return nil
+}
+
 // checkModel refuses what a CLI could take for a flag: a repository may name the model without consent, and nothing more.
 func checkModel(name string) *problem {
 	if strings.HasPrefix(strings.TrimSpace(name), "-") {

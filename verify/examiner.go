@@ -1,0 +1,294 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/verify/pristine"
+	"github.com/ralphloop/ralph/verify/protect"
+)
+
+// Examiner looks at what an agent left of the workspace, and runs checks in views of it. It implements [ralph.Examiner] and is used by one
+// goroutine at a time.
+type Examiner struct {
+	// Shell runs the checks. Its environment is the user's own.
+	Shell Shell
+	// Copies are those of the tree; nil if none are kept. Then nothing can be compared, and a view is of the workspace as it is.
+	Copies ralph.Copies
+	// Rules say which files are protected, and which are tests.
+	Rules protect.Rules
+	// Folder is outside of the workspace and holds what views need, Journal what an in-place view has to put back, and Proofs what is known of checks
+	// at the base.
+	Folder, Journal, Proofs string
+	// Isolation is what the user wants; "" is the strongest that works.
+	Isolation pristine.Mode
+	// Around is what lies around the workspace and steers checks; nil if it is not looked at.
+	Around *pristine.Surroundings
+	// NoNetwork leaves checks nothing but loopback.
+	NoNetwork bool
+	// Canary is a command that plants a failing test; "" leaves it to what is known of the project.
+	Canary string
+	// HiddenDir holds the files of hidden checks; "" if there are none.
+	HiddenDir string
+
+	strongest pristine.Mode
+	why       string
+	sorted    sortedChanges
+}
+
+var _ ralph.Examiner = (*Examiner)(nil)
+
+// sortedChanges is what differs between two copies, and what it means.
+type sortedChanges struct {
+	base, now string
+	all       []ralph.FileChange
+	meaning   protect.Sorted
+}
+
+// ErrNoCopy says that the tree as it is now was not kept, so that nobody can say what became of protected files.
+var ErrNoCopy = errors.New("no copy of the tree could be kept")
+
+// Compare says what the difference between two trees means.
+func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralph.Tampering, error) {
+	found, err := e.sort(ctx, base, now)
+	if err != nil || e.Copies == nil || base.Snapshot == "" {
+		return ralph.Tampering{}, err
+	}
+	seen := ralph.Tampering{
+		Known: true, Tampered: found.meaning.Tampered, Unseen: names(found.meaning.Unseen), Tests: names(found.meaning.Tests),
+	}
+	if e.Around == nil {
+		return seen, nil
+	}
+	mode, _ := e.mode(ctx, ralph.ViewInput{})
+	for _, name := range e.Around.Unhidden(mode) {
+		seen.Around = append(seen.Around, fmt.Sprintf("%s is not as it was when the run began, and checks see it", name))
+	}
+	return seen, nil
+}
+
+// sort compares two trees. It remembers the last answer, since views ask for the same again.
+func (e *Examiner) sort(ctx context.Context, base, now ralph.TreeState) (sortedChanges, error) {
+	none := sortedChanges{base: base.Snapshot, now: now.Snapshot}
+	switch {
+	case e.Copies == nil || base.Snapshot == "" || base.Snapshot == now.Snapshot:
+		return none, nil
+	case now.Snapshot == "":
+		return none, ErrNoCopy
+	case e.sorted.base == base.Snapshot && e.sorted.now == now.Snapshot:
+		return e.sorted, nil
+	}
+	changes, err := e.Copies.Changes(ctx, base.Snapshot, now.Snapshot)
+	if err != nil {
+		return none, err
+	}
+	read := func(ctx context.Context, side protect.Side, name string) ([]byte, error) {
+		id := now.Snapshot
+		if side == protect.Base {
+			id = base.Snapshot
+		}
+		return e.Copies.Read(ctx, id, name, protect.ReadLimit)
+	}
+	meaning, err := e.Rules.Sort(ctx, changes, read)
+	if err != nil {
+		return none, err
+	}
+	none.all, none.meaning = changes, meaning
+	e.sorted = none
+	return none, nil
+}
+
+func names(changes []ralph.FileChange) []string {
+	var all []string
+	for _, c := range changes {
+		all = append(all, c.Name)
+	}
+	return all
+}
+
+// BaseText is a file as it was at the base.
+func (e *Examiner) BaseText(ctx context.Context, base ralph.TreeState, name string) (string, error) {
+	if e.Copies == nil || base.Snapshot == "" {
+		return "", fmt.Errorf("read %s as it was: %w", name, fs.ErrNotExist)
+	}
+	const limit = 4 << 20
+	text, err := e.Copies.Read(ctx, base.Snapshot, filepath.ToSlash(name), limit)
+	if err != nil {
+		return "", fmt.Errorf("read %s as it was: %w", name, err)
+	}
+	return string(text), nil
+}
+
+// Open makes a view.
+func (e *Examiner) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, error) {
+	v, err := e.open(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func (e *Examiner) open(ctx context.Context, in ralph.ViewInput) (*view, error) {
+	found, err := e.sort(ctx, in.Base, in.Now)
+	if err != nil {
+		return nil, fmt.Errorf("open view: %w", err)
+	}
+	if err := os.MkdirAll(e.Folder, 0o700); err != nil {
+		return nil, fmt.Errorf("open view: %w: %w", ralph.ErrIO, err)
+	}
+	folder, err := os.MkdirTemp(e.Folder, "view-")
+	if err != nil {
+		return nil, fmt.Errorf("open view: %w: %w", ralph.ErrIO, err)
+	}
+	v, err := e.openIn(ctx, in, found, folder)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open view: %w", err), os.RemoveAll(folder))
+	}
+	return v, nil
+}
+
+func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedChanges, folder string) (*view, error) {
+	kept, inner := filepath.Join(folder, "base"), filepath.Join(folder, "view")
+	if err := os.MkdirAll(inner, 0o700); err != nil {
+		return nil, err
+	}
+	edits, err := e.edits(ctx, in.Kind, found, kept)
+	if err != nil {
+		return nil, err
+	}
+	mode, why := e.mode(ctx, in)
+	options := pristine.Options{
+		Dir: in.Dir, Folder: inner, Journal: e.Journal, Mode: mode, Edits: edits, Around: e.Around, NoNetwork: e.NoNetwork,
+	}
+	if mode == pristine.Copy && e.Copies != nil && in.Now.Snapshot != "" {
+		if options.Files, err = e.Copies.Files(ctx, in.Now.Snapshot); err != nil {
+			return nil, err
+		}
+	}
+	made, err := pristine.Open(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	shell := e.Shell
+	if in.Way == ralph.WayUsual {
+		shell.Env = withoutWorkspace(shell.Env, in.Dir)
+	}
+	if in.Kind == ralph.ViewHidden {
+		shell.Env = append(slices.Clip(shell.Env), "RALPH_HIDDEN_DIR="+e.HiddenDir)
+	}
+	shell.Enter = made.Enter
+	return &view{Shell: shell, made: made, mode: mode, why: why, folder: folder}, nil
+}
+
+// mode is how a view is made: in place for a check that needs it, else as the user wants, else as well as it can be done here.
+func (e *Examiner) mode(ctx context.Context, in ralph.ViewInput) (pristine.Mode, string) {
+	switch {
+	case in.Way == ralph.WayInPlace:
+		return pristine.InPlace, ""
+	case e.Isolation != "":
+		return e.Isolation, ""
+	}
+	if e.strongest == "" && in.Dir != "" {
+		e.strongest, e.why = pristine.Strongest(ctx, in.Dir, e.Folder)
+		if e.strongest == pristine.Copy && (e.Copies == nil || in.Now.Snapshot == "") {
+			e.strongest, e.why = pristine.InPlace, e.why+"; which files belong to the tree is not known, so it is not copied either"
+		}
+	}
+	return e.strongest, e.why
+}
+
+// edits is what a view shows otherwise than the workspace. What comes from the base is written below kept first.
+func (e *Examiner) edits(ctx context.Context, kind ralph.ViewKind, found sortedChanges, kept string) ([]pristine.Edit, error) {
+	old := slices.Concat(found.meaning.Tampered, found.meaning.Unseen)
+	switch kind {
+	case ralph.ViewBase:
+		old = found.all
+	case ralph.ViewOldTests:
+		old = append(old, found.meaning.Tests...)
+	}
+	var edits []pristine.Edit
+	var put []string
+	for _, c := range old {
+		if c.Kind == ralph.FileAdded {
+			edits = append(edits, pristine.Edit{Name: c.Name})
+			continue
+		}
+		put = append(put, c.Name)
+	}
+	if len(put) > 0 {
+		if err := e.Copies.Extract(ctx, found.base, kept, put); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range put {
+		edits = append(edits, pristine.Edit{Name: name, Source: filepath.Join(kept, filepath.FromSlash(name))})
+	}
+	if kind == ralph.ViewHidden && e.HiddenDir != "" {
+		laid, err := layOver(e.HiddenDir)
+		return append(edits, laid...), err
+	}
+	return edits, nil
+}
+
+// layOver lists the files of a folder at their names.
+func layOver(dir string) ([]pristine.Edit, error) {
+	var edits []pristine.Edit
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		edits = append(edits, pristine.Edit{Name: filepath.ToSlash(name), Source: path})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read checks.hidden_dir: %w", err)
+	}
+	return edits, nil
+}
+
+// withoutWorkspace takes the folders of the workspace out of PATH, and those that depend on where a command runs: an agent can put programs there.
+func withoutWorkspace(env []string, dir string) []string {
+	kept := slices.Clone(env)
+	for i, entry := range kept {
+		list, ok := strings.CutPrefix(entry, "PATH=")
+		if !ok {
+			continue
+		}
+		folders := slices.DeleteFunc(filepath.SplitList(list), func(folder string) bool {
+			return !filepath.IsAbs(folder) || inside(folder, dir) || inside(resolved(folder), resolved(dir))
+		})
+		kept[i] = "PATH=" + strings.Join(folders, string(filepath.ListSeparator))
+	}
+	return kept
+}
+
+// view is a Checker in a view of the workspace.
+type view struct {
+	Shell
+	made   *pristine.View
+	mode   pristine.Mode
+	why    string
+	folder string
+}
+
+// Isolation is overlay, copy or inplace, and why it is not a stronger one.
+func (v *view) Isolation() (mode, why string) { return string(v.mode), v.why }
+
+// Close takes the view down. What an in-place view changed is put back.
+func (v *view) Close() error {
+	if err := v.made.Close(); err != nil {
+		return fmt.Errorf("close view: %w", err)
+	}
+	if err := os.RemoveAll(v.folder); err != nil {
+		return fmt.Errorf("close view: %w", err)
+	}
+	return nil
+}
