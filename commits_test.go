@@ -49,14 +49,15 @@ func committing(w *world, c *committer, when CommitRule) *[]CommitFacts {
 func TestFilesThatAHookChangedAreCheckedAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		again CheckResult
+		means Attribution
 		ends  int
-	}{"green": {isGreen, 1}, "red": {isRed, 2}} {
+	}{"green": {isGreen, CheckFixed, 1}, "red": {isRed, CheckWasBroken, 2}} {
 		bubble(t, name, func(t *testing.T) {
 			w := newWorld(t, done(), done())
 			w.checker.results = []CheckResult{isRed, isGreen, tt.again, isGreen}
 			committing(w, &committer{results: []CommitResult{{Commit: "c1", Changed: true}, {Commit: "c2"}}}, CommitIteration)
 			result := w.ends(AllChecksPassed, tt.ends)
-			tt.again.Name = "go test"
+			tt.again.Name, tt.again.Tree, tt.again.Attribution = "go test", "c0+d", tt.means
 			same(t, "checks of the first iteration", []CheckResult{tt.again}, result.Iterations[0].CheckResults)
 		})
 	}
@@ -111,11 +112,13 @@ func TestWhatACommitMessageCanTell(t *testing.T) {
 		w.cfg.Task = "the goal"
 		facts := committing(w, c, CommitIteration)
 		w.ends(TasksDone, 3)
-		green := []CheckResult{{Name: "go test", Passed: true}}
+		green := func(tree string) []CheckResult {
+			return []CheckResult{{Name: "go test", Passed: true, Tree: tree, Attribution: CheckFixed}}
+		}
 		same(t, "facts", []CommitFacts{
-			{Run: "R1", Iteration: 1, Goal: "the goal", Task: "A", Title: "do A", Checks: green},
-			{Run: "R1", Iteration: 2, Goal: "the goal", Task: "A", Title: "do A", Done: []string{"B"}, Checks: green},
-			{Run: "R1", Iteration: 3, Goal: "the goal", Task: "A", Title: "do A", Done: []string{"A", "C"}, Complete: true, Checks: green},
+			{Run: "R1", Iteration: 1, Goal: "the goal", Task: "A", Title: "do A", Checks: green("c0+c")},
+			{Run: "R1", Iteration: 2, Goal: "the goal", Task: "A", Title: "do A", Done: []string{"B"}, Checks: green("c0+e")},
+			{Run: "R1", Iteration: 3, Goal: "the goal", Task: "A", Title: "do A", Done: []string{"A", "C"}, Complete: true, Checks: green("c0+h")},
 		}, *facts)
 		same(t, "the list at each commit: what is proven is in it", []map[string]TaskStatus{
 			{"A": TaskPending, "B": TaskPending, "C": TaskPending}, {"A": TaskPending, "B": TaskDone, "C": TaskPending}, {"A": TaskDone, "B": TaskDone, "C": TaskDone},

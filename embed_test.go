@@ -54,7 +54,8 @@ func TestALoopOfFunctions(t *testing.T) {
 			RunID: loop.ID(), Status: ralph.StatusCompleted, StopReason: ralph.AllChecksPassed, Success: true, Verified: true,
 			VerifiedBy: []string{ralph.VerifiedChecks}, Summary: "the claim stands and every check is green", TotalIterations: 2,
 			Iterations: []ralph.IterationResult{
-				iteration(1, ralph.CheckResult{ExitCode: 1, Output: "not two yet"}, "check_failed"), iteration(2, ralph.CheckResult{Passed: true}),
+				iteration(1, ralph.CheckResult{ExitCode: 1, Output: "not two yet", Attribution: ralph.CheckWasBroken}, "check_failed"),
+				iteration(2, ralph.CheckResult{Passed: true, Attribution: ralph.CheckFixed}),
 			},
 		}
 		if diff := cmp.Diff(want, result, cmpopts.EquateEmpty()); diff != "" {

@@ -17,7 +17,7 @@ func openGates() []Gate {
 		{Name: "checks pass", State: GateOpen, Detail: "1 of 1 green on this tree"},
 		{Name: "a check can still fail", State: GateNoted, Detail: "no canary exists for these checks"},
 		{Name: "nothing protected was changed", State: GateNoted, Detail: "nothing is protected in this run"},
-		{Name: "evidence is fresh", State: GateNoted, Detail: "the harness ran the checks itself, after the agent was gone"},
+		{Name: "evidence is fresh", State: GateOpen, Detail: "the harness ran the checks itself, after the agent was gone"},
 		{Name: "nothing visibly unfinished", State: GateOpen},
 		{Name: "the evaluator accepts", State: GateNoted, Detail: "no evaluator is configured"},
 		{Name: "the status gate", State: GateNoted, Detail: "gate.status is advisory"},
@@ -39,7 +39,6 @@ type gateCase struct {
 
 func refused(code, detail string) Gate { return Gate{State: GateShut, Refusal: code, Detail: detail} }
 func warned(detail string) Gate        { return Gate{State: GateWarned, Detail: detail} }
-
 
 func askGateCases(t *testing.T, cases []gateCase) {
 	t.Helper()
@@ -178,7 +177,7 @@ func TestTheStatusGate(t *testing.T) {
 
 func TestAGateNamesOnlyItsOwnRefusals(t *testing.T) {
 	want := [][]string{
-		{"agent_failed"}, {"contradiction"}, {"tasks_open"}, {"check_failed", "check_broken"}, {"check_inert", "tests_missing"}, {"tampered"},
+		{"agent_failed"}, {"contradiction"}, {"tasks_open"}, {"check_failed", "check_broken"}, {"check_inert", "tests_missing"}, {"tampered", "tests_changed"},
 		{"stale_evidence"}, {"unfinished"}, {"evaluator_rejected"}, {"status_gate"}, {"no_evidence"},
 	}
 	var got [][]string

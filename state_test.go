@@ -166,7 +166,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			TotalTokens: &Tokens{Input: 5}, TotalDuration: Span(2 * time.Second),
 			Iterations: []IterationResult{{
 				Iteration: 1, Agent: "fake", StepsTaken: new(8), Cost: new(0.02), Duration: Span(time.Second), CompletionTagFound: true,
-				Claims: []string{"DONE", "T-1:DONE"}, TasksDone: []string{}, CheckResults: []CheckResult{green}, AllChecksPassed: true, Refusals: []string{}, Counted: true,
+				Claims: []string{"DONE", "T-1:DONE"}, TasksDone: []string{}, CheckResults: []CheckResult{{Name: green.Name, Passed: true, Attribution: CheckFixed}}, AllChecksPassed: true, Refusals: []string{}, Counted: true,
 			}},
 		}},
 		{"a refused claim by block beside BLOCKED and DECIDE", func(f *folding) {

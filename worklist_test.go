@@ -127,7 +127,8 @@ func TestARefusedClaimIsToldToTheAgent(t *testing.T) {
 		result := w.ends(TasksDone, 2)
 		refused := refusal("A", RefusedCheckFailed, "go test (exit 1) failed")
 		same(t, "claim_refused", []ClaimRefused{{Tasks: refused}}, payloads[ClaimRefused](w.log))
-		same(t, "what the second prompt says", Feedback{Number: 1, TaskRefusals: refused, Failed: []CheckResult{{Name: "go test", ExitCode: 1, Output: "FAIL"}}}, (*inputs)[1].Last)
+		red := CheckResult{Name: "go test", ExitCode: 1, Output: "FAIL", Tree: "c0+c", Attribution: CheckWasBroken}
+		same(t, "what the second prompt says", Feedback{Number: 1, TaskRefusals: refused, Failed: []CheckResult{red}}, (*inputs)[1].Last)
 		same(t, "tries", 2, (*inputs)[1].Try)
 		same(t, "refusals of the result", []string{RefusedCheckFailed}, result.Iterations[0].Refusals)
 		same(t, "warnings", []Notice{{"unknown_task", "the agent says that Z-9 is done; tasks.json has no such task"}}, payloads[Notice](w.log))
