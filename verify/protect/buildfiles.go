@@ -138,7 +138,10 @@ func projectDiffers(_ *inspection, base, now []byte) bool {
 
 var projectSteering = lazily(`(?i)test|remove=|<target\b|<exec\b|<import\b|condition=|<compile\b`)
 
-var mixSteering = lazily(`test|aliases|preferred_cli|elixirc_paths`)
+var (
+	mixSteering   = lazily(`test|aliases|preferred_cli|elixirc_paths`)
+	mixDependency = lazily(`^[\[\s]*\{:\w+,`)
+)
 
 // mixDiffers compares the lines of a mix.exs file that have to do with tests, but for dependencies.
 func mixDiffers(_ *inspection, base, now []byte) bool {
@@ -146,7 +149,7 @@ func mixDiffers(_ *inspection, base, now []byte) bool {
 		var kept []string
 		for line := range strings.Lines(string(data)) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
-			if mixSteering().MatchString(line) && !strings.HasPrefix(line, "{:") {
+			if mixSteering().MatchString(line) && !mixDependency().MatchString(line) {
 				kept = append(kept, line)
 			}
 		}

@@ -30,7 +30,7 @@ func mayHaveRustTests(source []byte) bool {
 // rustTests gives the functions that are tests, each with its attributes and the names of the modules around it, without
 // blanks and comments. What a module of tests has beside them (imports, helpers) is one more entry for each item.
 func rustTests(source []byte) []string {
-	tokens := rustTokens(source)
+	tokens, _ := rustTokens(source)
 	var tests []string
 	collectRustTests(tokens, "", false, &tests)
 	return tests
@@ -55,6 +55,7 @@ func collectRustTests(tokens []string, module string, inTests bool, tests *[]str
 type rustPiece struct {
 	tokens []string
 	size   int
+	head   int      // how many tokens are attributes of the module around it, which can only stand at its beginning
 	test   bool     // one of its attributes says so
 	module string   // the name, if it is a module with a body
 	body   []string // of the module
@@ -66,6 +67,9 @@ func rustItem(tokens []string) rustPiece {
 	at := 0
 	for at+1 < len(tokens) && tokens[at] == "#" && (tokens[at+1] == "[" || tokens[at+1] == "!" && at+2 < len(tokens) && tokens[at+2] == "[") {
 		end := at + closing(tokens[at:])
+		if tokens[at+1] == "!" {
+			item.head = end
+		}
 		item.test = item.test || tokens[at+1] == "[" && rustTestAttribute(tokens[at+2:end])
 		at = end
 	}
@@ -123,17 +127,17 @@ func closing(tokens []string) int {
 	return len(tokens)
 }
 
-// rustTokens splits source into words, literals and single signs, without comments.
-func rustTokens(source []byte) []string {
-	var tokens []string
-	for s := string(source); s != ""; {
-		token, size := rustToken(s)
+// rustTokens splits source into words, literals and single signs, without comments, and says where each begins.
+func rustTokens(source []byte) (tokens []string, starts []int) {
+	text := string(source)
+	for at := 0; at < len(text); {
+		token, size := rustToken(text[at:])
 		if token != "" {
-			tokens = append(tokens, token)
+			tokens, starts = append(tokens, token), append(starts, at)
 		}
-		s = s[size:]
+		at += size
 	}
-	return tokens
+	return tokens, starts
 }
 
 var rawString = lazily(`^[bc]?r(#*)"`)
