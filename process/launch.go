@@ -2,6 +2,7 @@ package process
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -31,8 +32,9 @@ func Locate(name string, env []string, skip func(path string) bool) (string, err
 	return search(name, (&exec.Cmd{Env: append([]string{}, env...)}).Environ(), skip)
 }
 
-// launch starts the main process and puts its tree on the list.
-func launch(s *Spec, out *output) (*tree, error) {
+// launch starts the main process and puts its tree on the list. One in an enclosure
+// is the program itself when launch returns.
+func launch(ctx context.Context, s *Spec, out *output) (*tree, error) {
 	stdin := s.Stdin
 	if stdin == nil {
 		var err error
@@ -43,23 +45,54 @@ func launch(s *Spec, out *output) (*tree, error) {
 	}
 	t := &tree{token: newToken(), since: systemNow()}
 	env := environment(s, t.token)
+	stdout, stderr := out.writeEnds()
+	attr := &os.ProcAttr{Dir: s.Dir, Env: env, Files: []*os.File{stdin, stdout, stderr}, Sys: ownSession()}
+	if s.Enclosure != nil {
+		return t, t.plantEnclosed(ctx, s, attr)
+	}
 	program, err := resolve(s.Argv[0], env)
 	if err != nil {
 		return nil, err
 	}
-	stdout, stderr := out.writeEnds()
-	attr := &os.ProcAttr{Dir: s.Dir, Env: env, Files: []*os.File{stdin, stdout, stderr}, Sys: ownSession()}
+	if err := t.plant(program, s.Argv, attr); err != nil {
+		return nil, startError(program, s, err)
+	}
+	return t, nil
+}
 
+// plant starts the main process. Afterwards the tree is on the list.
+func (t *tree) plant(program string, argv []string, attr *os.ProcAttr) error {
 	trees.planting.RLock()
 	defer trees.planting.RUnlock()
-	t.main, err = startProcess(program, s.Argv, attr)
-	if err != nil {
-		return nil, startError(program, s, err)
+	var err error
+	if t.main, err = startProcess(program, argv, attr); err != nil {
+		return err
 	}
 	t.pid = t.main.Pid
 	offerToOOM(t.pid)
 	trees.add(t)
-	return t, nil
+	return nil
+}
+
+// plantEnclosed starts this very program, which makes the enclosure and becomes the
+// wanted one. If it does not get there, nothing of it is left.
+func (t *tree) plantEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) error {
+	g, err := enclose(s, attr)
+	if err != nil {
+		return err
+	}
+	defer g.discard()
+	if err := t.plant(selfProgram, append([]string{enclosureName}, s.Argv...), attr); err != nil {
+		return fmt.Errorf("%w: start in namespaces: %w", ErrEnclosure, err)
+	}
+	g.started()
+	if err := g.wait(ctx, s.Timeout); err != nil {
+		t.kill()
+		t.hunt()
+		t.retire()
+		return err
+	}
+	return nil
 }
 
 // openStdin does not wait for a writer if a pipe lies where the file should be.

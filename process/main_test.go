@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -32,17 +33,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var roles map[string]func(args []string) int
+var roles = map[string]func(args []string) int{}
 
 func init() {
-	roles = map[string]func(args []string) int{
+	maps.Copy(roles, map[string]func(args []string) int{
 		"linger":      linger,
 		"detach":      detach,
 		"detach-bare": detachBare,
 		"stubborn":    stubborn,
 		"flood":       flood,
 		"library":     library,
-	}
+	})
 }
 
 // play is the command line for a role.

@@ -24,7 +24,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 		return Result{State: NotStarted, ExitCode: -1}, err
 	}
 	began := time.Now()
-	t, err := launch(&s, out)
+	t, err := launch(ctx, &s, out)
 	if err != nil {
 		out.discard()
 		return notStarted(err)

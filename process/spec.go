@@ -54,6 +54,11 @@ type Spec struct {
 	// Marker is put into the environment as MarkerVariable, for Sweep. Several
 	// trees may share one. "" is a random one.
 	Marker string
+
+	// Enclosure makes the tree see the file system otherwise; nil leaves it alone.
+	// The program is looked up, and Dir is entered, as they are seen inside.
+	Enclosure *Enclosure
+	makeOnly  bool // end when the enclosure is made: there is no program
 }
 
 // Sink is where one stream goes: to a capped file, to a live consumer, to both, or
@@ -100,7 +105,7 @@ type Result struct {
 	// Signal names the signal that killed the main process ("killed", "terminated"); "" if it exited.
 	Signal string
 	// StartError says why there was no process. errors.Is knows ErrNotFound,
-	// ErrNotExecutable and ErrNoDir.
+	// ErrNotExecutable, ErrNoDir and ErrEnclosure.
 	StartError error
 
 	// Pid was the main process's; 0 if there was none.

@@ -1,0 +1,183 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// Edit is one file of a folder that is to be otherwise.
+type Edit struct {
+	// Name is below the folder, with slashes.
+	Name string
+	// Source is a file whose content is put there, as a program if it is one, or a link that is put there as a link. "" takes away what is there,
+	// be it a file or a whole folder.
+	Source string
+}
+
+// Lay makes edits in a folder, those that take away first. It never leaves the folder and follows no link in it: a link or a file where an edit
+// needs a folder makes way. What is put gets the time of the edit, since something that was built from what was there is out of date now.
+func Lay(dir string, edits []Edit) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open folder: %w", err)
+	}
+	defer root.Close()
+	for _, e := range edits {
+		if !filepath.IsLocal(filepath.FromSlash(e.Name)) || path.Clean(e.Name) == "." {
+			return fmt.Errorf("edit %q: not a name below the folder", e.Name)
+		}
+	}
+	for _, e := range edits {
+		if e.Source == "" {
+			if err := takeAway(root, filepath.FromSlash(path.Clean(e.Name))); err != nil {
+				return fmt.Errorf("take away %s: %w", e.Name, err)
+			}
+		}
+	}
+	for _, e := range edits {
+		if e.Source != "" {
+			if err := put(root, filepath.FromSlash(path.Clean(e.Name)), e.Source); err != nil {
+				return fmt.Errorf("put %s: %w", e.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// takeAway does nothing if a folder of the name is none: the name is not there then, whatever a link would lead to.
+func takeAway(root *os.Root, name string) error {
+	for folder := range ancestors(name) {
+		info, err := root.Lstat(folder)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return discard(root, name)
+}
+
+func put(root *os.Root, name, source string) error {
+	for folder := range ancestors(name) {
+		info, err := root.Lstat(folder)
+		if err == nil && info.IsDir() {
+			continue
+		}
+		if err := discard(root, folder); err != nil {
+			return err
+		}
+		if err := changing(root, folder, func() error { return root.Mkdir(folder, 0o755) }); err != nil {
+			return err
+		}
+	}
+	if err := discard(root, name); err != nil {
+		return err
+	}
+	return changing(root, name, func() error { return place(root, name, source) })
+}
+
+// place makes a file or a link where nothing is.
+func place(root *os.Root, name, source string) error {
+	info, err := os.Lstat(source)
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.Mode().Type() == fs.ModeSymlink:
+		target, err := os.Readlink(source)
+		if err != nil {
+			return err
+		}
+		return root.Symlink(target, name)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is neither a file nor a link", source)
+	}
+	perm := fs.FileMode(0o644)
+	if info.Mode()&0o111 != 0 {
+		perm = 0o755
+	}
+	from, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		to.Close()
+		return err
+	}
+	return to.Close()
+}
+
+// discard removes what is at a name, also folders that nothing may be taken out of.
+func discard(root *os.Root, name string) error {
+	if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return changing(root, name, func() error {
+		err := root.RemoveAll(name)
+		if errors.Is(err, fs.ErrPermission) {
+			unlock(root, name)
+			err = root.RemoveAll(name)
+		}
+		return err
+	})
+}
+
+// unlock lets the owner write in all folders from name on. What fails shows when they are used.
+func unlock(root *os.Root, name string) {
+	info, err := root.Lstat(name)
+	if err != nil || !info.IsDir() {
+		return
+	}
+	_ = root.Chmod(name, info.Mode().Perm()|0o700)
+	folder, err := root.Open(name)
+	if err != nil {
+		return
+	}
+	defer folder.Close()
+	entries, _ := folder.ReadDir(-1)
+	for _, entry := range entries {
+		if entry.IsDir() {
+			unlock(root, filepath.Join(name, entry.Name()))
+		}
+	}
+}
+
+// changing changes one name in its folder, also if that is closed to its owner at the moment.
+func changing(root *os.Root, name string, change func() error) error {
+	err := change()
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	folder := filepath.Dir(name)
+	info, statErr := root.Stat(folder)
+	if statErr != nil || info.Mode().Perm()&0o300 == 0o300 || root.Chmod(folder, info.Mode().Perm()|0o300) != nil {
+		return err
+	}
+	err = change()
+	if backErr := root.Chmod(folder, info.Mode().Perm()); err == nil {
+		err = backErr
+	}
+	return err
+}
+
+// ancestors are the folders above a name, the topmost first.
+func ancestors(name string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i, r := range name {
+			if r == filepath.Separator && !yield(name[:i]) {
+				return
+			}
+		}
+	}
+}
