@@ -21,10 +21,10 @@
 //
 // One event is one line:
 //
-//	{"v":1,"seq":1,"ts":"2026-01-02T03:04:05.6Z","run":"01J…","iteration":0,"type":"run_started","data":{…},"sum":"9ae0daaf"}
+//	{"v":1,"seq":1,"ts":"2026-01-02T03:04:05.6Z","run":"01J…","iteration":0,"type":"run_started","data":{…},"prev":"e3b0c442…","sum":"9ae0daaf"}
 //
 // sum is the CRC-32C, in eight lower-case hexadecimal digits, of the bytes of the line that come before `,"sum"`. Sequence numbers start at 1 and have no gap. A line
-// ends with a newline and holds none.
+// ends with a newline and holds none. prev makes the lines a chain, see below.
 //
 // [Log.Append] makes one write system call and buffers nothing: what was appended survives the death of the process. [Log.Sync] makes it
 // survive a power cut. A line that could not be written whole is taken away again, so that the run can be resumed once there is space. After a
@@ -35,6 +35,18 @@
 // A writer that dies can leave a torn last line: one without its newline, or with a wrong sum and nothing after it. Readers stop before it;
 // [Store.Reopen] cuts it off and says how many bytes it dropped. Any other fault (a wrong sum with more behind it, a line that is not an event,
 // a gap in the sequence, an event of another run) is a [Damaged] log: reading ends there with the place and the reason. Nothing is ever skipped.
+//
+// # The chain
+//
+// Sums find accidents; whoever edits a line can make its sum anew. So every line carries in prev, its last field but sum, a link to what stands
+// before it: the SHA-256, in 64 lower-case hexadecimal digits, of every byte from the beginning of the last line that has a link (of the log, if
+// none has) up to this line, newlines included. Mostly that is the one line before. The link that the next line would carry is the head of the log
+// ([Log.Chain]); at the end of a run it goes into result.json as the receipt.
+//
+// Reading does not look at links: a resume costs what it did without them. [Verify] does, and says where the first break is. Versions before links
+// wrote lines without; such lines are as good as others, and the next link ties all of them. A torn last line is part of no link, as it is no
+// event: the next line follows the last whole one. Nothing else ever takes a line away or writes one anew, so there is nothing that a chain would
+// have to forgive.
 //
 // # Many readers, one writer
 //

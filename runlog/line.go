@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,8 +25,8 @@ const (
 	sumBytes  = len(sumOpens) + sumDigits + len(sumCloses)
 )
 
-// appendLine writes e as one line, newline included, behind what buf holds.
-func appendLine(buf *bytes.Buffer, e ralph.Event) error {
+// appendLine writes e as one line, newline included, behind what buf holds. before is the link to what stands before it in the log.
+func appendLine(buf *bytes.Buffer, e ralph.Event, before link) error {
 	if !isPlain(string(e.Type)) || !isPlain(e.Run) {
 		return fmt.Errorf("encode event: %q of run %q is no plain name", e.Type, e.Run)
 	}
@@ -52,9 +53,12 @@ func appendLine(buf *bytes.Buffer, e ralph.Event) error {
 		return fmt.Errorf("encode event: %w", err)
 	}
 	buf.Truncate(buf.Len() - 1) // the encoder's newline
-	if buf.Len()-start > maxLine-sumBytes-1 {
+	if buf.Len()-start > maxLine-linkBytes-sumBytes-1 {
 		return fmt.Errorf("encode event: %s of %d bytes is too large", e.Type, buf.Len()-start)
 	}
+	buf.WriteString(linkOpens)
+	buf.Write(hex.AppendEncode(buf.AvailableBuffer(), before[:]))
+	buf.WriteString(linkCloses)
 	sum := crc32.Checksum(buf.Bytes()[start:], castagnoli)
 	buf.WriteString(sumOpens)
 	buf.Write(appendSum(buf.AvailableBuffer(), sum))
@@ -91,6 +95,7 @@ type envelope struct {
 	iteration int
 	kind      ralph.EventType
 	data      []byte
+	linked    bool // to what stands before it
 }
 
 var errSum = errors.New("the checksum does not match")
@@ -108,13 +113,19 @@ func parseLine(line []byte) (envelope, error) {
 	if !bytes.Equal(line[body:], trailer) {
 		return envelope{}, errSum
 	}
-	if e, ok := parseOwn(line[:body]); ok {
-		return e, nil
+	own, linked := cutLink(line[:body])
+	e, ok := parseOwn(own)
+	if !ok {
+		var err error
+		if e, err = parseAny(line); err != nil {
+			return envelope{}, err
+		}
 	}
-	return parseAny(line)
+	e.linked = linked != nil
+	return e, nil
 }
 
-// parseOwn reads the envelope exactly as appendLine lays it out. It is the fast way for every line that this version wrote.
+// parseOwn reads the envelope exactly as appendLine lays it out, without its link. It is the fast way for every line that this version wrote.
 func parseOwn(body []byte) (e envelope, ok bool) {
 	t := taker{rest: body}
 	t.literal(`{"v":`)
@@ -155,7 +166,9 @@ func parseAny(line []byte) (envelope, error) {
 	if err := json.Unmarshal(line, &v); err != nil {
 		return envelope{}, fmt.Errorf("not an event: %w", err)
 	}
-	return envelope{v.Version, v.Seq, v.Time, []byte(v.Run), v.Iteration, v.Type, v.Data}, nil
+	return envelope{
+		version: v.Version, seq: v.Seq, time: v.Time, run: []byte(v.Run), iteration: v.Iteration, kind: v.Type, data: v.Data,
+	}, nil
 }
 
 var knownKinds = func() map[string]ralph.EventType {

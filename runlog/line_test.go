@@ -16,13 +16,28 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
+// encoded is the line of an event with nothing before it.
 func encoded(tb testing.TB, e ralph.Event) string {
 	tb.Helper()
+	return linkedTo(tb, e, nil)
+}
+
+// linkedTo is the line of an event that stands behind before.
+func linkedTo(tb testing.TB, e ralph.Event, before []byte) string {
+	tb.Helper()
 	var line bytes.Buffer
-	if err := appendLine(&line, e); err != nil {
+	if err := appendLine(&line, e, linkOf(before)); err != nil {
 		tb.Fatal(err)
 	}
 	return line.String()
+}
+
+// unlinked is the line of an event as versions without links wrote it.
+func unlinked(tb testing.TB, e ralph.Event) string {
+	tb.Helper()
+	line := encoded(tb, e)
+	body, _ := cutLink([]byte(line[:len(line)-1-sumBytes]))
+	return string(sealed(string(body))) + "\n"
 }
 
 // sealed gives any text the sum that makes it a line, without the newline. The text is an object without its closing brace.
@@ -36,7 +51,7 @@ func TestLineIsTheDocumentedFormat(t *testing.T) {
 		Data: ralph.Notice{Code: "c", Text: "<a> & \"b\"\nc\u2028"},
 	})
 	want := `{"v":1,"seq":7,"ts":"2026-01-02T03:04:05.0000006Z","run":"01J","iteration":3,"type":"notice",` +
-		`"data":{"code":"c","text":"<a> & \"b\"\nc\u2028"},"sum":"` + got[len(got)-11:len(got)-3] + "\"}\n"
+		`"data":{"code":"c","text":"<a> & \"b\"\nc\u2028"},"prev":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","sum":"` + got[len(got)-11:len(got)-3] + "\"}\n"
 	if got != want {
 		t.Errorf("got  %s want %s", got, want)
 	}
@@ -61,7 +76,7 @@ func TestRandomEventsComeBackAsTheyWere(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		if _, ok := parseOwn([]byte(line[:len(line)-sumBytes])); !ok {
+		if _, ok := parseOwn([]byte(line[:len(line)-sumBytes-linkBytes])); !ok {
 			t.Fatalf("read the slow way: %s", line)
 		}
 		data, err := ralph.DecodePayload(envelope.kind, envelope.data)
@@ -89,7 +104,10 @@ func randomText(random *rand.Rand) string {
 
 func TestLinesOfOtherLayoutsAreReadByMeaning(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	plain := envelope{1, 2, at, []byte("R"), 3, "notice", []byte(`{"code":"x"}`)}
+	plain := envelope{1, 2, at, []byte("R"), 3, "notice", []byte(`{"code":"x"}`), false}
+	tied := plain
+	tied.linked = true
+	digits := strings.Repeat("0a", 32)
 	tests := []struct {
 		name, text string
 		want       envelope
@@ -99,7 +117,15 @@ func TestLinesOfOtherLayoutsAreReadByMeaning(t *testing.T) {
 		{"a new field", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","host":"h","iteration":3,"type":"notice","data":{"code":"x"}`, plain},
 		{"blanks", `{ "v": 1, "seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"}`, plain},
 		{"escapes", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"\u0052","iteration":3,"type":"notice","data":{"code":"x"}`, plain},
-		{"an unknown type", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"new","data":[]`, envelope{1, 2, at, []byte("R"), 3, "new", []byte(`[]`)}},
+		{"an unknown type", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"new","data":[]`, envelope{1, 2, at, []byte("R"), 3, "new", []byte(`[]`), false}},
+		{"with a link", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"notice","data":{"code":"x"},"prev":"` + digits + `"`, tied},
+		{"another order, with a link", `{"seq":2,"v":1,"type":"notice","data":{"code":"x"},"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"prev":"` + digits + `"`, tied},
+		{"no link, but one in the data", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"n","data":{"a":1,"prev":"` + digits + `"}`, envelope{
+			1, 2, at, []byte("R"), 3, "n", []byte(`{"a":1,"prev":"` + digits + `"}`), false,
+		}},
+		{"no link, but a text like one", `{"v":1,"seq":2,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":3,"type":"n","data":",\"prev\":\"` + digits + `"`, envelope{
+			1, 2, at, []byte("R"), 3, "n", []byte(`",\"prev\":\"` + digits + `"`), false,
+		}},
 	}
 	for _, test := range tests {
 		got, err := parseLine(sealed(test.text))
@@ -147,7 +173,7 @@ func TestEventsThatCannotBeALineAreRefused(t *testing.T) {
 		{Run: "R", Type: ralph.EvNotice, Data: strings.Repeat("x", maxLine)},
 	} {
 		var line bytes.Buffer
-		if err := appendLine(&line, e); err == nil {
+		if err := appendLine(&line, e, link{}); err == nil {
 			t.Errorf("%s of %q became a line", e.Type, e.Run)
 		}
 	}
@@ -160,10 +186,12 @@ func FuzzParseLine(f *testing.F) {
 	for _, e := range sample.events {
 		line := encoded(f, e)
 		f.Add([]byte(line[:len(line)-sumBytes-1]))
+		f.Add([]byte(line[:len(line)-linkBytes-sumBytes-1]))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		line := sealed(string(body))
-		own, ok := parseOwn(body)
+		rest, _ := cutLink(body)
+		own, ok := parseOwn(rest)
 		any, err := parseAny(line)
 		if !ok || err != nil || !json.Valid(own.data) || !isPlain(string(own.run)) { // no other run is ever asked for
 			return

@@ -189,7 +189,7 @@ func (r *reader) first(file io.ReaderAt) (ralph.Event, error) {
 	if !whole {
 		return ralph.Event{}, errNoEvent
 	}
-	event, err := r.event(line)
+	event, _, err := r.event(line)
 	if err != nil {
 		return ralph.Event{}, judgeFirst(r.path, err)
 	}
@@ -222,7 +222,7 @@ func (r *reader) last(file *os.File) ([]ralph.Event, error) {
 		}
 		var events []ralph.Event
 		for i, line := range slices.Backward(lines) {
-			event, err := r.event(line)
+			event, _, err := r.event(line)
 			switch {
 			case err == nil:
 				events = append(events, event)

@@ -29,6 +29,7 @@ type Log struct {
 	line   bytes.Buffer
 	seq    int64 // of the last event
 	size   int64 // of the whole lines
+	link   link  // that the next line carries
 	folder int   // of the last iteration that asked for one, plus one
 	broken error // nothing may be written any more
 }
@@ -69,7 +70,7 @@ func (f *logFile) Flush() error {
 }
 
 func newLog(run string, file *os.File) *Log {
-	return &Log{run: run, path: file.Name(), disk: &logFile{File: file}}
+	return &Log{run: run, path: file.Name(), disk: &logFile{File: file}, link: linkOf(nil)}
 }
 
 // Dir is the folder of the run.
@@ -88,7 +89,7 @@ func (l *Log) Append(e ralph.Event) error {
 			e.Version, e.Run, e.Seq, ralph.EventVersion, l.run, l.seq+1)
 	}
 	l.line.Reset()
-	if err := appendLine(&l.line, e); err != nil {
+	if err := appendLine(&l.line, e, l.link); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
 	if _, err := l.disk.Write(l.line.Bytes()); err != nil {
@@ -97,6 +98,7 @@ func (l *Log) Append(e ralph.Event) error {
 	}
 	l.seq++
 	l.size += int64(l.line.Len())
+	l.link = linkOf(l.line.Bytes())
 	return nil
 }
 

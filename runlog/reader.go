@@ -32,6 +32,7 @@ type reader struct {
 
 	offset int64 // behind the last whole line that was read
 	seq    int64 // of that line
+	linked int64 // where the last line with a link begins
 	tail   int64 // bytes behind offset that are a torn line, as of the last read
 }
 
@@ -46,9 +47,10 @@ type chunk struct {
 
 // entry is one verified line.
 type entry struct {
-	event ralph.Event
-	start int
-	end   int // without the newline
+	event  ralph.Event
+	linked bool
+	start  int
+	end    int // without the newline
 }
 
 // read visits everything from offset to the end of the log as it is now.
@@ -162,27 +164,29 @@ func (r *reader) parse(c *chunk) {
 	c.entries, c.fault = c.entries[:0], nil
 	for start := 0; start < len(c.data); {
 		end := start + bytes.IndexByte(c.data[start:], '\n')
-		event, err := r.event(c.data[start:end])
+		event, linked, err := r.event(c.data[start:end])
 		if err != nil {
 			c.fault = err
 			c.entries = append(c.entries, entry{start: start, end: end})
 			return
 		}
-		c.entries = append(c.entries, entry{event, start, end})
+		c.entries = append(c.entries, entry{event, linked, start, end})
 		start = end + 1
 	}
 }
 
-func (r *reader) event(line []byte) (ralph.Event, error) {
+// event reads one line, and says whether it carries a link.
+func (r *reader) event(line []byte) (event ralph.Event, linked bool, err error) {
 	e, err := parseLine(line)
 	if err != nil {
-		return ralph.Event{}, err
+		return ralph.Event{}, false, err
 	}
+	linked = e.linked
 	if e.version > ralph.EventVersion {
-		return ralph.Event{}, &TooNew{Path: r.path, Version: e.version}
+		return ralph.Event{}, false, &TooNew{Path: r.path, Version: e.version}
 	}
 	if string(e.run) != r.run {
-		return ralph.Event{}, fmt.Errorf("it belongs to run %q", e.run)
+		return ralph.Event{}, false, fmt.Errorf("it belongs to run %q", e.run)
 	}
 	data, err := r.decode(e.kind, e.data)
 	if err != nil { // perhaps because a field that is new to this version stands behind the data
@@ -191,9 +195,9 @@ func (r *reader) event(line []byte) (ralph.Event, error) {
 		}
 	}
 	if err != nil {
-		return ralph.Event{}, err
+		return ralph.Event{}, false, err
 	}
-	return ralph.Event{Version: e.version, Seq: e.seq, Time: e.time, Run: r.run, Iteration: e.iteration, Type: e.kind, Data: data}, nil
+	return ralph.Event{Version: e.version, Seq: e.seq, Time: e.time, Run: r.run, Iteration: e.iteration, Type: e.kind, Data: data}, linked, nil
 }
 
 // take checks the order of a parsed chunk's events and visits them. torn is a line with a wrong sum that ends the chunk: whether it is damage
@@ -207,6 +211,9 @@ func (r *reader) take(c *chunk, visit visitFunc) (torn *Damaged, err error) {
 			return nil, r.damaged(c, e, fmt.Sprintf("event %d follows event %d", e.event.Seq, r.seq))
 		}
 		r.seq, r.offset = e.event.Seq, c.offset+int64(e.end)+1
+		if e.linked {
+			r.linked = c.offset + int64(e.start)
+		}
 		if err := visit(e.event, c.data[e.start:e.end]); err != nil {
 			return nil, err
 		}

@@ -77,9 +77,11 @@ func diffStates(want, got *ralph.State) string {
 // logText is a log as bytes, with the offset of each line and of the end.
 func logText(tb testing.TB, events []ralph.Event) (text []byte, offsets []int) {
 	tb.Helper()
+	before := ""
 	for _, e := range events {
 		offsets = append(offsets, len(text))
-		text = append(text, encoded(tb, e)...)
+		before = linkedTo(tb, e, []byte(before))
+		text = append(text, before...)
 	}
 	return text, append(offsets, len(text))
 }

@@ -162,7 +162,8 @@ func (s *Store) reopen(run string) (*Log, *ralph.State, Tail, error) {
 	}
 	log := newLog(run, file)
 	log.seq, log.size = read.seq, read.offset
-	if read.tail > 0 {
+	err = log.linkFrom(read.linked)
+	if err == nil && read.tail > 0 {
 		err = log.cutBack()
 	}
 	if err != nil {
