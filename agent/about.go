@@ -15,6 +15,8 @@ type About struct {
 	Meters  Meters
 	// EditMode is what the CLI may do in edit mode, in a few words; "" where it has no part in that.
 	EditMode string
+	// ReadMode is what the CLI may do where it may only read, in a few words, and what it cannot be held to.
+	ReadMode string
 	// Shared says that another well-known program has the same name, so that finding one proves nothing: it is used only when it is named.
 	Shared bool
 	// Env lists the variables that are the CLI's own: its settings and the keys to its model. A name may hold one star.

@@ -51,7 +51,7 @@ func codexWork() []byte {
 func hearing(d Dialect) func([]byte) {
 	r := &reading{live: func(ralph.Activity) {}, now: time.Now}
 	reader := d.newReader(r)
-	r.said = promise.NewScanner(promise.Options{})
+	r.said = &speech{Scanner: promise.NewScanner(promise.Options{})}
 	return func(text []byte) {
 		for len(text) > 0 {
 			n := min(32<<10, len(text))

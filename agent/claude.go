@@ -15,6 +15,7 @@ func (claude) About() About {
 	return About{
 		Title: "Claude Code", Program: "claude", Meters: Meters{Cost: true, Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
+		ReadMode: "is offered tools that read and search, nothing else; no CLAUDE.md, hooks or MCP servers",
 		Env: []string{
 			"ANTHROPIC_*", "CLAUDE_*", "API_TIMEOUT_MS", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
 			"MAX_THINKING_TOKENS", "BASH_*_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT",
@@ -57,10 +58,16 @@ func (claude) Command(r Request) (Command, error) {
 		"DISABLE_ERROR_REPORTING=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	}
-	if r.Permissions == PermitAll {
+	switch r.Permissions {
+	case PermitAll:
 		argv = append(argv, "--dangerously-skip-permissions")
 		env = append(env, "IS_SANDBOX=1") // root is refused the flag without it
-	} else {
+	case PermitReading:
+		// What is not offered cannot be called, whatever settings allow. The variable keeps hooks, plugins and CLAUDE.md files out, which whoever is
+		// reviewed may have written; versions that do not know it do not mind it.
+		argv = append(argv, "--tools", "Read,Grep,Glob", "--allowedTools", "Read", "Grep", "Glob", "--permission-mode", "dontAsk")
+		env = append(env, "CLAUDE_CODE_SAFE_MODE=1")
+	default:
 		// --allowedTools takes all words up to the next flag, so one must follow.
 		if rules := claudeRules(r.AllowedCommands); len(rules) > 0 {
 			argv = append(append(argv, "--allowedTools"), rules...)
@@ -70,7 +77,10 @@ func (claude) Command(r Request) (Command, error) {
 	if !r.InheritSettings {
 		// The user's own hooks and MCP servers have no place in a run. Both flags are known from --help only. The second one also leaves out the
 		// project's .mcp.json.
-		argv = append(argv, "--setting-sources", "project,local", "--strict-mcp-config")
+		argv = append(argv, "--setting-sources", "project,local")
+	}
+	if !r.InheritSettings || r.Permissions == PermitReading {
+		argv = append(argv, "--strict-mcp-config")
 	}
 	if r.Model != "" {
 		argv = append(argv, "--model", r.Model)

@@ -36,6 +36,8 @@ type Options struct {
 	Grace           time.Duration    // between TERM and KILL; 0 is the process package's default
 	Linger          time.Duration    // 0 is DefaultLinger
 	Now             func() time.Time // nil is time.Now
+	// Enter may change what is about to be started, so that it runs somewhere else than in the plain workspace. nil changes nothing.
+	Enter func(*process.Spec)
 }
 
 // CLI runs one agent CLI. It may be used by several goroutines at once.
@@ -89,6 +91,9 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 	defer stop()
 	watch := &watcher{reading: r, to: reader, stop: stop, linger: c.o.Linger}
 	spec.Stdout.Tap = watch
+	if c.o.Enter != nil {
+		c.o.Enter(&spec)
+	}
 	result, err := run(running, spec)
 	watch.end()
 	reader.close()
@@ -159,7 +164,7 @@ func (c *CLI) program(argv []string) string {
 }
 
 func (c *CLI) newReading(in ralph.AgentInput) *reading {
-	return &reading{live: in.Live, now: c.o.Now, model: in.Model, folder: in.Folder}
+	return &reading{live: in.Live, now: c.o.Now, model: in.Model, folder: in.Folder, readOnly: c.o.Permissions == PermitReading}
 }
 
 // hear sets the scanner up. Only where the output has no form can the prompt come back as if the agent had said it.
@@ -169,7 +174,10 @@ func (r *reading) hear(in ralph.AgentInput) {
 	if !r.structured {
 		words.Prompt = in.Prompt
 	}
-	r.said = promise.NewScanner(words)
+	r.said = &speech{Scanner: promise.NewScanner(words)}
+	if r.readOnly {
+		r.said.answer = &lastMessage{}
+	}
 }
 
 func (c *CLI) outcome(r *reading, e ended) ralph.AgentOutcome {

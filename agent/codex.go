@@ -11,6 +11,7 @@ func (codex) About() About {
 	return About{
 		Title: "Codex", Program: "codex", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files and runs commands in its own sandbox, without network",
+		ReadMode: "runs commands in its own sandbox, which writes nothing and has no network; where that sandbox cannot start, none",
 		Env:      []string{"OPENAI_*", "CODEX_*"},
 		EnvOf:    codexVariables,
 		Reserved: []string{"--json", "-o", "--output-last-message"},
@@ -35,12 +36,16 @@ func (codex) Command(r Request) (Command, error) {
 	if r.Model != "" {
 		argv = append(argv, "-m", r.Model)
 	}
-	if r.Permissions == PermitAll {
+	switch r.Permissions {
+	case PermitAll:
 		argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
-	} else {
+	case PermitReading:
+		// A command that a rule allows would run outside the sandbox, and AGENTS.md may be the work of whoever is reviewed.
+		argv = append(argv, "--sandbox", "read-only", "--ignore-rules", "-c", "approval_policy=never", "-c", "project_doc_max_bytes=0")
+	default:
 		argv = append(argv, "--sandbox", "workspace-write")
 	}
-	if !r.InheritSettings {
+	if !r.InheritSettings || r.Permissions == PermitReading { // servers are outside the sandbox
 		argv = append(argv, codexAlone(r.Look)...)
 	}
 	argv = append(argv, r.ExtraArgs...)

@@ -16,7 +16,7 @@ const promptFileWord = "{prompt_file}"
 func (command) Name() string { return "command" }
 
 func (command) About() About {
-	return About{Title: "any command", Proven: ProvenByRuns, EditMode: "does what it does"}
+	return About{Title: "any command", Proven: ProvenByRuns, EditMode: "does what it does", ReadMode: "does what it does: only the view that it runs in keeps the workspace as it is"}
 }
 
 func (command) newReader(r *reading) reader { return &plainText{r} }

@@ -30,6 +30,9 @@ const (
 	PermitEdits Permissions = "edits"
 	// PermitAll bypasses the CLI's own permission prompts.
 	PermitAll Permissions = "bypass"
+	// PermitReading lets the agent look at files and nothing else, as far as the CLI can be held to it ([About.ReadMode]). The outcome then has the
+	// agent's answer.
+	PermitReading Permissions = "read"
 )
 
 // Request is everything that a command line is made of.

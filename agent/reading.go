@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/promise"
 )
 
 const (
@@ -23,9 +22,11 @@ const (
 
 // reading is what is known of one agent while it talks. Its size is bounded whatever the agent prints.
 type reading struct {
-	said *promise.Scanner
+	said *speech
 	live func(ralph.Activity)
 	now  func() time.Time
+
+	readOnly bool // it may only read: its answer is kept, and nothing is advised that would let it do more
 
 	folder string // of the iteration, for CLIs that leave their figures in a file there; "" is none
 
@@ -98,7 +99,7 @@ func (r *reading) denied(name, detail, allow string) {
 		return
 	}
 	r.denials = append(r.denials, oneLine(strings.TrimSuffix(name+": "+detail, ": "), detailSize))
-	if allow = oneLine(allow, sentenceSize); allow != "" && !slices.Contains(r.allow, allow) {
+	if allow = oneLine(allow, sentenceSize); allow != "" && !r.readOnly && !slices.Contains(r.allow, allow) {
 		r.allow = append(r.allow, allow)
 	}
 }
@@ -138,7 +139,7 @@ func (r *reading) fill(o *ralph.AgentOutcome) {
 		spent := r.spent
 		o.Tokens = &spent
 	}
-	o.Said = r.said.Report()
+	o.Said, o.Answer = r.said.Report(), r.said.lastWords()
 }
 
 // oneLine makes one short printable line of any text.

@@ -91,6 +91,7 @@ func (x *exchange) compose() answer {
 	}
 	calls, missing := x.step.calls(prefix, x.ask)
 	a := answer{ask: x.ask, turn: x.step.turn, usage: DefaultUsage, calls: calls, now: time.Now()}
+	a.turn.Text = x.step.turn.filled(x.entry.Body)
 	a.id = fmt.Sprintf("%s%d", strconv.FormatInt(a.now.UnixNano(), 36), x.step.serial)
 	if missing != "" {
 		a.turn.Text = strings.TrimSpace(a.turn.Text + "\n\n" + missing)

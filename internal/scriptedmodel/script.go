@@ -36,6 +36,9 @@ type Turn struct {
 	Usage    *Usage     `json:"usage,omitempty"` // nil is DefaultUsage
 	Pace     Pause      `json:"pace,omitempty"`  // between two pieces of a stream
 	Faults   []Fault    `json:"faults,omitempty"`
+	// Fill has expressions by name. Where the text says {{name}}, it gets what the expression's first group matches in the request's body, in which
+	// strings stand as JSON writes them. What does not match stays as it is.
+	Fill map[string]string `json:"fill,omitempty"`
 }
 
 // ToolCall is one of: a shell command, a file to be written, or a tool by its own name.
@@ -208,6 +211,11 @@ func (t Turn) check() error {
 	case t.Stop != "" && t.Stop != StopLength && t.Stop != StopRefusal:
 		return fmt.Errorf("stop %q: %s or %s is wanted", t.Stop, StopLength, StopRefusal)
 	}
+	for name, expression := range t.Fill {
+		if e, err := regexp.Compile(expression); err != nil || e.NumSubexp() == 0 {
+			return fmt.Errorf("fill %q: an expression with a group is wanted", name)
+		}
+	}
 	for i, call := range t.Tools {
 		if err := call.check(); err != nil {
 			return fmt.Errorf("tool %d: %w", i+1, err)
@@ -222,6 +230,17 @@ func (t Turn) check() error {
 		}
 	}
 	return nil
+}
+
+// filled is the text with what the request's body has for its placeholders.
+func (t Turn) filled(body []byte) string {
+	var pairs []string
+	for name, expression := range t.Fill {
+		if m := regexp.MustCompile(expression).FindSubmatch(body); m != nil {
+			pairs = append(pairs, "{{"+name+"}}", string(m[1]))
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(t.Text)
 }
 
 func (t Turn) failsForever() bool { return len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Forever }

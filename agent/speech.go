@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+// maxAnswer bounds the last message that is kept: of a longer one it is the end.
+const maxAnswer = 64 << 10
+
+// speech is what the agent itself says: it is scanned for promises, and its last message is kept where somebody asks for it.
+type speech struct {
+	*promise.Scanner
+	answer *lastMessage // nil if nobody does
+}
+
+// Write takes more of the message under way. It never fails.
+func (s *speech) Write(p []byte) (int, error) {
+	if s.answer != nil {
+		s.answer.add(p)
+	}
+	return s.Scanner.Write(p)
+}
+
+// WriteString is Write for a string.
+func (s *speech) WriteString(p string) (int, error) {
+	if s.answer != nil {
+		s.answer.add([]byte(p))
+	}
+	return s.Scanner.WriteString(p)
+}
+
+// EndMessage ends the message under way.
+func (s *speech) EndMessage() {
+	if s.answer != nil {
+		s.answer.end()
+	}
+	s.Scanner.EndMessage()
+}
+
+// lastWords is the last message in which something stood, "" where it was not kept.
+func (s *speech) lastWords() string {
+	if s.answer == nil {
+		return ""
+	}
+	s.answer.end()
+	return strings.ToValidUTF8(string(s.answer.whole), "")
+}
+
+// lastMessage keeps the last message that is not blank.
+type lastMessage struct{ current, whole []byte }
+
+func (l *lastMessage) add(p []byte) {
+	l.current = append(l.current, p...)
+	if len(l.current) > 2*maxAnswer { // seldom, so that a long message is not moved at every piece
+		l.shorten()
+	}
+}
+
+func (l *lastMessage) shorten() {
+	l.current = append(l.current[:0], l.current[max(len(l.current)-maxAnswer, 0):]...)
+}
+
+func (l *lastMessage) end() {
+	l.shorten()
+	if len(bytes.TrimSpace(l.current)) > 0 {
+		l.current, l.whole = l.whole, l.current
+	}
+	l.current = l.current[:0]
+}

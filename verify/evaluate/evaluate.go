@@ -1,0 +1,177 @@
+package evaluate
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+)
+
+// maxTries is how often the reviewer is asked until its answer can be used.
+const maxTries = 2
+
+// Evaluator asks an agent for a verdict. It may be used by several goroutines at once if its agent may.
+type Evaluator struct {
+	// Agent is the reviewer. It should be able to read files and nothing else, and its outcome must have its answer.
+	Agent ralph.Agent
+	Name  string // what the log calls it; "" is the agent's own name
+	Model string
+	// IdleTimeout bounds the time in which the reviewer prints nothing; 0 is no bound.
+	IdleTimeout time.Duration
+	// Random is where nonces and boundaries come from; nil is crypto/rand.
+	Random io.Reader
+}
+
+var _ ralph.Evaluator = (*Evaluator)(nil)
+
+// Evaluate asks for a verdict, as ralph.Evaluator says.
+func (e *Evaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ralph.Evaluation, error) {
+	if red, ok := redCheck(in); ok {
+		return e.withoutAsking(in, red), nil
+	}
+	sum := ralph.Evaluation{Task: in.Task, Agent: e.Name, Model: e.Model}
+	problem := ""
+	for sum.Tries < maxTries {
+		outcome, found, err := e.ask(ctx, in, sum, problem)
+		if err != nil {
+			return ralph.Evaluation{}, err
+		}
+		add(&sum, outcome)
+		if outcome.End.Failed() {
+			sum.End, sum.Error, sum.Hint, sum.RetryAfter = outcome.End, outcome.Error, outcome.Hint, outcome.RetryAfter
+			return sum, nil
+		}
+		sum.End = ralph.EndOK
+		if problem = found.problem; problem == "" {
+			found.fill(&sum)
+			return sum, nil
+		}
+		if in.Timeout > 0 && time.Duration(sum.Duration) >= in.Timeout {
+			problem += "; there was no time to ask again"
+			break
+		}
+	}
+	sum.Category, sum.Concern = ralph.RejectedInvalid, "the reviewer's answer could not be used: "+problem
+	sum.NextStep = "nothing is known to be wrong with the work; the reviewer will be asked again with the next claim"
+	return sum, nil
+}
+
+// redCheck names a check that did not pass.
+func redCheck(in ralph.EvaluationInput) (name string, ok bool) {
+	for _, c := range in.Checks {
+		if !c.Passed {
+			return checkName(c), true
+		}
+	}
+	return "", false
+}
+
+// withoutAsking rejects what a check has rejected already.
+func (e *Evaluator) withoutAsking(in ralph.EvaluationInput, red string) ralph.Evaluation {
+	return ralph.Evaluation{
+		Task: in.Task, Agent: e.Name, Model: e.Model, End: ralph.EndOK,
+		Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked: " + inline(red, nameCap), NextStep: "make the check pass",
+	}
+}
+
+// ask runs the reviewer once and reads its answer.
+func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.Evaluation, problem string) (ralph.AgentOutcome, finding, error) {
+	secret, err := e.secret(in, problem)
+	if err != nil {
+		return ralph.AgentOutcome{}, finding{}, err
+	}
+	folder, err := folderOf(in.Folder, so.Tries)
+	if err != nil {
+		return ralph.AgentOutcome{}, finding{}, err
+	}
+	timeout := in.Timeout
+	if timeout > 0 {
+		timeout = max(timeout-time.Duration(so.Duration), time.Second)
+	}
+	outcome, err := e.Agent.Run(ctx, ralph.AgentInput{
+		Iteration: in.Iteration, Prompt: buildPrompt(in, secret, problem), Dir: in.Dir, Folder: folder, Model: e.Model, Marker: in.Marker,
+		Timeout: timeout, IdleTimeout: e.IdleTimeout, Live: in.Live,
+	})
+	if err != nil {
+		return ralph.AgentOutcome{}, finding{}, fmt.Errorf("ask evaluator: %w", err)
+	}
+	if outcome.End.Failed() {
+		return outcome, finding{}, nil
+	}
+	found, err := read(outcome.Answer, secret.nonce, in.Dir)
+	return outcome, found, err
+}
+
+// folderOf is where one try leaves its prompt and output. What the first one left is kept.
+func folderOf(folder string, tries int) (string, error) {
+	if folder == "" || tries == 0 {
+		return folder, nil
+	}
+	again := filepath.Join(folder, fmt.Sprintf("try-%d", tries+1))
+	if err := os.Mkdir(again, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make evaluator folder: %w: %w", ralph.ErrIO, err)
+	}
+	return again, nil
+}
+
+// add sums what the tries cost. Unknown figures stay unknown, and do not hide known ones.
+func add(sum *ralph.Evaluation, o ralph.AgentOutcome) {
+	sum.Tries++
+	sum.Agent, sum.Model = cmp.Or(sum.Agent, o.Agent), cmp.Or(o.Model, sum.Model)
+	sum.Duration += o.Duration
+	sum.CostEstimated = sum.CostEstimated || o.CostEstimated
+	if o.Cost != nil {
+		cost := *o.Cost
+		if sum.Cost != nil {
+			cost += *sum.Cost
+		}
+		sum.Cost = &cost
+	}
+	if o.Tokens != nil {
+		t := *o.Tokens
+		if s := sum.Tokens; s != nil {
+			t = ralph.Tokens{Input: t.Input + s.Input, Output: t.Output + s.Output, CacheRead: t.CacheRead + s.CacheRead, CacheWrite: t.CacheWrite + s.CacheWrite}
+		}
+		sum.Tokens = &t
+	}
+}
+
+// secret are the random words of one call.
+type secret struct{ boundary, nonce string }
+
+// secret draws words that occur in nothing that the reviewer is shown, nor in each other.
+func (e *Evaluator) secret(in ralph.EvaluationInput, problem string) (secret, error) {
+	shown := buildPrompt(in, secret{}, problem)
+	boundary, err := e.word(shown)
+	if err != nil {
+		return secret{}, err
+	}
+	nonce, err := e.word(shown + boundary)
+	return secret{boundary, nonce}, err
+}
+
+func (e *Evaluator) word(not string) (string, error) {
+	source := e.Random
+	if source == nil {
+		source = rand.Reader
+	}
+	for {
+		var random [16]byte
+		if _, err := io.ReadFull(source, random[:]); err != nil {
+			return "", fmt.Errorf("draw random word: %w", err)
+		}
+		if word := hex.EncodeToString(random[:]); !strings.Contains(strings.ToLower(not), word) {
+			return word, nil
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package evaluate
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// maxSeen is how much of a file is looked at to find a line.
+const maxSeen = 16 << 20
+
+// lookUp says whether everything that the pointers point at is there, and gives them as file:line. The first that does not hold is the problem.
+func lookUp(dir string, pointers []string) (found []string, problem string, err error) {
+	if len(pointers) == 0 {
+		return nil, "", nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, "", fmt.Errorf("open workspace: %w", err)
+	}
+	defer root.Close()
+	for _, p := range pointers[:min(len(pointers), maxPointers)] {
+		name, first, last, err := takeApart(dir, p)
+		if err == nil {
+			err = hasLine(root, name, last)
+		}
+		if err != nil {
+			return nil, fmt.Sprintf("the evidence %s does not hold: %v", told(p), err), nil
+		}
+		found = append(found, fmt.Sprintf("%s:%d", name, first))
+	}
+	return found, "", nil
+}
+
+var errPointer = errors.New("the form is path:line")
+
+// takeApart reads path:line, or path:line-line. Paths are below the workspace: relative ones, or absolute ones that lead there, since that is how some
+// agents see files.
+func takeApart(dir, pointer string) (name string, first, last int, err error) {
+	at := strings.LastIndexByte(pointer, ':')
+	if at <= 0 {
+		return "", 0, 0, errPointer
+	}
+	from, to, isRange := strings.Cut(strings.TrimSpace(pointer[at+1:]), "-")
+	if first, err = strconv.Atoi(from); err != nil || first < 1 {
+		return "", 0, 0, errPointer
+	}
+	if last = first; isRange {
+		if last, err = strconv.Atoi(to); err != nil || last < first {
+			return "", 0, 0, errPointer
+		}
+	}
+	file := filepath.FromSlash(strings.TrimSpace(pointer[:at]))
+	if filepath.IsAbs(file) {
+		if file, err = filepath.Rel(dir, file); err != nil {
+			return "", 0, 0, errors.New("it is not in the workspace")
+		}
+	}
+	if !filepath.IsLocal(file) {
+		return "", 0, 0, errors.New("it is not in the workspace")
+	}
+	name = path.Clean(filepath.ToSlash(file))
+	if top, _, _ := strings.Cut(name, "/"); strings.EqualFold(top, ".git") {
+		return "", 0, 0, errors.New("git's own files are no evidence")
+	}
+	return name, first, last, nil
+}
+
+// hasLine says why a file of the workspace has no such line; nil if it has.
+func hasLine(root *os.Root, name string, line int) error {
+	name = filepath.FromSlash(name)
+	// To open a pipe would wait for somebody to write into it.
+	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return errors.New("there is no such file")
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return errors.New("the file cannot be read")
+	}
+	defer f.Close()
+	lines := 0
+	for r := bufio.NewReader(io.LimitReader(f, maxSeen)); lines < line; {
+		part, err := r.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull): // a long line
+			continue
+		case err == nil:
+			lines++
+			continue
+		case len(part) > 0 && errors.Is(err, io.EOF): // the last one may have no end
+			lines++
+		}
+		break
+	}
+	if lines < line {
+		return fmt.Errorf("the file has %d lines", lines)
+	}
+	return nil
+}

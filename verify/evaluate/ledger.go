@@ -1,0 +1,83 @@
+package evaluate
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+const (
+	ledgerFolder = "ledger"
+	wholeGoal    = "goal" // the file of verdicts on the whole goal
+	longestName  = 100    // of a file, without its ending
+)
+
+// Book is the ledger of a run, for people to read: a line of JSON for every verdict, in ledger/TASK.jsonl of the run's folder. The truth is in the
+// log of events.
+type Book struct{ folder string }
+
+// Ledger gives the ledger in a run's folder. Nothing is written yet.
+func Ledger(folder string) Book { return Book{filepath.Join(folder, ledgerFolder)} }
+
+// Append adds a verdict to the file of its task. An error is one of storage (ralph.ErrIO).
+func (b Book) Append(e ralph.Evaluation) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("write ledger: %w", err)
+	}
+	if err := os.MkdirAll(b.folder, 0o700); err != nil {
+		return fmt.Errorf("make ledger folder: %w: %w", ralph.ErrIO, err)
+	}
+	f, err := os.OpenFile(b.File(e.Task), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open ledger: %w: %w", ralph.ErrIO, err)
+	}
+	_, err = f.Write(append(line, '\n'))
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return fmt.Errorf("write ledger: %w: %w", ralph.ErrIO, err)
+	}
+	return nil
+}
+
+// File is where the verdicts on a task are.
+func (b Book) File(task string) string { return filepath.Join(b.folder, fileName(task)+".jsonl") }
+
+// deviceNames are names that Windows keeps for devices.
+var deviceNames = []string{
+	"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
+	"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
+}
+
+// fileName makes a name of a task's id that no system and no folder minds: what is not a plain letter stands as its number.
+func fileName(task string) string {
+	if task == "" {
+		return wholeGoal
+	}
+	stem, _, _ := strings.Cut(strings.ToLower(task), ".")
+	odd := stem == wholeGoal || slices.Contains(deviceNames, stem)
+	var b strings.Builder
+	for i := range len(task) {
+		c := task[i]
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' && i > 0
+		if plain && !(odd && i == 0) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02x", c)
+		}
+	}
+	name := b.String()
+	if len(name) > longestName {
+		sum := sha256.Sum256([]byte(task))
+		name = fmt.Sprintf("%s~%x", name[:longestName-20], sum[:8])
+	}
+	return name
+}
