@@ -1,9 +1,6 @@
 package ralph
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // commitCheck is what a commit that fails is called among the checks.
 const commitCheck = "git commit"
@@ -49,7 +46,7 @@ func (l *Loop) commit(ctx context.Context) {
 	worked, _ := findTask(l.state.History.Tasks, now.Task)
 	facts := CommitFacts{
 		Run: l.id, Iteration: l.iteration, Goal: l.goal.text, Task: now.Task, Title: worked.Title, Done: likely.Tasks.Done, Complete: complete,
-		Checks: slices.Clone(now.Checks),
+		Checks: visible(now.Checks),
 	}
 	made, err := l.commits.by.Commit(ctx, l.commits.message(facts))
 	if err != nil {
@@ -62,7 +59,7 @@ func (l *Loop) commit(ctx context.Context) {
 	case made.Commit != "":
 		l.emit(EvCommit, made)
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: true})
-		if made.Changed && len(now.Checks) > 0 {
+		if made.Changed && len(now.Checks)+len(now.Evaluations) > 0 {
 			l.compare(ctx)
 			l.gather(ctx, l.mayComplete())
 		}

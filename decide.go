@@ -246,9 +246,9 @@ func completeRule(p Policy, h History, v Verdict) *Verdict {
 		v.VerifiedBy = provenBy(h)
 		return v.stop(4, TasksDone, "%s", "every task of the list is proven done"+unproven(h))
 	}
-	if e, ok := h.Now.evaluationOf(""); ok && e.Accepted && len(h.Now.Checks) == 0 {
-		v.VerifiedBy = []string{VerifiedEvaluator}
-		return v.stop(4, EvaluatorAccepted, "the claim stands and %s accepts it; nothing else was checked", e.Agent)
+	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {
+		v.VerifiedBy = provenBy(h)
+		return v.stop(4, EvaluatorAccepted, "the claim stands and %s accepts it; nothing else was checked", by)
 	}
 	if len(h.Now.Checks) == 0 {
 		return v.stop(4, Unverified, "%s", "the agent says it is done, and nothing was checked")
@@ -258,8 +258,12 @@ func completeRule(p Policy, h History, v Verdict) *Verdict {
 }
 
 func unproven(h History) string {
-	if len(h.Now.Checks) > 0 {
+	by := h.Now.acceptedBy()
+	switch {
+	case len(h.Now.Checks) > 0:
 		return ""
+	case by != "":
+		return fmt.Sprintf(": %s accepts it, and nothing else was checked", by)
 	}
 	return ", by the agent's word alone: nothing was checked"
 }
@@ -284,6 +288,9 @@ func provenBy(h History) []string {
 		default:
 			unchanged = []string{VerifiedUnchanged}
 		}
+	}
+	if len(checks) == 0 && h.Now.acceptedBy() != "" {
+		return []string{VerifiedEvaluator}
 	}
 	return append(turned, unchanged...)
 }

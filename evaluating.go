@@ -25,18 +25,25 @@ func (l *Loop) evaluate(ctx context.Context) {
 	}
 }
 
-// toEvaluate are the tasks whose claims stand but for the evaluator; "" is the goal of a run without a list.
+// toEvaluate are the tasks whose claims stand but for the evaluator; "" is the goal of a run without a list, or of one whose list is done though
+// nothing was checked.
 func (l *Loop) toEvaluate() []string {
-	alone := l.policy
-	alone.Evaluator, alone.AllowUnverified = "", true
+	alone := unevaluated(l.policy)
 	h := l.state.History.Judge(Moment{})
-	if len(h.Tasks) == 0 {
-		if len(refusalsOf(askGates(alone, h))) > 0 {
-			return nil
-		}
-		return []string{""}
+	tasks := judgeTasks(alone, h)
+	switch {
+	case len(tasks.Done) > 0:
+		return tasks.Done
+	case len(h.Tasks) > 0 && (!tasks.AllDone || len(h.Now.Checks) > 0), len(refusalsOf(askGates(alone, h))) > 0:
+		return nil
 	}
-	return judgeTasks(alone, h).Done
+	return []string{""}
+}
+
+// unevaluated is the policy without its evaluator, and with nothing in its place.
+func unevaluated(p Policy) Policy {
+	p.Evaluator, p.AllowUnverified = "", true
+	return p
 }
 
 // evaluateOne asks about one task until there is an answer, or no sense in asking. It reports whether the next may be asked about.
@@ -46,8 +53,13 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 		l.storageFailed(err)
 		return false
 	}
-	for failures := 1; ; failures++ {
+	var so patience
+	for {
 		var e Evaluation
+		in.Timeout = evaluationTime
+		if left := l.timeLeft(); left > 0 {
+			in.Timeout = min(in.Timeout, left)
+		}
 		l.attendCheck(ctx, func(ctx context.Context) { e, err = l.evaluator.Evaluate(ctx, in) })
 		if err != nil {
 			l.storageFailed(err)
@@ -56,11 +68,14 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 			return false
 		}
 		e.Task = task
+		if e.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime {
+			e.End = EndOutOfTime // it is the run's time that was too short
+		}
 		l.emit(EvEvaluation, e)
 		if e.End == EndOK {
 			return true
 		}
-		wait, again := l.evaluatorWait(e, failures)
+		wait, again := l.evaluatorWait(e, &so)
 		if !again {
 			return false
 		}
@@ -68,26 +83,41 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 		if l.mustWake(ctx) {
 			return false
 		}
+		if l.lookAgain(ctx); l.state.History.Now.Stale {
+			return false
+		}
 	}
 }
 
+// patience is what was borne with an evaluator so far.
+type patience struct {
+	limits, failures int
+	waited           Span // for limits
+}
+
 // evaluatorWait says whether an evaluator that could not be asked is asked again, and when.
-func (l *Loop) evaluatorWait(e Evaluation, failures int) (Waiting, bool) {
+func (l *Loop) evaluatorWait(e Evaluation, so *patience) (Waiting, bool) {
 	switch e.End {
 	case EndLimit:
-		wait := max(e.RetryAfter, firstLimit) + limitSlack
-		tooLong := l.policy.MaxWait > 0 && wait > l.policy.MaxWait || l.policy.MaxTime > 0 && l.elapsed()+wait >= l.policy.MaxTime
+		so.limits++
+		wait := min(e.RetryAfter, farthestReset) + limitSlack
+		if e.RetryAfter <= 0 {
+			wait = doubled(firstLimit, so.limits-1, longestLimit)
+		}
+		so.waited += wait
+		tooLong := l.policy.MaxWait > 0 && so.waited > l.policy.MaxWait || l.policy.MaxTime > 0 && l.elapsed()+wait >= l.policy.MaxTime
 		if l.policy.OnLimit == LimitStop || tooLong {
 			return Waiting{}, false
 		}
 		return Waiting{For: WaitLimit, Wait: wait, Detail: "the evaluator is limited: " + e.Error}, true
-	case EndAuth, EndMissing, EndSandbox:
+	case EndAuth, EndMissing, EndSandbox, EndOutOfTime:
 		return Waiting{}, false
 	}
-	if l.policy.MaxFailures > 0 && failures >= l.policy.MaxFailures {
+	so.failures++
+	if l.policy.MaxFailures > 0 && so.failures >= l.policy.MaxFailures {
 		return Waiting{}, false
 	}
-	wait := doubled(firstBackoff, failures-1, longestBackof)
+	wait := doubled(firstBackoff, so.failures-1, longestBackof)
 	return Waiting{For: WaitBackoff, Wait: wait + jitter(wait, l.iteration), Detail: "the evaluator failed: " + e.Error}, true
 }
 
@@ -97,11 +127,8 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 	ledger := l.state.ledgerOf(task)
 	in := EvaluationInput{
 		Iteration: l.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.Now.Checks, TestChanges: h.Now.Weighed,
-		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: l.cfg.Dir, Marker: l.about.Marker, Timeout: evaluationTime,
+		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: l.cfg.Dir, Marker: l.about.Marker,
 		Live: func(a Activity) { told(func() { l.live(a) }) },
-	}
-	if left := l.timeLeft(); left > 0 {
-		in.Timeout = min(in.Timeout, left)
 	}
 	folder, err := l.folder()
 	if err != nil {

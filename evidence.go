@@ -67,7 +67,7 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 	}
 	l.runHidden(ctx)
 	l.weighTests(ctx)
-	if l.promising(ctx) && l.wouldEnd() {
+	if l.promising(ctx) && l.wouldEnd() && l.nothingRed() {
 		l.confirmFlaked(ctx)
 		l.prove(ctx)
 	}
@@ -77,10 +77,18 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 	}
 }
 
-// promising reports whether the claim may still stand.
+// promising reports whether a claim may still stand. Of a list, one that is red does not speak for the others.
 func (l *Loop) promising(ctx context.Context) bool {
-	now := l.state.History.Now
-	return ctx.Err() == nil && l.storage == nil && !now.Agent.End.Failed() && (len(now.Checks) == 0 || allPassed(now.Checks))
+	h := l.state.History
+	if ctx.Err() != nil || l.storage != nil || h.Now.Agent.End.Failed() {
+		return false
+	}
+	return l.nothingRed() || len(judgeTasks(unevaluated(l.policy), h).Done) > 0
+}
+
+func (l *Loop) nothingRed() bool {
+	checks := l.state.History.Now.Checks
+	return len(checks) == 0 || allPassed(checks)
 }
 
 // wouldEnd reports whether the run is complete if the claim stands.
@@ -115,6 +123,9 @@ func (l *Loop) weighTests(ctx context.Context) {
 	session := l.session(ViewOldTests, checkFile("old"))
 	defer session.close()
 	for i, c := range l.checksToRun(true) {
+		if l.isRed(c) { // with the tests of the base or without them
+			continue
+		}
 		result, ok := session.check(ctx, i, c)
 		if !ok {
 			return
@@ -125,16 +136,20 @@ func (l *Loop) weighTests(ctx context.Context) {
 	l.emit(EvTestsChanged, weighed)
 }
 
+// isRed reports whether a check is red in this iteration.
+func (l *Loop) isRed(c check) bool {
+	return slices.ContainsFunc(l.state.History.Now.Checks, func(r CheckResult) bool { return r.Name == c.name && r.Task == c.task && !r.Passed })
+}
+
 // confirmFlaked runs once more what was red and green on one tree in this run.
 func (l *Loop) confirmFlaked(ctx context.Context) {
-	var doubtful []check
-	for _, c := range slices.Concat(l.checksToRun(true), l.hiddenChecks()) {
-		if l.state.History.hasFlaked(CheckResult{Name: c.name, Task: c.task}) {
-			doubtful = append(doubtful, c)
-		}
-	}
-	if len(doubtful) > 0 {
-		session := l.session(ViewClaimed, checkFile("again"))
+	l.confirm(ctx, l.session(ViewClaimed, "again"), l.checksToRun(true))
+	l.confirm(ctx, l.session(ViewHidden, "hidden-again"), l.hiddenChecks())
+}
+
+func (l *Loop) confirm(ctx context.Context, session *session, checks []check) {
+	doubtful := slices.DeleteFunc(checks, func(c check) bool { return !l.state.History.hasFlaked(CheckResult{Name: c.name, Task: c.task}) })
+	if len(doubtful) > 0 && l.promising(ctx) {
 		session.strict = true
 		session.runAll(ctx, doubtful)
 	}

@@ -139,10 +139,13 @@ func (h History) wasGreen(c CheckResult) bool {
 // hasFlaked reports whether a check was red and green on one tree in this run.
 func (h History) hasFlaked(c CheckResult) bool { return slices.Contains(h.flaked, checkKey(c)) }
 
-// replaceCheck keeps one result a check: the newest.
+// replaceCheck keeps one result a check: the newest. That it flaked on this tree is not forgotten.
 func replaceCheck(checks []CheckResult, result CheckResult) []CheckResult {
 	for i, c := range checks {
 		if c.Name == result.Name && c.Task == result.Task {
+			if c.Flaked && c.Tree == result.Tree {
+				result.Flaked, result.Attempts = true, c.Attempts+max(result.Attempts, 1)
+			}
 			checks = slices.Clone(checks)
 			checks[i] = result
 			return checks

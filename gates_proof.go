@@ -106,6 +106,19 @@ func (o Observation) evaluationOf(task string) (Evaluation, bool) {
 	return Evaluation{}, false
 }
 
+// acceptedBy is who accepted everything that was asked about in this iteration, "" if nobody did.
+func (o Observation) acceptedBy() string {
+	by := ""
+	for _, e := range o.Evaluations {
+		latest, _ := o.evaluationOf(e.Task)
+		if !latest.Accepted {
+			return ""
+		}
+		by = latest.Agent
+	}
+	return by
+}
+
 // notAsked is the evaluator gate's state before it is known whether another gate is shut.
 const notAsked = "it was not asked"
 

@@ -31,6 +31,10 @@ func (r IterationResult) ProgressEntry() string {
 		b.WriteString("- Checks:\n")
 	}
 	for _, c := range r.CheckResults {
+		if c.Hidden { // agents read this
+			fmt.Fprintf(&b, "  - %s: %s\n", hiddenFailed, passOrFail(c.Passed))
+			continue
+		}
 		fmt.Fprintf(&b, "  - %s%s: %s%s\n", ownerOf(c), c.Name, passOrFail(c.Passed), firstFailing(c))
 	}
 	return b.String()

@@ -341,6 +341,9 @@ func (r *Result) sumUp(h History) {
 		}
 		unknown = unknown || it.Cost == nil && it.Counted
 	}
+	if h.Cost > 0 { // an evaluator may have told what no agent did
+		r.TotalCost = &h.Cost
+	}
 	if unknown && h.Cost == 0 {
 		r.TotalCost = nil // that one agent cost nothing says nothing about another
 	}

@@ -218,12 +218,15 @@ func refuseTask(p Policy, h History, id string) (code, detail string) {
 		case !ours && t.Status != TaskDone: // another claim's own check says nothing about this one
 		case !ours:
 			regressed = append(regressed, fmt.Sprintf("%s, the own check of %s, which was done", c.Name, c.Task))
+		case c.Hidden: // nothing else about it is the agent's business
+			failed = append(failed, hiddenFailed)
 		case c.Broken:
 			broken = append(broken, c.Name)
 		default:
 			failed = append(failed, c.Name+" ("+howFailed(c)+")")
 		}
 	}
+	failed = slices.Compact(failed)
 	switch {
 	case len(failed) > 0:
 		return RefusedCheckFailed, strings.Join(failed, ", ") + " failed"

@@ -70,7 +70,7 @@ func (l *Loop) rest(ctx context.Context, w Waiting, left func() time.Duration) {
 // afterRest records what the rest cost and looks at the tree anew: what the user changed meanwhile is no progress of the agent's.
 func (l *Loop) afterRest(ctx context.Context) {
 	l.emit(EvAgentOutput, AgentOutput{Elapsed: l.elapsed()})
-	if ctx.Err() == nil && l.state.History.Started > 0 {
+	if ctx.Err() == nil && l.state.History.Started > 0 && !l.state.History.Judging { // the tree under judgement stays what it was
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
 	}
 }
