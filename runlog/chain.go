@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -40,10 +41,8 @@ func cutLink(body []byte) (rest, link []byte) {
 		return body, nil
 	}
 	digits := body[at+len(linkOpens) : len(body)-len(linkCloses)]
-	for _, c := range digits {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return body, nil
-		}
+	if bytes.IndexByte(digits, '"') >= 0 {
+		return body, nil
 	}
 	return body[:at], digits
 }
