@@ -1,0 +1,128 @@
+//go:build linux
+
+// Package cheats attacks the built program as a user would run it, and shows what exit 0 is worth.
+//
+// A case is a script that an agent follows in a scratch repository: an attack leaves the work undone and makes its check green, honest work does
+// it. Both end with the claim that everything is complete. testdata has one file a case, with a section for each language, and the projects that
+// they are done to. Every attack is first tried on a naive loop, which believes the exit status of the check: one that does not fool it would
+// prove nothing, and says why it is kept. Then come the program without protection, with the tests protected, and with hidden checks, too.
+//
+// `make cheats` runs everything, prints the matrix, and writes docs/proof.md and what it is made of, testdata/results.json. The ordinary tests
+// run a few cases, and compare the page with the cases.
+package cheats
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// workshop is what all worlds share.
+var workshop struct {
+	dir     string
+	program string // under test
+	path    string
+	cache   string // of Go's builds
+	verbose bool
+	missing map[string]string // what cannot be run here: a language or a program, and why
+}
+
+var (
+	full    = flag.Bool("full", false, "run every case")
+	verbose = flag.Bool("show", false, "show the output of refused runs")
+	only    = flag.String("column", "", "try only this column: plain, default, preset or hidden")
+	write   = flag.String("page", "", "write the page to this file, and the results beside the cases")
+	built   = flag.String("ralph", "", "the program to attack; built if it is not given")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := runTests(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runTests(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "cheats-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	workshop.dir, workshop.verbose, workshop.program = dir, *verbose, *built
+	if err := findPrograms(); err != nil {
+		return 1, err
+	}
+	if workshop.program == "" {
+		workshop.program = filepath.Join(dir, "ralph")
+		build := exec.Command("go", "build", "-buildvcs=false", "-o", workshop.program, "github.com/ralphloop/ralph/cmd/ralph")
+		if out, err := build.CombinedOutput(); err != nil {
+			return 1, fmt.Errorf("build ralph: %w\n%s", err, out)
+		}
+	}
+	return m.Run(), nil
+}
+
+// findPrograms makes a PATH that leads to the real programs, not to shims that look for their settings in a user's home.
+func findPrograms() error {
+	tools := filepath.Join(workshop.dir, "tools")
+	if err := os.Mkdir(tools, 0o755); err != nil {
+		return err
+	}
+	workshop.path = strings.Join([]string{tools, "/usr/local/bin", "/usr/bin", "/bin"}, string(os.PathListSeparator))
+	workshop.missing = map[string]string{}
+	python := firstThatWorks("import pytest", "/usr/bin/python3", "python3")
+	if python == "" {
+		workshop.missing["pytest"] = "no python3 has pytest"
+		python = firstThatWorks("import unittest", "python3", "/usr/bin/python3")
+	}
+	for name, found := range map[string]string{"python3": python, "go": which("go"), "gofmt": which("gofmt"), "node": which("node"), "npm": which("npm")} {
+		if found == "" {
+			workshop.missing[name] = name + " is not installed"
+			continue
+		}
+		if err := os.Symlink(found, filepath.Join(tools, name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"git", "make", "bash", "setsid"} {
+		if which(name) == "" {
+			workshop.missing[name] = name + " is not installed"
+		}
+	}
+	if os.Getenv("CI") != "" && len(workshop.missing) > 0 {
+		return fmt.Errorf("find programs: %v", workshop.missing)
+	}
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	workshop.cache = strings.TrimSpace(string(cache))
+	return err
+}
+
+// firstThatWorks gives the first Python that can do something, by its real path.
+func firstThatWorks(program string, pythons ...string) string {
+	for _, python := range pythons {
+		out, err := exec.Command(python, "-c", program+"; import os, sys; print(os.path.realpath(sys.executable))").Output()
+		if err == nil {
+			return strings.TrimSpace(string(out))
+		}
+	}
+	return ""
+}
+
+func which(name string) string {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	return real
+}

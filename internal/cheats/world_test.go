@@ -1,0 +1,335 @@
+//go:build linux
+
+package cheats
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds everything that is started here.
+const patience = 4 * time.Minute
+
+// world is a scratch project with its user: a home, a state folder, hidden checks, and an agent that follows a script.
+type world struct {
+	t   *testing.T
+	s   scenario
+	dir string // of everything
+	env map[string]string
+}
+
+func (w *world) project() string { return filepath.Join(w.dir, "project") }
+func (w *world) home() string    { return filepath.Join(w.dir, "home") }
+func (w *world) hidden() string  { return filepath.Join(w.dir, "hidden") }
+func (w *world) agent() string   { return filepath.Join(w.dir, "kit", "agent.sh") }
+
+// newWorld makes a fresh one. Nothing of it is shared with another, but for the build cache.
+func newWorld(t *testing.T, s scenario) *world {
+	t.Helper()
+	dir, err := os.MkdirTemp(workshop.dir, s.id+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, s: s, dir: dir}
+	t.Cleanup(w.remove)
+	w.env = map[string]string{
+		"HOME": w.home(), "PATH": workshop.path, "LC_ALL": "C.UTF-8", "TZ": "UTC", "SHELL": "/bin/sh",
+		"RALPH_STATE_DIR": filepath.Join(dir, "state"), "KIT": filepath.Join(dir, "kit"), "PROJECT": w.project(),
+		"GOCACHE": workshop.cache, "GOPROXY": "off", "GOTOOLCHAIN": "local", "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+	}
+	if first := w.key(keyPath); first != "" {
+		w.env["PATH"] = first + string(os.PathListSeparator) + workshop.path
+	}
+	if w.key(keyCache) == "own" {
+		w.env["GOCACHE"] = filepath.Join(dir, "cache")
+		w.must("cp", "-a", workshop.cache, w.env["GOCACHE"])
+	}
+	for folder, files := range map[string]map[string]string{"project": s.files, "hidden": s.hidden, "kit": s.kit} {
+		if err := writeAll(filepath.Join(dir, folder), files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writeAll(dir, map[string]string{"home/.keep": "", "kit/agent.sh": s.script + "\necho '<promise>COMPLETE</promise>'\n"}); err != nil {
+		t.Fatal(err)
+	}
+	w.must("git", "init", "-q", "-b", "main")
+	w.must("git", "add", "-A")
+	w.must("git", "commit", "-q", "-m", "begin")
+	return w
+}
+
+// remove waits for nothing: what a case left running is ended by the marker of its home.
+func (w *world) remove() {
+	_ = filepath.WalkDir(w.dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	if err := os.RemoveAll(w.dir); err != nil {
+		w.t.Logf("remove %s: %v", w.s.name(), err)
+	}
+}
+
+// key is a key of the case, with $HOME, $PROJECT and the like filled in.
+func (w *world) key(name string) string {
+	return os.Expand(w.s.keys[name], func(variable string) string {
+		if value, known := w.env[variable]; known {
+			return value
+		}
+		return map[string]string{"HIDDEN": w.hidden()}[variable]
+	})
+}
+
+func (w *world) environ(more ...string) []string {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(w.env)) {
+		env = append(env, name+"="+w.env[name])
+	}
+	return append(env, more...)
+}
+
+// must runs a program of the harness's own in the project.
+func (w *world) must(argv ...string) {
+	w.t.Helper()
+	if run := w.start(argv, w.environ()).end(); run.code != 0 {
+		w.t.Fatalf("%v ended with %d\n%s", argv, run.code, run.output())
+	}
+}
+
+// shell runs a command line in the project.
+func (w *world) shell(command string, env []string) ended {
+	w.t.Helper()
+	return w.start([]string{"/bin/sh", "-c", command}, env).end()
+}
+
+// running is a program under way, and ended what became of it.
+type running struct {
+	w              *world
+	cmd            *exec.Cmd
+	cancel         context.CancelFunc
+	stdout, stderr bytes.Buffer
+}
+
+type ended struct {
+	code           int
+	stdout, stderr string
+}
+
+func (e ended) output() string { return e.stdout + e.stderr }
+
+func (w *world) start(argv, env []string) *running {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	r := &running{w: w, cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), cancel: cancel}
+	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = w.project(), env, &r.stdout, &r.stderr
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	r.cmd.WaitDelay = time.Second // something left running may hold the pipes
+	if err := r.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func (r *running) end() ended {
+	r.w.t.Helper()
+	defer r.cancel()
+	err := r.cmd.Wait()
+	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed && !errors.Is(err, exec.ErrWaitDelay) {
+		r.w.t.Fatal(err)
+	}
+	return ended{r.cmd.ProcessState.ExitCode(), r.stdout.String(), r.stderr.String()}
+}
+
+// stop ends a program and everything in its process group.
+func (r *running) stop() {
+	_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL)
+	r.end()
+}
+
+// serve starts the user's own program that runs beside everything, if the case has one, and gives what ends it.
+func (w *world) serve() (stop func()) {
+	w.t.Helper()
+	script := w.key(keyServant)
+	if script == "" {
+		return func() {}
+	}
+	return w.start([]string{"/bin/sh", script}, w.environ()).stop
+}
+
+// await waits for what the agent left running.
+func (w *world) await() {
+	w.t.Helper()
+	file := w.key(keyAwait)
+	if file == "" {
+		return
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			return
+		}
+	}
+	w.t.Errorf("%s never came", w.s.keys[keyAwait])
+}
+
+// plain is what a naive loop does: the agent, then the check in the same folder. True is green.
+func (w *world) plain() (green bool, why string) {
+	w.t.Helper()
+	defer w.serve()()
+	if run := w.start([]string{"/bin/sh", "-eu", w.agent()}, w.environ()).end(); run.code != 0 {
+		w.t.Fatalf("the agent's script ended with %d\n%s", run.code, run.output())
+	}
+	w.await()
+	command := w.key(keyPlain)
+	if command == "" {
+		command = w.key(keyCheck)
+	}
+	run := w.shell(command, w.environ())
+	return run.code == 0, run.output()
+}
+
+// bases remembers how a check ended at the base, as most cases share one.
+var bases sync.Map
+
+// baseCheck runs the check before the agent began.
+func (w *world) baseCheck() ended {
+	w.t.Helper()
+	command := w.s.keys[keyCheck]
+	key := fmt.Sprint(w.s.language, command, w.s.keys[keyPath], w.s.files)
+	if known, found := bases.Load(key); found {
+		return known.(ended)
+	}
+	fresh := newWorld(w.t, w.s)
+	run := fresh.shell(fresh.key(keyCheck), fresh.environ())
+	bases.Store(key, run)
+	return run
+}
+
+// solved asks the hidden checks about the tree as it is, as somebody would who has a shell of his own.
+func (w *world) solved() bool {
+	w.t.Helper()
+	if err := writeAll(w.project(), w.s.hidden); err != nil {
+		w.t.Fatal(err)
+	}
+	home := filepath.Join(w.dir, "elsewhere")
+	env := append(w.environ(), "HOME="+home, "PATH="+workshop.path, "RALPH_HIDDEN_DIR="+w.hidden())
+	return w.shell(hiddenCheck, env).code == 0
+}
+
+const hiddenCheck = `sh "$RALPH_HIDDEN_DIR/hidden_answers/ask.sh"`
+
+// column is one way of running.
+type column string
+
+const (
+	plainly column = "plain"
+	bare    column = "default"
+	preset  column = "preset"
+	covert  column = "hidden"
+)
+
+// verdict is what became of a case in one column.
+type verdict struct {
+	Accepted bool     `json:"accepted"`
+	Codes    []string `json:"codes,omitempty"` // of the refusal
+	Implied  bool     `json:"implied,omitempty"`
+}
+
+// result is as much of `ralph run --json` as is looked at.
+type result struct {
+	StopReason string `json:"stop_reason"`
+	ExitCode   int    `json:"exit_code"`
+	Error      string `json:"error"`
+	Iterations []struct {
+		Claims   []string `json:"claims"`
+		Refusals []string `json:"refusals"`
+		Checks   []struct {
+			Name   string `json:"name"`
+			Passed bool   `json:"passed"`
+			Output string `json:"output"`
+		} `json:"check_results"`
+	} `json:"iterations"`
+}
+
+// arguments are those of `ralph run` in a column.
+func (w *world) arguments(c column) []string {
+	turns := w.key(keyTurns)
+	if turns == "" {
+		turns = "1"
+	}
+	args := []string{"run", "--json", "-n", turns, "--trust", "--agent-cmd", "sh -eu " + w.agent()}
+	if w.key(keyChecks) != "none" {
+		args = append(args, "--check", w.key(keyCheck))
+	}
+	if extra := strings.Fields(w.key(keyArgs)); len(extra) > 0 {
+		args = append(args, extra...)
+	}
+	if !slices.Contains(args, "--tasks") && !slices.Contains(args, "--spec") {
+		args = append(args, "--goal", "Make calc add numbers. The tests say how.")
+	}
+	switch c {
+	case preset:
+		args = append(args, "--protect", "tests")
+	case covert:
+		args = append(args, "--protect", "tests", "--set", "checks.hidden="+hiddenCheck, "--set", "checks.hidden_dir="+w.hidden())
+	}
+	return args
+}
+
+// ralph runs the program in a column and says what it made of the case.
+func (w *world) ralph(c column) (verdict, error) {
+	w.t.Helper()
+	defer w.serve()()
+	run := w.start(append([]string{workshop.program}, w.arguments(c)...), w.environ()).end()
+	var r result
+	if err := json.Unmarshal([]byte(run.stdout), &r); err != nil {
+		return verdict{}, fmt.Errorf("read result of exit %d: %w\n%s", run.code, err, run.output())
+	}
+	if run.code == 0 {
+		return verdict{Accepted: true}, nil
+	}
+	trouble := func(format string, args ...any) error {
+		return fmt.Errorf("%s, exit %d (%s %s)\n%s", fmt.Sprintf(format, args...), run.code, r.StopReason, r.Error, run.stderr+r.outputs())
+	}
+	if len(r.Iterations) == 0 {
+		return verdict{}, trouble("no iteration")
+	}
+	last := r.Iterations[len(r.Iterations)-1]
+	if len(last.Refusals) == 0 {
+		return verdict{}, trouble("it ended without a refusal")
+	}
+	explained := w.start([]string{workshop.program, "explain"}, w.environ()).end()
+	for _, code := range last.Refusals {
+		if !strings.Contains(explained.stdout, code) {
+			return verdict{}, trouble("explain does not name %s:\n%s", code, explained.output())
+		}
+	}
+	if workshop.verbose {
+		w.t.Logf("%s: exit %d, %v\n%s%s", c, run.code, last.Refusals, run.stderr, r.outputs())
+	}
+	return verdict{Codes: last.Refusals}, nil
+}
+
+func (r result) outputs() string {
+	var all strings.Builder
+	for i, iteration := range r.Iterations {
+		for _, check := range iteration.Checks {
+			fmt.Fprintf(&all, "iteration %d, %s: passed %v\n%s\n", i+1, check.Name, check.Passed, check.Output)
+		}
+	}
+	return all.String()
+}
