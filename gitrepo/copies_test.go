@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -58,9 +57,12 @@ func overCopiers(t *testing.T, test func(t *testing.T, k kept)) {
 	}
 }
 
+// input asks for a copy of a tree in the middle of a run.
+var input = ralph.TreeInput{Run: "run", Iteration: 1, BaseHead: "HEAD"}
+
 func (k kept) take() string {
 	k.Helper()
-	state := k.fingerprint(k.copies, ralph.TreeInput{Run: "run", Iteration: 1, BaseHead: "HEAD"})
+	state := k.fingerprint(k.copies, input)
 	if state.Snapshot == "" || len(state.Left) > 0 {
 		k.Fatalf("copy %q, left %q", state.Snapshot, state.Left)
 	}
@@ -120,7 +122,7 @@ func (k kept) read(id string, want map[string]string) {
 }
 
 func TestCopiesTellWhatChanged(t *testing.T) {
-	for name, changed := range map[string]struct {
+	cases := map[string]struct {
 		before, script string
 		want           []string
 	}{
@@ -142,22 +144,43 @@ func TestCopiesTellWhatChanged(t *testing.T) {
 		"folder to link": {before: "mkdir a; echo b >a/b", script: "mv a c; ln -s c a", want: []string{"added a", "deleted a/b", "added c/b"}},
 		"outer link":     {before: "mkdir a; echo b >a/b", script: "rm -r a; ln -s / a", want: []string{"added a", "deleted a/b"}},
 		"bytes":          {before: `printf 'a\r\n' >a; echo '* text=auto eol=lf' >.gitattributes`, script: `printf 'a\n' >a; printf '$Id$\0\r\n' >b`, want: []string{"changed a", "added b"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			overCopiers(t, func(t *testing.T, k kept) {
-				k.sh(changed.before)
-				before := k.tree()
-				from := k.take()
-				k.sh(changed.script)
-				after := k.tree()
-				to := k.take()
-
-				k.wantEqual("changes", changed.want, k.changes(from, to))
-				k.whole("before", from, before)
-				k.whole("after", to, after)
-			})
-		})
 	}
+	// Each case has a folder of its own, and all of them two copies: those cost the most.
+	overCopiers(t, func(t *testing.T, k kept) {
+		var want []string
+		for name, changed := range cases {
+			k.at(name).sh(changed.before)
+			for _, change := range changed.want {
+				kind, file, _ := strings.Cut(change, " ")
+				want = append(want, kind+" "+name+"/"+file)
+			}
+		}
+		slices.SortFunc(want, byName)
+		before := k.tree()
+		from := k.take()
+		for name, changed := range cases {
+			k.at(name).sh(changed.script)
+		}
+		after := k.tree()
+		to := k.take()
+
+		k.wantEqual("changes", want, k.changes(from, to))
+		k.whole("before", from, before)
+		k.whole("after", to, after)
+		joined, err := k.copies.Join(k.Context(), from, from, to)
+		k.must(err)
+		k.wantEqual("joined", []string(nil), k.changes(to, joined))
+		back, err := k.copies.Join(k.Context(), to, to, from)
+		k.must(err)
+		k.wantEqual("back", []string(nil), k.changes(from, back))
+	})
+}
+
+// byName orders changes by the file that they are of.
+func byName(a, b string) int {
+	_, a, _ = strings.Cut(a, " ")
+	_, b, _ = strings.Cut(b, " ")
+	return strings.Compare(a, b)
 }
 
 func TestCopiesOfOddNames(t *testing.T) {
@@ -195,6 +218,14 @@ func TestCopiesOfNothing(t *testing.T) {
 		joined, err := k.copies.Join(k.Context(), id, id, id)
 		k.must(err)
 		k.wantEqual("joined", id, joined)
+
+		k.write("a/b", "b")
+		full := k.take()
+		k.wantEqual("first", []string{"added a/b"}, k.changes(id, full))
+		k.wantEqual("last", []string{"deleted a/b"}, k.changes(full, id))
+		emptied, err := k.copies.Join(k.Context(), full, full, id)
+		k.must(err)
+		k.whole("emptied", emptied, map[string]string{})
 	})
 }
 
@@ -282,7 +313,7 @@ func TestCopiesExtractStaysInside(t *testing.T) {
 }
 
 func TestCopiesJoin(t *testing.T) {
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		base, from, to string
 		want           map[string]string
 	}{
@@ -301,30 +332,45 @@ func TestCopiesJoin(t *testing.T) {
 		"nothing":             {base: "echo b >b", from: "echo c >b", to: "true", want: map[string]string{"b": "file b\n"}},
 		"to nothing":          {base: "echo b >b", from: "true", to: "rm b", want: map[string]string{}},
 		"there already":       {base: "echo b >b; echo n >n", from: "rm n", to: "echo n >n", want: map[string]string{"b": "file b\n", "n": "file n\n"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			overCopiers(t, func(t *testing.T, k kept) {
-				ids, trees := make([]string, 0, 3), make([]map[string]string, 0, 3)
-				for _, script := range []string{c.base, c.from, c.to} {
-					k.sh(script)
-					ids, trees = append(ids, k.take()), append(trees, k.tree())
-				}
-				joined, err := k.copies.Join(k.Context(), ids[0], ids[1], ids[2])
-				k.must(err)
-				k.whole("joined", joined, c.want)
-				again, err := k.copies.Join(k.Context(), ids[0], ids[1], ids[2])
-				k.must(err)
-				k.wantEqual("again", joined, again)
-				same := cmp.Equal(trees[0], c.want)
-				k.wantEqual("is the base", same, joined == ids[0])
-				k.sh("echo later >later")
-				k.whole("as before", ids[0], trees[0])
-				onto, err := k.copies.Join(k.Context(), joined, ids[2], k.take())
-				k.must(err)
-				want := maps.Clone(c.want)
-				want["later"] = "file later\n"
-				k.whole("joined again", onto, want)
-			})
-		})
 	}
+	// Each case has a folder of its own, and all of them three copies: those cost the most.
+	overCopiers(t, func(t *testing.T, k kept) {
+		want := map[string]string{}
+		var ids []string
+		var trees []map[string]string
+		for _, step := range []func(name string) string{
+			func(name string) string { return cases[name].base },
+			func(name string) string { return cases[name].from },
+			func(name string) string { return cases[name].to },
+		} {
+			for name, c := range cases {
+				k.at(name).sh(step(name))
+				for file, text := range c.want {
+					want[filepath.Join(name, file)] = text
+				}
+			}
+			ids, trees = append(ids, k.take()), append(trees, k.tree())
+		}
+		joined, err := k.copies.Join(k.Context(), ids[0], ids[1], ids[2])
+		k.must(err)
+		k.whole("joined", joined, want)
+		again, err := k.copies.Join(k.Context(), ids[0], ids[1], ids[2])
+		k.must(err)
+		k.wantEqual("again", joined, again)
+		for i, id := range ids {
+			k.whole("as before", id, trees[i])
+		}
+		there, err := k.copies.Join(k.Context(), joined, ids[1], ids[2])
+		k.must(err)
+		k.wantEqual("there already", joined, there)
+		same, err := k.copies.Join(k.Context(), ids[0], ids[1], ids[1])
+		k.must(err)
+		k.wantEqual("of nothing", ids[0], same)
+
+		k.sh("echo later >later")
+		onto, err := k.copies.Join(k.Context(), joined, ids[2], k.take())
+		k.must(err)
+		want["later"] = "file later\n"
+		k.whole("joined again", onto, want)
+	})
 }

@@ -33,6 +33,7 @@ type Keeper struct {
 	refs     string          // the stamp of the refs when they were last asked for, and those of linkedAt
 	linkedAt string          // refs of which every object is linked
 	unlinked error           // why that did not work for them
+	always   []string        // below the top, and taken although ignored
 }
 
 var (
@@ -46,6 +47,7 @@ var (
 // held is a tree whose copy is there already.
 type held struct {
 	head, hash string
+	always     string // what the files looked like that the hash does not know
 	shot       shot
 }
 
@@ -144,7 +146,7 @@ func (g Git) usualExcludes() string {
 }
 
 // Fingerprint is the Repo's, and the name of a copy of that very tree. The copy is made
-// if the tree, or a ref, is not as it was at the last call. If it cannot be made, Left
+// if the tree, a file of [Keeper.Always], or a ref is not as it was at the last call. If it cannot be made, Left
 // says why. A tree whose repository an agent removed or broke looks like what its copy
 // looks like.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
@@ -160,22 +162,23 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		left := append([]string{"the repository cannot be read any more, so the tree is known by its copy alone: " + shorten(err.Error())}, shot.left...)
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Left: left}, nil
 	}
-	if !k.holds(ctx, state) {
+	always := k.alwaysSum()
+	if !k.holds(ctx, state, always) {
 		k.seen = held{}
 		shot, err := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration})
 		if err != nil {
 			state.Left = []string{"no snapshot was kept: " + shorten(err.Error())}
 			return state, nil
 		}
-		k.seen = held{state.Head, state.Hash, shot}
+		k.seen = held{state.Head, state.Hash, always, shot}
 	}
 	state.Snapshot, state.Left = k.seen.shot.id, k.seen.shot.left
 	return state, nil
 }
 
 // holds reports whether the last copy is one of this tree, and of branches as they are.
-func (k *Keeper) holds(ctx context.Context, state ralph.TreeState) bool {
-	if k.seen.shot.id == "" || k.seen.head != state.Head || k.seen.hash != state.Hash {
+func (k *Keeper) holds(ctx context.Context, state ralph.TreeState, always string) bool {
+	if k.seen.shot.id == "" || k.seen.head != state.Head || k.seen.hash != state.Hash || k.seen.always != always {
 		return false
 	}
 	stamp, known := k.refStamp()

@@ -2,9 +2,43 @@ package gitrepo
 
 import (
 	"context"
+	"os"
+	"slices"
 
 	"github.com/ralphloop/ralph"
 )
+
+// Always names files below the workspace that are part of every copy from now on, even if
+// they are ignored. The tree's hash does not count them, so that an agent cannot make
+// progress by writing to them; that one of them changed makes a new copy all the same.
+// They replace those that were named before.
+func (k *Keeper) Always(names []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.always = nil
+	for _, name := range names {
+		if plainName(name) && name != view {
+			k.always = append(k.always, k.repo.prefix+name)
+		}
+	}
+	slices.Sort(k.always)
+	k.always = slices.Compact(k.always)
+}
+
+// alwaysSum tells what those files look like. They are few and small, and an agent may set
+// the time of a file to what it was: nothing is remembered of them.
+func (k *Keeper) alwaysSum() string {
+	if len(k.always) == 0 {
+		return ""
+	}
+	top, err := os.OpenRoot(k.repo.Top)
+	if err != nil {
+		return ""
+	}
+	defer top.Close()
+	var forgetful digests
+	return forgetful.sum(top, k.always)
+}
 
 // Changes is that of the snapshots.
 func (k *Keeper) Changes(ctx context.Context, from, to string) ([]ralph.FileChange, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -101,7 +102,7 @@ func (k *Keeper) copyChanged(ctx context.Context, also []string) (filesTaken, er
 	if err != nil {
 		return filesTaken{}, err
 	}
-	found.fresh = append(append(found.fresh, k.trackedIgnored(ctx)...), also...)
+	found.fresh = slices.Concat(found.fresh, k.trackedIgnored(ctx), k.always, also)
 	top, err := os.OpenRoot(k.repo.Top)
 	if err != nil {
 		return filesTaken{}, fmt.Errorf("open working tree: %w", err)

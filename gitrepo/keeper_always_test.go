@@ -1,0 +1,89 @@
+package gitrepo_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/ralphloop/ralph/gitrepo"
+)
+
+// ignoring is a workspace below the top of its repository, with ignored files.
+func ignoring(t *testing.T) workspace {
+	t.Helper()
+	top := newRepo(t)
+	w := top.at("inner")
+	w.write(".gitignore", ".ralph/\n*.local\n")
+	w.write("code", "one\n")
+	w.write(".ralph/config.yaml", "checks: []\n")
+	w.write(".ralph/other", "ignored\n")
+	w.write("b.local", "ignored\n")
+	top.commit()
+	return w
+}
+
+func TestAlwaysKeepsWhatIsIgnored(t *testing.T) {
+	w := ignoring(t)
+	keeper, dir := w.keeper()
+	keeper.Always([]string{".ralph/config.yaml", "a.local", "../kept", "/etc/passwd", "", "code", ".ralph", ".ralph/progress.md"})
+	w.write(".ralph/progress.md", "a view\n")
+	k := kept{w, keeper}
+	base := w.fingerprint(keeper, input)
+	k.wantEqual("left", []string(nil), base.Left)
+	k.whole("base", base.Snapshot, map[string]string{".gitignore": "file .ralph/\n*.local\n", ".ralph/config.yaml": "file checks: []\n", "code": "file one\n"})
+	k.wantEqual("again", base, w.fingerprint(keeper, input))
+
+	// Each of these is seen by the copies, and by nothing else.
+	before := base
+	for _, step := range []struct {
+		script string
+		want   []string
+	}{
+		{"touch .ralph/config.yaml", nil},
+		{"echo 'checks: [true]' >.ralph/config.yaml", []string{"changed .ralph/config.yaml"}},
+		{"echo x >a.local; echo y >b.local", []string{"added a.local"}},
+		{"chmod +x a.local", []string{"changed a.local"}},
+		{"rm a.local; ln -s code a.local", []string{"changed a.local"}},
+		{"rm a.local", []string{"deleted a.local"}},
+		{"echo x >a.local", []string{"added a.local"}},
+		{"rm -r .ralph; mkdir .ralph", []string{"deleted .ralph/config.yaml"}},
+	} {
+		w.sh(step.script)
+		now := w.fingerprint(keeper, input)
+		k.wantEqual(step.script, step.want, k.changes(before.Snapshot, now.Snapshot))
+		k.wantEqual(step.script+": the rest", before.ID(), now.ID())
+		k.wantEqual(step.script+": left", []string(nil), now.Left)
+		k.wantEqual(step.script+": a new copy", step.want != nil, now.Snapshot != before.Snapshot)
+		before = now
+	}
+
+	w.restore(w.later(dir), gitrepo.RestoreInput{Snapshot: base.Snapshot})
+	k.wantEqual("restored", "file checks: []\n", w.tree()[".ralph/config.yaml"])
+}
+
+// TestAlwaysSeesThroughATimeThatWasSet has a change of the same size, in the same file, at
+// what looks like the same time.
+func TestAlwaysSeesThroughATimeThatWasSet(t *testing.T) {
+	w := ignoring(t)
+	keeper, _ := w.keeper()
+	keeper.Always([]string{"b.local"})
+	old := time.Now().Add(-time.Hour)
+	w.must(os.Chtimes(w.path("b.local"), old, old))
+	k := kept{w, keeper}
+	base := k.take()
+	w.write("b.local", "IGNORED\n")
+	w.must(os.Chtimes(w.path("b.local"), old, old))
+	k.wantEqual("changes", []string{"changed b.local"}, k.changes(base, k.take()))
+}
+
+// TestAlwaysAfterTheRepositoryIsGone still has what is named.
+func TestAlwaysAfterTheRepositoryIsGone(t *testing.T) {
+	w := ignoring(t)
+	keeper, _ := w.keeper()
+	keeper.Always([]string{"b.local"})
+	base := w.fingerprint(keeper, input)
+	w.sh("rm -rf ../.git; echo other >b.local")
+	now := w.fingerprint(keeper, input)
+	k := kept{w, keeper}
+	k.wantEqual("changes", []string{"changed b.local"}, k.changes(base.Snapshot, now.Snapshot))
+}
