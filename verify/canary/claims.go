@@ -1,0 +1,131 @@
+package canary
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxClaims bounds the files that are repeated with a wrong expectation, and the tests of each.
+const (
+	maxClaims     = 10
+	maxClaimTests = 20
+	maxClaimText  = 64 << 10
+)
+
+// namesPython is true if the command names the tests it runs once it is invoked: without names nobody sees whether a repeated test passed.
+func (g *garden) namesPython() bool {
+	for _, s := range g.segments {
+		if r, ok := runnerOf(s.texts()); ok && (r.name == "pytest" || r.name == "unittest" && s.plain) {
+			return true
+		}
+	}
+	return false
+}
+
+// plantClaims repeats tests of the project with a number or a text in place of what they expect that no honest program gives. It finds values that
+// are equal to everything, which no other canary can, since only the project's own tests know how to get at its values.
+func (g *garden) plantClaims() {
+	var files []string
+	for _, p := range g.places(pythonTest) {
+		files = append(files, p.tests...)
+	}
+	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(stable(a), stable(b)), strings.Compare(a, b)) })
+	planted := 0
+	for _, file := range files {
+		if planted == maxClaims {
+			return
+		}
+		text := g.read(file)
+		if text == "" || len(text) > maxClaimText {
+			continue
+		}
+		name, _, _ := g.sibling(file, "_")
+		module := strings.TrimSuffix(path.Base(name), ".py")
+		text, marks := g.wrong(text, file, module)
+		if len(marks) > 0 {
+			g.plants = append(g.plants, Plant{Name: name, Text: text, Marks: marks})
+			planted++
+		}
+	}
+}
+
+const literal = `(-?\d+|'[^'\\{}]*'|"[^"\\{}]*")`
+
+var (
+	pythonDef     = lazily(`^([ \t]*)def (test\w*)\(.*\).*:[ \t]*$`)
+	claimAssert   = lazily(`^([ \t]+assert .+\(.*\)[\w.\[\]]* == )` + literal + `()[ \t]*$`)
+	claimEqual    = lazily(`^([ \t]+self\.assertEquals?\(.+\)[\w.\[\]]*, )` + literal + `(\))[ \t]*$`)
+	claimReversed = lazily(`^([ \t]+self\.assertEquals?\()` + literal + `(, .+\)[\w.\[\]]*\))[ \t]*$`)
+	claimDoubt    = lazily(`\b(?:return|yield|skip\w*|xfail|Skip\w*|exit|try|raises)\b`)
+)
+
+// wrong replaces what the first plain comparison of every test expects. A test that could end before it gets there is left alone.
+func (g *garden) wrong(text, file, module string) (string, []Mark) {
+	lines := strings.Split(text, "\n")
+	var marks []Mark
+	for i := 0; i < len(lines) && len(marks) < maxClaimTests; i++ {
+		def := pythonDef().FindStringSubmatch(strings.TrimRight(lines[i], "\r"))
+		if def == nil || decorated(lines, i) {
+			continue
+		}
+		at := claimLine(lines, i, def[1])
+		if at < 0 {
+			continue
+		}
+		key := fmt.Sprintf("python %s claims %s %08x", file, def[2], uint32(stable(strings.Join(lines[i:at+1], "\n"))))
+		token := g.number()
+		lines[at] = replaceClaim(strings.TrimRight(lines[at], "\r"), token)
+		marks = append(marks, Mark{Token: token, Key: key, Test: []string{module, "." + def[2]}, Claims: true})
+		i = at
+	}
+	return strings.Join(lines, "\n"), marks
+}
+
+// decorated is true if a decorator decides how often, or whether, a test runs.
+func decorated(lines []string, def int) bool {
+	return def > 0 && strings.HasPrefix(strings.TrimSpace(lines[def-1]), "@")
+}
+
+// claimLine is the first comparison that is a statement of the test itself, -1 if there is none or something before it may end the test.
+func claimLine(lines []string, def int, indent string) int {
+	body := ""
+	for i := def + 1; i < len(lines); i++ {
+		line := strings.TrimRight(lines[i], " \t\r")
+		if line == "" {
+			continue
+		}
+		own := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		if body == "" {
+			body = own
+		}
+		switch {
+		case len(own) <= len(indent), claimDoubt().MatchString(line):
+			return -1
+		case own == body && claimOf(line) != nil:
+			return i
+		}
+	}
+	return -1
+}
+
+// claimOf takes a comparison apart: what comes before the expected value, that value, what comes after.
+func claimOf(line string) []string {
+	for _, form := range []func() *regexp.Regexp{claimAssert, claimEqual, claimReversed} {
+		if parts := form().FindStringSubmatch(line); parts != nil {
+			return parts
+		}
+	}
+	return nil
+}
+
+func replaceClaim(line, number string) string {
+	parts := claimOf(line)
+	if !strings.HasPrefix(parts[2], "-") && strings.ContainsAny(parts[2], `'"`) {
+		number = parts[2][:1] + number + parts[2][:1]
+	}
+	return parts[1] + number + parts[3]
+}

@@ -1,0 +1,158 @@
+package canary
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// maxMissing bounds the tests that a proof names.
+const maxMissing = 20
+
+// Compare says what a check is worth now that was run with canaries at the base and on the claimed tree. inv is how it was run now. A base of which
+// nothing is known is the zero Outcome.
+func Compare(base, now Outcome, inv Invocation) ralph.Proof {
+	proof := ralph.Proof{Tests: max(0, now.Total)}
+	proof.Canary, proof.Detail = weigh(base, now, inv)
+	missing, lost, why := compareTests(base, now, inv)
+	proof.Missing, proof.Lost = missing, lost
+	if why != "" {
+		proof.Detail = strings.TrimSpace(proof.Detail + " " + why)
+	}
+	return proof
+}
+
+// weigh says what the canaries showed.
+func weigh(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
+	if len(now.Planted) == 0 {
+		return ralph.CanaryNone, "There is no canary for this check."
+	}
+	both := intersect(base.Planted, now.Planted)
+	if len(both) > 0 {
+		if liars := without(now.Passing, base.Passing); len(liars) > 0 {
+			return ralph.CanaryGreen, fmt.Sprintf("A test that must fail passed: %s.", told(liars[0]))
+		}
+	} else if liars := without(now.Passing, now.Claims); len(liars) > 0 {
+		return ralph.CanaryGreen, fmt.Sprintf("A test that must fail passed: %s.", told(liars[0]))
+	}
+	fired := without(intersect(base.Failing, both), now.Claims)
+	switch {
+	case now.Exit < 0 || now.Exit > 125:
+		return ralph.CanaryMute, fmt.Sprintf("The run with a test that must fail broke off with %d, so it tells nothing.", now.Exit)
+	case !now.Red:
+		return weighGreen(base, now, fired)
+	case len(now.Failing) == 0:
+		return weighDark(now, base, fired)
+	}
+	return weighRed(base, now, inv, fired)
+}
+
+// weighGreen is for a check that stayed green with tests in it that must fail.
+func weighGreen(base, now Outcome, fired []string) (ralph.CanaryState, string) {
+	switch {
+	case base.Red && len(fired) > 0:
+		return ralph.CanaryGreen, fmt.Sprintf("The check stayed green with a test that must fail in %s; at the base that test turned it red.", told(fired[0]))
+	case len(now.Silent) > 0 && !slices.ContainsFunc(now.Silent, func(key string) bool { return slices.Contains(base.Silent, key) }):
+		return ralph.CanaryGreen, fmt.Sprintf("The check stayed green with a test that must fail in %s, which it did not run.", told(now.Silent[0]))
+	case len(now.Failing) > 0:
+		return ralph.CanaryMute, "Tests fail inside of the check and it ends with 0 all the same."
+	}
+	return ralph.CanaryMute, "A test that must fail could not turn the check red at the base either."
+}
+
+// weighDark is for a check that became red without any canary being seen.
+func weighDark(now, base Outcome, fired []string) (ralph.CanaryState, string) {
+	switch {
+	case len(fired) == 0:
+		return ralph.CanaryMute, "The check became red with a test that must fail, but that test was not seen."
+	case now.Unbuilt || now.Named:
+		return ralph.CanaryMute, "The test that must fail could not be built or loaded on this tree."
+	case !base.Red:
+		return ralph.CanaryMute, "The check became red, but the test that must fail was not seen."
+	}
+	return ralph.CanaryGreen, fmt.Sprintf("The check ended with %d without running the test that must fail in %s, which it ran at the base.", now.Exit, told(fired[0]))
+}
+
+// weighRed is for a check that some canary turned red. One that did so at the base, and not now, was silenced, unless the run may have ended before.
+func weighRed(base, now Outcome, inv Invocation, fired []string) (ralph.CanaryState, string) {
+	if !inv.Stops && !now.Cut && !base.Cut && !now.Unbuilt {
+		for _, key := range without(fired, now.Failing) {
+			ecosystem, _, _ := strings.Cut(key, " ")
+			if inv.Known && inv.Runs == ecosystem || inOrder(fired, now.Failing, ecosystem) {
+				return ralph.CanaryGreen, fmt.Sprintf("A test that must fail in %s did so at the base and no longer does.", told(key))
+			}
+		}
+		if dark := without(without(now.Silent, base.Silent), now.Failing); len(dark) > 0 && base.Red {
+			return ralph.CanaryGreen, fmt.Sprintf("The tests of %s ended well without running one that must fail.", told(dark[0]))
+		}
+	}
+	return ralph.CanaryRed, ""
+}
+
+// inOrder is true if a run did not stop at the first failure: at the base two canaries or more of an ecosystem failed, and one of those does now.
+func inOrder(fired, failing []string, ecosystem string) bool {
+	own := slices.DeleteFunc(slices.Clone(fired), func(key string) bool { return !strings.HasPrefix(key, ecosystem+" ") })
+	return len(own) > 1 && len(intersect(own, failing)) > 0
+}
+
+// told is what a person reads of a key.
+func told(key string) string {
+	parts := strings.SplitN(key, " ", 4)
+	switch {
+	case len(parts) > 3:
+		name, _, _ := strings.Cut(parts[3], " ")
+		return fmt.Sprintf("%s (%s, as the project's own, with a wrong expectation)", parts[1], name)
+	case len(parts) == 3 && parts[1] == ".":
+		return fmt.Sprintf("the workspace's root (%s, %s)", parts[0], parts[2])
+	case len(parts) == 3:
+		return fmt.Sprintf("%s (%s, %s)", parts[1], parts[0], parts[2])
+	}
+	return key
+}
+
+// compareTests says which tests of the base did not run.
+func compareTests(base, now Outcome, inv Invocation) (missing []string, lost int, why string) {
+	if inv.Stops || base.Cut || now.Cut || base.Total <= 0 {
+		return nil, 0, ""
+	}
+	if now.Total < 0 && !(inv.Known && !now.Red) {
+		return nil, 0, ""
+	}
+	alike := now.Total < 0 || now.Complete && slices.Equal(base.Formats, now.Formats)
+	if !alike || !base.Complete || len(base.Tests) == 0 || !steadyEnough(base) {
+		if ran := max(0, now.Total); ran < base.Total {
+			return nil, base.Total - ran, fmt.Sprintf("%d tests ran at the base, %d now.", base.Total, ran)
+		}
+		return nil, 0, ""
+	}
+	for name, state := range base.Tests {
+		if state == Skipped {
+			continue
+		}
+		switch is, known := now.Tests[name]; {
+		case !known:
+			missing = append(missing, name)
+		case is == Skipped:
+			missing = append(missing, name+" (skipped)")
+		}
+	}
+	slices.Sort(missing)
+	lost = len(missing)
+	if lost > maxMissing {
+		missing = missing[:maxMissing]
+	}
+	return missing, lost, ""
+}
+
+// steadyEnough is false if so many names change from run to run that others, which look harmless, may do so, too.
+func steadyEnough(base Outcome) bool { return base.Unstable*100 <= 3*len(base.Tests) }
+
+func intersect(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(key string) bool { return !slices.Contains(b, key) })
+}
+
+func without(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(key string) bool { return slices.Contains(b, key) })
+}

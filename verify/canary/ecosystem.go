@@ -1,0 +1,62 @@
+package canary
+
+import (
+	"path"
+	"slices"
+)
+
+// ecosystems says which one a runner belongs to.
+var ecosystems = map[string]string{
+	"go": "go", "cargo": "rust", "pytest": "python", "unittest": "python", "rspec": "ruby",
+	"node": "javascript", "jest": "javascript", "vitest": "javascript", "mocha": "javascript", "ava": "javascript", "tap": "javascript",
+}
+
+// wants is true if the command may run tests of an ecosystem: it names one of its runners, or something that could run anything.
+func (g *garden) wants(ecosystem string) bool {
+	found := runnersIn(g.tree, g.segments)
+	if len(found) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(found, func(r runner) bool { return ecosystems[r.name] == ecosystem || ecosystems[r.name] == "" })
+}
+
+// runnersIn are the runners that a command names, those inside of a script of package.json in its place.
+func runnersIn(t Tree, segments []segment) []runner {
+	var found []runner
+	for _, s := range segments {
+		r, ok := runnerOf(s.texts())
+		if !ok {
+			continue
+		}
+		if r.name == "script" {
+			if inner := runnersIn(t, scriptSegments(t, r.args[0])); len(inner) > 0 {
+				found = append(found, inner...)
+				continue
+			}
+		}
+		found = append(found, r)
+	}
+	return found
+}
+
+// lookers are programs that look at source and run no test. A word behind some of them says which part of them is meant.
+var lookers = map[string][]string{
+	"gofmt": nil, "goimports": nil, "golangci-lint": nil, "staticcheck": nil, "ruff": nil, "mypy": nil, "pyright": nil, "flake8": nil, "black": nil, "isort": nil,
+	"pylint": nil, "eslint": nil, "tsc": nil, "prettier": nil, "biome": nil, "rubocop": nil, "shellcheck": nil, "hadolint": nil,
+	"go": {"vet", "build", "fmt", "list", "mod"}, "cargo": {"fmt", "clippy", "check", "build"}, "cd": nil, "echo": nil, "true": nil, "test": nil,
+}
+
+// onlyLooks is true for a command of nothing but such programs: a canary in it would find that out at the price of two runs.
+func onlyLooks(segments []segment) bool {
+	for _, s := range segments {
+		texts := s.texts()
+		if path.Base(texts[0]) == "npx" && len(texts) > 1 {
+			texts = texts[1:]
+		}
+		parts, known := lookers[path.Base(texts[0])]
+		if !s.plain || !known || parts != nil && (len(texts) < 2 || !slices.Contains(parts, texts[1])) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,235 @@
+package canary
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Invocation says how to run a command so that its tests can be told apart.
+type Invocation struct {
+	// Command is what to run. It does the same as the original and ends with the same status.
+	Command string `json:"command"`
+	// Env is added to the environment.
+	Env []string `json:"env,omitempty"`
+	// Reports are files or globs, below the workspace or absolute, that hold JUnit XML or JSON afterwards. Only those that this run wrote count.
+	Reports []string `json:"reports,omitempty"`
+	// Known is true if the command certainly runs all tests of one ecosystem, and fails when one of them does.
+	Known bool `json:"known"`
+	// Runs is the ecosystem that Known is about: the first word of the keys of its canaries.
+	Runs string `json:"runs,omitempty"`
+	// Stops is true if the command may stop at its first failure, so that what it did not run tells nothing.
+	Stops bool `json:"stops,omitempty"`
+}
+
+// Invoke looks for test runners in a command and asks them to name their tests. dir is a folder outside of the workspace for reports.
+func Invoke(t Tree, command, dir string) Invocation {
+	v := invoker{tree: t, dir: dir, command: command}
+	segments := split(command)
+	for i, s := range segments {
+		v.whole = decides(segments, i)
+		v.segment(s)
+	}
+	v.python()
+	v.jvm(segments)
+	v.found.Command = insert(command, v.insertions)
+	v.found.Stops = v.found.Stops || v.stopsElsewhere(segments)
+	return v.found
+}
+
+// decides is true if the whole command fails when one segment does.
+func decides(segments []segment, i int) bool {
+	for j, s := range segments {
+		if s.before == "||" || s.before == "|" || s.before == "&" || s.before == "(" || s.after == "&" {
+			return false
+		}
+		if j == i && s.after == ";" && j < len(segments)-1 {
+			return false
+		}
+		if j > i && s.before == ";" {
+			return false
+		}
+	}
+	return true
+}
+
+type invoker struct {
+	tree       Tree
+	dir        string
+	command    string
+	whole      bool // the segment at hand decides how the command ends
+	moved      bool // the command changed its folder
+	insertions []insertion
+	found      Invocation
+}
+
+// runner is a test runner that a segment starts.
+type runner struct {
+	name string
+	last int      // index of the last word that names it: what comes behind are its arguments
+	args []string // those
+}
+
+func (v *invoker) segment(s segment) {
+	texts := s.texts()
+	if len(texts) > 0 && (texts[0] == "cd" || texts[0] == "pushd") {
+		v.moved = true
+		return
+	}
+	r, ok := runnerOf(texts)
+	if !ok {
+		return
+	}
+	switch r.name {
+	case "go":
+		v.goTest(s, r)
+	case "unittest":
+		v.unittest(s, r)
+	case "pytest":
+		v.pytest(s, r)
+	case "script":
+		v.script(s, r)
+	default:
+		v.javaScript(s, r)
+	}
+}
+
+// add puts words behind the ones that name a runner, if the segment is plain.
+func (v *invoker) add(s segment, at int, text string) bool {
+	if !s.plain {
+		return false
+	}
+	v.insertions = append(v.insertions, insertion{at: s.words[at].end, text: text})
+	return true
+}
+
+func (v *invoker) known(ecosystem string, certain bool) {
+	if certain && v.whole && !v.moved && v.found.Runs == "" {
+		v.found.Known, v.found.Runs = true, ecosystem
+	}
+}
+
+// runnerOf finds the test runner behind words such as env, npx or poetry run.
+func runnerOf(texts []string) (runner, bool) {
+	i := 0
+	at := func(n int) string {
+		if n < len(texts) {
+			return texts[n]
+		}
+		return ""
+	}
+	for i < len(texts) {
+		name := path.Base(texts[i])
+		next := at(i + 1)
+		switch {
+		case name == "env" || name == "time" || name == "npx" || name == "bunx" || name == "exec" || name == "command" || assignment().MatchString(name):
+			i++
+		case (name == "uv" || name == "poetry" || name == "pipenv" || name == "hatch" || name == "pdm" || name == "rye") && next == "run",
+			(name == "pnpm" || name == "bundle" || name == "npm") && next == "exec":
+			i += 2
+		case name == "yarn" && slices.Contains(jsRunners, next):
+			i++
+		default:
+			return named(texts, i, name)
+		}
+	}
+	return runner{}, false
+}
+
+var (
+	jsRunners  = []string{"jest", "vitest", "mocha", "ava", "tap"}
+	pythonName = lazily(`^(?:python|pypy)[0-9.]*$`)
+)
+
+func named(texts []string, i int, name string) (runner, bool) {
+	rest := texts[i+1:]
+	begins := func(want ...string) bool { return len(rest) >= len(want) && slices.Equal(rest[:len(want)], want) }
+	make := func(name string, used int) (runner, bool) {
+		return runner{name: name, last: i + used, args: rest[used:]}, true
+	}
+	switch {
+	case name == "go" && begins("test"):
+		return make("go", 1)
+	case name == "cargo" && begins("test"), name == "cargo" && begins("t"):
+		return make("cargo", 1)
+	case name == "pytest" || name == "py.test":
+		return make("pytest", 0)
+	case pythonName().MatchString(name):
+		for j, word := range rest {
+			if word == "-m" && j+1 < len(rest) && (rest[j+1] == "pytest" || rest[j+1] == "unittest") {
+				return make(rest[j+1], j+2)
+			}
+			if !strings.HasPrefix(word, "-") {
+				break
+			}
+		}
+	case name == "node" && slices.Contains(rest, "--test"):
+		return make("node", 0)
+	case slices.Contains(jsRunners, name):
+		return make(name, 0)
+	case name == "rspec":
+		return make("rspec", 0)
+	case slices.Contains(packageManagers, name):
+		return scriptRunner(texts, i)
+	}
+	return runner{}, false
+}
+
+func (v *invoker) goTest(s segment, r runner) {
+	words := r.args
+	for i, word := range words {
+		if word == "-args" || word == "--args" {
+			words = words[:i]
+			break
+		}
+	}
+	has := func(names ...string) bool { return hasFlag(words, names...) }
+	if has("c", "list", "n", "h") {
+		return
+	}
+	if has("failfast") {
+		v.found.Stops = true
+	}
+	named := has("json")
+	if !named && !has("bench") {
+		named = v.add(s, r.last, " -json")
+	}
+	filtered := has("run", "skip", "bench", "fuzz", "exec", "o")
+	v.known("go", named && s.plain && !filtered)
+}
+
+// hasFlag looks for flags as Go writes them, with one dash or two, with or without a value.
+func hasFlag(words []string, names ...string) bool {
+	for _, word := range words {
+		flag := strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
+		if flag == word {
+			continue
+		}
+		flag, _, _ = strings.Cut(flag, "=")
+		if slices.Contains(names, flag) || slices.Contains(names, strings.TrimPrefix(flag, "test.")) {
+			return true
+		}
+	}
+	return false
+}
+
+var stoppers = lazily(`(?:^|[\s"'])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`)
+
+// stopsElsewhere is true for tools that run several suites and give up, or start to hurry, when one fails.
+func (v *invoker) stopsElsewhere(segments []segment) bool {
+	text := v.command
+	for _, s := range segments {
+		if r, ok := runnerOf(s.texts()); ok && r.name == "script" {
+			text += "\n" + scriptText(v.tree, r.args[0])
+		}
+	}
+	if stoppers().MatchString(text) {
+		return true
+	}
+	for _, word := range []string{"--bail", "--fail-fast", "--failfast", "-failfast", "--ff"} {
+		if strings.Contains(text, word) && !strings.Contains(text, "--no"+strings.TrimPrefix(word, "-")) {
+			return true
+		}
+	}
+	return false
+}

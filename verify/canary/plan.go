@@ -1,0 +1,218 @@
+package canary
+
+import (
+	"cmp"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Tree is what planting may look at: names are below the workspace, with slashes.
+type Tree struct {
+	Files []string
+	Read  func(name string) ([]byte, error)
+}
+
+// Plant is one file to put into a view. Names are new to the tree and differ from each other.
+type Plant struct {
+	Name  string
+	Text  string
+	Marks []Mark
+}
+
+// Mark is one test of a planted file, made to fail.
+type Mark struct {
+	// Token is random and not in the file as it stands: the test puts it together when it runs and says it when it fails.
+	Token string
+	// Key says where and how the test fails. It is the same at the base and now.
+	Key string
+	// Test are parts of the test's name, the first of which no other test's name has.
+	Test []string
+	// Scope is how the runner calls the place, where it says so: a Go package.
+	Scope string
+	// Claims is true for a test that repeats one of the project's own with a wrong expectation. Only its passing tells something.
+	Claims bool
+}
+
+// maxPlaces bounds the folders of one ecosystem that get a canary, maxText what is read of a file.
+const (
+	maxPlaces = 50
+	maxText   = 1 << 20
+)
+
+// Plan makes the canaries for a tree and a command. It is nil if there is none for what is there, or no randomness to be had.
+func Plan(t Tree, command string, random io.Reader) []Plant {
+	var seed [32]byte
+	if _, err := io.ReadFull(random, seed[:]); err != nil {
+		return nil
+	}
+	g := &garden{tree: t, command: command, dice: rand.New(rand.NewChaCha8(seed)), taken: map[string]bool{}}
+	for _, name := range t.Files {
+		g.taken[name] = true
+	}
+	g.letters, g.digits = g.draw("bcdfghjklmnpqrstvwxz", 6), "7"+g.draw("123456789", 5)
+	g.segments = split(command)
+	if onlyLooks(g.segments) {
+		return nil
+	}
+	g.plantGo()
+	g.plantPython()
+	g.plantJavaScript()
+	return g.plants
+}
+
+// garden is one plan in the making.
+type garden struct {
+	tree     Tree
+	command  string
+	segments []segment
+	dice     *rand.Rand
+	taken    map[string]bool // names of files, and of suffixes that are used
+	letters  string          // how every token of letters begins
+	digits   string          // how every token of digits begins
+	plants   []Plant
+}
+
+func (g *garden) draw(alphabet string, n int) string {
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = alphabet[g.dice.IntN(len(alphabet))]
+	}
+	return string(text)
+}
+
+// token is new letters, and the two halves in which the planted file has them.
+func (g *garden) token() (token, left, right string) {
+	left, right = g.letters, g.draw("bcdfghjklmnpqrstvwxz", 8)
+	return left + right, left, right
+}
+
+// number is a token that is a number, of which no honest program knows.
+func (g *garden) number() string { return g.digits + g.draw("0123456789", 6) }
+
+// words are what people put behind the name of one more test.
+var words = strings.Fields(`again alpha basic beta bounds broad case cases chain corner deep detail edge empty extra first fixed flat full
+	gamma heavy inner item items joint known large last later limit limits long loose lower mixed more nested next odd often order other outer
+	pairs parts plain quick range rest round second short side single small some spare split stable state step steps strict table third tight
+	tiny total twice upper usual value values wide whole`)
+
+// suffix is two words that were not given before.
+func (g *garden) suffix() (first, second string) {
+	for range 1000 {
+		first, second = words[g.dice.IntN(len(words))], words[g.dice.IntN(len(words))]
+		if key := "\x00" + first + second; first != second && !g.taken[key] {
+			g.taken[key] = true
+			return first, second
+		}
+	}
+	return g.draw("bcdfghjklmnpqrstvwxz", 6), g.draw("bcdfghjklmnpqrstvwxz", 6)
+}
+
+// read is a file's text, "" if it cannot be had or is too long to matter.
+func (g *garden) read(name string) string { return readText(g.tree, name) }
+
+func readText(t Tree, name string) string {
+	if t.Read == nil {
+		return ""
+	}
+	text, err := t.Read(name)
+	if err != nil || len(text) > maxText {
+		return ""
+	}
+	return string(text)
+}
+
+// place is a folder with tests of one ecosystem.
+type place struct {
+	dir   string // "." for the workspace
+	tests []string
+}
+
+// places groups the tests that choose accepts by their folders. Of too many it takes always the same, whatever else is in the tree, so that the
+// base and a later tree are compared where both have a canary.
+func (g *garden) places(choose func(name string) bool) []place {
+	byDir := map[string]*place{}
+	for _, name := range g.tree.Files {
+		if foreign(name) || !choose(name) {
+			continue
+		}
+		dir := path.Dir(name)
+		if byDir[dir] == nil {
+			byDir[dir] = &place{dir: dir}
+		}
+		byDir[dir].tests = append(byDir[dir].tests, name)
+	}
+	all := make([]place, 0, len(byDir))
+	for _, p := range byDir {
+		slices.Sort(p.tests)
+		all = append(all, *p)
+	}
+	if len(all) > maxPlaces {
+		slices.SortFunc(all, func(a, b place) int {
+			return cmp.Or(cmp.Compare(stable(a.dir), stable(b.dir)), strings.Compare(a.dir, b.dir))
+		})
+		all = all[:maxPlaces]
+	}
+	slices.SortFunc(all, func(a, b place) int { return strings.Compare(a.dir, b.dir) })
+	return all
+}
+
+func stable(dir string) uint64 {
+	h := fnv.New64a()
+	io.WriteString(h, dir)
+	return h.Sum64()
+}
+
+// foreign is true for files that belong to dependencies, to fixtures, or to no test run.
+func foreign(name string) bool {
+	parts := strings.Split(name, "/")
+	for _, part := range parts[:len(parts)-1] {
+		switch part {
+		case "node_modules", "vendor", "testdata", "venv", "site-packages", "build", "dist", "target", "__pycache__", "fixtures", "__fixtures__", "third_party":
+			return true
+		}
+		if strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".egg") {
+			return true
+		}
+	}
+	return false
+}
+
+// has says whether a file of that name is in the tree.
+func (t Tree) has(name string) bool { return slices.Contains(t.Files, name) }
+
+// sibling names a new file beside one of the project's tests, after it, so that runners treat both alike and it comes directly behind it.
+func (g *garden) sibling(test, separator string) (name string, first, second string) {
+	for range 100 {
+		first, second = g.suffix()
+		name = path.Join(path.Dir(test), siblingName(path.Base(test), separator+first+separator+second))
+		if !g.taken[name] {
+			break
+		}
+	}
+	g.taken[name] = true
+	return name, first, second
+}
+
+var testEnding = lazily(`^(.+?)((?:[._-](?:tests?|spec|cy|e2e|unit|it))?(?:\.[A-Za-z0-9]+)+)$`)
+
+// siblingName puts a suffix before what makes the name one of a test: add.test.js is add-more.test.js, test_add.py is test_add_more.py.
+func siblingName(base, suffix string) string {
+	if parts := testEnding().FindStringSubmatch(base); parts != nil {
+		return parts[1] + suffix + parts[2]
+	}
+	return base + suffix
+}
+
+// last is the test behind which a sibling comes last: a runner that stops at the first failure has then run the others of the folder.
+func (p place) last() string { return p.tests[len(p.tests)-1] }
+
+func capital(word string) string {
+	if word == "" {
+		return ""
+	}
+	return strings.ToUpper(word[:1]) + word[1:]
+}

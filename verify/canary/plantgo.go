@@ -1,0 +1,132 @@
+package canary
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"path"
+	"strings"
+)
+
+var (
+	goTestName = lazily(`(?m)^func (Test[A-Z0-9_]\w*)\(`)
+	goIgnored  = lazily(`(?m)^//go:build ignore\b`)
+	goModule   = lazily(`(?m)^module[ \t]+"?([^\s"]+)`)
+)
+
+// plantGo puts one file into every package that has tests. It belongs to that package, so its init functions and its TestMain come first, as for
+// the project's own tests.
+func (g *garden) plantGo() {
+	if !g.wants("go") {
+		return
+	}
+	for _, p := range g.places(func(name string) bool {
+		base := path.Base(name)
+		return strings.HasSuffix(base, "_test.go") && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".") && !underscored(name)
+	}) {
+		pkg, names := g.goPackage(p)
+		if pkg == "" {
+			continue
+		}
+		file, first, second := g.sibling(constraintFree(p.last()), "_")
+		stem := "Test"
+		if len(names) > 0 {
+			stem = names[len(names)-1]
+		}
+		plain, table := stem+capital(first)+capital(second), stem+capital(second)+capital(first)
+		one, oneLeft, oneRight := g.token()
+		two, twoLeft, twoRight := g.token()
+		scope := g.goImportPath(p.dir)
+		g.plants = append(g.plants, Plant{
+			Name: file,
+			Text: fmt.Sprintf(goText, pkg, plain, oneLeft, oneRight, table, twoLeft, twoRight),
+			Marks: []Mark{
+				{Token: one, Key: "go " + p.dir + " fatal", Test: []string{plain}, Scope: scope},
+				{Token: two, Key: "go " + p.dir + " table", Test: []string{table}, Scope: scope},
+			},
+		})
+	}
+}
+
+const goText = `package %s
+
+import "testing"
+
+func %s(t *testing.T) {
+	left, right := %q, %q
+	if left != right {
+		t.Fatal("unequal: " + left + right)
+	}
+}
+
+func %s(t *testing.T) {
+	for _, c := range []struct{ got, want string }{{%q, %q}} {
+		t.Run("pair", func(t *testing.T) {
+			if c.got != c.want {
+				t.Errorf("unequal: %%s%%s", c.got, c.want)
+			}
+		})
+	}
+}
+`
+
+func underscored(name string) bool {
+	for _, part := range strings.Split(path.Dir(name), "/") {
+		if strings.HasPrefix(part, "_") {
+			return true
+		}
+	}
+	return false
+}
+
+var goConstraint = lazily(`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|plan9|solaris|android|ios))+_test\.go$`)
+
+// constraintFree takes a system out of a file's name: the canary is for every one.
+func constraintFree(name string) string {
+	return goConstraint().ReplaceAllString(name, "_test.go")
+}
+
+// goPackage is the package that the tests of a folder are in, the one under test before one that only uses it, and the names of tests there.
+func (g *garden) goPackage(p place) (name string, tests []string) {
+	outside := ""
+	for _, file := range p.tests {
+		text := g.read(file)
+		if text == "" || goIgnored().MatchString(text) {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
+		if err != nil {
+			continue
+		}
+		if pkg := parsed.Name.Name; strings.HasSuffix(pkg, "_test") {
+			outside = pkg
+		} else {
+			name = pkg
+		}
+		for _, match := range goTestName().FindAllStringSubmatch(text, -1) {
+			if match[1] != "TestMain" {
+				tests = append(tests, match[1])
+			}
+		}
+	}
+	if name == "" {
+		name = outside
+	}
+	return name, tests
+}
+
+// goImportPath is what the go command calls the package in a folder, "" without a go.mod.
+func (g *garden) goImportPath(dir string) string {
+	for up := dir; ; up = path.Dir(up) {
+		if file := path.Join(up, "go.mod"); g.taken[file] {
+			match := goModule().FindStringSubmatch(g.read(file))
+			if match == nil {
+				return ""
+			}
+			return path.Join(match[1], strings.TrimPrefix(strings.TrimPrefix(dir, up), "/"))
+		}
+		if up == "." || up == "/" {
+			return ""
+		}
+	}
+}

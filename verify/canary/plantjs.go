@@ -1,0 +1,184 @@
+package canary
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+var (
+	jsNamed    = lazily(`(?:[._-](?:tests?|spec)\.[cm]?[jt]sx?|^tests?(?:[-_.].*)?\.[cm]?[jt]sx?)$`)
+	jsEnding   = lazily(`\.[cm]?[jt]sx?$`)
+	jsCalls    = lazily(`\b(?:test|it|describe|suite)(?:\.\w+)?\(`)
+	jsRelative = lazily(`(?m)(?:\bfrom\s+|\bimport\s+|\brequire\(\s*|\bimport\(\s*)['"](\.{1,2}/[^'"\n]+)['"]`)
+	jsESM      = lazily(`(?m)^\s*(?:import\s+[\w*{'"]|export\s)`)
+	jsAssert   = lazily(`(?:from\s+|require\(\s*)['"]((?:node:)?assert(?:/strict)?)['"]`)
+	jsMethod   = lazily(`\bassert\.(equal|strictEqual|deepEqual|deepStrictEqual|is|same)\(`)
+	jsCallIt   = lazily(`(?m)^\s*it(?:\.\w+)?\(`)
+	jsType     = lazily(`(?m)^\s*import\s+type\b.*$`)
+	jsElse     = lazily(`@playwright/test|cypress|\bcy\.|puppeteer|\$lib/|bun:test|Deno\.test`)
+)
+
+// plantJavaScript puts one file beside the tests of every folder, with the runner, the module style and the relative imports of one of them.
+func (g *garden) plantJavaScript() {
+	if !g.wants("javascript") {
+		return
+	}
+	for _, p := range g.places(g.jsTest) {
+		model, style := g.jsModel(p)
+		if model == "" {
+			continue
+		}
+		file, first, second := g.sibling(model, "-")
+		subject := strings.SplitN(path.Base(model), ".", 2)[0]
+		throws, compares := subject+" "+first+" "+second, subject+" "+second+" "+first
+		one, oneLeft, oneRight := g.token()
+		two, twoLeft, twoRight := g.token()
+		f := jsFile{jsStyle: style, throws: throws, compares: compares, imports: g.jsImports(p, style)}
+		f.one, f.two = [2]string{oneLeft, oneRight}, [2]string{twoLeft, twoRight}
+		g.plants = append(g.plants, Plant{Name: file, Text: f.text(), Marks: []Mark{
+			{Token: one, Key: "javascript " + p.dir + " throw", Test: []string{throws}},
+			{Token: two, Key: "javascript " + p.dir + " compare", Test: []string{compares}},
+		}})
+	}
+}
+
+func (g *garden) jsTest(name string) bool {
+	base := path.Base(name)
+	if strings.HasSuffix(base, ".d.ts") || !jsEnding().MatchString(base) {
+		return false
+	}
+	if jsNamed().MatchString(base) {
+		return true
+	}
+	parts := strings.Split(path.Dir(name), "/")
+	inside := slices.ContainsFunc(parts, func(part string) bool {
+		return part == "test" || part == "tests" || part == "__tests__" || part == "spec"
+	})
+	return inside && jsCalls().MatchString(g.read(name))
+}
+
+// jsStyle is how the tests of a folder are written.
+type jsStyle struct {
+	runner string // node, jest, vitest, ava, tap, or globals: mocha, jest and vitest with their functions around
+	esm    bool
+	assert string // the module that assertions come from, where it is one of node's
+	method string
+	it     string // the name of the function that makes a test
+}
+
+// jsModel is the last test of a folder whose style is known.
+func (g *garden) jsModel(p place) (string, jsStyle) {
+	for _, test := range slices.Backward(p.tests) {
+		text := g.read(test)
+		if text == "" || jsElse().MatchString(text) {
+			continue
+		}
+		style := jsStyle{esm: jsESM().MatchString(text), assert: "node:assert", method: "strictEqual", it: "test"}
+		if m := jsAssert().FindStringSubmatch(text); m != nil {
+			style.assert = m[1]
+		}
+		if m := jsMethod().FindStringSubmatch(text); m != nil && m[1] != "is" && m[1] != "same" {
+			style.method = m[1]
+		}
+		if jsCallIt().MatchString(text) {
+			style.it = "it"
+		}
+		if style.runner = g.jsRunner(text); style.runner != "" {
+			return test, style
+		}
+	}
+	return "", jsStyle{}
+}
+
+func (g *garden) jsRunner(text string) string {
+	uses := func(module string) bool {
+		return strings.Contains(text, "'"+module+"'") || strings.Contains(text, `"`+module+`"`)
+	}
+	switch {
+	case uses("node:test"):
+		return "node"
+	case uses("vitest"):
+		return "vitest"
+	case uses("@jest/globals"):
+		return "jest"
+	case uses("ava"):
+		return "ava"
+	case uses("tap"):
+		return "tap"
+	case !jsCalls().MatchString(text):
+		return ""
+	}
+	manifest := g.read("package.json")
+	switch {
+	case strings.Contains(manifest, `"jest"`), strings.Contains(manifest, `"vitest"`), strings.Contains(manifest, "react-scripts"):
+		return "expects"
+	}
+	return "globals"
+}
+
+// jsImports are the relative imports of a folder's tests: they load the project's code as those do.
+func (g *garden) jsImports(p place, style jsStyle) []string {
+	var found []string
+	for _, test := range p.tests[:min(len(p.tests), 10)] {
+		text := jsType().ReplaceAllString(g.read(test), "")
+		if jsESM().MatchString(text) != style.esm {
+			continue
+		}
+		for _, match := range jsRelative().FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(found, match[1]) && len(found) < 10 {
+				found = append(found, match[1])
+			}
+		}
+	}
+	return found
+}
+
+type jsFile struct {
+	jsStyle
+	throws, compares string
+	one, two         [2]string
+	imports          []string
+}
+
+// text loads the project's code inside of the first test: there a module that cannot be loaded is no reason to fail, and it works in every module
+// style that a transformer may turn this into.
+func (f jsFile) text() string {
+	var head, load strings.Builder
+	context := ""
+	from := func(names, module string) {
+		if f.esm {
+			fmt.Fprintf(&head, "import %s from '%s';\n", names, module)
+		} else {
+			fmt.Fprintf(&head, "const %s = require('%s');\n", names, module)
+		}
+	}
+	joined := fmt.Sprintf("['%s', '%s'].join('')", f.two[0], f.two[1])
+	compare := fmt.Sprintf("assert.%s(%s, '');", f.method, joined)
+	switch f.runner {
+	case "node":
+		from("{ "+f.it+" }", "node:test")
+		from("assert", f.assert)
+	case "vitest", "jest":
+		from("{ "+f.it+", expect }", map[string]string{"vitest": "vitest", "jest": "@jest/globals"}[f.runner])
+		compare = fmt.Sprintf("expect(%s).toBe('');", joined)
+	case "expects":
+		compare = fmt.Sprintf("expect(%s).toBe('');", joined)
+	case "ava", "tap":
+		from("test", f.runner)
+		f.it, context = "test", "t"
+		compare = fmt.Sprintf("t.%s(%s, '');", map[string]string{"ava": "is", "tap": "equal"}[f.runner], joined)
+	default:
+		from("assert", f.assert)
+	}
+	for _, module := range f.imports {
+		if f.esm {
+			fmt.Fprintf(&load, "  try {\n    await import('%s');\n  } catch {\n  }\n", module)
+		} else {
+			fmt.Fprintf(&load, "  try {\n    require('%s');\n  } catch {\n  }\n", module)
+		}
+	}
+	return fmt.Sprintf("%s\n%s('%s', async (%s) => {\n%s  throw new Error(['%s', '%s'].join(''));\n});\n\n%s('%s', async (%s) => {\n%s  %s\n});\n",
+		head.String(), f.it, f.throws, context, load.String(), f.one[0], f.one[1], f.it, f.compares, context, load.String(), compare)
+}

@@ -1,0 +1,108 @@
+package canary
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+var (
+	pythonFrom   = lazily(`^from ([.\w]+) import ([\w, ]+?)(?:[ \t]*#.*)?$`)
+	pythonImport = lazily(`^import ([\w.]+)(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*#.*)?$`)
+	pythonOpened = lazily(`^from ([\w.]*\w) import \(`)
+)
+
+func pythonTest(name string) bool {
+	base, isPython := strings.CutSuffix(path.Base(name), ".py")
+	return isPython && (strings.HasPrefix(base, "test") || strings.HasSuffix(base, "_test") || strings.HasSuffix(base, "_tests"))
+}
+
+// plantPython puts one file beside the tests of every folder. It is a unittest.TestCase, which pytest runs, too.
+func (g *garden) plantPython() {
+	if !g.wants("python") {
+		return
+	}
+	for _, p := range g.places(pythonTest) {
+		file, first, second := g.sibling(p.last(), "_")
+		class := "Test" + capital(first) + capital(second)
+		module := strings.TrimSuffix(path.Base(file), ".py")
+		var marks []Mark
+		var halves []any
+		for _, style := range []string{"equal", "assert", "raise"} {
+			token, left, right := g.token()
+			marks = append(marks, Mark{Token: token, Key: "python " + p.dir + " " + style, Test: []string{module, class, "test_" + style}})
+			halves = append(halves, left, right)
+		}
+		text := fmt.Sprintf(pythonText, append([]any{g.pythonImports(p), class}, halves...)...)
+		g.plants = append(g.plants, Plant{Name: file, Text: text, Marks: marks})
+	}
+	if g.namesPython() {
+		g.plantClaims()
+	}
+}
+
+const pythonText = `import unittest
+
+%s
+class %s(unittest.TestCase):
+    def test_equal(self):
+        self.assertEqual("".join([%q, %q]), "")
+
+    def test_assert(self):
+        value = "".join([%q, %q])
+        assert value == "", value
+
+    def test_raise(self):
+        raise ValueError("".join([%q, %q]))
+`
+
+// pythonImports are the imports of the project's own modules that its tests begin with. One that fails there must not keep the canary from failing
+// as it should; one that ends the process does so here, too.
+func (g *garden) pythonImports(p place) string {
+	var lines []string
+	for _, test := range p.tests[:min(len(p.tests), 20)] {
+		for line := range strings.Lines(g.read(test)) {
+			line = strings.TrimRight(line, " \t\r\n")
+			statement := ""
+			if m := pythonFrom().FindStringSubmatch(line); m != nil && g.ownModule(m[1], p.dir) {
+				statement = "from " + m[1] + " import " + m[2]
+			} else if m := pythonImport().FindStringSubmatch(line); m != nil && g.ownModule(m[1], p.dir) {
+				statement = "import " + m[1]
+			} else if m := pythonOpened().FindStringSubmatch(line); m != nil && g.ownModule(m[1], p.dir) {
+				statement = "import " + m[1]
+			}
+			if statement != "" && !slices.Contains(lines, statement) && len(lines) < 20 {
+				lines = append(lines, statement)
+			}
+		}
+	}
+	var text strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&text, "try:\n    %s\nexcept Exception:\n    pass\n", line)
+	}
+	if text.Len() > 0 {
+		text.WriteString("\n")
+	}
+	return text.String()
+}
+
+// ownModule is true for a module whose source is in the tree, where Python or the usual configuration looks for it.
+func (g *garden) ownModule(module, dir string) bool {
+	if strings.HasPrefix(module, ".") {
+		return true
+	}
+	top, _, _ := strings.Cut(module, ".")
+	for _, root := range []string{".", "src", "lib", "python", dir, path.Dir(dir)} {
+		if g.taken[path.Join(root, top+".py")] || g.taken[path.Join(root, top, "__init__.py")] {
+			return true
+		}
+		folder := path.Join(root, top) + "/"
+		if slices.ContainsFunc(g.tree.Files, func(name string) bool {
+			return strings.HasPrefix(name, folder) && strings.HasSuffix(name, ".py")
+		}) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,289 @@
+package canary
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// State is how one test fared.
+type State string
+
+// How a test can fare. One whose end was not seen has run.
+const (
+	Passed  State = "passed"
+	Failed  State = "failed"
+	Skipped State = "skipped"
+	Ran     State = "ran"
+)
+
+// maxNames bounds the tests that an outcome names, maxLine the part of a line that is looked at in one go.
+const (
+	maxNames = 20_000
+	maxLine  = 256 << 10
+)
+
+// Outcome is what one run with canaries showed. It can be kept as JSON. The zero value is a run of which nothing is known.
+type Outcome struct {
+	Exit int  `json:"exit"`
+	Red  bool `json:"red"`
+	// Tests are the tests by name, canaries aside. Complete says that all of them are there.
+	Tests    map[string]State `json:"tests,omitempty"`
+	Complete bool             `json:"complete,omitempty"`
+	// Total is how many tests ran, canaries and skipped ones aside; -1 if nobody said.
+	Total int `json:"total"`
+	// Formats are the kinds of output that names and numbers were read from.
+	Formats []string `json:"formats,omitempty"`
+	// Unstable is how many names hold something that may differ from one run to the next.
+	Unstable int `json:"unstable,omitempty"`
+
+	Planted []string `json:"planted,omitempty"` // keys of canaries
+	Failing []string `json:"failing,omitempty"` // keys of those that were seen failing
+	Passing []string `json:"passing,omitempty"` // keys of those that were seen passing
+	Silent  []string `json:"silent,omitempty"`  // keys of those whose place certainly ran without them
+	Claims  []string `json:"claims,omitempty"`  // keys, of those planted, that repeat a test of the project's own
+
+	Unbuilt bool `json:"unbuilt,omitempty"` // something could not be built or loaded
+	Cut     bool `json:"cut,omitempty"`     // the runner said that it stopped early
+	Named   bool `json:"named,omitempty"`   // a planted file is mentioned
+}
+
+// Read makes an outcome of one run: its exit status, what it printed, and the reports that it left.
+func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports [][]byte) Outcome {
+	r := newReading(plants)
+	r.lines(output)
+	for _, report := range reports {
+		r.report(report)
+	}
+	out := Outcome{Exit: exit, Red: exit != 0, Unbuilt: r.unbuilt, Cut: r.cut, Named: r.named}
+	r.judge(&out, inv, plants)
+	r.count(&out)
+	return out
+}
+
+// reading is what was understood of one run so far.
+type reading struct {
+	tokens   map[string]string // token to key
+	prefixes []string          // how tokens begin
+	files    []string          // the planted files' names without folder and ending
+	marks    []Mark
+
+	seen     map[string]bool // keys whose token was seen
+	passing  map[string]bool // keys whose test was seen passing
+	packages map[string]bool // Go packages that ended well, having run tests
+	tests    map[string]State
+	repeated map[string]int
+	formats  map[string]bool
+	counted  int // by summaries
+	beyond   int // tests for whose names there was no room
+	unstable int
+	foreign  int // canaries by name
+
+	unbuilt, cut, named, overflow, summed bool
+
+	goText   []namedState // tests of a package whose name comes behind them
+	tap      []string
+	spec     []namedState
+	specDone bool
+	cargo    string
+	unittest string
+}
+
+type namedState struct {
+	name  string
+	state State
+}
+
+func newReading(plants []Plant) *reading {
+	r := &reading{
+		tokens: map[string]string{}, seen: map[string]bool{}, passing: map[string]bool{}, packages: map[string]bool{},
+		tests: map[string]State{}, repeated: map[string]int{}, formats: map[string]bool{},
+	}
+	for _, p := range plants {
+		base, _, _ := strings.Cut(path.Base(p.Name), ".")
+		r.files = append(r.files, base)
+		for _, m := range p.Marks {
+			r.tokens[m.Token] = m.Key
+			r.marks = append(r.marks, m)
+			if prefix := m.Token[:min(6, len(m.Token))]; !slices.Contains(r.prefixes, prefix) {
+				r.prefixes = append(r.prefixes, prefix)
+			}
+		}
+	}
+	return r
+}
+
+// lines reads everything that was printed. A line without end is read in pieces that overlap by the length of a token.
+func (r *reading) lines(output io.Reader) {
+	if output == nil {
+		return
+	}
+	reader := bufio.NewReaderSize(output, maxLine)
+	rest := ""
+	for {
+		piece, err := reader.ReadSlice('\n')
+		text := rest + string(piece)
+		rest = ""
+		r.line(plain(text))
+		if errors.Is(err, bufio.ErrBufferFull) {
+			rest = text[max(0, len(text)-64):]
+			continue
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+var escapes = lazily(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
+
+// plain is a line as a person sees it: without colours, and what was written last where a carriage return went back.
+func plain(line string) string {
+	line = strings.TrimRight(line, "\r\n")
+	if strings.IndexByte(line, '\x1b') >= 0 {
+		line = escapes().ReplaceAllString(line, "")
+	}
+	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
+		// Progress is overwritten, but a token in it counts.
+		return line[:i] + "\n" + line[i+1:]
+	}
+	return line
+}
+
+func (r *reading) line(line string) {
+	r.look(line)
+	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
+		line = line[i+1:]
+	}
+	if strings.HasPrefix(line, "{") && strings.Contains(line, `"Action":"`) {
+		r.goEvent(line)
+		return
+	}
+	if len(line) > 4096 {
+		return
+	}
+	r.goLine(line)
+	r.unittestLine(line)
+	r.tapLine(line)
+	r.specLine(line)
+	r.cargoLine(line)
+	r.summaryLine(line)
+	r.troubleLine(line)
+}
+
+// look searches for tokens.
+func (r *reading) look(text string) {
+	for _, prefix := range r.prefixes {
+		rest := text
+		for {
+			i := strings.Index(rest, prefix)
+			if i < 0 {
+				break
+			}
+			rest = rest[i:]
+			for token, key := range r.tokens {
+				if strings.HasPrefix(rest, token) {
+					r.seen[key] = true
+				}
+			}
+			rest = rest[len(prefix):]
+		}
+	}
+	if !r.named {
+		r.named = slices.ContainsFunc(r.files, func(file string) bool { return strings.Contains(text, file) })
+	}
+}
+
+// test takes a test by its name.
+func (r *reading) test(format, name string, state State) {
+	r.formats[format] = true
+	own := slices.ContainsFunc(r.files, func(file string) bool { return strings.Contains(name, file) })
+	for _, m := range r.marks {
+		if !strings.Contains(name, m.Test[0]) {
+			continue
+		}
+		own = true
+		if state == Passed && !slices.ContainsFunc(m.Test, func(part string) bool { return !strings.Contains(name, part) }) {
+			r.passing[m.Key] = true
+		}
+	}
+	if own {
+		r.foreign++
+		return
+	}
+	name, changes := steady(name)
+	if format == "tap" || format == "spec" || format == "json" {
+		// Without the file two tests may have one name, and one of them could go.
+		r.repeated[name]++
+		if n := r.repeated[name]; n > 1 {
+			name += " (" + itoa(n) + ")"
+		}
+	}
+	before, known := r.tests[name]
+	switch {
+	case !known && len(r.tests) >= maxNames:
+		r.overflow = true
+		if state != Skipped {
+			r.beyond++
+		}
+		return
+	case !known && changes:
+		r.unstable++
+	case known && (before == Passed || before == Failed) && state == Skipped:
+		return
+	}
+	r.tests[name] = state
+}
+
+// judge says what became of the canaries.
+func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
+	for _, p := range plants {
+		for _, m := range p.Marks {
+			out.Planted = append(out.Planted, m.Key)
+			ecosystem, _, _ := strings.Cut(m.Key, " ")
+			silent := inv.Known && inv.Runs == ecosystem && !m.Claims
+			if m.Scope != "" {
+				silent = silent && r.packages[m.Scope]
+			} else {
+				silent = silent && ecosystem != "go" && !out.Red
+			}
+			switch {
+			case r.seen[m.Key]:
+				out.Failing = append(out.Failing, m.Key)
+			case r.passing[m.Key]:
+				out.Passing = append(out.Passing, m.Key)
+			case silent:
+				out.Silent = append(out.Silent, m.Key)
+			}
+			if m.Claims {
+				out.Claims = append(out.Claims, m.Key)
+			}
+		}
+	}
+}
+
+// count says how many tests ran, by their names where there are any, else by what summaries said.
+func (r *reading) count(out *Outcome) {
+	out.Total = -1
+	for format := range r.formats {
+		out.Formats = append(out.Formats, format)
+	}
+	slices.Sort(out.Formats)
+	if len(r.tests) > 0 || r.foreign > 0 {
+		out.Tests, out.Unstable, out.Complete = r.tests, r.unstable, !r.overflow
+		out.Total = 0
+		for _, state := range r.tests {
+			if state != Skipped {
+				out.Total++
+			}
+		}
+		out.Total += r.beyond
+		return
+	}
+	if r.summed {
+		out.Total = max(0, r.counted-len(out.Failing)-len(out.Passing))
+	}
+}

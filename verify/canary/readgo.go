@@ -1,0 +1,60 @@
+package canary
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+var (
+	goResult  = lazily(`^ *--- (PASS|FAIL|SKIP): (\S+) \(`)
+	goPackage = lazily(`^(ok|FAIL|---|\?)\s+(\S+)\s*(.*)$`)
+)
+
+// goEvent reads a line of `go test -json`.
+func (r *reading) goEvent(line string) {
+	var event struct{ Action, Package, Test, Output string }
+	if json.Unmarshal([]byte(line), &event) != nil {
+		return
+	}
+	states := map[string]State{"pass": Passed, "fail": Failed, "skip": Skipped, "run": Ran}
+	state, ends := states[event.Action]
+	switch {
+	case event.Action == "build-fail":
+		r.unbuilt = true
+	case event.Action == "output" || event.Action == "build-output":
+		if strings.Contains(event.Output, "[build failed]") || strings.Contains(event.Output, "[setup failed]") {
+			r.unbuilt = true
+		}
+		if strings.Contains(event.Output, "[no tests to run]") {
+			r.packages[event.Package+" nothing"] = true
+		}
+	case event.Test == "" && event.Action == "pass":
+		r.formats["go"] = true
+		r.packages[event.Package] = !r.packages[event.Package+" nothing"]
+	case event.Test != "" && ends:
+		if name := event.Package + "." + event.Test; state != Ran || r.tests[name] == "" {
+			r.test("go", name, state)
+		}
+	}
+}
+
+// goLine reads what `go test -v` prints: tests first, the package that they are in behind them.
+func (r *reading) goLine(line string) {
+	if m := goResult().FindStringSubmatch(line); m != nil {
+		if len(r.goText) < maxNames {
+			r.goText = append(r.goText, namedState{m[2], map[string]State{"PASS": Passed, "FAIL": Failed, "SKIP": Skipped}[m[1]]})
+		}
+		return
+	}
+	if strings.HasSuffix(line, "[build failed]") || strings.HasSuffix(line, "[setup failed]") {
+		r.unbuilt = true
+	}
+	m := goPackage().FindStringSubmatch(line)
+	if m == nil || m[1] != "ok" && m[1] != "FAIL" || !strings.Contains(line, "\t") {
+		return
+	}
+	for _, t := range r.goText {
+		r.test("go", m[2]+"."+t.name, t.state)
+	}
+	r.goText = nil
+}

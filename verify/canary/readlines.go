@@ -1,0 +1,124 @@
+package canary
+
+import (
+	"strconv"
+	"strings"
+)
+
+var (
+	unittestName = lazily(`^(test\w*) \(([\w.]+)\)(?: \.\.\. (.*))?$`)
+	unittestEnd  = lazily(`(?:^|\.\.\. )(ok|FAIL|ERROR|expected failure|unexpected success|skipped .*)$`)
+	unittestRan  = lazily(`^Ran (\d+) tests? in `)
+	tapResult    = lazily(`^( *)(not )?ok \d+ - (.*?)(?: # (SKIP|TODO)\b.*)?$`)
+	tapSubtest   = lazily(`^( *)# Subtest: (.*)$`)
+	specResult   = lazily(`^ *([✔✓✖✗×﹣-]|\d+\)) (.*?)(?: \(\d+(?:\.\d+)? ?m?s\))?(?: # (SKIP|TODO).*)?$`)
+	specFooter   = lazily(`^(?:ℹ tests \d+|  \d+ passing \(.*\))$`)
+	cargoRuns    = lazily(`^\s+(?:Running (.+?)(?: \(.*[/\\](.+)-[0-9a-f]+(?:\.exe)?\))?|Doc-tests (\S+))$`)
+	cargoResult  = lazily(`^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b`)
+)
+
+// unittestLine reads what `python -m unittest -v` prints. A test with a description has its result on the line behind its name.
+func (r *reading) unittestLine(line string) {
+	if m := unittestName().FindStringSubmatch(line); m != nil {
+		name := m[2]
+		if !strings.HasSuffix(name, "."+m[1]) {
+			name += "." + m[1]
+		}
+		// A failure is told again below, as "FAIL: test_x (module.Class)"; that line does not begin with the name.
+		r.unittest = name
+		r.test("unittest", name, Ran)
+	}
+	if r.unittest == "" {
+		return
+	}
+	if m := unittestEnd().FindStringSubmatch(line); m != nil {
+		state := Passed
+		switch {
+		case m[1] == "FAIL" || m[1] == "ERROR":
+			state = Failed
+		case strings.HasPrefix(m[1], "skipped") || m[1] == "expected failure":
+			state = Skipped
+		}
+		r.test("unittest", r.unittest, state)
+		r.unittest = ""
+	}
+}
+
+// tapLine reads the Test Anything Protocol with the nesting that node has.
+func (r *reading) tapLine(line string) {
+	if m := tapSubtest().FindStringSubmatch(line); m != nil {
+		depth := len(m[1]) / 4
+		r.tap = append(r.tap[:min(depth, len(r.tap))], m[2])
+		return
+	}
+	m := tapResult().FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	above := r.tap[:min(len(m[1])/4, len(r.tap))]
+	state := Passed
+	switch {
+	case m[4] != "":
+		state = Skipped
+	case m[2] != "":
+		state = Failed
+	}
+	r.test("tap", below(above, m[3]), state)
+}
+
+// specLine reads reporters for people. Which one it was is known at its last lines only: jest, vitest and ava use the same marks for other things.
+func (r *reading) specLine(line string) {
+	if specFooter().MatchString(line) {
+		if r.specDone {
+			r.overflow = true // the names of a second suite cannot be told from the failures that the first one repeats
+		}
+		for _, t := range r.spec {
+			r.test("spec", t.name, t.state)
+		}
+		r.spec, r.specDone = nil, true
+		return
+	}
+	m := specResult().FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	if m[2] == "failing tests:" || len(r.spec) >= maxNames {
+		r.specDone = true
+	}
+	if r.specDone {
+		return
+	}
+	state := Passed
+	switch {
+	case m[3] != "" || m[1] == "﹣" || m[1] == "-":
+		state = Skipped
+	case m[1] != "✔" && m[1] != "✓":
+		state = Failed
+	}
+	r.spec = append(r.spec, namedState{m[2], state})
+}
+
+func below(above []string, name string) string {
+	return strings.Join(append(append([]string(nil), above...), name), " > ")
+}
+
+// cargoLine reads what `cargo test` prints. Cargo names the target before its tests.
+func (r *reading) cargoLine(line string) {
+	if m := cargoRuns().FindStringSubmatch(line); m != nil {
+		r.cargo = strings.TrimSpace(m[2] + " " + m[1] + m[3])
+		return
+	}
+	m := cargoResult().FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	r.test("cargo", strings.TrimSpace(r.cargo+" "+m[1]), map[string]State{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]])
+}
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}
