@@ -201,8 +201,8 @@ func composerDiffers(in *inspection, base, now []byte) bool {
 	return errBase != nil || errNow != nil || in.runsScripts() && scriptsDiffer(stringsOf(was["scripts"]), stringsOf(is["scripts"]), in.namedScripts())
 }
 
-// denoDiffers compares how tests are found, and the tasks that checks run. The file may have comments, as YAML reads them not:
-// what cannot be read counts as a whole.
+// denoDiffers compares how tests are found, and the tasks that checks run. A file with
+// comments cannot be read here, and counts as a whole.
 func denoDiffers(in *inspection, base, now []byte) bool {
 	was, errBase := readObject(base)
 	is, errNow := readObject(now)
@@ -239,5 +239,5 @@ func viteDiffers(in *inspection, base, now []byte) bool {
 }
 
 func viteSteers(in *inspection, _ string, now []byte) bool {
-	return viteTests().Match(now) || slices.ContainsFunc(in.rules.checks, func(check string) bool { return strings.Contains(check, "vitest") })
+	return len(now) >= Limit || viteTests().Match(now) || slices.ContainsFunc(in.rules.checks, func(check string) bool { return strings.Contains(check, "vitest") })
 }

@@ -62,6 +62,8 @@ func testName(name string) bool {
 	return testBase(base) || testFolder(folders, base)
 }
 
+var classOfTests = lazily(`.(Test|Tests|TestCase)$|[a-z0-9](IT|ITCase)$`)
+
 // testBase knows a test by the last part of its name.
 func testBase(base string) bool {
 	ext := path.Ext(base)
@@ -79,7 +81,8 @@ func testBase(base string) bool {
 	case rust:
 		return stem == "test" || stem == "tests" || hasAnySuffix(stem, "_test", "_tests")
 	case jvm, dotnet:
-		return ext != ".kts" && hasAnySuffix(stem, "Test", "Tests", "TestCase", "IT", "ITCase", "Spec", "Specs") && len(stem) > len("Specs")
+		// PodSpec is a class of many products; only some languages have tests of that name.
+		return ext != ".kts" && classOfTests().MatchString(stem) || (ext == ".groovy" || ext == ".scala" || ext == ".kt") && strings.HasSuffix(stem, "Spec")
 	case ruby:
 		return hasAnySuffix(stem, "_spec", "_test") || strings.HasPrefix(stem, "test_")
 	case php:

@@ -85,6 +85,9 @@ func rustItem(tokens []string) rustPiece {
 			if i := slices.Index(tokens[start:at], "mod"); i >= 0 && start+i+2 == at {
 				item.module, item.body = tokens[at-1], tokens[at+1:max(at+1, end-1)]
 			}
+			if end < len(tokens) && tokens[end] == ";" {
+				end++ // use a::{b}; and static A: B = B {};
+			}
 			return item.cut(tokens, end)
 		default:
 			at++

@@ -52,10 +52,10 @@ func (f sectioned) differs(_ *inspection, base, now []byte) bool {
 	return errBase != nil || errNow != nil || !slices.Equal(was, is)
 }
 
-// steersAlone says whether a new file steers tests.
+// steersAlone says whether a new file steers tests. What is too long to be read may hide it.
 func (f sectioned) steersAlone(_ *inspection, _ string, data []byte) bool {
 	part, err := f.part(data)
-	return err != nil || len(part) > 0
+	return err != nil || len(part) > 0 || len(data) >= Limit
 }
 
 // part lists the settings that steer, as "section: key = value".

@@ -33,7 +33,7 @@ var rules = []rule{
 	{kind: python, names: []string{"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "noxfile.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".coveragerc", "nose.cfg", ".noserc"}},
 	{kind: python, names: []string{"setup.cfg"}, differ: setupCfg.differs, added: setupCfg.steersAlone},
 	{kind: python, names: []string{"pyproject.toml"}, differ: pyproject.differs, added: pyproject.steersAlone},
-	{kind: python, names: shadowed(), differ: equalTexts},
+	{kind: python, names: shadowed(), differ: productIfThere},
 
 	{kind: script, names: []string{
 		"jest.config.*", "jest.setup.*", "jest-setup.*", "setupTests.*", "setup-jest.*", "jest.preset.*", "vitest.config.*", "vitest.setup.*", "vitest.workspace.*", "vitest.projects.*",
@@ -119,8 +119,8 @@ func runnersInstalled() []string {
 	return append(names, "**/node_modules/{"+strings.Join(runnersOfNode, ",")+"}/**", "**/node_modules/.bin/{"+strings.Join(runnersOfNode, ",")+"}")
 }
 
-// equalTexts is for files that only count when they are added: one that existed is the product's.
-func equalTexts(*inspection, []byte, []byte) bool { return false }
+// productIfThere is for files that only count when they are added: one that existed is the product's.
+func productIfThere(*inspection, []byte, []byte) bool { return false }
 
 // rulebook is the table, ready to be asked.
 type rulebook struct {
