@@ -32,6 +32,7 @@ type PromptInput struct {
 	Learnings    string
 	Answers      []AnswerGiven
 	OpenQuestion string // asked before, and never answered
+	Ledger       []TaskLedger
 }
 
 // diffShown is how much of a patch a prompt could take, in bytes.
@@ -43,7 +44,7 @@ func (l *Loop) promptInput(ctx context.Context, started IterationStarted) Prompt
 		Ordinal: started.Ordinal, Of: started.Of, Template: l.goal.template, Goal: l.goal.text, SpecFile: l.cfg.SpecFile,
 		Checks: l.cfg.Checks, Policy: l.policy, Last: l.state.Last,
 		Dir: l.cfg.Dir, WhoCommits: l.cfg.WhoCommits, Steering: l.steering, Progress: l.state.progressTail(),
-		Answers: l.state.Answers, OpenQuestion: l.asked,
+		Answers: l.state.Answers, OpenQuestion: l.asked, Ledger: l.state.Ledger,
 	}
 	if learnings, err := readInside(l.cfg.Dir, LearningsFile); err == nil {
 		in.Learnings = learnings
@@ -100,7 +101,12 @@ func (in PromptInput) facts() prompt.Input {
 	}
 	in.addPlan(&facts)
 	in.addMemory(&facts)
+	in.addEvidence(&facts)
 	for _, c := range in.Last.Failed {
+		if c.Hidden {
+			facts.HiddenFailed = true
+			continue
+		}
 		how := howFailed(c)
 		if in.Last.Number == 0 { // the baseline
 			how += ", before any agent started"
@@ -135,6 +141,20 @@ func (in PromptInput) addPlan(facts *prompt.Input) {
 	facts.TasksAllDone = len(in.Tasks) > 0 && len(openTasks(in.Tasks)) == 0
 	for _, r := range in.Last.TaskRefusals {
 		facts.TaskRefusals = append(facts.TaskRefusals, prompt.TaskRefusal{Task: r.Task, Code: r.Code, Detail: r.Detail})
+	}
+}
+
+// addEvidence tells what became of protected files, and what evaluators said.
+func (in PromptInput) addEvidence(facts *prompt.Input) {
+	facts.Tampered, facts.Unseen = in.Last.Tampered, in.Last.Unseen
+	for _, e := range in.Last.Rejections {
+		rejected := prompt.Rejection{Task: e.Task, Category: string(e.Category), Concern: e.Concern, NextStep: e.NextStep, Evidence: e.Evidence}
+		for _, known := range in.Ledger {
+			if known.Task == e.Task {
+				rejected.Times = known.Counts[e.Category]
+			}
+		}
+		facts.Rejections = append(facts.Rejections, rejected)
 	}
 }
 

@@ -87,6 +87,7 @@ func TestPromptsAreBounded(t *testing.T) {
 		in.Plan, in.Failed = slicesOf(many*20, PlanLine{ID: text(), Title: text(), Own: many%2 == 0}), slicesOf(many, Failure{text(), text(), text()})
 		in.Answers, in.Mismatches = slicesOf(many, Answer{text(), text()}), slicesOf(many, text())
 		in.Task.Description, in.Task.Acceptance = text(), slicesOf(many, text())
+		in.Tampered, in.Unseen, in.Rejections = slicesOf(many, text()), slicesOf(many, text()), slicesOf(many, Rejection{Concern: text(), Evidence: []string{text()}})
 		if n := utf8.RuneCountInString(Join(Build(in))); n > longest {
 			t.Errorf("a prompt of %d characters", n)
 		}

@@ -37,6 +37,10 @@ type Input struct {
 	Refusals       []Refusal
 	TaskRefusals   []TaskRefusal
 	ListProblems   []string // what was put back in the task list
+	Tampered       []string // protected files that are not as they were
+	Unseen         []string // added files that checks do not see
+	HiddenFailed   bool     // a check failed that nothing may be told about
+	Rejections     []Rejection
 	GreenNoClaim   bool
 	Recommendation string
 	StatusProblem  string
@@ -75,6 +79,14 @@ type Failure struct{ Name, How, Output string }
 
 // Refusal is a gate that was shut last time.
 type Refusal struct{ Code, Detail string }
+
+// Rejection is what an evaluator wants mended.
+type Rejection struct {
+	Task, Category, Concern, NextStep string
+
+	Evidence []string // as file:line
+	Times    int      // how often this category came up so far, this time included
+}
 
 // TaskRefusal says why the claim for one task was refused last time.
 type TaskRefusal struct{ Task, Code, Detail string }

@@ -83,6 +83,12 @@ func refusals(in Input) Part {
 	}
 	a.list("The claim for a task was refused:", tasks)
 	a.list("The task list was put back as it was, because it may only be ticked off or added to:", in.ListProblems)
+	a.list("Protected files were changed. Checks see them as they were when the run began, and no claim stands until you put them back:", in.Tampered)
+	a.list("Checks do not see these files, which were added where files are protected:", in.Unseen)
+	if in.HiddenFailed {
+		a.say("A check that you cannot see failed as well. It asks for nothing but what %s says, so look there for what is missing.", whatSays(in))
+	}
+	a.list("An evaluator, which sees the work but not you, rejected it:", rejections(in.Rejections))
 	if in.GreenNoClaim {
 		a.say("The checks are green, but no claim was made. If %s is done, report it; if not, go on.", whatIsWorkedOn(in))
 	}
@@ -103,6 +109,36 @@ func refusals(in Input) Part {
 		return Part{}
 	}
 	return Part{Name: "refusals", Text: "# What happened last time\n\n" + strings.Join(a.paragraphs, "\n\n"), Truncated: a.truncated}
+}
+
+// rejections tells each one with where it was seen and what to do next.
+func rejections(all []Rejection) []string {
+	var told []string
+	for _, r := range all {
+		text := r.Category
+		if r.Task != "" {
+			text = inline(r.Task) + ": " + text
+		}
+		if r.Times > 1 {
+			text += fmt.Sprintf(" (%d times by now)", r.Times)
+		}
+		text += ": " + r.Concern
+		if len(r.Evidence) > 0 {
+			text += "\nseen at: " + strings.Join(r.Evidence, ", ")
+		}
+		if r.NextStep != "" {
+			text += "\nnext step: " + r.NextStep
+		}
+		told = append(told, text)
+	}
+	return told
+}
+
+func whatSays(in Input) string {
+	if in.Task != nil {
+		return "your task"
+	}
+	return "the goal"
 }
 
 func whatIsWorkedOn(in Input) string {

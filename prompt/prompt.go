@@ -14,7 +14,7 @@
 //	diff            what changed since the run began
 //	diagnose        that this iteration is for diagnosis only
 //	failed_checks   what the checks printed
-//	refusals        what happened last time: claims refused, tasks proven, the list put back
+//	refusals        what happened last time: claims refused, tasks proven, what was put back or has to be, what evaluators reject
 //	recommendation  of the last iteration
 //	progress        the end of the run's diary
 //	learnings       what earlier iterations found worth remembering

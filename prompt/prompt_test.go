@@ -81,6 +81,19 @@ func goalSituations() map[string]Input {
 			in.Failed = redTests()
 			in.Refusals = []Refusal{{"check_failed", "go test ./... (exit 1) failed"}, {"unfinished", "added lines look unfinished: add.go: TODO"}}
 		}),
+		"tampered": later(func(in *Input) {
+			in.Refusals = []Refusal{{"tampered", "protected files are not as they were when the run began: add_test.go (changed); put them back"}}
+			in.Tampered, in.Unseen = []string{"add_test.go (changed)", "ci.yml (deleted)"}, []string{"conftest.py"}
+		}),
+		"hidden_check": later(func(in *Input) {
+			in.HiddenFailed, in.Refusals = true, []Refusal{{"check_failed", "a hidden check failed"}}
+		}),
+		"rejected": later(func(in *Input) {
+			in.Refusals = []Refusal{{"evaluator_rejected:weak_test", "no test would notice a wrong sum; next: test -1 + -2"}}
+			in.Rejections = []Rejection{{
+				Category: "weak_test", Concern: "no test would notice\na wrong sum", NextStep: "test -1 + -2", Evidence: []string{"add_test.go:9", "add.go:3"}, Times: 2,
+			}}
+		}),
 		"green_without_claim": later(func(in *Input) { in.GreenNoClaim = true }),
 		"status_required": later(func(in *Input) {
 			in.StatusRequired, in.StatusProblem, in.Recommendation = true, "the field RECOMMENDATION is missing", "write the parser first"
@@ -111,6 +124,11 @@ func taskSituations() map[string]Input {
 			in.TaskRefusals = []TaskRefusal{{"TASK-2", "check_failed", "go test -run Negative ./... (exit 1) failed"}}
 			in.ListProblems = []string{"task TASK-4 was deleted"}
 			in.Failed = redTests()
+		}),
+		"task_rejected": laterTask(func(in *Input) {
+			in.HiddenFailed = true
+			in.TaskRefusals = []TaskRefusal{{"TASK-2", "evaluator_rejected:half_finished", "overflow is not handled"}}
+			in.Rejections = []Rejection{{Task: "TASK-2", Category: "half_finished", Concern: "overflow is not handled", Times: 1}}
 		}),
 		"task_unclaimed": laterTask(func(in *Input) { in.GreenNoClaim, in.StatusRequired, in.Goal = true, true, "A calculator." }),
 		"tasks_all_done": laterTask(func(in *Input) {
@@ -204,6 +222,8 @@ func hostile(text string) Input {
 		Tags: []string{text}, Checks: []string{text, text}, Diagnose: text, Diff: text, Progress: text, Learnings: text, LastError: text, Proven: []string{text},
 		Failed: []Failure{{text, text, text}}, Refusals: []Refusal{{text, text}}, TaskRefusals: []TaskRefusal{{text, text, text}}, ListProblems: []string{text},
 		Recommendation: text, StatusProblem: text, Mismatches: []string{text}, Mentions: []string{text}, ProjectRoot: text,
+		Tampered: []string{text}, Unseen: []string{text}, HiddenFailed: true,
+		Rejections: []Rejection{{Task: text, Category: text, Concern: text, NextStep: text, Evidence: []string{text, text}, Times: 3}},
 	}
 }
 
