@@ -147,7 +147,7 @@ func compareTests(base, now Outcome, inv Invocation) (missing []string, lost int
 }
 
 // steadyEnough is false if so many names change from run to run that others, which look harmless, may do so, too.
-func steadyEnough(base Outcome) bool { return base.Unstable*100 <= 3*len(base.Tests) }
+func steadyEnough(base Outcome) bool { return base.Unstable*100 <= 3*(len(base.Tests)+base.Unstable) }
 
 func intersect(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(key string) bool { return !slices.Contains(b, key) })

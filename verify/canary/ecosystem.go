@@ -7,7 +7,7 @@ import (
 
 // ecosystems says which one a runner belongs to.
 var ecosystems = map[string]string{
-	"go": "go", "cargo": "rust", "pytest": "python", "unittest": "python", "rspec": "ruby",
+	"go": "go", "cargo": "rust", "maven": "java", "pytest": "python", "unittest": "python", "rspec": "ruby",
 	"node": "javascript", "jest": "javascript", "vitest": "javascript", "mocha": "javascript", "ava": "javascript", "tap": "javascript",
 }
 

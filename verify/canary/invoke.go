@@ -2,6 +2,7 @@ package canary
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -89,6 +90,10 @@ func (v *invoker) segment(s segment) {
 		v.pytest(s, r)
 	case "script":
 		v.script(s, r)
+	case "cargo":
+		v.cargo(s, r)
+	case "rspec":
+		v.rspec(s, r)
 	default:
 		v.javaScript(s, r)
 	}
@@ -175,6 +180,38 @@ func named(texts []string, i int, name string) (runner, bool) {
 	return runner{}, false
 }
 
+// cargo goes on behind the first target that fails, so that the others are seen.
+func (v *invoker) cargo(s segment, r runner) {
+	certain := s.plain
+	for _, arg := range r.args {
+		switch arg {
+		case "--workspace", "--all", "--release", "-r", "-q", "--quiet", "--all-features", "--locked", "--offline", "--frozen", "--no-fail-fast", "-v", "--verbose":
+		default:
+			certain = false
+		}
+	}
+	if !slices.Contains(r.args, "--no-fail-fast") && !v.add(s, r.last, " --no-fail-fast") {
+		v.found.Stops = true
+	}
+	v.known("rust", certain && v.tree.has("Cargo.toml") && strings.Contains(readText(v.tree, "Cargo.toml"), "[package]") && v.oneCrate())
+}
+
+// oneCrate is true if the workspace has no other package than its own: which ones of several are tested is decided in many places.
+func (v *invoker) oneCrate() bool {
+	return !slices.ContainsFunc(v.tree.Files, func(name string) bool { return name != "Cargo.toml" && path.Base(name) == "Cargo.toml" })
+}
+
+// rspec leaves a report beside what it prints.
+func (v *invoker) rspec(s segment, r runner) {
+	if hasFlag(r.args, "f", "format", "o", "out") || slices.ContainsFunc(r.args, func(arg string) bool { return strings.HasPrefix(arg, "-f") }) {
+		return
+	}
+	report := filepath.Join(v.dir, "rspec.json")
+	if v.add(s, r.last, " --format progress --format json --out "+quote(report)) {
+		v.found.Reports = append(v.found.Reports, report)
+	}
+}
+
 func (v *invoker) goTest(s segment, r runner) {
 	words := r.args
 	for i, word := range words {
@@ -213,7 +250,11 @@ func hasFlag(words []string, names ...string) bool {
 	return false
 }
 
-var stoppers = lazily(`(?:^|[\s"'])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`)
+var (
+	stopConfig = lazily(`^(?:package\.json|jest\.config\.\w+|vite(?:st)?\.config\.\w+|\.mocharc\.\w+|ava\.config\.\w+|[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|\.rspec)$`)
+	stoppers   = lazily(`(?:^|[\s"':])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`)
+	bails      = lazily(`\b(?:bail|failFast)\b["']?\s*[:=]\s*(?:true|[1-9])`)
+)
 
 // stopsElsewhere is true for tools that run several suites and give up, or start to hurry, when one fails.
 func (v *invoker) stopsElsewhere(segments []segment) bool {
@@ -223,7 +264,12 @@ func (v *invoker) stopsElsewhere(segments []segment) bool {
 			text += "\n" + scriptText(v.tree, r.args[0])
 		}
 	}
-	if stoppers().MatchString(text) {
+	for _, name := range v.tree.Files {
+		if stopConfig().MatchString(name) {
+			text += "\n" + readText(v.tree, name)
+		}
+	}
+	if stoppers().MatchString(text) || bails().MatchString(text) {
 		return true
 	}
 	for _, word := range []string{"--bail", "--fail-fast", "--failfast", "-failfast", "--ff"} {

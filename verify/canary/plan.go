@@ -61,6 +61,9 @@ func Plan(t Tree, command string, random io.Reader) []Plant {
 	g.plantGo()
 	g.plantPython()
 	g.plantJavaScript()
+	g.plantRust()
+	g.plantJava()
+	g.plantRuby()
 	return g.plants
 }
 

@@ -37,7 +37,7 @@ type Outcome struct {
 	Total int `json:"total"`
 	// Formats are the kinds of output that names and numbers were read from.
 	Formats []string `json:"formats,omitempty"`
-	// Unstable is how many names hold something that may differ from one run to the next.
+	// Unstable is how many tests have names that may differ from one run to the next. They are not among Tests.
 	Unstable int `json:"unstable,omitempty"`
 
 	Planted []string `json:"planted,omitempty"` // keys of canaries
@@ -58,7 +58,7 @@ func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports []
 	for _, report := range reports {
 		r.report(report)
 	}
-	out := Outcome{Exit: exit, Red: exit != 0, Unbuilt: r.unbuilt, Cut: r.cut, Named: r.named}
+	out := Outcome{Exit: exit, Red: exit != 0, Unbuilt: r.unbuilt, Cut: r.cut || r.cargoCut, Named: r.named}
 	r.judge(&out, inv, plants)
 	r.count(&out)
 	return out
@@ -82,7 +82,7 @@ type reading struct {
 	unstable int
 	foreign  int // canaries by name
 
-	unbuilt, cut, named, overflow, summed bool
+	unbuilt, cut, cargoCut, named, overflow, summed bool
 
 	goText   []namedState // tests of a package whose name comes behind them
 	tap      []string
@@ -215,6 +215,13 @@ func (r *reading) test(format, name string, state State) {
 		return
 	}
 	name, changes := steady(name)
+	if changes {
+		// It cannot be found again, but it counts.
+		if state != Skipped && state != Ran {
+			r.unstable++
+		}
+		return
+	}
 	if format == "tap" || format == "spec" || format == "json" {
 		// Without the file two tests may have one name, and one of them could go.
 		r.repeated[name]++
@@ -230,8 +237,6 @@ func (r *reading) test(format, name string, state State) {
 			r.beyond++
 		}
 		return
-	case !known && changes:
-		r.unstable++
 	case known && (before == Passed || before == Failed) && state == Skipped:
 		return
 	}
@@ -272,15 +277,14 @@ func (r *reading) count(out *Outcome) {
 		out.Formats = append(out.Formats, format)
 	}
 	slices.Sort(out.Formats)
-	if len(r.tests) > 0 || r.foreign > 0 {
+	if len(r.tests)+r.unstable+r.foreign > 0 {
 		out.Tests, out.Unstable, out.Complete = r.tests, r.unstable, !r.overflow
-		out.Total = 0
+		out.Total = r.beyond + r.unstable
 		for _, state := range r.tests {
 			if state != Skipped {
 				out.Total++
 			}
 		}
-		out.Total += r.beyond
 		return
 	}
 	if r.summed {

@@ -13,8 +13,10 @@ var (
 	tapSubtest   = lazily(`^( *)# Subtest: (.*)$`)
 	specResult   = lazily(`^ *([✔✓✖✗×﹣-]|\d+\)) (.*?)(?: \(\d+(?:\.\d+)? ?m?s\))?(?: # (SKIP|TODO).*)?$`)
 	specFooter   = lazily(`^(?:ℹ tests \d+|  \d+ passing \(.*\))$`)
-	cargoRuns    = lazily(`^\s+(?:Running (.+?)(?: \(.*[/\\](.+)-[0-9a-f]+(?:\.exe)?\))?|Doc-tests (\S+))$`)
-	cargoResult  = lazily(`^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b`)
+	// A file that could not be loaded, or that has no test, is told as a test with the file's name.
+	jsFileName  = lazily(`^\S*\.[cm]?[jt]sx?$`)
+	cargoRuns   = lazily(`^\s+(?:Running (.+?)(?: \(.*[/\\](.+)-[0-9a-f]+(?:\.exe)?\))?|Doc-tests (\S+))$`)
+	cargoResult = lazily(`^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b`)
 )
 
 // unittestLine reads what `python -m unittest -v` prints. A test with a description has its result on the line behind its name.
@@ -63,7 +65,9 @@ func (r *reading) tapLine(line string) {
 	case m[2] != "":
 		state = Failed
 	}
-	r.test("tap", below(above, m[3]), state)
+	if !jsFileName().MatchString(m[3]) {
+		r.test("tap", below(above, m[3]), state)
+	}
 }
 
 // specLine reads reporters for people. Which one it was is known at its last lines only: jest, vitest and ava use the same marks for other things.
@@ -73,7 +77,9 @@ func (r *reading) specLine(line string) {
 			r.overflow = true // the names of a second suite cannot be told from the failures that the first one repeats
 		}
 		for _, t := range r.spec {
-			r.test("spec", t.name, t.state)
+			if !jsFileName().MatchString(t.name) {
+				r.test("spec", t.name, t.state)
+			}
 		}
 		r.spec, r.specDone = nil, true
 		return

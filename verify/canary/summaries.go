@@ -61,11 +61,19 @@ func sum(find func() *regexp.Regexp, line string) int {
 var (
 	unbuiltLine = lazily(`errors? during collection|^_* ?ERROR collecting|error: could not compile|Test suite failed to run|COMPILATION ERROR|` +
 		`Compilation failed|error TS\d+:|^\s*SyntaxError: |ERR_MODULE_NOT_FOUND|Cannot find module|unittest\.loader\._FailedTest|^# .*\[.*\.test\]$`)
-	cutLine = lazily(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
+	cargoWent = lazily(`^error: \d+ targets? failed:`)
+	cutLine   = lazily(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
 )
 
 // troubleLine notices that tests were not run for a reason that the runner told.
 func (r *reading) troubleLine(line string) {
 	r.unbuilt = r.unbuilt || unbuiltLine().MatchString(line)
 	r.cut = r.cut || cutLine().MatchString(line)
+	// Cargo says which target failed and ends, or, asked to go on, counts them at the end.
+	switch {
+	case strings.HasPrefix(line, "error: test failed, to rerun pass"):
+		r.cargoCut = true
+	case cargoWent().MatchString(line):
+		r.cargoCut = false
+	}
 }

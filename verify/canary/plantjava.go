@@ -1,0 +1,93 @@
+package canary
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+var (
+	javaPackage = lazily(`(?m)^\s*package\s+([\w.]+)\s*;`)
+	javaNamed   = lazily(`^(?:Test\w*|\w*Tests?|\w*TestCase)\.java$`)
+)
+
+// plantJava puts a JUnit class beside the tests of every package, in the package's name and for the version of JUnit that they use.
+func (g *garden) plantJava() {
+	if !g.wants("java") {
+		return
+	}
+	for _, p := range g.places(func(name string) bool {
+		return javaNamed().MatchString(path.Base(name)) && strings.Contains("/"+name, "/test/")
+	}) {
+		for _, model := range slices.Backward(p.tests) {
+			text := g.read(model)
+			imports := javaImports(text)
+			if imports == "" {
+				continue
+			}
+			g.plantJavaClass(p, model, text, imports)
+			break
+		}
+	}
+}
+
+func javaImports(text string) string {
+	switch {
+	case strings.Contains(text, "org.junit.jupiter.api"):
+		return "import static org.junit.jupiter.api.Assertions.assertEquals;\n\nimport org.junit.jupiter.api.Test;\n"
+	case strings.Contains(text, "org.junit.Test"), strings.Contains(text, "org.junit.*"):
+		return "import static org.junit.Assert.assertEquals;\n\nimport org.junit.Test;\n"
+	}
+	return ""
+}
+
+func (g *garden) plantJavaClass(p place, model, text, imports string) {
+	stem := strings.TrimSuffix(path.Base(model), ".java")
+	first, second := g.suffix()
+	class := capital(first) + capital(second)
+	switch {
+	case strings.HasPrefix(stem, "Test"):
+		class = stem + class
+	case strings.HasSuffix(stem, "TestCase"):
+		class = strings.TrimSuffix(stem, "TestCase") + class + "TestCase"
+	case strings.HasSuffix(stem, "Tests"):
+		class = strings.TrimSuffix(stem, "Tests") + class + "Tests"
+	default:
+		class = strings.TrimSuffix(stem, "Test") + class + "Test"
+	}
+	head := ""
+	if m := javaPackage().FindStringSubmatch(text); m != nil {
+		head = "package " + m[1] + ";\n\n"
+	}
+	one, oneLeft, oneRight := g.token()
+	two, twoLeft, twoRight := g.token()
+	file := path.Join(p.dir, class+".java")
+	if g.taken[file] {
+		return
+	}
+	g.taken[file] = true
+	g.plants = append(g.plants, Plant{
+		Name: file,
+		Text: head + imports + fmt.Sprintf(javaText, class, oneLeft, oneRight, twoLeft, twoRight),
+		Marks: []Mark{
+			{Token: one, Key: "java " + p.dir + " throw", Test: []string{class, "throwsIt"}},
+			{Token: two, Key: "java " + p.dir + " compare", Test: []string{class, "comparesIt"}},
+		},
+	})
+}
+
+// The token is put together from parts that a compiler does not join.
+const javaText = `
+public class %s {
+    @Test
+    public void throwsIt() {
+        throw new IllegalStateException(new StringBuilder(%q).append(%q).toString());
+    }
+
+    @Test
+    public void comparesIt() {
+        assertEquals("", new StringBuilder(%q).append(%q).toString());
+    }
+}
+`

@@ -1,0 +1,80 @@
+package canary
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxCrates is less than for other ecosystems: each canary is a program of its own to link.
+const maxCrates = 10
+
+var (
+	rustTests = lazily(`#\[(?:\w+::)*test\]`)
+	rustName  = lazily(`(?m)^name\s*=\s*"([\w-]+)"`)
+	rustOff   = lazily(`(?m)^autotests\s*=\s*false`)
+)
+
+// plantRust puts an integration test into every package that has tests. Tests inside of the source are programs of their own; they cannot get a
+// canary without an edit of the source.
+func (g *garden) plantRust() {
+	if !g.wants("rust") {
+		return
+	}
+	planted := 0
+	for _, p := range g.places(func(name string) bool { return path.Base(name) == "Cargo.toml" }) {
+		manifest := g.read(path.Join(p.dir, "Cargo.toml"))
+		if planted == maxCrates || !strings.Contains(manifest, "[package]") || rustOff().MatchString(manifest) {
+			continue
+		}
+		model := g.rustModel(p.dir, manifest)
+		if model == "" {
+			continue
+		}
+		file, first, second := g.sibling(model, "_")
+		panics, compares := first+"_"+second, second+"_"+first
+		one, oneLeft, oneRight := g.token()
+		two, twoLeft, twoRight := g.token()
+		g.plants = append(g.plants, Plant{
+			Name: file,
+			Text: fmt.Sprintf(rustText, panics, oneLeft, oneRight, compares, twoLeft, twoRight),
+			Marks: []Mark{
+				{Token: one, Key: "rust " + p.dir + " panic", Test: []string{strings.TrimSuffix(path.Base(file), ".rs"), panics}},
+				{Token: two, Key: "rust " + p.dir + " compare", Test: []string{strings.TrimSuffix(path.Base(file), ".rs"), compares}},
+			},
+		})
+		planted++
+	}
+}
+
+const rustText = `#[test]
+fn %s() {
+    let text = [%q, %q].concat();
+    panic!("{}", text);
+}
+
+#[test]
+fn %s() {
+    assert_eq!([%q, %q].concat(), "");
+}
+`
+
+// rustModel is the file that a canary is named after: the last integration test, or, if there are only tests in the source, one of the package's name.
+func (g *garden) rustModel(dir, manifest string) string {
+	folder, source := path.Join(dir, "tests")+"/", path.Join(dir, "src")+"/"
+	last, inside := "", false
+	for _, name := range slices.Sorted(slices.Values(g.tree.Files)) {
+		rest, below := strings.CutPrefix(name, folder)
+		switch {
+		case below && strings.HasSuffix(rest, ".rs") && !strings.Contains(rest, "/"):
+			last = name
+		case !inside && strings.HasPrefix(name, source) && strings.HasSuffix(name, ".rs"):
+			inside = rustTests().MatchString(g.read(name))
+		}
+	}
+	if m := rustName().FindStringSubmatch(manifest); last == "" && inside && m != nil {
+		return folder + strings.ReplaceAll(m[1], "-", "_") + ".rs"
+	}
+	return last
+}
