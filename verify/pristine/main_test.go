@@ -82,6 +82,14 @@ func (s *scene) play() (r seen) {
 }
 
 func (s *scene) act(r *seen) error {
+	if s.Remember != "" {
+		around, err := Remember(s.Remember, s.Env, s.GitDirs)
+		if err != nil {
+			return err
+		}
+		s.Options.Around = around
+		r.Changed, r.Unhidden = around.Changed(), around.Unhidden(s.Options.Mode, s.Options.Dir)
+	}
 	v, err := Open(testContext(), s.Options)
 	if err != nil {
 		return err

@@ -1,0 +1,133 @@
+package pristine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralphloop/ralph/process"
+)
+
+// aroundName is the folder in Options.Folder where copies lie that checks may read, and spoil.
+const aroundName = "around"
+
+// covered is what a view does about surroundings that were changed.
+type covered struct {
+	binds []process.Mount
+	edits []Edit
+	env   []string
+}
+
+// hiding is a way to show checks what was.
+type hiding int
+
+const (
+	byNothing hiding = iota
+	byTree           // it is a file of the tree, where other rules hold
+	byEdit
+	byBind
+	byVariable
+)
+
+func (s *Surroundings) howToHide(c change, mode Mode, dir string) hiding {
+	_, inside := below(c.plain, realPath(dir))
+	_, linkedInside := below(c.real, realPath(dir))
+	switch {
+	case !c.git && (inside || c.real != "" && linkedInside):
+		return byTree
+	case mode == Overlay && inside:
+		return byEdit
+	case mode == Overlay && c.bindable():
+		return byBind
+	case c.group != "" && (c.group == gitGlobal || len(s.copiesOf(c.group)) <= 1):
+		return byVariable
+	}
+	return byNothing
+}
+
+// bindable says that something can be shown in its place, and that this is the place: over a link that the agent made, we would hide from checks
+// whatever it leads to, as a program that they need in order to fail.
+func (c *change) bindable() bool {
+	info, err := os.Stat(c.path)
+	if err != nil || info.IsDir() {
+		return false
+	}
+	now := realPath(c.path)
+	return now == c.plain || c.real != "" && now == c.real
+}
+
+func (s *Surroundings) copiesOf(g group) []string {
+	var paths []string
+	for _, k := range s.index.Kept {
+		if k.Group == g && k.Copy != "" {
+			paths = append(paths, filepath.Join(s.folder, k.Copy))
+		}
+	}
+	return paths
+}
+
+// cover finds out what a view has to do, and makes the files that it takes.
+func (s *Surroundings) cover(o Options) (covered, error) {
+	var c covered
+	changes := s.changes()
+	if len(changes) == 0 {
+		return c, nil
+	}
+	folder := filepath.Join(o.Folder, aroundName)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return c, fmt.Errorf("cover surroundings: %w", err)
+	}
+	made := 0
+	make := func(texts ...string) (string, error) {
+		path := filepath.Join(folder, fmt.Sprintf("%04d", made))
+		made++
+		return path, os.WriteFile(path, []byte(strings.Join(texts, "")), 0o600)
+	}
+	groups := map[group]bool{}
+	for _, change := range changes {
+		var err error
+		switch s.howToHide(change, o.Mode, o.Dir) {
+		case byEdit:
+			name, _ := below(change.plain, realPath(o.Dir))
+			var source string
+			if change.copy != "" {
+				source, err = change.shown(make)
+			}
+			c.edits = append(c.edits, Edit{Name: filepath.ToSlash(name), Source: source})
+		case byBind:
+			var source string
+			source, err = change.shown(make)
+			c.binds = append(c.binds, process.Mount{Kind: process.Bind, Source: source, Target: realPath(change.path)})
+		case byVariable:
+			if !groups[change.group] {
+				groups[change.group] = true
+				var value string
+				value, err = change.group.instead(s.copiesOf(change.group), make)
+				c.env = append(c.env, string(change.group)+"="+value)
+			}
+		}
+		if err != nil {
+			return c, fmt.Errorf("cover %s: %w", change.path, err)
+		}
+	}
+	return c, nil
+}
+
+// shown makes the file that checks see: what was, or nothing. It is never the kept one, since a check could write to it.
+func (c *change) shown(make func(texts ...string) (string, error)) (string, error) {
+	if c.copy == "" {
+		return make("")
+	}
+	text, err := os.ReadFile(c.copy)
+	if err != nil {
+		return "", err
+	}
+	path, err := make(string(text))
+	if err == nil && c.prog {
+		err = os.Chmod(path, 0o700)
+	}
+	return path, err
+}
+
+func (c covered) discard(folder string) error { return clear(folder, aroundName) }

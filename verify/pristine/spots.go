@@ -1,0 +1,164 @@
+package pristine
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// spot is where files lie that steer checks.
+type spot struct {
+	Base    []byte `json:"base"`    // a folder, literally
+	Pattern string `json:"pattern"` // below it, with slashes, as fs.Glob has it
+	// Real is the base without links, as it was at first. An agent can lead a path elsewhere; nothing is done to what is there then.
+	Real []byte `json:"real"`
+	// Git says that it is the workspace's own git folder, which is no part of the tree, wherever it lies.
+	Git bool `json:"git,omitempty"`
+	// Group are spots of one program that one variable stands for; "" is none.
+	Group group `json:"group,omitempty"`
+}
+
+// group is named by the variable that tells a program which file to read instead of all in the group.
+type group string
+
+const (
+	gitGlobal    group = "GIT_CONFIG_GLOBAL"
+	npmUser      group = "NPM_CONFIG_USERCONFIG"
+	goEnv        group = "GOENV"
+	pipUser      group = "PIP_CONFIG_FILE"
+	bundleUser   group = "BUNDLE_USER_CONFIG"
+	bashScripts  group = "BASH_ENV"
+	posixScripts group = "ENV"
+)
+
+// instead is the value of the variable when the group had these copies. "" means that the variable cannot stand for them.
+func (g group) instead(copies []string, make func(texts ...string) (string, error)) (string, error) {
+	switch {
+	case len(copies) == 0 && g == goEnv:
+		return "off", nil
+	case len(copies) > 1 && g != gitGlobal:
+		return "", nil // sections that come twice are a mistake to these programs
+	}
+	texts := []string{""}
+	for _, path := range copies {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		texts = append(texts, string(text), "\n")
+	}
+	return make(texts...)
+}
+
+// spots are all places that are looked at, for a user with this environment and these git folders.
+func spots(env []string, gitDirs []string) []spot {
+	v := variables(env)
+	home := v["HOME"]
+	if runtime.GOOS == "windows" {
+		home = cmp.Or(v["USERPROFILE"], home)
+	}
+	var list []spot
+	add := func(base string, g group, patterns ...string) {
+		if !filepath.IsAbs(base) {
+			return
+		}
+		for _, pattern := range patterns {
+			list = append(list, spot{Base: []byte(base), Real: []byte(realPath(base)), Pattern: pattern, Group: g})
+		}
+	}
+	file := func(path string, g group) {
+		add(filepath.Dir(path), g, literal(filepath.Base(path)))
+	}
+	for _, dir := range gitDirs {
+		add(dir, "", "config", "config.worktree", "hooks/*", "info/attributes")
+	}
+	for i := range list {
+		list[i].Git = true
+	}
+	file(v["BASH_ENV"], bashScripts)
+	file(v["ENV"], posixScripts)
+	if home == "" {
+		return list
+	}
+	config := cmp.Or(v["XDG_CONFIG_HOME"], filepath.Join(home, ".config"))
+	add(home, "", ".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases", ".kshrc")
+	add(cmp.Or(v["ZDOTDIR"], home), "", ".zshenv", ".zprofile", ".zshrc", ".zlogin")
+	add(config, "", "fish/config.fish", "fish/conf.d/*.fish", "git/attributes", "git/ignore", "pnpm/rc")
+	add(home, "", ".yarnrc", ".yarnrc.yml", ".m2/settings.xml", ".gemrc", ".rspec", ".irbrc")
+	add(cmp.Or(v["CARGO_HOME"], filepath.Join(home, ".cargo")), "", "config.toml", "config")
+	add(cmp.Or(v["GRADLE_USER_HOME"], filepath.Join(home, ".gradle")), "", "gradle.properties", "init.d/*")
+	site := "lib/python3*/site-packages/"
+	add(cmp.Or(v["PYTHONUSERBASE"], filepath.Join(home, ".local")), "", site+"usercustomize.py", site+"sitecustomize.py", site+"*.pth")
+
+	// Those with a variable: if it is set, it names the file that counts.
+	byVariable := func(g group, fallback func()) {
+		if v[string(g)] != "" {
+			file(v[string(g)], g)
+			return
+		}
+		fallback()
+	}
+	byVariable(gitGlobal, func() { add(config, gitGlobal, "git/config"); add(home, gitGlobal, ".gitconfig") })
+	byVariable(npmUser, func() { add(home, npmUser, ".npmrc") })
+	byVariable(goEnv, func() { add(userConfig(v, home), goEnv, "go/env") })
+	byVariable(pipUser, func() {
+		add(home, pipUser, ".pip/pip.conf")
+		add(filepath.Join(home, ".config"), pipUser, "pip/pip.conf")
+		if runtime.GOOS == "darwin" {
+			add(userConfig(v, home), pipUser, "pip/pip.conf")
+		}
+	})
+	byVariable(bundleUser, func() { add(home, bundleUser, ".bundle/config") })
+	return list
+}
+
+// userConfig is os.UserConfigDir for another environment.
+func userConfig(v map[string]string, home string) string {
+	switch runtime.GOOS {
+	case "windows":
+		return v["APPDATA"]
+	case "darwin":
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return cmp.Or(v["XDG_CONFIG_HOME"], filepath.Join(home, ".config"))
+}
+
+func variables(env []string) map[string]string {
+	v := make(map[string]string, len(env))
+	for _, entry := range env {
+		key, value, _ := strings.Cut(entry, "=")
+		if runtime.GOOS == "windows" {
+			key = strings.ToUpper(key)
+		}
+		v[key] = value
+	}
+	return v
+}
+
+// literal is a pattern that matches one name.
+func literal(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
+}
+
+// found lists the names below its base of what is at a spot now.
+func (s *spot) found() []string {
+	names, err := fs.Glob(os.DirFS(string(s.Base)), s.Pattern)
+	if err != nil {
+		return nil
+	}
+	// Examples of hooks, which git puts there, do nothing.
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".sample") })
+}
+
+func (s *spot) path(name string) string {
+	return filepath.Join(string(s.Base), filepath.FromSlash(name))
+}
+
+// plain is the path of a name if no link is on the way.
+func (s *spot) plain(name string) string {
+	return filepath.Join(string(s.Real), filepath.FromSlash(name))
+}
