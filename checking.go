@@ -147,13 +147,13 @@ func (s *session) plain(ctx context.Context, i int, c check, red CheckResult) (C
 		return red, true
 	}
 	plain, ok := s.once(ctx, i, c, WayInPlace)
-	if !ok || sameFate(plain, red) {
+	if !ok || !better(plain, red) {
 		return red, ok
 	}
 	isolated := red.Isolation
 	red, red.Weaker = plain, WayInPlace
 	byPath, ok := s.once(ctx, i, c, WayPath)
-	if ok && sameFate(byPath, plain) {
+	if ok && !better(plain, byPath) {
 		red, red.Weaker = byPath, WayPath
 	}
 	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: what it writes stays, and an agent can change what it finds in PATH", c.name, isolated)
@@ -164,7 +164,8 @@ func (s *session) plain(ctx context.Context, i int, c check, red CheckResult) (C
 	return red, ok
 }
 
-func sameFate(a, b CheckResult) bool { return a.Passed == b.Passed && a.Broken == b.Broken }
+// better reports whether a check fared better the first time.
+func better(a, b CheckResult) bool { return a.Passed && !b.Passed || !a.Broken && b.Broken }
 
 // once runs a check a single time.
 func (s *session) once(ctx context.Context, i int, c check, way Way) (CheckResult, bool) {
@@ -198,6 +199,9 @@ func (s *session) once(ctx context.Context, i int, c check, way Way) (CheckResul
 		return result, false
 	}
 	result.Task, result.Isolation, result.Hidden = c.task, isolation, c.hidden
+	if !c.hidden {
+		result.Command = c.command
+	}
 	result.Tree = l.treeUnderCheck().ID()
 	if c.hidden {
 		result.Output = "" // it stays in the run's folder, for people

@@ -2,8 +2,8 @@ package ralph
 
 import "context"
 
-// commitCheck is what a commit that fails is called among the checks.
-const commitCheck = "git commit"
+// CommitCheck is what a commit that fails is called among the checks.
+const CommitCheck = "git commit"
 
 // commits is how a loop commits; the zero value does not.
 type commits struct {
@@ -55,7 +55,7 @@ func (l *Loop) commit(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 	case made.Failed:
-		l.emit(EvCheckFinished, CheckResult{Name: commitCheck, Output: made.Output, ExitCode: 1})
+		l.emit(EvCheckFinished, CheckResult{Name: CommitCheck, Output: made.Output, ExitCode: 1})
 	case made.Commit != "":
 		l.emit(EvCommit, made)
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: true})

@@ -153,7 +153,7 @@ func TestACommitThatFailsRefusesTheClaim(t *testing.T) {
 			})
 			w.ends(TasksDone, 2)
 			failed := CheckResult{Name: "git commit", ExitCode: 1, Output: "hook says no"}
-			same(t, "the check", []CheckResult{failed}, slices.DeleteFunc(payloads[CheckResult](w.log), func(c CheckResult) bool { return c.Name != commitCheck }))
+			same(t, "the check", []CheckResult{failed}, slices.DeleteFunc(payloads[CheckResult](w.log), func(c CheckResult) bool { return c.Name != CommitCheck }))
 			same(t, "refusals", []TaskRefusal{{"A", RefusedCheckFailed, "git commit (exit 1) failed"}}, payloads[ClaimRefused](w.log)[0].Tasks)
 			same(t, "what the next prompt says", []CheckResult{failed}, (*inputs)[1].Last.Failed)
 			same(t, "the list at each commit", []map[string]TaskStatus{{"A": TaskDone}, {"A": TaskDone}}, fails.lies)

@@ -228,7 +228,7 @@ func evaluatorRule(_ Policy, h History, v Verdict) *Verdict {
 	}
 	for _, e := range h.Now.Evaluations {
 		latest, _ := h.Now.evaluationOf(e.Task)
-		if reason, ok := reasons[latest.End]; ok {
+		if reason, ok := reasons[latest.End]; ok && !h.Now.Stale { // of other files it need not be asked
 			v.Hint = latest.Hint
 			return v.stop(4, reason, "the evaluator %s cannot be asked: %s", latest.Agent, latest.Error)
 		}
@@ -281,8 +281,9 @@ func provenBy(h History) []string {
 	var turned, unchanged []string
 	for _, c := range checks {
 		mute := c.Proof != nil && c.Proof.Canary == CanaryMute // tried, and nothing turned it red
+		worthless := c.Proof != nil && (c.Proof.Canary == CanaryGreen || c.Proof.Lost > 0)
 		switch {
-		case !c.Passed:
+		case !c.Passed || worthless:
 		case redBefore[checkKey(c)] && !mute:
 			turned = []string{VerifiedChecks}
 		default:

@@ -140,6 +140,7 @@ type CheckResult struct {
 	Survivors int    `json:"survivors,omitempty"`
 	Task      string `json:"task,omitempty"` // whose own check it is; "" for the run's
 
+	Command     string      `json:"command,omitempty"`       // what was run, where that is not the name
 	Isolation   string      `json:"isolation,omitempty"`     // of the view it ran in: overlay, copy or inplace
 	Weaker      Way         `json:"weaker,omitempty"`        // it needs more than the view gives, as the baseline showed
 	Hidden      bool        `json:"hidden,omitempty"`        // the agent learns of it only whether it passed

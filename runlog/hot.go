@@ -271,6 +271,8 @@ func (c *compact) checkResult() (v ralph.CheckResult) {
 			v.Survivors = c.smallInteger()
 		case "task":
 			v.Task = c.string()
+		case "command":
+			v.Command = c.string()
 		case "isolation":
 			v.Isolation = c.string()
 		case "weaker":

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/verify/pristine"
 	"github.com/ralphloop/ralph/verify/protect"
 )
@@ -20,6 +21,8 @@ import (
 type Examiner struct {
 	// Shell runs the checks. Its environment is the user's own.
 	Shell Shell
+	// Dir is the workspace.
+	Dir string
 	// Copies are those of the tree; nil if none are kept. Then nothing can be compared, and a view is of the workspace as it is.
 	Copies ralph.Copies
 	// Rules say which files are protected, and which are tests.
@@ -37,10 +40,14 @@ type Examiner struct {
 	Canary string
 	// HiddenDir holds the files of hidden checks; "" if there are none.
 	HiddenDir string
+	// Workspace names the copy of the workspace as it is, where that is not the tree that is looked at; "" where it is.
+	Workspace string
 
 	strongest pristine.Mode
 	why       string
 	sorted    sortedChanges
+	informed  protect.Rules // Rules that know the files of the copy since
+	since     string
 }
 
 var _ ralph.Examiner = (*Examiner)(nil)
@@ -67,8 +74,8 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 	if e.Around == nil {
 		return seen, nil
 	}
-	mode, _ := e.mode(ctx, ralph.ViewInput{})
-	for _, name := range e.Around.Unhidden(mode) {
+	mode, _ := e.mode(ctx, ralph.ViewInput{Dir: e.Dir})
+	for _, name := range e.Around.Unhidden(mode, e.Dir) {
 		seen.Around = append(seen.Around, fmt.Sprintf("%s is not as it was when the run began, and checks see it", name))
 	}
 	return seen, nil
@@ -94,15 +101,31 @@ func (e *Examiner) sort(ctx context.Context, base, now ralph.TreeState) (sortedC
 		if side == protect.Base {
 			id = base.Snapshot
 		}
-		return e.Copies.Read(ctx, id, name, protect.ReadLimit)
+		return e.Copies.Read(ctx, id, name, protect.Limit)
 	}
-	meaning, err := e.Rules.Sort(ctx, changes, read)
+	rules, err := e.rulesSince(ctx, base.Snapshot)
+	if err != nil {
+		return none, err
+	}
+	meaning, err := rules.Sort(ctx, changes, read)
 	if err != nil {
 		return none, err
 	}
 	none.all, none.meaning = changes, meaning
 	e.sorted = none
 	return none, nil
+}
+
+// rulesSince are the rules, with what they have to know of the base.
+func (e *Examiner) rulesSince(ctx context.Context, base string) (protect.Rules, error) {
+	if e.since != base {
+		files, err := e.Copies.Files(ctx, base)
+		if err != nil {
+			return protect.Rules{}, err
+		}
+		e.informed, e.since = e.Rules.Since(files), base
+	}
+	return e.informed, nil
 }
 
 func names(changes []ralph.FileChange) []string {
@@ -187,6 +210,19 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 	return &view{Shell: shell, made: made, mode: mode, why: why, folder: folder}, nil
 }
 
+// Aside opens a view of the workspace as it stands for somebody who is to look and leave no trace: what he is started with, and how the view is
+// closed. Where there is no overlay, he works in the workspace itself.
+func (e *Examiner) Aside(ctx context.Context, dir string) (enter func(*process.Spec), leave func() error, err error) {
+	if mode, _ := e.mode(ctx, ralph.ViewInput{Dir: dir}); mode != pristine.Overlay {
+		return nil, func() error { return nil }, nil
+	}
+	v, err := e.open(ctx, ralph.ViewInput{Kind: ralph.ViewClaimed, Dir: dir})
+	if err != nil {
+		return nil, nil, err
+	}
+	return v.made.Enter, v.Close, nil
+}
+
 // mode is how a view is made: in place for a check that needs it, else as the user wants, else as well as it can be done here.
 func (e *Examiner) mode(ctx context.Context, in ralph.ViewInput) (pristine.Mode, string) {
 	switch {
@@ -206,16 +242,27 @@ func (e *Examiner) mode(ctx context.Context, in ralph.ViewInput) (pristine.Mode,
 
 // edits is what a view shows otherwise than the workspace. What comes from the base is written below kept first.
 func (e *Examiner) edits(ctx context.Context, kind ralph.ViewKind, found sortedChanges, kept string) ([]pristine.Edit, error) {
-	old := slices.Concat(found.meaning.Tampered, found.meaning.Unseen)
-	switch kind {
-	case ralph.ViewBase:
-		old = found.all
-	case ralph.ViewOldTests:
-		old = append(old, found.meaning.Tests...)
+	edits, err := e.towards(ctx, found.now, kept+"-now")
+	if err != nil {
+		return nil, err
 	}
+	old, err := e.putBack(ctx, found.base, found.shownOld(kind), kept)
+	if err != nil {
+		return nil, err
+	}
+	edits = append(edits, old...)
+	if kind == ralph.ViewHidden && e.HiddenDir != "" {
+		laid, err := layOver(e.HiddenDir)
+		return append(edits, laid...), err
+	}
+	return edits, nil
+}
+
+// putBack undoes changes: what they changed or deleted is put there from a copy, by way of the folder kept.
+func (e *Examiner) putBack(ctx context.Context, id string, changes []ralph.FileChange, kept string) ([]pristine.Edit, error) {
 	var edits []pristine.Edit
 	var put []string
-	for _, c := range old {
+	for _, c := range changes {
 		if c.Kind == ralph.FileAdded {
 			edits = append(edits, pristine.Edit{Name: c.Name})
 			continue
@@ -223,18 +270,37 @@ func (e *Examiner) edits(ctx context.Context, kind ralph.ViewKind, found sortedC
 		put = append(put, c.Name)
 	}
 	if len(put) > 0 {
-		if err := e.Copies.Extract(ctx, found.base, kept, put); err != nil {
+		if err := e.Copies.Extract(ctx, id, kept, put); err != nil {
 			return nil, err
 		}
 	}
 	for _, name := range put {
 		edits = append(edits, pristine.Edit{Name: name, Source: filepath.Join(kept, filepath.FromSlash(name))})
 	}
-	if kind == ralph.ViewHidden && e.HiddenDir != "" {
-		laid, err := layOver(e.HiddenDir)
-		return append(edits, laid...), err
-	}
 	return edits, nil
+}
+
+// towards is what makes the workspace the tree that is looked at.
+func (e *Examiner) towards(ctx context.Context, now, kept string) ([]pristine.Edit, error) {
+	if e.Workspace == "" || e.Workspace == now {
+		return nil, nil
+	}
+	changes, err := e.Copies.Changes(ctx, now, e.Workspace) // as if somebody had changed that tree into this workspace
+	if err != nil {
+		return nil, err
+	}
+	return e.putBack(ctx, now, changes, kept)
+}
+
+// shownOld are the changes that a view does not show.
+func (s sortedChanges) shownOld(kind ralph.ViewKind) []ralph.FileChange {
+	switch kind {
+	case ralph.ViewBase:
+		return s.all
+	case ralph.ViewOldTests:
+		return slices.Concat(s.meaning.Tampered, s.meaning.Unseen, s.meaning.Tests)
+	}
+	return slices.Concat(s.meaning.Tampered, s.meaning.Unseen)
 }
 
 // layOver lists the files of a folder at their names.

@@ -37,7 +37,7 @@ func namesUsed(s config.Settings) []string {
 		}
 		names[0] = name
 	}
-	for _, fallback := range s.Agent.Fallback {
+	for _, fallback := range append(slices.Clip(s.Agent.Fallback), s.Evaluator.Agent) {
 		if name, _, _ := strings.Cut(fallback, ":"); !slices.Contains(names, name) {
 			names = append(names, name)
 		}

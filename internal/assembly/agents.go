@@ -62,15 +62,21 @@ func chooseAgents(s config.Settings, env config.Env, checks []string) ([]chosenA
 		chosen = append(chosen, next)
 	}
 	for i := range chosen {
-		c, about := &chosen[i], chosen[i].about()
-		own := about.Env
-		if about.EnvOf != nil {
-			own = append(slices.Clip(own), about.EnvOf(agent.LookAround(env.Environ))...)
-		}
-		c.options.Name = c.name
-		c.options.Env = config.AgentEnv(env, config.Passes{Names: s.Agent.Env, Own: own, When: about.EnvWhen, Plain: about.Program == ""})
+		chosen[i] = chosen[i].withEnvironment(s, env)
 	}
 	return chosen, nil
+}
+
+// withEnvironment gives an agent the variables that it may see.
+func (c chosenAgent) withEnvironment(s config.Settings, env config.Env) chosenAgent {
+	about := c.about()
+	own := about.Env
+	if about.EnvOf != nil {
+		own = append(slices.Clip(own), about.EnvOf(agent.LookAround(env.Environ))...)
+	}
+	c.options.Name = c.name
+	c.options.Env = config.AgentEnv(env, config.Passes{Names: s.Agent.Env, Own: own, When: about.EnvWhen, Plain: about.Program == ""})
+	return c
 }
 
 // firstAgent is the command that was given, the CLI that was named, or the first one found on PATH. What stands behind "--" is for it alone.

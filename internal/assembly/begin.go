@@ -14,12 +14,18 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/verify"
+	"github.com/ralphloop/ralph/verify/evaluate"
 )
 
 // Places is where a run keeps what must not lie in its workspace.
 type Places struct {
 	Tasks     string // copies of the task list's files
 	Snapshots string // the harness-owned git folder
+	Run       string // the run's folder
+	Views     string // what views of the workspace need while they are open
+	Journal   string // what a view in place has to put back
+	Proofs    string // what is known of checks at the base
+	Around    string // files around the workspace as they were
 }
 
 // checkRepository refuses, before an agent starts, what would end a run at its first commit, and says aloud what should be known.
@@ -145,15 +151,22 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...r
 	about := ralph.RunStarted{
 		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
 	}
-	all := []ralph.Option{ralph.WithPolicy(p.Policy), ralph.WithChecker(verify.Shell{Env: checkEnv}), ralph.WithRun(run, about)}
+	shell := verify.Shell{Env: checkEnv}
+	all := []ralph.Option{ralph.WithPolicy(p.Policy), ralph.WithChecker(shell), ralph.WithRun(run, about)}
 	if p.Request.Worktree != nil {
 		all = append(all, ralph.WithWorktree(*p.Request.Worktree))
 	}
-	parts, err := p.keepers(ctx, places)
+	tree := p.keptTree(ctx, places)
+	parts, err := p.keepers(ctx, places, tree)
 	if err != nil {
 		return nil, err
 	}
 	all = append(all, parts...)
+	proof, err := p.proof(ctx, places, tree, shell)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, proof...)
 	for _, n := range p.Notices {
 		all = append(all, ralph.WithNotice(n))
 	}
@@ -168,7 +181,7 @@ func (p *Plan) loopConfig() ralph.Config {
 	}
 	return ralph.Config{
 		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: p.guard(first), AgentName: first.name,
-		Model: p.Settings.Agent.Model, Fallbacks: fallbacks, Checks: p.Checks, Dir: p.Workspace.Dir, WhoCommits: p.Settings.WhoCommits(), Agreed: p.agreed(),
+		Model: p.Settings.Agent.Model, Fallbacks: fallbacks, Checks: p.Checks, Hidden: p.Settings.Checks.Hidden, Dir: p.Workspace.Dir, WhoCommits: p.Settings.WhoCommits(), Agreed: p.agreed(),
 	}
 }
 
@@ -184,17 +197,39 @@ func (p *Plan) agreed() func(string) bool {
 	return func(check string) bool { return known[check] }
 }
 
-// keepers are the parts of a loop that look after the tree, the list and the commits.
-func (p *Plan) keepers(ctx context.Context, places Places) ([]ralph.Option, error) {
-	tree := p.Workspace.Tree
-	if p.Workspace.repo != nil && places.Snapshots != "" {
-		keeper, err := p.Workspace.repo.Keep(ctx, places.Snapshots)
-		if err != nil {
-			p.notice("no_snapshots", fmt.Sprintf("no snapshots of the tree are kept: %v", err))
-		} else {
-			tree = keeper
-		}
+// keptTree is the workspace's tree, with copies if they can be kept.
+func (p *Plan) keptTree(ctx context.Context, places Places) ralph.Tree {
+	if places.Snapshots == "" {
+		return p.Workspace.Tree
 	}
+	tree, err := p.Workspace.keep(ctx, places.Snapshots, p.literal())
+	if err != nil {
+		p.notice("no_snapshots", fmt.Sprintf("no snapshots of the tree are kept: %v", err))
+		return p.Workspace.Tree
+	}
+	return tree
+}
+
+// proof are the parts of a loop that look at the work where the agent cannot reach it.
+func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell verify.Shell) ([]ralph.Option, error) {
+	copies, _ := tree.(ralph.Copies)
+	examiner, err := p.examiner(ctx, places, copies, shell)
+	if err != nil {
+		return nil, err
+	}
+	var options []ralph.Option
+	if examiner != nil {
+		options = append(options, ralph.WithExaminer(examiner))
+	}
+	if p.evaluator != nil {
+		opinion := secondOpinion{plan: p, chosen: *p.evaluator, examiner: examiner, ledger: evaluate.Ledger(places.Run)}
+		options = append(options, ralph.WithEvaluator(p.evaluator.name, opinion))
+	}
+	return options, nil
+}
+
+// keepers are the parts of a loop that look after the tree, the list and the commits.
+func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]ralph.Option, error) {
 	options := []ralph.Option{ralph.WithTree(tree)}
 	if p.TaskFile != "" {
 		book, err := plan.OpenBook(p.Workspace.Dir, p.TaskFile, places.Tasks, p.Settings.Checks.TaskTests)

@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/verify"
+	"github.com/ralphloop/ralph/verify/protect"
 )
 
 // notifyTimeout keeps a notifier that hangs from holding the exit code back.
@@ -36,6 +37,7 @@ type Request struct {
 	AgentFiles []config.NamedCommand
 	Resumed    bool            // the run goes on: what it works on is recorded, and looked for nowhere else
 	Worktree   *ralph.Worktree // that the run works in; nil in place
+	Protected  []string        // what a run that goes on protects; nil finds it out
 }
 
 // Plan is a run that could start: everything is found and nothing is begun.
@@ -49,6 +51,10 @@ type Plan struct {
 	TaskFile   string        // "" without a list
 	agents     []chosenAgent // the first one, and those that take over
 	list       *plan.List    // as it was before the run; nil without one, and of a run that goes on
+
+	protect   protect.Rules
+	hiddenDir string       // "" without one
+	evaluator *chosenAgent // nil without one
 }
 
 // Prepare finds everything that the run needs, or says what is missing and how to mend it.
@@ -71,6 +77,9 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		return nil, err
 	}
 	if err := p.findAgent(); err != nil {
+		return nil, err
+	}
+	if err := p.prepareProof(); err != nil {
 		return nil, err
 	}
 	if !p.Workspace.Git {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
@@ -29,6 +30,23 @@ func (w Workspace) top() string {
 		return w.Dir
 	}
 	return w.repo.Whole().Dir
+}
+
+// keep is the workspace's tree with copies of it below folder. The names given are kept although they may be ignored.
+func (w Workspace) keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
+	if w.repo == nil {
+		keeper, err := (&gitrepo.Plain{Dir: w.Dir}).Keep(strings.TrimSuffix(folder, ".git"))
+		if err != nil {
+			return nil, err
+		}
+		return keeper, nil
+	}
+	keeper, err := w.repo.Keep(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	keeper.Always(names)
+	return keeper, nil
 }
 
 // FindWorkspace is -C DIR, else the nearest folder upward with .ralph, else the top of the git repository, else the current folder.

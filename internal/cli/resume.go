@@ -160,7 +160,7 @@ func (a *app) recordedPlan(ctx context.Context, workspace assembly.Workspace, st
 	settings.Tasks.File = state.Started.TaskFile
 	req := assembly.Request{
 		Env: a.streams.Env, Settings: settings, Workspace: workspace, Version: version(), Demo: state.Started.Demo,
-		Resumed: true, Worktree: state.Started.Worktree,
+		Resumed: true, Worktree: state.Started.Worktree, Protected: state.Policy.Protects,
 	}
 	if state.Started.Goal != "" {
 		req.Goal = &state.Started.Goal

@@ -53,13 +53,12 @@ func (s *session) play(ctx context.Context) error {
 	if state == nil {
 		state = &ralph.State{}
 	}
-	kept, err := s.log.Keep("tasks")
+	places, err := s.places()
 	if err != nil {
 		return err
 	}
 	v := s.app.newView(state)
 	file := &progress.View{Dir: s.plan.Workspace.Dir, State: state, Warn: func(err error) { v.Say("warning: " + err.Error()) }}
-	places := assembly.Places{Tasks: kept, Snapshots: snapshotsOf(s.store, s.plan.Worktree)}
 	loop, err := s.plan.Loop(ctx, s.run, places,
 		ralph.WithState(state), ralph.WithTornTail(s.torn), ralph.WithRecorder(s.log), ralph.WithMailbox(s.log), ralph.WithQuestion(s.asked),
 		ralph.WithObserver(v.See), ralph.WithObserver(file.See), ralph.WithObserver(s.ringWhileWaiting(ctx)), ralph.WithActivity(v.Live))
@@ -76,6 +75,22 @@ func (s *session) play(ctx context.Context) error {
 	}
 	s.callForHelp(context.WithoutCancel(ctx), result)
 	return s.app.finish(state, result, s.plan.Settings.ExitMap)
+}
+
+// places are where the run keeps what must not lie in its workspace.
+func (s *session) places() (assembly.Places, error) {
+	places := assembly.Places{
+		Snapshots: snapshotsOf(s.store, s.plan.Worktree), Run: s.store.RunDir(s.run),
+		Views: filepath.Join(s.store.Dir(), "views"), Journal: filepath.Join(s.store.Dir(), "journal"),
+	}
+	for name, place := range map[string]*string{"tasks": &places.Tasks, "proofs": &places.Proofs, "around": &places.Around} {
+		kept, err := s.log.Keep(name)
+		if err != nil {
+			return places, err
+		}
+		*place = kept
+	}
+	return places, nil
 }
 
 // snapshotsOf is where the copies of a run's trees lie. A worktree is a tree of its own.

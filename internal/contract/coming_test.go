@@ -12,10 +12,10 @@ import (
 // coming names what the page promises and the code does not do yet, with the feature that brings it. Building a feature means taking its names off.
 var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	commands: of{
-		"the planner":          {"plan"},
-		"proof":                {"verify"},
+		"the planner": {"plan"},
+
 		"sandbox tiers":        {"sandbox test"},
-		"reports":              {"report", "stats"},
+		"reports":              {"stats"},
 		"screens":              {"ui", "serve"},
 		"notifiers":            {"notify test"},
 		"goals in live agents": {"goal", "hook stop", "mcp", "install"},

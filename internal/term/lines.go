@@ -171,6 +171,8 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 		where = "baseline check "
 	}
 	switch {
+	case data.Flaked:
+		return fmt.Sprintf("%s%s: %s after %d tries on one tree (%s)", where, name, l.Style.yellow("PASS"), data.Attempts, Seconds(data.Duration))
 	case data.Passed:
 		return fmt.Sprintf("%s%s: %s (%s)", where, name, l.Style.green("PASS"), Seconds(data.Duration))
 	case data.Broken:

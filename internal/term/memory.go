@@ -23,12 +23,6 @@ func (l *Lines) memory(e ralph.Event) []string {
 		case ralph.EvTaskReopened:
 			return []string{"  " + l.Style.yellow("task "+data.Task+" is open again") + reasonOf(data.Detail)}
 		}
-	case ralph.FilesTampered:
-		lines := []string{"  " + l.Style.red("tampered") + fmt.Sprintf(": %s was changed by the agent and put back:", Clean(data.File))}
-		for _, detail := range data.Details {
-			lines = append(lines, "    "+Clean(detail))
-		}
-		return lines
 	case ralph.SteeringSeen:
 		if data.State == ralph.SteeringRemoved {
 			return []string{"  steering struck off: " + Shorten(Clean(data.Text), 100)}
@@ -45,7 +39,7 @@ func (l *Lines) memory(e ralph.Event) []string {
 		}
 		return lines
 	}
-	return nil
+	return l.proof(e)
 }
 
 // task names what the iteration works on.

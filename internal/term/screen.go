@@ -97,9 +97,10 @@ func Screen(s *ralph.State, style Style) string {
 	if n := len(s.Steering); n > 0 {
 		rows = append(rows, [2]string{"Steering", count(n, "item") + " not struck off in " + Clean(s.Steering[n-1].File)})
 	}
-	if s.Started.Worktree == nil && s.History.Base.Snapshot != "" && len(s.Iterations) > 0 && !s.Started.Demo {
+	if s.Started.Worktree == nil && s.History.Base.Snapshot != "" && s.History.Base.Head != "" && len(s.Iterations) > 0 && !s.Started.Demo {
 		rows = append(rows, [2]string{"See it, undo it", fmt.Sprintf("ralph diff %s; ralph restore %s 0", s.Run, s.Run)})
 	}
+	rows = append(rows, flaked(s)...)
 	rows = append(rows, worktree(s)...)
 	rows = append(rows, denied(s)...)
 	if stopped.Hint != "" {
@@ -177,6 +178,8 @@ func explain(s *ralph.State) string {
 func proved(s *ralph.State) string {
 	by := s.Stopped.VerifiedBy
 	switch {
+	case slices.Contains(by, ralph.VerifiedEvaluator):
+		return "an evaluator accepts the work; no check ran"
 	case slices.Contains(by, ralph.VerifiedChecks):
 		return "green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && stillRed(s) != "":

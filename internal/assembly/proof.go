@@ -1,0 +1,207 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/plan"
+	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/verify"
+	"github.com/ralphloop/ralph/verify/evaluate"
+	"github.com/ralphloop/ralph/verify/pristine"
+	"github.com/ralphloop/ralph/verify/protect"
+)
+
+// ownFiles are the harness's own files of a project: its configuration and what the agent is told.
+var ownFiles = []string{configFile, ".ralph/PROMPT.md", ".agent/PROMPT.md", ralph.LearningsFile}
+
+// exempt are the files in which an edit is a claim.
+var exempt = append([]string{".ralph/STEERING.md", ".agent/STEERING.md"}, plan.Places...)
+
+// prepareProof finds out what is protected and whether everything that proof needs is there.
+func (p *Plan) prepareProof() error {
+	s := p.Settings
+	if len(p.Protected) == 0 { // a run that goes on protects what it began with, whatever its agent made of it
+		p.Protected = p.toProtect()
+	}
+	rules, err := p.rules()
+	if err != nil {
+		return &config.UsageError{Msg: "--protect: " + err.Error(), Hint: "patterns are those of .gitignore, such as tests/**; tests stands for the project's tests"}
+	}
+	p.Policy.Protects = p.Protected
+	p.protect = rules
+	if err := p.checkHidden(); err != nil {
+		return err
+	}
+	if s.Checks.Network == "off" && s.Checks.Isolation != "auto" && s.Checks.Isolation != string(pristine.Overlay) {
+		return &config.UsageError{Msg: "checks.network is off, which takes an overlay, and checks.isolation is " + s.Checks.Isolation}
+	}
+	if s.Gate.TestChange == string(ralph.TestsEvaluate) && !s.Evaluator.Wanted() {
+		return &config.UsageError{Msg: "gate.test_change is evaluate, and there is no evaluator", Hint: "name one with --evaluator, or say warn or refuse"}
+	}
+	return p.findEvaluator()
+}
+
+// toProtect is the harness's own and what the user named. What a check starts is part of the proof.
+func (p *Plan) toProtect() []string {
+	literal := slices.Clone(ownFiles)
+	for _, name := range []string{p.PromptFile, p.Settings.Spec} {
+		if name != "" && filepath.IsLocal(name) {
+			literal = append(literal, filepath.ToSlash(filepath.Clean(name)))
+		}
+	}
+	checks := slices.Clone(p.Checks)
+	if p.list != nil {
+		for _, t := range p.list.Tasks() {
+			checks = append(checks, t.Checks...)
+		}
+	}
+	literal = append(literal, protect.FirstWordScripts(p.Workspace.Dir, checks)...)
+	slices.Sort(literal)
+	return append(slices.Compact(literal), p.Settings.Protect...)
+}
+
+// literal are the protected names that are none of the user's patterns.
+func (p *Plan) literal() []string {
+	return slices.DeleteFunc(slices.Clone(p.Protected), func(name string) bool { return slices.Contains(p.Settings.Protect, name) })
+}
+
+func (p *Plan) rules() (protect.Rules, error) {
+	notProtected := slices.Clone(exempt)
+	if p.TaskFile != "" {
+		notProtected = append(notProtected, filepath.ToSlash(p.TaskFile))
+	}
+	return protect.New(protect.Config{Globs: p.Settings.Protect, Literal: p.literal(), Exempt: notProtected, Checks: p.Checks})
+}
+
+// checkHidden refuses hidden checks that an agent could find by looking around.
+func (p *Plan) checkHidden() error {
+	dir := p.Settings.Checks.HiddenDir
+	if dir == "" {
+		return nil
+	}
+	if len(p.Settings.Checks.Hidden) == 0 {
+		return &config.UsageError{Msg: "checks.hidden_dir is set, and checks.hidden names no check", Hint: `checks.hidden: ["sh $RALPH_HIDDEN_DIR/check.sh"]`}
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Stat(real); err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is no folder", dir)
+		}
+	}
+	if err != nil || !filepath.IsAbs(real) {
+		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s: it must be a folder, with its whole path", dir)}
+	}
+	if inside, err := filepath.Rel(p.Workspace.Dir, real); err == nil && filepath.IsLocal(inside) {
+		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s lies in the workspace, where the agent reads it", dir), Hint: "move it elsewhere"}
+	}
+	p.hiddenDir = real
+	return nil
+}
+
+// examiner is what looks at the work where the agent cannot reach it. copies is nil if none are kept.
+func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Copies, shell verify.Shell) (*verify.Examiner, error) {
+	if places.Views == "" {
+		return nil, nil
+	}
+	restored, err := pristine.Recover(ctx, places.Journal)
+	if err != nil {
+		return nil, fmt.Errorf("put back what checks saw otherwise: %w", err)
+	}
+	if len(restored) > 0 {
+		p.notice("put_back", fmt.Sprintf("put back what an interrupted check had seen otherwise: %s", strings.Join(restored, ", ")))
+	}
+	s := p.Settings.Checks
+	e := &verify.Examiner{
+		Shell: shell, Dir: p.Workspace.Dir, Copies: copies, Rules: p.protect, Folder: places.Views, Journal: places.Journal, Proofs: places.Proofs,
+		NoNetwork: s.Network == "off", HiddenDir: p.hiddenDir,
+	}
+	if s.Isolation != "auto" {
+		e.Isolation = pristine.Mode(s.Isolation)
+	}
+	if s.Canary != "auto" && s.Canary != "off" {
+		e.Canary = s.Canary
+	}
+	if e.NoNetwork {
+		e.Isolation = pristine.Overlay
+	}
+	var gitDirs []string
+	if p.Workspace.repo != nil {
+		gitDirs = p.Workspace.repo.GitDirs()
+	}
+	if e.Around, err = pristine.Remember(places.Around, p.Env.Environ, gitDirs); err != nil {
+		p.notice("surroundings_unknown", fmt.Sprintf("files outside of the workspace that steer checks are seen as they are: %v", err))
+	}
+	return e, nil
+}
+
+// findEvaluator finds who gives the second opinion.
+func (p *Plan) findEvaluator() error {
+	s := p.Settings
+	if !s.Evaluator.Wanted() {
+		return nil
+	}
+	base := agent.Options{Permissions: agent.PermitReading}
+	var chosen chosenAgent
+	if s.Evaluator.Command != "" {
+		dialect, _ := agent.Find("command")
+		chosen = chosenAgent{name: "command", options: base}
+		chosen.options.Dialect, chosen.options.CommandLine = dialect, s.Evaluator.Command
+	} else {
+		name, model, _ := strings.Cut(s.Evaluator.Agent, ":")
+		var err error
+		if chosen, err = namedAgent(name, base); err != nil {
+			return err
+		}
+		chosen.name, chosen.model = s.Evaluator.Agent, model
+	}
+	if s.Evaluator.Model != "" {
+		chosen.model = s.Evaluator.Model
+	}
+	chosen = chosen.withEnvironment(s, p.Env)
+	if err := checkMeters(s, []chosenAgent{chosen}); err != nil {
+		return err
+	}
+	p.evaluator = &chosen
+	p.notice("evaluator", "claims that nothing else refuses are looked at by "+chosen.name+", which may read and nothing else")
+	return nil
+}
+
+// secondOpinion is an evaluator that works in a view of its own, so that nothing it writes reaches the workspace.
+type secondOpinion struct {
+	plan     *Plan
+	chosen   chosenAgent
+	examiner *verify.Examiner
+	ledger   evaluate.Book
+}
+
+// Evaluate implements ralph.Evaluator.
+func (e secondOpinion) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ralph.Evaluation, error) {
+	chosen := e.chosen
+	leave, enter := func() error { return nil }, (func(*process.Spec))(nil)
+	if e.examiner != nil {
+		var err error
+		if enter, leave, err = e.examiner.Aside(ctx, in.Dir); err != nil {
+			return ralph.Evaluation{}, err
+		}
+	}
+	chosen.options.Enter = enter
+	asked := evaluate.Evaluator{Agent: e.plan.guard(chosen), Name: chosen.name, Model: chosen.model, IdleTimeout: e.plan.Settings.IdleTimeout.Duration()}
+	verdict, err := asked.Evaluate(ctx, in)
+	if left := leave(); err == nil {
+		err = left
+	}
+	verdict.Task = in.Task
+	if err == nil && verdict.End == ralph.EndOK {
+		err = e.ledger.Append(verdict)
+	}
+	return verdict, err
+}

@@ -1,0 +1,125 @@
+package assembly
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/verify"
+)
+
+// Rechecked is one check of a run, as it was and as it is when it is run again on the same tree.
+type Rechecked struct {
+	Name      string `json:"name"`
+	Task      string `json:"task,omitempty"`
+	Then      Fate   `json:"then"`
+	Now       Fate   `json:"now"`
+	Isolation string `json:"isolation"`
+	Same      bool   `json:"same"` // both passed, or both did not
+}
+
+// Fate is how a check ended.
+type Fate struct {
+	Passed     bool   `json:"passed"`
+	ExitCode   int    `json:"exit_code"`
+	OutputHash string `json:"output_sha256,omitempty"`
+	Output     string `json:"output,omitempty"`
+}
+
+func fateOf(c ralph.CheckResult) Fate { return Fate{c.Passed, c.ExitCode, c.OutputHash, c.Output} }
+
+// Reverify runs the checks of a run's last iteration again, each in a view of the tree that it was judged by. The workspace may have changed since; it
+// is left as it is. Whoever calls it holds the workspace's lock.
+func Reverify(ctx context.Context, req Request, state *ralph.State, places Places) ([]Rechecked, error) {
+	seen := state.History.Now
+	if len(state.Iterations) == 0 || seen.Tree.Snapshot == "" || len(seen.Checks) == 0 {
+		return nil, &config.UsageError{Msg: fmt.Sprintf("run %s left no tree with checks that could be run again", state.Run), Hint: "only runs in a git repository keep their trees"}
+	}
+	if err := json.Unmarshal(state.Started.Settings, &req.Settings); err != nil {
+		return nil, &config.UsageError{Msg: fmt.Sprintf("run %s was not started by this program, so its settings are not known", state.Run)}
+	}
+	req.Settings.Evaluator = config.EvaluatorSettings{}
+	req.Settings.Gate.TestChange = ""
+	req.Resumed, req.Protected = true, state.Policy.Protects
+	p := &Plan{Request: req, Policy: state.Policy, Checks: state.Started.Checks, PromptFile: state.Started.PromptFile, TaskFile: state.Started.TaskFile}
+	if err := p.prepareProof(); err != nil {
+		return nil, err
+	}
+	tree := p.keptTree(ctx, places)
+	copies, ok := tree.(ralph.Copies)
+	if !ok {
+		return nil, &config.UsageError{Msg: "the copies of the tree cannot be read here"}
+	}
+	asIs, err := tree.Fingerprint(ctx, ralph.TreeInput{Run: "verify-" + state.Run})
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	examiner, err := p.examiner(ctx, places, copies, verify.Shell{Env: p.Env.Untrusted()})
+	if err != nil {
+		return nil, err
+	}
+	examiner.Workspace = asIs.Snapshot
+	again := rechecking{examiner: examiner, state: state, dir: p.Workspace.Dir, hidden: req.Settings.Checks.Hidden}
+	return again.all(ctx)
+}
+
+// rechecking runs recorded checks, each in a view of its own.
+type rechecking struct {
+	examiner *verify.Examiner
+	state    *ralph.State
+	dir      string
+	hidden   []string
+}
+
+func (r rechecking) all(ctx context.Context) ([]Rechecked, error) {
+	checks := []Rechecked{}
+	number := 0
+	for _, then := range r.state.History.Now.Checks {
+		in := ralph.CheckInput{Name: then.Name, Command: then.Command, Dir: r.dir, Marker: "verify-" + r.state.Run, Timeout: r.state.Policy.CheckTimeout.Duration()}
+		if then.Hidden {
+			if number++; number > len(r.hidden) {
+				continue
+			}
+			in.Command = r.hidden[number-1]
+		}
+		if then.Name == ralph.CommitCheck { // no command of anybody's
+			continue
+		}
+		now, err := r.one(ctx, then, in)
+		if err != nil {
+			return nil, err
+		}
+		checks = append(checks, Rechecked{
+			Name: then.Name, Task: then.Task, Then: fateOf(then), Now: fateOf(now), Isolation: now.Isolation, Same: then.Passed == now.Passed,
+		})
+	}
+	return checks, nil
+}
+
+func (r rechecking) one(ctx context.Context, then ralph.CheckResult, in ralph.CheckInput) (ralph.CheckResult, error) {
+	h := r.state.History
+	wanted := ralph.ViewInput{Kind: ralph.ViewClaimed, Dir: r.dir, Marker: in.Marker, Base: h.Base, Now: h.Now.Tree}
+	if then.Hidden {
+		wanted.Kind = ralph.ViewHidden
+	}
+	for _, before := range h.Baseline {
+		if before.Name == then.Name && before.Task == then.Task {
+			wanted.Way = before.Weaker
+		}
+	}
+	v, err := r.examiner.Open(ctx, wanted)
+	if err != nil {
+		return ralph.CheckResult{}, err
+	}
+	result, err := v.Check(ctx, in)
+	result.Isolation, _ = v.Isolation()
+	if closed := v.Close(); err == nil {
+		err = closed
+	}
+	if then.Hidden {
+		result.Output = ""
+	}
+	return result, err
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/term"
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "verify [RUN]", Short: "Run the checks of a run again on its recorded tree, and compare", GroupID: "look", Args: atMostOne,
+		Long: `Run the checks of the last iteration of a run again, each in a view of the very tree that was judged, and compare how
+they end; and follow the hash chain of the run's log. The workspace is left as it is. Exit 0 means that everything is as
+recorded, 1 that something is not.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), firstOf(args)) },
+	}
+}
+
+// verified is what ralph verify prints as JSON.
+type verified struct {
+	Run     string               `json:"run_id"`
+	Holds   bool                 `json:"holds"`
+	Receipt string               `json:"receipt"`
+	Events  int64                `json:"events"`
+	Break   string               `json:"break,omitempty"` // where the log is not what was written
+	Tree    string               `json:"tree"`
+	Checks  []assembly.Rechecked `json:"checks"`
+}
+
+func (a *app) verify(ctx context.Context, name string) error {
+	a.ownOrphans()
+	if err := a.outsideOnly("verify"); err != nil {
+		return err
+	}
+	home, store, run, err := a.findRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	held, err := lock(store, "verify")
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	chain, err := store.Verify(run)
+	if err != nil {
+		return err
+	}
+	report := verified{Run: run, Receipt: chain.Head, Events: chain.Events}
+	if chain.Break != nil {
+		report.Break = fmt.Sprintf("event %d: %s", chain.Break.Seq, chain.Break.Why)
+		return a.tellVerified(report) // what it says of the run may be anything
+	}
+	state, err := store.State(run)
+	if err != nil {
+		return err
+	}
+	workspace := home
+	if w := state.Started.Worktree; w != nil {
+		if workspace, _, err = assembly.ReenterWorktree(ctx, home, *w, a.streams.Env); err != nil {
+			return err
+		}
+	}
+	places := assembly.Places{
+		Snapshots: snapshotsOf(store, state.Started.Worktree), Run: store.RunDir(run), Proofs: filepath.Join(store.RunDir(run), "proofs"),
+		Around: filepath.Join(store.RunDir(run), "around"), Views: filepath.Join(store.Dir(), "views"), Journal: filepath.Join(store.Dir(), "journal"),
+	}
+	req := assembly.Request{Env: a.streams.Env, Workspace: workspace, Version: version(), Worktree: state.Started.Worktree}
+	report.Tree = state.History.Now.Tree.Snapshot
+	if report.Checks, err = assembly.Reverify(ctx, req, state, places); err != nil {
+		return err
+	}
+	return a.tellVerified(report)
+}
+
+func (a *app) tellVerified(v verified) error {
+	v.Holds = v.Break == ""
+	for _, c := range v.Checks {
+		v.Holds = v.Holds && c.Same
+	}
+	if a.wantsJSON() {
+		if err := a.printJSON(v); err != nil {
+			return err
+		}
+	} else {
+		a.printVerified(v)
+	}
+	if !v.Holds {
+		return exit(1)
+	}
+	return nil
+}
+
+func (a *app) printVerified(v verified) {
+	out := a.streams.Out
+	fmt.Fprintf(out, "run %s\n", v.Run)
+	if v.Break != "" {
+		fmt.Fprintf(out, "✗ the log is not what was written: %s\n", term.Clean(v.Break))
+	} else {
+		fmt.Fprintf(out, "✓ the log is what was written: %s, chain %s\n", term.Count(int(v.Events), "event"), v.Receipt)
+	}
+	for _, c := range v.Checks {
+		mark, then, now := "✓", fate(c.Then), fate(c.Now)
+		if !c.Same {
+			mark = "✗"
+		}
+		fmt.Fprintf(out, "%s %s: %s, again %s (%s)\n", mark, term.Clean(c.Name), then, now, c.Isolation)
+		if !c.Same && c.Now.Output != "" {
+			fmt.Fprintf(out, "    %s\n", term.Shorten(term.Clean(c.Now.Output), 400))
+		}
+	}
+	if v.Holds {
+		fmt.Fprintf(out, "everything is as recorded: %s on tree %.12s\n", term.Count(len(v.Checks), "check"), v.Tree)
+	}
+}
+
+func fate(f assembly.Fate) string {
+	if f.Passed {
+		return "passed"
+	}
+	return fmt.Sprintf("failed with exit %d", f.ExitCode)
+}

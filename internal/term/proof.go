@@ -1,0 +1,103 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// proof tells what was found out about a claim beside its checks.
+func (l *Lines) proof(e ralph.Event) []string {
+	switch data := e.Data.(type) {
+	case ralph.FilesTampered:
+		return l.tampered(data)
+	case ralph.Proof:
+		return l.worth(data)
+	case ralph.TestsWeighed:
+		if data.OldPassed {
+			return []string{"  tests changed; those of the base pass as well: " + names(data.Files)}
+		}
+		return []string{"  " + l.Style.yellow("tests changed") + ": old tests fail, new ones pass: " + names(data.Files)}
+	case ralph.Evaluation:
+		return l.evaluation(data)
+	}
+	return nil
+}
+
+func (l *Lines) tampered(data ralph.FilesTampered) []string {
+	var lines []string
+	if data.What != ralph.TamperedFiles {
+		lines = []string{"  " + l.Style.red("tampered") + fmt.Sprintf(": %s was changed by the agent and put back:", Clean(data.File))}
+	} else if len(data.Details) > 0 {
+		lines = []string{"  " + l.Style.red("tampered") + ": protected files are not as they were; checks see them as they were:"}
+	}
+	for _, detail := range data.Details {
+		lines = append(lines, "    "+Clean(detail))
+	}
+	if len(data.Unseen) > 0 {
+		lines = append(lines, "  checks do not see what was added: "+names(data.Unseen))
+	}
+	return lines
+}
+
+func (l *Lines) worth(p ralph.Proof) []string {
+	name := Clean(p.Name)
+	switch {
+	case p.Canary == ralph.CanaryGreen:
+		return []string{"  " + l.Style.red("✗ "+name+" proves nothing") + ": " + Clean(p.Detail)}
+	case p.Lost > 0:
+		return []string{"  " + l.Style.red("✗ "+name+" misses tests") + ": " + Clean(strings.Join(append([]string{p.Detail}, p.Missing...), "; "))}
+	case p.Canary == ralph.CanaryRed && p.Tests > 0:
+		return []string{fmt.Sprintf("  ✓ %s can fail: a planted test turned it red, %s ran", name, count(p.Tests, "test"))}
+	case p.Canary == ralph.CanaryRed:
+		return []string{fmt.Sprintf("  ✓ %s can fail: a planted test turned it red", name)}
+	}
+	return []string{fmt.Sprintf("  - whether %s can fail is not known: %s", name, Clean(p.Detail))}
+}
+
+func (l *Lines) evaluation(e ralph.Evaluation) []string {
+	what := ""
+	if e.Task != "" {
+		what = " " + Clean(e.Task)
+	}
+	switch {
+	case e.End != ralph.EndOK:
+		return []string{"  " + l.Style.yellow("the evaluator "+Clean(e.Agent)+" could not be asked") + reasonOf(Clean(e.Error))}
+	case e.Accepted:
+		return []string{fmt.Sprintf("  ✓ %s accepts%s%s", Clean(e.Agent), what, reasonOf(names(e.Evidence)))}
+	}
+	lines := []string{"  " + l.Style.red(fmt.Sprintf("✗ %s rejects%s", Clean(e.Agent), what)) + fmt.Sprintf(" (%s): %s", e.Category, Shorten(Clean(e.Concern), 300))}
+	if e.NextStep != "" {
+		lines = append(lines, "    next: "+Shorten(Clean(e.NextStep), 300))
+	}
+	return lines
+}
+
+// names lists the first of many names.
+func names(all []string) string {
+	const shown = 5
+	text := strings.Join(all[:min(shown, len(all))], ", ")
+	if len(all) > shown {
+		text += fmt.Sprintf(" and %d more", len(all)-shown)
+	}
+	return Clean(text)
+}
+
+// flaked names the checks that were red and green on one tree.
+func flaked(s *ralph.State) [][2]string {
+	seen := map[string]bool{}
+	var all []string
+	for _, it := range s.Iterations {
+		for _, c := range it.CheckResults {
+			if c.Flaked && !seen[c.Name] {
+				seen[c.Name] = true
+				all = append(all, c.Name)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return [][2]string{{"Flaky", names(all) + ": red and green on one and the same tree"}}
+}

@@ -1,0 +1,258 @@
+package verify
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/verify/canary"
+	"github.com/ralphloop/ralph/verify/pristine"
+)
+
+const (
+	// canaryCap is how much of a run with canaries is kept: names of tests are many, and one that is missing counts.
+	canaryCap = 64 << 20
+	// collectTimeout bounds the search for reports.
+	collectTimeout = time.Minute
+	// reportLimit and reportsLimit bound what is read of reports.
+	reportLimit, reportsLimit = 32 << 20, 2000
+)
+
+// Prove plants tests that must fail, at the base and on the tree as it is, and compares what a check makes of them. What it made of them at the base
+// is asked once a run.
+func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
+	if e.Copies == nil || in.Base.Snapshot == "" || in.Now.Snapshot == "" {
+		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "no copies of the tree are kept, so none can be compared"}, nil
+	}
+	if e.Canary != "" {
+		return e.proveByCommand(ctx, in, check)
+	}
+	now, invocation, err := e.tryCanaries(ctx, in, check)
+	if err != nil {
+		return ralph.Proof{}, err
+	}
+	if len(now.Planted) == 0 {
+		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "there is no canary for this project"}, nil
+	}
+	base, err := e.baseOutcome(ctx, in, check)
+	if err != nil {
+		return ralph.Proof{}, err
+	}
+	return canary.Compare(base, now, invocation), nil
+}
+
+// baseOutcome is what the check made of canaries at the base.
+func (e *Examiner) baseOutcome(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Outcome, error) {
+	key := sha256.Sum256([]byte(in.Base.Snapshot + "\x00" + command(check) + "\x00" + string(in.Way)))
+	file := filepath.Join(e.Proofs, fmt.Sprintf("%x.json", key[:12]))
+	var known canary.Outcome
+	if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &known) == nil {
+		return known, nil
+	}
+	in.Kind = ralph.ViewBase
+	check.File = "base-" + check.File
+	known, _, err := e.tryCanaries(ctx, in, check)
+	if err != nil || ctx.Err() != nil {
+		return known, err
+	}
+	text, err := json.Marshal(known)
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		return known, fmt.Errorf("keep what is known of the base: %w: %w", ralph.ErrIO, err)
+	}
+	return known, nil
+}
+
+func command(check ralph.CheckInput) string {
+	if check.Command != "" {
+		return check.Command
+	}
+	return check.Name
+}
+
+// tryCanaries runs a check in a view with planted tests.
+func (e *Examiner) tryCanaries(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
+	var none canary.Outcome
+	tree, err := e.shown(ctx, in)
+	if err != nil {
+		return none, canary.Invocation{}, err
+	}
+	plants := canary.Plan(tree, command(check), rand.Reader)
+	if len(plants) == 0 {
+		return none, canary.Invocation{}, nil
+	}
+	v, err := e.open(ctx, in)
+	if err != nil {
+		return none, canary.Invocation{}, err
+	}
+	outcome, invocation, err := v.tryCanaries(ctx, tree, plants, check)
+	if closed := v.Close(); err == nil {
+		err = closed
+	}
+	return outcome, invocation, err
+}
+
+// shown is the tree that a view shows.
+func (e *Examiner) shown(ctx context.Context, in ralph.ViewInput) (canary.Tree, error) {
+	found, err := e.sort(ctx, in.Base, in.Now)
+	if err != nil {
+		return canary.Tree{}, err
+	}
+	files, err := e.Copies.Files(ctx, in.Now.Snapshot)
+	if err != nil {
+		return canary.Tree{}, err
+	}
+	old := map[string]bool{}
+	for _, c := range found.shownOld(in.Kind) {
+		if c.Kind == ralph.FileAdded {
+			files = slices.DeleteFunc(files, func(name string) bool { return name == c.Name })
+			continue
+		}
+		old[c.Name] = true
+		if c.Kind == ralph.FileDeleted {
+			files = append(files, c.Name)
+		}
+	}
+	slices.Sort(files)
+	read := func(name string) ([]byte, error) {
+		id := in.Now.Snapshot
+		if old[name] {
+			id = in.Base.Snapshot
+		}
+		return e.Copies.Read(ctx, id, name, readLimit)
+	}
+	return canary.Tree{Files: files, Read: read}, nil
+}
+
+// tryCanaries plants the tests, runs the check and reads what came of it.
+func (v *view) tryCanaries(ctx context.Context, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
+	var none canary.Outcome
+	planted, reports := filepath.Join(v.folder, "planted"), filepath.Join(v.folder, "reports")
+	for _, folder := range []string{planted, reports} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return none, canary.Invocation{}, fmt.Errorf("plant: %w: %w", ralph.ErrIO, err)
+		}
+	}
+	var edits []pristine.Edit
+	for i, plant := range plants {
+		source := filepath.Join(planted, strconv.Itoa(i))
+		if err := os.WriteFile(source, []byte(plant.Text), 0o644); err != nil {
+			return none, canary.Invocation{}, fmt.Errorf("plant: %w: %w", ralph.ErrIO, err)
+		}
+		edits = append(edits, pristine.Edit{Name: plant.Name, Source: source})
+	}
+	if err := v.made.Lay(edits); err != nil {
+		return none, canary.Invocation{}, fmt.Errorf("plant: %w", err)
+	}
+	invocation := canary.Invoke(tree, command(check), reports)
+	if check.Folder == "" || check.File == "" {
+		check.Folder, check.File = v.folder, "output.txt"
+	}
+	result, err := v.withCanaries(ctx, invocation, check)
+	if err != nil || ctx.Err() != nil {
+		return none, invocation, err
+	}
+	output, err := os.Open(filepath.Join(check.Folder, check.File))
+	if err != nil {
+		return none, invocation, fmt.Errorf("read output: %w: %w", ralph.ErrIO, err)
+	}
+	defer output.Close()
+	exit := result.ExitCode
+	if !result.Passed && exit == 0 {
+		exit = 1
+	}
+	return canary.Read(invocation, plants, exit, output, v.reports(ctx, invocation, check, reports)), invocation, nil
+}
+
+func (v *view) withCanaries(ctx context.Context, invocation canary.Invocation, check ralph.CheckInput) (ralph.CheckResult, error) {
+	shell := v.Shell
+	shell.Cap = canaryCap
+	shell.Env = append(slices.Clip(shell.Env), invocation.Env...)
+	check.Command = invocation.Command
+	if err := os.WriteFile(filepath.Join(v.folder, "reports", "begun"), nil, 0o600); err != nil {
+		return ralph.CheckResult{}, fmt.Errorf("begin: %w: %w", ralph.ErrIO, err)
+	}
+	return shell.Check(ctx, check)
+}
+
+// collect copies the reports that a run wrote out of its view, where nobody else can see them.
+const collect = `cd "$1" && find . -type f -path "$2" -newer "$3/begun" -exec sh -c 'd=$1; shift; for f; do cp "$f" "$(mktemp "$d/found.XXXXXX")"; done' sh "$3" {} +`
+
+// reports reads what a run left: files that it was told to write, and those that its tools write by themselves.
+func (v *view) reports(ctx context.Context, invocation canary.Invocation, check ralph.CheckInput, folder string) [][]byte {
+	var files []string
+	for _, report := range invocation.Reports {
+		if filepath.IsAbs(report) {
+			found, _ := filepath.Glob(report)
+			files = append(files, found...)
+			continue
+		}
+		argv := append(process.Shell(collect), "sh", v.made.Dir(), "./"+strings.ReplaceAll(report, "**/", "*"), folder)
+		spec := v.entered(process.Spec{Argv: argv, Dir: check.Dir, Env: v.Env, Marker: check.Marker, Timeout: collectTimeout})
+		_, _ = process.Run(ctx, spec) // a report that is not there says nothing
+	}
+	found, _ := filepath.Glob(filepath.Join(folder, "found.*"))
+	files = append(files, found...)
+	var texts [][]byte
+	for _, file := range files[:min(len(files), reportsLimit)] {
+		if text, err := readReport(file); err == nil {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+func readReport(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, reportLimit))
+}
+
+// proveByCommand has the user's own command plant a failing test.
+func (e *Examiner) proveByCommand(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
+	v, err := e.open(ctx, in)
+	if err != nil {
+		return ralph.Proof{}, err
+	}
+	proof, err := v.proveByCommand(ctx, e.Canary, check)
+	if closed := v.Close(); err == nil {
+		err = closed
+	}
+	return proof, err
+}
+
+func (v *view) proveByCommand(ctx context.Context, plant string, check ralph.CheckInput) (ralph.Proof, error) {
+	planting := check
+	planting.Name, planting.Command, planting.File = plant, plant, "plant-"+check.File
+	planted, err := v.Check(ctx, planting)
+	if err != nil {
+		return ralph.Proof{}, err
+	}
+	if !planted.Passed {
+		return ralph.Proof{Canary: ralph.CanaryNone, Detail: fmt.Sprintf("checks.canary could not plant a failing test (exit %d)", planted.ExitCode)}, nil
+	}
+	result, err := v.Check(ctx, check)
+	if err != nil {
+		return ralph.Proof{}, err
+	}
+	if result.Passed {
+		return ralph.Proof{Canary: ralph.CanaryGreen, Detail: "it stayed green with the failing test that checks.canary planted"}, nil
+	}
+	return ralph.Proof{Canary: ralph.CanaryRed}, nil
+}
