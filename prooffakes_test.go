@@ -1,0 +1,213 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// keeper is a tree that keeps copies. A copy is named after the files' hash; agents, users and checks change it.
+type keeper struct {
+	files      string
+	unfinished []string
+	joined     []string
+	joinErr    error
+	diffErr    error
+}
+
+func (k *keeper) Fingerprint(_ context.Context, in TreeInput) (TreeState, error) {
+	tree := TreeState{Known: true, Head: "c0", Hash: k.files, Snapshot: k.files}
+	if in.Claimed {
+		tree.Unfinished = k.unfinished
+	}
+	return tree, nil
+}
+
+func (k *keeper) Changes(context.Context, string, string) ([]FileChange, error) { return nil, nil }
+func (k *keeper) Files(context.Context, string) ([]string, error)               { return nil, nil }
+func (k *keeper) Read(context.Context, string, string, int) ([]byte, error) {
+	return nil, fs.ErrNotExist
+}
+func (k *keeper) Extract(context.Context, string, string, []string) error { return nil }
+
+func (k *keeper) Join(_ context.Context, base, from, to string) (string, error) {
+	name := fmt.Sprintf("%s(%s..%s)", base, from, to)
+	k.joined = append(k.joined, name)
+	return name, k.joinErr
+}
+
+func (k *keeper) Diff(_ context.Context, from, to string, _ int) (string, bool, error) {
+	return from + " -> " + to, true, k.diffErr
+}
+
+// becomes has the files changed when a turn ends.
+func (k *keeper) becomes(files string) func() { return func() { k.files = files } }
+
+// fakeExaminer gives views in which checks do as the test says.
+type fakeExaminer struct {
+	t       *testing.T
+	compare func(base, now TreeState) (Tampering, error)
+	check   func(in ViewInput, name string) CheckResult
+	prove   func(in ViewInput, name string) (Proof, error)
+	mode    string
+	why     string
+	openErr error
+	leftErr error
+
+	isOpen   bool
+	compared []string // base and now, by their copies
+	ran      []string // kind, way and name of checks
+	proved   []string
+}
+
+var _ Copies = (*keeper)(nil)
+
+// examined is a world whose checks run in views. They are red before any agent worked and green then; nothing is tampered with; canaries work.
+func examined(t *testing.T, turns ...turn) (*world, *fakeExaminer, *keeper) {
+	w, k := newWorld(t, turns...), &keeper{files: "0"}
+	e := &fakeExaminer{t: t, mode: IsolationOverlay}
+	e.check = func(in ViewInput, _ string) CheckResult { return greenIf(in.Now.Hash != "0") }
+	w.options = append(w.options, WithExaminer(e), WithTree(k))
+	w.policy.Protects = []string{"*_test.go"}
+	return w, e, k
+}
+
+func greenIf(green bool) CheckResult {
+	if green {
+		return isGreen
+	}
+	return isRed
+}
+
+func (e *fakeExaminer) Compare(_ context.Context, base, now TreeState) (Tampering, error) {
+	e.compared = append(e.compared, base.Snapshot+" "+now.Snapshot)
+	if e.compare == nil {
+		return Tampering{Known: true}, nil
+	}
+	return e.compare(base, now)
+}
+
+func (e *fakeExaminer) Open(_ context.Context, in ViewInput) (View, error) {
+	if e.isOpen {
+		e.t.Error("two views are open at a time")
+	}
+	e.isOpen = e.openErr == nil
+	return &fakeView{e, in}, e.openErr
+}
+
+func (e *fakeExaminer) Prove(_ context.Context, in ViewInput, check CheckInput) (Proof, error) {
+	if e.isOpen {
+		e.t.Error("a check is proven while a view is open")
+	}
+	e.proved = append(e.proved, nameOf(in, check.Name))
+	if e.prove == nil {
+		return Proof{Canary: CanaryRed, Tests: 3}, nil
+	}
+	return e.prove(in, check.Name)
+}
+
+func (e *fakeExaminer) BaseText(_ context.Context, base TreeState, name string) (string, error) {
+	return name + " at " + base.Snapshot, nil
+}
+
+// ranSince are the checks that ran, but for the baseline's.
+func (e *fakeExaminer) ranSince(baseline int) []string { return slices.Clone(e.ran[baseline:]) }
+
+type fakeView struct {
+	e  *fakeExaminer
+	in ViewInput
+}
+
+func nameOf(in ViewInput, check string) string {
+	return strings.TrimSuffix(string(in.Kind)+"/"+string(in.Way), "/") + ": " + check
+}
+
+func (v *fakeView) Check(_ context.Context, in CheckInput) (CheckResult, error) {
+	v.e.ran = append(v.e.ran, nameOf(v.in, in.Name))
+	result := v.e.check(v.in, in.Name)
+	result.Name = in.Name
+	return result, nil
+}
+
+func (v *fakeView) Isolation() (mode, why string) {
+	if v.in.Way == WayInPlace {
+		return IsolationInPlace, "it was asked for"
+	}
+	return v.e.mode, v.e.why
+}
+
+func (v *fakeView) Close() error {
+	v.e.isOpen = false
+	return v.e.leftErr
+}
+
+// fakeEvaluator gives verdicts by the number of the call; the last is repeated.
+type fakeEvaluator struct {
+	verdicts []Evaluation
+	inputs   []EvaluationInput
+	before   func(ctx context.Context, in EvaluationInput)
+	err      error
+}
+
+func (f *fakeEvaluator) Evaluate(ctx context.Context, in EvaluationInput) (Evaluation, error) {
+	f.inputs = append(f.inputs, in)
+	if f.before != nil {
+		f.before(ctx, in)
+	}
+	verdict := f.verdicts[min(len(f.inputs), len(f.verdicts))-1]
+	verdict.Agent = "judge"
+	return verdict, f.err
+}
+
+// judgedBy gives a world an evaluator.
+func (w *world) judgedBy(verdicts ...Evaluation) *fakeEvaluator {
+	f := &fakeEvaluator{verdicts: verdicts}
+	w.policy.MaxRejections = 3
+	w.options = append(w.options, WithEvaluator("judge", f))
+	return f
+}
+
+func accepts(evidence ...string) Evaluation {
+	return Evaluation{End: EndOK, Accepted: true, Evidence: evidence}
+}
+
+func rejects(category Rejection, concern string) Evaluation {
+	return Evaluation{End: EndOK, Category: category, Concern: concern, NextStep: "mend it", Evidence: []string{"a.go:1"}}
+}
+
+func cannotBeAsked(end EndClass, why string) Evaluation { return Evaluation{End: end, Error: why} }
+
+// asked are the tasks that an evaluator was asked about.
+func (f *fakeEvaluator) asked() []string {
+	var tasks []string
+	for _, in := range f.inputs {
+		tasks = append(tasks, in.Task)
+	}
+	return tasks
+}
+
+// refusedIn are the codes that claims were refused with, by iteration.
+func refusedIn(r Result) [][]string {
+	var all [][]string
+	for _, it := range r.Iterations {
+		all = append(all, it.Refusals)
+	}
+	return all
+}
+
+// warningsOf are the sentences of one code.
+func warningsOf(m *memoryLog, code string) []string {
+	var texts []string
+	for _, n := range payloads[Notice](m) {
+		if n.Code == code {
+			texts = append(texts, n.Text)
+		}
+	}
+	return texts
+}
+
+var errLost = errors.New("the copy is gone")
