@@ -46,8 +46,8 @@ type Mount struct {
 	Target string
 	// Source is what a Bind shows.
 	Source string
-	// Lower, Upper and Work are the folders of an Overlay. Upper and Work are made if they are missing, and must be empty folders of one file system
-	// the first time. Several trees may use them one after the other, never at the same time.
+	// Lower, Upper and Work are the folders of an Overlay. Upper and Work are of one file system and are made if they are missing; Work is emptied.
+	// Several trees may use them one after the other, never at the same time. It is not waited for that what is written there is on disk.
 	Lower, Upper, Work string
 }
 

@@ -133,7 +133,11 @@ func (m *mountOrder) overlay(ownUsers bool) (foreign []string, err error) {
 	if err := makeLike(string(m.Upper), string(m.Lower)); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(string(m.Work), 0o700); err != nil {
+	// What is in the work folder belongs to the mount before this one, which is gone.
+	if err := os.RemoveAll(string(m.Work)); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(string(m.Work), 0o700); err != nil {
 		return nil, err
 	}
 	submounts, err := mountsBelow(target)
@@ -156,7 +160,12 @@ func (m *mountOrder) overlay(ownUsers bool) (foreign []string, err error) {
 	if opened.err != nil {
 		return nil, opened.err
 	}
-	if err := unix.Mount("overlay", target, "overlay", 0, options); err != nil {
+	// Without "volatile" the end of the mount waits until the whole disk is synced. Not every kernel knows it.
+	err = unix.Mount("overlay", target, "overlay", 0, options+",volatile")
+	if err == unix.EINVAL {
+		err = unix.Mount("overlay", target, "overlay", 0, options)
+	}
+	if err != nil {
 		if ownUsers && len(submounts) > 0 && err == unix.EINVAL {
 			return nil, fmt.Errorf("%w: %s is mounted below it, which only root may lay open", err, submounts[0])
 		}
