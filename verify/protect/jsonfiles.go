@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 )
 
 // runnerKeys are keys of a package.json that only test tools read.
@@ -218,17 +216,28 @@ var honestWorkspaceKeys = []string{"packages", "catalog", "catalogs", "onlyBuilt
 
 // pnpmDiffers compares everything but the list of packages: the rest are settings, such as the shell for scripts.
 func pnpmDiffers(_ *inspection, base, now []byte) bool {
-	read := func(data []byte) (map[string]any, error) {
-		object := map[string]any{}
-		err := yaml.Unmarshal(data, &object)
-		for _, key := range honestWorkspaceKeys {
-			delete(object, key)
+	return !slices.Equal(workspaceSettings(base), workspaceSettings(now))
+}
+
+// workspaceSettings gives the lines of a YAML file without those of honest keys. A file in another style than one key a
+// line has keys that nobody knows, so that all of it counts.
+func workspaceSettings(data []byte) []string {
+	var settings []string
+	honest := false
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimRight(line, " \t\r\n")
+		if line == "" || strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
 		}
-		return object, err
+		if !strings.ContainsAny(line[:1], " \t-]}") {
+			key, _, _ := strings.Cut(line, ":")
+			honest = slices.Contains(honestWorkspaceKeys, key)
+		}
+		if !honest {
+			settings = append(settings, line)
+		}
 	}
-	was, errBase := read(base)
-	is, errNow := read(now)
-	return errBase != nil || errNow != nil || !reflect.DeepEqual(was, is)
+	return settings
 }
 
 var viteTests = lazily(`vitest|\btest\s*:|["']test["']\s*:`)

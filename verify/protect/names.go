@@ -2,6 +2,7 @@ package protect
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -62,35 +63,35 @@ func testName(name string) bool {
 	return testBase(base) || testFolder(folders, base)
 }
 
-var classOfTests = lazily(`.(Test|Tests|TestCase)$|[a-z0-9](IT|ITCase)$`)
+// testStems are names of tests without their last extension.
+var testStems = map[ecosystem]func() *regexp.Regexp{
+	golang: lazily(`_test$`),
+	elixir: lazily(`_test$`),
+	python: lazily(`^test_|_test$|^tests?$`),
+	script: lazily(`\.(test|spec|cy|e2e)$|[_-](test|spec)$|\.(test|spec)\.|^test$`),
+	rust:   lazily(`^tests?$|_tests?$`),
+	jvm:    lazily(`.(Test|Tests|TestCase)$|[a-z0-9](IT|ITCase)$`),
+	dotnet: lazily(`.(Test|Tests)$`),
+	ruby:   lazily(`_spec$|_test$|^test_`),
+	php:    lazily(`.(Test|Cest)$`),
+	other:  lazily(`_tests?$|_unittest$|\.test$|^test_`),
+}
+
+var (
+	// Whatever the language: recorded output, and formats that are only tests.
+	testFormats = lazily(`\.(snap|golden|bats|phpt)$|\.(approved|verified)\.`)
+	// PodSpec is a class of many products; only some languages have tests of that name.
+	testClasses = lazily(`.Spec\.(groovy|scala|kt)$|.Tests\.swift$`)
+)
 
 // testBase knows a test by the last part of its name.
 func testBase(base string) bool {
-	ext := path.Ext(base)
-	stem := strings.TrimSuffix(base, ext)
-	if ext == ".snap" || ext == ".golden" || ext == ".bats" || ext == ".phpt" || strings.Contains(base, ".approved.") || strings.Contains(base, ".verified.") {
+	if testFormats().MatchString(base) || testClasses().MatchString(base) {
 		return true
 	}
-	switch ecosystems[ext] {
-	case golang, elixir:
-		return strings.HasSuffix(stem, "_test")
-	case python:
-		return strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test") || stem == "test" || stem == "tests"
-	case script:
-		return hasAnySuffix(stem, ".test", ".spec", ".cy", ".e2e", "_test", "-test", "_spec", "-spec", ".snap") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") || stem == "test"
-	case rust:
-		return stem == "test" || stem == "tests" || hasAnySuffix(stem, "_test", "_tests")
-	case jvm, dotnet:
-		// PodSpec is a class of many products; only some languages have tests of that name.
-		return ext != ".kts" && classOfTests().MatchString(stem) || (ext == ".groovy" || ext == ".scala" || ext == ".kt") && strings.HasSuffix(stem, "Spec")
-	case ruby:
-		return hasAnySuffix(stem, "_spec", "_test") || strings.HasPrefix(stem, "test_")
-	case php:
-		return hasAnySuffix(stem, "Test", "Cest")
-	case other:
-		return hasAnySuffix(stem, "_test", "_tests", "_unittest", ".test") || strings.HasPrefix(stem, "test_") || ext == ".swift" && strings.HasSuffix(stem, "Tests")
-	}
-	return false
+	ext := path.Ext(base)
+	stem, known := testStems[ecosystems[ext]]
+	return known && ext != ".kts" && stem().MatchString(strings.TrimSuffix(base, ext))
 }
 
 // testFolder knows a test by the folders that it is in.

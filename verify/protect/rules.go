@@ -309,7 +309,7 @@ func (r Rules) Since(files []string) Rules {
 }
 
 func (b *baseFiles) tested(kind ecosystem) bool {
-	return b == nil || kind == other || b.ecosystems[kind]
+	return b == nil || b.ecosystems[kind] || kind == other && len(b.ecosystems) > 0
 }
 
 func (b *baseFiles) testsBeside(dir string) bool { return b == nil || b.goBeside[dir] }

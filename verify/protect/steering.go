@@ -1,12 +1,11 @@
 package protect
 
 import (
+	"encoding/binary"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/ralphloop/ralph"
 )
@@ -14,7 +13,8 @@ import (
 // rule says how files of some names steer a test run.
 type rule struct {
 	kind   ecosystem
-	names  []string                                         // of the file in any folder, or with a slash of the whole path
+	names  []string                                         // of the file in any folder, or the end of its path, or a folder with a slash behind it
+	match  func(name string) bool                           // instead of names
 	tools  []string                                         // it steers only if a check uses one of them
 	beside []string                                         // an added one counts only if the base has one of these in its folder
 	differ func(in *inspection, base, now []byte) bool      // nil: the whole file steers
@@ -28,35 +28,42 @@ func never(*inspection, string, []byte) bool { return false }
 var rules = []rule{
 	{kind: golang, names: []string{"go.work", "go.work.sum"}},
 	{kind: golang, names: []string{"go.mod"}, differ: goModDiffers, added: cutsOffGoTests},
-	{kind: golang, names: vendored("github.com/stretchr/testify", "gotest.tools", "github.com/onsi", "github.com/google/go-cmp", "github.com/frankban/quicktest", "github.com/matryer/is"), added: never},
+	{kind: golang, match: vendoredTests, added: never},
 
 	{kind: python, names: []string{"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "noxfile.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".coveragerc", "nose.cfg", ".noserc"}},
 	{kind: python, names: []string{"setup.cfg"}, differ: setupCfg.differs, added: setupCfg.steersAlone},
 	{kind: python, names: []string{"pyproject.toml"}, differ: pyproject.differs, added: pyproject.steersAlone},
-	{kind: python, names: shadowed(), differ: productIfThere},
+	{kind: python, names: []string{"*.pyc"}, differ: func(_ *inspection, _, now []byte) bool { return uncheckedBytecode(now) },
+		added: func(_ *inspection, _ string, now []byte) bool { return uncheckedBytecode(now) }},
+	{kind: python, match: shadowsRunner, differ: productIfThere},
 
 	{kind: script, names: []string{
 		"jest.config.*", "jest.setup.*", "jest-setup.*", "setupTests.*", "setup-jest.*", "jest.preset.*", "vitest.config.*", "vitest.setup.*", "vitest.workspace.*", "vitest.projects.*",
 		".mocharc*", "ava.config.*", "karma.conf*", "playwright.config.*", "playwright-ct.config.*", "cypress.config.*", "babel.config.*", ".babelrc*", ".npmrc", ".yarnrc*",
 		".pnpmfile.cjs", ".nycrc*", ".c8rc*", ".taprc*", "jasmine.json", "wdio.conf.*", "web-test-runner.config.*", ".testcaferc*", "nightwatch.conf.*", "cucumber.js", "cucumber.mjs",
-		"tsconfig.spec.json", "tsconfig.test.json", "tsconfig.jest.json", "tsconfig.vitest.json", "node.config.json", ".yarn/releases/**", ".yarn/plugins/**", "__mocks__/**",
+		"tsconfig.spec.json", "tsconfig.test.json", "tsconfig.jest.json", "tsconfig.vitest.json", "node.config.json", ".yarn/releases/", ".yarn/plugins/",
 	}},
+	// Beside node_modules it replaces packages unasked; deeper in the tree a test must ask for it.
+	{kind: script, match: func(name string) bool { return strings.HasPrefix(name, "__mocks__/") }},
 	{kind: script, names: []string{"vite.config.*"}, differ: viteDiffers, added: viteSteers},
 	{kind: script, names: []string{"package.json"}, differ: packageDiffers, added: packageSteers},
 	{kind: script, names: []string{"bunfig.toml"}, differ: bunfig.differs, added: bunfig.steersAlone},
 	{kind: script, names: []string{"deno.json", "deno.jsonc"}, differ: denoDiffers, added: never},
 	{kind: script, names: []string{"pnpm-workspace.yaml"}, differ: pnpmDiffers, added: never},
-	{kind: script, names: programsOfNode()},
-	{kind: script, names: runnersInstalled(), added: never},
+	{kind: script, match: hidesProgram},
+	{kind: script, match: installedRunner, added: never},
 
-	{kind: rust, names: []string{".cargo/config", ".cargo/config.toml", "**/.cargo/config", "**/.cargo/config.toml", "rust-toolchain", "rust-toolchain.toml", "nextest.toml"}},
+	{kind: rust, names: []string{".cargo/config", ".cargo/config.toml", "rust-toolchain", "rust-toolchain.toml", "nextest.toml"}},
 	{kind: rust, names: []string{"Cargo.toml"}, differ: cargo.differs, added: never},
 
-	{kind: jvm, names: []string{".mvn/**", "**/.mvn/**", "gradle/wrapper/**", "gradlew", "gradlew.bat", "mvnw", "mvnw.cmd", "init.gradle", "init.gradle.kts", "junit-platform.properties", "testng.xml"}},
+	{kind: jvm, names: []string{".mvn/", "gradle/wrapper/", "gradlew", "gradlew.bat", "mvnw", "mvnw.cmd", "init.gradle", "init.gradle.kts", "junit-platform.properties", "testng.xml"}},
 	{kind: jvm, names: []string{"pom.xml"}, differ: pomDiffers, added: never},
 	{kind: jvm, names: []string{"build.gradle", "build.gradle.kts"}, differ: gradleDiffers, added: never},
 
-	{kind: ruby, names: []string{".rspec", ".rspec-local", "spec_helper.rb", "rails_helper.rb", "test_helper.rb", "minitest/*_plugin.rb", "**/minitest/*_plugin.rb", ".simplecov"}},
+	{kind: ruby, names: []string{".rspec", ".rspec-local", "spec_helper.rb", "rails_helper.rb", "test_helper.rb", ".simplecov"}},
+	{kind: ruby, match: func(name string) bool {
+		return path.Base(path.Dir(name)) == "minitest" && strings.HasSuffix(name, "_plugin.rb")
+	}},
 	{kind: dotnet, names: []string{"*.runsettings", "xunit.runner.json", "testconfig.json", "*.testsettings"}},
 	{kind: dotnet, names: []string{"*.csproj", "*.fsproj", "*.vbproj"}, differ: projectDiffers, added: never},
 	{kind: php, names: []string{"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "Pest.php", "codeception.yml", "codeception.yml.dist", "phpspec.yml"}},
@@ -83,40 +90,58 @@ var (
 	misefiles = []string{"mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml"}
 )
 
-// vendored names copies of test libraries. A new one is a new dependency.
-func vendored(modules ...string) []string {
-	var names []string
-	for _, module := range modules {
-		names = append(names, "vendor/"+module+"/**", "**/vendor/"+module+"/**")
-	}
-	return names
+// vendoredTests knows copies of test libraries. A new one is a new dependency.
+func vendoredTests(name string) bool {
+	_, module, vendored := cutFolder(name, "vendor")
+	return vendored && slices.ContainsFunc([]string{"github.com/stretchr/testify/", "gotest.tools/", "github.com/onsi/", "github.com/google/go-cmp/", "github.com/frankban/quicktest/",
+		"github.com/matryer/is/"}, func(m string) bool { return strings.HasPrefix(module, m) })
 }
 
-// shadowed names modules that Python would take for the test runner, or for what it is made of, if they stood at the
-// front of its path: at the root, in src or lib, or among the tests.
-func shadowed() []string {
-	modules := "{pytest,_pytest,pluggy,iniconfig,exceptiongroup,unittest,doctest,nose,nose2,py,coverage,hypothesis,xdist,mock," +
-		"abc,argparse,ast,asyncio,atexit,bdb,codecs,collections,contextlib,copy,dataclasses,difflib,dis,encodings,enum,fnmatch,functools,gc,genericpath,glob," +
-		"importlib,inspect,io,itertools,json,linecache,locale,logging,ntpath,opcode,operator,os,pathlib,pdb,pkgutil,posixpath,pprint,re,reprlib,runpy,shlex,shutil," +
-		"signal,site,sre_compile,stat,struct,subprocess,sys,sysconfig,tempfile,textwrap,threading,token,tokenize,tomllib,traceback,types,typing,warnings,weakref}"
-	var names []string
-	for _, folder := range []string{"", "src/", "lib/", "{test,tests}/", "**/{test,tests}/"} {
-		names = append(names, folder+modules+".py", folder+modules+"/__init__.py")
+// runnersOfPython, and modules that they are made of.
+var runnersOfPython = strings.Fields(`pytest _pytest pluggy iniconfig exceptiongroup unittest doctest nose nose2 py coverage hypothesis xdist mock
+	abc argparse ast asyncio atexit bdb codecs collections contextlib copy dataclasses difflib dis encodings enum fnmatch functools gc genericpath glob
+	importlib inspect io itertools json linecache locale logging ntpath opcode operator os pathlib pdb pkgutil posixpath pprint re reprlib runpy shlex shutil
+	signal site sre_compile stat struct subprocess sys sysconfig tempfile textwrap threading token tokenize tomllib traceback types typing warnings weakref`)
+
+// shadowsRunner knows modules that Python would take for the test runner if they stood at the front of its path: at the
+// root, in src or lib, or among the tests. Deeper in a package the same names are free.
+func shadowsRunner(name string) bool {
+	module, is := strings.CutSuffix(name, "/__init__.py")
+	if !is {
+		if module, is = strings.CutSuffix(name, ".py"); !is {
+			return false
+		}
 	}
-	return names
+	folder, module := path.Split(module)
+	return (folder == "" || folder == "src/" || folder == "lib/" || hasAnySuffix("/"+folder, "/test/", "/tests/")) && slices.Contains(runnersOfPython, module)
 }
 
-// programsOfNode names what a package manager would put in front of the user's own programs.
-func programsOfNode() []string {
-	return []string{"node_modules/.bin/{node,npm,npx,pnpm,yarn,bun,sh,bash,env,git,make,python,python3,go,cargo}"}
+// uncheckedBytecode knows compiled Python that is run without a look at its source, so that it may be that of another test.
+// Python itself writes it only when told to.
+func uncheckedBytecode(data []byte) bool {
+	return len(data) >= 8 && binary.LittleEndian.Uint32(data[4:])&3 == 1
+}
+
+// programsInFront are programs that nobody installs as a package, and that a package manager would prefer to the user's.
+var programsInFront = []string{"node", "npm", "npx", "pnpm", "yarn", "bun", "sh", "bash", "env", "git", "make", "python", "python3", "go", "cargo"}
+
+func hidesProgram(name string) bool {
+	_, program, installed := cutFolder(name, "node_modules/.bin")
+	return installed && slices.Contains(programsInFront, program)
 }
 
 var runnersOfNode = []string{"jest", "vitest", "mocha", "chai", "ava", "tap", "tape", "jasmine", "karma", "cypress", "playwright", "sinon", "uvu", "qunit", "c8", "nyc", "expect", "supertest", "assert"}
 
-// runnersInstalled names test libraries in a node_modules that is kept in the tree. A new one was installed.
-func runnersInstalled() []string {
-	names := []string{"**/node_modules/@{jest,vitest,playwright,testing-library,ava}/**"}
-	return append(names, "**/node_modules/{"+strings.Join(runnersOfNode, ",")+"}/**", "**/node_modules/.bin/{"+strings.Join(runnersOfNode, ",")+"}")
+// installedRunner knows test libraries in a node_modules that is kept in the tree. A new one was installed.
+func installedRunner(name string) bool {
+	_, below, installed := cutFolder(name, "node_modules")
+	first, _, _ := strings.Cut(strings.TrimPrefix(below, ".bin/"), "/")
+	return installed && (slices.Contains(runnersOfNode, first) || slices.Contains([]string{"@jest", "@vitest", "@playwright", "@testing-library", "@ava"}, first))
+}
+
+// cutFolder splits a name at the first folder of that name.
+func cutFolder(name, folder string) (before, after string, found bool) {
+	return strings.Cut("/"+name, "/"+folder+"/")
 }
 
 // productIfThere is for files that only count when they are added: one that existed is the product's.
@@ -125,27 +150,31 @@ func productIfThere(*inspection, []byte, []byte) bool { return false }
 // rulebook is the table, ready to be asked.
 type rulebook struct {
 	exact map[string]int // by the file's own name
-	globs []struct {
-		glob string
-		rule int
-		base bool // it is matched with the file's own name
-	}
+	paths map[string]int // by the end of the path, or the folder
+	globs []bookedGlob
+	asked []int // that have a function
+}
+
+type bookedGlob struct {
+	glob, prefix string // the prefix is what stands before its first wildcard
+	rule         int
 }
 
 var book = sync.OnceValue(func() *rulebook {
-	b := &rulebook{exact: map[string]int{}}
+	b := &rulebook{exact: map[string]int{}, paths: map[string]int{}}
 	for i, r := range rules {
 		for _, name := range r.names {
-			slash := strings.Contains(name, "/")
-			if !slash && !strings.ContainsAny(name, "*?[{") {
+			switch wild := strings.IndexByte(name, '*'); {
+			case strings.Contains(name, "/"):
+				b.paths["/"+name] = i
+			case wild < 0:
 				b.exact[name] = i
-				continue
+			default:
+				b.globs = append(b.globs, bookedGlob{name, name[:wild], i})
 			}
-			b.globs = append(b.globs, struct {
-				glob string
-				rule int
-				base bool
-			}{name, i, !slash && !strings.Contains(name, "{")})
+		}
+		if r.match != nil {
+			b.asked = append(b.asked, i)
 		}
 	}
 	return b
@@ -158,12 +187,22 @@ func ruleFor(name string) (*rule, bool) {
 		return &rules[i], true
 	}
 	for _, g := range b.globs {
-		subject := name
-		if g.base {
-			subject = base
+		if !strings.HasPrefix(base, g.prefix) {
+			continue
 		}
-		if doublestar.MatchUnvalidated(g.glob, subject) {
+		if matches, _ := path.Match(g.glob, base); matches {
 			return &rules[g.rule], true
+		}
+	}
+	whole := "/" + name
+	for end, i := range b.paths {
+		if strings.HasSuffix(end, "/") && strings.Contains(whole, end) || strings.HasSuffix(whole, end) {
+			return &rules[i], true
+		}
+	}
+	for _, i := range b.asked {
+		if rules[i].match(name) {
+			return &rules[i], true
 		}
 	}
 	return nil, false
@@ -187,7 +226,7 @@ func (in *inspection) steers(r *rule, change ralph.FileChange) (bool, error) {
 }
 
 func (in *inspection) addedSteers(r *rule, change ralph.FileChange) (bool, error) {
-	if !in.rules.base.tested(r.kind) {
+	if len(r.beside) == 0 && !in.rules.base.tested(r.kind) {
 		return false, nil
 	}
 	if r.added != nil {
