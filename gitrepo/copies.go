@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -21,21 +22,22 @@ func (s *Snapshots) Changes(ctx context.Context, from, to string) ([]ralph.FileC
 	if err != nil {
 		return nil, fmt.Errorf("compare snapshots: %w", err)
 	}
-	var changes []ralph.FileChange
-	for _, e := range edits {
-		changes = append(changes, ralph.FileChange{Name: e.name, Kind: kindOf(e.before.mode == modeNone, e.after.mode == modeNone)})
-	}
-	return changes, nil
+	return fileChanges(edits), nil
 }
 
-func kindOf(noneBefore, noneAfter bool) ralph.ChangeKind {
-	switch {
-	case noneBefore:
-		return ralph.FileAdded
-	case noneAfter:
-		return ralph.FileDeleted
+func fileChanges(edits []edit) []ralph.FileChange {
+	var changes []ralph.FileChange
+	for _, e := range edits {
+		change := ralph.FileChange{Name: e.name, Kind: ralph.FileChanged}
+		switch modeNone {
+		case e.before.mode:
+			change.Kind = ralph.FileAdded
+		case e.after.mode:
+			change.Kind = ralph.FileDeleted
+		}
+		changes = append(changes, change)
 	}
-	return ralph.FileChanged
+	return changes
 }
 
 // editsBetween is how the files of two snapshots differ. Names are below the workspace,
@@ -80,6 +82,11 @@ func (s *Snapshots) editsOfMoved(ctx context.Context, from, to copied) ([]edit, 
 	if err != nil {
 		return nil, err
 	}
+	return compared(before, after), nil
+}
+
+// compared is how two lists of files differ, in the order of their names.
+func compared(before, after []entry) []edit {
 	var edits []edit
 	was := make(map[string]entry, len(before))
 	for _, file := range before {
@@ -99,7 +106,7 @@ func (s *Snapshots) editsOfMoved(ctx context.Context, from, to copied) ([]edit, 
 		edits = append(edits, edit{name, old, entry{mode: modeNone}})
 	}
 	sortEdits(edits)
-	return edits, nil
+	return edits
 }
 
 func sortEdits(edits []edit) {
@@ -116,11 +123,15 @@ func (s *Snapshots) Files(ctx context.Context, id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return namesOf(files), nil
+}
+
+func namesOf(files []entry) []string {
 	names := make([]string, 0, len(files))
 	for _, file := range files {
 		names = append(names, file.name)
 	}
-	return names, nil
+	return names
 }
 
 const (
@@ -131,41 +142,69 @@ const (
 	listingLimit = 100_000
 )
 
-// listing is the files of one snapshot. It is never changed.
+// listings remembers the files of copies, which never change. The one that was asked for
+// last is the last.
+type listings struct {
+	mu   sync.Mutex
+	kept []listing
+}
+
 type listing struct {
-	tree, prefix string
-	files        []entry
+	of    string
+	files []entry
+}
+
+// list gives the files of a copy, read if they are not known.
+func (l *listings) list(of string, read func() ([]entry, error)) ([]entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, known := range l.kept {
+		if known.of == of {
+			l.kept = append(slices.Delete(l.kept, i, i+1), known)
+			return known.files, nil
+		}
+	}
+	files, err := read()
+	if err != nil || len(files) > listingLimit {
+		return files, err
+	}
+	if len(l.kept) == listingsKept {
+		l.kept = slices.Delete(l.kept, 0, 1)
+	}
+	l.kept = append(l.kept, listing{of, files})
+	return files, nil
 }
 
 // listing lists the files of a snapshot, named below the workspace and in that order.
 func (s *Snapshots) listing(ctx context.Context, c copied) ([]entry, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, known := range s.listings {
-		if known.tree == c.tree && known.prefix == c.prefix {
-			s.listings = append(slices.Delete(s.listings, i, i+1), known)
-			return known.files, nil
+	return s.listings.list(c.tree+" "+c.prefix, func() ([]entry, error) {
+		all, err := s.files(ctx, c.tree)
+		if err != nil {
+			return nil, err
 		}
-	}
-	all, err := s.files(ctx, c.tree)
-	if err != nil {
-		return nil, err
-	}
-	files := make([]entry, 0, len(all))
-	for _, file := range all {
-		if name, ok := strings.CutPrefix(file.name, c.prefix); ok {
-			file.name = name
-			files = append(files, file)
+		files := make([]entry, 0, len(all))
+		for _, file := range all {
+			if name, ok := strings.CutPrefix(file.name, c.prefix); ok {
+				files = append(files, entry{file.mode, file.id, name})
+			}
 		}
+		slices.SortFunc(files, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+		return files, nil
+	})
+}
+
+// entryOf finds a file by its name.
+func entryOf(files []entry, name string) (entry, bool) {
+	i, there := slices.BinarySearchFunc(files, name, func(file entry, name string) int { return cmp.Compare(file.name, name) })
+	if !there {
+		return entry{}, false
 	}
-	slices.SortFunc(files, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
-	if len(files) <= listingLimit {
-		if len(s.listings) == listingsKept {
-			s.listings = slices.Delete(s.listings, 0, 1)
-		}
-		s.listings = append(s.listings, listing{c.tree, c.prefix, files})
-	}
-	return files, nil
+	return files[i], true
+}
+
+// notThere says that a copy has no file of that name.
+func notThere(name string) error {
+	return &fs.PathError{Op: "read snapshot", Path: name, Err: fs.ErrNotExist}
 }
 
 // Read gives up to limit bytes of a file of a snapshot, and of a link its target.
@@ -174,9 +213,8 @@ func (s *Snapshots) Read(ctx context.Context, id, name string, limit int) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	missing := &fs.PathError{Op: "read snapshot", Path: name, Err: fs.ErrNotExist}
 	if !plainName(name) {
-		return nil, missing
+		return nil, notThere(name)
 	}
 	out := enough{limit: limit}
 	err = s.run(ctx, call{args: []string{"cat-file", "blob", c.tree + ":" + c.prefix + name}, out: &out})
@@ -186,8 +224,8 @@ func (s *Snapshots) Read(ctx context.Context, id, name string, limit int) ([]byt
 		if unread != nil {
 			return nil, unread
 		}
-		if _, there := slices.BinarySearchFunc(files, name, func(file entry, name string) int { return cmp.Compare(file.name, name) }); !there {
-			return nil, missing
+		if _, there := entryOf(files, name); !there {
+			return nil, notThere(name)
 		}
 	}
 	if err != nil && !errors.Is(err, errEnough) {
@@ -223,27 +261,34 @@ func (s *Snapshots) Extract(ctx context.Context, id, dir string, names []string)
 	if err != nil {
 		return err
 	}
+	return extract(ctx, s, files, extraction{dir, names})
+}
+
+// extraction is where files go, and which; nil are all.
+type extraction struct {
+	dir   string
+	names []string
+}
+
+func extract(ctx context.Context, from contents, files []entry, to extraction) error {
 	edits := make([]edit, 0, len(files))
-	var wanted map[string]bool
-	if names != nil {
-		wanted = nameSet(names)
-	}
+	wanted := nameSet(to.names)
 	for _, file := range files {
-		if names == nil || wanted[file.name] {
+		if to.names == nil || wanted[file.name] {
 			// As if it were known to be saved: what is there may be replaced.
 			edits = append(edits, edit{file.name, entry{mode: modeLink}, file})
 		}
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(to.dir, 0o700); err != nil {
 		return fmt.Errorf("extract snapshot: %w", err)
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(to.dir)
 	if err != nil {
 		return fmt.Errorf("extract snapshot: %w", err)
 	}
 	defer root.Close()
 	w := &writer{root: root, done: &Restored{}}
-	if err := w.put(ctx, s, edits); err != nil {
+	if err := w.put(ctx, from, edits); err != nil {
 		return fmt.Errorf("extract snapshot: %w", err)
 	}
 	if len(w.stayed) > 0 {

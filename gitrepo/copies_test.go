@@ -44,6 +44,12 @@ var copiers = map[string]func(t *testing.T) kept{
 		k, _ := w.keeper()
 		return kept{w, k}
 	},
+	"without git": func(t *testing.T) kept {
+		w := newFolder(t)
+		k, err := (&gitrepo.Plain{Dir: w.dir}).Keep(filepath.Join(newFolder(t).dir, "copies"))
+		w.must(err)
+		return kept{w, k}
+	},
 }
 
 // overCopiers runs a test for everything that keeps copies.
@@ -272,6 +278,36 @@ func TestCopiesThatAreNotThere(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// TestCopiesLeaveOut has files that are too large, and what is no file.
+func TestCopiesLeaveOut(t *testing.T) {
+	overCopiers(t, func(t *testing.T, k kept) {
+		k.sh("echo a >a; echo small >grows")
+		base := k.take()
+		for _, name := range []string{"grows", "large"} {
+			k.must(os.WriteFile(k.path(name), nil, 0o600))
+			k.must(os.Truncate(k.path(name), 100<<20+1))
+		}
+		k.sh("mkfifo pipe")
+		now := k.fingerprint(k.copies, input)
+		want := []string{
+			"grows is not in the snapshot as it is now: it is larger than 100 MiB", "large is not in the snapshot as it is now: it is larger than 100 MiB",
+		}
+		var left []string
+		for _, said := range now.Left {
+			said = strings.TrimPrefix(said, "in ner/deep/")
+			if !strings.HasPrefix(said, "pipe ") { // which git does not even name
+				left = append(left, said)
+			}
+		}
+		k.wantEqual("left", want, left)
+		k.wantEqual("changes", []string(nil), k.changes(base, now.Snapshot))
+		k.wantEqual("extracted", map[string]string{"a": "file a\n", "grows": "file small\n"}, k.extracted(now.Snapshot, nil))
+		k.wantEqual("again", now.Snapshot, k.fingerprint(k.copies, input).Snapshot)
+		k.sh("rm pipe large; echo other >grows")
+		k.wantEqual("small again", []string{"changed grows"}, k.changes(base, k.take()))
 	})
 }
 

@@ -34,6 +34,7 @@ type Keeper struct {
 	linkedAt string          // refs of which every object is linked
 	unlinked error           // why that did not work for them
 	always   []string        // below the top, and taken although ignored
+	alwaysIn string          // what those looked like when they were taken
 }
 
 var (

@@ -40,6 +40,15 @@ func (k *Keeper) alwaysSum() string {
 	return forgetful.sum(top, k.always)
 }
 
+// alwaysDue tells what those files look like, and lists them if that is not how they were
+// taken.
+func (k *Keeper) alwaysDue() (sum string, due []string) {
+	if sum = k.alwaysSum(); sum == k.alwaysIn {
+		return sum, nil
+	}
+	return sum, k.always
+}
+
 // Changes is that of the snapshots.
 func (k *Keeper) Changes(ctx context.Context, from, to string) ([]ralph.FileChange, error) {
 	return k.snaps.Changes(ctx, from, to)

@@ -31,6 +31,11 @@ var _ ralph.Tree = (*Plain)(nil)
 // Fingerprint says what the workspace looks like now. Head is "" and Dirty 0: there is
 // no commit to differ from.
 func (p *Plain) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.TreeState, error) {
+	return p.look(ctx, func(*os.Root, []string) error { return nil })
+}
+
+// look says what the workspace looks like, and shows its files to somebody else.
+func (p *Plain) look(ctx context.Context, also func(root *os.Root, names []string) error) (ralph.TreeState, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -46,7 +51,8 @@ func (p *Plain) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.TreeS
 	}
 	defer root.Close()
 	names := slices.DeleteFunc(walk(dir, "."), func(name string) bool { return name == view })
-	return ralph.TreeState{Known: true, Hash: p.digests.sum(root, names)}, nil
+	state := ralph.TreeState{Known: true, Hash: p.digests.sum(root, names)}
+	return state, also(root, names)
 }
 
 // walk lists the files below a folder of top, with slashes and relative to top, in a

@@ -73,8 +73,21 @@ func (w *writer) inFolder(folder string, do func() error) error {
 	return errors.Join(do(), w.root.Chmod(filepath.FromSlash(folder), info.Mode().Perm()))
 }
 
+// contents is where the content of kept files comes from.
+type contents interface {
+	// give writes the content of files, in their order and as `git cat-file --batch` does.
+	give(ctx context.Context, ids []string, to io.Writer) error
+}
+
+// give has git do it.
+func (s *Snapshots) give(ctx context.Context, ids []string, to io.Writer) error {
+	return s.feed([]byte(strings.Join(ids, "\n")+"\n"), func(file string) error {
+		return s.run(ctx, call{args: []string{"cat-file", "--batch"}, stdin: file, out: to})
+	})
+}
+
 // put writes the files that edits lead to.
-func (w *writer) put(ctx context.Context, from *Snapshots, edits []edit) error {
+func (w *writer) put(ctx context.Context, from contents, edits []edit) error {
 	w.folders = map[string]bool{".": true}
 	var due []edit
 	for _, e := range edits {
@@ -101,14 +114,12 @@ func (w *writer) put(ctx context.Context, from *Snapshots, edits []edit) error {
 	if len(due) == 0 {
 		return nil
 	}
-	var ids strings.Builder
+	ids := make([]string, 0, len(due))
 	for _, e := range due {
-		ids.WriteString(e.after.id + "\n")
+		ids = append(ids, e.after.id)
 	}
 	in := &blobs{to: w, due: due}
-	err := from.feed([]byte(ids.String()), func(file string) error {
-		return from.run(ctx, call{args: []string{"cat-file", "--batch"}, stdin: file, out: in})
-	})
+	err := from.give(ctx, ids, in)
 	in.abandon()
 	if err == nil && len(in.due) > 0 {
 		err = fmt.Errorf("write %s: git did not give it", in.due[0].name)

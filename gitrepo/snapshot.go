@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -33,8 +32,7 @@ type Snapshots struct {
 	git  Git
 	home home
 
-	mu       sync.Mutex
-	listings []listing // the one that was asked for last is the last
+	listings listings
 }
 
 var _ ralph.Copies = (*Snapshots)(nil)

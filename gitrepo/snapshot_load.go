@@ -54,7 +54,7 @@ func weigh(top *os.Root, d differences) load {
 			}
 		case err != nil:
 			l.leave(name, "it cannot be read")
-		case reserved(name):
+		case d.byGit && reserved(name):
 			l.leave(name, "git takes no file of that name")
 		case info.Mode()&fs.ModeSymlink != 0:
 			l.take = append(l.take, name)

@@ -32,7 +32,7 @@ func (k *Keeper) copyFiles(ctx context.Context, also []string) (filesTaken, erro
 		if again := renew(ctx); again != nil {
 			return taken, errors.Join(err, again)
 		}
-		k.forced = nil
+		k.forced, k.alwaysIn = nil, ""
 		taken, err = k.copyChanged(ctx, also)
 	}
 	return taken, err
@@ -102,16 +102,24 @@ func (k *Keeper) copyChanged(ctx context.Context, also []string) (filesTaken, er
 	if err != nil {
 		return filesTaken{}, err
 	}
-	found.fresh = slices.Concat(found.fresh, k.trackedIgnored(ctx), k.always, also)
+	found.fresh = slices.Concat(found.fresh, k.trackedIgnored(ctx), also)
+	always, due := k.alwaysDue()
+	found.fresh = append(found.fresh, due...)
 	top, err := os.OpenRoot(k.repo.Top)
 	if err != nil {
 		return filesTaken{}, fmt.Errorf("open working tree: %w", err)
 	}
 	defer top.Close()
 	load := weigh(top, found)
+	for _, name := range due {
+		if slices.Contains(load.take, name) { // git would not read a file that looks the same
+			load.gone = append(load.gone, name)
+		}
+	}
 	if err := k.takeOver(ctx, &load); err != nil {
 		return filesTaken{}, err
 	}
+	k.alwaysIn = always
 	taken := filesTaken{tree: k.last.tree, left: append(found.left, load.sentences()...), out: load.out()}
 	if !found.staged && load.empty() && k.last.tree != "" {
 		return taken, nil
@@ -130,6 +138,7 @@ type differences struct {
 	gone    []string // in the index only
 	fresh   []string // not in the index
 	staged  bool     // the index itself is other than the last snapshot
+	byGit   bool     // git has to take them
 	left    []string
 }
 
@@ -140,7 +149,7 @@ func (k *Keeper) differences(ctx context.Context) (differences, error) {
 	if err := k.snaps.inTree(ctx, call{args: args, out: &out, warned: &warned}); err != nil {
 		return differences{}, err
 	}
-	var d differences
+	d := differences{byGit: true}
 	for line := range strings.Lines(warned.text.String()) {
 		if what, ok := strings.CutPrefix(line, "warning: could not open directory "); ok {
 			d.left = append(d.left, "a folder cannot be read and is not in the snapshot: "+shorten(what))
