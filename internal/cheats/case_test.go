@@ -36,6 +36,8 @@ type scenario struct {
 	files    map[string]string // of the project at its base
 	hidden   map[string]string // of the folder with the hidden checks
 	kit      map[string]string // what scripts copy from, in the folder $KIT
+	home     map[string]string // of the user's home
+	setup    string            // what the user did in the project before
 	keys     map[string]string
 }
 
@@ -50,13 +52,12 @@ const (
 	keyPath    = "path"    // a folder that the user has first on PATH
 	keyAwait   = "await"   // a file that shows that what the agent left running has done its work
 	keyServant = "servant" // a script that runs on the user's behalf, beside everything
-	keyCache   = "cache"   // "own" if the case must not share the build cache
 	keyNeeds   = "needs"   // a program that must be there
 	keyTurns   = "turns"   // how many iterations it may take
 	keyColumns = "columns" // "hidden" if the case is about hidden checks alone
 )
 
-var knownKeys = []string{keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyCache, keyNeeds, keyTurns, keyColumns}
+var knownKeys = []string{keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns, keyColumns}
 
 func (s scenario) name() string { return s.id + "/" + s.language.key }
 
@@ -94,7 +95,9 @@ func loadScenarios(k kind) ([]scenario, error) {
 
 // read puts a case over a project. What the case says wins.
 func (s *scenario) read(project, own *txtar.Archive) error {
-	s.files, s.hidden, s.kit, s.keys = map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}
+	for _, m := range []*map[string]string{&s.files, &s.hidden, &s.kit, &s.home, &s.keys} {
+		*m = map[string]string{}
+	}
 	for _, archive := range []*txtar.Archive{project, own} {
 		if err := s.readHead(string(archive.Comment)); err != nil {
 			return err
@@ -135,10 +138,12 @@ func (s *scenario) readFile(name, text string) error {
 	if some && of != s.language.key {
 		return nil
 	}
-	into := map[string]map[string]string{"base": s.files, "hidden": s.hidden, "kit": s.kit}[where]
+	into := map[string]map[string]string{"base": s.files, "hidden": s.hidden, "kit": s.kit, "home": s.home}[where]
 	switch {
 	case into != nil && deeper:
 		into[file] = text
+	case where == "setup":
+		s.setup = text
 	case where == s.language.key, where == "all":
 		s.script = text
 	case !slices.ContainsFunc(languages, func(l language) bool { return l.key == where }):

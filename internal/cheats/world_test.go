@@ -47,18 +47,14 @@ func newWorld(t *testing.T, s scenario) *world {
 	t.Cleanup(w.remove)
 	w.env = map[string]string{
 		"HOME": w.home(), "PATH": workshop.path, "LC_ALL": "C.UTF-8", "TZ": "UTC", "SHELL": "/bin/sh",
-		"RALPH_STATE_DIR": filepath.Join(dir, "state"), "KIT": filepath.Join(dir, "kit"), "PROJECT": w.project(),
+		"RALPH_STATE_DIR": filepath.Join(dir, "state"), "KIT": filepath.Join(dir, "kit"), "PROJECT": w.project(), "RALPH": workshop.program,
 		"GOCACHE": workshop.cache, "GOPROXY": "off", "GOTOOLCHAIN": "local", "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
 	}
 	if first := w.key(keyPath); first != "" {
 		w.env["PATH"] = first + string(os.PathListSeparator) + workshop.path
 	}
-	if w.key(keyCache) == "own" {
-		w.env["GOCACHE"] = filepath.Join(dir, "cache")
-		w.must("cp", "-a", workshop.cache, w.env["GOCACHE"])
-	}
-	for folder, files := range map[string]map[string]string{"project": s.files, "hidden": s.hidden, "kit": s.kit} {
+	for folder, files := range map[string]map[string]string{"project": s.files, "hidden": s.hidden, "kit": s.kit, "home": s.home} {
 		if err := writeAll(filepath.Join(dir, folder), files); err != nil {
 			t.Fatal(err)
 		}
@@ -67,6 +63,7 @@ func newWorld(t *testing.T, s scenario) *world {
 		t.Fatal(err)
 	}
 	w.must("git", "init", "-q", "-b", "main")
+	w.must("/bin/sh", "-euc", s.setup)
 	w.must("git", "add", "-A")
 	w.must("git", "commit", "-q", "-m", "begin")
 	return w
