@@ -121,6 +121,7 @@ func (l *Loop) weighTests(ctx context.Context) {
 	}
 	weighed := TestsWeighed{Files: l.changed.Tests, OldPassed: true, Old: []CheckResult{}}
 	session := l.session(ViewOldTests, checkFile("old"))
+	session.strict = true // what was green on this tree was so with other tests
 	defer session.close()
 	for i, c := range l.checksToRun(true) {
 		if l.isRed(c) { // with the tests of the base or without them

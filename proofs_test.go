@@ -1,0 +1,162 @@
+package ralph
+
+import (
+	"testing"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+// changedTests has Compare find a test that was changed and is not protected.
+func changedTests(TreeState, TreeState) (Tampering, error) {
+	return Tampering{Known: true, Tests: []string{"a_test.go"}}, nil
+}
+
+// oldTests says how checks end with the tests of the base.
+func oldTests(old CheckResult) func(ViewInput, string) CheckResult {
+	return func(in ViewInput, _ string) CheckResult {
+		if in.Kind == ViewOldTests {
+			return old
+		}
+		return greenIf(in.Now.Hash != "0")
+	}
+}
+
+func TestChangedTestsAreWeighed(t *testing.T) {
+	const failing = "old tests fail, new ones pass: a_test.go"
+	for _, tt := range []struct {
+		name   string
+		rule   TestRule
+		old    CheckResult
+		ends   StopReason
+		gate   Gate
+		proved []string
+	}{
+		{"old ones pass", TestsRefuse, isGreen, AllChecksPassed, Gate{State: GateOpen, Detail: "tests were changed, and those of the base pass as well: a_test.go"}, []string{"old_tests: go test"}},
+		{"warn", TestsWarn, isRed, AllChecksPassed, warned(failing), []string{"claimed: go test"}},
+		{"a log of before", "", isRed, AllChecksPassed, warned(failing), []string{"claimed: go test"}},
+		{"evaluate", TestsEvaluate, isRed, AllChecksPassed, noted(failing + "; the evaluator is told"), []string{"claimed: go test"}},
+		{"refuse", TestsRefuse, isRed, MaxIterations, refused(RefusedTestsChanged, failing), []string{"claimed: go test"}},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w, e, k := examined(t)
+			w.policy.MaxIterations, w.policy.TestChange = 1, tt.rule
+			w.agent.turns = []turn{done().then(k.becomes("1"))}
+			e.compare, e.check = changedTests, oldTests(tt.old)
+			w.ends(tt.ends, 1)
+			old := tt.old
+			old.Name, old.Tree, old.Isolation = "go test", "c0+1", IsolationOverlay
+			same(t, "weighed", []TestsWeighed{{Files: []string{"a_test.go"}, Old: []CheckResult{old}, OldPassed: tt.old.Passed}}, payloads[TestsWeighed](w.log))
+			tt.gate.Name = "nothing protected was changed"
+			same(t, "the gate", tt.gate, w.loop.State().Verdict.Gates[5])
+			same(t, "proven", tt.proved, e.proved)
+		})
+	}
+	for name, play := range map[string]turn{"without a claim": nothing(), "red in any case": done()} {
+		bubble(t, name, func(t *testing.T) {
+			w, e, k := examined(t)
+			w.policy.MaxIterations = 1
+			w.agent.turns = []turn{play.then(k.becomes("1"))}
+			e.compare, e.check = changedTests, func(ViewInput, string) CheckResult { return isRed }
+			w.ends(MaxIterations, 1)
+			same(t, "weighed", nil, payloads[TestsWeighed](w.log))
+		})
+	}
+	bubble(t, "of a claim beside a red one", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task, w.cfg.Hidden, w.policy.MaxIterations, w.policy.TestChange = "", []string{"secret"}, 1, TestsRefuse
+		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A", "own A"), entry("B", "own B"))))
+		e.compare = changedTests
+		e.check = func(in ViewInput, name string) CheckResult {
+			return greenIf(in.Now.Hash != "0" && name != "own B" && in.Kind != ViewOldTests)
+		}
+		w.ends(MaxIterations, 1)
+		same(t, "ran after the baseline", []string{"claimed: go test", "claimed: own A", "claimed: own B", "hidden: hidden check 1", "old_tests: go test", "old_tests: own A"},
+			e.ranSince(5))
+		same(t, "refusals", []TaskRefusal{
+			{"A", RefusedTestsChanged, "old tests fail, new ones pass: a_test.go"}, {"B", RefusedCheckFailed, "own B (exit 1) failed"},
+		}, payloads[ClaimRefused](w.log)[0].Tasks)
+		same(t, "proven", nil, e.proved)
+	})
+}
+
+func TestProofs(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		proof Proof
+		gate  Gate
+		by    []string
+	}{
+		{"red", Proof{Canary: CanaryRed}, open("a test that must fail turned every check red, and the tests that ran at the base ran"), []string{VerifiedChecks}},
+		{"inert", Proof{Canary: CanaryGreen, Detail: "TestCanary did not run", Lost: 3}, refused(RefusedCheckInert, "go test: TestCanary did not run"), nil},
+		{"missing", Proof{Canary: CanaryRed, Lost: 7, Missing: []string{"1", "2", "3", "4", "5", "6"}},
+			refused(RefusedTestsMissing, "go test: 7 tests that ran at the base did not run: 1, 2, 3, 4, 5 and 1 more"), nil},
+		{"missing, without names", Proof{Canary: CanaryRed, Lost: 1, Detail: "8 tests ran, 9 at the base"}, refused(RefusedTestsMissing, "go test: 8 tests ran, 9 at the base"), nil},
+		{"mute", Proof{Canary: CanaryMute}, noted("there is no canary for go test"), []string{VerifiedUnchanged}},
+		{"none", Proof{Canary: CanaryNone}, noted("there is no canary for go test"), []string{VerifiedChecks}},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w, e, k := examined(t)
+			w.policy.MaxIterations = 1
+			w.agent.turns = []turn{done().then(k.becomes("1"))}
+			e.prove = func(ViewInput, string) (Proof, error) { return tt.proof, nil }
+			ends := AllChecksPassed
+			if tt.gate.State == GateShut {
+				ends = MaxIterations
+			}
+			result := w.ends(ends, 1)
+			tt.gate.Name = "a check can still fail"
+			same(t, "the gate", tt.gate, w.loop.State().Verdict.Gates[4])
+			if tt.by != nil {
+				same(t, "verified by", tt.by, result.VerifiedBy)
+			}
+			tt.proof.Name = "go test"
+			same(t, "the result's proof", &tt.proof, result.Iterations[0].CheckResults[0].Proof)
+		})
+	}
+	bubble(t, "checks.canary off", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.policy.Canary = false
+		w.agent.turns = []turn{done().then(k.becomes("1"))}
+		w.ends(AllChecksPassed, 1)
+		same(t, "proven", nil, e.proved)
+		same(t, "the gate", Gate{Name: "a check can still fail", State: GateNoted, Detail: "checks.canary is off"}, w.loop.State().Verdict.Gates[4])
+	})
+	bubble(t, "what cannot be tried is said", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.agent.turns = []turn{done().then(k.becomes("1"))}
+		e.prove = func(ViewInput, string) (Proof, error) { return Proof{}, errLost }
+		w.ends(AllChecksPassed, 1)
+		same(t, "warning", []string{`whether "go test" can fail could not be tried: the copy is gone`}, warningsOf(w.log, "proof_unknown"))
+	})
+	bubble(t, "only a claim that would end the run", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task = ""
+		w.agent.turns = []turn{nothing().then(k.becomes("1")), tagging("A").then(k.becomes("2")), tagging("B").then(k.becomes("3"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A", "own A"), entry("B"))))
+		at := map[string][]string{}
+		e.prove = func(in ViewInput, name string) (Proof, error) {
+			at[in.Now.Hash] = append(at[in.Now.Hash], name)
+			return Proof{Canary: CanaryRed}, nil
+		}
+		w.ends(TasksDone, 3)
+		same(t, "proven, by tree", map[string][]string{"3": {"go test", "own A"}}, at)
+	})
+	bubble(t, "an own check and the run's of one name", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task = ""
+		w.agent.turns = []turn{says(promise.Report{Complete: true, CompleteTag: "DONE"}).then(k.becomes("1"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A", "go test"))))
+		call := 0
+		e.prove = func(ViewInput, string) (Proof, error) {
+			call++
+			return Proof{Canary: CanaryRed, Tests: call}, nil
+		}
+		result := w.ends(TasksDone, 1)
+		var tests []int
+		for _, c := range result.Iterations[0].CheckResults {
+			tests = append(tests, c.Proof.Tests)
+		}
+		same(t, "each has its own", []int{1, 2}, tests)
+	})
+}
