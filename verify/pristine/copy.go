@@ -223,4 +223,4 @@ func (d *duplicate) unshare(name string) error {
 	return nil
 }
 
-func (d *duplicate) close() error { return clear(d.folder, copyName) }
+func (d *duplicate) close() error { return wipe(d.folder, copyName) }

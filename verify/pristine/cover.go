@@ -79,7 +79,7 @@ func (s *Surroundings) cover(o Options) (covered, error) {
 		return c, fmt.Errorf("cover surroundings: %w", err)
 	}
 	made := 0
-	make := func(texts ...string) (string, error) {
+	write := func(texts ...string) (string, error) {
 		path := filepath.Join(folder, fmt.Sprintf("%04d", made))
 		made++
 		return path, os.WriteFile(path, []byte(strings.Join(texts, "")), 0o600)
@@ -92,18 +92,18 @@ func (s *Surroundings) cover(o Options) (covered, error) {
 			name, _ := below(change.plain, realPath(o.Dir))
 			var source string
 			if change.copy != "" {
-				source, err = change.shown(make)
+				source, err = change.shown(write)
 			}
 			c.edits = append(c.edits, Edit{Name: filepath.ToSlash(name), Source: source})
 		case byBind:
 			var source string
-			source, err = change.shown(make)
+			source, err = change.shown(write)
 			c.binds = append(c.binds, process.Mount{Kind: process.Bind, Source: source, Target: realPath(change.path)})
 		case byVariable:
 			if !groups[change.group] {
 				groups[change.group] = true
 				var value string
-				value, err = change.group.instead(s.copiesOf(change.group), make)
+				value, err = change.group.instead(s.copiesOf(change.group), write)
 				c.env = append(c.env, string(change.group)+"="+value)
 			}
 		}
@@ -115,19 +115,19 @@ func (s *Surroundings) cover(o Options) (covered, error) {
 }
 
 // shown makes the file that checks see: what was, or nothing. It is never the kept one, since a check could write to it.
-func (c *change) shown(make func(texts ...string) (string, error)) (string, error) {
+func (c *change) shown(write func(texts ...string) (string, error)) (string, error) {
 	if c.copy == "" {
-		return make("")
+		return write("")
 	}
 	text, err := os.ReadFile(c.copy)
 	if err != nil {
 		return "", err
 	}
-	path, err := make(string(text))
+	path, err := write(string(text))
 	if err == nil && c.prog {
 		err = os.Chmod(path, 0o700)
 	}
 	return path, err
 }
 
-func (c covered) discard(folder string) error { return clear(folder, aroundName) }
+func (c covered) discard(folder string) error { return wipe(folder, aroundName) }

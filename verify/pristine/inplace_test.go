@@ -4,6 +4,7 @@ package pristine
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -92,7 +93,7 @@ func playRestless(args []string) int {
 	if json.Unmarshal([]byte(args[0]), &o) != nil || json.Unmarshal([]byte(args[1]), &more) != nil {
 		return 1
 	}
-	os.Stdout.WriteString("up\n")
+	fmt.Print("up\n")
 	for {
 		v, err := Open(testContext(), o)
 		if err == nil {
@@ -102,7 +103,7 @@ func playRestless(args []string) int {
 			err = v.Close()
 		}
 		if err != nil {
-			os.Stderr.WriteString(err.Error())
+			fmt.Fprint(os.Stderr, err.Error())
 			return 1
 		}
 	}

@@ -89,7 +89,7 @@ func (j *journal) begin(ctx context.Context, dir string, edits []Edit) error {
 		return err
 	}
 	name := filepath.Join(j.path, fmt.Sprintf("%06d", len(chapters)+1))
-	if err := clear(j.path, filepath.Base(name)+unborn); err != nil {
+	if err := wipe(j.path, filepath.Base(name)+unborn); err != nil {
 		return err
 	}
 	if err := os.Mkdir(name+unborn, 0o700); err != nil {

@@ -192,7 +192,7 @@ func (u user) folder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := clear(filepath.Dir(dir), filepath.Base(dir)); err != nil {
+		if err := wipe(filepath.Dir(dir), filepath.Base(dir)); err != nil {
 			t.Error(err)
 		}
 	})

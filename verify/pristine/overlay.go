@@ -45,7 +45,7 @@ func openOverlay(ctx context.Context, o *Options, around covered) (*overlay, err
 // useMemory is for file systems that cannot hold what an overlay writes, as those that are overlays themselves.
 func (v *overlay) useMemory() error {
 	v.inMemory, v.edits = true, nil
-	if err := clear(v.folder, upperName, workName); err != nil {
+	if err := wipe(v.folder, upperName, workName); err != nil {
 		return err
 	}
 	return os.Mkdir(filepath.Join(v.folder, scratchName), 0o700)
@@ -87,13 +87,13 @@ func (v *overlay) lay(ctx context.Context, edits []Edit) error {
 	return nil
 }
 
-func (v *overlay) close() error { return clear(v.folder, upperName, workName, scratchName) }
+func (v *overlay) close() error { return wipe(v.folder, upperName, workName, scratchName) }
 
 // Strongest tries which mode works for a workspace with a folder for its views, and says in a sentence why it is not Overlay. An overlay that can hold
 // what is written only in memory is one, with a sentence.
 func Strongest(ctx context.Context, dir, folder string) (mode Mode, why string) {
 	probe := filepath.Join(folder, probeName)
-	defer clear(folder, probeName) //nolint:errcheck // what cannot be removed here, the owner of the folder removes with it
+	defer wipe(folder, probeName) //nolint:errcheck // what cannot be removed here, the owner of the folder removes with it
 	if err := os.Mkdir(probe, 0o700); err != nil {
 		return InPlace, fmt.Sprintf("nothing can be written for a view: %v", err)
 	}

@@ -28,7 +28,7 @@ func (j *journal) undo(goOn func() error) (restored []string, err error) {
 			return restored, err
 		}
 	}
-	if err := clear(filepath.Dir(j.path), filepath.Base(j.path)); err != nil {
+	if err := wipe(filepath.Dir(j.path), filepath.Base(j.path)); err != nil {
 		return restored, fmt.Errorf("remove journal: %w", err)
 	}
 	slices.Sort(restored)
@@ -53,7 +53,7 @@ func (j *journal) undoChapter(folder string, goOn func() error) (restored []stri
 	if err := r.all(c.Places, goOn); err != nil {
 		return r.restored, err
 	}
-	if err := clear(j.path, filepath.Base(folder)+undone); err != nil {
+	if err := wipe(j.path, filepath.Base(folder)+undone); err != nil {
 		return r.restored, fmt.Errorf("end journal: %w", err)
 	}
 	// Only what is on disk for certain needs no journal any more.
@@ -119,7 +119,7 @@ func (r *restorer) put(p *place) error {
 		return nil
 	}
 	r.restored = append(r.restored, string(p.Name))
-	if err := clear(r.dir, string(p.Name)); err != nil {
+	if err := wipe(r.dir, string(p.Name)); err != nil {
 		return err
 	}
 	switch p.Kind {

@@ -36,7 +36,7 @@ const (
 )
 
 // instead is the value of the variable when the group had these copies. "" means that the variable cannot stand for them.
-func (g group) instead(copies []string, make func(texts ...string) (string, error)) (string, error) {
+func (g group) instead(copies []string, write func(texts ...string) (string, error)) (string, error) {
 	switch {
 	case len(copies) == 0 && g == goEnv:
 		return "off", nil
@@ -51,7 +51,7 @@ func (g group) instead(copies []string, make func(texts ...string) (string, erro
 		}
 		texts = append(texts, string(text), "\n")
 	}
-	return make(texts...)
+	return write(texts...)
 }
 
 // spots are all places that are looked at, for a user with this environment and these git folders.

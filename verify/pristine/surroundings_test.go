@@ -11,8 +11,8 @@ import (
 
 // household is a home, a workspace with a git folder, and what was remembered of them before an agent came.
 type household struct {
-	user                 user
-	home, dir, kept, env string
+	user            user
+	home, dir, kept string
 }
 
 func newHousehold(t *testing.T, u user) household {

@@ -157,8 +157,8 @@ func (v *View) Close() error {
 	return nil
 }
 
-// clear removes entries of a folder, also those that their owner has locked.
-func clear(folder string, names ...string) error {
+// wipe removes entries of a folder, also those that their owner has locked.
+func wipe(folder string, names ...string) error {
 	edits := make([]Edit, 0, len(names))
 	for _, name := range names {
 		edits = append(edits, Edit{Name: name})
