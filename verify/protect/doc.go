@@ -22,6 +22,7 @@
 //	                   *.test.*, *.spec.*, __tests__, snapshots; Rust tests.rs; Java and Kotlin src/test, *Test; Ruby *_spec.rb, code in
 //	                   spec; C# *.Tests, *Tests; PHP *Test; Elixir *_test.exs; and everything in a folder test or tests.
 //	                   Changed or deleted is tampered. Added is honest work and is seen.
+//	                   A project that is a test's data (testdata, fixtures) is a part of the test and steers nothing.
 //	no tests           README files of test folders, lists of dependencies and lock files wherever they are, a folder spec
 //	                   that describes the product, and CMakeLists.txt, meson.build or a list of `mod name;` that only grew by entries.
 //	whole files        conftest.py, pytest.ini, tox.ini, noxfile.py, .coveragerc, sitecustomize.py, *.pth; configuration and set-up of

@@ -97,7 +97,7 @@ func FuzzNames(f *testing.F) {
 	f.Add("//x/../\xff")
 	f.Fuzz(func(t *testing.T, name string) {
 		test := (Rules{}).Test(name)
-		if _, steers := ruleFor(name); steers && test {
+		if _, steers := steeringRule(name); steers && test {
 			t.Errorf("%q is both", name)
 		}
 		_ = inTheWay([]ralph.FileChange{{Name: name, Kind: ralph.FileAdded}}, Sorted{Tampered: []ralph.FileChange{{Name: name, Kind: ralph.FileDeleted}}})

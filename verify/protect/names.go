@@ -48,7 +48,7 @@ var dependencyFiles = []string{
 
 // Test says whether a file is a test, or what a test needs, by its name alone. Files that steer a run are no tests.
 func (r Rules) Test(name string) bool {
-	if _, steers := ruleFor(name); steers {
+	if _, steers := steeringRule(name); steers {
 		return false
 	}
 	return testName(name)
@@ -68,7 +68,7 @@ var testStems = map[ecosystem]func() *regexp.Regexp{
 	golang: lazily(`_test$`),
 	elixir: lazily(`_test$`),
 	python: lazily(`^test_|_test$|^tests?$`),
-	script: lazily(`\.(test|spec|cy|e2e)$|[_-](test|spec)$|\.(test|spec)\.|^test$`),
+	script: lazily(`\.(test|spec|cy|e2e)$|[_-](test|spec)$|\.(test|spec)\.|^test$|^test-`),
 	rust:   lazily(`^tests?$|_tests?$`),
 	jvm:    lazily(`.(Test|Tests|TestCase)$|[a-z0-9](IT|ITCase)$`),
 	dotnet: lazily(`.(Test|Tests)$`),

@@ -95,6 +95,9 @@ func TestGo(t *testing.T) {
 			short{Tampered: []string{"m_test.go deleted"}, Unseen: []string{"m_test.go/x added"}}},
 		{"a test library in vendor", nil, with(goBase, files{"vendor/github.com/stretchr/testify/assert/a.go": "1"}), files{"vendor/github.com/stretchr/testify/assert/a.go": "2"},
 			tampered("vendor/github.com/stretchr/testify/assert/a.go changed")},
+		{"projects that are data of tests", nil, with(goBase, files{"testdata/old/go.mod": "module a\n"}),
+			files{"testdata/old/go.mod": "module b\n", "testdata/new/go.mod": "module n\n", "testdata/new/go.work": "", "test/fixtures/package.json": `{"jest": {}}`, "test/fixtures/conftest.py": ""},
+			tampered("testdata/old/go.mod changed")},
 		{"odd names", nil, with(goBase, files{"a b\n[x]/é,: _test.go": "1"}), files{"a b\n[x]/é,: _test.go": "2", "tests/\xff.txt": "1"}, tampered("a b\n[x]/é,: _test.go changed")},
 	})
 }
@@ -140,6 +143,7 @@ func TestPython(t *testing.T) {
 		{"requirements of tests", nil, with(pyBase, files{"tests/requirements.txt": "a"}), files{"tests/requirements.txt": "a\nb"}, honest},
 		{"a project from nothing", nil, files{"README.md": ""}, files{"conftest.py": "", ".env.test": "", "pyproject.toml": pyBase["pyproject.toml"], "tests/test_a.py": ""}, honest},
 		{"a pyproject beside tests", nil, files{"test_a.py": ""}, files{"pyproject.toml": pyBase["pyproject.toml"]}, unseen("pyproject.toml added")},
+		{"a conftest among fixtures", nil, pyBase, files{"tests/fixtures/conftest.py": "", "tests/fixtures/pyproject.toml": pyBase["pyproject.toml"]}, unseen("tests/fixtures/conftest.py added")},
 		{"a plain pyproject beside tests", nil, files{"test_a.py": ""}, files{"pyproject.toml": "[project]\nname = 'x'\n"}, honest},
 	})
 }

@@ -198,7 +198,7 @@ func (r Rules) named(name string) bool {
 // byKind says what a change is by the habits of ecosystems: guarded for tests of the base and what steers them, weighed
 // for tests inside of product code.
 func (in *inspection) byKind(change ralph.FileChange) (meaning, error) {
-	if rule, steers := ruleFor(change.Name); steers {
+	if rule, steers := steeringRule(change.Name); steers {
 		counts, err := in.steers(rule, change)
 		if counts {
 			return guarded, err

@@ -148,7 +148,7 @@ func TestWithoutTheFilesOfTheBaseEverythingIsTakenToHaveTests(t *testing.T) {
 func TestTest(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a_test.go": true, "x/testdata/y": true, "test_a.py": true, "a_test.py": true, "tests/x.py": true, "tests/deep/x.json": true,
-		"a.test.mjs": true, "a.spec.ts": true, "__tests__/a.cts": true, "src/__snapshots__/a.snap": true, "tests/it.rs": true, "src/tests.rs": true,
+		"a.test.mjs": true, "lib/test-a.cjs": true, "a.spec.ts": true, "__tests__/a.cts": true, "src/__snapshots__/a.snap": true, "tests/it.rs": true, "src/tests.rs": true,
 		"src/test/kotlin/A.kt": true, "src/androidTest/x.xml": true, "ATest.java": true, "spec/a.rb": true, "spec/fixtures/a.yml": true,
 		"A.Tests/Helper.cs": true, "ATest.php": true, "test/a_test.exs": true, "Tests/ATests.swift": true, "internal/testutil/x.go": true,
 		"a.go": false, "latest.py": false, "contest.go": false, "attest_a.py": false, "spec/api.yaml": false, "specs/goal.md": false, "tests/README.md": false,

@@ -180,7 +180,19 @@ var book = sync.OnceValue(func() *rulebook {
 	return b
 })
 
-// ruleFor finds the rule for a name.
+var fixture = lazily(`(^|/)(testdata|fixtures?|__fixtures__)/`)
+
+// steeringRule finds the rule for a name. A project that a test has as its data steers nothing; what a runner reads
+// wherever it finds it, such as a conftest.py, still does.
+func steeringRule(name string) (*rule, bool) {
+	r, steers := ruleFor(name)
+	if steers && (r.differ != nil || r.kind == golang) && fixture().MatchString(name) && testName(name) {
+		return nil, false
+	}
+	return r, steers
+}
+
+// ruleFor finds the rule for a name alone.
 func ruleFor(name string) (*rule, bool) {
 	b, base := book(), path.Base(name)
 	if i, is := b.exact[base]; is {
