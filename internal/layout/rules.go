@@ -33,7 +33,7 @@ var (
 	root     = []string{"."}
 	leaves   = []string{"promise", "process", "prompt", "model"}
 	adapters = []string{"agent", "verify", "gitrepo", "runlog", "plan"}
-	views    = []string{"internal/term", "internal/notify", "internal/progress"}
+	views    = []string{"internal/term", "internal/notify", "internal/progress", "internal/report"}
 )
 
 // direction says what the rooms of one row may import of ours, beside their own subfolders.

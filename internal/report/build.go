@@ -1,0 +1,318 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Builder makes a report of events. The zero value is ready.
+type Builder struct {
+	state  ralph.State
+	report Report
+	now    turn
+	before string // the tree that the next agent finds
+	tasks  map[string]*Task
+	order  []string // of tasks, as they were first met
+}
+
+// turn is what was gathered of the iteration under way.
+type turn struct {
+	began   Iteration
+	checks  []int  // in Report.Checks
+	checked string // the tree after the checks
+}
+
+// See takes one event in. Events must come in order and without a gap.
+func (b *Builder) See(e ralph.Event) error {
+	judging, iterations := b.state.History.Judging, len(b.state.Iterations)
+	if err := b.state.Apply(e); err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	switch data := e.Data.(type) {
+	case ralph.RunStarted:
+		b.session(e, Session{Ralph: data.Ralph, PID: data.PID})
+	case ralph.RunResumed:
+		b.session(e, Session{Ralph: data.Ralph, PID: data.PID, Resumed: true, Torn: data.TornBytes})
+	case ralph.IterationStarted:
+		b.now = turn{began: Iteration{Number: e.Iteration, Session: len(b.report.Sessions), StartedAt: e.Time, TreeBefore: b.before}}
+	case ralph.TreeState:
+		b.tree(data, judging)
+	case ralph.CheckResult:
+		b.check(e, data, judging)
+	case ralph.Evaluation:
+		b.evaluation(e, data)
+	case ralph.VerdictReached:
+		b.verdict(e, data.Verdict)
+	default:
+		b.remark(e)
+	}
+	if len(b.state.Iterations) > iterations {
+		b.close(b.state.Iterations[iterations])
+	}
+	return nil
+}
+
+// remark takes in what only has to be told.
+func (b *Builder) remark(e ralph.Event) {
+	switch data := e.Data.(type) {
+	case ralph.TestsWeighed:
+		weighed := Weighed{Iteration: e.Iteration, Files: cleanAll(data.Files), OldPassed: data.OldPassed}
+		for _, c := range data.Old {
+			if !c.Passed {
+				weighed.Failed = append(weighed.Failed, clean(c.Name))
+			}
+		}
+		b.report.Tests = append(b.report.Tests, weighed)
+	case ralph.FilesTampered:
+		b.report.Tampering = append(b.report.Tampering, Tampering{
+			Iteration: e.Iteration, What: clean(data.What), File: clean(data.File), Details: cleanAll(data.Details), Unseen: cleanAll(data.Unseen),
+			Restored: data.Restored,
+		})
+	case ralph.Notice:
+		if e.Type == ralph.EvWarning {
+			b.report.Warnings = append(b.report.Warnings, Warning{e.Iteration, clean(data.Code), clean(data.Text)})
+		}
+	case ralph.CommitResult:
+		b.commit(e.Iteration, data.Commit)
+	case ralph.TaskMoved:
+		task := b.task(data.Task)
+		switch e.Type {
+		case ralph.EvTaskDone:
+			task.ProvenIn = e.Iteration
+		case ralph.EvTaskReopened:
+			task.ProvenIn = 0
+		}
+	}
+}
+
+func (b *Builder) session(e ralph.Event, s Session) {
+	s.Number, s.At, s.Ralph = len(b.report.Sessions)+1, e.Time, clean(s.Ralph)
+	b.report.Sessions = append(b.report.Sessions, s)
+}
+
+// commit may come before the verdict on its iteration or behind it.
+func (b *Builder) commit(iteration int, id string) {
+	if n := len(b.report.Iterations); n > 0 && b.report.Iterations[n-1].Number == iteration {
+		b.report.Iterations[n-1].Commit = clean(id)
+		return
+	}
+	b.now.began.Commit = clean(id)
+}
+
+func (b *Builder) tree(t ralph.TreeState, judging bool) {
+	switch {
+	case !judging:
+		b.before = t.ID()
+	case t.After:
+		b.now.checked = t.ID()
+	}
+}
+
+func (b *Builder) check(e ralph.Event, c ralph.CheckResult, judging bool) {
+	check := Check{
+		Name: clean(c.Name), Command: clean(c.Command), Task: clean(c.Task), Hidden: c.Hidden, Baseline: !judging, Iteration: e.Iteration, Session: len(b.report.Sessions),
+		At: e.Time, Duration: c.Duration, Passed: c.Passed, Broken: c.Broken, TimedOut: c.TimedOut, ExitCode: c.ExitCode, Tree: clean(c.Tree),
+		OutputHash: clean(c.OutputHash), Isolation: clean(c.Isolation), Weaker: c.Weaker, Attempts: c.Attempts, Flaked: c.Flaked,
+	}
+	if c.Hidden {
+		check.Command, check.OutputHash = "", ""
+	}
+	if judging {
+		b.now.checks = append(b.now.checks, len(b.report.Checks))
+	}
+	b.report.Checks = append(b.report.Checks, check)
+}
+
+func (b *Builder) evaluation(e ralph.Event, data ralph.Evaluation) {
+	evaluation := Evaluation{
+		Iteration: e.Iteration, At: e.Time, Task: clean(data.Task), Agent: clean(data.Agent), Model: clean(data.Model), Asked: data.End == ralph.EndOK,
+		Accepted: data.Accepted, Category: ralph.Rejection(clean(string(data.Category))), Concern: clean(data.Concern),
+		Evidence: cleanAll(data.Evidence), NextStep: clean(data.NextStep),
+		Spent: Spent{Duration: data.Duration, Tokens: data.Tokens, Cost: data.Cost, CostEstimated: data.CostEstimated},
+	}
+	if !evaluation.Asked {
+		evaluation.Concern = clean(data.Error)
+	}
+	b.report.Evaluations = append(b.report.Evaluations, evaluation)
+	if data.Task != "" {
+		b.task(data.Task).Spent.add(evaluation.Spent)
+	}
+}
+
+func (b *Builder) verdict(e ralph.Event, v ralph.Verdict) {
+	if len(v.Gates) > 0 {
+		b.report.Gates, b.report.GatesOf = nil, e.Iteration
+		for _, g := range v.Gates {
+			b.report.Gates = append(b.report.Gates, Gate{clean(g.Name), g.State, clean(g.Refusal), clean(g.Detail)})
+		}
+	}
+	for _, refused := range v.Tasks.Refused {
+		task := b.task(refused.Task)
+		if code := clean(refused.Code); !slices.Contains(task.Refusals, code) {
+			task.Refusals = append(task.Refusals, code)
+		}
+	}
+}
+
+// close takes in an iteration that was judged, or cut off.
+func (b *Builder) close(result ralph.IterationResult) {
+	seen := b.state.History.Now // Apply leaves what was judged in its place
+	it := b.now.began
+	it.Number, it.Task, it.Agent, it.Model = result.Iteration, clean(result.Task), clean(result.Agent), clean(seen.Agent.Model)
+	it.End, it.Error = seen.Agent.End, clean(seen.Agent.Error)
+	it.Counted, it.Claimed, it.Action = result.Counted, b.state.Verdict.Claimed, b.state.Verdict.Action
+	it.Refusals, it.TasksDone = cleanAll(result.Refusals), cleanAll(result.TasksDone)
+	it.TreeAfter, it.TreeChecked = seen.Tree.ID(), b.now.checked
+	it.Spent = Spent{Duration: result.Duration, Tokens: seen.Agent.Tokens, Cost: result.Cost, CostEstimated: seen.Agent.CostEstimated}
+	b.report.Iterations = append(b.report.Iterations, it)
+	b.report.Claims = append(b.report.Claims, claims(claimed{it, seen, b.state.Verdict, len(b.state.History.Tasks) > 0})...)
+	if result.Task != "" {
+		b.work(b.task(result.Task), it)
+	}
+	b.finish(result.CheckResults)
+	if seen.Tree.Known {
+		b.before = seen.Tree.ID()
+	}
+	b.now = turn{}
+}
+
+// work counts an iteration for the task that it worked on.
+func (b *Builder) work(task *Task, it Iteration) {
+	if it.Counted {
+		task.Tries++
+	}
+	task.Spent.add(it.Spent)
+}
+
+// finish gives the last run of each check what is only known at the verdict: what the baseline makes of it, its proof, the tree when all had run.
+func (b *Builder) finish(results []ralph.CheckResult) {
+	for _, i := range b.now.checks {
+		b.report.Checks[i].TreeAfter = b.now.checked
+	}
+	b.report.Evidence = nil
+	for _, r := range results {
+		for _, i := range slices.Backward(b.now.checks) {
+			c := &b.report.Checks[i]
+			if c.Name == clean(r.Name) && c.Task == clean(r.Task) {
+				c.Attribution, c.Flaked, c.Attempts, c.Proof = r.Attribution, r.Flaked, r.Attempts, proofOf(r)
+				b.report.Evidence = append(b.report.Evidence, *c)
+				break
+			}
+		}
+	}
+}
+
+func proofOf(r ralph.CheckResult) *Proof {
+	switch {
+	case r.Proof == nil:
+		return nil
+	case r.Hidden: // names of hidden tests are nobody's business
+		return &Proof{Canary: r.Proof.Canary, Tests: r.Proof.Tests, Lost: r.Proof.Lost}
+	}
+	return &Proof{r.Proof.Canary, clean(r.Proof.Detail), r.Proof.Tests, r.Proof.Lost, cleanAll(r.Proof.Missing)}
+}
+
+func (b *Builder) task(id string) *Task {
+	if b.tasks == nil {
+		b.tasks = map[string]*Task{}
+	}
+	if b.tasks[id] == nil {
+		b.tasks[id] = &Task{ID: clean(id)}
+		b.order = append(b.order, id)
+	}
+	return b.tasks[id]
+}
+
+// add sums two bills up. The sum is an estimate if a part of it is one, or is not known at all.
+func (s *Spent) add(t Spent) {
+	first := s.Duration == 0 && s.Tokens == nil && s.Cost == nil
+	s.Duration += t.Duration
+	s.CostEstimated = s.CostEstimated || t.CostEstimated || !first && (s.Cost == nil) != (t.Cost == nil)
+	if t.Cost != nil {
+		sum := *t.Cost
+		if s.Cost != nil {
+			sum += *s.Cost
+		}
+		s.Cost = &sum
+	}
+	if t.Tokens != nil {
+		sum := *t.Tokens
+		if s.Tokens != nil {
+			sum.Input += s.Tokens.Input
+			sum.Output += s.Tokens.Output
+			sum.CacheRead += s.Tokens.CacheRead
+			sum.CacheWrite += s.Tokens.CacheWrite
+		}
+		s.Tokens = &sum
+	}
+}
+
+// Report is the document of what was seen so far. receipt is what the log's keeper found out about its chain.
+func (b *Builder) Report(receipt Receipt) Report {
+	s, r := &b.state, b.report
+	result := s.Result()
+	r.Format, r.Run, r.Demo, r.Receipt = FormatVersion, s.Run, s.Started.Demo, receipt
+	r.Workspace, r.Goal, r.SpecFile, r.TaskFile = clean(s.Started.Workspace), clean(s.Started.Goal), clean(s.Started.SpecFile), clean(s.Started.TaskFile)
+	r.Profile, r.Agent, r.Model = clean(s.Started.Profile), clean(s.Agent), clean(s.Model)
+	r.Evaluator, r.Protects = clean(s.Policy.Evaluator), cleanAll(s.Policy.Protects)
+	r.StartedAt, r.UpdatedAt = s.StartedAt, s.UpdatedAt
+	r.Outcome = Outcome{
+		Ended: s.Stopped != nil, Status: result.Status, Reason: result.StopReason, ExitCode: result.ExitCode, Detail: clean(result.Summary),
+		Verified: result.Verified, VerifiedBy: append([]string{}, cleanAll(result.VerifiedBy)...),
+	}
+	if s.Stopped != nil {
+		r.Outcome.Name, r.Outcome.Changed = nameOf(s.Stopped.Reason), clean(s.Stopped.Changed)
+	}
+	r.Spent = Spent{Duration: result.TotalDuration, Tokens: result.TotalTokens, Cost: result.TotalCost, CostEstimated: result.CostEstimated}
+	r.Tasks = b.listed()
+	return r.filled()
+}
+
+// listed is every task of the list as it stands, with what the run did for it.
+func (b *Builder) listed() []Task {
+	tasks := []Task{}
+	for _, t := range b.state.History.Tasks {
+		task := *b.task(t.ID)
+		task.Title, task.Status = clean(t.Title), t.Status
+		task.Proven = task.ProvenIn > 0 && t.Status == ralph.TaskDone && !t.Regressed
+		for _, c := range b.report.Checks {
+			if c.Task != task.ID || c.Baseline {
+				continue
+			}
+			if i := slices.IndexFunc(task.Checks, func(d Check) bool { return d.Name == c.Name }); i >= 0 {
+				task.Checks[i] = c
+			} else {
+				task.Checks = append(task.Checks, c)
+			}
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks
+}
+
+// filled gives a list without members where there is none: programs that read the JSON need not ask for null.
+func (r Report) filled() Report {
+	r.Sessions, r.Evidence, r.Gates = some(r.Sessions), some(r.Evidence), some(r.Gates)
+	r.Claims, r.Evaluations, r.Tests = some(r.Claims), some(r.Evaluations), some(r.Tests)
+	r.Tampering, r.Warnings, r.Iterations, r.Checks = some(r.Tampering), some(r.Warnings), some(r.Iterations), some(r.Checks)
+	return r
+}
+
+func some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// nameOf is the name of the exit code that a reason stands for. A reason of a later version has none.
+func nameOf(reason ralph.StopReason) string {
+	for _, kind := range ralph.Outcomes() {
+		if slices.Contains(kind.Reasons, reason) {
+			return kind.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,154 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+)
+
+func (pr Proof) text() (canary, tests string) {
+	canary = prose(string(pr.Canary))
+	switch pr.Canary {
+	case ralph.CanaryRed:
+		canary = "red, as it must be"
+	case ralph.CanaryGreen:
+		canary = "**green: the check cannot fail**"
+	case ralph.CanaryMute:
+		canary = "mute: it was without effect at the base, too"
+	case ralph.CanaryNone:
+		canary = "there is none"
+	}
+	if pr.Detail != "" && pr.Canary != ralph.CanaryRed {
+		canary += " (" + prose(pr.Detail) + ")"
+	}
+	if pr.Tests > 0 {
+		tests = counted(pr.Tests, "test") + " ran"
+	}
+	if pr.Lost > 0 {
+		tests = strings.TrimPrefix(tests+", ", ", ") + fmt.Sprintf("**%d of the base did not**", pr.Lost)
+	}
+	if len(pr.Missing) > 0 {
+		tests += ": " + codes(pr.Missing)
+	}
+	return canary, tests
+}
+
+func (c Check) name() string {
+	if c.Hidden {
+		return prose(c.Name)
+	}
+	return code(c.Name)
+}
+
+func (c Check) result() string {
+	switch {
+	case c.Passed:
+		return "PASS"
+	case c.Broken:
+		return "**CANNOT RUN**"
+	case c.TimedOut:
+		return "**TIMED OUT**"
+	}
+	return "**FAIL**"
+}
+
+func (c Check) attempts() string {
+	switch {
+	case c.Flaked:
+		return fmt.Sprintf("%d, **flaked**", max(c.Attempts, 2))
+	case c.Attempts > 1:
+		return strconv.Itoa(c.Attempts)
+	}
+	return "1"
+}
+
+func (c Check) isolation() string {
+	mode := prose(c.Isolation)
+	if mode == "" {
+		mode = "none"
+	}
+	if c.Weaker != ralph.WayUsual {
+		mode += ", weaker: " + prose(string(c.Weaker))
+	}
+	return mode
+}
+
+func (c Check) after() string {
+	switch c.TreeAfter {
+	case "":
+		return "not looked at"
+	case c.Tree:
+		return "the same"
+	}
+	return "**" + code(shortTree(c.TreeAfter)) + "**"
+}
+
+// codes are texts as code, the first of them.
+func codes(texts []string) string { return first(texts, code) }
+
+func proses(texts []string) string { return first(texts, prose) }
+
+func first(texts []string, how func(string) string) string {
+	const shown = 10
+	var all []string
+	for _, text := range texts[:min(shown, len(texts))] {
+		all = append(all, how(text))
+	}
+	if n := len(texts) - shown; n > 0 {
+		all = append(all, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(all, ", ")
+}
+
+// short is the beginning of a hash: enough to compare by eye. The whole one is in the JSON.
+func short(hash string) string {
+	const digits = 12
+	if len(hash) > digits {
+		return hash[:digits]
+	}
+	return hash
+}
+
+// shortTree shortens both halves of the name of a tree.
+func shortTree(id string) string {
+	commit, rest, ok := strings.Cut(id, "+")
+	if !ok {
+		return short(id)
+	}
+	return strings.Trim(short(commit)+"+"+short(rest), "+")
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.DateTime) + "Z"
+}
+
+func seconds(s ralph.Span) string {
+	if s.Duration() >= time.Minute {
+		return s.Duration().Truncate(time.Second).String()
+	}
+	return fmt.Sprintf("%.1fs", s.Seconds())
+}
+
+func tokens(t *ralph.Tokens) string {
+	if t == nil {
+		return "unknown"
+	}
+	return strconv.FormatInt(t.Total(), 10)
+}
+
+// money marks what was reckoned rather than reported.
+func money(s Spent) string {
+	switch {
+	case s.Cost == nil:
+		return "unknown"
+	case s.CostEstimated:
+		return fmt.Sprintf("~$%.4f (estimated)", *s.Cost)
+	}
+	return fmt.Sprintf("$%.4f", *s.Cost)
+}

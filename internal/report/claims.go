@@ -1,0 +1,168 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// claimed is what the claims of one iteration are held against.
+type claimed struct {
+	iteration Iteration
+	seen      ralph.Observation
+	verdict   ralph.Verdict
+	listed    bool // a task list was worked
+}
+
+// claims puts everything that the agent said about its work beside what the harness saw.
+func claims(c claimed) []Claim {
+	var all []Claim
+	add := func(holds Holds, what, seen string) {
+		all = append(all, Claim{Iteration: c.iteration.Number, Claimed: clean(what), Seen: clean(seen), Holds: holds})
+	}
+	said := c.seen.Agent.Said
+	switch {
+	case said.CompleteTag != "":
+		holds, seen := c.completion()
+		add(holds, said.CompleteTag, seen)
+	case said.Complete:
+		holds, seen := c.completion()
+		add(holds, "COMPLETE, by status block", seen)
+	}
+	for _, id := range c.claimedTasks() {
+		holds, seen := c.taskDone(id)
+		add(holds, id+":DONE"+c.how(id), seen)
+	}
+	if said.Blocked != nil {
+		add(HoldsUnknown, "BLOCKED: "+*said.Blocked, "nothing the harness could look at")
+	}
+	if said.Decide != nil {
+		add(HoldsUnknown, "DECIDE: "+*said.Decide, "nothing the harness could look at")
+	}
+	if said.Status != nil {
+		holds, seen := c.tests(said.Status.Tests)
+		add(holds, "TESTS_STATUS: "+said.Status.Tests, seen)
+		holds, seen = c.files(said.Status.FilesModified)
+		add(holds, fmt.Sprintf("FILES_MODIFIED: %d", said.Status.FilesModified), seen)
+		add(c.count(said.Status.TasksCompleted), fmt.Sprintf("TASKS_COMPLETED_THIS_LOOP: %d", said.Status.TasksCompleted), c.proven())
+	}
+	if said.StatusProblem != "" {
+		add(HoldsNo, "a status block", "it is not valid: "+said.StatusProblem)
+	}
+	for _, word := range said.Contradictions {
+		add(HoldsNo, "what contradicts itself", word)
+	}
+	return all
+}
+
+func (c claimed) completion() (Holds, string) {
+	if c.verdict.Action == ralph.Stop && nameOf(c.verdict.Reason) == "COMPLETE" {
+		if len(c.verdict.VerifiedBy) == 0 {
+			return HoldsUnknown, "every gate is open, but nothing was checked"
+		}
+		return HoldsYes, "every gate is open"
+	}
+	var refused []string
+	for _, r := range c.verdict.Refusals() {
+		refused = append(refused, r.Code+": "+r.Detail)
+	}
+	if len(refused) == 0 {
+		return HoldsUnknown, "it was not judged"
+	}
+	return HoldsNo, "refused: " + strings.Join(refused, "; ")
+}
+
+func (c claimed) claimedTasks() []string {
+	ids := slices.Clone(c.seen.Agent.Said.TasksDone)
+	for _, id := range c.seen.Listed {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// how tells a mark in the list from a word.
+func (c claimed) how(id string) string {
+	if slices.Contains(c.seen.Listed, id) {
+		return ", marked in the list"
+	}
+	return ""
+}
+
+func (c claimed) taskDone(id string) (Holds, string) {
+	if slices.Contains(c.verdict.Tasks.Done, id) {
+		return HoldsYes, "proven"
+	}
+	for _, r := range c.verdict.Tasks.Refused {
+		if r.Task == id {
+			return HoldsNo, fmt.Sprintf("refused: %s: %s", r.Code, r.Detail)
+		}
+	}
+	if !c.listed {
+		return HoldsUnknown, "no task list was worked"
+	}
+	return HoldsUnknown, "it was not judged"
+}
+
+// tests compares the word of a status block with the checks.
+func (c claimed) tests(word string) (Holds, string) {
+	passed := 0
+	for _, check := range c.seen.Checks {
+		if check.Passed {
+			passed++
+		}
+	}
+	n := len(c.seen.Checks)
+	seen := fmt.Sprintf("%d of %s passed", passed, counted(n, "check"))
+	switch {
+	case n == 0:
+		return HoldsUnknown, "no check was run"
+	case word == "PASSING" && passed == n, word == "FAILING" && passed < n:
+		return HoldsYes, seen
+	case word == "PASSING", word == "FAILING":
+		return HoldsNo, seen
+	}
+	return HoldsUnknown, seen
+}
+
+func (c claimed) files(modified int) (Holds, string) {
+	before, after := c.iteration.TreeBefore, c.iteration.TreeAfter
+	if before == "" || after == "" {
+		return HoldsUnknown, "the tree is not known"
+	}
+	seen, changed := "no file changed", before != after
+	if changed {
+		seen = "files changed"
+	}
+	if changed == (modified > 0) {
+		return HoldsYes, seen
+	}
+	return HoldsNo, seen
+}
+
+func (c claimed) count(completed int) Holds {
+	switch {
+	case !c.listed:
+		return HoldsUnknown
+	case completed == len(c.verdict.Tasks.Done):
+		return HoldsYes
+	}
+	return HoldsNo
+}
+
+func (c claimed) proven() string {
+	if !c.listed {
+		return "no task list was worked"
+	}
+	return counted(len(c.verdict.Tasks.Done), "task") + " proven"
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

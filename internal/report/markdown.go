@@ -1,0 +1,329 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Markdown writes the report for people. Every text that the run did not write itself stands in a cell of a table.
+func (r Report) Markdown(out io.Writer) error {
+	p := &page{}
+	r.head(p)
+	r.evidence(p)
+	r.gates(p)
+	r.tasks(p)
+	r.claims(p)
+	r.evaluations(p)
+	r.interference(p)
+	r.warnings(p)
+	r.iterations(p)
+	r.checks(p)
+	r.receipt(p)
+	_, err := io.WriteString(out, p.text.String())
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// page is Markdown under construction.
+type page struct{ text strings.Builder }
+
+func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.text, format+"\n", args...) }
+
+func (p *page) title(text string) { p.line("\n## %s\n", text) }
+
+// table begins a table; what follows are its rows.
+func (p *page) table(columns ...string) {
+	p.row(columns...)
+	p.line("|%s", strings.Repeat(" --- |", len(columns)))
+}
+
+// row writes cells, each of which is Markdown already.
+func (p *page) row(cells ...string) { p.line("| %s |", strings.Join(cells, " | ")) }
+
+func (r Report) head(p *page) {
+	demo := ""
+	if r.Demo {
+		demo = "DEMO "
+	}
+	p.line("# %sRun %s: %s\n", demo, r.Run, r.standing())
+	if b := r.Receipt.Break; b != nil {
+		p.line("**The log is not the one that was written** (event %d, byte %d). What follows is what it says now.\n", b.Seq, b.Offset)
+	}
+	p.table("", "")
+	fact := func(name, value string) {
+		if value != "" {
+			p.row(name, value)
+		}
+	}
+	fact("outcome", prose(r.Outcome.Detail))
+	fact("verified", r.verified())
+	fact("goal", prose(r.Goal))
+	fact("spec", code(r.SpecFile))
+	fact("tasks", code(r.TaskFile))
+	fact("workspace", code(r.Workspace))
+	fact("agent", prose(strings.TrimSpace(r.Agent+" "+r.Model)))
+	fact("evaluator", prose(r.Evaluator))
+	fact("profile", prose(r.Profile))
+	fact("protected", codes(r.Protects))
+	fact("changed", prose(r.Outcome.Changed))
+	fact("iterations", strconv.Itoa(len(r.Iterations)))
+	fact("time", seconds(r.Spent.Duration))
+	fact("tokens", tokens(r.Spent.Tokens))
+	fact("cost", money(r.Spent))
+	fact("started", stamp(r.StartedAt))
+	fact("last event", stamp(r.UpdatedAt))
+	for _, s := range r.Sessions {
+		fact("run by", s.text())
+	}
+}
+
+func (r Report) standing() string {
+	if !r.Outcome.Ended {
+		return fmt.Sprintf("not ended (%s)", prose(string(r.Outcome.Status)))
+	}
+	return fmt.Sprintf("%s (%s, exit code %d)", r.Outcome.Name, prose(string(r.Outcome.Reason)), r.Outcome.ExitCode)
+}
+
+func (r Report) verified() string {
+	switch {
+	case r.Outcome.Verified:
+		return "yes, by " + prose(strings.Join(r.Outcome.VerifiedBy, ", "))
+	case r.Outcome.Ended && r.Outcome.ExitCode == 0:
+		return "**no: nothing was checked**"
+	}
+	return "no"
+}
+
+func (s Session) text() string {
+	text := fmt.Sprintf("%d. ralph %s, pid %d, from %s", s.Number, prose(s.Ralph), s.PID, stamp(s.At))
+	if s.Torn > 0 {
+		text += fmt.Sprintf(", behind a torn line of %d bytes", s.Torn)
+	}
+	return text
+}
+
+// evidence are the checks that the last verdict was given on.
+func (r Report) evidence(p *page) {
+	p.title("Evidence")
+	if len(r.Evidence) == 0 {
+		p.line("No check was run on the last iteration.")
+		return
+	}
+	p.line("The checks of iteration %d, which Ralph ran itself after the agent was gone.\n", r.Evidence[0].Iteration)
+	p.table("check", "task", "result", "exit", "against the baseline", "canary", "tests", "attempts", "isolation", "tree", "tree after", "output sha256")
+	for _, c := range r.Evidence {
+		canary, tests := "not asked", ""
+		if c.Proof != nil {
+			canary, tests = c.Proof.text()
+		}
+		p.row(c.name(), code(c.Task), c.result(), strconv.Itoa(c.ExitCode), prose(string(c.Attribution)), canary, tests, c.attempts(), c.isolation(),
+			code(shortTree(c.Tree)), c.after(), code(short(c.OutputHash)))
+	}
+}
+
+func (r Report) gates(p *page) {
+	p.title("Gates")
+	if len(r.Gates) == 0 {
+		p.line("No verdict of this run asked a gate: nothing was claimed.")
+		return
+	}
+	p.line("Of the verdict on iteration %d.\n", r.GatesOf)
+	p.table("gate", "state", "why")
+	for _, g := range r.Gates {
+		state := prose(string(g.State))
+		if g.State == ralph.GateShut {
+			state = "**" + state + "**"
+		}
+		why := prose(g.Detail)
+		if g.Refusal != "" {
+			why = code(g.Refusal) + " " + why
+		}
+		p.row(prose(g.Name), state, why)
+	}
+}
+
+func (r Report) tasks(p *page) {
+	if len(r.Tasks) == 0 {
+		return
+	}
+	p.title("Tasks")
+	p.table("task", "title", "status", "proven in", "tries", "time", "tokens", "cost", "own checks", "refused")
+	for _, t := range r.Tasks {
+		proven := "—"
+		if t.Proven {
+			proven = fmt.Sprintf("iteration %d", t.ProvenIn)
+		}
+		var own []string
+		for _, c := range t.Checks {
+			own = append(own, c.name()+" "+c.result())
+		}
+		p.row(code(t.ID), prose(t.Title), prose(string(t.Status)), proven, strconv.Itoa(t.Tries), seconds(t.Spent.Duration), tokens(t.Spent.Tokens),
+			money(t.Spent), strings.Join(own, ", "), codes(t.Refusals))
+	}
+}
+
+func (r Report) claims(p *page) {
+	p.title("Claimed / seen")
+	if len(r.Claims) == 0 {
+		p.line("The agent claimed nothing.")
+		return
+	}
+	p.table("iteration", "claimed", "seen", "holds")
+	for _, c := range r.Claims {
+		holds := string(c.Holds)
+		if c.Holds == HoldsNo {
+			holds = "**no**"
+		}
+		p.row(strconv.Itoa(c.Iteration), prose(c.Claimed), prose(c.Seen), holds)
+	}
+}
+
+func (r Report) evaluations(p *page) {
+	if len(r.Evaluations) == 0 {
+		return
+	}
+	p.title("Evaluations")
+	p.table("iteration", "task", "by", "verdict", "why", "evidence", "tokens", "cost", "when")
+	for _, e := range r.Evaluations {
+		verdict, why := "accepted", prose(e.Concern)
+		switch {
+		case !e.Asked:
+			verdict = "could not be asked"
+		case !e.Accepted:
+			verdict = "**rejected**: " + code(string(e.Category))
+		}
+		if e.NextStep != "" {
+			why = strings.TrimSpace(why + " Next: " + prose(e.NextStep))
+		}
+		p.row(strconv.Itoa(e.Iteration), code(e.Task), prose(strings.TrimSpace(e.Agent+" "+e.Model)), verdict, why, codes(e.Evidence),
+			tokens(e.Spent.Tokens), money(e.Spent), stamp(e.At))
+	}
+}
+
+// interference is what the agent did to tests, to protected files and to the task list.
+func (r Report) interference(p *page) {
+	if len(r.Tests)+len(r.Tampering) == 0 {
+		return
+	}
+	p.title("Tampering and changed tests")
+	p.table("iteration", "what", "files", "what it means")
+	for _, t := range r.Tampering {
+		means := "checks saw protected files as they were"
+		if t.Restored {
+			means = "it was put back"
+		}
+		if len(t.Unseen) > 0 {
+			means += "; checks did not see " + codes(t.Unseen)
+		}
+		p.row(strconv.Itoa(t.Iteration), prose(t.What), strings.Trim(code(t.File)+" "+proses(t.Details), " "), means)
+	}
+	for _, w := range r.Tests {
+		means := "the tests of the base pass as well"
+		if !w.OldPassed {
+			means = "**old tests fail, new ones pass**: " + codes(w.Failed)
+		}
+		p.row(strconv.Itoa(w.Iteration), "tests changed", codes(w.Files), means)
+	}
+}
+
+func (r Report) warnings(p *page) {
+	if len(r.Warnings) == 0 {
+		return
+	}
+	p.title("Warnings")
+	p.table("iteration", "code", "warning")
+	for _, w := range r.Warnings {
+		p.row(strconv.Itoa(w.Iteration), code(w.Code), prose(w.Text))
+	}
+}
+
+func (r Report) iterations(p *page) {
+	p.title("Iterations")
+	if len(r.Iterations) == 0 {
+		p.line("There was none.")
+		return
+	}
+	p.table("iteration", "task", "agent", "ended", "verdict", "time", "tokens", "cost", "tree before", "tree after", "commit", "by")
+	for _, it := range r.Iterations {
+		ended := prose(string(it.End))
+		if it.Error != "" {
+			ended += ": " + prose(it.Error)
+		}
+		p.row(strconv.Itoa(it.Number), code(it.Task), prose(strings.TrimSpace(it.Agent+" "+it.Model)), ended, it.verdict(), seconds(it.Spent.Duration),
+			tokens(it.Spent.Tokens), money(it.Spent), code(shortTree(it.TreeBefore)), code(shortTree(it.TreeAfter)), code(short(it.Commit)), strconv.Itoa(it.Session))
+	}
+}
+
+func (it Iteration) verdict() string {
+	words := []string{prose(string(it.Action))}
+	if len(it.TasksDone) > 0 {
+		words = append(words, "proven: "+codes(it.TasksDone))
+	}
+	if len(it.Refusals) > 0 {
+		words = append(words, "refused: "+codes(it.Refusals))
+	}
+	if !it.Counted {
+		words = append(words, "not counted")
+	}
+	return strings.Join(words, "; ")
+}
+
+// checks is everything that was run.
+func (r Report) checks(p *page) {
+	if len(r.Checks) == 0 {
+		return
+	}
+	p.title("Every check that was run")
+	p.table("when", "iteration", "check", "task", "result", "exit", "time", "isolation", "tree", "output sha256", "by")
+	for _, c := range r.Checks {
+		iteration := strconv.Itoa(c.Iteration)
+		if c.Baseline {
+			iteration += " (baseline)"
+		}
+		p.row(stamp(c.At), iteration, c.name(), code(c.Task), c.result(), strconv.Itoa(c.ExitCode), seconds(c.Duration), c.isolation(),
+			code(shortTree(c.Tree)), code(c.OutputHash), strconv.Itoa(c.Session))
+	}
+}
+
+func (r Report) receipt(p *page) {
+	rc := r.Receipt
+	p.title("Receipt")
+	p.table("", "")
+	p.row("head", code(rc.Head))
+	p.row("events", strconv.FormatInt(rc.Events, 10))
+	p.row("chain", rc.chain())
+	p.row("recorded head", rc.recorded())
+	if rc.Torn > 0 {
+		p.row("torn", fmt.Sprintf("%d bytes of a last line that was not written whole", rc.Torn))
+	}
+}
+
+func (rc Receipt) chain() string {
+	switch {
+	case rc.Break != nil:
+		return fmt.Sprintf("**broken** at event %d, byte %d: %s", rc.Break.Seq, rc.Break.Offset, prose(rc.Break.Why))
+	case rc.Events > 0 && rc.Linked == 0:
+		return "none: an old version wrote this log, and its lines have no links"
+	case rc.Linked < rc.Events:
+		return fmt.Sprintf("holds; %s of an old version without a link of their own", counted(int(rc.Events-rc.Linked), "event"))
+	}
+	return "holds"
+}
+
+func (rc Receipt) recorded() string {
+	switch {
+	case rc.Recorded == "":
+		return "none: the run has not ended, or an old version ended it"
+	case rc.At == 0:
+		return code(rc.Recorded) + " **is not in the log**"
+	case rc.At < rc.Events:
+		return fmt.Sprintf("%s, behind event %d: the run went on", code(rc.Recorded), rc.At)
+	}
+	return "the same"
+}

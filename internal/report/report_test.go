@@ -1,0 +1,255 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares got with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// story makes the events of a run, one second apart.
+type story struct {
+	events    []ralph.Event
+	iteration int
+}
+
+func (s *story) tell(kind ralph.EventType, data any) {
+	n := int64(len(s.events) + 1)
+	s.events = append(s.events, ralph.Event{
+		Version: ralph.EventVersion, Seq: n, Time: time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC).Add(time.Duration(n) * time.Second),
+		Run: "01JZZZZZZZZZZZZZZZZZZZZZZZ", Iteration: s.iteration, Type: kind, Data: data,
+	})
+}
+
+func (s *story) turn(agent ralph.AgentOutcome, tree ralph.TreeState) {
+	s.iteration++
+	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: s.iteration, Of: 10})
+	agent.Agent, agent.End, agent.Duration = "claude", ralph.EndOK, ralph.Span(90*time.Second)
+	s.tell(ralph.EvAgentExited, agent)
+	s.tell(ralph.EvTreeSnapshot, tree)
+}
+
+func tree(hash string) ralph.TreeState {
+	return ralph.TreeState{Known: true, Head: "0123456789abcdef0123456789abcdef01234567", Hash: hash}
+}
+
+func after(hash string) ralph.TreeState {
+	t := tree(hash)
+	t.After = true
+	return t
+}
+
+func check(name, task, hash string, passed bool) ralph.CheckResult {
+	c := ralph.CheckResult{
+		Name: name, Task: task, Passed: passed, Isolation: "overlay", Tree: tree(hash).ID(), Duration: ralph.Span(1500 * time.Millisecond),
+		OutputHash: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+	}
+	if !passed {
+		c.ExitCode = 1
+	}
+	return c
+}
+
+func dollars(amount float64) *float64 { return &amount }
+
+// evil is what an agent could write to look like something else in a report.
+const evil = "done | ok |\n| **PASS** | `x` <img src=x onerror=y> [a](http://e.example) @root \x1b[31mred\u202e www.e.example"
+
+// wholeStory has a bit of everything: a list, a lie, a flake, a hidden check, an evaluator, changed tests, tampering and a resume.
+func wholeStory() *story {
+	s := &story{}
+	policy := ralph.DefaultPolicy()
+	policy.MaxIterations, policy.TaskTries, policy.Evaluator, policy.Protects = 10, 3, "codex", []string{"*_test.go"}
+	tasks := []ralph.TaskState{{ID: "T-1", Title: "First", Status: ralph.TaskPending}, {ID: "T-2", Title: evil, Status: ralph.TaskPending}}
+	s.tell(ralph.EvRunStarted, ralph.RunStarted{
+		Ralph: "v1.2.3", Workspace: "/home/u/project", TaskFile: "tasks.json", Profile: "default", Agent: "claude", Model: "large",
+		Checks: []string{"go test ./..."}, Policy: policy, PID: 4711,
+	})
+	s.tell(ralph.EvTreeSnapshot, tree("base"))
+	s.tell(ralph.EvCheckFinished, check("go test ./... | tee out", "", "base", true))
+	s.tell(ralph.EvTaskSelected, ralph.TaskSelected{Task: "T-1", Title: "First", Try: 1, List: tasks})
+	s.tell(ralph.EvCheckFinished, check("grep -q one a", "T-1", "base", false))
+
+	s.turn(ralph.AgentOutcome{
+		Cost: dollars(0.25), Tokens: &ralph.Tokens{Input: 100, Output: 20},
+		Said: promise.Report{TasksDone: []string{"T-1"}, Status: &promise.Status{State: "IN_PROGRESS", TasksCompleted: 1, FilesModified: 3, Tests: "PASSING"}},
+	}, tree("base"))
+	s.tell(ralph.EvCheckFinished, check("go test ./... | tee out", "", "base", false))
+	s.tell(ralph.EvCheckFinished, check("grep -q one a", "T-1", "base", false))
+	s.tell(ralph.EvWarning, ralph.Notice{Code: "left_over", Text: evil})
+	s.tell(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedFiles, Details: []string{"a_test.go (changed)"}, Files: []string{"a_test.go"}, Unseen: []string{"b_test.go"}})
+	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{
+		Row: 10, Action: ralph.GoOn, Counted: true, Breaker: ralph.Breaker{State: ralph.BreakerClosed},
+		Tasks: ralph.TaskVerdict{Current: "T-1", Refused: []ralph.TaskRefusal{{Task: "T-1", Code: ralph.RefusedCheckFailed, Detail: "grep -q one a failed"}}},
+	}})
+	s.tell(ralph.EvRunStopped, ralph.RunStopped{Reason: ralph.Interrupted, Signal: ralph.SignalInterrupt, ExitCode: 130, Status: ralph.StatusInterrupted, Detail: "interrupted"})
+	s.tell(ralph.EvRunResumed, ralph.RunResumed{Ralph: "v1.2.4", Agent: "claude", Model: "large", Policy: policy, PID: 4712, TornBytes: 17})
+
+	flaky := check("go test ./... | tee out", "", "work", true)
+	flaky.Flaked, flaky.Attempts = true, 2
+	hidden := check("hidden check 1", "", "work", true)
+	hidden.Hidden, hidden.Command = true, "sh secret.sh"
+	s.turn(ralph.AgentOutcome{
+		Cost: dollars(0.5), CostEstimated: true, Tokens: &ralph.Tokens{Input: 200, Output: 30},
+		Said: promise.Report{Complete: true, CompleteTag: "COMPLETE", TasksDone: []string{"T-1", "T-2"}},
+	}, tree("work"))
+	s.tell(ralph.EvCheckFinished, flaky)
+	s.tell(ralph.EvCheckFinished, check("grep -q one a", "T-1", "work", true))
+	s.tell(ralph.EvCheckFinished, hidden)
+	s.tell(ralph.EvTestsChanged, ralph.TestsWeighed{Files: []string{"c_test.go"}, Old: []ralph.CheckResult{check("go test ./... | tee out", "", "work", false)}})
+	s.tell(ralph.EvCheckProof, ralph.Proof{Name: "go test ./... | tee out", Canary: ralph.CanaryRed, Detail: "canary_test.go", Tests: 12})
+	s.tell(ralph.EvCheckProof, ralph.Proof{Name: "hidden check 1", Canary: ralph.CanaryMute, Detail: "secret", Tests: 2, Lost: 1, Missing: []string{"TestSecret"}})
+	s.tell(ralph.EvTreeSnapshot, after("work"))
+	s.tell(ralph.EvEvaluation, ralph.Evaluation{
+		Task: "T-1", Accepted: true, Agent: "codex", Model: "m", End: ralph.EndOK, Evidence: []string{"a.go:12"}, Cost: dollars(0.125),
+		Tokens: &ralph.Tokens{Input: 10}, Duration: ralph.Span(3 * time.Second),
+	})
+	s.tell(ralph.EvEvaluation, ralph.Evaluation{
+		Task: "T-2", Agent: "codex", End: ralph.EndOK, Category: ralph.RejectedGap, Concern: evil, NextStep: "write it", Duration: ralph.Span(4 * time.Second),
+	})
+	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{
+		Row: 10, Action: ralph.GoOn, Counted: true, Progress: true, Claimed: true, Breaker: ralph.Breaker{State: ralph.BreakerClosed},
+		Gates: []ralph.Gate{
+			{Name: "the agent ended well", State: ralph.GateOpen},
+			{Name: "no task is open", State: ralph.GateShut, Refusal: ralph.RefusedTasksOpen, Detail: "T-2 is open"},
+		},
+		Tasks: ralph.TaskVerdict{Current: "T-1", Done: []string{"T-1"}, Refused: []ralph.TaskRefusal{{Task: "T-2", Code: "evaluator_rejected:acceptance_gap", Detail: evil}}},
+	}})
+	s.tell(ralph.EvTaskDone, ralph.TaskMoved{Task: "T-1", Title: "First"})
+	s.tell(ralph.EvCommit, ralph.CommitResult{Commit: "fedcba9876543210fedcba9876543210fedcba98", Subject: "T-1"})
+	s.tell(ralph.EvRunStopped, ralph.RunStopped{
+		Reason: ralph.MaxIterations, ExitCode: 1, Status: ralph.StatusExhausted, Detail: "the cap is reached", Changed: "2 files changed", Elapsed: ralph.Span(200 * time.Second),
+	})
+	return s
+}
+
+var goodReceipt = Receipt{
+	Head: "aaaac44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", Recorded: "aaaac44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+	At: 31, Events: 31, Linked: 31,
+}
+
+func built(tb testing.TB, events []ralph.Event, receipt Receipt) Report {
+	tb.Helper()
+	var b Builder
+	for _, e := range events {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if e.Data, err = ralph.DecodePayload(e.Type, data); err != nil { // as the log gives it back
+			tb.Fatal(err)
+		}
+		if err := b.See(e); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return b.Report(receipt)
+}
+
+func markdown(tb testing.TB, r Report) string {
+	tb.Helper()
+	var out bytes.Buffer
+	if err := r.Markdown(&out); err != nil {
+		tb.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestReportOfAWholeStory(t *testing.T) {
+	r := built(t, wholeStory().events, goodReceipt)
+	golden(t, "whole.md", markdown(t, r))
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "whole.json", string(text)+"\n")
+}
+
+func TestReportAtEveryMoment(t *testing.T) {
+	events := wholeStory().events
+	for n := range events {
+		r := built(t, events[:n], Receipt{})
+		if page := markdown(t, r); r.Format != FormatVersion || page == "" {
+			t.Errorf("after %d events: %q", n, page)
+		}
+	}
+	if err := new(Builder).See(events[3]); err == nil {
+		t.Error("a gap in the events was not noticed")
+	}
+}
+
+func TestReceiptsInWords(t *testing.T) {
+	tests := []struct {
+		name            string
+		receipt         Receipt
+		chain, recorded string
+	}{
+		{"good", goodReceipt, "holds", "the same"},
+		{"old", Receipt{Head: "h", Events: 5}, "none: an old version wrote this log, and its lines have no links", "none: the run has not ended, or an old version ended it"},
+		{"begun by an old version", Receipt{Head: "h", Events: 5, Linked: 4, Recorded: "h", At: 5}, "holds; 1 event of an old version without a link of their own", "the same"},
+		{"went on", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", At: 3}, "holds", "`g`, behind event 3: the run went on"},
+		{"cut", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", Break: &Break{6, 700, "gone"}}, "**broken** at event 6, byte 700: gone", "`g` **is not in the log**"},
+	}
+	for _, test := range tests {
+		if got := test.receipt.chain(); got != test.chain {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.chain)
+		}
+		if got := test.receipt.recorded(); got != test.recorded {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.recorded)
+		}
+	}
+}
+
+func TestSpentAddsUp(t *testing.T) {
+	known := Spent{Duration: 1e9, Cost: dollars(1), Tokens: &ralph.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}}
+	tests := []struct {
+		name  string
+		parts []Spent
+		want  Spent
+	}{
+		{"nothing", nil, Spent{}},
+		{"one", []Spent{known}, known},
+		{"two", []Spent{known, known}, Spent{Duration: 2e9, Cost: dollars(2), Tokens: &ralph.Tokens{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8}}},
+		{"a part is reckoned", []Spent{known, {Cost: dollars(1), CostEstimated: true}}, Spent{Duration: 1e9, Cost: dollars(2), CostEstimated: true, Tokens: known.Tokens}},
+		{"a part is unknown", []Spent{known, {Duration: 1e9}}, Spent{Duration: 2e9, Cost: dollars(1), CostEstimated: true, Tokens: known.Tokens}},
+		{"the first part is unknown", []Spent{{Duration: 1e9}, known}, Spent{Duration: 2e9, Cost: dollars(1), CostEstimated: true, Tokens: known.Tokens}},
+		{"all is unknown", []Spent{{Duration: 1e9}, {Duration: 1e9}}, Spent{Duration: 2e9}},
+	}
+	for _, test := range tests {
+		var got Spent
+		for _, part := range test.parts {
+			got.add(part)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		}
+	}
+}
