@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -49,14 +50,16 @@ func (s *State) evaluated(e Evaluation) {
 	if e.End != EndOK {
 		return
 	}
+	s.Ledger = slices.Clone(s.Ledger) // evaluators and prompts hold the one before
 	i := slices.IndexFunc(s.Ledger, func(l TaskLedger) bool { return l.Task == e.Task })
 	if i < 0 {
-		s.Ledger = append(slices.Clip(s.Ledger), TaskLedger{Task: e.Task, Counts: map[Rejection]int{}})
+		s.Ledger = append(s.Ledger, TaskLedger{Task: e.Task, Counts: map[Rejection]int{}})
 		i = len(s.Ledger) - 1
 	}
 	entry := &s.Ledger[i]
 	entry.Last = lastOf(append(slices.Clip(entry.Last), e), ledgerKept)
 	if !e.Accepted {
+		entry.Counts = maps.Clone(entry.Counts)
 		entry.Counts[e.Category]++
 		s.History.reject(e.Task)
 	}

@@ -1,0 +1,318 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// claiming is an examined world whose agent claims in every iteration, after it changed something.
+func claiming(t *testing.T) (*world, *fakeExaminer, *keeper) {
+	w, e, k := examined(t)
+	n := 0
+	w.agent.turns = []turn{done().then(func() { n++; k.files = fmt.Sprint(n) })}
+	return w, e, k
+}
+
+func TestTheEvaluatorIsAskedLast(t *testing.T) {
+	bubble(t, "not beside a shut gate", func(t *testing.T) {
+		w, e, _ := claiming(t)
+		e.check = func(in ViewInput, _ string) CheckResult { return greenIf(in.Now.Hash > "1") }
+		e.compare = hurt("2")
+		e.prove = func(in ViewInput, _ string) (Proof, error) {
+			if in.Now.Hash == "3" {
+				return Proof{Canary: CanaryGreen, Detail: "inert"}, nil
+			}
+			return Proof{Canary: CanaryRed}, nil
+		}
+		f := w.judgedBy(accepts("a.go:1"))
+		result := w.ends(AllChecksPassed, 4)
+		same(t, "refusals", [][]string{{RefusedCheckFailed}, {RefusedTampered}, {RefusedCheckInert}, {}}, refusedIn(result))
+		same(t, "asked", 1, len(f.inputs))
+		same(t, "the gate", Gate{Name: "the evaluator accepts", State: GateOpen, Detail: "judge accepted it, and points to a.go:1"}, w.loop.State().Verdict.Gates[8])
+		same(t, "verified by", []string{VerifiedChecks}, result.VerifiedBy)
+	})
+	bubble(t, "and not without a claim", func(t *testing.T) {
+		w, _, k := examined(t)
+		w.policy.MaxIterations = 2
+		w.agent.turns = []turn{nothing().then(k.becomes("1"))}
+		f := w.judgedBy(accepts())
+		w.ends(MaxIterations, 2)
+		same(t, "asked", 0, len(f.inputs))
+	})
+	bubble(t, "what it gets to know", func(t *testing.T) {
+		w, e, _ := claiming(t)
+		w.cfg.Dir, w.policy.MaxTime = "/home/ada/sums", Span(10*time.Minute)
+		e.compare, e.check = changedTests, oldTests(isRed)
+		w.policy.TestChange = TestsEvaluate
+		recorder := &folderLog{memoryLog: w.log, dir: t.TempDir(), fail: func(int) error { return nil }}
+		w.options = append(w.options, WithRecorder(recorder))
+		first, second := rejects(RejectedWeakTest, "weak"), rejects(RejectedWeakTest, "still weak")
+		f := w.judgedBy(first, second, accepts())
+		w.ends(AllChecksPassed, 3)
+		in := f.inputs[2]
+		if in.Live == nil || len(in.Checks) != 1 || in.TestChanges == nil || in.Timeout > 10*time.Minute {
+			t.Errorf("the evaluator gets %+v", in)
+		}
+		first.Agent, second.Agent = "judge", "judge"
+		in.Live, in.Checks, in.TestChanges, in.Timeout = nil, nil, nil, 0
+		same(t, "input", EvaluationInput{
+			Iteration: 3, Goal: "make it green", Diff: "0 -> 3", DiffCut: true, Ledger: []Evaluation{first, second}, Recurring: map[Rejection]int{RejectedWeakTest: 2},
+			Dir: "/home/ada/sums", Folder: filepath.Join(recorder.dir, "evaluation-01"),
+		}, in)
+	})
+	bubble(t, "without a diff", func(t *testing.T) {
+		w, _, k := claiming(t)
+		k.diffErr = errLost
+		f := w.judgedBy(accepts())
+		w.ends(AllChecksPassed, 1)
+		same(t, "warnings", []string{"the evaluator is not told what changed: the copy is gone"}, warningsOf(w.log, "diff_unknown"))
+		same(t, "asked", 1, len(f.inputs))
+	})
+	bubble(t, "each task on its own", func(t *testing.T) {
+		w, _, k := examined(t)
+		w.cfg.Task = ""
+		b := newBook(Task{ID: "A", Title: "do A", Description: "well", Acceptance: []string{"fast"}, Status: TaskPending}, entry("B"))
+		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
+		w.options = append(w.options, WithTasks(b))
+		f := w.judgedBy(accepts(), rejects(RejectedHalf, "half"), accepts())
+		w.ends(TasksDone, 2)
+		same(t, "asked", []string{"A", "B", "B"}, f.asked())
+		same(t, "title, text, criteria", []any{"do A", "do A\n\nwell", []string{"fast"}}, []any{f.inputs[0].Title, f.inputs[0].Goal, f.inputs[0].Criteria})
+		same(t, "refusals", refusal("B", "evaluator_rejected:half_finished", "half; next: mend it"), payloads[ClaimRefused](w.log)[0].Tasks)
+		same(t, "the gate", Gate{Name: "the evaluator accepts", State: GateOpen, Detail: "each task was accepted when it was done"}, w.loop.State().Verdict.Gates[8])
+	})
+	bubble(t, "a green claim beside a red one", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task = ""
+		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A"), entry("B", "own B"))))
+		e.check = func(in ViewInput, name string) CheckResult {
+			return greenIf(in.Now.Hash == "2" || in.Now.Hash == "1" && name != "own B")
+		}
+		f := w.judgedBy(accepts())
+		w.ends(TasksDone, 2)
+		same(t, "asked", []string{"A", "B"}, f.asked())
+	})
+}
+
+func TestRejections(t *testing.T) {
+	bubble(t, "are told to the next agent, and how often a category came up", func(t *testing.T) {
+		w, _, _ := claiming(t)
+		w.policy.MaxIterations = 7
+		f := w.judgedBy(rejects(RejectedWeakTest, "weak"), rejects(RejectedGap, "gap"), rejects(RejectedWeakTest, "weak"))
+		w.policy.MaxRejections = 0
+		inputs := w.prompted()
+		result := w.ends(MaxIterations, 7)
+		same(t, "refusals", []string{"evaluator_rejected:weak_test"}, result.Iterations[0].Refusals)
+		same(t, "refusals", []Refusal{{"evaluator_rejected:acceptance_gap", "gap; next: mend it"}}, (*inputs)[2].Last.Refusals)
+		same(t, "what the third prompt says", "acceptance_gap gap mend it [a.go:1] 1", rejectionIn((*inputs)[2]))
+		same(t, "what the fifth prompt says", "weak_test weak mend it [a.go:1] 3", rejectionIn((*inputs)[4]))
+		same(t, "the ledger of the last evaluation", 5, len(f.inputs[6].Ledger))
+		same(t, "and its oldest verdict", "gap", f.inputs[6].Ledger[0].Concern)
+		same(t, "recurring", map[Rejection]int{RejectedWeakTest: 5, RejectedGap: 1}, f.inputs[6].Recurring)
+	})
+	bubble(t, "as many as are allowed, of the goal", func(t *testing.T) {
+		w, _, _ := claiming(t)
+		w.judgedBy(rejects(RejectedWrong, "wrong"))
+		result := w.ends(EvaluatorCap, 3)
+		same(t, "summary", "the evaluator rejected the work 3 times", result.Summary)
+		same(t, "exit code", 14, result.ExitCode)
+	})
+	bubble(t, "a resume counts from zero", func(t *testing.T) {
+		w, e, k := claiming(t)
+		w.judgedBy(rejects(RejectedWrong, "wrong"))
+		w.ends(EvaluatorCap, 3)
+		again := w.reExamined(e, k, w.agent.turns...)
+		again.judgedBy(rejects(RejectedWrong, "wrong"))
+		again.ends(EvaluatorCap, 3)
+	})
+	for _, tt := range []struct {
+		rule   TaskRule
+		ends   StopReason
+		worked []string
+	}{
+		{TaskHalt, EvaluatorCap, []string{"A", "A"}},
+		{TaskSkip, TaskTries, []string{"A", "A", "B"}},
+		{TaskRetry, EvaluatorCap, []string{"A", "A", "B", "A", "A"}},
+	} {
+		bubble(t, "as many as are allowed, of a task: "+string(tt.rule), func(t *testing.T) {
+			w, _, k := examined(t)
+			w.cfg.Task, w.policy.OnTaskFailure, w.policy.TaskRetries = "", tt.rule, 1
+			b := newBook(entry("A"), entry("B"))
+			w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+				k.files += "x"
+				return tagging(w.loop.State().History.Task)(ctx, in)
+			}}
+			w.options = append(w.options, WithTasks(b))
+			f := w.judgedBy(accepts())
+			w.policy.MaxRejections = 2
+			f.before = func(_ context.Context, in EvaluationInput) {
+				f.verdicts = []Evaluation{accepts()}
+				if in.Task == "A" {
+					f.verdicts = []Evaluation{rejects(RejectedWrong, "wrong")}
+				}
+			}
+			w.ends(tt.ends, len(tt.worked))
+			same(t, "worked on", tt.worked, workedOn(w.log))
+		})
+	}
+}
+
+// rejectionIn is what a prompt is told of a rejection.
+func rejectionIn(in PromptInput) string {
+	r := in.facts().Rejections[0]
+	return fmt.Sprint(r.Category, " ", r.Concern, " ", r.NextStep, " ", r.Evidence, " ", r.Times)
+}
+
+func TestAnEvaluatorThatCannotBeAsked(t *testing.T) {
+	limited := Evaluation{End: EndLimit, Error: "limit", RetryAfter: Span(time.Hour)}
+	for _, tt := range []struct {
+		name   string
+		change func(p *Policy)
+		says   []Evaluation
+		ends   StopReason
+		asked  int
+		waits  map[WaitReason][]time.Duration
+	}{
+		{"not logged in", nil, []Evaluation{cannotBeAsked(EndAuth, "log in")}, AuthError, 1, nil},
+		{"missing", nil, []Evaluation{cannotBeAsked(EndMissing, "no such program")}, ProgramMissing, 1, nil},
+		{"sandbox", nil, []Evaluation{cannotBeAsked(EndSandbox, "no sandbox")}, SandboxError, 1, nil},
+		{"limited, and waited for", nil, []Evaluation{limited, accepts()}, AllChecksPassed, 2, map[WaitReason][]time.Duration{WaitLimit: {time.Hour + 15*time.Second}}},
+		{"limited, and not waited for", func(p *Policy) { p.OnLimit = LimitStop }, []Evaluation{limited}, RateLimited, 1, nil},
+		{"limited for too long", func(p *Policy) { p.MaxWait = Span(time.Minute) }, []Evaluation{limited}, RateLimited, 1, nil},
+		{"limited past the run's time", func(p *Policy) { p.MaxTime = Span(time.Minute) }, []Evaluation{limited}, RateLimited, 1, nil},
+		{"limited again and again, with no reset in sight", func(p *Policy) { p.MaxWait = Span(10 * time.Minute) }, []Evaluation{cannotBeAsked(EndLimit, "limit")}, RateLimited, 4,
+			map[WaitReason][]time.Duration{WaitLimit: {time.Minute, 2 * time.Minute, 4 * time.Minute}}},
+		{"a failing model", nil, []Evaluation{cannotBeAsked(EndProvider, "529")}, ProviderFailed, 3, nil},
+		{"a failing model that comes back", nil, []Evaluation{cannotBeAsked(EndProvider, "529"), cannotBeAsked(EndProvider, "529"), accepts()}, AllChecksPassed, 3, nil},
+		{"it breaks", nil, []Evaluation{cannotBeAsked(EndFailed, "exit 1")}, AgentFailed, 3, nil},
+		{"it takes too long", nil, []Evaluation{cannotBeAsked(EndTimeout, "timed out")}, AgentFailed, 3, nil},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w, _, _ := claiming(t)
+			if tt.change != nil {
+				tt.change(&w.policy)
+			}
+			f := w.judgedBy(tt.says...)
+			w.ends(tt.ends, 1)
+			same(t, "asked", tt.asked, len(f.inputs))
+			if tt.waits != nil {
+				same(t, "waits", tt.waits, waited(w.log))
+			}
+		})
+	}
+	bubble(t, "the run's time ends it", func(t *testing.T) {
+		w, _, _ := claiming(t)
+		w.policy.MaxTime = Span(time.Minute)
+		f := w.judgedBy(cannotBeAsked(EndTimeout, "timed out"))
+		f.before = func(ctx context.Context, in EvaluationInput) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(in.Timeout):
+			}
+		}
+		w.ends(Timeout, 1)
+		same(t, "asked", 1, len(f.inputs))
+		same(t, "time", Span(time.Minute), w.loop.State().Elapsed)
+	})
+	bubble(t, "trouble of the harness", func(t *testing.T) {
+		w, _, _ := claiming(t)
+		w.judgedBy(accepts()).err = errDisk
+		w.ends(IOFailed, 1)
+	})
+	bubble(t, "no folder for it", func(t *testing.T) {
+		w, _, _ := claiming(t)
+		failing := false
+		w.options = append(w.options, WithRecorder(&folderLog{memoryLog: w.log, dir: t.TempDir(), fail: func(int) error {
+			if failing {
+				return errDisk
+			}
+			return nil
+		}}))
+		w.judgedBy(accepts())
+		w.log.onAppend = func(e Event) { failing = e.Type == EvCheckProof }
+		w.ends(IOFailed, 1)
+	})
+	bubble(t, "a kill while it works", func(t *testing.T) {
+		w, e, k := claiming(t)
+		ctx, kill := context.WithCancelCause(t.Context())
+		w.judgedBy(accepts()).before = func(context.Context, EvaluationInput) { kill(Killed{SignalTerminate}) }
+		w.ended(w.run(ctx), Interrupted, 1)
+		again := w.reExamined(e, k, nothing())
+		f := again.judgedBy(accepts())
+		again.ends(AllChecksPassed, 0)
+		same(t, "asked", []string{""}, f.asked())
+	})
+	bubble(t, "a stop while it is waited for", func(t *testing.T) {
+		w, _, _ := claiming(t)
+		w.judgedBy(limited, accepts())
+		w.stopAfter(time.Minute, SignalInterrupt)
+		w.ends(Interrupted, 1)
+	})
+}
+
+func TestWhatAnEvaluatorCosts(t *testing.T) {
+	costly := rejects(RejectedWrong, "wrong")
+	costly.Cost, costly.Tokens, costly.CostEstimated = new(0.6), &Tokens{Input: 40}, true
+	bubble(t, "counts against the budget", func(t *testing.T) {
+		w, _, _ := claiming(t)
+		w.judgedBy(costly)
+		w.policy.MaxCost, w.policy.MaxRejections = 1, 0
+		result := w.ends(MaxCost, 2)
+		same(t, "cost", new(1.2), result.TotalCost)
+		same(t, "tokens", &Tokens{Input: 80}, result.TotalTokens)
+		same(t, "estimated", true, result.CostEstimated)
+	})
+	bubble(t, "counts against the tokens", func(t *testing.T) {
+		w, _, _ := claiming(t)
+		w.judgedBy(costly)
+		w.policy.MaxTokens, w.policy.MaxRejections = 100, 5
+		w.ends(MaxTokens, 3)
+	})
+}
+
+func TestAnEvaluatorAlone(t *testing.T) {
+	bubble(t, "accepts a goal", func(t *testing.T) {
+		w, _, _ := claiming(t)
+		w.cfg.Checks = nil
+		w.judgedBy(rejects(RejectedGap, "gap"), accepts())
+		result := w.ends(EvaluatorAccepted, 2)
+		same(t, "summary", "the claim stands and judge accepts it; nothing else was checked", result.Summary)
+		same(t, "verified by", []string{VerifiedEvaluator}, result.VerifiedBy)
+		same(t, "verified", true, result.Verified)
+	})
+	bubble(t, "looks again at what a commit hook changed", func(t *testing.T) {
+		w, _, k := claiming(t)
+		w.cfg.Checks = nil
+		c := &committer{results: []CommitResult{{Commit: "c1", Changed: true}, {Commit: "c2"}}, before: k.becomes("hooked")}
+		committing(w, c, CommitIteration)
+		f := w.judgedBy(accepts(), rejects(RejectedSpec, "the hook broke it"), accepts())
+		w.ends(EvaluatorAccepted, 2)
+		same(t, "asked", 3, len(f.inputs))
+	})
+	bubble(t, "accepts a list", func(t *testing.T) {
+		w, _, k := examined(t)
+		w.cfg.Task, w.cfg.Checks = "", nil
+		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A"), entry("B"))))
+		f := w.judgedBy(accepts())
+		result := w.ends(TasksDone, 2)
+		same(t, "asked", []string{"A", "B"}, f.asked())
+		same(t, "summary", "every task of the list is proven done: judge accepts it, and nothing else was checked", result.Summary)
+		same(t, "verified by", []string{VerifiedEvaluator}, result.VerifiedBy)
+	})
+	bubble(t, "a list that was done already is looked at as a whole", func(t *testing.T) {
+		w, _, k := examined(t)
+		w.cfg.Task, w.cfg.Checks = "", nil
+		finished := entry("A")
+		finished.Status = TaskDone
+		w.agent.turns = []turn{nothing().then(k.becomes("1"))}
+		w.options = append(w.options, WithTasks(newBook(finished)))
+		f := w.judgedBy(rejects(RejectedGap, "gap"), accepts())
+		w.ends(TasksDone, 2)
+		same(t, "asked", []string{"", ""}, f.asked())
+	})
+}
