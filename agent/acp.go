@@ -22,6 +22,7 @@ func (acpDialect) Name() string { return "acp" }
 func (acpDialect) About() About {
 	return About{
 		Title: "any agent that speaks ACP", Proven: ProvenByRuns,
+		ReadMode: "what it asks for is rejected unless it reads or searches; what it does without asking is not, and opencode asks for nothing unless its settings say so",
 		EditMode: "what it asks for is decided by Ralph: reading, edits in the workspace, the check commands; opencode asks for nothing unless its settings say so",
 	}
 }

@@ -28,7 +28,8 @@ type acpPolicy struct {
 	dir         string   // the workspace
 }
 
-// allows says whether a call may go on. In edit mode that is looking around, changing files of the workspace, and running a check.
+// allows says whether a call may go on. In edit mode that is looking around, changing files of the workspace, and running a check; an agent that may
+// only read is left the first.
 func (p acpPolicy) allows(c acpCall) bool {
 	if p.permissions == PermitAll {
 		return true
@@ -37,9 +38,9 @@ func (p acpPolicy) allows(c acpCall) bool {
 	case acp.ToolKindRead, acp.ToolKindSearch, acp.ToolKindThink:
 		return true
 	case acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove:
-		return p.inWorkspace(c)
+		return p.permissions != PermitReading && p.inWorkspace(c)
 	case acp.ToolKindExecute:
-		return p.isCheck(c)
+		return p.permissions != PermitReading && p.isCheck(c)
 	}
 	return false
 }

@@ -22,6 +22,7 @@ func (aider) About() About {
 	return About{
 		Title: "aider", Program: "aider", Proven: ProvenByDocs,
 		EditMode: "edits files, never runs commands",
+		ReadMode: "its own ask mode: sees only files whose names it is told, edits none",
 		Env:      append([]string{"AIDER_*"}, modelKeys...),
 		Reserved: []string{"--message", "-m", "--message-file", "-f"},
 		Resumes:  []string{"--restore-chat-history"},
@@ -48,6 +49,10 @@ func (aider) Command(r Request) (Command, error) {
 		"--no-suggest-shell-commands", "--no-detect-urls", "--no-auto-lint", "--no-auto-test",
 		"--no-pretty", "--no-fancy-input", "--stream", // unlike the whole answer at once, a stream is not broken into lines
 		"--no-check-update", "--no-show-release-notes", "--no-show-model-warnings", "--analytics-disable", "--no-restore-chat-history",
+	}
+	if r.Permissions == PermitReading {
+		// The second would hold back an edit all the same. The map of the repository leaves a cache there.
+		argv = append(argv, "--chat-mode", "ask", "--dry-run", "--map-tokens", "0")
 	}
 	if r.Folder != "" {
 		// Its histories would lie in the workspace.

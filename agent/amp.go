@@ -22,6 +22,7 @@ func (amp) About() About {
 	return About{
 		Title: "Amp", Program: "amp", Proven: ProvenByDocs,
 		EditMode: "edits files, runs the check commands as they are",
+		ReadMode: "reads and searches files, everything else is rejected by rules, where its version heeds them; AGENTS.md still counts",
 		Shared:   true, // jmacdonald/amp is an editor
 		Meters:   Meters{Tokens: true},
 		Env:      []string{"AMP_*"},
@@ -48,7 +49,7 @@ func (amp) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "amp"), "-x", "--stream-json", "--no-ide"}
 	var files []File
 	switch {
-	case !r.InheritSettings:
+	case !r.InheritSettings || r.Permissions == PermitReading:
 		// A settings file of this call's own: the user's MCP servers stay out, and the login is elsewhere.
 		settings, err := json.MarshalIndent(ampSettings(r), "", "  ")
 		if err != nil {
@@ -81,6 +82,10 @@ func ampSettings(r Request) map[string]any {
 		settings["amp.dangerouslyAllowAll"] = true
 		return settings
 	}
+	if r.Permissions == PermitReading {
+		settings["amp.permissions"] = ampReading()
+		return settings
+	}
 	var checks []string
 	for _, c := range r.AllowedCommands {
 		if c = strings.TrimSpace(c); c != "" && !strings.ContainsAny(c, "*?[]{}\\\n\r") && !strings.HasPrefix(c, "/") {
@@ -98,6 +103,14 @@ func ampSettings(r Request) map[string]any {
 	}
 	settings["amp.permissions"] = append(rules, ampRule{Tool: "*", Action: "allow"})
 	return settings
+}
+
+// ampReading allows the tools that look at files, under the names that its manual gives them.
+func ampReading() (rules []ampRule) {
+	for _, tool := range []string{"Read", "Grep", "glob", "finder", "list_directory"} {
+		rules = append(rules, ampRule{Tool: tool, Action: "allow"})
+	}
+	return append(rules, ampRule{Tool: "*", Action: "reject", Message: "This run may only read files."})
 }
 
 // ampAccount knows the variable and the file that hold the access token. What it uses is paid for with Amp's own credit.

@@ -74,7 +74,11 @@ func (claude) Command(r Request) (Command, error) {
 		}
 		argv = append(argv, "--permission-mode", "acceptEdits")
 	}
-	if !r.InheritSettings {
+	switch {
+	case r.InheritSettings:
+	case r.Permissions == PermitReading:
+		argv = append(argv, "--setting-sources", "") // none: those of the project may name programs
+	default:
 		// The user's own hooks and MCP servers have no place in a run. Both flags are known from --help only. The second one also leaves out the
 		// project's .mcp.json.
 		argv = append(argv, "--setting-sources", "project,local")

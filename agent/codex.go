@@ -1,6 +1,9 @@
 package agent
 
-import "cmp"
+import (
+	"cmp"
+	"path/filepath"
+)
 
 // codex is Codex, driven without a terminal. Written against and recorded from version 0.166.
 type codex struct{}
@@ -42,6 +45,9 @@ func (codex) Command(r Request) (Command, error) {
 	case PermitReading:
 		// A command that a rule allows would run outside the sandbox, and AGENTS.md may be the work of whoever is reviewed.
 		argv = append(argv, "--sandbox", "read-only", "--ignore-rules", "-c", "approval_policy=never", "-c", "project_doc_max_bytes=0")
+		if filepath.IsAbs(r.Dir) { // so may its servers, which count where the user trusts the folder
+			argv = append(argv, "-c", "projects={"+quotedString(r.Dir)+`={trust_level="untrusted"}}`)
+		}
 	default:
 		argv = append(argv, "--sandbox", "workspace-write")
 	}

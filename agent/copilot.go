@@ -21,6 +21,7 @@ func (copilot) About() About {
 	return About{
 		Title: "GitHub Copilot CLI", Program: "copilot", Meters: Meters{Tokens: true}, Proven: ProvenByRecordings,
 		EditMode: "edits files, runs the programs of the check commands",
+		ReadMode: "reads files; writing and commands are denied, and so is whatever MCP servers offer",
 		Shared:   true, // AWS Copilot deploys containers
 		// GH_TOKEN and GITHUB_TOKEN would log it in, too, but may push and publish.
 		Env:      []string{"COPILOT_*", "GH_HOST"},
@@ -55,9 +56,14 @@ func (copilot) Command(r Request) (Command, error) {
 		argv = append(argv, "--usage-output-file", usage)
 		c.Files = []File{{Path: usage}} // an older one is none of this agent's
 	}
-	if r.Permissions == PermitAll {
+	switch r.Permissions {
+	case PermitAll:
 		argv = append(argv, "--allow-all")
-	} else {
+	case PermitReading:
+		// A tool that is denied stays so, whatever else allows it.
+		c.Env = []string{"COPILOT_ALLOW_ALL=false"}
+		argv = append(argv, "--deny-tool=write", "--deny-tool=shell", "--no-custom-instructions")
+	default:
 		c.Env = []string{"COPILOT_ALLOW_ALL=false"} // the user's own choice for the terminal
 		argv = append(argv, "--allow-tool=write")
 		for _, command := range r.AllowedCommands {
@@ -68,7 +74,7 @@ func (copilot) Command(r Request) (Command, error) {
 			}
 		}
 	}
-	if !r.InheritSettings {
+	if !r.InheritSettings || r.Permissions == PermitReading {
 		// They act on GitHub in the user's name.
 		argv = append(argv, "--disable-builtin-mcps")
 	}

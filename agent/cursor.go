@@ -21,6 +21,7 @@ func (cursor) About() About {
 	return About{
 		Title: "Cursor CLI", Program: "cursor-agent", Proven: ProvenByDocs,
 		EditMode: "edits files; commands only if its own configuration allows them",
+		ReadMode: "its own ask mode: reads and searches, by its documentation; rules of the repository still count",
 		Meters:   Meters{Tokens: true},
 		Env:      []string{"CURSOR_*", "AGENT_CLI_CREDENTIAL_STORE"},
 		Reserved: []string{"--output-format"},
@@ -46,8 +47,11 @@ const cursorLogin = "run `cursor-agent login`, or set CURSOR_API_KEY"
 
 func (cursor) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "cursor-agent"), "-p", "--output-format", "stream-json", "--trust"}
-	if r.Permissions == PermitAll {
+	switch r.Permissions {
+	case PermitAll:
 		argv = append(argv, "--force")
+	case PermitReading:
+		argv = append(argv, "--mode", "ask")
 	}
 	if r.Model != "" {
 		argv = append(argv, "--model", r.Model)

@@ -20,6 +20,7 @@ func (gemini) About() About {
 	return About{
 		Title: "Gemini CLI", Program: "gemini", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
+		ReadMode: "reads and searches files, everything else is denied; GEMINI.md and hooks of the repository still count",
 		Env: []string{
 			"GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GEMINI_*", "GOOGLE_GENAI_*", "GOOGLE_VERTEX_*", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT_ID",
 			"GOOGLE_CLOUD_LOCATION", "CODE_ASSIST_*", "CLOUD_SHELL",
@@ -62,19 +63,27 @@ func (gemini) Command(r Request) (Command, error) {
 		Env:   []string{"GEMINI_CLI_NO_RELAUNCH=true", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false"},
 		Stdin: r.PromptFile,
 	}
-	if r.Permissions == PermitAll {
+	file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "gemini-policy.toml")
+	switch r.Permissions {
+	case PermitAll:
 		argv = append(argv, "--yolo")
-	} else {
+	case PermitReading:
+		// Nothing outranks a policy of the administrator's.
+		cmd.Files = []File{{Path: file, Text: geminiReadPolicy}}
+		argv = append(argv, "--approval-mode", "default", "--admin-policy", file)
+	default:
 		argv = append(argv, "--approval-mode", "auto_edit")
 		if policy := geminiPolicy(r.AllowedCommands); policy != "" {
-			file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "gemini-policy.toml")
 			cmd.Files = []File{{Path: file, Text: policy}}
 			argv = append(argv, geminiPolicyFlag(r), file)
 		}
 	}
+	// No extension is called none, and no MCP server. Servers of the project are left out, too.
 	if !r.InheritSettings {
-		// No extension is called none, and no MCP server. Servers of the project are left out, too.
-		argv = append(argv, "--extensions", "none", "--allowed-mcp-server-names", "none")
+		argv = append(argv, "--extensions", "none")
+	}
+	if !r.InheritSettings || r.Permissions == PermitReading {
+		argv = append(argv, "--allowed-mcp-server-names", "none")
 	}
 	if r.Model != "" {
 		argv = append(argv, "--model", r.Model)
@@ -82,6 +91,18 @@ func (gemini) Command(r Request) (Command, error) {
 	cmd.Argv = append(argv, r.ExtraArgs...)
 	return cmd, nil
 }
+
+// geminiReadPolicy allows the tools that look at files, and denies everything else.
+const geminiReadPolicy = `[[rule]]
+toolName = "*"
+decision = "deny"
+priority = 998
+
+[[rule]]
+toolName = ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"]
+decision = "allow"
+priority = 999
+`
 
 // geminiPolicyFlag names the checks' policy: --policy replaces the user's own ones, --admin-policy is added to them.
 func geminiPolicyFlag(r Request) string {

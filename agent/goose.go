@@ -18,6 +18,7 @@ func (goose) About() About {
 	return About{
 		Title: "goose", Program: "goose", Proven: ProvenByDocs,
 		EditMode: "has none: it ends at the first edit or command, so use `--yolo`",
+		ReadMode: "has no tools at all: it judges by what it is told",
 		Shared:   true, // pressly/goose migrates databases
 		// What it cost is told for models whose price it knows, by versions from July 2026 on: too little to hold a cap.
 		Meters:   Meters{Tokens: true},
@@ -44,8 +45,11 @@ const (
 func (goose) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "goose"), "run", "--no-session", "--quiet", "--output-format", "stream-json"}
 	mode := "smart_approve"
-	if r.Permissions == PermitAll {
+	switch r.Permissions {
+	case PermitAll:
 		mode = "auto"
+	case PermitReading:
+		mode = "chat" // its reading goes through the shell, which would need a person's word
 	}
 	if !r.InheritSettings {
 		// The user's own extensions stay out; the one that edits and runs commands is named.

@@ -20,6 +20,7 @@ func (opencode) About() About {
 	return About{
 		Title: "opencode", Program: "opencode", Meters: Meters{Cost: true, Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
+		ReadMode: "reads and searches files, everything else is denied; no AGENTS.md or settings of the repository",
 		Env: append([]string{
 			"OPENCODE_*", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "MOONSHOT_API_KEY", "KIMI_API_KEY", "ZHIPU_API_KEY",
 			"DASHSCOPE_API_KEY", "MINIMAX_API_KEY", "NVIDIA_API_KEY", "PERPLEXITY_API_KEY", "AI_GATEWAY_API_KEY", "LMSTUDIO_API_KEY",
@@ -76,7 +77,11 @@ func (opencode) Command(r Request) (Command, error) {
 		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 		"OPENCODE_DISABLE_SHARE=1",
 	}
-	if servers := opencodeAlone(r.Look); servers != "" && !r.InheritSettings {
+	if r.Permissions == PermitReading {
+		// Its settings and AGENTS.md may be the work of whoever is reviewed.
+		env = append(env, "OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_DISABLE_CLAUDE_CODE=1")
+	}
+	if servers := opencodeAlone(r.Look); servers != "" && (!r.InheritSettings || r.Permissions == PermitReading) {
 		env = append(env, "OPENCODE_CONFIG_CONTENT="+servers)
 	}
 	return Command{Argv: append(argv, r.ExtraArgs...), Env: env, Stdin: r.PromptFile}, nil
@@ -84,6 +89,9 @@ func (opencode) Command(r Request) (Command, error) {
 
 // opencodeFree are the tools that edit mode allows. Those that leave the workspace or reach the network are not among them.
 var opencodeFree = []string{"read", "edit", "glob", "grep", "list", "lsp", "todoread", "todowrite", "task", "skill"}
+
+// opencodeReading are the tools that look at files.
+var opencodeReading = []string{"read", "glob", "grep", "list"}
 
 // opencodeRules says what is allowed. Nothing is left to be asked: nobody answers, and a question that is turned down ends the turn.
 //
@@ -93,8 +101,11 @@ func opencodeRules(r Request) orderedRules {
 	if r.Permissions == PermitAll {
 		return orderedRules{{"?*", "allow"}}
 	}
-	rules := orderedRules{{"?*", "deny"}}
-	for _, tool := range opencodeFree {
+	rules, tools := orderedRules{{"?*", "deny"}}, opencodeFree
+	if r.Permissions == PermitReading {
+		tools, r.AllowedCommands = opencodeReading, nil
+	}
+	for _, tool := range tools {
 		rules = append(rules, orderedRule{"?" + tool[1:], "allow"})
 	}
 	return append(rules, orderedRule{"?ash", opencodeCommands(r.AllowedCommands)})

@@ -17,6 +17,7 @@ func (qwen) About() About {
 	return About{
 		Title: "Qwen Code", Program: "qwen", Meters: Meters{Tokens: true}, Proven: ProvenByRuns,
 		EditMode: "edits files, runs the check commands",
+		ReadMode: "is offered tools that read and search, nothing else; no QWEN.md, hooks or MCP servers",
 		Env:      []string{"QWEN_*", "OPENAI_*", "DASHSCOPE_*", "BAILIAN_*", "MODELSCOPE_*"},
 		Reserved: []string{"-o", "--output-format", "-p", "--prompt"},
 		Resumes:  []string{"-c", "--continue", "-r", "--resume", "--session-id", "--fork-session"},
@@ -54,15 +55,25 @@ func (qwen) Command(r Request) (Command, error) {
 	if !r.InheritSettings {
 		// No extension is called none, and no MCP server. Servers of the project are left out, too. The settings are in the place of those of the
 		// system: they outrank the user's, from which the login still comes.
-		argv = append(argv, "--extensions", "none", "--allowed-mcp-server-names", "none")
+		argv = append(argv, "--extensions", "none")
 		file := filepath.Join(cmp.Or(r.Folder, filepath.Dir(r.PromptFile)), "qwen-settings.json")
 		cmd.Files = []File{{Path: file, Text: qwenSettings}}
 		cmd.Env = append(cmd.Env, "QWEN_CODE_SYSTEM_SETTINGS_PATH="+file)
 	}
-	if r.Permissions == PermitAll {
+	if !r.InheritSettings || r.Permissions == PermitReading {
+		argv = append(argv, "--allowed-mcp-server-names", "none")
+	}
+	switch r.Permissions {
+	case PermitAll:
 		argv = append(argv, "--yolo")
 		cmd.Env = append(cmd.Env, "QWEN_CODE_SUPPRESS_YOLO_WARNING=1")
-	} else {
+	case PermitReading:
+		// What is not offered cannot be called; the flag at the end keeps out what whoever is reviewed may have written for the CLI.
+		for _, tool := range qwenReading {
+			argv = append(argv, "--core-tools", tool)
+		}
+		argv = append(argv, "--approval-mode", "default", "--safe-mode")
+	default:
 		rules := qwenRules(r.AllowedCommands)
 		for _, rule := range rules {
 			argv = append(argv, "--allowed-tools", rule)
@@ -80,6 +91,9 @@ func (qwen) Command(r Request) (Command, error) {
 	cmd.Argv = append(argv, r.ExtraArgs...)
 	return cmd, nil
 }
+
+// qwenReading are the tools that look at files.
+var qwenReading = []string{"read_file", "list_directory", "glob", "grep_search"}
 
 // qwenSubstitutions are commands within arguments, as the CLI writes them anew before it compares them. A rule that allows a command would allow
 // those as well. One in the default of a quoted variable ("${x:-$(…)}") it does not see at all.

@@ -21,7 +21,8 @@ const (
 	criteriaCap = 20_000
 	diffCap     = 60_000
 	outputCap   = 2_000
-	outputsCap  = 20_000
+	outputsCap  = 20_000 // of all checks together
+	resultsCap  = 100_000
 	caseCap     = 20_000
 	maxChecks   = 50
 	maxFiles    = 100
@@ -94,7 +95,7 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 		delete(fills, "diffcut")
 		fills["nodiff"] = nil
 	}
-	data("checks", checks(in.Checks), outputsCap+maxChecks*nameCap)
+	data("checks", checks(in.Checks), resultsCap)
 	if len(in.Checks) == 0 {
 		fills["nochecks"] = nil
 	}
@@ -103,7 +104,7 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 		if t.OldPassed {
 			old = "As they were before, they pass on this work, too."
 		}
-		data("tests", testChanges(*t), outputsCap+maxFiles*nameCap, "old", old)
+		data("tests", testChanges(*t), resultsCap, "old", old)
 	}
 	data("case", in.Case, caseCap)
 	data("ledger", ledger(in.Ledger), caseCap)
@@ -184,8 +185,9 @@ func facts(c ralph.CheckResult) []string {
 	say(c.TimedOut, "timed out")
 	say(c.Broken, "could not run")
 	say(c.Duration > 0, "took %s", time.Duration(c.Duration).Round(time.Millisecond))
-	say(c.Isolation != "", "run in isolation (%s)", c.Isolation)
-	say(c.Weaker != "", "with less of it than usual (%s)", c.Weaker)
+	say(c.Isolation == "inplace", "run in the workspace itself")
+	say(c.Isolation != "" && c.Isolation != "inplace", "run in isolation (%s)", c.Isolation)
+	say(c.Weaker != "", "less isolated than usual, since it was red otherwise before the work, too")
 	say(c.Attribution != "", "compared with before the work: %s", c.Attribution)
 	say(c.Flaked, "red and green on the same files, in %d attempts", c.Attempts)
 	if p := c.Proof; p != nil {
@@ -215,24 +217,25 @@ func testChanges(t ralph.TestsWeighed) string {
 
 // ledger tells the last verdicts. Calls that came to none, and answers that were none, say nothing about the work.
 func ledger(all []ralph.Evaluation) string {
+	told := slices.DeleteFunc(slices.Clone(all), func(e ralph.Evaluation) bool {
+		return e.End != ralph.EndOK && e.End != "" || e.Category == ralph.RejectedInvalid
+	})
 	var lines []string
-	for _, e := range all {
-		switch {
-		case e.End != ralph.EndOK && e.End != "" || e.Category == ralph.RejectedInvalid:
-		case e.Accepted:
-			lines = append(lines, "accepted"+pointers(e.Evidence))
-		default:
-			lines = append(lines, fmt.Sprintf("rejected as %s: %s%s\nNext step: %s", e.Category, inline(e.Concern, concernCap), pointers(e.Evidence), inline(e.NextStep, nextStepCap)))
+	for _, e := range told[max(len(told)-maxVerdicts, 0):] {
+		line := "accepted" + pointers(e.Evidence)
+		if !e.Accepted {
+			line = fmt.Sprintf("rejected as %s: %s%s\nNext step: %s", e.Category, inline(e.Concern, concernCap), pointers(e.Evidence), inline(e.NextStep, nextStepCap))
 		}
+		lines = append(lines, line)
 	}
-	return list(lines[max(len(lines)-maxVerdicts, 0):])
+	return list(lines)
 }
 
 func pointers(evidence []string) string {
 	if len(evidence) == 0 {
 		return ""
 	}
-	return " (" + inline(strings.Join(evidence, ", "), nameCap) + ")"
+	return " (" + inline(strings.Join(evidence[:min(len(evidence), maxPointers)], ", "), nameCap) + ")"
 }
 
 // recurring names the categories that came more than once, the most frequent first.

@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/promise"
+)
+
+// TestReadOnlyCommandLines: what the checks are, and that the user's settings count, must not let a reviewer do more.
+func TestReadOnlyCommandLines(t *testing.T) {
+	for _, d := range Known() {
+		for name, inherit := range map[string]bool{"alone": false, "inherited": true} {
+			t.Run(d.Name()+"/"+name, func(t *testing.T) {
+				request := Request{
+					PromptFile: "/f/prompt.md", Folder: "/f", Dir: "/w", Model: "m", Permissions: PermitReading,
+					AllowedCommands: []string{"go test ./..."}, InheritSettings: inherit,
+				}
+				if d.About().Program == "" {
+					request.CommandLine = "my-agent"
+				}
+				got, err := d.Command(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := json.MarshalIndent(got, "", "  ")
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden(t, filepath.Join("testdata", "readonly", d.Name()+"-"+name+".json"), string(text)+"\n")
+				if d.Name() != "command" && strings.Contains(string(text), "go test") {
+					t.Error("a reviewer may run a check")
+				}
+			})
+		}
+	}
+}
+
+func TestEveryDialectSaysWhatItMayReadOnly(t *testing.T) {
+	for _, d := range Known() {
+		if d.About().ReadMode == "" {
+			t.Errorf("%s does not say it", d.Name())
+		}
+	}
+}
+
+// TestAnswersAreKeptOfReadersOnly: the samples end with a message that makes a promise, and have others before it.
+func TestAnswersAreKeptOfReadersOnly(t *testing.T) {
+	for name, sample := range samples {
+		d, _ := Find(name)
+		answers := map[Permissions]bool{}
+		for _, p := range []Permissions{PermitEdits, PermitAll, PermitReading} {
+			got := listenAs(d, p, sample)
+			answers[p] = got.Answer != ""
+			if p == PermitReading && (!strings.Contains(got.Answer, "<promise>") || !got.Said.Complete) {
+				t.Errorf("%s answers %q", name, got.Answer)
+			}
+		}
+		if diff := cmp.Diff(map[Permissions]bool{PermitEdits: false, PermitAll: false, PermitReading: true}, answers); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func listenAs(d Dialect, p Permissions, text string) ralph.AgentOutcome {
+	c := New(Options{Dialect: d, Permissions: p})
+	in := ralph.AgentInput{Live: func(ralph.Activity) {}}
+	r := c.newReading(in)
+	reader := d.newReader(r)
+	r.hear(in)
+	_, _ = reader.Write([]byte(text))
+	reader.close()
+	return c.outcome(r, exited(0))
+}
+
+func TestTheLastMessageIsTheAnswer(t *testing.T) {
+	say := func(messages ...string) string {
+		s := speech{Scanner: promise.NewScanner(promise.Options{}), answer: &lastMessage{}}
+		for _, m := range messages {
+			_, _ = s.Write([]byte(m))
+			s.EndMessage()
+		}
+		return s.lastWords()
+	}
+	long := strings.Repeat("0123456789", maxAnswer/4)
+	cases := []struct {
+		name      string
+		got, want string
+	}{
+		{"nothing", say(), ""},
+		{"one", say("one"), "one"},
+		{"the last", say("one", "two"), "two"},
+		{"blanks are none", say("one", " \n"), "one"},
+		{"the end of a long one", say("one", long+"end"), (long + "end")[len(long)+3-maxAnswer:]},
+		{"a long one before", say(long, "two"), "two"},
+		{"broken text", say("a\xffb"), "ab"},
+	}
+	for _, c := range cases {
+		if c.got != c.want {
+			t.Errorf("%s: got %d bytes %.40q, want %d bytes", c.name, len(c.got), c.got, len(c.want))
+		}
+	}
+	s := speech{Scanner: promise.NewScanner(promise.Options{}), answer: &lastMessage{}}
+	for range 10 {
+		_, _ = s.WriteString(long)
+	}
+	if got, room := s.lastWords(), cap(s.answer.whole); got != long[len(long)-maxAnswer:] || room > 16*maxAnswer {
+		t.Errorf("%d bytes in a room of %d", len(got), room)
+	}
+}
+
+func TestNothingIsAdvisedToReaders(t *testing.T) {
+	got := map[Permissions][]string{}
+	for _, p := range []Permissions{PermitEdits, PermitReading} {
+		r := &reading{live: func(ralph.Activity) {}, readOnly: p == PermitReading}
+		r.denied("Bash", "make", "--yolo")
+		got[p] = append(append([]string{}, r.denials...), r.allow...)
+	}
+	if diff := cmp.Diff(map[Permissions][]string{PermitEdits: {"Bash: make", "--yolo"}, PermitReading: {"Bash: make"}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestACPReadersMayOnlyRead(t *testing.T) {
+	dir := t.TempDir()
+	policy := acpPolicy{permissions: PermitReading, commands: []string{"make"}, dir: dir}
+	got := map[string]bool{}
+	for _, kind := range []string{"read", "search", "think", "edit", "delete", "move", "execute", "fetch", "switch_mode", "other", ""} {
+		got[kind] = policy.allows(acpCall{kind: kind, command: "make", paths: []string{filepath.Join(dir, "a")}})
+	}
+	want := map[string]bool{
+		"read": true, "search": true, "think": true,
+		"edit": false, "delete": false, "move": false, "execute": false, "fetch": false, "switch_mode": false, "other": false, "": false,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestEnter: whoever enters sees what is about to be started, and may change it.
+func TestEnter(t *testing.T) {
+	s := newStage(t, "codex", samples["codex"], "0")
+	elsewhere, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	entered := 0
+	s.options.Enter = func(spec *process.Spec) {
+		entered++
+		if spec.Dir != s.input.Dir || spec.Marker != "mark" || spec.Stdout.Tap == nil {
+			t.Errorf("about to start %+v", spec)
+		}
+		spec.Dir = elsewhere
+	}
+	got := s.run(t.Context(), t)
+	if got.End != ralph.EndOK || entered != 1 {
+		t.Errorf("entered %d times, %+v", entered, got)
+	}
+	text, err := os.ReadFile(s.seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var saw seen
+	if err := json.Unmarshal(text, &saw); err != nil || saw.Dir != elsewhere {
+		t.Errorf("the agent ran in %q, not in %q (%v)", saw.Dir, elsewhere, err)
+	}
+}
