@@ -23,7 +23,8 @@
 // and pipes are not opened. A submodule or a nested repository with changes counts by
 // its files.
 //
-// [Plain] does the same for a folder without git, by looking at every file.
+// [Plain] does the same for a folder without git, by looking at every file but those of
+// well-known dependency and cache folders: what else would be ignored is not known there.
 //
 // # What looks unfinished
 //
@@ -45,7 +46,9 @@
 // ignored, which files are programs, links as links, and the files of submodules and
 // nested repositories. They do not hold ignored files, empty folders, permissions beside
 // the one to execute, pipes, sockets and devices, the .git of submodules and nested
-// repositories, or .ralph/progress.md. A changed file over 100 MiB is left out, and so
+// repositories, or .ralph/progress.md. Ignored files that [Keeper.Always] names are held all
+// the same, and though they are no part of the fingerprint a change of one makes a new
+// copy. A changed file over 100 MiB is left out, and so
 // are the largest ones if all changed files together are over 1 GiB; of such a file the
 // last copy that was taken stays. What was left out is said in a sentence each.
 //
@@ -62,6 +65,22 @@
 //
 // Nothing that the repository, the user or the system has configured is heeded when
 // copies are taken and restored, but for what is to be ignored.
+//
+// # What is asked of copies
+//
+// A Keeper also tells what differs between two copies, lists, reads and writes out the
+// files of one, and joins three: base, with all that became of from on the way to to. Names
+// are below the workspace, also where that is not the top of its repository, and nothing
+// of the workspace or its repository is needed for it. What is joined has a name of its own,
+// refs/ralph/RUN/base-ID beside the refs/ralph/RUN/ITERATION of those that were taken, and
+// is nothing that work goes on from.
+//
+// A [PlainKeeper], made by [Plain.Keep], keeps such copies without git. They serve to
+// compare and to look things up; a workspace cannot be restored from them. Contents are
+// files in a folder, named by their hash, and a copy is a list of names and hashes, named by
+// the hash of that list: the same tree has the same copy. The limits are those above. A
+// file is read again only if its size, its permissions, its times or its inode have
+// changed since it was kept, or if that was less than two seconds after it was written.
 //
 // # What git may do
 //
