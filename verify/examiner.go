@@ -200,6 +200,9 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 		return nil, err
 	}
 	shell := e.Shell
+	if in.Way != ralph.WayInPlace { // compiled files that lie in the workspace are ignored ones, and nobody knows what is in them
+		shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+filepath.Join(folder, "pycache"))
+	}
 	if in.Way == ralph.WayUsual {
 		shell.Env = withoutWorkspace(shell.Env, in.Dir)
 	}
@@ -251,11 +254,40 @@ func (e *Examiner) edits(ctx context.Context, kind ralph.ViewKind, found sortedC
 		return nil, err
 	}
 	edits = append(edits, old...)
+	if kind == ralph.ViewOldTests {
+		if err := e.blend(ctx, found, edits); err != nil {
+			return nil, err
+		}
+	}
 	if kind == ralph.ViewHidden && e.HiddenDir != "" {
 		laid, err := layOver(e.HiddenDir)
 		return append(edits, laid...), err
 	}
 	return edits, nil
+}
+
+// blend puts old tests into the files that hold product and tests at once, where putting back the whole file would undo the product, too.
+func (e *Examiner) blend(ctx context.Context, found sortedChanges, edits []pristine.Edit) error {
+	for _, c := range found.meaning.Tests {
+		i := slices.IndexFunc(edits, func(edit pristine.Edit) bool { return edit.Name == c.Name && edit.Source != "" })
+		if i < 0 || c.Kind != ralph.FileChanged {
+			continue
+		}
+		base, err := e.Copies.Read(ctx, found.base, c.Name, protect.Limit)
+		if err != nil {
+			return err
+		}
+		now, err := e.Copies.Read(ctx, found.now, c.Name, protect.Limit)
+		if err != nil {
+			return err
+		}
+		if text, ok := protect.WithOldTests(c.Name, base, now); ok {
+			if err := os.WriteFile(edits[i].Source, text, 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // putBack undoes changes: what they changed or deleted is put there from a copy, by way of the folder kept.
