@@ -38,9 +38,7 @@ func network([]string) int {
 func (u user) startable(t *testing.T, role string, args ...string) []string {
 	t.Helper()
 	argv := play(role, args...)
-	if u.id != 0 {
-		argv[0] = reachable(t, u, argv[0])
-	}
+	argv[0] = u.program(t)
 	return argv
 }
 
@@ -53,17 +51,38 @@ func (u user) same(t *testing.T, want enclosedReport, s Spec) {
 	}
 }
 
+func enclosedShell(script string) Spec {
+	s := shell(script)
+	s.Enclosure = &Enclosure{}
+	return s
+}
+
 func TestEndsComeThroughAnEnclosure(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
-		enclosed := func(s Spec) Spec {
-			s.Enclosure = &Enclosure{}
-			return s
-		}
-		u.same(t, enclosedReport{Result: Result{State: Exited, ExitCode: 7, StdoutBytes: 2}, Output: "x\n"}, enclosed(shell("echo x; exit 7")))
-		u.same(t, enclosedReport{Result: Result{State: Exited, ExitCode: 137, Signal: "killed"}}, enclosed(shell("kill -9 $$")))
-		late := enclosed(shell("trap 'echo asked; exit 3' TERM; while :; do sleep 0.01; done"))
+		u.same(t, enclosedReport{Result: Result{State: Exited, ExitCode: 7, StdoutBytes: 2}, Output: "x\n"}, enclosedShell("echo x; exit 7"))
+		u.same(t, enclosedReport{Result: Result{State: Exited, ExitCode: 137, Signal: "killed"}}, enclosedShell("kill -9 $$"))
+		late := enclosedShell("exec sleep 1000")
 		late.Timeout = time.Second
-		u.same(t, enclosedReport{Result: Result{State: TimedOut, ExitCode: 3, StdoutBytes: 6}, Output: "asked\n"}, late)
+		u.same(t, enclosedReport{Result: Result{State: TimedOut, ExitCode: 143, Signal: "terminated"}}, late)
+	})
+	t.Run("asked to end", func(t *testing.T) {
+		if err := CanEnclose(t.Context()); err != nil {
+			t.Skip("this system does not allow enclosures here: " + err.Error())
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		s := enclosedShell("trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done")
+		s.Stdout.Tap = tapFunc(func(p []byte) (int, error) {
+			cancel()
+			return len(p), nil
+		})
+		s.Grace = time.Minute
+		got, err := Run(ctx, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(Result{State: Canceled, ExitCode: 3, StdoutBytes: 3}, steady(got)); diff != "" {
+			t.Errorf("result (-want +got):\n%s", diff)
+		}
 	})
 }
 
@@ -189,9 +208,9 @@ func TestMountsBelowAnOverlayStayVisible(t *testing.T) {
 
 // The kernel lets nobody look below what was mounted outside of his namespace. That is told, and not taken for a broken system.
 func TestForeignMountBelowAnOverlay(t *testing.T) {
-	u := user{nobody}
-	if os.Getuid() != 0 {
-		u = user{}
+	u := user{}
+	if os.Getuid() == 0 {
+		u = newNobody(t)
 	}
 	dir := u.folder(t)
 	plant(t, dir, map[string]string{"ws/node_modules/covered": "c", "volume/m": "m"})

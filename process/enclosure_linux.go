@@ -170,7 +170,7 @@ func (g *gate) discard() {
 	}
 }
 
-// wait returns when the program has taken over. A done context is no error: whoever watches the tree sees it, too.
+// wait returns when the program has taken over. A done context, or the limit, is no error: whoever watches the tree sees it, too.
 func (g *gate) wait(ctx context.Context, limit time.Duration) error {
 	if limit > 0 {
 		_ = g.report.SetReadDeadline(time.Now().Add(limit))
@@ -178,7 +178,7 @@ func (g *gate) wait(ctx context.Context, limit time.Duration) error {
 	defer context.AfterFunc(ctx, func() { _ = g.report.SetReadDeadline(time.Unix(1, 0)) })()
 	text, err := io.ReadAll(g.report)
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
 	case err != nil:
 		return fmt.Errorf("%w: wait for it: %w", ErrEnclosure, err)

@@ -64,11 +64,37 @@ func users(t *testing.T, try func(t *testing.T, u user)) {
 		if os.Getuid() != 0 {
 			t.Skip("only root can become somebody else")
 		}
-		try(t, user{nobody})
+		try(t, newNobody(t))
 	})
 }
 
-type user struct{ id int }
+// user is whoever runs a harness; the zero one runs the test.
+type user struct {
+	id      int
+	harness string // a copy of the test binary: that one lies where only its owner can go
+}
+
+func newNobody(t *testing.T) user {
+	t.Helper()
+	u := user{id: nobody}
+	u.harness = filepath.Join(u.folder(t), "harness")
+	if out, err := exec.Command("cp", play("")[0], u.harness).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Chmod(u.harness, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// program is the test binary, where the user can start it.
+func (u user) program(t *testing.T) string {
+	t.Helper()
+	if u.harness != "" {
+		return u.harness
+	}
+	return play("")[0]
+}
 
 // folder belongs to the user, and leads to files that others can reach.
 func (u user) folder(t *testing.T) string {
@@ -108,11 +134,7 @@ func (u user) run(t *testing.T, s Spec) enclosedReport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	argv := play("enclosed", string(text))
-	if u.id != 0 {
-		// The test binary lies where only its owner can go.
-		argv[0] = reachable(t, u, argv[0])
-	}
+	argv := u.startable(t, "enclosed", string(text))
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = "/"
 	var out, complaints bytes.Buffer
@@ -131,18 +153,6 @@ func (u user) run(t *testing.T, s Spec) enclosedReport {
 		t.Skip("this system does not allow enclosures here: " + report.Cannot)
 	}
 	return report
-}
-
-func reachable(t *testing.T, u user, program string) string {
-	t.Helper()
-	copied := filepath.Join(u.folder(t), "harness")
-	if out, err := exec.Command("cp", program, copied).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if err := os.Chmod(copied, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return copied
 }
 
 // shell is a spec for a script.

@@ -86,7 +86,12 @@ func (t *tree) plantEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) er
 		return fmt.Errorf("%w: start in namespaces: %w", ErrEnclosure, err)
 	}
 	g.started()
-	if err := g.wait(ctx, s.Timeout); err != nil {
+	began := time.Now()
+	err = g.wait(ctx, s.Timeout)
+	if s.Timeout > 0 {
+		s.Timeout = max(s.Timeout-time.Since(began), 1) // it bounds this, too
+	}
+	if err != nil {
 		t.kill()
 		t.hunt()
 		t.retire()

@@ -7,7 +7,9 @@
 //
 // [Overlay] covers the workspace in a mount namespace, at its own path. Nothing is copied, whatever its size, and nothing that a check writes reaches
 // the workspace. It takes Linux, and a system that lets the user have namespaces. What one check writes the next one sees. Where the file system of
-// [Options.Folder] cannot hold what is written, it is held in memory instead, and then every check starts with the edits alone.
+// [Options.Folder] cannot hold what is written, it is held in memory instead, and then every check starts with the edits alone. A file system that is
+// mounted below the workspace is seen in it, but writes to it go through, edits there are refused, and only root can have it below an overlay at all.
+// For others, a folder that was there before can be renamed in the view only as mv does it, by copying.
 //
 // [Copy] copies the files of the tree into another folder and links what git ignores: dependencies, build output, the .git folder itself. Checks run
 // at another path, and what they write into something that is linked reaches the workspace. So does what they find by a link that leads there,

@@ -126,7 +126,7 @@ func TestKilledInPlaceIsRecovered(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(5, 17))
 	restoredAny := 0
-	for round := range 60 {
+	for round := range 40 {
 		cmd := exec.Command(user{}.harness(t), "role:restless", string(options), string(further))
 		up, err := cmd.StdoutPipe()
 		if err != nil {
@@ -168,7 +168,7 @@ func TestKilledInPlaceIsRecovered(t *testing.T) {
 	if restoredAny == 0 {
 		t.Error("no round had anything to restore")
 	}
-	t.Logf("%d of 60 rounds had something to restore", restoredAny)
+	t.Logf("%d of 40 rounds had something to restore", restoredAny)
 }
 
 // howLong is one turn of the restless.

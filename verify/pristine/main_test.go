@@ -122,7 +122,10 @@ func (s *scene) act(r *seen) error {
 }
 
 // user is whoever runs a harness; the zero one runs the test.
-type user struct{ id int }
+type user struct {
+	id      int
+	program string // a copy of the test binary: that one lies where only its owner can go
+}
 
 // users tries something for whoever runs the test and, if that is root, for somebody without rights.
 func users(t *testing.T, try func(t *testing.T, u user)) {
@@ -132,7 +135,15 @@ func users(t *testing.T, try func(t *testing.T, u user)) {
 		if os.Getuid() != 0 {
 			t.Skip("only root can become somebody else")
 		}
-		try(t, user{65534})
+		u := user{id: 65534}
+		u.program = filepath.Join(u.folder(t), "harness")
+		if out, err := exec.Command("cp", user{}.harness(t), u.program).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if err := os.Chmod(u.program, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		try(t, u)
 	})
 }
 
@@ -171,17 +182,10 @@ func (u user) harness(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u.id == 0 {
-		return self
+	if u.program != "" {
+		return u.program
 	}
-	copied := filepath.Join(u.folder(t), "harness")
-	if out, err := exec.Command("cp", self, copied).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if err := os.Chmod(copied, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return copied
+	return self
 }
 
 // folder is a new one of the user's.

@@ -36,7 +36,8 @@ type Options struct {
 	// the next process finds it.
 	Journal string
 	Mode    Mode
-	Edits   []Edit
+	// Edits are made by Open. Their sources must stay until Close.
+	Edits []Edit
 	// Files are those of the tree, for a copy; everything else in Dir is taken for ignored and shared by links.
 	Files []string
 	// Around are the files outside of the tree as they were; nil leaves those alone.
