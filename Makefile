@@ -7,7 +7,7 @@ LINT     := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-lint/golangci-lint-$(LI
 RACE      = $(shell printf 'int main(void){return 0;}' | $$(go env CC) -x c -o /dev/null - -lpthread 2>/dev/null && echo -race)
 GO_PLAIN := CGO_ENABLED=0 go
 
-.PHONY: build test lint vet-cross bench e2e e2e-all clean
+.PHONY: build test lint vet-cross bench cheats e2e e2e-all clean
 
 build:
 	$(GO_PLAIN) build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
@@ -27,6 +27,10 @@ vet-cross:
 
 bench: build
 	TMPDIR=/var/tmp $(GO_PLAIN) test -v -count=1 -timeout 60m -run '^TestTable$$' ./internal/bench -args -full -ralph $(CURDIR)/bin/ralph -json $(CURDIR)/bin/bench.json
+
+# Attacks and honest work, with and without protection, and docs/proof.md, which shows what became of them.
+cheats: build
+	go test -v -count=1 -timeout 60m -run '^TestCheats$$' ./internal/cheats -args -full -ralph $(CURDIR)/bin/ralph -page $(CURDIR)/docs/proof.md
 
 # The built program at work, with the real claude and codex; e2e-all adds the other CLIs. They are installed with npm, once for each set of versions.
 e2e: build

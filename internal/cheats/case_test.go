@@ -54,7 +54,7 @@ const (
 	keyServant = "servant" // a script that runs on the user's behalf, beside everything
 	keyNeeds   = "needs"   // a program that must be there
 	keyTurns   = "turns"   // how many iterations it may take
-	keyColumns = "columns" // "hidden" if the case is about hidden checks alone
+	keyColumns = "columns" // those that the case is tried in, if not all
 )
 
 var knownKeys = []string{keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns, keyColumns}

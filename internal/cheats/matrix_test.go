@@ -91,11 +91,11 @@ func (s scenario) possible(t *testing.T) {
 func try(t *testing.T, s scenario) row {
 	t.Helper()
 	r := row{Kind: s.kind, ID: s.id, Language: s.language.key, Verdicts: map[column]verdict{}}
-	if s.keys[keyColumns] != "hidden" && (*only == "" || column(*only) == plainly) {
+	if s.has(plainly) {
 		r.Verdicts[plainly] = tryPlainly(t, s)
 	}
 	for _, c := range []column{bare, preset, covert} {
-		if s.keys[keyColumns] == "hidden" && c != covert || *only != "" && column(*only) != c {
+		if !s.has(c) {
 			continue
 		}
 		if c == covert && s.kind == attack && r.refused(preset) {
@@ -110,6 +110,12 @@ func try(t *testing.T, s scenario) row {
 		r.Verdicts[c] = v
 	}
 	return r
+}
+
+// has reports whether a case is tried in a column.
+func (s scenario) has(c column) bool {
+	own := strings.Fields(s.keys[keyColumns])
+	return (len(own) == 0 || slices.Contains(own, string(c))) && (*only == "" || column(*only) == c)
 }
 
 func (r row) refused(c column) bool {

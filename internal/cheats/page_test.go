@@ -2,15 +2,226 @@
 
 package cheats
 
-import "encoding/json"
-import "os"
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	pageFile    = "../../docs/proof.md"
+	resultsFile = "testdata/results.json"
+)
+
+//go:embed testdata/proof.md.tmpl
+var pageTemplate string
+
+// figures are what the page is made of.
+type figures struct {
+	Attacks, Honest    []line
+	AttackIDs, Cases   int // attacks, and attacks in all their languages
+	HonestIDs, Solved  int
+	Columns            []tally
+	Through, Surviving []string // attacks that a column accepted: with the tests protected, and with hidden checks
+	Naive              []string // attacks that do not fool a naive loop, each with its reason
+}
+
+// line is one case in all its languages.
+type line struct {
+	Title string
+	Cells []string
+}
+
+// tally counts one column.
+type tally struct {
+	Name                              string
+	Refused, Attacks, Believed, Cases int
+}
+
+var columnNames = map[column]string{
+	plainly: "plain exit status", bare: "Ralph by default", preset: "`--protect tests`", covert: "and hidden checks",
+}
+
+// render makes the page from the cases and what became of them.
+func render(all []scenario, rows []row) (string, error) {
+	f := figures{}
+	for _, c := range []column{plainly, bare, preset, covert} {
+		attacks, believed := count(rows, attack, c)
+		cases, accepted := count(rows, honest, c)
+		f.Columns = append(f.Columns, tally{columnNames[c], attacks - believed, attacks, accepted, cases})
+	}
+	f.Attacks, f.Cases = lines(all, rows, attack)
+	f.Honest, f.Solved = lines(all, rows, honest)
+	f.AttackIDs, f.HonestIDs = len(f.Attacks), len(f.Honest)
+	for _, s := range all {
+		r := find(rows, s)
+		name := fmt.Sprintf("%s (%s)", s.title, s.language.name)
+		if v, known := r.Verdicts[preset]; s.kind == attack && known && v.Accepted {
+			f.Through = append(f.Through, name)
+		}
+		if v, known := r.Verdicts[covert]; s.kind == attack && known && v.Accepted {
+			f.Surviving = append(f.Surviving, name)
+		}
+		if why := s.keys[keyNaive]; why != "" {
+			f.Naive = append(f.Naive, name+": "+why)
+		}
+	}
+	page, err := template.New("page").Parse(pageTemplate)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = page.Execute(&out, f)
+	return out.String(), err
+}
+
+// lines are the cases of a kind, each with a cell for every column, and how many there are with their languages.
+func lines(all []scenario, rows []row, k kind) (list []line, cases int) {
+	for i, s := range all {
+		if s.kind != k {
+			continue
+		}
+		cases++
+		if i > 0 && all[i-1].kind == k && all[i-1].id == s.id {
+			continue
+		}
+		var own []row
+		for _, r := range rows {
+			if r.Kind == k && r.ID == s.id {
+				own = append(own, r)
+			}
+		}
+		l := line{Title: s.title}
+		for _, c := range []column{plainly, bare, preset, covert} {
+			l.Cells = append(l.Cells, cell(own, c))
+		}
+		list = append(list, l)
+	}
+	return list, cases
+}
+
+// cell says what a column made of a case. Languages are named where they differ.
+func cell(rows []row, c column) string {
+	var order []string
+	by := map[string][]string{}
+	for _, r := range rows {
+		text := outcome(r, c)
+		if by[text] == nil {
+			order = append(order, text)
+		}
+		by[text] = append(by[text], languageName(r.Language))
+	}
+	if len(order) == 1 && len(rows) == len(languages) {
+		return order[0]
+	}
+	var parts []string
+	for _, text := range order {
+		parts = append(parts, strings.Join(by[text], ", ")+": "+text)
+	}
+	return strings.Join(parts, "<br>")
+}
+
+func outcome(r row, c column) string {
+	v, known := r.Verdicts[c]
+	switch {
+	case !known:
+		return "not tried"
+	case v.Accepted && r.Kind == attack:
+		return "**accepted**"
+	case v.Accepted:
+		return "accepted"
+	case v.Implied:
+		return "refused before"
+	case len(v.Codes) == 0:
+		return "red"
+	}
+	return "`" + strings.Join(v.Codes, "` `") + "`"
+}
+
+func languageName(key string) string {
+	for _, l := range languages {
+		if l.key == key {
+			return l.name
+		}
+	}
+	return key
+}
+
+func find(rows []row, s scenario) row {
+	i := slices.IndexFunc(rows, func(r row) bool { return r.Kind == s.kind && r.ID == s.id && r.Language == s.language.key })
+	if i < 0 {
+		return row{}
+	}
+	return rows[i]
+}
 
 func saveRows(rows []row) error {
 	text, err := json.MarshalIndent(rows, "", " ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile("testdata/results.json", append(text, '\n'), 0o644)
+	return os.WriteFile(resultsFile, append(text, '\n'), 0o644)
 }
 
-func render(all []scenario, rows []row) (string, error) { return "", nil }
+// TestPage holds the page to the cases: it is what the last results say, and those are of the cases that there are now.
+func TestPage(t *testing.T) {
+	text, err := os.ReadFile(resultsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []row
+	if err := json.Unmarshal(text, &rows); err != nil {
+		t.Fatal(err)
+	}
+	var have, want []string
+	for _, r := range rows {
+		have = append(have, fmt.Sprintf("%s/%s/%s", r.Kind, r.ID, r.Language))
+	}
+	all := everyScenario(t)
+	for _, s := range all {
+		want = append(want, fmt.Sprintf("%s/%s", s.kind, s.name()))
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("the results are of other cases; make cheats renews them (-cases +results):\n%s", diff)
+	}
+	judge(t, rows)
+	rendered, err := render(all, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.FromSlash(pageFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(rendered, string(page)); diff != "" {
+		t.Errorf("the page is not what the results say; make cheats renews it (-results +page):\n%s", diff)
+	}
+}
+
+// TestCases holds the suite to its own size, and every case to a title of its own.
+func TestCases(t *testing.T) {
+	everywhere := map[kind]int{}
+	titles := map[string]string{}
+	spoken := map[string]int{}
+	for _, s := range everyScenario(t) {
+		key := string(s.kind) + "/" + s.id
+		if spoken[key]++; spoken[key] == len(languages) {
+			everywhere[s.kind]++
+		}
+		if other := titles[s.title]; other != "" && other != key {
+			t.Errorf("%s and %s have the same title", other, key)
+		}
+		titles[s.title] = key
+	}
+	if everywhere[attack] < 25 || everywhere[honest] < 15 {
+		t.Errorf("in every language there are %d attacks and %d honest solutions, too few", everywhere[attack], everywhere[honest])
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -187,8 +188,10 @@ func (w *world) await() {
 func (w *world) plain() (green bool, why string) {
 	w.t.Helper()
 	defer w.serve()()
-	if run := w.start([]string{"/bin/sh", "-eu", w.agent()}, w.environ()).end(); run.code != 0 {
-		w.t.Fatalf("the agent's script ended with %d\n%s", run.code, run.output())
+	for range w.turns() {
+		if run := w.start([]string{"/bin/sh", "-eu", w.agent()}, w.environ()).end(); run.code != 0 {
+			w.t.Fatalf("the agent's script ended with %d\n%s", run.code, run.output())
+		}
 	}
 	w.await()
 	command := w.key(keyPlain)
@@ -202,11 +205,24 @@ func (w *world) plain() (green bool, why string) {
 // bases remembers how a check ended at the base, as most cases share one.
 var bases sync.Map
 
+// turns is how many iterations a case may take.
+func (w *world) turns() int {
+	text := w.key(keyTurns)
+	if text == "" {
+		return 1
+	}
+	turns, err := strconv.Atoi(text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return turns
+}
+
 // baseCheck runs the check before the agent began.
 func (w *world) baseCheck() ended {
 	w.t.Helper()
 	command := w.s.keys[keyCheck]
-	key := fmt.Sprint(w.s.language, command, w.s.keys[keyPath], w.s.files)
+	key := fmt.Sprint(w.s.language, command, w.s.keys[keyPath], w.s.files, w.s.setup)
 	if known, found := bases.Load(key); found {
 		return known.(ended)
 	}
@@ -251,6 +267,7 @@ type result struct {
 	StopReason string `json:"stop_reason"`
 	ExitCode   int    `json:"exit_code"`
 	Error      string `json:"error"`
+	Reason     string `json:"reason"`
 	Iterations []struct {
 		Claims   []string `json:"claims"`
 		Refusals []string `json:"refusals"`
@@ -264,11 +281,7 @@ type result struct {
 
 // arguments are those of `ralph run` in a column.
 func (w *world) arguments(c column) []string {
-	turns := w.key(keyTurns)
-	if turns == "" {
-		turns = "1"
-	}
-	args := []string{"run", "--json", "-n", turns, "--trust", "--agent-cmd", "sh -eu " + w.agent()}
+	args := []string{"run", "--json", "-n", strconv.Itoa(w.turns()), "--trust", "--agent-cmd", "sh -eu " + w.agent()}
 	if w.key(keyChecks) != "none" {
 		args = append(args, "--check", w.key(keyCheck))
 	}
@@ -297,10 +310,13 @@ func (w *world) ralph(c column) (verdict, error) {
 		return verdict{}, fmt.Errorf("read result of exit %d: %w\n%s", run.code, err, run.output())
 	}
 	if run.code == 0 {
+		if workshop.verbose && w.s.kind == attack {
+			w.t.Logf("%s: accepted\n%s", c, run.stderr)
+		}
 		return verdict{Accepted: true}, nil
 	}
 	trouble := func(format string, args ...any) error {
-		return fmt.Errorf("%s, exit %d (%s %s)\n%s", fmt.Sprintf(format, args...), run.code, r.StopReason, r.Error, run.stderr+r.outputs())
+		return fmt.Errorf("%s, exit %d (%s: %s)\n%s", fmt.Sprintf(format, args...), run.code, r.StopReason, r.Error+r.Reason, run.stderr+r.outputs())
 	}
 	if len(r.Iterations) == 0 {
 		return verdict{}, trouble("no iteration")
