@@ -18,8 +18,9 @@ const (
 
 // namesPython is true if the command names the tests it runs once it is invoked: without names nobody sees whether a repeated test passed.
 func (g *garden) namesPython() bool {
+	reported := !strings.Contains(g.command+pytestConfig(g.tree), "junit") // else the report may be somewhere else
 	for _, s := range g.segments {
-		if r, ok := runnerOf(s.texts()); ok && (r.name == "pytest" || r.name == "unittest" && s.plain) {
+		if r, ok := runnerOf(s.texts()); ok && (r.name == "pytest" && reported || r.name == "unittest" && s.plain) {
 			return true
 		}
 	}

@@ -21,7 +21,7 @@
 //   - Python: every folder with tests, as a unittest.TestCase, which pytest runs, too. Where the command names its tests, up to ten of the project's
 //     own test files are repeated with numbers and texts in place of what they expect; one of these that passes met a value that is equal to
 //     everything.
-//   - JavaScript and TypeScript: every folder with tests, for node's own runner, jest, vitest, mocha, ava or tap, whichever those tests use.
+//   - JavaScript and TypeScript: every folder with tests, for node's own runner, jest, vitest, mocha or ava, whichever those tests use.
 //   - Rust: tests/ of every package that has one, or that has tests in its source. Tests inside of the source cannot get a canary without an edit.
 //   - Java and Kotlin: a JUnit class beside an existing one, in its package.
 //   - Ruby: an RSpec or Minitest file beside an existing one.

@@ -8,7 +8,7 @@ import (
 // ecosystems says which one a runner belongs to.
 var ecosystems = map[string]string{
 	"go": "go", "cargo": "rust", "maven": "java", "pytest": "python", "unittest": "python", "rspec": "ruby",
-	"node": "javascript", "jest": "javascript", "vitest": "javascript", "mocha": "javascript", "ava": "javascript", "tap": "javascript",
+	"node": "javascript", "jest": "javascript", "vitest": "javascript", "mocha": "javascript", "ava": "javascript",
 }
 
 // wants is true if the command may run tests of an ecosystem: it names one of its runners, or something that could run anything.

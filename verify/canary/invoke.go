@@ -142,7 +142,7 @@ func runnerOf(texts []string) (runner, bool) {
 }
 
 var (
-	jsRunners  = []string{"jest", "vitest", "mocha", "ava", "tap"}
+	jsRunners  = []string{"jest", "vitest", "mocha", "ava"}
 	pythonName = lazily(`^(?:python|pypy)[0-9.]*$`)
 )
 
@@ -164,7 +164,7 @@ func named(texts []string, i int, name string) (runner, bool) {
 			if word == "-m" && j+1 < len(rest) && (rest[j+1] == "pytest" || rest[j+1] == "unittest") {
 				return make(rest[j+1], j+2)
 			}
-			if !strings.HasPrefix(word, "-") {
+			if isValue := j > 0 && (rest[j-1] == "-W" || rest[j-1] == "-X"); !strings.HasPrefix(word, "-") && !isValue {
 				break
 			}
 		}

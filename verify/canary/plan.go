@@ -33,6 +33,8 @@ type Mark struct {
 	Test []string
 	// Scope is how the runner calls the place, where it says so: a Go package.
 	Scope string
+	// Guarded is true where the project's own code decides whether tests run at all, as a TestMain that wants a database does.
+	Guarded bool
 	// Claims is true for a test that repeats one of the project's own with a wrong expectation. Only its passing tells something.
 	Claims bool
 }
@@ -165,7 +167,7 @@ func (g *garden) places(choose func(name string) bool) []place {
 
 func stable(dir string) uint64 {
 	h := fnv.New64a()
-	io.WriteString(h, dir)
+	_, _ = io.WriteString(h, dir) // a hash takes everything
 	return h.Sum64()
 }
 

@@ -24,7 +24,7 @@ func (g *garden) plantGo() {
 		base := path.Base(name)
 		return strings.HasSuffix(base, "_test.go") && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".") && !underscored(name)
 	}) {
-		pkg, names := g.goPackage(p)
+		pkg, names, guarded := g.goPackage(p)
 		if pkg == "" {
 			continue
 		}
@@ -41,8 +41,8 @@ func (g *garden) plantGo() {
 			Name: file,
 			Text: fmt.Sprintf(goText, pkg, plain, oneLeft, oneRight, table, twoLeft, twoRight),
 			Marks: []Mark{
-				{Token: one, Key: "go " + p.dir + " fatal", Test: []string{plain}, Scope: scope},
-				{Token: two, Key: "go " + p.dir + " table", Test: []string{table}, Scope: scope},
+				{Token: one, Key: "go " + p.dir + " fatal", Test: []string{plain}, Scope: scope, Guarded: guarded},
+				{Token: two, Key: "go " + p.dir + " table", Test: []string{table}, Scope: scope, Guarded: guarded},
 			},
 		})
 	}
@@ -86,8 +86,9 @@ func constraintFree(name string) string {
 	return goConstraint().ReplaceAllString(name, "_test.go")
 }
 
-// goPackage is the package that the tests of a folder are in, the one under test before one that only uses it, and the names of tests there.
-func (g *garden) goPackage(p place) (name string, tests []string) {
+// goPackage is the package that the tests of a folder are in, the one under test before one that only uses it, the names of tests there, and whether
+// there is a TestMain.
+func (g *garden) goPackage(p place) (name string, tests []string, guarded bool) {
 	outside := ""
 	for _, file := range p.tests {
 		text := g.read(file)
@@ -104,15 +105,17 @@ func (g *garden) goPackage(p place) (name string, tests []string) {
 			name = pkg
 		}
 		for _, match := range goTestName().FindAllStringSubmatch(text, -1) {
-			if match[1] != "TestMain" {
-				tests = append(tests, match[1])
+			if match[1] == "TestMain" {
+				guarded = true
+				continue
 			}
+			tests = append(tests, match[1])
 		}
 	}
 	if name == "" {
 		name = outside
 	}
-	return name, tests
+	return name, tests, guarded
 }
 
 // goImportPath is what the go command calls the package in a folder, "" without a go.mod.

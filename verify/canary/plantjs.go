@@ -15,8 +15,10 @@ var (
 	jsESM      = lazily(`(?m)^\s*(?:import\s+[\w*{'"]|export\s)`)
 	jsAssert   = lazily(`(?:from\s+|require\(\s*)['"]((?:node:)?assert(?:/strict)?)['"]`)
 	jsMethod   = lazily(`\bassert\.(equal|strictEqual|deepEqual|deepStrictEqual|is|same)\(`)
-	jsCallIt   = lazily(`(?m)^\s*it(?:\.\w+)?\(`)
+	jsCallIt   = lazily(`\bit(?:\.\w+)?\(`)
+	jsCallTest = lazily(`\btest(?:\.\w+)?\(`)
 	jsType     = lazily(`(?m)^\s*import\s+type\b.*$`)
+	expecting  = lazily(`"(?:jest|vitest|react-scripts|ts-jest|@jest/core)"`)
 	jsElse     = lazily(`@playwright/test|cypress|\bcy\.|puppeteer|\$lib/|bun:test|Deno\.test`)
 )
 
@@ -61,7 +63,7 @@ func (g *garden) jsTest(name string) bool {
 
 // jsStyle is how the tests of a folder are written.
 type jsStyle struct {
-	runner string // node, jest, vitest, ava, tap, or globals: mocha, jest and vitest with their functions around
+	runner string // node, jest, vitest, ava; expects or globals if its functions are simply there: jest or vitest, or mocha
 	esm    bool
 	assert string // the module that assertions come from, where it is one of node's
 	method string
@@ -82,17 +84,17 @@ func (g *garden) jsModel(p place) (string, jsStyle) {
 		if m := jsMethod().FindStringSubmatch(text); m != nil && m[1] != "is" && m[1] != "same" {
 			style.method = m[1]
 		}
-		if jsCallIt().MatchString(text) {
+		if jsCallIt().MatchString(text) && !jsCallTest().MatchString(text) {
 			style.it = "it"
 		}
-		if style.runner = g.jsRunner(text); style.runner != "" {
+		if style.runner = g.jsRunner(test, text); style.runner != "" {
 			return test, style
 		}
 	}
 	return "", jsStyle{}
 }
 
-func (g *garden) jsRunner(text string) string {
+func (g *garden) jsRunner(file, text string) string {
 	uses := func(module string) bool {
 		return strings.Contains(text, "'"+module+"'") || strings.Contains(text, `"`+module+`"`)
 	}
@@ -105,17 +107,28 @@ func (g *garden) jsRunner(text string) string {
 		return "jest"
 	case uses("ava"):
 		return "ava"
-	case uses("tap"):
-		return "tap"
+	case uses("tap"), uses("tape"):
+		return "" // their tests are calls of an object that has more than one form
 	case !jsCalls().MatchString(text):
 		return ""
+	case jsAssert().MatchString(text):
+		return "globals"
 	}
-	manifest := g.read("package.json")
-	switch {
-	case strings.Contains(manifest, `"jest"`), strings.Contains(manifest, `"vitest"`), strings.Contains(manifest, "react-scripts"):
+	if expecting().MatchString(g.manifests(file)) {
 		return "expects"
 	}
 	return "globals"
+}
+
+// manifests are the texts of every package.json above a file.
+func (g *garden) manifests(file string) string {
+	var text strings.Builder
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		text.WriteString(g.read(path.Join(dir, "package.json")))
+		if dir == "." || dir == "/" {
+			return text.String()
+		}
+	}
 }
 
 // jsImports are the relative imports of a folder's tests: they load the project's code as those do.
@@ -165,10 +178,10 @@ func (f jsFile) text() string {
 		compare = fmt.Sprintf("expect(%s).toBe('');", joined)
 	case "expects":
 		compare = fmt.Sprintf("expect(%s).toBe('');", joined)
-	case "ava", "tap":
+	case "ava":
 		from("test", f.runner)
 		f.it, context = "test", "t"
-		compare = fmt.Sprintf("t.%s(%s, '');", map[string]string{"ava": "is", "tap": "equal"}[f.runner], joined)
+		compare = fmt.Sprintf("t.is(%s, '');", joined)
 	default:
 		from("assert", f.assert)
 	}

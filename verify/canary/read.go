@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -76,13 +77,14 @@ type reading struct {
 	packages map[string]bool // Go packages that ended well, having run tests
 	tests    map[string]State
 	repeated map[string]int
-	formats  map[string]bool
-	counted  int // by summaries
-	beyond   int // tests for whose names there was no room
+	formats  map[string]bool // that named tests
+	sums     map[string]bool // that counted them
+	counted  int             // by summaries
+	beyond   int             // tests for whose names there was no room
 	unstable int
 	foreign  int // canaries by name
 
-	unbuilt, cut, cargoCut, named, overflow, summed bool
+	unbuilt, cut, cargoCut, named, overflow bool
 
 	goText   []namedState // tests of a package whose name comes behind them
 	tap      []string
@@ -100,7 +102,7 @@ type namedState struct {
 func newReading(plants []Plant) *reading {
 	r := &reading{
 		tokens: map[string]string{}, seen: map[string]bool{}, passing: map[string]bool{}, packages: map[string]bool{},
-		tests: map[string]State{}, repeated: map[string]int{}, formats: map[string]bool{},
+		tests: map[string]State{}, repeated: map[string]int{}, formats: map[string]bool{}, sums: map[string]bool{},
 	}
 	for _, p := range plants {
 		base, _, _ := strings.Cut(path.Base(p.Name), ".")
@@ -200,7 +202,8 @@ func (r *reading) look(text string) {
 // test takes a test by its name.
 func (r *reading) test(format, name string, state State) {
 	r.formats[format] = true
-	own := slices.ContainsFunc(r.files, func(file string) bool { return strings.Contains(name, file) })
+	contained := func(part string) bool { return strings.Contains(name, part) }
+	own := slices.ContainsFunc(r.files, contained) || slices.ContainsFunc(r.prefixes, contained)
 	for _, m := range r.marks {
 		if !strings.Contains(name, m.Test[0]) {
 			continue
@@ -249,7 +252,7 @@ func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
 		for _, m := range p.Marks {
 			out.Planted = append(out.Planted, m.Key)
 			ecosystem, _, _ := strings.Cut(m.Key, " ")
-			silent := inv.Known && inv.Runs == ecosystem && !m.Claims
+			silent := inv.Known && inv.Runs == ecosystem && !m.Claims && !(m.Guarded && out.Red)
 			if m.Scope != "" {
 				silent = silent && r.packages[m.Scope]
 			} else {
@@ -273,12 +276,9 @@ func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
 // count says how many tests ran, by their names where there are any, else by what summaries said.
 func (r *reading) count(out *Outcome) {
 	out.Total = -1
-	for format := range r.formats {
-		out.Formats = append(out.Formats, format)
-	}
-	slices.Sort(out.Formats)
 	if len(r.tests)+r.unstable+r.foreign > 0 {
 		out.Tests, out.Unstable, out.Complete = r.tests, r.unstable, !r.overflow
+		out.Formats = slices.Sorted(maps.Keys(r.formats))
 		out.Total = r.beyond + r.unstable
 		for _, state := range r.tests {
 			if state != Skipped {
@@ -287,7 +287,8 @@ func (r *reading) count(out *Outcome) {
 		}
 		return
 	}
-	if r.summed {
+	if len(r.sums) > 0 {
+		out.Formats = slices.Sorted(maps.Keys(r.sums))
 		out.Total = max(0, r.counted-len(out.Failing)-len(out.Passing))
 	}
 }

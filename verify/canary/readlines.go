@@ -8,11 +8,12 @@ import (
 var (
 	unittestName = lazily(`^(test\w*) \(([\w.]+)\)(?: \.\.\. (.*))?$`)
 	unittestEnd  = lazily(`(?:^|\.\.\. )(ok|FAIL|ERROR|expected failure|unexpected success|skipped .*)$`)
-	unittestRan  = lazily(`^Ran (\d+) tests? in `)
-	tapResult    = lazily(`^( *)(not )?ok \d+ - (.*?)(?: # (SKIP|TODO)\b.*)?$`)
+	tapResult    = lazily(`^( *)(not )?ok \d+ - (.*?)(?: # time=\S+)?(?: # (SKIP|TODO)\b.*)?$`)
 	tapSubtest   = lazily(`^( *)# Subtest: (.*)$`)
-	specResult   = lazily(`^ *([✔✓✖✗×﹣-]|\d+\)) (.*?)(?: \(\d+(?:\.\d+)? ?m?s\))?(?: # (SKIP|TODO).*)?$`)
-	specFooter   = lazily(`^(?:ℹ tests \d+|  \d+ passing \(.*\))$`)
+	specResult   = lazily(`^ *([✔✓✖✗✘×﹣-]|\d+\)) (.*?)(?: \(\d+(?:\.\d+)? ?m?s\))?(?: # (SKIP|TODO).*)?$`)
+	specFooter   = lazily(`^(?:ℹ tests \d+|  \d+ passing \(.*\)|  \d+ tests? (?:passed|failed))$`)
+	// A hook is no test, and ava puts what went wrong behind the name of a test.
+	specNoTest = lazily(`^(?:"(?:before|after)|\[fail\]|\S*\.[cm]?[jt]sx?$)`)
 	// A file that could not be loaded, or that has no test, is told as a test with the file's name.
 	jsFileName  = lazily(`^\S*\.[cm]?[jt]sx?$`)
 	cargoRuns   = lazily(`^\s+(?:Running (.+?)(?: \(.*[/\\](.+)-[0-9a-f]+(?:\.exe)?\))?|Doc-tests (\S+))$`)
@@ -77,8 +78,8 @@ func (r *reading) specLine(line string) {
 			r.overflow = true // the names of a second suite cannot be told from the failures that the first one repeats
 		}
 		for _, t := range r.spec {
-			if !jsFileName().MatchString(t.name) {
-				r.test("spec", t.name, t.state)
+			if !specNoTest().MatchString(t.name) {
+				r.test("spec", strings.TrimPrefix(t.name, "[skip] "), t.state)
 			}
 		}
 		r.spec, r.specDone = nil, true

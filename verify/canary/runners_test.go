@@ -269,6 +269,23 @@ func TestUnittest(t *testing.T) {
 	tryAll(t, pythonBase, "python3 -m unittest", pythonAttempts())
 }
 
+// TestPytestStops has a run that ends at its first failure, in another folder than at the base: what it did not run tells nothing.
+func TestPytestStops(t *testing.T) {
+	python := "/usr/bin/python3"
+	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
+		t.Skip("pytest is not installed")
+	}
+	more := project{"early/__init__.py": "", "early/test_early.py": "def test_early():\n    pass\n"}
+	base := pythonBase.with(pythonDone)
+	tryAll(t, base, python+" -m pytest -x", []attempt{{name: "an earlier folder", now: base.with(more), canary: ralph.CanaryRed}})
+	configured := base.with(project{"pytest.ini": "[pytest]\naddopts = -x\n"})
+	tryAll(t, configured, python+" -m pytest", []attempt{
+		{name: "an earlier folder, by configuration", now: configured.with(more), canary: ralph.CanaryRed},
+		{name: "a test is gone, by configuration", canary: ralph.CanaryRed, missing: []string{"tests.test_sums.TestSums.test_described"}, lost: 1,
+			now: configured.with(project{"tests/test_sums.py": "import unittest\n\nfrom calc.sums import add\n\n\nclass TestSums(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n"})},
+	})
+}
+
 func TestPytest(t *testing.T) {
 	python := "/usr/bin/python3"
 	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {

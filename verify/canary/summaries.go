@@ -17,7 +17,6 @@ var summaries = []summary{
 	{"jest", lazily(`^Tests:\s+.*\d+ total$`), lazily(`(\d+) (?:passed|failed)`), nil},
 	{"vitest", lazily(`^\s+Tests\s+\d+ (?:passed|failed|skipped|todo).*\(\d+\)$`), lazily(`(\d+) (?:passed|failed)`), nil},
 	{"mocha", lazily(`^  \d+ (?:passing|failing)\b`), lazily(`(\d+) (?:passing|failing)`), nil},
-	{"ava", lazily(`^  \d+ (?:tests? (?:passed|failed)|uncaught)`), lazily(`(\d+) tests? (?:passed|failed)`), nil},
 	{"pytest", lazily(`^=*\s*(?:\d+ \w+, )*\d+ \w+ in [\d.]+s\b`), lazily(`(\d+) (?:passed|failed|xpassed)`), nil},
 	{"unittest", lazily(`^Ran \d+ tests? in `), lazily(`Ran (\d+)`), nil},
 	{"unittest", lazily(`^(?:OK|FAILED|NO TESTS RAN) \(.*skipped=\d+.*\)$`), nil, lazily(`skipped=(\d+)`)},
@@ -38,10 +37,7 @@ func (r *reading) summaryLine(line string) {
 		if !s.line().MatchString(line) {
 			continue
 		}
-		r.summed = true
-		if len(r.tests) == 0 {
-			r.formats[s.format] = true
-		}
+		r.sums[s.format] = true
 		r.counted += sum(s.ran, line) - sum(s.idle, line)
 		return
 	}

@@ -1,0 +1,128 @@
+package canary_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/verify/canary"
+)
+
+const (
+	goFatal  = "go pkg fatal"
+	goTable  = "go pkg table"
+	goOther  = "go other fatal"
+	newFatal = "go fresh fatal"
+)
+
+func TestCompare(t *testing.T) {
+	three := []string{goFatal, goTable, goOther}
+	red := canary.Outcome{Exit: 1, Red: true, Total: -1, Planted: three, Failing: three}
+	green := canary.Outcome{Total: -1, Planted: three}
+	with := func(out canary.Outcome, change func(*canary.Outcome)) canary.Outcome {
+		change(&out)
+		return out
+	}
+	known := canary.Invocation{Known: true, Runs: "go"}
+	for _, c := range []struct {
+		name      string
+		base, now canary.Outcome
+		inv       canary.Invocation
+		want      ralph.Proof
+	}{
+		{name: "nothing planted", base: red, now: canary.Outcome{Total: -1},
+			want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this check."}},
+		{name: "red both times", base: red, now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
+		{name: "green now", base: red, now: green, want: ralph.Proof{Canary: ralph.CanaryGreen,
+			Detail: "The check stayed green with a test that must fail in pkg (go, fatal); at the base that test turned it red."}},
+		{name: "green both times", base: green, now: green, want: ralph.Proof{Canary: ralph.CanaryMute,
+			Detail: "A test that must fail could not turn the check red at the base either."}},
+		{name: "no base, green", now: green, want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "A test that must fail could not turn the check red at the base either."}},
+		{name: "no base, red", now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
+		{name: "no base, green, known", now: with(green, func(o *canary.Outcome) { o.Silent = three }), inv: known, want: ralph.Proof{Canary: ralph.CanaryGreen,
+			Detail: "The check stayed green with a test that must fail in pkg (go, fatal), which it did not run."}},
+		{name: "as silent as at the base", base: with(green, func(o *canary.Outcome) { o.Silent = three }), now: with(green, func(o *canary.Outcome) { o.Silent = three }), inv: known,
+			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "A test that must fail could not turn the check red at the base either."}},
+		{name: "failures are ignored", base: with(red, func(o *canary.Outcome) { o.Exit, o.Red = 0, false }), now: with(red, func(o *canary.Outcome) { o.Exit, o.Red = 0, false }),
+			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "Tests fail inside of the check and it ends with 0 all the same."}},
+		{name: "failures are ignored since", base: red, now: with(red, func(o *canary.Outcome) { o.Exit, o.Red = 0, false }), want: ralph.Proof{Canary: ralph.CanaryGreen,
+			Detail: "The check stayed green with a test that must fail in pkg (go, fatal); at the base that test turned it red."}},
+		{name: "one place is silent", base: red, now: with(red, func(o *canary.Outcome) { o.Failing = []string{goFatal, goTable} }), want: ralph.Proof{Canary: ralph.CanaryGreen,
+			Detail: "A test that must fail in other (go, fatal) did so at the base and no longer does."}},
+		{name: "one place is gone", base: red, now: with(red, func(o *canary.Outcome) { o.Planted, o.Failing = []string{goFatal, goTable}, []string{goFatal, goTable} }),
+			want: ralph.Proof{Canary: ralph.CanaryRed}},
+		{name: "one place is silent, but the run may stop early", base: red, now: with(red, func(o *canary.Outcome) { o.Failing = []string{goFatal} }), inv: canary.Invocation{Stops: true},
+			want: ralph.Proof{Canary: ralph.CanaryRed}},
+		{name: "another place comes first and the run stopped", base: with(red, func(o *canary.Outcome) { o.Failing = []string{goOther} }),
+			now: with(red, func(o *canary.Outcome) {
+				o.Planted, o.Failing = []string{newFatal, goFatal, goTable, goOther}, []string{newFatal}
+			}), want: ralph.Proof{Canary: ralph.CanaryRed}},
+		{name: "never at the base, now", base: with(red, func(o *canary.Outcome) { o.Failing, o.Unbuilt = nil, true }), now: red, want: ralph.Proof{Canary: ralph.CanaryRed}},
+		{name: "red for another reason both times", base: with(red, func(o *canary.Outcome) { o.Failing = nil }), now: with(red, func(o *canary.Outcome) { o.Failing = nil }),
+			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "The check became red with a test that must fail, but that test was not seen."}},
+		{name: "red without any canary", base: red, now: with(red, func(o *canary.Outcome) { o.Failing = nil }), want: ralph.Proof{Canary: ralph.CanaryGreen,
+			Detail: "The check ended with 1 without running the test that must fail in pkg (go, fatal), which it ran at the base."}},
+		{name: "the canary does not build", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Unbuilt = nil, true }),
+			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "The test that must fail could not be built or loaded on this tree."}},
+		{name: "out of time", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 }),
+			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "The run with a test that must fail broke off with -1, so it tells nothing."}},
+		{name: "a canary passed", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable} }),
+			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "A test that must fail passed: pkg (go, table)."}},
+		{name: "a canary passed at the base, too", base: with(red, func(o *canary.Outcome) { o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable} }),
+			now:  with(red, func(o *canary.Outcome) { o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable} }),
+			want: ralph.Proof{Canary: ralph.CanaryRed}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, canary.Compare(c.base, c.now, c.inv)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCompareTests(t *testing.T) {
+	outcome := func(change func(*canary.Outcome)) canary.Outcome {
+		out := canary.Outcome{Exit: 1, Red: true, Planted: []string{goFatal}, Failing: []string{goFatal}, Complete: true, Formats: []string{"go"},
+			Tests: map[string]canary.State{"a": canary.Passed, "b": canary.Failed, "c": canary.Skipped}, Total: 2}
+		change(&out)
+		return out
+	}
+	same := func(*canary.Outcome) {}
+	counted := func(n int) func(*canary.Outcome) {
+		return func(o *canary.Outcome) { o.Tests, o.Complete, o.Formats, o.Total = nil, false, []string{"jest"}, n }
+	}
+	type lost struct {
+		Missing []string
+		Lost    int
+		Detail  string
+	}
+	for _, c := range []struct {
+		name      string
+		base, now func(*canary.Outcome)
+		inv       canary.Invocation
+		want      lost
+	}{
+		{name: "the same", base: same, now: same},
+		{name: "gone and skipped", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total = map[string]canary.State{"b": canary.Skipped}, 0 },
+			want: lost{Missing: []string{"a", "b (skipped)"}, Lost: 2}},
+		{name: "never ran", base: same, now: func(o *canary.Outcome) { delete(o.Tests, "c") }},
+		{name: "more", base: same, now: func(o *canary.Outcome) { o.Tests["d"], o.Total = canary.Passed, 3 }},
+		{name: "fewer by number", base: counted(5), now: counted(3), want: lost{Lost: 2, Detail: "5 tests ran at the base, 3 now."}},
+		{name: "as many by number", base: counted(5), now: counted(5)},
+		{name: "number unknown at the base", base: counted(-1), now: counted(3)},
+		{name: "number unknown now", base: counted(5), now: counted(-1)},
+		{name: "another runner, as many", base: same, now: counted(2)},
+		{name: "another runner, fewer", base: same, now: counted(1), want: lost{Lost: 1, Detail: "2 tests ran at the base, 1 now."}},
+		{name: "names that change", base: func(o *canary.Outcome) { o.Unstable, o.Total = 1, 3 }, now: func(o *canary.Outcome) { o.Tests, o.Total = map[string]canary.State{"x": "", "y": "", "z": ""}, 3 }},
+		{name: "stopped early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Cut = nil, 0, true }},
+		{name: "may stop early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total = nil, 0 }, inv: canary.Invocation{Stops: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			proof := canary.Compare(outcome(c.base), outcome(c.now), c.inv)
+			if diff := cmp.Diff(c.want, lost{proof.Missing, proof.Lost, proof.Detail}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
