@@ -19,19 +19,28 @@ type day struct {
 	after   map[string]standing
 	done    []string // in the list's order
 	givenUp string
+	because StopReason // with givenUp
 	retried bool
+	anger   map[string]int // rejections of what is not done yet, before they are forgotten
 }
 
 // walk tells the story of the list from its beginning.
 func (n notebook) walk() []day {
 	now := n.start()
 	var days []day
+	var anger map[string]int
 	for _, q := range n.pages {
 		if q.resumed {
-			now = anew(now)
+			now, anger = anew(now), nil
 		}
-		d := n.day(q, now)
-		now = d.after
+		anger = angrier(anger, q)
+		d := n.day(q, now, anger)
+		now, anger = d.after, angrier(anger, page{})
+		for _, forgotten := range append(d.done, d.givenUp) {
+			if forgotten != "" {
+				delete(anger, forgotten)
+			}
+		}
 		days = append(days, d)
 	}
 	return days
@@ -50,8 +59,8 @@ func anew(before map[string]standing) map[string]standing {
 	return after
 }
 
-func (n notebook) day(q page, before map[string]standing) day {
-	d := day{after: map[string]standing{}}
+func (n notebook) day(q page, before map[string]standing, anger map[string]int) day {
+	d := day{after: map[string]standing{}, anger: anger}
 	for _, t := range n.list {
 		s := before[t.ID]
 		red, ran := ownCheck(q, t.ID)
@@ -87,8 +96,12 @@ func (n notebook) countTry(q page, d *day) {
 	}
 	s.Tries++
 	asked := n.policy.OnDecide == DecideWait && q.Agent.Said.Decide != nil
-	if n.policy.TaskTries > 0 && s.Tries >= n.policy.TaskTries && !asked {
-		d.givenUp, s.Tries = q.Task, 0
+	hated := n.policy.MaxRejections > 0 && d.anger[q.Task] >= n.policy.MaxRejections
+	if (hated || n.policy.TaskTries > 0 && s.Tries >= n.policy.TaskTries) && !asked {
+		d.givenUp, d.because, s.Tries = q.Task, TaskTries, 0
+		if hated {
+			d.because = EvaluatorCap
+		}
 		if n.policy.OnTaskFailure == TaskRetry && s.Rounds < n.policy.TaskRetries {
 			s.Rounds++
 			d.retried = true
@@ -134,7 +147,7 @@ func (n notebook) claims(q page, id string) bool {
 
 // proves: the agent ended well, the run's checks and the task's own are green, and no own check of a task that was done is red.
 func (n notebook) proves(q page, id string, before map[string]standing) bool {
-	if !oneOf(q.Agent.End, EndOK, EndEmpty) {
+	if !oneOf(q.Agent.End, EndOK, EndEmpty) || !n.trusted(q, id) {
 		return false
 	}
 	measured := 0
@@ -146,7 +159,7 @@ func (n notebook) proves(q page, id string, before map[string]standing) bool {
 			return false
 		}
 	}
-	return measured > 0 || n.policy.AllowUnverified
+	return measured > 0 || n.policy.AllowUnverified || n.policy.Evaluator != ""
 }
 
 // standings are those after the last page.

@@ -173,8 +173,14 @@ func (n notebook) answer() answer {
 		}
 		return wait(3, WaitBackoff)
 	}
+	if p.Tamper == TamperStop && len(now.Tampered) > 0 {
+		return stop(4, Tampered)
+	}
 	if proven {
 		return stop(4, n.completeReason())
+	}
+	if unasked := n.unasked(); unasked != "" {
+		return stop(4, unasked)
 	}
 	if n.blocked() {
 		return stop(5, Blocked)
@@ -188,8 +194,12 @@ func (n notebook) answer() answer {
 	if now.Agent.Said.Decide != nil {
 		return stop(5, NeedsDecision)
 	}
-	if today := n.days[len(n.pages)-1]; today.givenUp != "" && !today.retried && p.OnTaskFailure != TaskSkip {
-		return stop(6, TaskTries)
+	today := n.days[len(n.pages)-1]
+	if p.MaxRejections > 0 && today.anger[""] >= p.MaxRejections {
+		return stop(6, EvaluatorCap)
+	}
+	if today.givenUp != "" && !today.retried && p.OnTaskFailure != TaskSkip {
+		return stop(6, today.because)
 	}
 	if hands {
 		return n.handOver(a, 7, AgentFailed)
@@ -228,6 +238,14 @@ func (n notebook) spent() account {
 		}
 		if t := q.Agent.Tokens; t != nil {
 			sum.tokens += t.Input + t.Output + t.CacheRead + t.CacheWrite
+		}
+		for _, e := range q.Evaluations {
+			if e.Cost != nil {
+				sum.cost += *e.Cost
+			}
+			if e.Tokens != nil {
+				sum.tokens += e.Tokens.Input
+			}
 		}
 		if q.against() {
 			sum.iterations++
@@ -289,10 +307,12 @@ func (n notebook) refusals() []string {
 	} else if slices.ContainsFunc(counting, func(c CheckResult) bool { return c.Broken }) {
 		codes = append(codes, "check_broken")
 	}
+	codes = append(codes, n.doubts(counting)...)
 	added := slices.DeleteFunc(slices.Clone(now.Tree.Unfinished), func(line string) bool { return slices.Contains(n.base.Unfinished, line) })
 	if p.Unfinished == UnfinishedRefuse && now.Tree.Known && n.base.Known && len(added) > 0 {
 		codes = append(codes, "unfinished")
 	}
+	verdict, place := n.evaluated(), len(codes)
 	phrases := 0
 	for _, q := range n.pages[max(0, len(n.pages)-5):] {
 		phrases += q.Agent.Said.Phrases
@@ -300,8 +320,14 @@ func (n notebook) refusals() []string {
 	if p.Status == StatusRequired && (block == nil || !block.ExitSignal || phrases < p.StatusMin) {
 		codes = append(codes, "status_gate")
 	}
-	if len(counting) == 0 && !p.AllowUnverified {
+	if len(counting) == 0 && !p.AllowUnverified && !n.accepted() {
 		codes = append(codes, "no_evidence")
+	}
+	if verdict == "evaluator_rejected" && len(codes) > 0 { // it is asked last
+		return codes
+	}
+	if verdict != "" {
+		codes = slices.Insert(codes, place, verdict)
 	}
 	return codes
 }
@@ -312,6 +338,8 @@ func (n notebook) completeReason() StopReason {
 		return TasksDone
 	case len(n.now().Checks) > 0:
 		return AllChecksPassed
+	case n.accepted():
+		return EvaluatorAccepted
 	}
 	return Unverified
 }

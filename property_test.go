@@ -134,9 +134,7 @@ func (r *enacted) iterate(st step) bool {
 	if len(r.notes.list) > 0 {
 		st.Checks = r.measured(st)
 	}
-	for _, c := range st.Checks {
-		r.emit(EvCheckFinished, c)
-	}
+	r.gatherEvidence(&st)
 	r.write(st.page)
 	return r.judge(st.at)
 }
@@ -183,10 +181,14 @@ func (r *enacted) mustBeProven(v Verdict) {
 		r.t.Fatalf("seed %d: exit 0 without a claim", r.seed)
 	case len(now.Checks) > 0 && !green:
 		r.t.Fatalf("seed %d: exit 0 beside a red check", r.seed)
-	case len(now.Checks) == 0 && (!p.AllowUnverified || !oneOf(v.Reason, Unverified, TasksDone)):
+	case len(now.Checks) == 0 && !r.notes.accepted() && (!p.AllowUnverified || !oneOf(v.Reason, Unverified, TasksDone)):
 		r.t.Fatalf("seed %d: exit 0 with %s and no check", r.seed, v.Reason)
-	case len(r.notes.now().Checks) == 0 && len(v.VerifiedBy) > 0:
+	case len(r.notes.now().Checks) == 0 && len(v.VerifiedBy) > 0 && !r.notes.accepted():
 		r.t.Fatalf("seed %d: verified by %v, and no check ran", r.seed, v.VerifiedBy)
+	case now.Stale || len(now.Tampered) > 0 || len(r.notes.doubts(now.Checks)) > 0:
+		r.t.Fatalf("seed %d: exit 0 on evidence that is none: %+v", r.seed, now)
+	case p.Evaluator != "" && len(r.notes.list) == 0 && !r.notes.accepted():
+		r.t.Fatalf("seed %d: exit 0 though the evaluator did not accept it", r.seed)
 	case len(refusalsOf(v.Gates)) > 0:
 		r.t.Fatalf("seed %d: exit 0 through a shut gate: %v", r.seed, v.Gates)
 	}
@@ -265,6 +267,7 @@ func TestDecideAgreesWithAnOracleWrittenFromTheContract(t *testing.T) {
 
 // reachable are the stop reasons that Decide can give in this version.
 var reachable = []StopReason{
+	Tampered, EvaluatorCap, EvaluatorAccepted,
 	TasksDone, TaskTries, AllChecksPassed, Unverified, MaxIterations, Blocked, NeedsDecision, SandboxError, AuthError, ProgramMissing, Timeout,
 	MaxCost, MaxTokens, CircuitOpen, RateLimited, AgentFailed, ProviderFailed, CheckBroken, Interrupted,
 }

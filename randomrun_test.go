@@ -43,6 +43,11 @@ func (d dice) policy() Policy {
 	p.OnLimit = pick(d, LimitWait, LimitWait, LimitWait, LimitStop)
 	p.MaxWait = pick(d, 0, Span(10*time.Minute), Span(6*time.Hour))
 	p.Agents = d.agents()
+	p.Tamper, p.TestChange = pick(d, TamperRefuse, TamperRefuse, TamperStop), pick(d, TestsWarn, TestsEvaluate, TestsRefuse)
+	p.Canary, p.Protects = d.oneIn(2), pick(d, nil, []string{"*_test.go"})
+	if d.oneIn(3) {
+		p.Evaluator, p.MaxRejections = "judge", d.IntN(4)
+	}
 	return p
 }
 
@@ -210,6 +215,9 @@ func (d dice) script() script {
 		if counted := !slices.Contains([]EndClass{EndLimit, EndProvider, EndInterrupted, EndAuth, EndMissing, EndSandbox}, st.Agent.End); counted && (claimed || p.ChecksWhen == ChecksAlways) {
 			st.Checks = d.checks(s.names)
 		}
+		d.aboutEvidence(&st, p, s.list)
+		d.proofs(st.Checks)
+		d.proofs(st.own)
 		s.steps = append(s.steps, st)
 	}
 	return s

@@ -1,0 +1,193 @@
+package ralph
+
+import "slices"
+
+// What the oracle makes of proofs, of files that are not the agent's, and of evaluators.
+
+// doubts are the refusals of what green checks are worth, of tampering and of stale evidence, in the order of the gate table.
+func (n notebook) doubts(counting []CheckResult) []string {
+	p, now := n.policy, n.now()
+	var codes []string
+	has := func(bad func(Proof) bool) bool {
+		return slices.ContainsFunc(counting, func(c CheckResult) bool { return c.Proof != nil && bad(*c.Proof) })
+	}
+	switch {
+	case has(func(p Proof) bool { return p.Canary == CanaryGreen }):
+		codes = append(codes, "check_inert")
+	case has(func(p Proof) bool { return p.Lost > 0 }):
+		codes = append(codes, "tests_missing")
+	}
+	switch {
+	case len(now.Tampered) > 0:
+		codes = append(codes, "tampered")
+	case now.Weighed != nil && !now.Weighed.OldPassed && p.TestChange == TestsRefuse:
+		codes = append(codes, "tests_changed")
+	}
+	if now.Stale {
+		codes = append(codes, "stale_evidence")
+	}
+	return codes
+}
+
+// lastWords are the newest verdicts of a page on each task, in the order in which the tasks were first asked about.
+func lastWords(q page) []Evaluation {
+	var last []Evaluation
+	for _, e := range q.Evaluations {
+		if i := slices.IndexFunc(last, func(l Evaluation) bool { return l.Task == e.Task }); i >= 0 {
+			last[i] = e
+		} else {
+			last = append(last, e)
+		}
+	}
+	return last
+}
+
+// accepted: it was asked, and has nothing against anything.
+func (n notebook) accepted() bool {
+	last := lastWords(n.now())
+	return len(last) > 0 && !slices.ContainsFunc(last, func(e Evaluation) bool { return !e.Accepted })
+}
+
+// evaluated is the refusal of the evaluator's gate. Of a list, every task was asked about when it was done.
+func (n notebook) evaluated() string {
+	if n.policy.Evaluator == "" {
+		return ""
+	}
+	last := lastWords(n.now())
+	if len(last) == 0 && len(n.list) == 0 {
+		return "evaluator_rejected"
+	}
+	for _, e := range last {
+		switch {
+		case e.End != EndOK:
+			return "evaluator_rejected:unavailable"
+		case !e.Accepted:
+			return "evaluator_rejected:" + string(e.Category)
+		}
+	}
+	return ""
+}
+
+// unasked is how a run ends whose evaluator cannot be asked: as with an agent that cannot work. Of files that changed it need not be asked.
+func (n notebook) unasked() StopReason {
+	for _, e := range lastWords(n.now()) {
+		if n.now().Stale {
+			break
+		}
+		switch e.End {
+		case EndAuth:
+			return AuthError
+		case EndMissing:
+			return ProgramMissing
+		case EndSandbox:
+			return SandboxError
+		case EndLimit:
+			return RateLimited
+		case EndProvider:
+			return ProviderFailed
+		case EndFailed, EndTimeout:
+			return AgentFailed
+		}
+	}
+	return ""
+}
+
+// trusted: nothing that is measured beside the checks stands against the claim for a task.
+func (n notebook) trusted(q page, id string) bool {
+	fooled := len(q.Tampered) > 0 || q.Weighed != nil && !q.Weighed.OldPassed && n.policy.TestChange == TestsRefuse
+	if fooled || q.Stale {
+		return false
+	}
+	return n.policy.Evaluator == "" || slices.ContainsFunc(lastWords(q), func(e Evaluation) bool { return e.Task == id && e.Accepted })
+}
+
+// angrier counts the rejections of a page to those before.
+func angrier(before map[string]int, q page) map[string]int {
+	after := map[string]int{}
+	for task, times := range before {
+		after[task] = times
+	}
+	for _, e := range q.Evaluations {
+		if e.End == EndOK && !e.Accepted {
+			after[e.Task]++
+		}
+	}
+	return after
+}
+
+// aboutEvidence adds what is found out beside the checks of an iteration.
+func (d dice) aboutEvidence(st *step, p Policy, list []TaskState) {
+	if d.oneIn(12) {
+		st.Tampered = []string{"a_test.go (changed)"}
+	}
+	if d.oneIn(12) {
+		st.Unseen = []string{"conftest.py"}
+	}
+	if !st.against() {
+		return
+	}
+	st.Stale = d.oneIn(20)
+	if d.oneIn(8) {
+		st.Weighed = &TestsWeighed{Files: []string{"b_test.go"}, OldPassed: d.oneIn(2)}
+	}
+	for p.Evaluator != "" && !d.oneIn(4) {
+		e := d.evaluation()
+		if len(list) > 0 {
+			e.Task = pick(d, list...).ID
+		}
+		st.Evaluations = append(st.Evaluations, e)
+	}
+}
+
+func (d dice) evaluation() Evaluation {
+	e := Evaluation{Agent: "judge", End: EndOK, Accepted: d.oneIn(2)}
+	switch {
+	case d.oneIn(10):
+		e.Accepted, e.End = false, pick(d, EndAuth, EndMissing, EndSandbox, EndLimit, EndProvider, EndFailed, EndTimeout, EndOutOfTime)
+		e.Error = "it broke"
+	case !e.Accepted:
+		e.Category = pick(d, RejectedGap, RejectedWeakTest, RejectedInvalid)
+	}
+	if d.oneIn(6) {
+		e.Cost, e.Tokens = new(0.25), &Tokens{Input: 20}
+	}
+	return e
+}
+
+// proofs are what green checks are worth.
+func (d dice) proofs(checks []CheckResult) {
+	for i := range checks {
+		if checks[i].Passed && d.oneIn(2) {
+			checks[i].Proof = &Proof{Name: checks[i].Name, Task: checks[i].Task, Canary: pick(d, CanaryRed, CanaryRed, CanaryMute, CanaryNone, CanaryGreen), Lost: max(0, d.IntN(9)-6)}
+		}
+	}
+}
+
+// gatherEvidence has everything seen that a page holds beside its tree. An evaluator is asked only about what is claimed and not done.
+func (r *enacted) gatherEvidence(st *step) {
+	if len(st.Tampered)+len(st.Unseen) > 0 {
+		r.emit(EvTampered, FilesTampered{What: TamperedFiles, Details: st.Tampered, Unseen: st.Unseen})
+	}
+	for _, c := range st.Checks {
+		c.Proof = nil
+		r.emit(EvCheckFinished, c)
+	}
+	if st.Weighed != nil {
+		r.emit(EvTestsChanged, *st.Weighed)
+	}
+	for _, c := range st.Checks {
+		if c.Proof != nil {
+			r.emit(EvCheckProof, *c.Proof)
+		}
+	}
+	if st.Stale {
+		r.emit(EvTreeSnapshot, TreeState{Known: true, Head: "c9", Hash: "h9", After: true})
+	}
+	st.Evaluations = slices.DeleteFunc(st.Evaluations, func(e Evaluation) bool {
+		t, _ := findTask(r.state.History.Tasks, e.Task)
+		return len(r.notes.list) > 0 && (t.Status == TaskDone || !r.notes.claims(st.page, e.Task)) || len(r.notes.list) == 0 && !r.notes.claimedOn(st.page)
+	})
+	for _, e := range st.Evaluations {
+		r.emit(EvEvaluation, e)
+	}
+}
