@@ -48,6 +48,28 @@ func TestThePageAboutAgentsIsTrue(t *testing.T) {
 	}
 }
 
+// What the page says about reviewers must not drift either.
+func TestThePageAboutReviewersIsTrue(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "agents.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## As a reviewer\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var page, code [][2]string
+	for line := range strings.Lines(section) {
+		if cells := strings.Split(line, "|"); len(cells) == 4 && strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
+			page = append(page, [2]string{strings.Trim(strings.TrimSpace(cells[1]), "`"), strings.TrimSpace(cells[2])})
+		}
+	}
+	for _, d := range agent.Known() {
+		code = append(code, [2]string{d.Name(), d.About().ReadMode})
+	}
+	if diff := cmp.Diff(code, page); diff != "" {
+		t.Errorf("docs/agents.md (-code +page):\n%s", diff)
+	}
+}
+
 // metered is yes only where a cap can be held; what is reckoned, or told at times, is not counted on.
 func metered(cell string) string {
 	if cell == "yes" {

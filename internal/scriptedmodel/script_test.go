@@ -11,12 +11,12 @@ import (
 
 func TestParseWhole(t *testing.T) {
 	got := parse(t, `{"a": {"about": "all", "side": "x", "conversations": [[{
-		"thinking": "t", "text": "u", "tools": [{"write": {"path": "p", "text": "q"}}], "stop": "length", "pace": "1.5s",
+		"thinking": "t", "text": "u", "tools": [{"write": {"path": "p", "text": "q"}}], "stop": "length", "pace": "1.5s", "fill": {"w": "(x)"},
 		"usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "reasoning": 5},
 		"faults": [{"do": "status", "status": 429, "times": 2, "type": "k", "message": "m", "headers": {"h": "v"}, "retry_after": "2s", "reset_in": "1h"}]
 	}]]}}`)
 	want := scriptedmodel.Script{"a": {About: "all", Side: "x", Conversations: [][]scriptedmodel.Turn{{{
-		Thinking: "t", Text: "u", Tools: []scriptedmodel.ToolCall{{Write: &scriptedmodel.FileWrite{Path: "p", Text: "q"}}}, Stop: "length", Pace: 1_500_000_000,
+		Thinking: "t", Text: "u", Tools: []scriptedmodel.ToolCall{{Write: &scriptedmodel.FileWrite{Path: "p", Text: "q"}}}, Stop: "length", Pace: 1_500_000_000, Fill: map[string]string{"w": "(x)"},
 		Usage: &scriptedmodel.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
 		Faults: []scriptedmodel.Fault{{
 			Do: "status", Status: 429, Times: 2, Type: "k", Message: "m", Headers: map[string]string{"h": "v"}, RetryAfter: 2_000_000_000, ResetIn: 3_600_000_000_000,
@@ -47,6 +47,8 @@ func TestParseErrors(t *testing.T) {
 		{turn(`"text": "x", "stop": "bored"`), `read script: scenario "a": conversation 1: turn 1: stop "bored": length or refusal is wanted`},
 		{turn(`"text": "x", "pace": "soon"`), `read script: line 1: "soon" is no time span; one like "1.5s" is wanted`},
 		{turn(`"text": "x", "pace": "-1s"`), `read script: line 1: "-1s" is no time span; one like "1.5s" is wanted`},
+		{turn(`"text": "x", "fill": {"a": "("}`), `read script: scenario "a": conversation 1: turn 1: fill "a": an expression with a group is wanted`},
+		{turn(`"text": "x", "fill": {"a": "x"}`), `read script: scenario "a": conversation 1: turn 1: fill "a": an expression with a group is wanted`},
 		{turn(`"tools": [{}]`), `read script: scenario "a": conversation 1: turn 1: tool 1: exactly one of shell, write and name is wanted`},
 		{turn(`"tools": [{"shell": "x", "name": "y"}]`), `read script: scenario "a": conversation 1: turn 1: tool 1: exactly one of shell, write and name is wanted`},
 		{turn(`"tools": [{"shell": "x", "input": {}}]`), `read script: scenario "a": conversation 1: turn 1: tool 1: input goes with a name`},

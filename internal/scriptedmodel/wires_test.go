@@ -247,3 +247,16 @@ func TestOtherPaths(t *testing.T) {
 		t.Error("the log does not have what was refused")
 	}
 }
+
+func TestTextIsFilledFromTheRequest(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format, streams bool) {
+		server := start(t, parse(t, `{"s": {"conversations": [[{
+			"text": "I was told to {{what}} {{it}}, {{gone}} {{what}}.", "fill": {"what": "(d\\w) it", "it": "do (\\w+)", "gone": "nobody says (this)"}
+		}]]}}`))
+		c := newClient(t, f, server.URL()+"/s")
+		c.streams = streams
+		if got := c.hear(nil, shells[f.name]).Text; got != "I was told to do it, {{gone}} do." {
+			t.Errorf("got %q", got)
+		}
+	})
+}
