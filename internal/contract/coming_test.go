@@ -12,25 +12,18 @@ import (
 // coming names what the page promises and the code does not do yet, with the feature that brings it. Building a feature means taking its names off.
 var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	commands: of{
-		"the planner": {"plan"},
-
+		"the planner":          {"plan"},
 		"sandbox tiers":        {"sandbox test"},
 		"reports":              {"stats"},
 		"screens":              {"ui", "serve"},
 		"notifiers":            {"notify test"},
 		"goals in live agents": {"goal", "hook stop", "mcp", "install"},
 	}.byName(),
-	flags: of{
-		"protected files": {"protect"},
-		"evaluators":      {"evaluator"},
-	}.byName(),
+	flags: of{}.byName(),
 	keys: of{
-		"the built-in worker": {"worker.provider", "worker.model", "worker.base_url", "worker.api_key_env", "worker.max_turns_per_task"},
-		"protected files":     {"gate.tamper"},
-		"evaluators": {
-			"evaluator.provider", "evaluator.model", "evaluator.base_url", "evaluator.api_key_env", "evaluator.max_calls_per_task",
-		},
-		"the planner": {"planner.provider", "planner.model", "planner.base_url", "planner.api_key_env"},
+		"the built-in worker":  {"worker.provider", "worker.model", "worker.base_url", "worker.api_key_env", "worker.max_turns_per_task"},
+		"models as evaluators": {"evaluator.provider", "evaluator.base_url", "evaluator.api_key_env"},
+		"the planner":          {"planner.provider", "planner.model", "planner.base_url", "planner.api_key_env"},
 	}.byName(),
 	profiles: of{
 		"the built-in worker":  {"case"},

@@ -126,6 +126,25 @@ var beyondTheResult = []string{
 	"iterations.check_results.truncated", // its output on disk was cut
 	"iterations.check_results.task",      // whose own check it is, in a run through a task list
 	"iterations.check_results.survivors", // processes that it left behind and that were killed
+
+	"receipt", // the end of the log's chain; the page tells of it below the example, and of these
+	"iterations.check_results.attempts",
+	"iterations.check_results.attribution",
+	"iterations.check_results.command", // where it is not the name: with the test files of tasks
+	"iterations.check_results.flaked",
+	"iterations.check_results.hidden",
+	"iterations.check_results.isolation",
+	"iterations.check_results.output_sha256",
+	"iterations.check_results.proof",
+	"iterations.check_results.proof.canary",
+	"iterations.check_results.proof.detail",
+	"iterations.check_results.proof.lost",
+	"iterations.check_results.proof.missing",
+	"iterations.check_results.proof.name",
+	"iterations.check_results.proof.task",
+	"iterations.check_results.proof.tests",
+	"iterations.check_results.tree",
+	"iterations.check_results.weaker", // that it needs more than a view gives
 }
 
 func TestResultFields(t *testing.T) {
