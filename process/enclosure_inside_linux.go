@@ -129,15 +129,7 @@ func (m *mountOrder) overlay(ownUsers bool) (foreign []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// The root of an overlay is as open as its upper folder.
-	if err := makeLike(string(m.Upper), string(m.Lower)); err != nil {
-		return nil, err
-	}
-	// What is in the work folder belongs to the mount before this one, which is gone.
-	if err := os.RemoveAll(string(m.Work)); err != nil {
-		return nil, err
-	}
-	if err := os.Mkdir(string(m.Work), 0o700); err != nil {
+	if err := m.makeFolders(); err != nil {
 		return nil, err
 	}
 	submounts, err := mountsBelow(target)
@@ -160,12 +152,7 @@ func (m *mountOrder) overlay(ownUsers bool) (foreign []string, err error) {
 	if opened.err != nil {
 		return nil, opened.err
 	}
-	// Without "volatile" the end of the mount waits until the whole disk is synced. Not every kernel knows it.
-	err = unix.Mount("overlay", target, "overlay", 0, options+",volatile")
-	if err == unix.EINVAL {
-		err = unix.Mount("overlay", target, "overlay", 0, options)
-	}
-	if err != nil {
+	if err := mountOverlay(target, options); err != nil {
 		if ownUsers && len(submounts) > 0 && err == unix.EINVAL {
 			return nil, fmt.Errorf("%w: %s is mounted below it, which only root may lay open", err, submounts[0])
 		}
@@ -177,6 +164,27 @@ func (m *mountOrder) overlay(ownUsers bool) (foreign []string, err error) {
 		}
 	}
 	return submounts, nil
+}
+
+// mountOverlay makes it volatile if it can: otherwise its end waits until the whole disk is synced. Not every kernel knows that.
+func mountOverlay(target, options string) error {
+	err := unix.Mount("overlay", target, "overlay", 0, options+",volatile")
+	if err == unix.EINVAL {
+		err = unix.Mount("overlay", target, "overlay", 0, options)
+	}
+	return err
+}
+
+func (m *mountOrder) makeFolders() error {
+	// The root of an overlay is as open as its upper folder.
+	if err := makeLike(string(m.Upper), string(m.Lower)); err != nil {
+		return err
+	}
+	// What is in the work folder belongs to the mount before this one, which is gone.
+	if err := os.RemoveAll(string(m.Work)); err != nil {
+		return err
+	}
+	return os.Mkdir(string(m.Work), 0o700)
 }
 
 // makeLike makes a folder, if it is missing, that is as open as another one.

@@ -1,9 +1,11 @@
 package pristine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/process"
@@ -84,34 +86,36 @@ func (s *Surroundings) cover(o Options) (covered, error) {
 		made++
 		return path, os.WriteFile(path, []byte(strings.Join(texts, "")), 0o600)
 	}
-	groups := map[group]bool{}
 	for _, change := range changes {
-		var err error
-		switch s.howToHide(change, o.Mode, o.Dir) {
-		case byEdit:
-			name, _ := below(change.plain, realPath(o.Dir))
-			var source string
-			if change.copy != "" {
-				source, err = change.shown(write)
-			}
-			c.edits = append(c.edits, Edit{Name: filepath.ToSlash(name), Source: source})
-		case byBind:
-			var source string
-			source, err = change.shown(write)
-			c.binds = append(c.binds, process.Mount{Kind: process.Bind, Source: source, Target: realPath(change.path)})
-		case byVariable:
-			if !groups[change.group] {
-				groups[change.group] = true
-				var value string
-				value, err = change.group.instead(s.copiesOf(change.group), write)
-				c.env = append(c.env, string(change.group)+"="+value)
-			}
-		}
-		if err != nil {
-			return c, fmt.Errorf("cover %s: %w", change.path, err)
+		if err := s.hide(&c, change, o, write); err != nil {
+			return c, errors.Join(fmt.Errorf("cover %s: %w", change.path, err), c.discard(o.Folder))
 		}
 	}
 	return c, nil
+}
+
+// hide adds what a view has to do about one change.
+func (s *Surroundings) hide(c *covered, change change, o Options, write func(texts ...string) (string, error)) (err error) {
+	var source string
+	switch s.howToHide(change, o.Mode, o.Dir) {
+	case byEdit:
+		name, _ := below(change.plain, realPath(o.Dir))
+		if change.copy != "" {
+			source, err = change.shown(write)
+		}
+		c.edits = append(c.edits, Edit{Name: filepath.ToSlash(name), Source: source})
+	case byBind:
+		source, err = change.shown(write)
+		c.binds = append(c.binds, process.Mount{Kind: process.Bind, Source: source, Target: realPath(change.path)})
+	case byVariable:
+		name := string(change.group) + "="
+		if slices.ContainsFunc(c.env, func(entry string) bool { return strings.HasPrefix(entry, name) }) {
+			return nil
+		}
+		source, err = change.group.instead(s.copiesOf(change.group), write)
+		c.env = append(c.env, name+source)
+	}
+	return err
 }
 
 // shown makes the file that checks see: what was, or nothing. It is never the kept one, since a check could write to it.

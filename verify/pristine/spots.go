@@ -56,64 +56,77 @@ func (g group) instead(copies []string, write func(texts ...string) (string, err
 
 // spots are all places that are looked at, for a user with this environment and these git folders.
 func spots(env []string, gitDirs []string) []spot {
-	v := variables(env)
-	home := v["HOME"]
-	if runtime.GOOS == "windows" {
-		home = cmp.Or(v["USERPROFILE"], home)
-	}
-	var list []spot
-	add := func(base string, g group, patterns ...string) {
-		if !filepath.IsAbs(base) {
-			return
-		}
-		for _, pattern := range patterns {
-			list = append(list, spot{Base: []byte(base), Real: []byte(realPath(base)), Pattern: pattern, Group: g})
-		}
-	}
-	file := func(path string, g group) {
-		add(filepath.Dir(path), g, literal(filepath.Base(path)))
-	}
+	var list spotList
 	for _, dir := range gitDirs {
-		add(dir, "", "config", "config.worktree", "hooks/*", "info/attributes")
+		list.add(dir, "", "config", "config.worktree", "hooks/*", "info/attributes")
 	}
 	for i := range list {
 		list[i].Git = true
 	}
-	file(v["BASH_ENV"], bashScripts)
-	file(v["ENV"], posixScripts)
-	if home == "" {
-		return list
+	v := variables(env)
+	list.addFile(v["BASH_ENV"], bashScripts)
+	list.addFile(v["ENV"], posixScripts)
+	home := v["HOME"]
+	if runtime.GOOS == "windows" {
+		home = cmp.Or(v["USERPROFILE"], home)
 	}
-	config := cmp.Or(v["XDG_CONFIG_HOME"], filepath.Join(home, ".config"))
-	add(home, "", ".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases", ".kshrc")
-	add(cmp.Or(v["ZDOTDIR"], home), "", ".zshenv", ".zprofile", ".zshrc", ".zlogin")
-	add(config, "", "fish/config.fish", "fish/conf.d/*.fish", "git/attributes", "git/ignore", "pnpm/rc")
-	add(home, "", ".yarnrc", ".yarnrc.yml", ".m2/settings.xml", ".gemrc", ".rspec", ".irbrc")
-	add(cmp.Or(v["CARGO_HOME"], filepath.Join(home, ".cargo")), "", "config.toml", "config")
-	add(cmp.Or(v["GRADLE_USER_HOME"], filepath.Join(home, ".gradle")), "", "gradle.properties", "init.d/*")
-	site := "lib/python3*/site-packages/"
-	add(cmp.Or(v["PYTHONUSERBASE"], filepath.Join(home, ".local")), "", site+"usercustomize.py", site+"sitecustomize.py", site+"*.pth")
-
-	// Those with a variable: if it is set, it names the file that counts.
-	byVariable := func(g group, fallback func()) {
-		if v[string(g)] != "" {
-			file(v[string(g)], g)
-			return
-		}
-		fallback()
+	if home != "" {
+		list.addHome(v, home)
+		list.addNamed(v, home)
 	}
-	byVariable(gitGlobal, func() { add(config, gitGlobal, "git/config"); add(home, gitGlobal, ".gitconfig") })
-	byVariable(npmUser, func() { add(home, npmUser, ".npmrc") })
-	byVariable(goEnv, func() { add(userConfig(v, home), goEnv, "go/env") })
-	byVariable(pipUser, func() {
-		add(home, pipUser, ".pip/pip.conf")
-		add(filepath.Join(home, ".config"), pipUser, "pip/pip.conf")
-		if runtime.GOOS == "darwin" {
-			add(userConfig(v, home), pipUser, "pip/pip.conf")
-		}
-	})
-	byVariable(bundleUser, func() { add(home, bundleUser, ".bundle/config") })
 	return list
+}
+
+type spotList []spot
+
+func (l *spotList) add(base string, g group, patterns ...string) {
+	if !filepath.IsAbs(base) {
+		return
+	}
+	for _, pattern := range patterns {
+		*l = append(*l, spot{Base: []byte(base), Real: []byte(realPath(base)), Pattern: pattern, Group: g})
+	}
+}
+
+func (l *spotList) addFile(path string, g group) {
+	l.add(filepath.Dir(path), g, literal(filepath.Base(path)))
+}
+
+// addHome adds what a user has in his home, or where variables say that it is.
+func (l *spotList) addHome(v map[string]string, home string) {
+	config := cmp.Or(v["XDG_CONFIG_HOME"], filepath.Join(home, ".config"))
+	l.add(home, "", ".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases", ".kshrc")
+	l.add(cmp.Or(v["ZDOTDIR"], home), "", ".zshenv", ".zprofile", ".zshrc", ".zlogin")
+	l.add(config, "", "fish/config.fish", "fish/conf.d/*.fish", "git/attributes", "git/ignore", "pnpm/rc")
+	l.add(home, "", ".yarnrc", ".yarnrc.yml", ".m2/settings.xml", ".gemrc", ".rspec", ".irbrc")
+	l.add(cmp.Or(v["CARGO_HOME"], filepath.Join(home, ".cargo")), "", "config.toml", "config")
+	l.add(cmp.Or(v["GRADLE_USER_HOME"], filepath.Join(home, ".gradle")), "", "gradle.properties", "init.d/*")
+	const site = "lib/python3*/site-packages/"
+	l.add(cmp.Or(v["PYTHONUSERBASE"], filepath.Join(home, ".local")), "", site+"usercustomize.py", site+"sitecustomize.py", site+"*.pth")
+}
+
+// addNamed adds what a variable can stand for. If it is set, it names the file that counts.
+func (l *spotList) addNamed(v map[string]string, home string) {
+	config := cmp.Or(v["XDG_CONFIG_HOME"], filepath.Join(home, ".config"))
+	for _, usual := range []struct {
+		group group
+		paths []string // what comes later wins
+	}{
+		{gitGlobal, []string{filepath.Join(config, "git", "config"), filepath.Join(home, ".gitconfig")}},
+		{npmUser, []string{filepath.Join(home, ".npmrc")}},
+		{goEnv, []string{filepath.Join(userConfig(v, home), "go", "env")}},
+		{pipUser, []string{filepath.Join(home, ".pip", "pip.conf"), filepath.Join(home, ".config", "pip", "pip.conf"),
+			filepath.Join(userConfig(v, home), "pip", "pip.conf")}},
+		{bundleUser, []string{filepath.Join(home, ".bundle", "config")}},
+	} {
+		paths := usual.paths
+		if named := v[string(usual.group)]; named != "" {
+			paths = []string{named}
+		}
+		for _, path := range paths {
+			l.addFile(path, usual.group)
+		}
+	}
 }
 
 // userConfig is os.UserConfigDir for another environment.
