@@ -193,7 +193,7 @@ func (v *invoker) cargo(s segment, r runner) {
 	if !slices.Contains(r.args, "--no-fail-fast") && !v.add(s, r.last, " --no-fail-fast") {
 		v.found.Stops = true
 	}
-	v.known("rust", certain && v.tree.has("Cargo.toml") && strings.Contains(readText(v.tree, "Cargo.toml"), "[package]") && v.oneCrate())
+	v.known("rust", certain && strings.Contains(readText(v.tree, "Cargo.toml"), "[package]") && v.oneCrate())
 }
 
 // oneCrate is true if the workspace has no other package than its own: which ones of several are tested is decided in many places.

@@ -81,6 +81,7 @@ func (v *invoker) unittest(s segment, r runner) {
 
 // discoverable is true if discovery from the workspace finds every test: the folders on the way to it are packages.
 func (v *invoker) discoverable() bool {
+	packages := v.tree.set(func(name string) bool { return path.Base(name) == "__init__.py" })
 	for _, name := range v.tree.Files {
 		if foreign(name) || !pythonTest(name) {
 			continue
@@ -89,7 +90,7 @@ func (v *invoker) discoverable() bool {
 			return false
 		}
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			if !v.tree.has(path.Join(dir, "__init__.py")) {
+			if !packages[path.Join(dir, "__init__.py")] {
 				return false
 			}
 		}

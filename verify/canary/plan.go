@@ -76,6 +76,7 @@ type garden struct {
 	segments []segment
 	dice     *rand.Rand
 	taken    map[string]bool // names of files, and of suffixes that are used
+	sources  map[string]bool // files and folders of Python
 	letters  string          // how every token of letters begins
 	digits   string          // how every token of digits begins
 	plants   []Plant
@@ -186,8 +187,20 @@ func foreign(name string) bool {
 	return false
 }
 
-// has says whether a file of that name is in the tree.
-func (t Tree) has(name string) bool { return slices.Contains(t.Files, name) }
+// set is the names of files and of folders, these with a slash at the end, for those that choose accepts.
+func (t Tree) set(choose func(name string) bool) map[string]bool {
+	all := map[string]bool{}
+	for _, name := range t.Files {
+		if !choose(name) {
+			continue
+		}
+		all[name] = true
+		for dir := path.Dir(name); dir != "." && dir != "/" && !all[dir+"/"]; dir = path.Dir(dir) {
+			all[dir+"/"] = true
+		}
+	}
+	return all
+}
 
 // sibling names a new file beside one of the project's tests, after it, so that runners treat both alike and it comes directly behind it.
 func (g *garden) sibling(test, separator string) (name string, first, second string) {

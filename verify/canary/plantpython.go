@@ -92,15 +92,12 @@ func (g *garden) ownModule(module, dir string) bool {
 	if strings.HasPrefix(module, ".") {
 		return true
 	}
+	if g.sources == nil {
+		g.sources = g.tree.set(func(name string) bool { return strings.HasSuffix(name, ".py") })
+	}
 	top, _, _ := strings.Cut(module, ".")
 	for _, root := range []string{".", "src", "lib", "python", dir, path.Dir(dir)} {
-		if g.taken[path.Join(root, top+".py")] || g.taken[path.Join(root, top, "__init__.py")] {
-			return true
-		}
-		folder := path.Join(root, top) + "/"
-		if slices.ContainsFunc(g.tree.Files, func(name string) bool {
-			return strings.HasPrefix(name, folder) && strings.HasSuffix(name, ".py")
-		}) {
+		if stem := path.Join(root, top); g.sources[stem+".py"] || g.sources[stem+"/"] {
 			return true
 		}
 	}

@@ -72,6 +72,9 @@ func write(t *testing.T, dir, name, text string) {
 // shell runs a command as a check is run, and gives its status and what it printed.
 func shell(t *testing.T, dir, command string, env ...string) (exit int, output []byte) {
 	t.Helper()
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		t.Skip("there is no /bin/sh")
+	}
 	cmd := exec.Command("/bin/sh", "-c", command)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "PYTHONDONTWRITEBYTECODE=1", "CARGO_NET_OFFLINE=true", "NODE_OPTIONS=", "NO_COLOR=1")
@@ -197,7 +200,6 @@ func TestGo(t *testing.T) {
 	unbuilt := goBase.with(project{"calc.go": "package calc\n"})
 	kept, _ := run(t, goBase, "go test ./...")
 	for _, a := range []attempt{
-		{name: "honest", now: goBase.with(goDone), canary: ralph.CanaryRed},
 		{name: "honest from nothing", base: unbuilt, now: goBase.with(goDone), canary: ralph.CanaryRed},
 		{name: "honest with a new package", now: goBase.with(goDone).with(project{
 			"a/a.go": "package a\n", "a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {}\n",
@@ -237,7 +239,6 @@ func pythonAttempts() []attempt {
 	patched := "import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return 0\n"
 	missing := []string{"tests.test_sums.TestSums.test_add", "tests.test_sums.TestSums.test_described"}
 	return []attempt{
-		{name: "honest", now: pythonBase.with(pythonDone), canary: ralph.CanaryRed},
 		{name: "honest from nothing", base: pythonBase.with(project{"calc/sums.py": ""}), now: pythonBase.with(pythonDone), canary: ralph.CanaryRed},
 		{name: "honest with more tests", now: pythonBase.with(pythonDone).with(project{"tests/test_a.py": "import unittest\n\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        pass\n"}), canary: ralph.CanaryRed},
 		{name: "exit at import", now: pythonBase.with(project{"calc/sums.py": "import os\nos._exit(0)\n"}), canary: ralph.CanaryGreen, says: "stayed green", missing: missing, lost: 2},
@@ -291,7 +292,11 @@ func TestPytest(t *testing.T) {
 	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
 		t.Skip("pytest is not installed")
 	}
-	tryAll(t, pythonBase, python+" -m pytest -q", pythonAttempts())
+	// What differs from unittest is how tests are found, named and compared; the rest of the list would only take time.
+	attempts := slices.DeleteFunc(pythonAttempts(), func(a attempt) bool {
+		return !slices.Contains([]string{"honest with more tests", "exit at import", "equal to everything", "skipped"}, a.name)
+	})
+	tryAll(t, pythonBase, python+" -m pytest -q", attempts)
 }
 
 var nodeBase = project{
