@@ -99,7 +99,7 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 		return k.state.Apply(e)
 	})
 	k.folder = snapshotsOf(store, k.state.Started.Worktree)
-	if err == nil && len(k.ids) == 0 {
+	if _, missing := os.Stat(k.folder); err == nil && (len(k.ids) == 0 || missing != nil && k.state.History.Base.Head == "") { // without git, copies serve for comparing alone
 		err = usage("run %s kept no snapshots (no git repository, or an older ralph)", run)
 	}
 	return k, err

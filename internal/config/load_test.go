@@ -126,6 +126,8 @@ func sample(key Key) (text, shown string) {
 		switch key.Name {
 		case "worktree":
 			return "a/b", "a/b"
+		case "evaluator.agent":
+			return "claude:opus", "claude:opus"
 		case "tasks.on_failure":
 			return "retry:2", "retry:2"
 		}
@@ -452,11 +454,13 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 		"checks.baseline=false", "breaker.no_progress=8", "breaker.same_error=9", "breaker.permission_denials=10", "breaker.output_decline=11",
 		"breaker.diagnose=false", "breaker.cooldown=12", "on_limit=stop", "max_wait=13", "limits.calls_per_hour=14", "iteration_delay=15",
 		"iteration_timeout=16", "idle_timeout=17", "checks.timeout=18", "completion_tag=A\nB", "gate.status_phrases=all done",
-		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait",
+		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait", "gate.tamper=stop", "gate.test_change=refuse", "checks.retries=21",
+		"checks.canary=off", "evaluator.max_calls_per_task=22",
 	}}).Settings.Policy()
 	want := ralph.Policy{
 		MaxIterations: 1, MaxTime: ralph.Span(2 * time.Second), MaxCost: 3, MaxTokens: 4,
-		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperRefuse, Unfinished: ralph.UnfinishedOff,
+		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperStop, Unfinished: ralph.UnfinishedOff, TestChange: ralph.TestsRefuse,
+		Retries: 21, MaxRejections: 22,
 		AllowUnverified: true, MaxFailures: 6, MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
 		Breaker:   ralph.BreakerPolicy{NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second)},
 		TaskTries: 19, OnTaskFailure: ralph.TaskRetry, TaskRetries: 20, OnDecide: ralph.DecideWait,

@@ -22,7 +22,9 @@ func PolicyOverlay(pairs []string) (func(ralph.Policy) ralph.Policy, error) {
 		for _, e := range set {
 			e.key.store(&s, e.value)
 		}
-		return s.Policy()
+		changed := s.Policy()
+		changed.Agents, changed.Protects, changed.Evaluator = p.Agents, p.Protects, p.Evaluator // these come from what was found, not from a key
+		return changed
 	}, nil
 }
 
@@ -49,11 +51,14 @@ func settingsOf(p ralph.Policy) Settings {
 		IterationTimeout: p.IterationTimeout, IdleTimeout: p.IdleTimeout, IterationDelay: p.IterationDelay,
 		CompletionTag: p.CompletionTags, AllowUnverified: p.AllowUnverified, OnLimit: string(p.OnLimit), MaxWait: p.MaxWait, OnDecide: string(p.OnDecide),
 		Agent:  AgentSettings{MaxFailures: p.MaxFailures},
-		Checks: CheckSettings{Timeout: p.CheckTimeout, When: string(p.ChecksWhen), Baseline: p.Baseline, MaxBroken: p.MaxBroken},
+		Checks: CheckSettings{
+			Timeout: p.CheckTimeout, When: string(p.ChecksWhen), Baseline: p.Baseline, MaxBroken: p.MaxBroken, Retries: p.Retries, Canary: canaryRule(p),
+		},
+		Evaluator: EvaluatorSettings{MaxCallsPerTask: p.MaxRejections},
 		Tasks:  TaskSettings{MaxTries: p.TaskTries, OnFailure: failureRule(p)},
 		Gate: GateSettings{
 			Claim: string(p.Claim), Status: string(p.Status), StatusMin: p.StatusMin, StatusPhrases: p.StatusPhrases,
-			Unfinished: string(p.Unfinished),
+			Unfinished: string(p.Unfinished), Tamper: string(p.Tamper), TestChange: string(p.TestChange),
 		},
 		Breaker: BreakerSettings{
 			NoProgress: p.Breaker.NoProgress, SameError: p.Breaker.SameError, PermissionDenials: p.Breaker.PermissionDenials,
@@ -61,6 +66,13 @@ func settingsOf(p ralph.Policy) Settings {
 		},
 		Limits: LimitSettings{CallsPerHour: p.CallsPerHour},
 	}
+}
+
+func canaryRule(p ralph.Policy) string {
+	if p.Canary {
+		return "auto"
+	}
+	return "off"
 }
 
 func failureRule(p ralph.Policy) string {
