@@ -135,3 +135,74 @@ func TestGreenChecksThatClaimByThemselves(t *testing.T) {
 		same(t, "asked", 2, len(f.inputs))
 	})
 }
+
+// A kill in the middle of evidence says nothing about the work: a resume gathers it and judges, without another agent.
+func TestAKillInTheMiddleOfEvidence(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		at   func(e *fakeExaminer, kill func())
+	}{
+		{"while files are compared", func(e *fakeExaminer, kill func()) {
+			e.compare = func(TreeState, TreeState) (Tampering, error) { kill(); return Tampering{}, errLost }
+		}},
+		{"while a red check is run again", func(e *fakeExaminer, kill func()) {
+			runs := 0
+			e.check = func(ViewInput, string) CheckResult {
+				if runs++; runs == 3 {
+					kill()
+				}
+				return greenIf(runs == 1 || runs > 3)
+			}
+		}},
+		{"while tests are weighed", func(e *fakeExaminer, kill func()) {
+			e.compare = changedTests
+			e.check = func(in ViewInput, _ string) CheckResult {
+				if in.Kind == ViewOldTests {
+					kill()
+				}
+				return isGreen
+			}
+		}},
+		{"while a check is proven", func(e *fakeExaminer, kill func()) {
+			e.prove = func(ViewInput, string) (Proof, error) { kill(); return Proof{Canary: CanaryGreen}, nil }
+		}},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w, e, k := examined(t, done())
+			e.check = func(ViewInput, string) CheckResult { return isGreen }
+			ctx, kill := context.WithCancelCause(t.Context())
+			tt.at(e, func() { kill(Killed{SignalHangup}) })
+			w.ended(w.run(ctx), Interrupted, 1)
+			e.compare, e.prove = nil, nil
+			again := w.reExamined(e, k, nothing())
+			same(t, "refusals", [][]string{{}}, refusedIn(again.ends(AllChecksPassed, 0)))
+		})
+	}
+}
+
+// What nobody agreed to, or cannot be kept, is not proven either.
+func TestWhatIsNotProven(t *testing.T) {
+	bubble(t, "a check that nobody agreed to", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task, w.policy.MaxIterations = "", 1
+		w.cfg.Agreed = func(command string) bool { return command != "own A" }
+		w.agent.turns = []turn{tagging("A").then(k.becomes("1"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A", "own A"))))
+		w.policy.Baseline = false
+		w.ends(MaxIterations, 1)
+		same(t, "proven", nil, e.proved)
+		same(t, "ran", []string{"claimed: go test"}, e.ran)
+	})
+	bubble(t, "where nothing can be kept", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.agent.turns = []turn{done().then(k.becomes("1"))}
+		w.options = append(w.options, WithRecorder(&folderLog{memoryLog: w.log, dir: t.TempDir(), fail: func(iteration int) error {
+			if iteration == 1 && len(e.ran) == 3 { // the baseline, plainly too, and the claim's
+				return errDisk
+			}
+			return nil
+		}}))
+		w.ends(IOFailed, 1)
+		same(t, "proven", nil, e.proved)
+	})
+}
