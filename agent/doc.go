@@ -36,6 +36,12 @@
 // What it cost is in the closing event, too. Without one the tokens are what its messages tell, which is less than was spent, or unknown. Where a CLI
 // tells tokens and model but no cost, it is reckoned from the list price and marked estimated.
 //
+// # Readers
+//
+// With [PermitReading] an agent may look at files and nothing else: it is asked for its opinion, not for work. How far a CLI can be held to that is its
+// [About.ReadMode]; what a repository could tell the CLI of its own accord is kept out where there is a way. Of such an agent the last message is kept, as
+// the outcome's Answer. [Options.Enter] can have any agent run somewhere else than in the plain workspace.
+//
 // # What is left behind
 //
 // In the iteration's folder: prompt.md (which is also the agent's standard input), agent.jsonl (its standard output as it came, middle cut out
