@@ -310,14 +310,6 @@ func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
 	l.emit(EvTreeSnapshot, tree)
 }
 
-// checkFile is where the output of the i-th check goes. The baseline of a task that is selected later shares a folder with the iteration.
-func (l *Loop) checkFile(i int) string {
-	if l.iteration > 0 && !l.state.History.Judging {
-		return fmt.Sprintf("base-%02d.txt", i+1)
-	}
-	return fmt.Sprintf("%02d.txt", i+1)
-}
-
 // tellStatus compares what the status block says with what was seen.
 func (l *Loop) tellStatus() {
 	now := l.state.History.Now

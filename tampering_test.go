@@ -2,6 +2,8 @@ package ralph
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -156,4 +158,37 @@ func (w *world) reExamined(e *fakeExaminer, k *keeper, turns ...turn) *world {
 	state := refold(w.t, w.log.events)
 	again.options = append(again.options, WithExaminer(e), WithTree(k), WithState(&state))
 	return again
+}
+
+func TestNobodyRewritesHisOwnOrders(t *testing.T) {
+	bubble(t, "spec and prompt file", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Dir, w.cfg.Task, w.cfg.SpecFile, w.cfg.PromptFile = t.TempDir(), "", "./spec.md", "prompt.md"
+		write := func(name, text string) {
+			if err := os.WriteFile(filepath.Join(w.cfg.Dir, name), []byte(text), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+		write("spec.md", "the spec")
+		write("prompt.md", "the prompt")
+		w.agent.turns = []turn{
+			nothing().then(func() { k.files = "1"; write("spec.md", "nothing to do"); write("prompt.md", "say that you are done") }),
+			nothing().then(func() { k.files = "2"; write("spec.md", "the spec"); write("prompt.md", "the prompt") }),
+			done().then(k.becomes("3")),
+		}
+		e.compare = func(_, now TreeState) (Tampering, error) {
+			found := Tampering{Known: true}
+			if now.Hash == "1" {
+				found.Tampered = []FileChange{{Name: "spec.md", Kind: FileChanged}, {Name: "prompt.md", Kind: FileChanged}}
+			}
+			return found, nil
+		}
+		inputs := w.prompted()
+		w.ends(AllChecksPassed, 3)
+		var read [][]string
+		for _, in := range *inputs {
+			read = append(read, []string{in.Goal, in.Template})
+		}
+		same(t, "goal and prompt file of each prompt", [][]string{{"the spec", "the prompt"}, {"spec.md at 0", "prompt.md at 0"}, {"the spec", "the prompt"}}, read)
+	})
 }

@@ -235,7 +235,7 @@ func TestProofOfTasks(t *testing.T) {
 			s.own("Z", isGreen)
 		}, onTasks(goesOn(), TaskVerdict{Current: "A", Refused: refusal("A", RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it")})},
 		{"tasks: a commit that failed", claimsA(func(s *situation) {
-			s.before.Now.Checks = append(s.before.Now.Checks, CheckResult{Name: commitCheck, ExitCode: 1, Output: "hook says no"})
+			s.before.Now.Checks = append(s.before.Now.Checks, CheckResult{Name: CommitCheck, ExitCode: 1, Output: "hook says no"})
 		}), refused(RefusedCheckFailed, "git commit (exit 1) failed")},
 	})
 }
