@@ -3,6 +3,7 @@ package ralph
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -136,6 +137,9 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 	}
 	if folder != "" {
 		in.Folder = filepath.Join(folder, fmt.Sprintf("evaluation-%02d", len(h.Now.Evaluations)+1))
+		if err := os.MkdirAll(in.Folder, 0o700); err != nil {
+			return in, fmt.Errorf("%w: %w", ErrIO, err)
+		}
 	}
 	if tree, ok := l.tree.(Differ); ok && h.Base.Snapshot != "" && h.Now.Tree.Snapshot != "" {
 		if in.Diff, in.DiffCut, err = tree.Diff(ctx, h.Base.Snapshot, h.Now.Tree.Snapshot, evaluationDiff); err != nil {

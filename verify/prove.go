@@ -171,7 +171,10 @@ func (v *view) tryCanaries(ctx context.Context, tree canary.Tree, plants []canar
 	}
 	defer output.Close()
 	exit := result.ExitCode
-	if !result.Passed && exit == 0 {
+	switch {
+	case result.TimedOut:
+		exit = -1
+	case !result.Passed && exit == 0:
 		exit = 1
 	}
 	return canary.Read(invocation, plants, exit, output, v.reports(ctx, invocation, check, reports)), invocation, nil

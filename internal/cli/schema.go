@@ -43,7 +43,8 @@ func (a *app) schema(of string) error {
 // loggedEvent is an event as it stands in events.jsonl.
 type loggedEvent struct {
 	ralph.Event
-	Sum string `json:"sum" jsonschema:"CRC-32C over the bytes of the line before the sum, in eight hexadecimal digits"`
+	Prev string `json:"prev,omitempty" jsonschema:"SHA-256 over the bytes of the line before"`
+	Sum  string `json:"sum" jsonschema:"CRC-32C over the bytes of the line before the sum, in eight hexadecimal digits"`
 }
 
 // taskFile is .ralph/tasks.json, and what `ralph tasks list --json` prints for every format.

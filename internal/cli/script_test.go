@@ -44,7 +44,7 @@ func runScripts(t *testing.T, dir string) {
 		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Deadline:            time.Now().Add(4 * time.Minute),
+		Deadline:            time.Now().Add(12 * time.Minute),
 		Setup:               func(env *testscript.Env) error { return prepare(env, tools) },
 		Condition:           condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -52,6 +52,8 @@ func (l *Lines) worth(p ralph.Proof) []string {
 		return []string{fmt.Sprintf("  ✓ %s can fail: a planted test turned it red, %s ran", name, count(p.Tests, "test"))}
 	case p.Canary == ralph.CanaryRed:
 		return []string{fmt.Sprintf("  ✓ %s can fail: a planted test turned it red", name)}
+	case p.Canary == ralph.CanaryNone: // explain tells it; on the screen of every small project it would be noise
+		return nil
 	}
 	return []string{fmt.Sprintf("  - whether %s can fail is not known: %s", name, Clean(p.Detail))}
 }
