@@ -60,7 +60,7 @@ func (l *Loop) commit(ctx context.Context) {
 		l.emit(EvCommit, made)
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: true})
 		if made.Changed && len(now.Checks)+len(now.Evaluations) > 0 {
-			l.compare(ctx)
+			l.compare(ctx, l.state.History.Now.Tree)
 			l.gather(ctx, l.mayComplete())
 		}
 	}

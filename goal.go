@@ -36,8 +36,13 @@ func (l *Loop) readGoal(ctx context.Context) error {
 
 // readProtected reads a file of the harness's own. One that the agent before has changed is read as it was: nobody rewrites his own orders.
 func (l *Loop) readProtected(ctx context.Context, name string) (string, error) {
-	if l.examiner != nil && slices.Contains(l.state.Tampered, filepath.ToSlash(filepath.Clean(name))) {
-		if text, err := l.examiner.BaseText(ctx, l.state.History.Base, filepath.ToSlash(filepath.Clean(name))); err == nil && strings.TrimSpace(text) != "" {
+	inside := name
+	if filepath.IsAbs(name) {
+		inside, _ = filepath.Rel(l.cfg.Dir, name)
+	}
+	inside = filepath.ToSlash(filepath.Clean(inside))
+	if l.examiner != nil && slices.Contains(l.state.Tampered, inside) {
+		if text, err := l.examiner.BaseText(ctx, l.state.History.Base, inside); err == nil && strings.TrimSpace(text) != "" {
 			return strings.ToValidUTF8(strings.TrimPrefix(text, "\ufeff"), "\ufffd"), nil
 		}
 	}

@@ -250,7 +250,7 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 	if ctx.Err() == nil {
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: claimed || l.policy.Claim == ClaimOptional})
 	}
-	l.compare(ctx)
+	l.compare(ctx, l.state.History.Now.Tree)
 	if ctx.Err() == nil && counts(agent.End) && (l.policy.ChecksWhen == ChecksAlways || claimed) {
 		l.gather(ctx, claimed)
 	}

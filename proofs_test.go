@@ -122,12 +122,13 @@ func TestProofs(t *testing.T) {
 		same(t, "proven", nil, e.proved)
 		same(t, "the gate", Gate{Name: "a check can still fail", State: GateNoted, Detail: "checks.canary is off"}, w.loop.State().Verdict.Gates[4])
 	})
-	bubble(t, "what cannot be tried is said", func(t *testing.T) {
+	bubble(t, "what cannot be tried is not proven", func(t *testing.T) {
 		w, e, k := examined(t)
-		w.agent.turns = []turn{done().then(k.becomes("1"))}
+		w.agent.turns, w.policy.MaxIterations = []turn{done().then(k.becomes("1"))}, 1
 		e.prove = func(ViewInput, string) (Proof, error) { return Proof{}, errLost }
-		w.ends(AllChecksPassed, 1)
-		same(t, "warning", []string{`whether "go test" can fail could not be tried: the copy is gone`}, warningsOf(w.log, "proof_unknown"))
+		w.ends(MaxIterations, 1)
+		detail := "go test: whether it can fail could not be tried (checks.canary: off does without): the copy is gone"
+		same(t, "the gate", Gate{Name: "a check can still fail", State: GateShut, Refusal: RefusedCheckInert, Detail: detail}, w.loop.State().Verdict.Gates[4])
 	})
 	bubble(t, "only a claim that would end the run", func(t *testing.T) {
 		w, e, k := examined(t)

@@ -136,7 +136,7 @@ func TestTheBaseFollowsTheUserAndNobodyElse(t *testing.T) {
 		again.policy.IterationDelay = Span(time.Minute) // before each of them, the first of this process too
 		time.AfterFunc(time.Minute+worked+30*time.Second, k.becomes("2u"))
 		again.ends(AllChecksPassed, 2)
-		same(t, "compared: what was half done is the agent's", []string{"0 2", "0(2..2u) 3"}, e.compared)
+		same(t, "compared: what was half done is the agent's", []string{"0 half", "0 2", "0(2..2u) 3"}, e.compared)
 	})
 	bubble(t, "what cannot be joined counts as the agent's", func(t *testing.T) {
 		w, e, k := examined(t)

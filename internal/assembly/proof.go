@@ -53,6 +53,9 @@ func (p *Plan) prepareProof() error {
 func (p *Plan) toProtect() []string {
 	literal := slices.Clone(ownFiles)
 	for _, name := range []string{p.PromptFile, p.Settings.Spec} {
+		if filepath.IsAbs(name) {
+			name, _ = filepath.Rel(p.Workspace.Dir, name)
+		}
 		if name != "" && filepath.IsLocal(name) {
 			literal = append(literal, filepath.ToSlash(filepath.Clean(name)))
 		}
