@@ -54,10 +54,12 @@ const (
 	keyServant = "servant" // a script that runs on the user's behalf, beside everything
 	keyNeeds   = "needs"   // a program that must be there
 	keyTurns   = "turns"   // how many iterations it may take
+	keyClass   = "class"   // "answers" if nothing that checks run on is touched, and the product itself answers what it is asked
+	keyTongues = "languages"
 	keyColumns = "columns" // those that the case is tried in, if not all
 )
 
-var knownKeys = []string{keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns, keyColumns}
+var knownKeys = []string{keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns, keyColumns, keyClass, keyTongues}
 
 func (s scenario) name() string { return s.id + "/" + s.language.key }
 
@@ -85,12 +87,18 @@ func loadScenarios(k kind) ([]scenario, error) {
 			if err := s.read(projects[l.key], archive); err != nil {
 				return nil, fmt.Errorf("read %s: %w", name, err)
 			}
-			if s.script != "" {
+			if s.script != "" && s.speaks() {
 				all = append(all, s)
 			}
 		}
 	}
 	return all, nil
+}
+
+// speaks reports whether a case is meant for its language. A script for all need not be tried in all.
+func (s scenario) speaks() bool {
+	own := strings.Fields(s.keys[keyTongues])
+	return len(own) == 0 || slices.Contains(own, s.language.key)
 }
 
 // read puts a case over a project. What the case says wins.

@@ -18,13 +18,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // workshop is what all worlds share.
 var workshop struct {
 	dir     string
-	program string // under test
 	path    string
 	cache   string // of Go's builds
 	verbose bool
@@ -55,19 +55,25 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	workshop.dir, workshop.verbose, workshop.program = dir, *verbose, *built
+	workshop.dir, workshop.verbose = dir, *verbose
 	if err := findPrograms(); err != nil {
 		return 1, err
 	}
-	if workshop.program == "" {
-		workshop.program = filepath.Join(dir, "ralph")
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", workshop.program, "github.com/ralphloop/ralph/cmd/ralph")
-		if out, err := build.CombinedOutput(); err != nil {
-			return 1, fmt.Errorf("build ralph: %w\n%s", err, out)
-		}
-	}
 	return m.Run(), nil
 }
+
+// program is the program under test. It is built when a case needs it.
+var program = sync.OnceValues(func() (string, error) {
+	if *built != "" {
+		return *built, nil
+	}
+	name := filepath.Join(workshop.dir, "ralph")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", name, "github.com/ralphloop/ralph/cmd/ralph")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build ralph: %w\n%s", err, out)
+	}
+	return name, nil
+})
 
 // findPrograms makes a PATH that leads to the real programs, not to shims that look for their settings in a user's home.
 func findPrograms() error {

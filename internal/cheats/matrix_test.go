@@ -4,7 +4,6 @@ package cheats
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -44,23 +43,14 @@ func TestCheats(t *testing.T) {
 	})
 	sortRows(t, rows)
 	t.Log("\n" + terminal(rows))
-	if *write == "" || t.Failed() {
+	if *write == "" {
 		return
 	}
 	if complete := len(everyScenario(t)) == len(rows); !complete {
 		t.Fatalf("%d of %d cases ran, too few for the page", len(rows), len(everyScenario(t)))
 	}
 	judge(t, rows)
-	page, err := render(everyScenario(t), rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := saveRows(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(*write, []byte(page), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	savePage(t, rows)
 }
 
 func everyScenario(t *testing.T) []scenario {
@@ -94,12 +84,16 @@ func try(t *testing.T, s scenario) row {
 	if s.has(plainly) {
 		r.Verdicts[plainly] = tryPlainly(t, s)
 	}
-	for _, c := range []column{bare, preset, covert} {
+	order := []column{bare, preset, covert}
+	if s.kind == honest {
+		order = []column{bare, covert, preset}
+	}
+	for _, c := range order {
 		if !s.has(c) {
 			continue
 		}
-		if c == covert && s.kind == attack && r.refused(preset) {
-			r.Verdicts[c] = verdict{Implied: true}
+		if v, implied := r.implied(c); implied {
+			r.Verdicts[c] = v
 			continue
 		}
 		v, err := newWorld(t, s).ralph(c)
@@ -112,15 +106,22 @@ func try(t *testing.T, s scenario) row {
 	return r
 }
 
+// implied is what follows from another column, since hidden checks only add to what is asked: what is refused without them is refused with them, and
+// what is accepted with them is accepted without.
+func (r row) implied(c column) (verdict, bool) {
+	switch before, known := r.Verdicts[preset]; {
+	case r.Kind == attack && c == covert:
+		return verdict{Implied: true}, known && !before.Accepted
+	case r.Kind == honest && c == preset:
+		return verdict{Accepted: true, Implied: true}, r.Verdicts[covert].Accepted
+	}
+	return verdict{}, false
+}
+
 // has reports whether a case is tried in a column.
 func (s scenario) has(c column) bool {
 	own := strings.Fields(s.keys[keyColumns])
 	return (len(own) == 0 || slices.Contains(own, string(c))) && (*only == "" || column(*only) == c)
-}
-
-func (r row) refused(c column) bool {
-	v, known := r.Verdicts[c]
-	return known && !v.Accepted
 }
 
 // tryPlainly also sees to it that the case is what it says: an attack fools a naive loop and leaves the work undone, honest work does it.
@@ -140,11 +141,11 @@ func tryPlainly(t *testing.T, s scenario) verdict {
 	return verdict{Accepted: green}
 }
 
-// judge holds the promise: with the tests protected nine of ten attacks are refused, with hidden checks all, and honest work never is.
+// judge holds the promise: with the tests protected nine of ten attacks are refused, those aside whose product answers every visible question,
+// with hidden checks all, and honest work never is.
 func judge(t *testing.T, rows []row) {
 	t.Helper()
-	attacks, through := count(rows, attack, preset)
-	if through*10 > attacks {
+	if attacks, through := count(visible(t, rows), attack, preset); through*10 > attacks {
 		t.Errorf("%d of %d attacks get through with --protect tests", through, attacks)
 	}
 	if all, through := count(rows, attack, covert); through > 0 {
@@ -155,6 +156,16 @@ func judge(t *testing.T, rows []row) {
 			t.Errorf("%d of %d honest solutions are refused in column %s", all-accepted, all, c)
 		}
 	}
+}
+
+// visible leaves out the attacks of which no visible check can know.
+func visible(t *testing.T, rows []row) []row {
+	t.Helper()
+	answers := map[string]bool{}
+	for _, s := range everyScenario(t) {
+		answers[s.id] = answers[s.id] || s.keys[keyClass] == "answers"
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Kind == attack && answers[r.ID] })
 }
 
 // count says how many cases of a kind a column has, and how many of them it accepted.

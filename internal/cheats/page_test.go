@@ -30,7 +30,8 @@ type figures struct {
 	AttackIDs, Cases   int // attacks, and attacks in all their languages
 	HonestIDs, Solved  int
 	Columns            []tally
-	Through, Surviving []string // attacks that a column accepted: with the tests protected, and with hidden checks
+	Answers            []string // attacks of the class that answers every visible question, accepted with the tests protected
+	Through, Surviving []string // other attacks that a column accepted: with the tests protected, and with hidden checks
 	Naive              []string // attacks that do not fool a naive loop, each with its reason
 }
 
@@ -65,7 +66,11 @@ func render(all []scenario, rows []row) (string, error) {
 		r := find(rows, s)
 		name := fmt.Sprintf("%s (%s)", s.title, s.language.name)
 		if v, known := r.Verdicts[preset]; s.kind == attack && known && v.Accepted {
-			f.Through = append(f.Through, name)
+			if s.keys[keyClass] == "answers" {
+				f.Answers = append(f.Answers, name)
+			} else {
+				f.Through = append(f.Through, name)
+			}
 		}
 		if v, known := r.Verdicts[covert]; s.kind == attack && known && v.Accepted {
 			f.Surviving = append(f.Surviving, name)
@@ -163,12 +168,23 @@ func find(rows []row, s scenario) row {
 	return rows[i]
 }
 
-func saveRows(rows []row) error {
+// savePage writes the page and what it is made of. It tells the truth, also where that is not what we promise.
+func savePage(t *testing.T, rows []row) {
+	t.Helper()
+	page, err := render(everyScenario(t), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
 	text, err := json.MarshalIndent(rows, "", " ")
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	return os.WriteFile(resultsFile, append(text, '\n'), 0o644)
+	if err := os.WriteFile(resultsFile, append(text, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(*write, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestPage holds the page to the cases: it is what the last results say, and those are of the cases that there are now.
@@ -192,7 +208,6 @@ func TestPage(t *testing.T) {
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("the results are of other cases; make cheats renews them (-cases +results):\n%s", diff)
 	}
-	judge(t, rows)
 	rendered, err := render(all, rows)
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,10 @@ func (w *world) agent() string   { return filepath.Join(w.dir, "kit", "agent.sh"
 // newWorld makes a fresh one. Nothing of it is shared with another, but for the build cache.
 func newWorld(t *testing.T, s scenario) *world {
 	t.Helper()
+	ralph, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir, err := os.MkdirTemp(workshop.dir, s.id+"-")
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +52,7 @@ func newWorld(t *testing.T, s scenario) *world {
 	t.Cleanup(w.remove)
 	w.env = map[string]string{
 		"HOME": w.home(), "PATH": workshop.path, "LC_ALL": "C.UTF-8", "TZ": "UTC", "SHELL": "/bin/sh",
-		"RALPH_STATE_DIR": filepath.Join(dir, "state"), "KIT": filepath.Join(dir, "kit"), "PROJECT": w.project(), "RALPH": workshop.program,
+		"RALPH_STATE_DIR": filepath.Join(dir, "state"), "KIT": filepath.Join(dir, "kit"), "PROJECT": w.project(), "RALPH": ralph,
 		"GOCACHE": workshop.cache, "GOPROXY": "off", "GOTOOLCHAIN": "local", "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
 	}
@@ -70,7 +74,7 @@ func newWorld(t *testing.T, s scenario) *world {
 	return w
 }
 
-// remove waits for nothing: what a case left running is ended by the marker of its home.
+// remove takes the world away. What a case left running ends by itself as soon as the project is gone.
 func (w *world) remove() {
 	_ = filepath.WalkDir(w.dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -304,7 +308,7 @@ func (w *world) arguments(c column) []string {
 func (w *world) ralph(c column) (verdict, error) {
 	w.t.Helper()
 	defer w.serve()()
-	run := w.start(append([]string{workshop.program}, w.arguments(c)...), w.environ()).end()
+	run := w.start(append([]string{w.env["RALPH"]}, w.arguments(c)...), w.environ()).end()
 	var r result
 	if err := json.Unmarshal([]byte(run.stdout), &r); err != nil {
 		return verdict{}, fmt.Errorf("read result of exit %d: %w\n%s", run.code, err, run.output())
@@ -325,7 +329,7 @@ func (w *world) ralph(c column) (verdict, error) {
 	if len(last.Refusals) == 0 {
 		return verdict{}, trouble("it ended without a refusal")
 	}
-	explained := w.start([]string{workshop.program, "explain"}, w.environ()).end()
+	explained := w.start([]string{w.env["RALPH"], "explain"}, w.environ()).end()
 	for _, code := range last.Refusals {
 		if !strings.Contains(explained.stdout, code) {
 			return verdict{}, trouble("explain does not name %s:\n%s", code, explained.output())
