@@ -24,6 +24,20 @@ func Compare(base, now Outcome, inv Invocation) ralph.Proof {
 	return proof
 }
 
+// Recount looks again at the tests that a proof misses, in a run without canaries: where one command comes behind another, or a canary broke a build,
+// they did not run because a canary did its work. A run that tells nothing excuses nothing.
+func Recount(proof ralph.Proof, base, bare Outcome, inv Invocation) ralph.Proof {
+	if bare.Total < 0 || bare.Cut || bare.brokeOff() {
+		return proof
+	}
+	proof.Detail = strings.TrimSpace(strings.TrimSuffix(proof.Detail, numbers(base, proof.Tests)))
+	proof.Tests = max(0, bare.Total)
+	missing, lost, why := compareTests(base, bare, inv)
+	proof.Missing, proof.Lost = missing, lost
+	proof.Detail = strings.TrimSpace(proof.Detail + " " + why)
+	return proof
+}
+
 // weigh says what the canaries showed.
 func weigh(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
 	if len(now.Planted) == 0 {
@@ -39,7 +53,7 @@ func weigh(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
 	}
 	fired := without(intersect(base.Failing, both), now.Claims)
 	switch {
-	case now.Exit < 0 || now.Exit > 125:
+	case now.brokeOff():
 		return ralph.CanaryMute, fmt.Sprintf("The run with a test that must fail broke off with %d, so it tells nothing.", now.Exit)
 	case !now.Red:
 		return weighGreen(base, now, fired)
@@ -114,7 +128,7 @@ func told(key string) string {
 
 // compareTests says which tests of the base did not run.
 func compareTests(base, now Outcome, inv Invocation) (missing []string, lost int, why string) {
-	if inv.Stops || base.Cut || now.Cut || base.Total <= 0 {
+	if inv.Stops || base.Cut || now.Cut || base.Total <= 0 || now.brokeOff() {
 		return nil, 0, ""
 	}
 	if now.Total < 0 && !(inv.Known && !now.Red) {
@@ -123,7 +137,7 @@ func compareTests(base, now Outcome, inv Invocation) (missing []string, lost int
 	alike := now.Total < 0 || now.Complete && slices.Equal(base.Formats, now.Formats)
 	if !alike || !base.Complete || len(base.Tests) == 0 || !steadyEnough(base) {
 		if ran := max(0, now.Total); ran < base.Total {
-			return nil, base.Total - ran, fmt.Sprintf("%d tests ran at the base, %d now.", base.Total, ran)
+			return nil, base.Total - ran, numbers(base, ran)
 		}
 		return nil, 0, ""
 	}
@@ -145,6 +159,13 @@ func compareTests(base, now Outcome, inv Invocation) (missing []string, lost int
 	}
 	return missing, lost, ""
 }
+
+func numbers(base Outcome, ran int) string {
+	return fmt.Sprintf("%d tests ran at the base, %d now.", base.Total, ran)
+}
+
+// brokeOff is true for a run that did not come to its own end: out of time, or killed.
+func (o Outcome) brokeOff() bool { return o.Exit < 0 || o.Exit > 125 }
 
 // steadyEnough is false if so many names change from run to run that others, which look harmless, may do so, too.
 func steadyEnough(base Outcome) bool { return base.Unstable*100 <= 3*(len(base.Tests)+base.Unstable) }

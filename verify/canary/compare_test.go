@@ -1,6 +1,7 @@
 package canary_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,6 +117,9 @@ func TestCompareTests(t *testing.T) {
 		{name: "another runner, fewer", base: same, now: counted(1), want: lost{Lost: 1, Detail: "2 tests ran at the base, 1 now."}},
 		{name: "names that change", base: func(o *canary.Outcome) { o.Unstable, o.Total = 1, 3 }, now: func(o *canary.Outcome) { o.Tests, o.Total = map[string]canary.State{"x": "", "y": "", "z": ""}, 3 }},
 		{name: "stopped early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Cut = nil, 0, true }},
+		{name: "out of time", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Exit = nil, 0, -1 },
+			want: lost{Detail: "The run with a test that must fail broke off with -1, so it tells nothing."}},
+		{name: "names do not count", base: func(o *canary.Outcome) { o.Complete = false }, now: func(o *canary.Outcome) { o.Tests = map[string]canary.State{"x": "", "y": ""} }},
 		{name: "may stop early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total = nil, 0 }, inv: canary.Invocation{Stops: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,5 +128,56 @@ func TestCompareTests(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A canary in a new folder stops `test-a && test-b` before b, whose tests are then missing in that run alone.
+func TestRecount(t *testing.T) {
+	names := func(all ...string) canary.Outcome {
+		out := canary.Outcome{Complete: true, Formats: []string{"go"}, Total: len(all), Tests: map[string]canary.State{}}
+		for _, name := range all {
+			out.Tests[name] = canary.Passed
+		}
+		return out
+	}
+	number := func(n int) canary.Outcome { return canary.Outcome{Formats: []string{"jest"}, Total: n} }
+	for _, c := range []struct {
+		name            string
+		base, now, bare canary.Outcome
+		want            ralph.Proof
+	}{
+		{name: "they run", base: names("a", "b"), now: names("a"), bare: names("a", "b", "c"), want: ralph.Proof{Tests: 3}},
+		{name: "they run, by number", base: number(3), now: number(1), bare: number(4), want: ralph.Proof{Tests: 4}},
+		{name: "one is gone", base: names("a", "b", "c"), now: names("a"), bare: names("a", "b"), want: ralph.Proof{Tests: 2, Missing: []string{"c"}, Lost: 1}},
+		{name: "one is gone, by number", base: number(3), now: number(1), bare: number(2), want: ralph.Proof{Tests: 2, Lost: 1, Detail: "3 tests ran at the base, 2 now."}},
+		{name: "nothing is told", base: names("a", "b"), now: names("a"), bare: number(-1), want: ralph.Proof{Tests: 1, Missing: []string{"b"}, Lost: 1}},
+		{name: "out of time", base: names("a", "b"), now: names("a"), bare: canary.Outcome{Exit: -1, Total: 2}, want: ralph.Proof{Tests: 1, Missing: []string{"b"}, Lost: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.now.Planted, c.now.Failing, c.now.Red, c.now.Exit = []string{goFatal}, []string{goFatal}, true, 1
+			c.want.Canary = ralph.CanaryRed
+			got := canary.Recount(canary.Compare(c.base, c.now, canary.Invocation{}), c.base, c.bare, canary.Invocation{})
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Without -v, go test names only what fails: a test that was red at the base and is green now looked as if it were gone.
+func TestGoNamesOnlyFailuresWithoutV(t *testing.T) {
+	text := "--- FAIL: TestAdd (0.00s)\n    a_test.go:3: x\nFAIL\nFAIL\texample.com/p\t0.002s\nFAIL\n"
+	for _, c := range []struct {
+		output string
+		want   canary.Outcome
+	}{
+		{text, canary.Outcome{Exit: 1, Red: true, Total: -1}},
+		{"=== RUN   TestAdd\n" + text, canary.Outcome{Exit: 1, Red: true, Total: 1, Complete: true, Formats: []string{"go"},
+			Tests: map[string]canary.State{"example.com/p.TestAdd": canary.Failed}}},
+	} {
+		got := canary.Read(canary.Invocation{}, nil, 1, strings.NewReader(c.output), nil)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s(-want +got):\n%s", c.output, diff)
+		}
 	}
 }

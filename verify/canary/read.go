@@ -86,12 +86,13 @@ type reading struct {
 
 	unbuilt, cut, cargoCut, named, overflow bool
 
-	goText   []namedState // tests of a package whose name comes behind them
-	tap      []string
-	spec     []namedState
-	specDone bool
-	cargo    string
-	unittest string
+	goText    []namedState // tests of a package whose name comes behind them
+	goVerbose bool         // all tests of that package are named
+	tap       []string
+	spec      []namedState
+	specDone  bool
+	cargo     string
+	unittest  string
 }
 
 type namedState struct {

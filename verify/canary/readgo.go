@@ -38,8 +38,13 @@ func (r *reading) goEvent(line string) {
 	}
 }
 
-// goLine reads what `go test -v` prints: tests first, the package that they are in behind them.
+// goLine reads what `go test -v` prints: tests first, the package that they are in behind them. Without -v only tests that fail are named, and one that
+// was mended since would be missing.
 func (r *reading) goLine(line string) {
+	if strings.HasPrefix(line, "=== RUN ") {
+		r.goVerbose = true
+		return
+	}
 	if m := goResult().FindStringSubmatch(line); m != nil {
 		if len(r.goText) < maxNames {
 			r.goText = append(r.goText, namedState{m[2], map[string]State{"PASS": Passed, "FAIL": Failed, "SKIP": Skipped}[m[1]]})
@@ -53,8 +58,10 @@ func (r *reading) goLine(line string) {
 	if m == nil || m[1] != "ok" && m[1] != "FAIL" || !strings.Contains(line, "\t") {
 		return
 	}
-	for _, t := range r.goText {
-		r.test("go", m[2]+"."+t.name, t.state)
+	if r.goVerbose {
+		for _, t := range r.goText {
+			r.test("go", m[2]+"."+t.name, t.state)
+		}
 	}
-	r.goText = nil
+	r.goText, r.goVerbose = nil, false
 }
