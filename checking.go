@@ -61,8 +61,19 @@ func (l *Loop) run(ctx context.Context, checks []check, files checkFile) {
 	}
 	session := l.session(kind, files)
 	session.runAll(ctx, checks)
-	if session.plainly && !l.state.History.Judging && ctx.Err() == nil { // what they wrote in place is nobody's work
-		l.snapshot(ctx, TreeInput{BaseHead: l.baseHead()})
+	if session.plainly && !l.state.History.Judging {
+		l.lookAfterChecks(ctx)
+	}
+}
+
+// lookAfterChecks looks at the tree that checks in place left. What they wrote is nobody's work; it does not join the base, since it may be code of
+// the agent that wrote it.
+func (l *Loop) lookAfterChecks(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	if tree, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()}); ok {
+		l.emit(EvTreeSnapshot, tree)
 	}
 }
 
@@ -115,7 +126,7 @@ func (s *session) check(ctx context.Context, i int, c check) (CheckResult, bool)
 	result, ok := s.once(ctx, i, c, h.wayOf(c))
 	switch {
 	case !ok || result.Passed:
-	case !h.Judging:
+	case !h.Judging && (s.l.iteration == 0 || h.needsWeaker()): // later, an agent may have seen to it that only the weaker way is green
 		result, ok = s.plain(ctx, i, c, result)
 	case !s.strict && h.wasGreen(result):
 		result, ok = s.again(ctx, i, c, result)
@@ -206,7 +217,7 @@ func (s *session) once(ctx context.Context, i int, c check, way Way) (CheckResul
 	if c.hidden {
 		result.Output = "" // it stays in the run's folder, for people
 	}
-	s.plainly = s.plainly || way == WayInPlace
+	s.plainly = s.plainly || isolation == IsolationInPlace
 	return result, true
 }
 
@@ -234,7 +245,9 @@ func (s *session) enter(ctx context.Context, way Way) (Checker, string, error) {
 	}
 	s.view, s.way = view, way
 	mode, why := view.Isolation()
-	s.l.tellIsolation(mode, why)
+	if way != WayInPlace { // which is said of its check
+		s.l.tellIsolation(mode, why)
+	}
 	return view, mode, nil
 }
 

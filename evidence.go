@@ -69,13 +69,16 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 	}
 	l.runHidden(ctx)
 	l.weighTests(ctx)
-	if l.promising(ctx) && l.wouldEnd() && l.nothingRed() {
+	if l.promising(ctx) && l.wouldEnd() {
 		l.confirmFlaked(ctx)
 		l.prove(ctx)
 	}
 	if l.promising(ctx) {
 		l.lookAgain(ctx)
 		l.evaluate(ctx)
+	}
+	if l.evaluator != nil && l.promising(ctx) { // it took its time
+		l.lookAgain(ctx)
 	}
 }
 
@@ -85,7 +88,7 @@ func (l *Loop) promising(ctx context.Context) bool {
 	if ctx.Err() != nil || l.storage != nil || h.Now.Agent.End.Failed() {
 		return false
 	}
-	return l.nothingRed() || len(judgeTasks(unevaluated(l.policy), h).Done) > 0
+	return l.nothingRed() || l.wouldEnd() || len(judgeTasks(unevaluated(l.policy), h).Done) > 0
 }
 
 func (l *Loop) nothingRed() bool {
@@ -93,14 +96,14 @@ func (l *Loop) nothingRed() bool {
 	return len(checks) == 0 || allPassed(checks)
 }
 
-// wouldEnd reports whether the run is complete if the claim stands.
+// wouldEnd reports whether the run is complete if nothing else refuses the claim: every task is done then, those that were mended among them, and
+// nothing that counts is red.
 func (l *Loop) wouldEnd() bool {
 	h := l.state.History
-	if len(h.Tasks) == 0 {
-		return true
-	}
-	claimed := claimedTasks(l.policy, h)
-	return !slices.ContainsFunc(openTasks(h.Tasks), func(id string) bool { return !slices.Contains(claimed, id) })
+	tasks := judgeTasks(unevaluated(l.policy), h)
+	whole := len(h.Tasks) == 0 || tasks.AllDone
+	h.Tasks = tasks.apply(h.Tasks, false)
+	return whole && askChecks(l.policy, h).State != GateShut
 }
 
 // runHidden runs the checks that the agent must not know. They have views of their own.
@@ -173,7 +176,7 @@ func (l *Loop) prove(ctx context.Context) {
 		return
 	}
 	for i, c := range l.checksToRun(true) {
-		if l.barred(c) != "" || c.gone != "" {
+		if l.barred(c) != "" || c.gone != "" || l.isRed(c) {
 			continue
 		}
 		var proof Proof
@@ -196,16 +199,23 @@ func (l *Loop) prove(ctx context.Context) {
 // themselves.
 func (l *Loop) lookAgain(ctx context.Context) {
 	h := l.state.History
-	inPlace := slices.ContainsFunc(h.Now.Checks, func(c CheckResult) bool { return c.Isolation == IsolationInPlace || c.Isolation == "" })
-	if l.tree == nil || inPlace || len(h.Now.Checks) == 0 || !h.Now.Tree.Known {
+	if l.tree == nil || l.ranInPlace() || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known {
 		return
 	}
 	tree, err := l.tree.Fingerprint(ctx, TreeInput{BaseHead: h.Base.Head, Run: l.id, Iteration: l.iteration})
-	if err != nil || tree.same(h.Now.Tree) {
+	if ctx.Err() != nil || err == nil && tree.same(h.Now.Tree) {
 		return
+	}
+	if err != nil { // what cannot be looked at may be anything
+		tree = TreeState{}
 	}
 	tree.After = true
 	l.emit(EvTreeSnapshot, tree)
+}
+
+// ranInPlace reports whether a check of this iteration ran in the workspace itself, and may have changed it.
+func (l *Loop) ranInPlace() bool {
+	return l.examiner == nil || slices.ContainsFunc(l.state.History.Now.Checks, func(c CheckResult) bool { return c.Isolation == IsolationInPlace })
 }
 
 // criteria are what a task must meet, and its text.

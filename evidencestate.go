@@ -186,6 +186,11 @@ func (h History) wayOf(c check) Way {
 	return WayUsual
 }
 
+// needsWeaker reports whether a check needed more than a view gives before any agent worked.
+func (h History) needsWeaker() bool {
+	return slices.ContainsFunc(h.Baseline, func(c CheckResult) bool { return c.Weaker != WayUsual })
+}
+
 func changeNames(changes []FileChange) (names, lines []string) {
 	for _, c := range changes {
 		names, lines = append(names, c.Name), append(lines, fmt.Sprint(c))

@@ -68,6 +68,8 @@ func askTampered(p Policy, h History) Gate {
 		return askTests(p, *h.Now.Weighed)
 	case len(p.Protects) == 0:
 		return noted("nothing is protected in this run")
+	case h.Base.Snapshot == "":
+		return noted("no copy of the tree is kept, so nobody knows what became of protected files")
 	case len(h.Now.Unseen) > 0:
 		return open("checks did not see " + firstOf(h.Now.Unseen) + ", which were added")
 	}

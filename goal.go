@@ -40,13 +40,37 @@ func (l *Loop) readProtected(ctx context.Context, name string) (string, error) {
 	if filepath.IsAbs(name) {
 		inside, _ = filepath.Rel(l.cfg.Dir, name)
 	}
-	inside = filepath.ToSlash(filepath.Clean(inside))
-	if l.examiner != nil && slices.Contains(l.state.Tampered, inside) {
-		if text, err := l.examiner.BaseText(ctx, l.state.History.Base, inside); err == nil && strings.TrimSpace(text) != "" {
-			return strings.ToValidUTF8(strings.TrimPrefix(text, "\ufeff"), "\ufffd"), nil
-		}
+	if text, ok := l.baseText(ctx, filepath.ToSlash(filepath.Clean(inside))); ok {
+		return text, nil
 	}
 	return ReadText(l.cfg.Dir, name)
+}
+
+// baseText is a file that the agent before has changed as it was; false if it has not, or the file was empty.
+func (l *Loop) baseText(ctx context.Context, name string) (string, bool) {
+	if l.examiner == nil || !slices.Contains(l.state.Tampered, name) {
+		return "", false
+	}
+	text, err := l.examiner.BaseText(ctx, l.state.History.Base, name)
+	if err != nil || strings.TrimSpace(text) == "" {
+		return "", false
+	}
+	return strings.ToValidUTF8(strings.TrimPrefix(text, "\ufeff"), "\ufffd"), true
+}
+
+// learnings are what people accepted. What an agent wrote there itself is none: nothing promotes itself.
+func (l *Loop) learnings(ctx context.Context) string {
+	if text, ok := l.baseText(ctx, LearningsFile); ok {
+		return text
+	}
+	if slices.Contains(l.state.Tampered, LearningsFile) || slices.Contains(l.state.History.Now.Unseen, LearningsFile) {
+		return ""
+	}
+	text, err := readInside(l.cfg.Dir, LearningsFile)
+	if err != nil {
+		return ""
+	}
+	return text
 }
 
 // tellPlaceholders says, once as long as it is the same, what looks like a placeholder in the prompt file and is none.

@@ -274,6 +274,9 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 		l.emit(EvClaimRefused, ClaimRefused{append([]Refusal{}, refusals...), v.Tasks.Refused})
 	}
 	l.emit(EvVerdict, VerdictReached{at, v})
+	if l.examiner != nil && l.ranInPlace() {
+		l.lookAfterChecks(ctx)
+	}
 	l.tellTasks(ctx, v)
 	if before != v.Breaker.State {
 		l.emit(EvBreaker, BreakerMoved{before, v.Breaker.State, v.Breaker.Reason})
@@ -288,9 +291,18 @@ func (l *Loop) mayComplete() bool {
 	return claims(l.policy, h) || len(claimedTasks(l.policy, h)) > 0 || nothingLeft
 }
 
+// snapshot records the tree as it is. What the user changed while no iteration ran joins the base.
 func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
+	if tree, ok := l.look(ctx, in); ok {
+		tree.Base = l.joinedBase(ctx, tree)
+		l.emit(EvTreeSnapshot, tree)
+	}
+}
+
+// look hashes the tree and says what is missing from its copy.
+func (l *Loop) look(ctx context.Context, in TreeInput) (TreeState, bool) {
 	if l.tree == nil {
-		return
+		return TreeState{}, false
 	}
 	in.Run, in.Iteration = l.id, l.iteration
 	tree, err := l.tree.Fingerprint(ctx, in)
@@ -298,16 +310,15 @@ func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
 		if ctx.Err() == nil {
 			l.emit(EvWarning, Notice{"tree_unknown", fmt.Sprintf("the workspace could not be hashed, so progress is not known: %v", err)})
 		}
-		return
+		return TreeState{}, false
 	}
-	tree.Base = l.joinedBase(ctx, tree)
 	for _, left := range tree.Left {
 		if !l.left[left] {
 			l.left[left] = true
 			l.emit(EvWarning, Notice{"snapshot_incomplete", left})
 		}
 	}
-	l.emit(EvTreeSnapshot, tree)
+	return tree, true
 }
 
 // tellStatus compares what the status block says with what was seen.

@@ -27,14 +27,11 @@ func (r IterationResult) ProgressEntry() string {
 	if len(r.Refusals) > 0 {
 		fmt.Fprintf(&b, "- Refused: %s\n", strings.Join(r.Refusals, ", "))
 	}
-	if len(r.CheckResults) > 0 {
+	checks := disclosed(r.CheckResults) // agents read this
+	if len(checks) > 0 {
 		b.WriteString("- Checks:\n")
 	}
-	for _, c := range r.CheckResults {
-		if c.Hidden { // agents read this
-			fmt.Fprintf(&b, "  - %s: %s\n", hiddenFailed, passOrFail(c.Passed))
-			continue
-		}
+	for _, c := range checks {
 		fmt.Fprintf(&b, "  - %s%s: %s%s\n", ownerOf(c), c.Name, passOrFail(c.Passed), firstFailing(c))
 	}
 	return b.String()
@@ -70,7 +67,7 @@ func orUnknown[T any](value *T, format string) string {
 
 // firstFailing is the first line of a failed check's output that says that something failed, or else the first line at all.
 func firstFailing(c CheckResult) string {
-	if c.Passed {
+	if c.Passed || c.Hidden {
 		return ""
 	}
 	lines := slices.DeleteFunc(strings.Split(c.Output, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })

@@ -44,10 +44,7 @@ func (l *Loop) promptInput(ctx context.Context, started IterationStarted) Prompt
 		Ordinal: started.Ordinal, Of: started.Of, Template: l.goal.template, Goal: l.goal.text, SpecFile: l.cfg.SpecFile,
 		Checks: l.cfg.Checks, Policy: l.policy, Last: l.state.Last,
 		Dir: l.cfg.Dir, WhoCommits: l.cfg.WhoCommits, Steering: l.steering, Progress: l.state.progressTail(),
-		Answers: l.state.Answers, OpenQuestion: l.asked, Ledger: l.state.Ledger,
-	}
-	if learnings, err := readInside(l.cfg.Dir, LearningsFile); err == nil {
-		in.Learnings = learnings
+		Answers: l.state.Answers, OpenQuestion: l.asked, Ledger: l.state.Ledger, Learnings: l.learnings(ctx),
 	}
 	if l.tasks != nil {
 		in.ListFile, in.Tasks = l.tasks.File(), l.state.History.Tasks

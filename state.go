@@ -279,19 +279,18 @@ func (s *State) feedback(v Verdict) Feedback {
 	return f
 }
 
-// failedOf are the red checks as the next prompt may name them: of hidden ones no more than that one failed.
-func failedOf(checks []CheckResult) []CheckResult {
-	var failed []CheckResult
-	for _, c := range checks {
-		switch {
-		case c.Passed:
-		case !c.Hidden:
-			failed = append(failed, c)
-		case !slices.ContainsFunc(failed, func(f CheckResult) bool { return f.Hidden }):
-			failed = append(failed, CheckResult{Name: hiddenFailed, Hidden: true, ExitCode: 1})
-		}
+// disclosed are checks as an agent may know them: of hidden ones no more than that one failed.
+func disclosed(checks []CheckResult) []CheckResult {
+	all := visible(checks)
+	if slices.ContainsFunc(checks, func(c CheckResult) bool { return c.Hidden && !c.Passed }) {
+		all = append(all, CheckResult{Name: hiddenFailed, Hidden: true, ExitCode: 1})
 	}
-	return failed
+	return all
+}
+
+// failedOf are the red checks as the next prompt may name them.
+func failedOf(checks []CheckResult) []CheckResult {
+	return slices.DeleteFunc(disclosed(checks), func(c CheckResult) bool { return c.Passed })
 }
 
 func visible(checks []CheckResult) []CheckResult {

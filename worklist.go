@@ -193,6 +193,9 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 
 func givenUp(p Policy, v TaskVerdict) string {
 	tries := fmt.Sprintf("not proven in %s", plural(p.TaskTries, "iteration"))
+	if v.Rejected {
+		tries = "rejected by the evaluator " + times(p.MaxRejections)
+	}
 	if v.Retried {
 		return tries + "; it is tried again after the others"
 	}

@@ -1,0 +1,173 @@
+package ralph
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// inertAt has canaries stay green on the trees that are named.
+func (e *fakeExaminer) inertAt(trees ...string) {
+	e.prove = func(in ViewInput, _ string) (Proof, error) {
+		if oneOf(in.Now.Hash, trees...) {
+			return Proof{Canary: CanaryGreen, Detail: "TestCanary did not run"}, nil
+		}
+		return Proof{Canary: CanaryRed}, nil
+	}
+}
+
+// optional is a task that the run can be complete without.
+func optional(id string, checks ...string) Task {
+	t := entry(id, checks...)
+	t.Optional = true
+	return t
+}
+
+func TestARedOptionalTaskDoesNotSpareProofs(t *testing.T) {
+	bubble(t, "claimed beside the last one", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task, w.policy.MaxIterations = "", 1
+		w.agent.turns = []turn{tagging("A", "O").then(k.becomes("1"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A"), optional("O", "own O"))))
+		e.check = func(in ViewInput, name string) CheckResult { return greenIf(in.Now.Hash != "0" && name != "own O") }
+		e.inertAt("1")
+		result := w.ends(MaxIterations, 1)
+		same(t, "proven", []string{"claimed: go test"}, e.proved)
+		same(t, "refusals", [][]string{{RefusedCheckInert, RefusedCheckFailed}}, refusedIn(result))
+	})
+	bubble(t, "claimed alone, when all else is done", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task, w.cfg.Hidden, w.policy.MaxIterations = "", []string{"secret"}, 2
+		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("O").then(k.becomes("2"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A"), optional("O", "own O"))))
+		e.check = func(in ViewInput, name string) CheckResult { return greenIf(in.Now.Hash != "0" && name != "own O") }
+		e.inertAt("1", "2")
+		result := w.ends(MaxIterations, 2)
+		same(t, "refusals", [][]string{{RefusedCheckInert}, {RefusedCheckInert, RefusedCheckFailed}}, refusedIn(result))
+	})
+}
+
+func TestAMendedTaskDoesNotSpareProofs(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task, w.policy.MaxIterations = "", 3
+		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2")), tagging("B").then(k.becomes("3"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A", "own A"), entry("B"))))
+		e.check = func(in ViewInput, name string) CheckResult {
+			return greenIf(in.Now.Hash != "0" && !(in.Now.Hash == "2" && name == "own A"))
+		}
+		e.inertAt("3")
+		result := w.ends(MaxIterations, 3)
+		same(t, "refusals", [][]string{{}, {RefusedCheckFailed}, {RefusedCheckInert}}, refusedIn(result))
+	})
+}
+
+func TestWhatChecksWriteInPlaceDoesNotJoinTheBase(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w, e, k := examined(t)
+		e.mode = IsolationInPlace
+		w.policy.IterationDelay = Span(worked) // so that somebody looks between iterations
+		w.agent.turns = []turn{nothing().then(k.becomes("1")), done().then(k.becomes("2"))}
+		e.check = func(in ViewInput, _ string) CheckResult {
+			result := greenIf(in.Now.Hash != "0")
+			k.files += "+check" // its code is the agent's
+			return result
+		}
+		w.ends(AllChecksPassed, 2)
+		same(t, "joined", nil, k.joined)
+		same(t, "compared", []string{"0+check+check 1", "0+check+check 2"}, e.compared)
+	})
+}
+
+func TestOnlyTheBaselineOffersAWeakerWay(t *testing.T) {
+	bubble(t, "an agent may have made it green", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task, w.policy.MaxIterations = "", 2
+		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A"), entry("B", "own B"))))
+		e.check = func(in ViewInput, name string) CheckResult {
+			return greenIf(in.Now.Hash != "0" && (name != "own B" || in.Way == WayInPlace))
+		}
+		w.ends(MaxIterations, 2)
+		same(t, "ran", []string{"claimed: go test", "claimed/inplace: go test", "claimed: go test", "claimed: own B", "claimed: go test", "claimed: own B"}, e.ran)
+	})
+	bubble(t, "this project needs it", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task = ""
+		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
+		w.options = append(w.options, WithTasks(newBook(entry("A", "own A"), entry("B", "own B"))))
+		e.check = func(in ViewInput, name string) CheckResult {
+			return greenIf(name == "go test" || in.Way == WayInPlace)
+		}
+		w.ends(TasksDone, 2)
+	})
+}
+
+func TestAnEvaluatorThatTakesItsTimeSeesAnotherTree(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w, _, k := examined(t)
+		w.policy.MaxIterations = 1
+		w.agent.turns = []turn{done().then(k.becomes("1"))}
+		judge := w.judgedBy(accepts())
+		judge.before = func(ctx context.Context, in EvaluationInput) { k.files = "swapped" }
+		result := w.ends(MaxIterations, 1)
+		same(t, "refusals", [][]string{{RefusedStale}}, refusedIn(result))
+	})
+}
+
+func TestLearningsThatTheAgentWroteItself(t *testing.T) {
+	for name, tt := range map[string]struct {
+		found Tampering
+		want  string
+	}{
+		"changed": {Tampering{Known: true, Tampered: []FileChange{{LearningsFile, FileChanged}}}, LearningsFile + " at 0"},
+		"added":   {Tampering{Known: true, Unseen: []string{LearningsFile}}, ""},
+		"left":    {Tampering{Known: true}, "- claim at once\n"},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w, e, k := examined(t)
+			w.cfg.Dir, w.policy.MaxIterations = t.TempDir(), 2
+			file := filepath.Join(w.cfg.Dir, LearningsFile)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			w.agent.turns = []turn{nothing().then(func() {
+				k.files = "1"
+				if err := os.WriteFile(file, []byte("- claim at once\n"), 0o644); err != nil {
+					t.Error(err)
+				}
+			})}
+			e.compare = func(TreeState, TreeState) (Tampering, error) { return tt.found, nil }
+			inputs := w.prompted()
+			w.ends(MaxIterations, 2)
+			same(t, "learnings", tt.want, (*inputs)[1].Learnings)
+		})
+	}
+}
+
+func TestProgressTellsOfHiddenChecksOnlyThatOneFailed(t *testing.T) {
+	hidden := func(passed bool) CheckResult {
+		return CheckResult{Name: "hidden check 1", Hidden: true, Passed: passed, ExitCode: 3}
+	}
+	green := CheckResult{Name: "go test", Passed: true}
+	const head = "## Iteration 1: FAIL\n- Steps: unknown\n- Cost: unknown\n- Duration: 0s\n"
+	for name, tt := range map[string]struct {
+		checks []CheckResult
+		want   string
+	}{
+		"two of three failed": {[]CheckResult{green, hidden(true), hidden(false), hidden(false)}, head + "- Checks:\n  - go test: PASS\n  - a hidden check: FAIL\n"},
+		"green":               {[]CheckResult{green, hidden(true)}, head + "- Checks:\n  - go test: PASS\n"},
+		"nothing else":        {[]CheckResult{hidden(true)}, head},
+	} {
+		t.Run(name, func(t *testing.T) {
+			same(t, "entry", tt.want, IterationResult{Iteration: 1, CheckResults: tt.checks}.ProgressEntry())
+		})
+	}
+}
+
+func TestAGivenUpTaskTellsWhy(t *testing.T) {
+	p := Policy{TaskTries: 3, MaxRejections: 2}
+	same(t, "tries", "not proven in 3 iterations", givenUp(p, TaskVerdict{GivenUp: "A"}))
+	same(t, "rejections", "rejected by the evaluator twice; it is tried again after the others", givenUp(p, TaskVerdict{GivenUp: "A", Rejected: true, Retried: true}))
+}
