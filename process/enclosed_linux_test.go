@@ -194,11 +194,17 @@ func TestMountsBelowAnOverlayStayVisible(t *testing.T) {
 		if diff := cmp.Diff(after, texts(t, dir)); diff != "" {
 			t.Errorf("folder (-want +got):\n%s", diff)
 		}
-		s.Enclosure = &Enclosure{Mounts: mounts, Root: ws, Edits: []Edit{{Name: "node_modules/m"}}}
-		got := u.run(t, s)
-		refused := "enclosure could not be made: edit node_modules/m: " + ws + "/node_modules is a file system of its own"
-		if got.Error != refused {
-			t.Errorf("got %+v, want %q", got, refused)
+		link := filepath.Join(u.folder(t), "link")
+		if err := os.Symlink(ws, link); err != nil {
+			t.Fatal(err)
+		}
+		for _, root := range []string{ws, link} {
+			s.Enclosure = &Enclosure{Mounts: mounts, Root: root, Edits: []Edit{{Name: "node_modules/m"}}}
+			got := u.run(t, s)
+			refused := "enclosure could not be made: edit node_modules/m: " + ws + "/node_modules is a file system of its own"
+			if got.Error != refused {
+				t.Errorf("got %+v, want %q", got, refused)
+			}
 		}
 		if diff := cmp.Diff(after, texts(t, dir)); diff != "" {
 			t.Errorf("folder (-want +got):\n%s", diff)

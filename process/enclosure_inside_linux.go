@@ -18,7 +18,8 @@ import (
 
 // What is here runs in the process that makes an enclosure, before it becomes the wanted program.
 
-// init takes over before anything else of the program does, be it the command, a test or somebody who embeds this package.
+// init takes over before main and before every package that uses this one, be it in the command, a test or a program that embeds this package. Packages
+// that do not may have been initialized by then.
 func init() {
 	if len(os.Args) > 1 && os.Args[0] == enclosureName {
 		makeEnclosure(os.Args[1:])
@@ -95,17 +96,21 @@ func (o *orders) edit(foreign []string) error {
 	if len(o.Edits) == 0 {
 		return nil
 	}
+	root, err := filepath.EvalSymlinks(string(o.Root)) // as those of the foreign folders
+	if err != nil {
+		return fmt.Errorf("find folder of edits: %w", err)
+	}
 	edits := make([]Edit, 0, len(o.Edits))
 	for _, e := range o.Edits {
 		edits = append(edits, Edit{Name: string(e.Name), Source: string(e.Source)})
-		path := filepath.Join(string(o.Root), string(e.Name))
+		path := filepath.Join(root, string(e.Name))
 		for _, folder := range foreign {
 			if isBelow(path, folder) || isBelow(folder, path) {
 				return fmt.Errorf("edit %s: %s is a file system of its own", e.Name, folder)
 			}
 		}
 	}
-	return Lay(string(o.Root), edits)
+	return Lay(root, edits)
 }
 
 func isBelow(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }

@@ -45,6 +45,7 @@ type Examiner struct {
 
 	strongest pristine.Mode
 	why       string
+	tried     bool // an overlay worked
 	sorted    sortedChanges
 	informed  protect.Rules // Rules that know the files of the copy since
 	since     string
@@ -188,7 +189,7 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 	}
 	mode, why := e.mode(ctx, in)
 	options := pristine.Options{
-		Dir: in.Dir, Folder: inner, Journal: e.Journal, Mode: mode, Edits: edits, Around: e.Around, NoNetwork: e.NoNetwork,
+		Dir: in.Dir, Folder: inner, Journal: e.Journal, Mode: mode, Edits: edits, Around: e.Around, NoNetwork: e.NoNetwork, Tried: e.tried,
 	}
 	if mode == pristine.Copy && e.Copies != nil && in.Now.Snapshot != "" {
 		if options.Files, err = e.Copies.Files(ctx, in.Now.Snapshot); err != nil {
@@ -199,6 +200,7 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 	if err != nil {
 		return nil, err
 	}
+	e.tried = e.tried || made.OnDisk()
 	shell := e.Shell
 	if in.Way != ralph.WayInPlace { // compiled files that lie in the workspace are ignored ones, and nobody knows what is in them
 		shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+filepath.Join(folder, "pycache"))

@@ -122,6 +122,9 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Copies,
 	if len(restored) > 0 {
 		p.notice("put_back", fmt.Sprintf("put back what an interrupted check had seen otherwise: %s", strings.Join(restored, ", ")))
 	}
+	if err := pristine.Sweep(places.Views); err != nil {
+		p.notice("views_left", fmt.Sprintf("what an interrupted check left cannot be removed: %v", err))
+	}
 	s := p.Settings.Checks
 	e := &verify.Examiner{
 		Shell: shell, Dir: p.Workspace.Dir, Copies: copies, Rules: p.protect, Folder: places.Views, Journal: places.Journal, Proofs: places.Proofs,

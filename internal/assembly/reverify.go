@@ -52,13 +52,14 @@ func Reverify(ctx context.Context, req Request, state *ralph.State, places Place
 	if !ok {
 		return nil, &config.UsageError{Msg: "the copies of the tree cannot be read here"}
 	}
-	asIs, err := tree.Fingerprint(ctx, ralph.TreeInput{Run: "verify-" + state.Run})
-	if err != nil {
-		return nil, fmt.Errorf("look at the workspace: %w", err)
-	}
+	// It puts back what a killed run left otherwise, so it comes before any look.
 	examiner, err := p.examiner(ctx, places, copies, verify.Shell{Env: p.Env.Untrusted()})
 	if err != nil {
 		return nil, err
+	}
+	asIs, err := tree.Fingerprint(ctx, ralph.TreeInput{Run: "verify-" + state.Run})
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
 	examiner.Workspace = asIs.Snapshot
 	again := rechecking{examiner: examiner, state: state, dir: p.Workspace.Dir, hidden: req.Settings.Checks.Hidden}

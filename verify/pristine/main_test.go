@@ -41,6 +41,7 @@ type scene struct {
 	Between  []Edit // laid before the last script
 	Remember string // a folder of kept surroundings, with HOME in Env
 	GitDirs  []string
+	Sweep    string // a folder of views that were not closed
 }
 
 // seen is what came of it.
@@ -82,6 +83,11 @@ func (s *scene) play() (r seen) {
 }
 
 func (s *scene) act(r *seen) error {
+	if s.Sweep != "" {
+		if err := Sweep(s.Sweep); err != nil {
+			return err
+		}
+	}
 	if s.Remember != "" {
 		around, err := Remember(s.Remember, s.Env, s.GitDirs)
 		if err != nil {

@@ -31,6 +31,9 @@ type overlay struct {
 func openOverlay(ctx context.Context, o *Options, around covered) (*overlay, error) {
 	v := &overlay{workspace: o.Dir, folder: o.Folder, binds: around.binds}
 	edits := append(append([]Edit{}, o.Edits...), around.edits...)
+	if o.Tried && len(edits) == 0 {
+		return v, nil
+	}
 	err := v.lay(ctx, edits)
 	if err == nil {
 		return v, nil

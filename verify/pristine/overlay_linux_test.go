@@ -81,6 +81,38 @@ func TestClosedOverlayLeavesNothing(t *testing.T) {
 	})
 }
 
+func TestAnOverlayThatWasTriedIsMadeByItsFirstCommand(t *testing.T) {
+	users(t, func(t *testing.T, u user) {
+		dir, folder := u.folder(t), u.folder(t)
+		write(t, dir, map[string]string{"a": "a"})
+		u.own(t, dir)
+		before := look(t, dir)
+		got := u.act(t, scene{Options: Options{Dir: dir, Folder: folder, Mode: Overlay, Tried: true}, Between: pairs("c", filepath.Join(dir, "a")),
+			Scripts: []string{"echo b > b", show, show}})
+		same(t, "scene", seen{Mode: "overlay", Outputs: []string{"", "./a a\n./b b\n", "./a a\n./b b\n./c a\n"}, Exits: []int{0, 0, 0}}, got)
+		same(t, "workspace", before, look(t, dir))
+		same(t, "folder of the view", []string{"."}, names(t, folder))
+	})
+}
+
+func TestSweepRemovesWhatKilledViewsLeft(t *testing.T) {
+	users(t, func(t *testing.T, u user) {
+		dir, folder := u.folder(t), u.folder(t)
+		write(t, dir, map[string]string{"a": "a"})
+		write(t, folder, map[string]string{"view-1/view/upper/mod/x": "x", "view-1/view/work/work/x": "", "view-2": "-> ."})
+		for _, name := range []string{"view-1/view/upper/mod", "view-1/view/work/work"} {
+			if err := os.Chmod(filepath.Join(folder, name), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		u.own(t, dir)
+		u.own(t, folder)
+		got := u.act(t, scene{Sweep: folder, Options: Options{Dir: dir, Folder: folder, Mode: Overlay}, Scripts: []string{show}})
+		same(t, "scene", seen{Mode: "overlay", Outputs: []string{"./a a\n"}, Exits: []int{0}}, got)
+		same(t, "folder of views", []string{"."}, names(t, folder))
+	})
+}
+
 func TestViewsOneAfterTheOther(t *testing.T) {
 	users(t, func(t *testing.T, u user) {
 		dir, folder, base := u.folder(t), u.folder(t), filepath.Join(u.folder(t), "base")

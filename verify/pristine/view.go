@@ -44,6 +44,8 @@ type Options struct {
 	Around *Surroundings
 	// NoNetwork cuts checks off the network. It takes a system that has enclosures.
 	NoNetwork bool
+	// Tried says that an overlay of Dir that had its Folder beside this one worked: without edits there is nothing to do then before the first command.
+	Tried bool
 }
 
 // View is a workspace with edits. Only one of a workspace may be open at a time, and one process at a time may run in it.
@@ -117,6 +119,12 @@ func (o *Options) check() error {
 	return fmt.Errorf("unknown mode %q", o.Mode)
 }
 
+// OnDisk says that the view is an overlay that worked, and keeps what is written on disk: see Options.Tried.
+func (v *View) OnDisk() bool {
+	o, ok := v.way.(*overlay)
+	return ok && !o.inMemory
+}
+
 // Dir is where checks find the workspace.
 func (v *View) Dir() string { return v.way.dir() }
 
@@ -154,6 +162,25 @@ func (v *View) Lay(edits []Edit) error {
 func (v *View) Close() error {
 	if err := errors.Join(v.way.close(), v.around.discard(v.options.Folder)); err != nil {
 		return fmt.Errorf("close view: %w", err)
+	}
+	return nil
+}
+
+// Sweep empties a folder of views that were never closed, since their process was killed. None may be open. Recover comes first: it needs none of it.
+func Sweep(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep views: %w", err)
+	}
+	names := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	if err := wipe(folder, names...); err != nil {
+		return fmt.Errorf("sweep views: %w", err)
 	}
 	return nil
 }
