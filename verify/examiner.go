@@ -237,10 +237,11 @@ func (e *Examiner) mode(ctx context.Context, in ralph.ViewInput) (pristine.Mode,
 		return e.Isolation, ""
 	}
 	if e.strongest == "" && in.Dir != "" {
+		_ = os.MkdirAll(e.Folder, 0o700) // where it cannot be made, the answer says so
 		e.strongest, e.why = pristine.Strongest(ctx, in.Dir, e.Folder)
-		if e.strongest == pristine.Copy && (e.Copies == nil || in.Now.Snapshot == "") {
-			e.strongest, e.why = pristine.InPlace, e.why+"; which files belong to the tree is not known, so it is not copied either"
-		}
+	}
+	if e.strongest == pristine.Copy && (e.Copies == nil || in.Now.Snapshot == "") {
+		return pristine.InPlace, e.why + "; which files belong to the tree is not known, so it is not copied either"
 	}
 	return e.strongest, e.why
 }
@@ -341,7 +342,10 @@ func (s sortedChanges) shownOld(kind ralph.ViewKind) []ralph.FileChange {
 func layOver(dir string) ([]pristine.Edit, error) {
 	var edits []pristine.Edit
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		switch {
+		case err == nil && entry.IsDir() && entry.Name() == ".git":
+			return filepath.SkipDir // its own history is not the workspace's
+		case err != nil || entry.IsDir():
 			return err
 		}
 		name, err := filepath.Rel(dir, path)

@@ -38,15 +38,19 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 	if e.Canary != "" {
 		return e.proveByCommand(ctx, in, check)
 	}
-	now, invocation, err := e.tryCanaries(ctx, in, check)
+	tree, plants, err := e.plan(ctx, in, check)
 	if err != nil {
 		return ralph.Proof{}, err
 	}
-	if len(now.Planted) == 0 {
-		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "there is no canary for this project"}, nil
-	}
 	base, err := e.baseOutcome(ctx, in, check)
-	if err != nil {
+	if err != nil || ctx.Err() != nil {
+		return ralph.Proof{}, err
+	}
+	if len(plants) == 0 {
+		return canary.Nowhere(base), nil
+	}
+	now, invocation, err := e.runWith(ctx, in, tree, canary.Where(plants, base), check)
+	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
 	}
 	found, err := e.sort(ctx, in.Base, in.Now)
@@ -77,7 +81,13 @@ func (e *Examiner) baseOutcome(ctx context.Context, in ralph.ViewInput, check ra
 	}
 	in.Kind = ralph.ViewBase
 	check.File = "base-" + check.File
-	known, _, err := e.tryCanaries(ctx, in, check)
+	tree, plants, err := e.plan(ctx, in, check)
+	if err != nil {
+		return known, err
+	}
+	if len(plants) > 0 {
+		known, _, err = e.runWith(ctx, in, tree, plants, check)
+	}
 	if err != nil || ctx.Err() != nil {
 		return known, err
 	}
@@ -98,21 +108,16 @@ func command(check ralph.CheckInput) string {
 	return check.Name
 }
 
-// tryCanaries runs a check in a view with planted tests.
-func (e *Examiner) tryCanaries(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
-	var none canary.Outcome
+// plan chooses the tests to plant into a view.
+func (e *Examiner) plan(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Tree, []canary.Plant, error) {
 	tree, err := e.shown(ctx, in)
 	if err != nil {
-		return none, canary.Invocation{}, err
+		return tree, nil, err
 	}
-	plants := canary.Plan(tree, command(check), rand.Reader)
-	if len(plants) == 0 {
-		return none, canary.Invocation{}, nil
-	}
-	return e.runWith(ctx, in, tree, plants, check)
+	return tree, canary.Plan(tree, command(check), rand.Reader), nil
 }
 
-// withoutCanaries runs a check as tryCanaries does, with nothing planted.
+// withoutCanaries runs a check so that its tests are named, with nothing planted.
 func (e *Examiner) withoutCanaries(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Outcome, error) {
 	tree, err := e.shown(ctx, in)
 	if err != nil {
@@ -123,6 +128,7 @@ func (e *Examiner) withoutCanaries(ctx context.Context, in ralph.ViewInput, chec
 	return outcome, err
 }
 
+// runWith runs a check in a view with planted tests.
 func (e *Examiner) runWith(ctx context.Context, in ralph.ViewInput, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
 	v, err := e.open(ctx, in)
 	if err != nil {
@@ -145,17 +151,18 @@ func (e *Examiner) shown(ctx context.Context, in ralph.ViewInput) (canary.Tree, 
 	if err != nil {
 		return canary.Tree{}, err
 	}
-	old := map[string]bool{}
+	old, absent := map[string]bool{}, map[string]bool{}
 	for _, c := range found.shownOld(in.Kind) {
-		if c.Kind == ralph.FileAdded {
-			files = slices.DeleteFunc(files, func(name string) bool { return name == c.Name })
+		switch c.Kind {
+		case ralph.FileAdded:
+			absent[c.Name] = true
 			continue
-		}
-		old[c.Name] = true
-		if c.Kind == ralph.FileDeleted {
+		case ralph.FileDeleted:
 			files = append(files, c.Name)
 		}
+		old[c.Name] = true
 	}
+	files = slices.DeleteFunc(files, func(name string) bool { return absent[name] })
 	slices.Sort(files)
 	read := func(name string) ([]byte, error) {
 		id := in.Now.Snapshot
@@ -257,20 +264,33 @@ func readReport(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, reportLimit))
 }
 
-// proveByCommand has the user's own command plant a failing test.
+// proveByCommand has the user's own command plant a failing test. A check that it cannot turn red at the base either, such as a linter, is not meant.
 func (e *Examiner) proveByCommand(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
+	proof, err := e.plantByCommand(ctx, in, check)
+	if err != nil || proof.Canary != ralph.CanaryGreen {
+		return proof, err
+	}
+	in.Kind, check.File = ralph.ViewBase, "base-"+check.File
+	base, err := e.plantByCommand(ctx, in, check)
+	if err == nil && base.Canary == ralph.CanaryGreen {
+		proof = ralph.Proof{Canary: ralph.CanaryMute, Detail: "the failing test that checks.canary planted could not turn it red at the base either"}
+	}
+	return proof, err
+}
+
+func (e *Examiner) plantByCommand(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
 	v, err := e.open(ctx, in)
 	if err != nil {
 		return ralph.Proof{}, err
 	}
-	proof, err := v.proveByCommand(ctx, e.Canary, check)
+	proof, err := v.plantByCommand(ctx, e.Canary, check)
 	if closed := v.Close(); err == nil {
 		err = closed
 	}
 	return proof, err
 }
 
-func (v *view) proveByCommand(ctx context.Context, plant string, check ralph.CheckInput) (ralph.Proof, error) {
+func (v *view) plantByCommand(ctx context.Context, plant string, check ralph.CheckInput) (ralph.Proof, error) {
 	planting := check
 	planting.Name, planting.Command, planting.File = plant, plant, "plant-"+check.File
 	planted, err := v.Check(ctx, planting)

@@ -2,7 +2,9 @@ package verify_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -29,6 +31,9 @@ func needShell(t *testing.T) {
 }
 
 func shell() verify.Shell { return verify.Shell{Env: []string{systemPath}, Grace: -1} }
+
+// hashed is what a check's result says of all that it wrote.
+func hashed(output string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(output))) }
 
 func check(t *testing.T, s verify.Shell, in ralph.CheckInput) ralph.CheckResult {
 	t.Helper()
@@ -107,7 +112,7 @@ func TestCheckTellsTheWholeStory(t *testing.T) {
 	got := check(t, shell(), ralph.CheckInput{
 		Name: "echo one; echo two >&2; echo three; exit 4", Dir: t.TempDir(), Folder: folder, File: "checks/01.txt",
 	})
-	want := ralph.CheckResult{Name: "echo one; echo two >&2; echo three; exit 4", Output: "one\ntwo\nthree\n", ExitCode: 4}
+	want := ralph.CheckResult{Name: "echo one; echo two >&2; echo three; exit 4", Output: "one\ntwo\nthree\n", ExitCode: 4, OutputHash: hashed("one\ntwo\nthree\n")}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(want, "Duration")); diff != "" {
 		t.Errorf("result (-want +got)\n%s", diff)
 	}
@@ -145,11 +150,11 @@ func TestTimeoutEndsTheCheck(t *testing.T) {
 	}{
 		"the line stands below the output": {
 			"printf begun; exec sleep 600", 2 * time.Second,
-			ralph.CheckResult{Output: "begun\nTimeout after 2s", ExitCode: 137, TimedOut: true},
+			ralph.CheckResult{Output: "begun\nTimeout after 2s", ExitCode: 137, TimedOut: true, OutputHash: hashed("begun")},
 		},
 		"without output it stands alone": {
 			"exec sleep 600", 50 * time.Millisecond,
-			ralph.CheckResult{Output: "Timeout after 0.05s", ExitCode: 137, TimedOut: true},
+			ralph.CheckResult{Output: "Timeout after 0.05s", ExitCode: 137, TimedOut: true, OutputHash: hashed("")},
 		},
 	}
 	for name, c := range cases {
@@ -259,7 +264,7 @@ func TestCanceledCheckFailsAndSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	got, err := shell().Check(ctx, ralph.CheckInput{Name: "true", Dir: t.TempDir()})
-	want := ralph.CheckResult{Name: "true", Output: "Interrupted", ExitCode: -1}
+	want := ralph.CheckResult{Name: "true", Output: "Interrupted", ExitCode: -1, OutputHash: hashed("")}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(want, "Duration")); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}

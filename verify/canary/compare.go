@@ -24,6 +24,16 @@ func Compare(base, now Outcome, inv Invocation) ralph.Proof {
 	return proof
 }
 
+// Nowhere is for a tree without a place for a canary. Where the base had one that turned the check red, its tests are gone.
+func Nowhere(base Outcome) ralph.Proof {
+	fired := without(base.Failing, base.Claims)
+	if !base.Red || len(fired) == 0 {
+		return ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this project."}
+	}
+	return ralph.Proof{Canary: ralph.CanaryNone, Lost: max(1, base.Total),
+		Detail: fmt.Sprintf("No test is left beside which one that must fail could be put; at the base there was %s.", told(fired[0]))}
+}
+
 // Recount looks again at the tests that a proof misses, in a run without canaries: where one command comes behind another, or a canary broke a build,
 // they did not run because a canary did its work. A run that tells nothing excuses nothing.
 func Recount(proof ralph.Proof, base, bare Outcome, inv Invocation) ralph.Proof {

@@ -164,6 +164,16 @@ func TestRecount(t *testing.T) {
 	}
 }
 
+// What unittest could not load at the base it names like a test, which was missing when it could.
+func TestAFileThatUnittestCannotLoadIsNoTest(t *testing.T) {
+	output := "test_calc (unittest.loader._FailedTest.test_calc) ... ERROR\ntest_a (test_b.T.test_a) ... ok\n"
+	got := canary.Read(canary.Invocation{}, nil, 1, strings.NewReader(output), nil)
+	want := canary.Outcome{Exit: 1, Red: true, Total: 1, Complete: true, Formats: []string{"unittest"}, Unbuilt: true, Tests: map[string]canary.State{"test_b.T.test_a": canary.Passed}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // Without -v, go test names only what fails: a test that was red at the base and is green now looked as if it were gone.
 func TestGoNamesOnlyFailuresWithoutV(t *testing.T) {
 	text := "--- FAIL: TestAdd (0.00s)\n    a_test.go:3: x\nFAIL\nFAIL\texample.com/p\t0.002s\nFAIL\n"
@@ -178,6 +188,29 @@ func TestGoNamesOnlyFailuresWithoutV(t *testing.T) {
 		got := canary.Read(canary.Invocation{}, nil, 1, strings.NewReader(c.output), nil)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s(-want +got):\n%s", c.output, diff)
+		}
+	}
+}
+
+// In `go test ./cmd/... && go test ./internal/...`, the first test of cmd brought a canary that kept those of internal from running.
+func TestWhereTheBaseHadCanaries(t *testing.T) {
+	plant := func(name, key string, claims bool) canary.Plant {
+		return canary.Plant{Name: name, Marks: []canary.Mark{{Key: key, Claims: claims}}}
+	}
+	old, fresh := plant("pkg/a_test.go", goFatal, false), plant("fresh/b_test.go", newFatal, false)
+	claim, freshClaim := plant("pkg/c_test.py", "python pkg/x.py claims test_a 01", true), plant("fresh/c_test.py", "python fresh/x.py claims test_a 01", true)
+	all := []canary.Plant{old, fresh, claim, freshClaim}
+	for _, c := range []struct {
+		name string
+		base []string
+		want []canary.Plant
+	}{
+		{"nothing is known of the base", nil, all},
+		{"all folders are new", []string{goOther}, all},
+		{"one folder is new", []string{goFatal, goOther}, []canary.Plant{old, claim}},
+	} {
+		if diff := cmp.Diff(c.want, canary.Where(all, canary.Outcome{Planted: c.base})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 }

@@ -69,6 +69,21 @@ func Plan(t Tree, command string, random io.Reader) []Plant {
 	return g.plants
 }
 
+// Where leaves of plants those in folders that had a canary at the base. One in a new folder could end a command before it comes to the old ones, which
+// are what the base is compared with. Where there is none of these, all are left.
+func Where(plants []Plant, base Outcome) []Plant {
+	folders := map[string]bool{}
+	for _, p := range plants {
+		if slices.ContainsFunc(p.Marks, func(m Mark) bool { return !m.Claims && slices.Contains(base.Planted, m.Key) }) {
+			folders[path.Dir(p.Name)] = true
+		}
+	}
+	if len(folders) == 0 {
+		return plants
+	}
+	return slices.DeleteFunc(slices.Clone(plants), func(p Plant) bool { return !folders[path.Dir(p.Name)] })
+}
+
 // garden is one plan in the making.
 type garden struct {
 	tree     Tree

@@ -27,6 +27,9 @@ func (r *reading) unittestLine(line string) {
 		if !strings.HasSuffix(name, "."+m[1]) {
 			name += "." + m[1]
 		}
+		if strings.HasPrefix(name, "unittest.loader.") {
+			return // a file that could not be loaded is no test
+		}
 		// A failure is told again below, as "FAIL: test_x (module.Class)"; that line does not begin with the name.
 		r.unittest = name
 		r.test("unittest", name, Ran)

@@ -1,0 +1,330 @@
+//go:build unix
+
+package verify_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/verify"
+	"github.com/ralphloop/ralph/verify/pristine"
+	"github.com/ralphloop/ralph/verify/protect"
+)
+
+// folders are copies of a tree that are plain folders: the name of a copy is its path.
+type folders struct{}
+
+func (folders) Files(_ context.Context, id string) ([]string, error) {
+	var names []string
+	err := filepath.WalkDir(id, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(id, path)
+		names = append(names, filepath.ToSlash(name))
+		return err
+	})
+	return names, err
+}
+
+func (folders) Read(_ context.Context, id, name string, limit int) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(id, name))
+	return text[:min(len(text), limit)], err
+}
+
+func (f folders) Changes(ctx context.Context, from, to string) ([]ralph.FileChange, error) {
+	was, err := f.Files(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	is, err := f.Files(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(was, is)
+	slices.Sort(all)
+	var changes []ralph.FileChange
+	for _, name := range slices.Compact(all) {
+		before, _ := f.Read(ctx, from, name, protect.Limit)
+		after, _ := f.Read(ctx, to, name, protect.Limit)
+		switch {
+		case !slices.Contains(was, name):
+			changes = append(changes, ralph.FileChange{Name: name, Kind: ralph.FileAdded})
+		case !slices.Contains(is, name):
+			changes = append(changes, ralph.FileChange{Name: name, Kind: ralph.FileDeleted})
+		case !bytes.Equal(before, after):
+			changes = append(changes, ralph.FileChange{Name: name, Kind: ralph.FileChanged})
+		}
+	}
+	return changes, nil
+}
+
+func (f folders) Extract(ctx context.Context, id, dir string, names []string) error {
+	for _, name := range names {
+		text, err := f.Read(ctx, id, name, protect.Limit)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (folders) Join(context.Context, string, string, string) (string, error) {
+	return "", errors.ErrUnsupported
+}
+
+// bench is a workspace that an agent changed, with an examiner of it.
+type bench struct {
+	*verify.Examiner
+	base, now ralph.TreeState
+}
+
+type files map[string]string
+
+// examine makes a workspace as it was and as it is.
+func examine(t *testing.T, was, is files, config protect.Config) *bench {
+	t.Helper()
+	needShell(t)
+	state := t.TempDir()
+	base, now := filepath.Join(state, "was"), filepath.Join(state, "is")
+	for dir, files := range map[string]files{base: was, now: is} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range files {
+			write(t, 0o644, filepath.Join(dir, name), text)
+		}
+	}
+	rules, err := protect.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proofs := filepath.Join(state, "proofs")
+	if err := os.Mkdir(proofs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &bench{
+		&verify.Examiner{
+			Shell: shell(), Dir: now, Copies: folders{}, Rules: rules, Isolation: pristine.InPlace,
+			Folder: filepath.Join(state, "views"), Journal: filepath.Join(state, "journal"), Proofs: proofs,
+		},
+		ralph.TreeState{Known: true, Snapshot: base}, ralph.TreeState{Known: true, Snapshot: now},
+	}
+}
+
+func (b *bench) input(kind ralph.ViewKind) ralph.ViewInput {
+	return ralph.ViewInput{Kind: kind, Dir: b.Dir, Base: b.base, Now: b.now}
+}
+
+// apart gives the workspace a folder of its own, so that what a view in place does to it does not change the kept copy.
+func (b *bench) apart(t *testing.T) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(b.now.Snapshot)); err != nil {
+		t.Fatal(err)
+	}
+	b.Dir = dir
+	return b
+}
+
+// sees is what a command prints in a view.
+func (b *bench) sees(t *testing.T, kind ralph.ViewKind, command string) string {
+	t.Helper()
+	v, err := b.Open(t.Context(), b.input(kind))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := v.Check(t.Context(), ralph.CheckInput{Name: command, Dir: b.Dir, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return result.Output
+}
+
+func (b *bench) proves(t *testing.T, kind ralph.ViewKind, command string) ralph.Proof {
+	t.Helper()
+	proof, err := b.Prove(t.Context(), b.input(kind), ralph.CheckInput{Name: command, Dir: b.Dir, Folder: t.TempDir(), File: "x.txt", Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proof
+}
+
+func TestViewsOfATree(t *testing.T) {
+	was := files{"a.py": "1", "test_a.py": "old", "keep/k": "kept", "gone": "gone"}
+	is := files{"a.py": "2", "test_a.py": "new", "keep/l": "laid", "fresh": "fresh"}
+	const all = `for f in a.py test_a.py keep/k keep/l gone fresh hidden/h; do test -e $f && echo "$f=$(cat $f)"; done; true`
+	for kind, want := range map[ralph.ViewKind]string{
+		ralph.ViewClaimed:  "a.py=2 test_a.py=new keep/k=kept fresh=fresh",
+		ralph.ViewOldTests: "a.py=2 test_a.py=old keep/k=kept fresh=fresh",
+		ralph.ViewBase:     "a.py=1 test_a.py=old keep/k=kept gone=gone",
+		ralph.ViewHidden:   "a.py=2 test_a.py=new keep/k=kept fresh=fresh hidden/h=secret",
+	} {
+		for _, mode := range []pristine.Mode{pristine.InPlace, pristine.Copy} {
+			t.Run(string(kind)+" "+string(mode), func(t *testing.T) {
+				b := examine(t, was, is, protect.Config{Globs: []string{"keep/"}}).apart(t)
+				b.Isolation, b.HiddenDir = mode, t.TempDir()
+				write(t, 0o644, filepath.Join(b.HiddenDir, "hidden/h"), "secret")
+				write(t, 0o644, filepath.Join(b.HiddenDir, ".git/HEAD"), "of the hidden folder")
+				got := strings.Join(strings.Fields(b.sees(t, kind, all)), " ")
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+				left, err := folders{}.Changes(t.Context(), b.now.Snapshot, b.Dir)
+				if err != nil || left != nil {
+					t.Errorf("the workspace is not as it was: %v, %v", left, err)
+				}
+				if views, err := os.ReadDir(b.Folder); err != nil || len(views) > 0 {
+					t.Errorf("left behind: %v, %v", views, err)
+				}
+			})
+		}
+	}
+}
+
+func TestCompareTrees(t *testing.T) {
+	b := examine(t, files{"a_test.go": "package a", "keep/k": "1"}, files{"a_test.go": "package b", "keep/k": "2", "keep/new": "3"}, protect.Config{Globs: []string{"keep/"}})
+	got, err := b.Compare(t.Context(), b.base, b.now)
+	want := ralph.Tampering{
+		Known: true, Tampered: []ralph.FileChange{{Name: "keep/k", Kind: ralph.FileChanged}}, Unseen: []string{"keep/new"}, Tests: []string{"a_test.go"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+	if _, err := b.Compare(t.Context(), b.base, ralph.TreeState{Known: true}); !errors.Is(err, verify.ErrNoCopy) {
+		t.Errorf("without a copy of the tree: %v", err)
+	}
+	b.Copies = nil
+	if got, err := b.Compare(t.Context(), b.base, b.now); err != nil || got.Known {
+		t.Errorf("without copies: %+v, %v", got, err)
+	}
+}
+
+func TestBaseText(t *testing.T) {
+	b := examine(t, files{"spec.md": "as it was"}, files{"spec.md": "as it is"}, protect.Config{})
+	if text, err := b.BaseText(t.Context(), b.base, "spec.md"); text != "as it was" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := b.BaseText(t.Context(), b.base, "none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// The first question after a run without a baseline is not for a view: it must neither find that nothing can be written, nor settle for less than a copy.
+func TestTheFirstQuestionDoesNotWeakenViews(t *testing.T) {
+	b := examine(t, files{"a": "1"}, files{"a": "2"}, protect.Config{})
+	b.Isolation = ""
+	b.Around = &pristine.Surroundings{}
+	if _, err := b.Compare(t.Context(), b.base, b.now); err != nil {
+		t.Fatal(err)
+	}
+	v, err := b.Open(t.Context(), b.input(ralph.ViewClaimed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode, why := v.Isolation(); mode == string(pristine.InPlace) {
+		t.Errorf("%s: %s", mode, why)
+	}
+	if err := v.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+const (
+	calcWrong = "def add(a, b):\n    return a - b\n"
+	calcRight = "def add(a, b):\n    return a + b\n"
+	testAdd   = "import unittest\nimport calc\n\n\nclass TestAdd(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(calc.add(1, 2), 3)\n\n    def test_zero(self):\n        self.assertEqual(calc.add(0, 0), 0)\n"
+)
+
+func TestProve(t *testing.T) {
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		t.Skip("no Python")
+	}
+	const discover = "python3 -m unittest"
+	was := files{"calc.py": calcWrong, "test_calc.py": testAdd}
+	with := func(changes files) files {
+		is := files{"calc.py": calcRight, "test_calc.py": testAdd}
+		for name, text := range changes {
+			if is[name] = text; text == "" {
+				delete(is, name)
+			}
+		}
+		return is
+	}
+	for _, c := range []struct {
+		name, check string
+		was, is     files
+		want        ralph.Proof
+	}{
+		{name: "an honest fix", check: discover, is: with(nil), want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 2}},
+		{name: "a base that cannot be loaded", check: discover, was: files{"calc.py": "def add(", "test_calc.py": testAdd}, is: with(nil), want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 2}},
+		{name: "a test that got another name", check: discover, is: with(files{"test_calc.py": strings.ReplaceAll(testAdd, "test_zero", "test_nothing")}), want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 2}},
+		{name: "a test that is gone", check: discover, is: with(files{"test_calc.py": strings.Split(testAdd, "\n\n    def test_zero")[0]}),
+			want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 1, Lost: 1, Detail: "2 tests ran at the base, 1 now."}},
+		{name: "no test is left", check: "r=0; for t in test_*.py; do test ! -e $t || python3 -m unittest -v $t || r=1; done; exit $r", is: with(files{"test_calc.py": ""}),
+			want: ralph.Proof{Canary: ralph.CanaryNone, Lost: 2, Detail: "No test is left beside which one that must fail could be put; at the base there was the workspace's root (python, equal)."}},
+		{name: "a first test of a part that comes before", check: "(test ! -e first || (cd first && python3 -m unittest -v)) && python3 -m unittest -v test_calc*",
+			is: with(files{"first/test_f.py": testAdd, "first/calc.py": calcRight}), want: ralph.Proof{Canary: ralph.CanaryRed, Tests: 4}},
+		{name: "a program that ends well by itself", check: discover, is: with(files{"calc.py": "import atexit, os\natexit.register(os._exit, 0)\n" + calcWrong}),
+			want: ralph.Proof{Canary: ralph.CanaryGreen, Tests: 2, Detail: "The check stayed green with a test that must fail in the workspace's root (python, equal); at the base that test turned it red."}},
+		{name: "a check that runs no test", check: "test -e calc.py", is: with(nil), want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "There is no canary for this project."}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.was == nil {
+				c.was = was
+			}
+			b := examine(t, c.was, c.is, protect.Config{}).apart(t)
+			b.Shell.Env = append(b.Shell.Env, "PYTHONDONTWRITEBYTECODE=1")
+			if diff := cmp.Diff(c.want, b.proves(t, ralph.ViewClaimed, c.check)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestProveByCommand(t *testing.T) {
+	for _, c := range []struct {
+		name, plant, check string
+		is                 files
+		want               ralph.Proof
+	}{
+		{name: "red", plant: "touch bad", check: "test ! -e bad", want: ralph.Proof{Canary: ralph.CanaryRed}},
+		{name: "silenced", plant: "touch bad", check: "test -e quiet || test ! -e bad", is: files{"quiet": ""},
+			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "it stayed green with the failing test that checks.canary planted"}},
+		{name: "a linter, which it cannot turn red", plant: "touch bad", check: "true",
+			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "the failing test that checks.canary planted could not turn it red at the base either"}},
+		{name: "nothing planted", plant: "exit 3", check: "true", want: ralph.Proof{Canary: ralph.CanaryNone, Detail: "checks.canary could not plant a failing test (exit 3)"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := examine(t, files{"a": "1"}, c.is, protect.Config{}).apart(t)
+			b.Canary, b.Isolation = c.plant, pristine.Copy
+			if diff := cmp.Diff(c.want, b.proves(t, ralph.ViewClaimed, c.check)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
