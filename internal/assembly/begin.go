@@ -147,6 +147,9 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...r
 	for i := range p.agents {
 		p.agents[i].options.Env = append(p.agents[i].options.Env, inside...)
 	}
+	if p.evaluator != nil {
+		p.evaluator.options.Env = append(p.evaluator.options.Env, inside...)
+	}
 	checkEnv := append(p.Env.Untrusted(), inside...)
 	about := ralph.RunStarted{
 		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
@@ -204,7 +207,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) ralph.Tree {
 	}
 	tree, err := p.Workspace.keep(ctx, places.Snapshots, p.literal())
 	if err != nil {
-		p.notice("no_snapshots", fmt.Sprintf("no snapshots of the tree are kept: %v", err))
+		p.notice("no_snapshots", fmt.Sprintf("no snapshots of the tree are kept, so protected files are not compared: %v", err))
 		return p.Workspace.Tree
 	}
 	return tree

@@ -207,16 +207,22 @@ func (p *Plan) findChecks() error {
 		}
 		return nil
 	}
-	if unproven, anyProven := p.unproven(); anyProven && len(unproven) == 0 {
+	switch unproven, anyProven := p.unproven(); {
+	case len(p.Settings.Checks.Hidden) > 0:
+		p.notice("hidden_checks_only", "no check of the run that the agent knows: hidden ones prove its claims")
+		return nil
+	case anyProven && len(unproven) == 0:
 		p.notice("own_checks_only", "no check for the run: each task is proven by its own checks alone")
 		return nil
-	} else if anyProven && !p.Settings.AllowUnverified {
+	case p.Settings.Evaluator.Wanted():
+		p.notice("evaluator_only", "no check for the run: what the evaluator accepts is done")
+		return nil
+	case anyProven && !p.Settings.AllowUnverified:
 		return &config.UsageError{
 			Msg:  "nothing could prove " + strings.Join(unproven[:min(5, len(unproven))], ", ") + ": neither the run nor the task has a check",
 			Hint: "give the run one with --check, or each task its own",
 		}
-	}
-	if p.Settings.AllowUnverified {
+	case p.Settings.AllowUnverified:
 		p.notice("unverified", "no check: a claim will be taken at its word, and the result marked unverified")
 		return nil
 	}
@@ -298,6 +304,18 @@ func (p *Plan) Commands() ([]Command, error) {
 		all = append(all, Command{c.name, made.Argv})
 	}
 	return all, nil
+}
+
+// EvaluatorCommand is the command line of who gives the second opinion, for --dry-run; nil without one.
+func (p *Plan) EvaluatorCommand() (*Command, error) {
+	if p.evaluator == nil {
+		return nil, nil
+	}
+	made, err := agent.New(p.evaluator.options).Command("PROMPT_FILE", p.evaluator.model)
+	if err != nil {
+		return nil, fmt.Errorf("make command line: %w", err)
+	}
+	return &Command{p.evaluator.name, made.Argv}, nil
 }
 
 // FirstPrompt is the prompt of iteration 1, for --dry-run. post holds what people wrote to the next run.

@@ -31,11 +31,14 @@ type Fate struct {
 func fateOf(c ralph.CheckResult) Fate { return Fate{c.Passed, c.ExitCode, c.OutputHash, c.Output} }
 
 // Reverify runs the checks of a run's last iteration again, each in a view of the tree that it was judged by. The workspace may have changed since; it
-// is left as it is. Whoever calls it holds the workspace's lock.
+// is left as it is, but for what a check writes that runs in place. Whoever calls it holds the workspace's lock.
 func Reverify(ctx context.Context, req Request, state *ralph.State, places Places) ([]Rechecked, error) {
-	seen := state.History.Now
-	if len(state.Iterations) == 0 || seen.Tree.Snapshot == "" || len(seen.Checks) == 0 {
-		return nil, &config.UsageError{Msg: fmt.Sprintf("run %s left no tree with checks that could be run again", state.Run), Hint: "only runs in a git repository keep their trees"}
+	checks, tree := Judged(state)
+	switch {
+	case len(checks) == 0:
+		return nil, &config.UsageError{Msg: "no check ran in the last iteration, so that none can be run again"}
+	case tree.Snapshot == "":
+		return nil, &config.UsageError{Msg: "no copy was kept of the tree that its checks ran on"}
 	}
 	if err := json.Unmarshal(state.Started.Settings, &req.Settings); err != nil {
 		return nil, &config.UsageError{Msg: fmt.Sprintf("run %s was not started by this program, so its settings are not known", state.Run)}
@@ -47,8 +50,8 @@ func Reverify(ctx context.Context, req Request, state *ralph.State, places Place
 	if err := p.prepareProof(); err != nil {
 		return nil, err
 	}
-	tree := p.keptTree(ctx, places)
-	copies, ok := tree.(ralph.Copies)
+	kept := p.keptTree(ctx, places)
+	copies, ok := kept.(ralph.Copies)
 	if !ok {
 		return nil, &config.UsageError{Msg: "the copies of the tree cannot be read here"}
 	}
@@ -57,13 +60,23 @@ func Reverify(ctx context.Context, req Request, state *ralph.State, places Place
 	if err != nil {
 		return nil, err
 	}
-	asIs, err := tree.Fingerprint(ctx, ralph.TreeInput{Run: "verify-" + state.Run})
+	asIs, err := kept.Fingerprint(ctx, ralph.TreeInput{Run: "verify-" + state.Run})
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
 	examiner.Workspace = asIs.Snapshot
 	again := rechecking{examiner: examiner, state: state, dir: p.Workspace.Dir, hidden: req.Settings.Checks.Hidden}
 	return again.all(ctx)
+}
+
+// Judged are the checks that the last verdict of a run went by, and the tree that they ran on: those of its last iteration, or of its baseline if
+// no agent ever worked.
+func Judged(state *ralph.State) ([]ralph.CheckResult, ralph.TreeState) {
+	h := state.History
+	if h.Started == 0 {
+		return h.Baseline, h.Base
+	}
+	return h.Now.Checks, h.Now.Tree
 }
 
 // rechecking runs recorded checks, each in a view of its own.
@@ -77,7 +90,8 @@ type rechecking struct {
 func (r rechecking) all(ctx context.Context) ([]Rechecked, error) {
 	checks := []Rechecked{}
 	number := 0
-	for _, then := range r.state.History.Now.Checks {
+	recorded, tree := Judged(r.state)
+	for _, then := range recorded {
 		in := ralph.CheckInput{Name: then.Name, Command: then.Command, Dir: r.dir, Marker: "verify-" + r.state.Run, Timeout: r.state.Policy.CheckTimeout.Duration()}
 		if then.Hidden {
 			if number++; number > len(r.hidden) {
@@ -88,7 +102,7 @@ func (r rechecking) all(ctx context.Context) ([]Rechecked, error) {
 		if then.Name == ralph.CommitCheck { // no command of anybody's
 			continue
 		}
-		now, err := r.one(ctx, then, in)
+		now, err := r.one(ctx, then, tree, in)
 		if err != nil {
 			return nil, err
 		}
@@ -99,9 +113,9 @@ func (r rechecking) all(ctx context.Context) ([]Rechecked, error) {
 	return checks, nil
 }
 
-func (r rechecking) one(ctx context.Context, then ralph.CheckResult, in ralph.CheckInput) (ralph.CheckResult, error) {
+func (r rechecking) one(ctx context.Context, then ralph.CheckResult, tree ralph.TreeState, in ralph.CheckInput) (ralph.CheckResult, error) {
 	h := r.state.History
-	wanted := ralph.ViewInput{Kind: ralph.ViewClaimed, Dir: r.dir, Marker: in.Marker, Base: h.Base, Now: h.Now.Tree}
+	wanted := ralph.ViewInput{Kind: ralph.ViewClaimed, Dir: r.dir, Marker: in.Marker, Base: h.Base, Now: tree}
 	if then.Hidden {
 		wanted.Kind = ralph.ViewHidden
 	}

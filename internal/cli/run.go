@@ -279,6 +279,10 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if err != nil {
 		return err
 	}
+	evaluator, err := plan.EvaluatorCommand()
+	if err != nil {
+		return err
+	}
 	store, err := runlog.Open(a.streams.Env.StateDir, plan.Workspace.Dir)
 	if err != nil {
 		return err
@@ -290,7 +294,8 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if a.wantsJSON() {
 		return a.printJSON(map[string]any{
 			"workspace": plan.Workspace.Dir, "agent": plan.AgentName(), "command": commands[0].Argv, "fallbacks": commands[1:],
-			"checks": plan.Checks, "policy": plan.Policy, "prompt": text,
+			"checks": plan.Checks, "hidden_checks": append([]string{}, plan.Settings.Checks.Hidden...), "isolation": plan.Settings.Checks.Isolation, "evaluator": evaluator,
+			"policy": plan.Policy, "prompt": text,
 		})
 	}
 	out := a.streams.Out
@@ -300,6 +305,13 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	}
 	for _, check := range plan.Checks {
 		fmt.Fprintf(out, "check: %s\n", term.Clean(check))
+	}
+	for _, check := range plan.Settings.Checks.Hidden {
+		fmt.Fprintf(out, "hidden check: %s\n", term.Clean(check))
+	}
+	fmt.Fprintf(out, "isolation: %s\nprotected: %s\n", plan.Settings.Checks.Isolation, term.Clean(strings.Join(plan.Protected, ", ")))
+	if evaluator != nil {
+		fmt.Fprintf(out, "evaluator: %s\ncommand: %s\n", term.Clean(evaluator.Agent), term.Clean(process.Words(evaluator.Argv)))
 	}
 	for _, n := range plan.Notices {
 		fmt.Fprintf(out, "note: %s\n", term.Clean(n.Text))

@@ -2,21 +2,25 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/runlog"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "verify [RUN]", Short: "Run the checks of a run again on its recorded tree, and compare", GroupID: "look", Args: atMostOne,
 		Long: `Run the checks of the last iteration of a run again, each in a view of the very tree that was judged, and compare how
-they end; and follow the hash chain of the run's log. The workspace is left as it is. Exit 0 means that everything is as
-recorded, 1 that something is not.`,
+they end; and follow the hash chain of the run's log. The workspace is left as it is, but for what a check writes that runs
+in place. Exit 0 means that everything is as recorded, 1 that something is not.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), firstOf(args)) },
 	}
 }
@@ -33,6 +37,16 @@ type verified struct {
 }
 
 func (a *app) verify(ctx context.Context, name string) error {
+	ctx, release := untilSignal(ctx) // checks are not left behind, nor a workspace that one of them saw otherwise
+	defer release()
+	err := a.verifyRun(ctx, name)
+	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
+		return exit(ralph.ExitCode(ralph.Interrupted, killed.Signal))
+	}
+	return err
+}
+
+func (a *app) verifyRun(ctx context.Context, name string) error {
 	a.ownOrphans()
 	if err := a.outsideOnly("verify"); err != nil {
 		return err
@@ -59,10 +73,27 @@ func (a *app) verify(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	workspace := home
+	_, tree := assembly.Judged(state)
+	report.Tree = tree.Snapshot
+	if report.Checks, err = a.reverify(ctx, home, store, state); ctx.Err() != nil {
+		return nil
+	}
+	if misuse, ok := errors.AsType[*config.UsageError](err); ok {
+		return &config.UsageError{Msg: fmt.Sprintf("the log is what was written (%s, chain %s), but %s", term.Count(int(chain.Events), "event"), chain.Head, misuse.Msg), Hint: misuse.Hint}
+	}
+	if err != nil {
+		return err
+	}
+	return a.tellVerified(report)
+}
+
+// reverify runs the checks of a run again, where it worked.
+func (a *app) reverify(ctx context.Context, home assembly.Workspace, store *runlog.Store, state *ralph.State) ([]assembly.Rechecked, error) {
+	workspace, run := home, state.Run
+	var err error
 	if w := state.Started.Worktree; w != nil {
 		if workspace, _, err = assembly.ReenterWorktree(ctx, home, *w, a.streams.Env); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	places := assembly.Places{
@@ -70,11 +101,7 @@ func (a *app) verify(ctx context.Context, name string) error {
 		Around: filepath.Join(store.RunDir(run), "around"), Views: filepath.Join(store.Dir(), "views"), Journal: filepath.Join(store.Dir(), "journal"),
 	}
 	req := assembly.Request{Env: a.streams.Env, Workspace: workspace, Version: version(), Worktree: state.Started.Worktree}
-	report.Tree = state.History.Now.Tree.Snapshot
-	if report.Checks, err = assembly.Reverify(ctx, req, state, places); err != nil {
-		return err
-	}
-	return a.tellVerified(report)
+	return assembly.Reverify(ctx, req, state, places)
 }
 
 func (a *app) tellVerified(v verified) error {

@@ -35,7 +35,7 @@ func AgentEnv(env Env, p Passes) []string {
 	for _, entry := range env.Environ {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
-		case sameVariable(name, "RALPH_TRUST"):
+		case isWithheld(entry):
 		case whole, matches(name, p.Names), matches(name, own), matches(name, everyAgent) && !secretName(name):
 			passed = append(passed, entry)
 		}

@@ -12,7 +12,7 @@ func TestAgentEnv(t *testing.T) {
 		"NPM_TOKEN=secret", "NODE_AUTH_TOKEN=secret", "CARGO_REGISTRY_TOKEN=secret", "npm_config__authToken=x",
 		"GOOGLE_API_KEY=secret", "GITHUB_TOKEN=secret", "DATABASE_URL=secret", "AWS_SECRET_ACCESS_KEY=secret",
 		"ANTHROPIC_API_KEY=a", "CLAUDE_CONFIG_DIR=/c", "CLAUDECODE=1", "OPENAI_API_KEY=o", "CODEX_HOME=/x", "AZURE_CLIENT_ID=z",
-		"RALPH_TRUST=1", "RALPH_MAX_COST=5",
+		"RALPH_TRUST=1", "RALPH_CHECKS__HIDDEN=sh x", "RALPH_CHECKS__HIDDEN_DIR=/x", "RALPH_MAX_COST=5",
 	}
 	every := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_RUNTIME_DIR=/r", "https_proxy=p", "GOPATH=/go", "NODE_OPTIONS=x", "PYTHONPATH=/p"}
 	plus := func(more ...string) []string { return append(append([]string{}, every...), more...) }
@@ -28,7 +28,7 @@ func TestAgentEnv(t *testing.T) {
 			want: plus("AWS_SECRET_ACCESS_KEY=secret")},
 		"with names": {passes: Passes{Names: []string{"GITHUB_TOKEN", "NPM_*"}, Own: []string{"OPENAI_*", "CODEX_*"}},
 			want: plus("NPM_TOKEN=secret", "GITHUB_TOKEN=secret", "OPENAI_API_KEY=o", "CODEX_HOME=/x")},
-		"a command with names": {passes: Passes{Names: []string{"DATABASE_URL", "RALPH_TRUST"}, Plain: true}, want: plus("DATABASE_URL=secret")},
+		"a command with names": {passes: Passes{Names: []string{"DATABASE_URL", "RALPH_TRUST", "RALPH_CHECKS__HIDDEN*"}, Plain: true}, want: plus("DATABASE_URL=secret")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := NewEnv(append(append([]string{}, base...), c.extra...))
@@ -40,7 +40,7 @@ func TestAgentEnv(t *testing.T) {
 }
 
 func TestAPlainCommandGetsTheUsersEnvironment(t *testing.T) {
-	env := NewEnv([]string{"PATH=/bin", "GITHUB_TOKEN=x", "RALPH_TRUST=1", "RALPH_MAX_COST=5"})
+	env := NewEnv([]string{"PATH=/bin", "GITHUB_TOKEN=x", "RALPH_TRUST=1", "RALPH_CHECKS__HIDDEN=sh x", "RALPH_MAX_COST=5"})
 	want := []string{"PATH=/bin", "GITHUB_TOKEN=x", "RALPH_MAX_COST=5"}
 	if diff := cmp.Diff(want, AgentEnv(env, Passes{Plain: true})); diff != "" {
 		t.Error(diff)

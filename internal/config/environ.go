@@ -18,6 +18,15 @@ const InsideRunVariable = "RALPH_RUN_ID"
 // reserved are variables of ours that are no settings: places, and what a run tells the processes inside it.
 var reserved = []string{
 	"RALPH_STATE_DIR", InsideRunVariable, "RALPH_PROCESS_MARKER", "RALPH_PROCESS_TREE", "RALPH_NOTIFY_RUN", "RALPH_NOTIFY_STATUS", "RALPH_NOTIFY_TEXT",
+	"RALPH_HIDDEN_DIR",
+}
+
+// withheld are the user's consent, and what would tell where hidden checks are: nothing that a run starts gets to see these.
+var withheld = []string{"RALPH_TRUST", "RALPH_CHECKS__HIDDEN", "RALPH_CHECKS__HIDDEN_DIR"}
+
+func isWithheld(entry string) bool {
+	name, _, _ := strings.Cut(entry, "=")
+	return slices.ContainsFunc(withheld, func(other string) bool { return sameVariable(name, other) })
 }
 
 // Env is what the program needs to know of its environment.
@@ -78,10 +87,8 @@ func (e Env) UserFile() string {
 	return filepath.Join(e.ConfigDir, "config.yaml")
 }
 
-// Untrusted is the environment for a process that a repository's text can steer: without the user's consent in it.
-func (e Env) Untrusted() []string {
-	return slices.DeleteFunc(slices.Clone(e.Environ), func(entry string) bool { return strings.HasPrefix(entry, "RALPH_TRUST=") })
-}
+// Untrusted is the environment for a process that a repository's text can steer: without the user's consent in it, nor his hidden checks.
+func (e Env) Untrusted() []string { return slices.DeleteFunc(slices.Clone(e.Environ), isWithheld) }
 
 // Lookup is the value of a variable and whether it is there.
 func (e Env) Lookup(name string) (string, bool) { return find(e.Environ, name) }

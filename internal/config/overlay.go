@@ -50,12 +50,12 @@ func settingsOf(p ralph.Policy) Settings {
 		MaxIterations: p.MaxIterations, MaxTime: p.MaxTime, MaxCost: p.MaxCost, MaxTokens: p.MaxTokens,
 		IterationTimeout: p.IterationTimeout, IdleTimeout: p.IdleTimeout, IterationDelay: p.IterationDelay,
 		CompletionTag: p.CompletionTags, AllowUnverified: p.AllowUnverified, OnLimit: string(p.OnLimit), MaxWait: p.MaxWait, OnDecide: string(p.OnDecide),
-		Agent:  AgentSettings{MaxFailures: p.MaxFailures},
+		Agent: AgentSettings{MaxFailures: p.MaxFailures},
 		Checks: CheckSettings{
 			Timeout: p.CheckTimeout, When: string(p.ChecksWhen), Baseline: p.Baseline, MaxBroken: p.MaxBroken, Retries: p.Retries, Canary: canaryRule(p),
 		},
 		Evaluator: EvaluatorSettings{MaxCallsPerTask: p.MaxRejections},
-		Tasks:  TaskSettings{MaxTries: p.TaskTries, OnFailure: failureRule(p)},
+		Tasks:     TaskSettings{MaxTries: p.TaskTries, OnFailure: failureRule(p)},
 		Gate: GateSettings{
 			Claim: string(p.Claim), Status: string(p.Status), StatusMin: p.StatusMin, StatusPhrases: p.StatusPhrases,
 			Unfinished: string(p.Unfinished), Tamper: string(p.Tamper), TestChange: string(p.TestChange),
