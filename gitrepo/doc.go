@@ -46,8 +46,8 @@
 // ignored, which files are programs, links as links, and the files of submodules and
 // nested repositories. They do not hold ignored files, empty folders, permissions beside
 // the one to execute, pipes, sockets and devices, the .git of submodules and nested
-// repositories, or .ralph/progress.md. Ignored files that [Keeper.Always] names are held all
-// the same, and though they are no part of the fingerprint a change of one makes a new
+// repositories, or .ralph/progress.md. Ignored files that [Keeper.Always] names, or that are
+// like those that [Keeper.AlwaysLike] is asked for, are held all the same, and though they are no part of the fingerprint a change of one makes a new
 // copy. A changed file over 100 MiB is left out, and so
 // are the largest ones if all changed files together are over 1 GiB; of such a file the
 // last copy that was taken stays. What was left out is said in a sentence each.

@@ -33,8 +33,10 @@ type Keeper struct {
 	refs     string          // the stamp of the refs when they were last asked for, and those of linkedAt
 	linkedAt string          // refs of which every object is linked
 	unlinked error           // why that did not work for them
-	always   []string        // below the top, and taken although ignored
-	alwaysIn string          // what those looked like when they were taken
+	always   []string        // below the top, and taken although ignored: those that were named, and those that are like it
+	named    []string
+	like     func(name string) bool
+	alwaysIn string // what those looked like when they were taken
 }
 
 var (
@@ -163,6 +165,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		left := append([]string{"the repository cannot be read any more, so the tree is known by its copy alone: " + shorten(err.Error())}, shot.left...)
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Left: left}, nil
 	}
+	k.findLike(ctx)
 	always := k.alwaysSum()
 	if !k.holds(ctx, state, always) {
 		k.seen = held{}

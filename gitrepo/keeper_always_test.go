@@ -2,6 +2,7 @@ package gitrepo_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,4 +87,37 @@ func TestAlwaysAfterTheRepositoryIsGone(t *testing.T) {
 	now := w.fingerprint(keeper, input)
 	k := kept{w, keeper}
 	k.wantEqual("changes", []string{"changed b.local"}, k.changes(base.Snapshot, now.Snapshot))
+}
+
+// An agent that has git ignore what it adds hid it from every copy, while checks saw it.
+func TestAlwaysLikeKeepsWhatAnAgentHadIgnored(t *testing.T) {
+	w := ignoring(t)
+	keeper, dir := w.keeper()
+	like := func(name string) bool { return strings.HasSuffix(name, ".py") }
+	keeper.Always([]string{".ralph/config.yaml"})
+	keeper.AlwaysLike(like)
+	k := kept{w, keeper}
+	before := w.fingerprint(keeper, input)
+	for _, step := range []struct {
+		script string
+		want   []string
+	}{
+		{"echo 'x*' >>../.git/info/exclude; echo x >xx; echo x >xx.py", []string{"added xx.py"}},
+		{"echo y >xx; echo y >xx.py", []string{"changed xx.py"}},
+		{"mkdir -p xdir/deep node_modules; echo node_modules >>../.git/info/exclude; echo z >xdir/deep/z.py; echo z >node_modules/z.py", []string{"added xdir/deep/z.py"}},
+		{"mkdir xlarge; cd xlarge; for i in $(seq 300); do echo >$i.py; done", nil},
+		{"rm xx.py", []string{"deleted xx.py"}},
+		{"echo 2 >.ralph/config.yaml", []string{"changed .ralph/config.yaml"}},
+	} {
+		w.sh(step.script)
+		now := w.fingerprint(keeper, input)
+		k.wantEqual(step.script, step.want, k.changes(before.Snapshot, now.Snapshot))
+		k.wantEqual(step.script+": the rest", before.ID(), now.ID())
+		before = now
+	}
+	again := w.later(dir) // as after a crash: what is in a copy is no stranger to git any more
+	again.AlwaysLike(like)
+	w.fingerprint(again, input)
+	w.sh("echo changed >xdir/deep/z.py")
+	k.wantEqual("later", []string{"changed xdir/deep/z.py"}, k.changes(before.Snapshot, w.fingerprint(again, input).Snapshot))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 )
@@ -15,14 +16,72 @@ import (
 func (k *Keeper) Always(names []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.always = nil
+	k.named = nil
 	for _, name := range names {
 		if plainName(name) && name != view {
-			k.always = append(k.always, k.repo.prefix+name)
+			k.named = append(k.named, k.repo.prefix+name)
 		}
 	}
-	slices.Sort(k.always)
-	k.always = slices.Compact(k.always)
+	k.always = sortedOnce(k.named)
+}
+
+func sortedOnce(names []string) []string {
+	names = slices.Sorted(slices.Values(names))
+	return slices.Compact(names)
+}
+
+// AlwaysLike does what Always does for every ignored file, named below the workspace, of
+// which pick says so: what git is told to ignore is in an agent's hands, and checks see such
+// files. Folders that are ignored as a whole are looked into only if they are small and
+// none of the well-known ones: dependencies and build output are not what is meant.
+func (k *Keeper) AlwaysLike(pick func(name string) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.like = pick
+}
+
+// smallFolder is how many files an ignored folder may have to be looked into.
+const smallFolder = 200
+
+// findLike looks for the files of AlwaysLike. It asks the repository itself, whose rules
+// decide what the fingerprint does not see. If git cannot tell, those stay that were known.
+func (k *Keeper) findLike(ctx context.Context) {
+	if k.like == nil {
+		return
+	}
+	out := limited{limit: statusLimit}
+	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "--full-name"}
+	k.repo.mu.Lock()
+	err := k.repo.run(ctx, call{args: args, out: &out})
+	k.repo.mu.Unlock()
+	if err != nil {
+		return
+	}
+	found := slices.Clone(k.named)
+	for _, listed := range splitNames(out.text.String()) {
+		for _, name := range k.inIgnored(listed) {
+			if below, ok := strings.CutPrefix(name, k.repo.prefix); ok && below != view && k.like(below) {
+				found = append(found, name)
+			}
+		}
+	}
+	k.always = sortedOnce(found)
+}
+
+// inIgnored is a file that git listed, or the files of a folder.
+func (k *Keeper) inIgnored(listed string) []string {
+	folder, whole := strings.CutSuffix(listed, "/")
+	if !whole {
+		return []string{listed}
+	}
+	if cache(folder[strings.LastIndexByte(folder, '/')+1:]) {
+		return nil
+	}
+	files := walkSome(k.repo.Top, folder, smallFolder+1)
+	if len(files) > smallFolder {
+		return nil
+	}
+	return files
 }
 
 // alwaysSum tells what those files look like. They are few and small, and an agent may set

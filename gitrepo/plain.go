@@ -57,7 +57,9 @@ func (p *Plain) look(ctx context.Context, also func(root *os.Root, names []strin
 
 // walk lists the files below a folder of top, with slashes and relative to top, in a
 // fixed order. Links are listed, not followed; what cannot be read is left out.
-func walk(top, folder string) []string {
+func walk(top, folder string) []string { return walkSome(top, folder, walkLimit) }
+
+func walkSome(top, folder string, limit int) []string {
 	var names []string
 	start := filepath.Join(top, filepath.FromSlash(folder))
 	_ = filepath.WalkDir(start, func(path string, entry fs.DirEntry, err error) error {
@@ -71,7 +73,7 @@ func walk(top, folder string) []string {
 			return nil
 		case entry.Name() == ".git": // of a submodule
 			return nil
-		case len(names) == walkLimit:
+		case len(names) == limit:
 			return fs.SkipAll
 		}
 		if name, err := filepath.Rel(top, path); err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/progress"
+	"github.com/ralphloop/ralph/verify/protect"
 )
 
 // Workspace is the folder that a run works on.
@@ -33,6 +34,7 @@ func (w Workspace) top() string {
 }
 
 // keep is the workspace's tree with copies of it below folder. The names given are kept although they may be ignored.
+// So are files that a check may run or be steered by: an agent can have git ignore what it adds.
 func (w Workspace) keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
 	if w.repo == nil {
 		keeper, err := (&gitrepo.Plain{Dir: w.Dir}).Keep(strings.TrimSuffix(folder, ".git"))
@@ -46,6 +48,7 @@ func (w Workspace) keep(ctx context.Context, folder string, names []string) (ral
 		return nil, err
 	}
 	keeper.Always(names)
+	keeper.AlwaysLike(protect.Matters)
 	return keeper, nil
 }
 
