@@ -86,6 +86,30 @@ func TestInPlaceIsPutBack(t *testing.T) {
 	})
 }
 
+// A home can be a workspace, and then the harness's own folders lie in it.
+func TestFolderInTheWorkspaceLeavesOnlyInPlace(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "state", "views")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mode, why := Strongest(t.Context(), dir, folder)
+	same(t, "mode", InPlace, mode)
+	same(t, "why", "what a view needs would lie in the workspace itself, in "+folder, why)
+	v, err := Open(t.Context(), Options{Dir: dir, Folder: folder, Journal: filepath.Join(dir, "state", "journal"), Mode: mode})
+	if err == nil {
+		err = v.Close()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	for _, mode := range []Mode{Overlay, Copy} {
+		if _, err := Open(t.Context(), Options{Dir: dir, Folder: folder, Mode: mode}); err == nil {
+			t.Errorf("%s: a view holds what it is made of", mode)
+		}
+	}
+}
+
 // playRestless opens, edits and closes views in place without end.
 func playRestless(args []string) int {
 	var o Options

@@ -95,6 +95,9 @@ func (v *overlay) close() error { return wipe(v.folder, upperName, workName, scr
 // Strongest tries which mode works for a workspace with a folder for its views, and says in a sentence why it is not Overlay. An overlay that can hold
 // what is written only in memory is one, with a sentence.
 func Strongest(ctx context.Context, dir, folder string) (mode Mode, why string) {
+	if _, inside := below(realPath(folder), realPath(dir)); inside {
+		return InPlace, "what a view needs would lie in the workspace itself, in " + folder
+	}
 	probe := filepath.Join(folder, probeName)
 	defer wipe(folder, probeName) //nolint:errcheck // what cannot be removed here, the owner of the folder removes with it
 	if err := os.Mkdir(probe, 0o700); err != nil {

@@ -30,7 +30,8 @@ type Edit = process.Edit
 type Options struct {
 	// Dir is the workspace.
 	Dir string
-	// Folder is an empty folder outside of it that only its owner can enter, for what the view needs. It is empty again after Close.
+	// Folder is an empty folder outside of it that only its owner can enter, for what the view needs. It is empty again after Close. One in place may have
+	// it inside.
 	Folder string
 	// Journal is the folder where a view in place keeps what it needs to put everything back. It is the same for every view of a workspace, so that
 	// the next process finds it.
@@ -104,7 +105,7 @@ func (o *Options) check() error {
 			return fmt.Errorf("%s is no folder with a full path", dir)
 		}
 	}
-	if _, ok := below(realPath(o.Folder), realPath(o.Dir)); ok {
+	if _, ok := below(realPath(o.Folder), realPath(o.Dir)); ok && o.Mode != InPlace { // which shows what is there
 		return fmt.Errorf("%s lies in the workspace", o.Folder)
 	}
 	switch o.Mode {
