@@ -156,13 +156,21 @@ func baselineRule(_ Policy, h History, v Verdict) *Verdict {
 			break
 		}
 		if c.Broken {
-			return v.stop(7, CheckBroken, "the check %q cannot run: %s", c.Name, firstLine(c.Output))
+			return v.stop(7, CheckBroken, "the check %q cannot run: %s", c.Name, whyBroken(c))
 		}
 		if c.TimedOut {
 			return v.stop(7, CheckBroken, "the check %q did not end in time before any agent started; raise --check-timeout", c.Name)
 		}
 	}
 	return nil
+}
+
+// whyBroken is what a check that cannot run said. What a hidden one prints is not recorded.
+func whyBroken(c CheckResult) string {
+	if c.Hidden {
+		return "what it printed is in the run's folder"
+	}
+	return firstLine(c.Output)
 }
 
 // Row 1: the sandbox, the agent program or its login failed.
@@ -342,7 +350,7 @@ func checkBrokenRule(p Policy, h History, v Verdict) *Verdict {
 	}
 	for _, c := range h.Now.Checks {
 		if c.Broken {
-			return v.stop(7, CheckBroken, "the check %q could not run in %d iterations in a row: %s", c.Name, h.BrokenChecks, firstLine(c.Output))
+			return v.stop(7, CheckBroken, "the check %q could not run in %d iterations in a row: %s", c.Name, h.BrokenChecks, whyBroken(c))
 		}
 	}
 	return nil

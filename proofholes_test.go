@@ -171,3 +171,18 @@ func TestAGivenUpTaskTellsWhy(t *testing.T) {
 	same(t, "tries", "not proven in 3 iterations", givenUp(p, TaskVerdict{GivenUp: "A"}))
 	same(t, "rejections", "rejected by the evaluator twice; it is tried again after the others", givenUp(p, TaskVerdict{GivenUp: "A", Rejected: true, Retried: true}))
 }
+
+func TestAHiddenCheckThatCannotRun(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w, e, _ := examined(t)
+		w.cfg.Hidden = []string{"nosuch --secret"}
+		e.check = func(in ViewInput, _ string) CheckResult {
+			if in.Kind == ViewHidden {
+				return isBroken
+			}
+			return isRed
+		}
+		result := w.ends(CheckBroken, 0)
+		same(t, "summary", `the check "hidden check 1" cannot run: what it printed is in the run's folder`, result.Summary)
+	})
+}

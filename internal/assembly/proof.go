@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -164,7 +165,11 @@ func (p *Plan) findEvaluator() error {
 	} else {
 		name, model, _ := strings.Cut(s.Evaluator.Agent, ":")
 		var err error
-		if chosen, err = namedAgent(name, base); err != nil {
+		chosen, err = namedAgent(name, base)
+		if missing, ok := errors.AsType[*Missing](err); ok {
+			missing.Hint = "install it, or name another evaluator"
+		}
+		if err != nil {
 			return err
 		}
 		chosen.name, chosen.model = s.Evaluator.Agent, model

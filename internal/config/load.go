@@ -56,6 +56,9 @@ func Load(in Input) (Loaded, error) {
 	if err := settleAgent(merged); err != nil {
 		return Loaded{}, err
 	}
+	if err := settleEvaluator(merged); err != nil {
+		return Loaded{}, err
+	}
 	settleIdle(merged)
 
 	loaded := Loaded{Warnings: warnings, Origins: map[string]Origin{}}
@@ -211,6 +214,24 @@ func settleAgent(merged layer) error {
 		name.value = ""
 	}
 	merged["agent.name"], merged["agent.command"] = name, command
+	return nil
+}
+
+// settleEvaluator decides between a named evaluator and a command in the same way.
+func settleEvaluator(merged layer) error {
+	name, command := merged["evaluator.agent"], merged["evaluator.command"]
+	if name.value == "" || command.value == "" {
+		return nil
+	}
+	switch {
+	case rank(name) == rank(command):
+		return &UsageError{Msg: fmt.Sprintf("evaluator.agent (%s) and evaluator.command (%s) exclude each other", name.origin, command.origin)}
+	case rank(name) > rank(command):
+		command.value, command.origin = "", name.origin
+	default:
+		name.value, name.origin = "", command.origin
+	}
+	merged["evaluator.agent"], merged["evaluator.command"] = name, command
 	return nil
 }
 

@@ -484,3 +484,31 @@ func TestLengthsOfTime(t *testing.T) {
 		}
 	}
 }
+
+func TestOneEvaluator(t *testing.T) {
+	t.Chdir(t.TempDir())
+	user := write(t, "user.yaml", "evaluator: {command: judge}\n")
+	for name, tt := range map[string]struct {
+		in   Input
+		want EvaluatorSettings
+		err  string
+	}{
+		"the flag holds":          {in: Input{UserFile: user, Flags: map[string][]string{"evaluator": {"claude"}}}, want: EvaluatorSettings{Agent: "claude"}},
+		"so does a later command": {in: Input{UserFile: write(t, "named.yaml", "evaluator: claude\n"), Set: []string{"evaluator.command=judge"}}, want: EvaluatorSettings{Command: "judge"}},
+		"both at once": {
+			in:  Input{UserFile: write(t, "both.yaml", "evaluator: {agent: claude, command: judge}\n")},
+			err: "evaluator.agent (user both.yaml:1) and evaluator.command (user both.yaml:1) exclude each other",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			loaded, err := Load(tt.in)
+			said := ""
+			if err != nil {
+				said = err.Error()
+			}
+			if said != tt.err || loaded.Settings.Evaluator != tt.want && err == nil {
+				t.Errorf("got %+v, %q; want %+v, %q", loaded.Settings.Evaluator, said, tt.want, tt.err)
+			}
+		})
+	}
+}
