@@ -26,7 +26,7 @@
 //   - Java and Kotlin: a JUnit class beside an existing one, in its package.
 //   - Ruby: an RSpec or Minitest file beside an existing one.
 //
-// At most fifty folders of an ecosystem get one, always the same of a tree.
+// At most fifty folders of an ecosystem get one, always the same of a tree, and later only where the base had one ([Where]).
 //
 // # What is no proof
 //
@@ -35,7 +35,8 @@
 // canaries must run ([Invocation.Known]); there no base is needed. A run that may stop at its first failure tells nothing about what it did not run.
 //
 // Names of tests are compared where the runner gives them and they look as if they stayed the same from run to run; numbers otherwise. A test that
-// ran at the base and is skipped now is missing.
+// ran at the base and is skipped now is missing. Before that is said, the check is run without canaries, which may have kept others from running
+// ([Recount]). Where tests were changed and are weighed, they may have got other names, and only their number counts.
 //
 // Answers that are hard-coded for the visible tests are right answers to all of them; a canary cannot see that. Nor can it see code that recognises
 // it: names and texts are random and unremarkable, but code that counts the tests of its own project could tell.
