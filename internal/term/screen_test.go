@@ -106,7 +106,7 @@ func TestLastScreenOfSpecialRuns(t *testing.T) {
 			for i := range s.Iterations {
 				s.Iterations[i].Cost = nil
 			}
-			s.History.Tokens = ralph.Tokens{}
+			s.History.Cost, s.History.Tokens = 0, ralph.Tokens{}
 		},
 		"cost reckoned":       func(s *ralph.State) { s.CostEstimated = true },
 		"nothing known of it": func(s *ralph.State) { s.Stopped.Changed = "" },
