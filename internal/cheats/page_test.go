@@ -212,6 +212,11 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if *write != "" && !*full { // another template, the same results
+		if err := os.WriteFile(*write, []byte(rendered), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	page, err := os.ReadFile(filepath.FromSlash(pageFile))
 	if err != nil {
 		t.Fatal(err)
