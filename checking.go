@@ -255,7 +255,10 @@ func (s *session) close() {
 	if s.view == nil {
 		return
 	}
-	if err := s.view.Close(); err != nil {
+	err := s.view.Close()
+	if mode, _ := s.view.Isolation(); err != nil && mode == IsolationInPlace { // the workspace is not what the agent left; the next process puts it back
+		s.l.storageFailed(err)
+	} else if err != nil {
 		s.l.emit(EvWarning, Notice{"view_left", fmt.Sprintf("what a view needed could not be removed: %v", err)})
 	}
 	s.view = nil

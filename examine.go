@@ -69,6 +69,7 @@ const (
 	ViewBase     ViewKind = "base"      // everything as at the base
 	ViewOldTests ViewKind = "old_tests" // claimed, and every test that existed at the base as it was then
 	ViewHidden   ViewKind = "hidden"    // claimed, with the files of hidden checks laid over
+	ViewReviewed ViewKind = "reviewed"  // as the agent left it, but what instructs agents as at the base
 )
 
 // ViewInput asks for a view.
@@ -149,6 +150,7 @@ type EvaluationInput struct {
 	Ledger      []Evaluation // the last ones of this task, oldest first
 	Recurring   map[Rejection]int
 	Dir         string
+	Base, Now   TreeState
 	Folder      string // where to leave prompt and output; "" keeps nothing
 	Marker      string
 	Timeout     time.Duration

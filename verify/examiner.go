@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -216,12 +217,14 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 }
 
 // Aside opens a view of the workspace as it stands for somebody who is to look and leave no trace: what he is started with, and how the view is
-// closed. Where there is no overlay, he works in the workspace itself.
-func (e *Examiner) Aside(ctx context.Context, dir string) (enter func(*process.Spec), leave func() error, err error) {
-	if mode, _ := e.mode(ctx, ralph.ViewInput{Dir: dir}); mode != pristine.Overlay {
+// closed. What instructs agents is as at the base: nobody writes to his own reviewer that way. Where there is no overlay, he works in the workspace
+// itself.
+func (e *Examiner) Aside(ctx context.Context, in ralph.ViewInput) (enter func(*process.Spec), leave func() error, err error) {
+	if mode, _ := e.mode(ctx, in); mode != pristine.Overlay {
 		return nil, func() error { return nil }, nil
 	}
-	v, err := e.open(ctx, ralph.ViewInput{Kind: ralph.ViewClaimed, Dir: dir})
+	in.Kind = ralph.ViewReviewed
+	v, err := e.open(ctx, in)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -272,7 +275,10 @@ func (e *Examiner) edits(ctx context.Context, kind ralph.ViewKind, found sortedC
 // blend puts old tests into the files that hold product and tests at once, where putting back the whole file would undo the product, too.
 func (e *Examiner) blend(ctx context.Context, found sortedChanges, edits []pristine.Edit) error {
 	for _, c := range found.meaning.Tests {
-		i := slices.IndexFunc(edits, func(edit pristine.Edit) bool { return edit.Name == c.Name && edit.Source != "" })
+		i := len(edits) - 1 // the last edit of a name holds
+		for i >= 0 && (edits[i].Name != c.Name || edits[i].Source == "") {
+			i--
+		}
 		if i < 0 || c.Kind != ralph.FileChanged {
 			continue
 		}
@@ -332,10 +338,28 @@ func (s sortedChanges) shownOld(kind ralph.ViewKind) []ralph.FileChange {
 	switch kind {
 	case ralph.ViewBase:
 		return s.all
+	case ralph.ViewReviewed:
+		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !instructs(c.Name) })
 	case ralph.ViewOldTests:
 		return slices.Concat(s.meaning.Tampered, s.meaning.Unseen, s.meaning.Tests)
 	}
 	return slices.Concat(s.meaning.Tampered, s.meaning.Unseen)
+}
+
+// instructs reports whether agent CLIs read a file by themselves: as orders, settings or hooks.
+func instructs(name string) bool {
+	switch path.Base(name) {
+	case "AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", "CONVENTIONS.md", ".cursorrules", ".goosehints",
+		".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", "copilot-instructions.md":
+		return true
+	}
+	for folder := range strings.SplitSeq(path.Dir(name), "/") {
+		switch folder {
+		case ".claude", ".codex", ".gemini", ".qwen", ".opencode", ".cursor", ".amp", ".goose", ".agents":
+			return true
+		}
+	}
+	return false
 }
 
 // layOver lists the files of a folder at their names.

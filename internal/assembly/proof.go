@@ -200,7 +200,7 @@ func (e secondOpinion) Evaluate(ctx context.Context, in ralph.EvaluationInput) (
 	leave, enter := func() error { return nil }, (func(*process.Spec))(nil)
 	if e.examiner != nil {
 		var err error
-		if enter, leave, err = e.examiner.Aside(ctx, in.Dir); err != nil {
+		if enter, leave, err = e.examiner.Aside(ctx, ralph.ViewInput{Dir: in.Dir, Marker: in.Marker, Base: in.Base, Now: in.Now}); err != nil {
 			return ralph.Evaluation{}, err
 		}
 	}

@@ -47,7 +47,7 @@ func (l *Lines) worth(p ralph.Proof) []string {
 	case p.Canary == ralph.CanaryGreen:
 		return []string{"  " + l.Style.red("✗ "+name+" proves nothing") + ": " + Clean(p.Detail)}
 	case p.Lost > 0:
-		return []string{"  " + l.Style.red("✗ "+name+" misses tests") + ": " + Clean(strings.Join(append([]string{p.Detail}, p.Missing...), "; "))}
+		return []string{"  " + l.Style.red("✗ "+name+" misses tests") + ": " + Clean(strings.TrimSpace(p.Detail+" "+strings.Join(p.Missing, ", ")))}
 	case p.Canary == ralph.CanaryRed && p.Tests > 0:
 		return []string{fmt.Sprintf("  ✓ %s can fail: a planted test turned it red, %s ran", name, count(p.Tests, "test"))}
 	case p.Canary == ralph.CanaryRed:

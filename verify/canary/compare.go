@@ -37,7 +37,7 @@ func Nowhere(base Outcome) ralph.Proof {
 // Recount looks again at the tests that a proof misses, in a run without canaries: where one command comes behind another, or a canary broke a build,
 // they did not run because a canary did its work. A run that tells nothing excuses nothing.
 func Recount(proof ralph.Proof, base, bare Outcome, inv Invocation) ralph.Proof {
-	if bare.Total < 0 || bare.Cut || bare.brokeOff() {
+	if bare.Total < 0 || bare.Cut || bare.BrokeOff() {
 		return proof
 	}
 	proof.Detail = strings.TrimSpace(strings.TrimSuffix(proof.Detail, numbers(base, proof.Tests)))
@@ -63,7 +63,9 @@ func weigh(base, now Outcome, inv Invocation) (ralph.CanaryState, string) {
 	}
 	fired := without(intersect(base.Failing, both), now.Claims)
 	switch {
-	case now.brokeOff():
+	case now.BrokeOff() && len(fired) > 0 && !base.BrokeOff():
+		return ralph.CanaryGreen, fmt.Sprintf("The run with a test that must fail broke off with %d; at the base that test turned it red.", now.Exit)
+	case now.BrokeOff():
 		return ralph.CanaryMute, fmt.Sprintf("The run with a test that must fail broke off with %d, so it tells nothing.", now.Exit)
 	case !now.Red:
 		return weighGreen(base, now, fired)
@@ -138,7 +140,7 @@ func told(key string) string {
 
 // compareTests says which tests of the base did not run.
 func compareTests(base, now Outcome, inv Invocation) (missing []string, lost int, why string) {
-	if inv.Stops || base.Cut || now.Cut || base.Total <= 0 || now.brokeOff() {
+	if inv.Stops || base.Cut || now.Cut || base.Total <= 0 || now.BrokeOff() {
 		return nil, 0, ""
 	}
 	if now.Total < 0 && !(inv.Known && !now.Red) {
@@ -174,8 +176,8 @@ func numbers(base Outcome, ran int) string {
 	return fmt.Sprintf("%d tests ran at the base, %d now.", base.Total, ran)
 }
 
-// brokeOff is true for a run that did not come to its own end: out of time, or killed.
-func (o Outcome) brokeOff() bool { return o.Exit < 0 || o.Exit > 125 }
+// BrokeOff is true for a run that did not come to its own end: out of time, or killed.
+func (o Outcome) BrokeOff() bool { return o.Exit < 0 || o.Exit > 125 }
 
 // steadyEnough is false if so many names change from run to run that others, which look harmless, may do so, too.
 func steadyEnough(base Outcome) bool { return base.Unstable*100 <= 3*(len(base.Tests)+base.Unstable) }

@@ -48,6 +48,8 @@ type place struct {
 	Saved string `json:"saved,omitempty"`
 	// Digest is of a file's content, or of the names in a folder.
 	Digest string `json:"digest,omitempty"`
+	// Put is the digest of a file that is put there; what is neither that nor what was before is somebody's work.
+	Put string `json:"put,omitempty"`
 	// Way says that it only leads to something that is edited.
 	Way bool `json:"way,omitempty"`
 }
@@ -158,10 +160,33 @@ func (s *survey) edit(e Edit) error {
 		return nil // if a check makes it, that stays
 	}
 	s.places[name] = p
+	if e.Source != "" {
+		if p.Put, err = digestOf(e.Source); err != nil {
+			return err
+		}
+	}
 	if p.Kind == isFolder {
 		return s.inside(name)
 	}
 	return nil
+}
+
+// digestOf is that of a regular file, "" for anything else.
+func digestOf(name string) (string, error) {
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // leading are the folders that lead to a name, the workspace itself first.

@@ -119,6 +119,12 @@ func (r *restorer) put(p *place) error {
 		return nil
 	}
 	r.restored = append(r.restored, string(p.Name))
+	if err := r.keepFound(p, info); err != nil {
+		return err
+	}
+	if p.Kind == isFile {
+		return r.putFile(p)
+	}
 	if err := wipe(r.dir, string(p.Name)); err != nil {
 		return err
 	}
@@ -132,9 +138,34 @@ func (r *restorer) put(p *place) error {
 		_ = r.root.Lchown(p.path(), p.UID, p.GID)
 		setLinkTime(filepath.Join(r.dir, p.path()), time.Unix(0, p.Time))
 		return nil
-	case isFile:
-		return r.putFile(p)
 	}
+	return nil
+}
+
+// keepFound moves aside a file that is neither what the edits put there nor what was there before: somebody wrote it meanwhile, and it is nowhere
+// else.
+func (r *restorer) keepFound(p *place, info fs.FileInfo) error {
+	if info == nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	digest, err := digestOf(filepath.Join(r.dir, p.path()))
+	if err != nil || digest == p.Put || digest == p.Digest {
+		return err
+	}
+	found := filepath.Join(filepath.Dir(r.folder)+".found", p.path())
+	if err := os.MkdirAll(filepath.Dir(found), 0o700); err != nil {
+		return err
+	}
+	from, err := r.root.Open(p.path())
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	_ = os.Remove(found)
+	if err := writeSynced(found, from); err != nil {
+		return err
+	}
+	r.restored[len(r.restored)-1] += " (what was written there meanwhile is kept in " + found + ")"
 	return nil
 }
 
@@ -160,30 +191,46 @@ func (r *restorer) isBack(p *place, info fs.FileInfo) bool {
 	return false
 }
 
-// putFile writes at the place itself: if that is cut short, the journal is still there and it is done again.
+// putFile writes beside the place and moves the file there when it is whole: if that is cut short, the journal is still there and it is done again.
 func (r *restorer) putFile(p *place) error {
 	from, err := os.Open(filepath.Join(r.folder, p.Saved))
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	to, err := r.root.OpenFile(p.path(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	beside := p.path() + beingPut
+	_ = r.root.Remove(beside) // of one that was cut short
+	to, err := r.root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer to.Close()
+	if err := r.fill(to, from, beside, p); err != nil {
+		_ = r.root.Remove(beside)
+		return err
+	}
+	if err := wipe(r.dir, string(p.Name)); err != nil {
+		return err
+	}
+	return r.root.Rename(beside, p.path())
+}
+
+// beingPut is what the name of a file ends with until all of it is there.
+const beingPut = ".ralph-put"
+
+func (r *restorer) fill(to *os.File, from io.Reader, name string, p *place) error {
 	if _, err := io.Copy(to, from); err != nil {
 		return err
 	}
 	// An owner can be given back only by root, who alone can have taken it.
-	_ = r.root.Lchown(p.path(), p.UID, p.GID)
+	_ = r.root.Lchown(name, p.UID, p.GID)
 	if err := to.Chmod(p.Mode); err != nil {
 		return err
 	}
 	if err := to.Sync(); err != nil {
 		return err
 	}
-	return r.root.Chtimes(p.path(), time.Time{}, time.Unix(0, p.Time))
+	return r.root.Chtimes(name, time.Time{}, time.Unix(0, p.Time))
 }
 
 // finish gives a folder its mode back, and its time if the same names are in it.
