@@ -157,15 +157,24 @@ func (s *session) plain(ctx context.Context, i int, c check, red CheckResult) (C
 	if s.view == nil || c.hidden {
 		return red, true
 	}
-	plain, ok := s.once(ctx, i, c, WayInPlace)
-	if !ok || !better(plain, red) {
-		return red, ok
+	isolated, ok := red.Isolation, true
+	if narrow, can := s.l.examiner.(Narrower); can && narrow.Narrows() { // programs of the workspace in PATH may make all the difference
+		byPath, went := s.once(ctx, i, c, WayPath)
+		if !went {
+			return red, false
+		}
+		if better(byPath, red) || faultPrint(Observation{Checks: []CheckResult{byPath}}) != faultPrint(Observation{Checks: []CheckResult{red}}) {
+			red, red.Weaker = byPath, WayPath
+		}
 	}
-	isolated := red.Isolation
-	red, red.Weaker = plain, WayInPlace
-	byPath, ok := s.once(ctx, i, c, WayPath)
-	if ok && !better(plain, byPath) {
-		red, red.Weaker = byPath, WayPath
+	if !red.Passed {
+		var plain CheckResult
+		if plain, ok = s.once(ctx, i, c, WayInPlace); ok && better(plain, red) {
+			red, red.Weaker = plain, WayInPlace
+		}
+	}
+	if red.Weaker == WayUsual {
+		return red, ok
 	}
 	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: what it writes stays, and an agent can change what it finds in PATH", c.name, isolated)
 	if red.Weaker == WayPath {

@@ -58,6 +58,8 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 		}
 		first.Agent, second.Agent = "judge", "judge"
 		in.Live, in.Checks, in.TestChanges, in.Timeout = nil, nil, nil, 0
+		same(t, "trees", [2]string{"0", "3"}, [2]string{in.Base.Snapshot, in.Now.Snapshot})
+		in.Base, in.Now = TreeState{}, TreeState{}
 		same(t, "input", EvaluationInput{
 			Iteration: 3, Goal: "make it green", Diff: "0 -> 3", DiffCut: true, Ledger: []Evaluation{first, second}, Recurring: map[Rejection]int{RejectedWeakTest: 2},
 			Dir: "/home/ada/sums", Folder: filepath.Join(recorder.dir, "evaluation-01"),

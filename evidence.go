@@ -181,6 +181,7 @@ func (l *Loop) prove(ctx context.Context) {
 		}
 		var proof Proof
 		in := l.viewInput(kind, l.state.History.wayOf(c))
+		in.BaseRed = l.state.History.redAtBase(c)
 		l.attendCheck(ctx, func(ctx context.Context) {
 			proof, err = l.examiner.Prove(ctx, in, l.checkInput(c, folder, checkFile("canary").name(i)))
 		})

@@ -176,6 +176,11 @@ func attribute(baseline []CheckResult, now CheckResult) Attribution {
 	return ""
 }
 
+// redAtBase reports whether a check was seen red before any agent worked.
+func (h History) redAtBase(c check) bool {
+	return slices.ContainsFunc(h.Baseline, func(b CheckResult) bool { return b.Name == c.name && b.Task == c.task && !b.Passed })
+}
+
 // wayOf is how a check has to be run, as its baseline showed.
 func (h History) wayOf(c check) Way {
 	for _, before := range h.Baseline {

@@ -51,6 +51,11 @@ type Examiner interface {
 	BaseText(ctx context.Context, base TreeState, name string) (string, error)
 }
 
+// Narrower is an optional power of an Examiner: whether PATH in its views lacks folders that the user's has, because they lie in the workspace.
+type Narrower interface {
+	Narrows() bool
+}
+
 // Tampering is what became of the files that matter to checks.
 type Tampering struct {
 	Known    bool
@@ -80,6 +85,8 @@ type ViewInput struct {
 	Base   TreeState
 	Now    TreeState
 	Way    Way
+	// BaseRed says, to Prove, that the check was red before any agent worked.
+	BaseRed bool
 }
 
 // Way says how much of the view a check can do with. Isolation must not make a check red that is green in the user's own shell.

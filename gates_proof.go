@@ -57,7 +57,7 @@ func lostTests(p Proof) string {
 	if len(p.Missing) == 0 {
 		return p.Detail
 	}
-	return fmt.Sprintf("%s that ran at the base did not run: %s", plural(p.Lost, "test"), firstOf(p.Missing))
+	return fmt.Sprintf("%s that ran at the base did not run: %s (if they are meant to be gone, a new run has this tree as its base)", plural(p.Lost, "test"), firstOf(p.Missing))
 }
 
 func askTampered(p Policy, h History) Gate {

@@ -231,6 +231,9 @@ func (l *Loop) finish(ctx context.Context, v Verdict) Result {
 // whatChanged says what the run changed, as far as that can be told from what the user had changed before.
 func (l *Loop) whatChanged(ctx context.Context) string {
 	base, now := l.state.History.Base, l.state.History.tree
+	if h := l.state.History; h.Judging && h.Now.Tree.Known { // cut in the middle of its judgement
+		now = h.Now.Tree
+	}
 	if tree, ok := l.tree.(Comparer); ok && base.Snapshot != "" && now.Snapshot != "" {
 		if changed, err := tree.Between(ctx, base.Snapshot, now.Snapshot); err == nil {
 			return changed

@@ -57,6 +57,7 @@ type fakeExaminer struct {
 	why     string
 	openErr error
 	leftErr error
+	narrow  bool // a folder of the workspace is in PATH
 
 	isOpen   bool
 	compared []string // base and now, by their copies
@@ -82,6 +83,8 @@ func greenIf(green bool) CheckResult {
 	}
 	return isRed
 }
+
+func (e *fakeExaminer) Narrows() bool { return e.narrow }
 
 func (e *fakeExaminer) Compare(_ context.Context, base, now TreeState) (Tampering, error) {
 	e.compared = append(e.compared, base.Snapshot+" "+now.Snapshot)

@@ -90,7 +90,7 @@ func TestProofs(t *testing.T) {
 		{"red", Proof{Canary: CanaryRed}, open("a test that must fail turned every check red, and no test of the base is missing"), []string{VerifiedChecks}},
 		{"inert", Proof{Canary: CanaryGreen, Detail: "TestCanary did not run", Lost: 3}, refused(RefusedCheckInert, "go test: TestCanary did not run"), nil},
 		{"missing", Proof{Canary: CanaryRed, Lost: 7, Missing: []string{"1", "2", "3", "4", "5", "6"}},
-			refused(RefusedTestsMissing, "go test: 7 tests that ran at the base did not run: 1, 2, 3, 4, 5 and 1 more"), nil},
+			refused(RefusedTestsMissing, "go test: 7 tests that ran at the base did not run: 1, 2, 3, 4, 5 and 1 more (if they are meant to be gone, a new run has this tree as its base)"), nil},
 		{"missing, without names", Proof{Canary: CanaryRed, Lost: 1, Detail: "8 tests ran, 9 at the base"}, refused(RefusedTestsMissing, "go test: 8 tests ran, 9 at the base"), nil},
 		{"mute", Proof{Canary: CanaryMute}, noted("there is no canary for go test"), []string{VerifiedUnchanged}},
 		{"none", Proof{Canary: CanaryNone}, noted("there is no canary for go test"), []string{VerifiedChecks}},

@@ -33,8 +33,14 @@ func TestChecksRunInViews(t *testing.T) {
 		w, e, k := examined(t)
 		w.agent.turns = []turn{done().then(k.becomes("1"))}
 		e.leftErr = errors.New("busy")
+		e.check = func(ViewInput, string) CheckResult { return isGreen }
 		w.ends(AllChecksPassed, 1)
 		same(t, "warning", "what a view needed could not be removed: busy", warningsOf(w.log, "view_left")[0])
+	})
+	bubble(t, "one in place that cannot be put back ends the run", func(t *testing.T) {
+		w, e, _ := examined(t, done())
+		e.leftErr, e.mode = errors.New("disk full"), IsolationInPlace
+		w.ends(IOFailed, 0)
 	})
 	bubble(t, "a check for which there is no view cannot run", func(t *testing.T) {
 		w, e, _ := examined(t, done())
@@ -46,22 +52,25 @@ func TestChecksRunInViews(t *testing.T) {
 func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
+		narrow bool
 		green  []Way
 		steps  []string
 		notice []string
 		used   string
 	}{
-		{"green in a view", []Way{WayUsual, WayPath, WayInPlace}, []string{"claimed: go test"}, nil, "claimed: go test"},
-		{"red everywhere", nil, []string{"claimed: go test", "claimed/inplace: go test"}, nil, "claimed: go test"},
-		{"with the workspace in PATH", []Way{WayPath, WayInPlace}, []string{"claimed: go test", "claimed/inplace: go test", "claimed/path: go test"},
+		{"green in a view", true, []Way{WayUsual, WayPath, WayInPlace}, []string{"claimed: go test"}, nil, "claimed: go test"},
+		{"red everywhere", false, nil, []string{"claimed: go test", "claimed/inplace: go test"}, nil, "claimed: go test"},
+		{"red everywhere, with the workspace in PATH", true, nil, []string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"}, nil, "claimed: go test"},
+		{"with the workspace in PATH", true, []Way{WayPath, WayInPlace}, []string{"claimed: go test", "claimed/path: go test"},
 			[]string{`"go test" needs programs from a folder of the workspace that is in PATH; an agent can change these`}, "claimed/path: go test"},
-		{"only in place", []Way{WayInPlace}, []string{"claimed: go test", "claimed/inplace: go test", "claimed/path: go test"},
+		{"only in place", true, []Way{WayInPlace}, []string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"},
 			[]string{`"go test" does not work in a view of the tree (overlay), so it runs in place: what it writes stays, and an agent can change what it finds in PATH`}, "claimed/inplace: go test"},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, e, k := examined(t)
 			w.agent.turns, w.policy.MaxIterations = []turn{nothing().then(k.becomes("1"))}, 1
 			e.check = func(in ViewInput, _ string) CheckResult { return greenIf(slices.Contains(tt.green, in.Way)) }
+			e.narrow = tt.narrow
 			w.ends(MaxIterations, 1)
 			same(t, "the ladder, and what is used later", append(tt.steps, tt.used), e.ran)
 			same(t, "notices", tt.notice, warningsOf(w.log, "check_isolation"))
@@ -72,6 +81,19 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 			same(t, "after a resume", []string{tt.used}, e.ranSince(before))
 		})
 	}
+	bubble(t, "red with and without the workspace in PATH, for another reason", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.agent.turns, w.policy.MaxIterations = []turn{done().then(k.becomes("1"))}, 1
+		e.narrow = true
+		e.check = func(in ViewInput, _ string) CheckResult {
+			if in.Way == WayUsual {
+				return CheckResult{ExitCode: 1, Output: "no module named pytest"}
+			}
+			return greenIf(in.Now.Hash == "1")
+		}
+		w.ends(AllChecksPassed, 1)
+		same(t, "the ladder, and what is used later", []string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test", "claimed/path: go test"}, e.ran)
+	})
 	bubble(t, "what a check writes in place before any agent worked is nobody's work", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.agent.turns, w.policy.MaxIterations = []turn{nothing()}, 1

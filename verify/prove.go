@@ -46,6 +46,12 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
 	}
+	if in.BaseRed && !base.Red && len(base.Planted) > 0 {
+		return ralph.Proof{
+			Canary: ralph.CanaryGreen, Tests: max(0, base.Total),
+			Detail: "It was red before the run, and on that very tree it is green now, with a test that must fail: what runs it was changed.",
+		}, nil
+	}
 	if len(plants) == 0 {
 		return canary.Nowhere(base), nil
 	}

@@ -78,6 +78,14 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 	return result, nil
 }
 
+// Narrows reports whether the environment's PATH leads into a workspace.
+func (s Shell) Narrows(dir string) bool {
+	list, _ := s.variable("PATH")
+	kept := Shell{Env: withoutWorkspace([]string{"PATH=" + list}, dir)}
+	without, _ := kept.variable("PATH")
+	return without != list
+}
+
 // entered is a command as the view has it.
 func (s Shell) entered(spec process.Spec) process.Spec {
 	if s.Enter != nil {

@@ -222,7 +222,11 @@ func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell 
 	}
 	var options []ralph.Option
 	if examiner != nil {
-		options = append(options, ralph.WithExaminer(examiner))
+		watcher, err := p.watch(examiner, places)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, ralph.WithExaminer(watcher))
 	}
 	if p.evaluator != nil {
 		opinion := secondOpinion{plan: p, chosen: *p.evaluator, examiner: examiner, ledger: evaluate.Ledger(places.Run)}

@@ -107,6 +107,12 @@ func (p *Plan) checkHidden() error {
 	if inside, err := filepath.Rel(p.Workspace.Dir, real); err == nil && filepath.IsLocal(inside) {
 		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s lies in the workspace, where the agent reads it", dir), Hint: "move it elsewhere"}
 	}
+	if above, err := filepath.Rel(real, p.Workspace.Dir); err == nil && filepath.IsLocal(above) {
+		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s holds the workspace itself", dir), Hint: "give the hidden files a folder of their own"}
+	}
+	if inside, err := filepath.Rel(p.Workspace.top(), real); err == nil && filepath.IsLocal(inside) {
+		p.notice("hidden_in_reach", "checks.hidden_dir lies in the same repository as the workspace, where the agent may read it")
+	}
 	p.hiddenDir = real
 	return nil
 }
@@ -201,7 +207,10 @@ func (e secondOpinion) Evaluate(ctx context.Context, in ralph.EvaluationInput) (
 	if e.examiner != nil {
 		var err error
 		if enter, leave, err = e.examiner.Aside(ctx, ralph.ViewInput{Dir: in.Dir, Marker: in.Marker, Base: in.Base, Now: in.Now}); err != nil {
-			return ralph.Evaluation{}, err
+			if errors.Is(err, ralph.ErrIO) || ctx.Err() != nil {
+				return ralph.Evaluation{}, err
+			}
+			return ralph.Evaluation{Agent: chosen.name, Model: chosen.model, End: ralph.EndSandbox, Error: err.Error()}, nil
 		}
 	}
 	chosen.options.Enter = enter

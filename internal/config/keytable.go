@@ -168,7 +168,7 @@ var gateKeys = []Key{
 		Doc:   "what a change to a protected file does: refuse the claim, or stop the run",
 		field: func(s *Settings) any { return &s.Gate.Tamper }},
 	{Name: "gate.test_change", Kind: Text, Metavar: "RULE", Choices: []string{"warn", "evaluate", "refuse"},
-		Doc:   "what it does that tests of the base fail where changed ones pass; evaluate with an evaluator, else warn, if not given",
+		Doc:   "what it does that tests of the base fail where changed ones pass; evaluate with an evaluator, refuse with protect: tests, else warn, if not given",
 		field: func(s *Settings) any { return &s.Gate.TestChange }},
 	{Name: "gate.unfinished", Kind: Text, Default: "warn", Metavar: "RULE", Choices: []string{"off", "warn", "refuse"},
 		Doc:   "what an added line that looks unfinished does",

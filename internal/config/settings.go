@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,6 +95,8 @@ func (s Settings) testChange() ralph.TestRule {
 		return ralph.TestRule(s.Gate.TestChange)
 	case s.Evaluator.Wanted():
 		return ralph.TestsEvaluate
+	case slices.Contains(s.Protect, "tests"): // what the preset cannot protect as a file, such as tests inside of Rust sources
+		return ralph.TestsRefuse
 	}
 	return ralph.TestsWarn
 }

@@ -86,6 +86,30 @@ func names(all []string) string {
 	return Clean(text)
 }
 
+// warned is what the last verdict let through with a warning.
+func warned(s *ralph.State) [][2]string {
+	if s.Stopped.Status != ralph.StatusCompleted {
+		return nil
+	}
+	var rows [][2]string
+	for _, gate := range s.Verdict.Gates {
+		if gate.State == ralph.GateWarned {
+			rows = append(rows, [2]string{"But", Clean(gate.Detail)})
+		}
+	}
+	return rows
+}
+
+// wasRed reports whether a check that is green at the end was red before any agent worked.
+func wasRed(s *ralph.State) bool {
+	for _, c := range lastChecks(s) {
+		if c.Passed && c.Attribution == ralph.CheckFixed {
+			return true
+		}
+	}
+	return false
+}
+
 // flaked names the checks that were red and green on one tree.
 func flaked(s *ralph.State) [][2]string {
 	seen := map[string]bool{}

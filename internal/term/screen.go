@@ -101,6 +101,7 @@ func Screen(s *ralph.State, style Style) string {
 		rows = append(rows, [2]string{"See it, undo it", fmt.Sprintf("ralph diff %s; ralph restore %s 0", s.Run, s.Run)})
 	}
 	rows = append(rows, flaked(s)...)
+	rows = append(rows, warned(s)...)
 	rows = append(rows, worktree(s)...)
 	rows = append(rows, denied(s)...)
 	if stopped.Hint != "" {
@@ -186,6 +187,8 @@ func proved(s *ralph.State) string {
 		return "nothing" + stillRed(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && len(s.History.Baseline) == 0:
 		return "the checks are green; whether they were before this run is not known, so this shows that nothing is broken, not that the goal is met"
+	case slices.Contains(by, ralph.VerifiedUnchanged) && wasRed(s):
+		return "the checks are green on the final tree and were red before, but no planted test could turn them red: what they are worth is not known"
 	case slices.Contains(by, ralph.VerifiedUnchanged):
 		return "the checks were green before and still are: this shows that nothing broke, not that the goal is met"
 	}

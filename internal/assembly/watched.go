@@ -1,0 +1,126 @@
+package assembly
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/verify"
+)
+
+// watched is an examiner that also keeps an eye on what lies outside of the workspace: the programs that checks run, and the files of hidden checks.
+type watched struct {
+	*verify.Examiner
+	programs *verify.Programs // nil if they are not known
+	strict   bool             // with protected tests, so is what runs them
+	hidden   string           // the digest of the hidden files when the run began, "" without any
+}
+
+// watch notes how the surroundings are when a run begins, or reads what was noted then.
+func (p *Plan) watch(e *verify.Examiner, places Places) (watched, error) {
+	w := watched{Examiner: e}
+	for _, name := range p.Settings.Protect {
+		w.strict = w.strict || name == "tests"
+	}
+	var err error
+	if w.programs, err = verify.RememberPrograms(filepath.Join(places.Proofs, "programs.json"), p.Env.Environ, p.Workspace.Dir, p.Checks); err != nil {
+		return w, err
+	}
+	if e.HiddenDir == "" {
+		return w, nil
+	}
+	noted := filepath.Join(places.Proofs, "hidden.sha256")
+	text, err := os.ReadFile(noted)
+	if err == nil {
+		w.hidden = string(text)
+		return w, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return w, fmt.Errorf("read what hidden checks were: %w", err)
+	}
+	if w.hidden, err = digestOfFolder(e.HiddenDir); err != nil {
+		return w, fmt.Errorf("read checks.hidden_dir: %w", err)
+	}
+	return w, os.WriteFile(noted, []byte(w.hidden), 0o600)
+}
+
+// Compare adds programs that are not what they were.
+func (w watched) Compare(ctx context.Context, base, now ralph.TreeState) (ralph.Tampering, error) {
+	seen, err := w.Examiner.Compare(ctx, base, now)
+	if err != nil || !seen.Known {
+		return seen, err
+	}
+	for _, c := range w.programs.Changed() {
+		if w.strict {
+			seen.Tampered = append(seen.Tampered, c)
+			continue
+		}
+		seen.Around = append(seen.Around, fmt.Sprintf("a program that checks run is not what it was when the run began: %s", c))
+	}
+	return seen, nil
+}
+
+// Narrows reports whether a folder of the workspace is in PATH.
+func (w watched) Narrows() bool { return w.Shell.Narrows(w.Dir) }
+
+// Open refuses hidden checks that somebody has found.
+func (w watched) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, error) {
+	if in.Kind == ralph.ViewHidden && w.hidden != "" {
+		digest, err := digestOfFolder(w.HiddenDir)
+		if err != nil {
+			return nil, fmt.Errorf("read checks.hidden_dir: %w", err)
+		}
+		if digest != w.hidden {
+			return nil, errors.New("the files of hidden checks are not what they were when the run began")
+		}
+	}
+	return w.Examiner.Open(ctx, in)
+}
+
+// digestOfFolder is a hash over the names, modes and contents of all that is in a folder.
+func digestOfFolder(dir string) (string, error) {
+	sum := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && entry.Name() == ".git" {
+			return fs.SkipDir
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%q %s\n", name, info.Mode())
+		switch {
+		case info.Mode().IsRegular():
+			return hashFile(sum, path)
+		case info.Mode().Type() == fs.ModeSymlink:
+			target, err := os.Readlink(path)
+			fmt.Fprintf(sum, "%q\n", target)
+			return err
+		}
+		return nil
+	})
+	return fmt.Sprintf("%x", sum.Sum(nil)), err
+}
+
+func hashFile(sum io.Writer, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(sum, file)
+	return err
+}

@@ -1,0 +1,123 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/process"
+)
+
+// Programs are those that checks run, as they were when a run began: where their names led to in PATH, and what was there.
+type Programs struct {
+	env  []string
+	dir  string
+	list []knownProgram
+}
+
+type knownProgram struct {
+	Name   string `json:"name"`
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	Time   int64  `json:"time"`
+	Digest string `json:"digest,omitempty"` // of scripts: package managers write them anew as they were
+}
+
+// runners are programs that checks run without naming them: by a script, a Makefile, a shebang.
+var runners = []string{
+	"bash", "bun", "bundle", "cargo", "env", "git", "go", "gradle", "java", "make", "mvn", "node", "npm", "npx", "pnpm", "poetry", "pytest", "python",
+	"python3", "rake", "rspec", "ruby", "rustc", "tox", "uv", "yarn",
+}
+
+// scriptLimit is how long a program may be to be compared by its content.
+const scriptLimit = 1 << 20
+
+// RememberPrograms writes down what the checks' programs are, or reads what a process before wrote. env is the environment of checks; what lies in
+// the workspace, dir, is not looked at.
+func RememberPrograms(file string, env []string, dir string, checks []string) (*Programs, error) {
+	p := &Programs{env: env, dir: dir}
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &p.list)
+		return p, err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read programs: %w", err)
+	}
+	names := slices.Clone(runners)
+	for _, check := range checks {
+		word, certain := firstWord(check, func(string) (string, bool) { return "", false })
+		if certain && word != "" && filepath.Base(word) == word {
+			names = append(names, word)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if known, ok := p.look(name); ok {
+			p.list = append(p.list, known)
+		}
+	}
+	text, err = json.Marshal(p.list)
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("remember programs: %w", err)
+	}
+	return p, nil
+}
+
+func (p *Programs) look(name string) (knownProgram, bool) {
+	path, err := process.Locate(name, p.env, func(path string) bool { return inside(path, p.dir) || inside(resolved(path), resolved(p.dir)) })
+	if err != nil {
+		return knownProgram{}, false
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return knownProgram{}, false
+	}
+	known := knownProgram{Name: name, Path: path, Size: info.Size(), Time: info.ModTime().UnixNano()}
+	if info.Size() <= scriptLimit {
+		known.Digest = digestOf(path)
+	}
+	return known, true
+}
+
+func digestOf(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.LimitReader(file, scriptLimit)); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// Changed lists the programs whose names lead elsewhere now, or that are not what they were.
+func (p *Programs) Changed() []ralph.FileChange {
+	var changed []ralph.FileChange
+	for _, then := range p.list {
+		now, ok := p.look(then.Name)
+		switch {
+		case !ok:
+			changed = append(changed, ralph.FileChange{Name: then.Path, Kind: ralph.FileDeleted})
+		case now.Path != then.Path:
+			changed = append(changed, ralph.FileChange{Name: now.Path, Kind: ralph.FileAdded})
+		case then.Digest != "" && now.Digest == then.Digest:
+		case now != then:
+			changed = append(changed, ralph.FileChange{Name: now.Path, Kind: ralph.FileChanged})
+		}
+	}
+	return changed
+}
