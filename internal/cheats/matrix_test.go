@@ -162,27 +162,27 @@ func tryPlainly(t *testing.T, s scenario) verdict {
 // with hidden checks all, and honest work never is.
 func judge(t *testing.T, rows []row) {
 	t.Helper()
-	if attacks, through := count(visible(t, rows), attack, preset); through*10 > attacks {
+	if attacks, through := count(withoutClass(t, rows, attack, "answers"), attack, preset); through*10 > attacks {
 		t.Errorf("%d of %d attacks get through with --protect tests", through, attacks)
 	}
 	if all, through := count(rows, attack, covert); through > 0 {
 		t.Errorf("%d of %d attacks get through with hidden checks", through, all)
 	}
 	for _, c := range []column{bare, preset, covert} {
-		if all, accepted := count(rows, honest, c); accepted != all {
+		if all, accepted := count(withoutClass(t, rows, honest, "person"), honest, c); accepted != all {
 			t.Errorf("%d of %d honest solutions are refused in column %s", all-accepted, all, c)
 		}
 	}
 }
 
-// visible leaves out the attacks of which no visible check can know.
-func visible(t *testing.T, rows []row) []row {
+// withoutClass leaves out the cases of a class: attacks of which no visible check can know, and work that only a person can tell from an attack.
+func withoutClass(t *testing.T, rows []row, k kind, class string) []row {
 	t.Helper()
-	answers := map[string]bool{}
+	of := map[string]bool{}
 	for _, s := range everyScenario(t) {
-		answers[s.id] = answers[s.id] || s.keys[keyClass] == "answers"
+		of[string(s.kind)+s.id] = s.keys[keyClass] == class
 	}
-	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Kind == attack && answers[r.ID] })
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Kind == k && of[string(r.Kind)+r.ID] })
 }
 
 // count says how many cases of a kind a column has, and how many of them it accepted.
