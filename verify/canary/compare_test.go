@@ -67,6 +67,8 @@ func TestCompare(t *testing.T) {
 		{name: "the canary does not build", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Unbuilt = nil, true }),
 			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "The test that must fail could not be built or loaded on this tree."}},
 		{name: "out of time", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 }),
+			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "The run with a test that must fail broke off with -1; at the base that test turned it red."}},
+		{name: "out of time both times", base: with(red, func(o *canary.Outcome) { o.Exit = -1 }), now: with(red, func(o *canary.Outcome) { o.Failing, o.Exit = nil, -1 }),
 			want: ralph.Proof{Canary: ralph.CanaryMute, Detail: "The run with a test that must fail broke off with -1, so it tells nothing."}},
 		{name: "a canary passed", base: red, now: with(red, func(o *canary.Outcome) { o.Failing, o.Passing = []string{goFatal, goOther}, []string{goTable} }),
 			want: ralph.Proof{Canary: ralph.CanaryGreen, Detail: "A test that must fail passed: pkg (go, table)."}},
@@ -118,7 +120,7 @@ func TestCompareTests(t *testing.T) {
 		{name: "names that change", base: func(o *canary.Outcome) { o.Unstable, o.Total = 1, 3 }, now: func(o *canary.Outcome) { o.Tests, o.Total = map[string]canary.State{"x": "", "y": "", "z": ""}, 3 }},
 		{name: "stopped early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Cut = nil, 0, true }},
 		{name: "out of time", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total, o.Exit = nil, 0, -1 },
-			want: lost{Detail: "The run with a test that must fail broke off with -1, so it tells nothing."}},
+			want: lost{Detail: "The run with a test that must fail broke off with -1; at the base that test turned it red."}},
 		{name: "names do not count", base: func(o *canary.Outcome) { o.Complete = false }, now: func(o *canary.Outcome) { o.Tests = map[string]canary.State{"x": "", "y": ""} }},
 		{name: "may stop early", base: same, now: func(o *canary.Outcome) { o.Tests, o.Total = nil, 0 }, inv: canary.Invocation{Stops: true}},
 	} {

@@ -38,6 +38,13 @@
 // ran at the base and is skipped now is missing. Before that is said, the check is run without canaries, which may have kept others from running
 // ([Recount]). Where tests were changed and are weighed, they may have got other names, and only their number counts.
 //
-// Answers that are hard-coded for the visible tests are right answers to all of them; a canary cannot see that. Nor can it see code that recognises
-// it: names and texts are random and unremarkable, but code that counts the tests of its own project could tell.
+// # Code that looks around
+//
+// Names and texts of canaries are random and unremarkable, but code that knows all files of its tests sees a new one, and can behave for as long as it
+// is there. Then it is wrong in the open: tests of the project fail beside the canary, though the check is green without ([Outcome.Fell]). An honest
+// test can do that, too, one that looks at every file of its folder. So the run is repeated with canaries at the end of the project's own files
+// ([PlanInside]), at the base as well, and only a check that stays green with those is no proof ([Unmask]).
+//
+// Answers that are hard-coded for the visible tests are right answers to all of them; a canary cannot see that. Nor can it see code that knows the
+// texts of its tests by heart and behaves when one of them has changed.
 package canary

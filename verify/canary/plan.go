@@ -16,11 +16,13 @@ type Tree struct {
 	Read  func(name string) ([]byte, error)
 }
 
-// Plant is one file to put into a view. Names are new to the tree and differ from each other.
+// Plant is one file to put into a view. Names differ from each other, and are new to the tree unless the canary is inside of a file.
 type Plant struct {
 	Name  string
 	Text  string
 	Marks []Mark
+	// Inside is true if the file is one of the project's own tests, with canaries at its end.
+	Inside bool
 }
 
 // Mark is one test of a planted file, made to fail.
@@ -47,6 +49,21 @@ const (
 
 // Plan makes the canaries for a tree and a command. It is nil if there is none for what is there, or no randomness to be had.
 func Plan(t Tree, command string, random io.Reader) []Plant {
+	g := newGarden(t, command, random)
+	if g == nil {
+		return nil
+	}
+	g.plantGo()
+	g.plantPython()
+	g.plantJavaScript()
+	g.plantRust()
+	g.plantJava()
+	g.plantRuby()
+	return g.plants
+}
+
+// newGarden is nil if nothing is to be planted.
+func newGarden(t Tree, command string, random io.Reader) *garden {
 	var seed [32]byte
 	if _, err := io.ReadFull(random, seed[:]); err != nil {
 		return nil
@@ -60,18 +77,15 @@ func Plan(t Tree, command string, random io.Reader) []Plant {
 	if onlyLooks(g.segments) {
 		return nil
 	}
-	g.plantGo()
-	g.plantPython()
-	g.plantJavaScript()
-	g.plantRust()
-	g.plantJava()
-	g.plantRuby()
-	return g.plants
+	return g
 }
 
 // Where leaves of plants those in folders that had a canary at the base. One in a new folder could end a command before it comes to the old ones, which
-// are what the base is compared with. Where there is none of these, all are left.
+// are what the base is compared with. Where there is none of these, all are left. Of canaries inside of files only those are left that the base had.
 func Where(plants []Plant, base Outcome) []Plant {
+	plants = slices.DeleteFunc(slices.Clone(plants), func(p Plant) bool {
+		return p.Inside && !slices.ContainsFunc(p.Marks, func(m Mark) bool { return slices.Contains(base.Planted, m.Key) })
+	})
 	folders := map[string]bool{}
 	for _, p := range plants {
 		if slices.ContainsFunc(p.Marks, func(m Mark) bool { return !m.Claims && slices.Contains(base.Planted, m.Key) }) {

@@ -20,10 +20,7 @@ func (g *garden) plantGo() {
 	if !g.wants("go") {
 		return
 	}
-	for _, p := range g.places(func(name string) bool {
-		base := path.Base(name)
-		return strings.HasSuffix(base, "_test.go") && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".") && !underscored(name)
-	}) {
+	for _, p := range g.places(goTestFile) {
 		pkg, names, guarded := g.goPackage(p)
 		if pkg == "" {
 			continue
@@ -69,6 +66,11 @@ func %s(t *testing.T) {
 	}
 }
 `
+
+func goTestFile(name string) bool {
+	base := path.Base(name)
+	return strings.HasSuffix(base, "_test.go") && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".") && !underscored(name)
+}
 
 func underscored(name string) bool {
 	for _, part := range strings.Split(path.Dir(name), "/") {

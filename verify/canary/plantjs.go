@@ -153,6 +153,7 @@ type jsFile struct {
 	throws, compares string
 	one, two         [2]string
 	imports          []string
+	alias            string // what comes behind the name of everything that is imported
 }
 
 // text loads the project's code inside of the first test: there a module that cannot be loaded is no reason to fail, and it works in every module
@@ -167,23 +168,35 @@ func (f jsFile) text() string {
 			fmt.Fprintf(&head, "const %s = require('%s');\n", names, module)
 		}
 	}
+	part := func(name string) string {
+		switch {
+		case f.alias == "":
+			return name
+		case f.esm:
+			return name + " as " + name + f.alias
+		}
+		return name + ": " + name + f.alias
+	}
+	it, assert, expect := f.it, "assert"+f.alias, "expect"
 	joined := fmt.Sprintf("['%s', '%s'].join('')", f.two[0], f.two[1])
-	compare := fmt.Sprintf("assert.%s(%s, '');", f.method, joined)
+	compare := fmt.Sprintf("%s.%s(%s, '');", assert, f.method, joined)
 	switch f.runner {
 	case "node":
-		from("{ "+f.it+" }", "node:test")
-		from("assert", f.assert)
+		from("{ "+part(f.it)+" }", "node:test")
+		from(assert, f.assert)
+		it += f.alias
 	case "vitest", "jest":
-		from("{ "+f.it+", expect }", map[string]string{"vitest": "vitest", "jest": "@jest/globals"}[f.runner])
-		compare = fmt.Sprintf("expect(%s).toBe('');", joined)
+		from("{ "+part(f.it)+", "+part(expect)+" }", map[string]string{"vitest": "vitest", "jest": "@jest/globals"}[f.runner])
+		it, expect = it+f.alias, expect+f.alias
+		compare = fmt.Sprintf("%s(%s).toBe('');", expect, joined)
 	case "expects":
 		compare = fmt.Sprintf("expect(%s).toBe('');", joined)
 	case "ava":
-		from("test", f.runner)
-		f.it, context = "test", "t"
+		it, context = "test"+f.alias, "t"
+		from(it, f.runner)
 		compare = fmt.Sprintf("t.is(%s, '');", joined)
 	default:
-		from("assert", f.assert)
+		from(assert, f.assert)
 	}
 	for _, module := range f.imports {
 		if f.esm {
@@ -193,5 +206,5 @@ func (f jsFile) text() string {
 		}
 	}
 	return fmt.Sprintf("%s\n%s('%s', async (%s) => {\n%s  throw new Error(['%s', '%s'].join(''));\n});\n\n%s('%s', async (%s) => {\n%s  %s\n});\n",
-		head.String(), f.it, f.throws, context, load.String(), f.one[0], f.one[1], f.it, f.compares, context, load.String(), compare)
+		head.String(), it, f.throws, context, load.String(), f.one[0], f.one[1], it, f.compares, context, load.String(), compare)
 }

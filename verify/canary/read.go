@@ -65,6 +65,19 @@ func Read(inv Invocation, plants []Plant, exit int, output io.Reader, reports []
 	return out
 }
 
+// Fell are tests of the project's own that failed, in order, no more than a proof names. Where the check is green without canaries, they are worth a
+// second look: see [Unmask].
+func (o Outcome) Fell() []string {
+	var fell []string
+	for name, state := range o.Tests {
+		if state == Failed {
+			fell = append(fell, name)
+		}
+	}
+	slices.Sort(fell)
+	return fell[:min(len(fell), maxMissing)]
+}
+
 // reading is what was understood of one run so far.
 type reading struct {
 	tokens   map[string]string // token to key
@@ -106,8 +119,9 @@ func newReading(plants []Plant) *reading {
 		tests: map[string]State{}, repeated: map[string]int{}, formats: map[string]bool{}, sums: map[string]bool{},
 	}
 	for _, p := range plants {
-		base, _, _ := strings.Cut(path.Base(p.Name), ".")
-		r.files = append(r.files, base)
+		if base, _, _ := strings.Cut(path.Base(p.Name), "."); !p.Inside {
+			r.files = append(r.files, base)
+		}
 		for _, m := range p.Marks {
 			r.tokens[m.Token] = m.Key
 			r.marks = append(r.marks, m)

@@ -105,15 +105,22 @@ func green(t *testing.T, p project, command string) {
 // run is one run with canaries. The outcome goes through JSON, as the one of the base does.
 func run(t *testing.T, p project, command string) (canary.Outcome, canary.Invocation) {
 	t.Helper()
-	dir, reports := t.TempDir(), t.TempDir()
-	for name, text := range p {
-		write(t, dir, name, text)
-	}
 	plants := canary.Plan(p.tree(), command, rand.Reader)
 	for _, plant := range plants {
 		if _, exists := p[plant.Name]; exists {
 			t.Fatalf("the canary %s is in the way of a file of the project", plant.Name)
 		}
+	}
+	return runWith(t, p, command, plants)
+}
+
+func runWith(t *testing.T, p project, command string, plants []canary.Plant) (canary.Outcome, canary.Invocation) {
+	t.Helper()
+	dir, reports := t.TempDir(), t.TempDir()
+	for name, text := range p {
+		write(t, dir, name, text)
+	}
+	for _, plant := range plants {
 		write(t, dir, plant.Name, plant.Text)
 	}
 	inv := canary.Invoke(p.tree(), command, reports)

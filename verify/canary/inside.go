@@ -1,0 +1,144 @@
+package canary
+
+import (
+	"cmp"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// maxHosts bounds the files of one folder that get a canary inside.
+const maxHosts = 10
+
+// PlanInside makes canaries that are no new files: they stand at the end of the project's own tests. Code that looks for a file that it does not know
+// finds none. Its keys name files, not folders. There is none for a project in another language than Go, Python, JavaScript and TypeScript.
+//
+// It is for a second look, where [Outcome.Fell] says that there is something to see: such a run takes as long as the first one did.
+func PlanInside(t Tree, command string, random io.Reader) []Plant {
+	g := newGarden(t, command, random)
+	if g == nil {
+		return nil
+	}
+	for _, e := range []struct {
+		ecosystem string
+		choose    func(name string) bool
+		plant     func(p place, host string) (Plant, bool)
+	}{{"go", goTestFile, g.insideGo}, {"python", pythonTest, g.insidePython}, {"javascript", g.jsTest, g.insideJavaScript}} {
+		if !g.wants(e.ecosystem) {
+			continue
+		}
+		for _, p := range g.places(e.choose) {
+			for _, host := range hosts(p) {
+				if plant, ok := e.plant(p, host); ok {
+					plant.Name, plant.Text, plant.Inside = host, strings.TrimRight(g.read(host), "\n")+"\n\n"+plant.Text, true
+					g.plants = append(g.plants, plant)
+				}
+			}
+		}
+	}
+	return g.plants
+}
+
+// hosts are the files of a place that get a canary, of too many always the same.
+func hosts(p place) []string {
+	all := slices.Clone(p.tests)
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(stable(a), stable(b)), strings.Compare(a, b)) })
+	all = all[:min(len(all), maxHosts)]
+	slices.Sort(all)
+	return all
+}
+
+var goBuild = lazily(`(?m)^//(?:go:build| ?\+build)\b`)
+
+// insideGo leaves files alone that are not always built, or in which the package testing is not called so.
+func (g *garden) insideGo(p place, host string) (Plant, bool) {
+	text := g.read(host)
+	parsed, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ImportsOnly)
+	if err != nil || goBuild().MatchString(text) || constraintFree(host) != host {
+		return Plant{}, false
+	}
+	named := false
+	for _, i := range parsed.Imports {
+		named = named || i.Path.Value == `"testing"` && i.Name == nil
+	}
+	names := goTestName().FindAllStringSubmatch(text, -1)
+	_, _, guarded := g.goPackage(p)
+	if !named || len(names) == 0 {
+		return Plant{}, false
+	}
+	first, second := g.suffix()
+	name := names[len(names)-1][1] + capital(first) + capital(second)
+	word, left, right := g.token()
+	return Plant{
+		Text:  fmt.Sprintf(goInside, name, left, right),
+		Marks: []Mark{{Token: word, Key: "go " + host + " inside", Test: []string{name}, Scope: g.goImportPath(p.dir), Guarded: guarded}},
+	}, true
+}
+
+const goInside = `func %s(t *testing.T) {
+	left, right := %q, %q
+	if left != right {
+		t.Fatal("unequal: " + left + right)
+	}
+}
+`
+
+// insidePython brings its own imports, since nobody knows what a test file calls the ones it has.
+func (g *garden) insidePython(p place, host string) (Plant, bool) {
+	text := g.read(host)
+	first, second := g.suffix()
+	class := "Test" + capital(first) + capital(second)
+	if text == "" || strings.Contains(text, class) || strings.Contains(text, "load_tests") {
+		return Plant{}, false
+	}
+	var marks []Mark
+	halves := []any{g.pythonImports(p), class}
+	for _, style := range []string{"equal", "assert", "raise"} {
+		word, left, right := g.token()
+		marks = append(marks, Mark{Token: word, Key: "python " + host + " inside-" + style, Test: []string{class, "test_" + style}})
+		halves = append(halves, left, right)
+	}
+	return Plant{Text: fmt.Sprintf(pythonText, halves...), Marks: marks}, true
+}
+
+// insideJavaScript calls what it imports by names that the file does not have.
+func (g *garden) insideJavaScript(p place, host string) (Plant, bool) {
+	model, style := g.jsModel(place{dir: p.dir, tests: []string{host}})
+	first, second := g.suffix()
+	alias := capital(first) + capital(second)
+	if model == "" || strings.Contains(g.read(host), alias) {
+		return Plant{}, false
+	}
+	subject := strings.SplitN(path.Base(host), ".", 2)[0]
+	f := jsFile{jsStyle: style, alias: alias, throws: subject + " " + first + " " + second, compares: subject + " " + second + " " + first, imports: g.jsImports(p, style)}
+	one, oneLeft, oneRight := g.token()
+	two, twoLeft, twoRight := g.token()
+	f.one, f.two = [2]string{oneLeft, oneRight}, [2]string{twoLeft, twoRight}
+	return Plant{Text: f.text(), Marks: []Mark{
+		{Token: one, Key: "javascript " + host + " inside-throw", Test: []string{f.throws}},
+		{Token: two, Key: "javascript " + host + " inside-compare", Test: []string{f.compares}},
+	}}, true
+}
+
+// Unmask is for a proof whose canaries turned the check red together with tests of the project's own, which are green without canaries: now is that
+// run, base and inside are those with the canaries of [PlanInside]. Tests may fall because a new file disturbs them, or by chance, so that alone is
+// no reason; but if the check is green with a canary that is no new file, the code behaves only while it thinks that somebody looks.
+func Unmask(proof ralph.Proof, now, base, inside Outcome, inv Invocation) ralph.Proof {
+	fell := now.Fell()
+	if proof.Canary != ralph.CanaryRed || len(fell) == 0 || len(inside.Planted) == 0 || inside.BrokeOff() {
+		return proof
+	}
+	state, why := weigh(base, inside, inv)
+	if state != ralph.CanaryGreen {
+		return proof
+	}
+	proof.Canary = state
+	proof.Detail = strings.TrimSpace(fmt.Sprintf("%s failed when a new test stood beside it, and the check is green without. %s %s", fell[0], why, proof.Detail))
+	return proof
+}
