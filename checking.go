@@ -72,7 +72,11 @@ func (l *Loop) lookAfterChecks(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	before := l.state.History.tree
 	if tree, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()}); ok {
+		if tree.Known && before.Known && !tree.same(before) {
+			l.emit(EvNotice, Notice{"check_wrote", "a check that was run in the workspace itself, to see whether it is green there, changed files of it"})
+		}
 		l.emit(EvTreeSnapshot, tree)
 	}
 }
