@@ -71,6 +71,11 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 		base.Complete = false // tests that were changed are weighed and may have other names now, so only their number counts
 	}
 	proof := canary.Compare(base, now, invocation)
+	if proof.Canary == ralph.CanaryRed && len(now.Fell()) > 0 {
+		if proof, err = e.lookInside(ctx, in, check, proof, now); err != nil || ctx.Err() != nil {
+			return proof, err
+		}
+	}
 	if proof.Lost == 0 {
 		return proof, nil
 	}
@@ -79,6 +84,30 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 		return ralph.Proof{}, err
 	}
 	return canary.Recount(proof, base, bare, invocation), nil
+}
+
+// lookInside tries canaries that are no new files, for code that behaves as soon as there is one: tests of the project's own fell beside the others.
+func (e *Examiner) lookInside(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, proof ralph.Proof, now canary.Outcome) (ralph.Proof, error) {
+	atBase := in
+	atBase.Kind = ralph.ViewBase
+	var seen [2]canary.Outcome
+	var invocation canary.Invocation
+	for i, view := range []ralph.ViewInput{atBase, in} {
+		tree, err := e.shown(ctx, view)
+		if err != nil {
+			return proof, err
+		}
+		plants := canary.PlanInside(tree, command(check), rand.Reader)
+		if len(plants) == 0 {
+			return proof, nil
+		}
+		look := check
+		look.File = fmt.Sprintf("inside-%d-%s", i+1, check.File)
+		if seen[i], invocation, err = e.runWith(ctx, view, tree, plants, look); err != nil || ctx.Err() != nil {
+			return proof, err
+		}
+	}
+	return canary.Unmask(proof, now, seen[0], seen[1], invocation), nil
 }
 
 // baseOutcome is what the check made of canaries at the base.
