@@ -50,6 +50,7 @@ type Examiner struct {
 	sorted    sortedChanges
 	informed  protect.Rules // Rules that know the files of the copy since
 	since     string
+	asked     map[string]baseHabit // what checks do to tests at the base, by command
 }
 
 var _ ralph.Examiner = (*Examiner)(nil)
@@ -188,19 +189,13 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 	if err != nil {
 		return nil, err
 	}
-	mode, why := e.mode(ctx, in)
-	options := pristine.Options{
-		Dir: in.Dir, Folder: inner, Journal: e.Journal, Mode: mode, Edits: edits, Around: e.Around, NoNetwork: e.NoNetwork, Tried: e.tried,
-	}
-	if mode == pristine.Copy && e.Copies != nil && in.Now.Snapshot != "" {
-		if options.Files, err = e.Copies.Files(ctx, in.Now.Snapshot); err != nil {
-			return nil, err
-		}
-	}
-	made, err := pristine.Open(ctx, options)
+	made, err := e.make(ctx, in, pristine.Options{
+		Dir: in.Dir, Folder: inner, Journal: e.Journal, Edits: edits, Around: e.Around, NoNetwork: e.NoNetwork, Tried: e.tried,
+	})
 	if err != nil {
 		return nil, err
 	}
+	mode, why := e.mode(ctx, in)
 	e.tried = e.tried || made.OnDisk()
 	shell := e.Shell
 	if in.Way != ralph.WayInPlace { // compiled files that lie in the workspace are ignored ones, and nobody knows what is in them
@@ -209,11 +204,51 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 	if in.Way == ralph.WayUsual {
 		shell.Env = withoutWorkspace(shell.Env, in.Dir)
 	}
-	if in.Kind == ralph.ViewHidden {
+	if in.Kind == ralph.ViewHidden || in.Kind == viewHiddenBase {
 		shell.Env = append(slices.Clip(shell.Env), "RALPH_HIDDEN_DIR="+e.HiddenDir)
 	}
 	shell.Enter = made.Enter
-	return &view{Shell: shell, made: made, mode: mode, why: why, folder: folder}, nil
+	return &view{Shell: shell, made: made, mode: mode, why: why, folder: folder, examiner: e, in: in}, nil
+}
+
+// make opens a view as well as it can be done. A mode that nobody asked for, and that turns out not to work for these edits, is given up for the rest of the
+// run: an overlay may be refused in one folder of the workspace and work in all others.
+func (e *Examiner) make(ctx context.Context, in ralph.ViewInput, options pristine.Options) (*pristine.View, error) {
+	strongest, why := e.strongest, e.why
+	var first error
+	for {
+		mode, _ := e.mode(ctx, in)
+		made, err := e.makeAs(ctx, in, mode, options)
+		if err == nil {
+			return made, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil || e.Isolation != "" || mode == pristine.InPlace {
+			if e.Isolation == "" && strongest != "" {
+				e.strongest, e.why = strongest, why // nothing works, so it is not the mode
+			}
+			return nil, first
+		}
+		e.tried = false
+		if mode == pristine.Overlay {
+			e.strongest, e.why = pristine.Copy, "no overlay: "+err.Error()
+		} else {
+			e.strongest, e.why = pristine.InPlace, e.why+"; and no copy: "+err.Error()
+		}
+	}
+}
+
+func (e *Examiner) makeAs(ctx context.Context, in ralph.ViewInput, mode pristine.Mode, options pristine.Options) (*pristine.View, error) {
+	options.Mode = mode
+	if mode == pristine.Copy && e.Copies != nil && in.Now.Snapshot != "" {
+		var err error
+		if options.Files, err = e.Copies.Files(ctx, in.Now.Snapshot); err != nil {
+			return nil, err
+		}
+	}
+	return pristine.Open(ctx, options)
 }
 
 // Aside opens a view of the workspace as it stands for somebody who is to look and leave no trace: what he is started with, and how the view is
@@ -265,7 +300,7 @@ func (e *Examiner) edits(ctx context.Context, kind ralph.ViewKind, found sortedC
 			return nil, err
 		}
 	}
-	if kind == ralph.ViewHidden && e.HiddenDir != "" {
+	if (kind == ralph.ViewHidden || kind == viewHiddenBase) && e.HiddenDir != "" {
 		laid, err := layOver(e.HiddenDir)
 		return append(edits, laid...), err
 	}
@@ -336,7 +371,7 @@ func (e *Examiner) towards(ctx context.Context, now, kept string) ([]pristine.Ed
 // shownOld are the changes that a view does not show.
 func (s sortedChanges) shownOld(kind ralph.ViewKind) []ralph.FileChange {
 	switch kind {
-	case ralph.ViewBase:
+	case ralph.ViewBase, viewHiddenBase:
 		return s.all
 	case ralph.ViewReviewed:
 		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !instructs(c.Name) })
@@ -407,6 +442,11 @@ type view struct {
 	mode   pristine.Mode
 	why    string
 	folder string
+
+	examiner *Examiner
+	in       ralph.ViewInput
+	planted  bool                        // by the user's own command, which may do so in a test
+	suspects map[string]ralph.CheckInput // tests of the base that were rewritten, and the check that ran
 }
 
 // Isolation is overlay, copy or inplace, and why it is not a stronger one.

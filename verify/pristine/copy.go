@@ -223,4 +223,13 @@ func (d *duplicate) unshare(name string) error {
 	return nil
 }
 
+func (d *duplicate) written() func(name string) (file string, own bool) {
+	return func(name string) (string, bool) {
+		if info, err := os.Lstat(d.copied(name)); err != nil || !info.Mode().IsRegular() {
+			return "", true
+		}
+		return d.copied(name), true
+	}
+}
+
 func (d *duplicate) close() error { return wipe(d.folder, copyName) }

@@ -18,7 +18,7 @@
 // [InPlace] changes the workspace itself and puts it back afterwards. A journal is on disk before the first edit is made, so that whoever comes next
 // after a crash can put it back, too: see [Recover]. What checks write stays.
 //
-// [Strongest] says which one works here.
+// [Strongest] says which one works here. [View.Touched] says which files commands wrote, where the view keeps that apart.
 //
 // # Surroundings
 //

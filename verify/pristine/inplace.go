@@ -33,6 +33,8 @@ func (v *inPlace) dir() string { return v.workspace }
 
 func (v *inPlace) enter(*process.Spec) {}
 
+func (v *inPlace) written() func(name string) (file string, own bool) { return nil }
+
 func (v *inPlace) lay(ctx context.Context, edits []Edit) error {
 	if len(edits) == 0 {
 		return nil

@@ -41,7 +41,8 @@ type scene struct {
 	Between  []Edit // laid before the last script
 	Remember string // a folder of kept surroundings, with HOME in Env
 	GitDirs  []string
-	Sweep    string // a folder of views that were not closed
+	Sweep    string   // a folder of views that were not closed
+	Watch    []string // files to look at after every script
 }
 
 // seen is what came of it.
@@ -52,6 +53,7 @@ type seen struct {
 	Error     string
 	Changed   []string
 	Unhidden  []string
+	Touched   [][]string
 }
 
 // playView acts a scene, given as JSON.
@@ -123,8 +125,28 @@ func (s *scene) act(r *seen) error {
 		}
 		r.Outputs = append(r.Outputs, out.String())
 		r.Exits = append(r.Exits, result.ExitCode)
+		if err := s.look(v, r); err != nil {
+			return err
+		}
 	}
 	return v.Close()
+}
+
+// look names what the last script did to the files that are watched.
+func (s *scene) look(v *View, r *seen) error {
+	if s.Watch == nil {
+		return nil
+	}
+	changes, err := v.Touched(testContext(), s.Watch)
+	var touched []string
+	for _, c := range changes {
+		if c.After == "" {
+			c.Name += " gone"
+		}
+		touched = append(touched, c.Name)
+	}
+	r.Touched = append(r.Touched, touched)
+	return err
 }
 
 // user is whoever runs a harness; the zero one runs the test.

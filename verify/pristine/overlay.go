@@ -90,6 +90,14 @@ func (v *overlay) lay(ctx context.Context, edits []Edit) error {
 	return nil
 }
 
+func (v *overlay) written() func(name string) (file string, own bool) {
+	if v.inMemory {
+		return nil
+	}
+	l := layer{root: filepath.Join(v.folder, upperName), folders: map[string]depth{}}
+	return l.find
+}
+
 func (v *overlay) close() error { return wipe(v.folder, upperName, workName, scratchName) }
 
 // Strongest tries which mode works for a workspace with a folder for its views, and says in a sentence why it is not Overlay. An overlay that can hold

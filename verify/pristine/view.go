@@ -55,6 +55,7 @@ type View struct {
 	ctx     context.Context // of Open: a view lives as long as what it was opened for
 	way     way
 	around  covered
+	edited  editions
 }
 
 // way is how one mode does it.
@@ -62,6 +63,7 @@ type way interface {
 	dir() string
 	enter(s *process.Spec)
 	lay(ctx context.Context, edits []Edit) error
+	written() func(name string) (file string, own bool) // looks what commands made of a file; nil if nobody can tell
 	close() error
 }
 
@@ -92,6 +94,7 @@ func Open(ctx context.Context, o Options) (*View, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open view: %w", err), around.discard(o.Folder))
 	}
+	v.edited.note(o.Edits, v.way.written())
 	return v, nil
 }
 
@@ -156,6 +159,7 @@ func (v *View) Lay(edits []Edit) error {
 	if err := v.way.lay(v.ctx, edits); err != nil {
 		return fmt.Errorf("edit view: %w", err)
 	}
+	v.edited.note(edits, v.way.written())
 	return nil
 }
 
