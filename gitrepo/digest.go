@@ -30,6 +30,7 @@ type digests struct{ known map[string]digest }
 type digest struct {
 	size    int64
 	changed time.Time
+	status  int64 // when it was written to at all, which nobody can set
 	inode   uint64
 	content [sha256.Size]byte
 }
@@ -70,9 +71,9 @@ func (d *digests) sum(root *os.Root, names []string) string {
 
 // content adds a file's content to the hash; false if it cannot be read.
 func (d *digests) content(root *os.Root, name string, info fs.FileInfo, next map[string]digest, all hash.Hash) bool {
-	now := digest{size: info.Size(), changed: info.ModTime(), inode: inode(info)}
+	now := digest{size: info.Size(), changed: info.ModTime(), status: changeTime(info), inode: inode(info)}
 	before, known := d.known[name]
-	if known && before.size == now.size && before.changed.Equal(now.changed) && before.inode == now.inode {
+	if known && before.size == now.size && before.changed.Equal(now.changed) && before.status == now.status && before.inode == now.inode {
 		now.content = before.content
 	} else {
 		sum, ok := hashFile(root, name)

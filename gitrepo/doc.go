@@ -52,6 +52,15 @@
 // are the largest ones if all changed files together are over 1 GiB; of such a file the
 // last copy that was taken stays. What was left out is said in a sentence each.
 //
+// What git says of the user's repository is believed only so far, since the index and the
+// settings are in an agent's hands: files marked skip-worktree or assume-unchanged, and
+// files whose times were set back, are unchanged to it. A copy is also taken when the index
+// or the configuration was written to. When a claim is judged, and until the end of that
+// iteration, the files are compared with the copies' own index whatever git says, by the
+// time of their last write to the nanosecond where the system tells it. If git said the
+// same of other files before, what differs is part of the hash, and from then on every
+// look is such a close one.
+//
 // With each copy, every ref, HEAD, the configuration and info/exclude are recorded, and
 // the repository's objects are linked into the folder, so that they outlive gc and
 // rm -rf .git. Where links are impossible, up to 2 GiB are copied. A repository that is

@@ -37,6 +37,7 @@ type Keeper struct {
 	named    []string
 	like     func(name string) bool
 	alwaysIn string // what those looked like when they were taken
+	doubts   doubts
 }
 
 var (
@@ -51,6 +52,8 @@ var (
 type held struct {
 	head, hash string
 	always     string // what the files looked like that the hash does not know
+	believed   string // what git went by
+	honest     string // the hash that is told
 	shot       shot
 }
 
@@ -149,8 +152,9 @@ func (g Git) usualExcludes() string {
 }
 
 // Fingerprint is the Repo's, and the name of a copy of that very tree. The copy is made
-// if the tree, a file of [Keeper.Always], or a ref is not as it was at the last call. If it cannot be made, Left
-// says why. A tree whose repository an agent removed or broke looks like what its copy
+// if the tree, a file of [Keeper.Always], a ref, or git's index is not as it was at the last call. If it cannot be made, Left
+// says why. When a claim is judged, the files are looked at whatever git says of them, and if
+// they are not those that it said the same of before, the hash is not its own. A tree whose repository an agent removed or broke looks like what its copy
 // looks like.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
 	state, err := k.repo.Fingerprint(ctx, in)
@@ -166,23 +170,26 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Left: left}, nil
 	}
 	k.findLike(ctx)
-	always := k.alwaysSum()
-	if !k.holds(ctx, state, always) {
+	now := held{head: state.Head, hash: state.Hash, always: k.alwaysSum(), believed: k.believed()}
+	closely := k.doubts.closely(in)
+	if closely || !k.holds(ctx, now) {
 		k.seen = held{}
-		shot, err := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration})
+		shot, err := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration, closely: closely})
 		if err != nil {
 			state.Left = []string{"no snapshot was kept: " + shorten(err.Error())}
 			return state, nil
 		}
-		k.seen = held{state.Head, state.Hash, always, shot}
+		now.shot, now.honest = shot, k.honest(ctx, state, shot)
+		k.seen = now
 	}
+	state.Hash = k.seen.honest
 	state.Snapshot, state.Left = k.seen.shot.id, k.seen.shot.left
 	return state, nil
 }
 
 // holds reports whether the last copy is one of this tree, and of branches as they are.
-func (k *Keeper) holds(ctx context.Context, state ralph.TreeState, always string) bool {
-	if k.seen.shot.id == "" || k.seen.head != state.Head || k.seen.hash != state.Hash || k.seen.always != always {
+func (k *Keeper) holds(ctx context.Context, at held) bool {
+	if k.seen.shot.id == "" || k.seen.head != at.head || k.seen.hash != at.hash || k.seen.always != at.always || k.seen.believed != at.believed {
 		return false
 	}
 	stamp, known := k.refStamp()
@@ -220,6 +227,7 @@ type occasion struct {
 	run       string
 	iteration int
 	also      []string // files to take although they are ignored
+	closely   bool     // times that were set back are not believed
 }
 
 // ref is the name of the last snapshot of an iteration. Those before it are its parents.
@@ -256,7 +264,7 @@ func (k *Keeper) take(ctx context.Context, o occasion) (shot, error) {
 	if k.before.hooks != nil { // not for a restore
 		left = append(left, k.runnable().planted(k.before)...)
 	}
-	files, err := k.copyFiles(ctx, o.also)
+	files, err := k.copyFiles(ctx, o)
 	if err != nil {
 		return shot{}, fmt.Errorf("take snapshot: %w", err)
 	}

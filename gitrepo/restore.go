@@ -266,7 +266,7 @@ func (k *Keeper) restoreFiles(ctx context.Context, before shot, target copied, d
 
 // verify compares what is there now with what should be, and notes what stayed.
 func (k *Keeper) verify(ctx context.Context, target copied, done *Restored) error {
-	now, err := k.copyFiles(ctx, nil)
+	now, err := k.copyFiles(ctx, occasion{})
 	if err != nil {
 		return fmt.Errorf("look at what was restored: %w", err)
 	}

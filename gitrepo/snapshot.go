@@ -171,6 +171,8 @@ func (s *Snapshots) configuration() string {
 	fileMode = true
 	symlinks = true
 	ignoreCase = false
+	trustCtime = true
+	checkStat = default
 	precomposeUnicode = false
 	autocrlf = false
 	safecrlf = false

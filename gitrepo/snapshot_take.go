@@ -20,11 +20,11 @@ type filesTaken struct {
 // copyFiles brings what is kept in line with the workspace: what differs is asked for,
 // taken over, and made a tree. An index that is damaged is made anew from the last
 // snapshot; if objects are missing that it counts on, from the files alone.
-func (k *Keeper) copyFiles(ctx context.Context, also []string) (filesTaken, error) {
+func (k *Keeper) copyFiles(ctx context.Context, o occasion) (filesTaken, error) {
 	if err := k.ensureIndex(ctx); err != nil {
 		return filesTaken{}, err
 	}
-	taken, err := k.copyChanged(ctx, also)
+	taken, err := k.copyChanged(ctx, o)
 	for _, renew := range []func(context.Context) error{k.renewIndex, k.dropIndex} {
 		if err == nil || ctx.Err() != nil {
 			break
@@ -33,7 +33,7 @@ func (k *Keeper) copyFiles(ctx context.Context, also []string) (filesTaken, erro
 			return taken, errors.Join(err, again)
 		}
 		k.forced, k.alwaysIn = nil, ""
-		taken, err = k.copyChanged(ctx, also)
+		taken, err = k.copyChanged(ctx, o)
 	}
 	return taken, err
 }
@@ -97,13 +97,16 @@ func (k *Keeper) pathspec() string {
 	return ":(top,literal)" + strings.TrimSuffix(k.repo.prefix, "/")
 }
 
-func (k *Keeper) copyChanged(ctx context.Context, also []string) (filesTaken, error) {
+func (k *Keeper) copyChanged(ctx context.Context, o occasion) (filesTaken, error) {
 	found, err := k.differences(ctx)
 	if err != nil {
 		return filesTaken{}, err
 	}
-	found.fresh = slices.Concat(found.fresh, k.trackedIgnored(ctx), also)
+	found.fresh = slices.Concat(found.fresh, k.trackedIgnored(ctx), o.also)
 	always, due := k.alwaysDue()
+	if o.closely {
+		due = slices.Concat(due, k.disguised(ctx, nameSet(found.gone)))
+	}
 	found.fresh = append(found.fresh, due...)
 	top, err := os.OpenRoot(k.repo.Top)
 	if err != nil {
@@ -112,7 +115,7 @@ func (k *Keeper) copyChanged(ctx context.Context, also []string) (filesTaken, er
 	defer top.Close()
 	load := weigh(top, found)
 	for _, name := range due {
-		if slices.Contains(load.take, name) { // git would not read a file that looks the same
+		if _, taken := slices.BinarySearch(load.take, name); taken { // git would not read a file that looks the same
 			load.gone = append(load.gone, name)
 		}
 	}
