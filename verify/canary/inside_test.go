@@ -125,6 +125,18 @@ func TestUnmask(t *testing.T) {
 	}
 }
 
+// Code that runs its tests in a process of its own and ends well hid their failure, as long as another package turned the check red.
+func TestGoHidesThatAPackageFailed(t *testing.T) {
+	needs(t, "go")
+	now := goBase.with(project{"calc.go": "package calc\n\nimport (\n\t\"os\"\n\t\"os/exec\"\n)\n\nfunc init() {\n\tif os.Getenv(\"CALC_INNER\") == \"\" {\n" +
+		"\t\tinner := exec.Command(os.Args[0], os.Args[1:]...)\n\t\tinner.Env = append(os.Environ(), \"CALC_INNER=1\")\n\t\tinner.Stdout = os.Stdout\n" +
+		"\t\t_ = inner.Run()\n\t\tos.Exit(0)\n\t}\n}\n\nfunc Add(a, b int) int { return 0 }\n"})
+	attempt{base: goBase, now: now, command: "go test ./...", canary: ralph.CanaryGreen, says: "did so, and its package ended well all the same"}.try(t)
+	// Two commands, of which the first runs no canary, say both of a package; nothing is hidden.
+	twice := "go test -run TestZero ./... ; go test ./..."
+	attempt{base: goBase, now: goBase.with(goDone), command: twice, canary: ralph.CanaryRed}.try(t)
+}
+
 // A file that is new since the base may be one that nobody runs.
 func TestWhereTheBaseHadCanariesInside(t *testing.T) {
 	plant := func(name string) canary.Plant {

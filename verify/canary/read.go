@@ -45,6 +45,7 @@ type Outcome struct {
 	Failing []string `json:"failing,omitempty"` // keys of those that were seen failing
 	Passing []string `json:"passing,omitempty"` // keys of those that were seen passing
 	Silent  []string `json:"silent,omitempty"`  // keys of those whose place certainly ran without them
+	Hidden  []string `json:"hidden,omitempty"`  // keys of those that failed in a place that ended well all the same
 	Claims  []string `json:"claims,omitempty"`  // keys, of those planted, that repeat a test of the project's own
 
 	Unbuilt bool `json:"unbuilt,omitempty"` // something could not be built or loaded
@@ -85,9 +86,10 @@ type reading struct {
 	files    []string          // the planted files' names without folder and ending
 	marks    []Mark
 
-	seen     map[string]bool // keys whose token was seen
-	passing  map[string]bool // keys whose test was seen passing
-	packages map[string]bool // Go packages that ended well, having run tests
+	seen     map[string]bool   // keys whose token was seen
+	passing  map[string]bool   // keys whose test was seen passing
+	packages map[string]bool   // Go packages that ended well, having run tests
+	ended    map[string]string // Go packages, and how the go command said that they ended: FAIL counts if it said both
 	tests    map[string]State
 	repeated map[string]int
 	formats  map[string]bool // that named tests
@@ -116,7 +118,7 @@ type namedState struct {
 func newReading(plants []Plant) *reading {
 	r := &reading{
 		tokens: map[string]string{}, seen: map[string]bool{}, passing: map[string]bool{}, packages: map[string]bool{},
-		tests: map[string]State{}, repeated: map[string]int{}, formats: map[string]bool{}, sums: map[string]bool{},
+		ended: map[string]string{}, tests: map[string]State{}, repeated: map[string]int{}, formats: map[string]bool{}, sums: map[string]bool{},
 	}
 	for _, p := range plants {
 		if base, _, _ := strings.Cut(path.Base(p.Name), "."); !p.Inside {
@@ -276,6 +278,9 @@ func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
 			switch {
 			case r.seen[m.Key]:
 				out.Failing = append(out.Failing, m.Key)
+				if m.Scope != "" && r.ended[m.Scope] == "ok" {
+					out.Hidden = append(out.Hidden, m.Key)
+				}
 			case r.passing[m.Key]:
 				out.Passing = append(out.Passing, m.Key)
 			case silent:

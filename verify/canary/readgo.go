@@ -25,6 +25,9 @@ func (r *reading) goEvent(line string) {
 		if strings.Contains(event.Output, "[build failed]") || strings.Contains(event.Output, "[setup failed]") {
 			r.unbuilt = true
 		}
+		if verdict, rest, ok := strings.Cut(event.Output, "\t"); ok && strings.HasPrefix(rest, event.Package+"\t") && r.ended[event.Package] != "FAIL" {
+			r.ended[event.Package] = strings.TrimSpace(verdict)
+		}
 		if strings.Contains(event.Output, "[no tests to run]") {
 			r.packages[event.Package+" nothing"] = true
 		}
