@@ -60,6 +60,7 @@ type sortedChanges struct {
 	base, now string
 	all       []ralph.FileChange
 	meaning   protect.Sorted
+	newTests  []ralph.FileChange // that need something which old tests do without
 }
 
 // ErrNoCopy says that the tree as it is now was not kept, so that nobody can say what became of protected files.
@@ -115,6 +116,13 @@ func (e *Examiner) sort(ctx context.Context, base, now ralph.TreeState) (sortedC
 		return none, err
 	}
 	none.all, none.meaning = changes, meaning
+	if slices.ContainsFunc(meaning.Tests, func(c ralph.FileChange) bool { return c.Kind == ralph.FileAdded }) {
+		for _, c := range changes { // tests that were added with a set-up file cannot be green without it
+			if c.Kind == ralph.FileAdded && rules.Test(c.Name) && !slices.Contains(meaning.Tests, c) {
+				none.newTests = append(none.newTests, c)
+			}
+		}
+	}
 	e.sorted = none
 	return none, nil
 }
@@ -376,7 +384,7 @@ func (s sortedChanges) shownOld(kind ralph.ViewKind) []ralph.FileChange {
 	case ralph.ViewReviewed:
 		return slices.DeleteFunc(slices.Clone(s.all), func(c ralph.FileChange) bool { return !instructs(c.Name) })
 	case ralph.ViewOldTests:
-		return slices.Concat(s.meaning.Tampered, s.meaning.Unseen, s.meaning.Tests)
+		return slices.Concat(s.meaning.Tampered, s.meaning.Unseen, s.meaning.Tests, s.newTests)
 	}
 	return slices.Concat(s.meaning.Tampered, s.meaning.Unseen)
 }
