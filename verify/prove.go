@@ -38,10 +38,6 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 	if e.Canary != "" {
 		return e.proveByCommand(ctx, in, check)
 	}
-	tree, plants, err := e.plan(ctx, in, check)
-	if err != nil {
-		return ralph.Proof{}, err
-	}
 	base, err := e.baseOutcome(ctx, in, check)
 	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
@@ -52,14 +48,19 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 			Detail: "It was red before the run, and on that very tree it is green now, with a test that must fail: what runs it was changed.",
 		}, nil
 	}
+	return e.proveAgainst(ctx, in, check, base)
+}
+
+// proveAgainst compares what a check makes of canaries now with what it made of them at the base.
+func (e *Examiner) proveAgainst(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput, base canary.Outcome) (ralph.Proof, error) {
+	tree, plants, err := e.plan(ctx, in, check)
+	if err != nil {
+		return ralph.Proof{}, err
+	}
 	if len(plants) == 0 {
 		return canary.Nowhere(base), nil
 	}
-	now, invocation, err := e.runWith(ctx, in, tree, canary.Where(plants, base), check)
-	if err == nil && ctx.Err() == nil && now.BrokeOff() { // once more, with more time: a slow machine is no cheat
-		check.Timeout *= 2
-		now, invocation, err = e.runWith(ctx, in, tree, canary.Where(plants, base), check)
-	}
+	now, invocation, err := e.runTwice(ctx, in, tree, canary.Where(plants, base), check)
 	if err != nil || ctx.Err() != nil {
 		return ralph.Proof{}, err
 	}
@@ -84,6 +85,16 @@ func (e *Examiner) Prove(ctx context.Context, in ralph.ViewInput, check ralph.Ch
 		return ralph.Proof{}, err
 	}
 	return canary.Recount(proof, base, bare, invocation), nil
+}
+
+// runTwice gives a run with canaries that broke off more time: a slow machine is no cheat.
+func (e *Examiner) runTwice(ctx context.Context, in ralph.ViewInput, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
+	now, invocation, err := e.runWith(ctx, in, tree, plants, check)
+	if err == nil && ctx.Err() == nil && now.BrokeOff() {
+		check.Timeout *= 2
+		return e.runWith(ctx, in, tree, plants, check)
+	}
+	return now, invocation, err
 }
 
 // lookInside tries canaries that are no new files, for code that behaves as soon as there is one: tests of the project's own fell beside the others.
