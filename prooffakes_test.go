@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // keeper is a tree that keeps copies. A copy is named after the files' hash; agents, users and checks change it.
 type keeper struct {
+	mu         sync.Mutex // users change files while the loop looks
 	files      string
 	unfinished []string
 	joined     []string
@@ -20,6 +22,8 @@ type keeper struct {
 }
 
 func (k *keeper) Fingerprint(_ context.Context, in TreeInput) (TreeState, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	tree := TreeState{Known: true, Head: "c0", Hash: k.files, Snapshot: k.files}
 	if in.Claimed {
 		tree.Unfinished = k.unfinished
@@ -45,7 +49,13 @@ func (k *keeper) Diff(_ context.Context, from, to string, _ int) (string, bool, 
 }
 
 // becomes has the files changed when a turn ends.
-func (k *keeper) becomes(files string) func() { return func() { k.files = files } }
+func (k *keeper) becomes(files string) func() {
+	return func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.files = files
+	}
+}
 
 // fakeExaminer gives views in which checks do as the test says.
 type fakeExaminer struct {
