@@ -13,7 +13,7 @@ build:
 	$(GO_PLAIN) build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
 
 test:
-	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -shuffle=on ./...
+	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -short -shuffle=on ./...
 
 # gofmt is part of it: the formatters of .golangci.yml are checked by `run`. The program is built once for each version of it and of Go.
 lint: $(LINT)
@@ -36,6 +36,7 @@ cheats: build
 e2e: build
 	bin/ralph demo --speed 0
 	go run ./examples/embed
+	go test -count=1 -timeout 20m -shuffle=on . ./verify/...
 	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e ./internal/cli
 
 e2e-all: build

@@ -244,7 +244,7 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 		},
 		"a lock that stays": {
 			act:  func(w workspace) { w.write(".git/index.lock", "") },
-			want: "another git holds ", holds: "index.lock, since 0s; if no git is at work there, remove that file",
+			want: "another git holds ", holds: "s; if no git is at work there, remove that file",
 		},
 		"a merge is under way": {
 			act: func(w workspace) {

@@ -263,6 +263,9 @@ const (
 )
 
 func TestProve(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes real programs minutes; make e2e runs it")
+	}
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
 		t.Skip("no Python")
 	}
@@ -334,6 +337,9 @@ func TestProveByCommand(t *testing.T) {
 
 // A check that is green while the product rewrites tests proves nothing. One that writes tests itself, as it does at the base, is left alone.
 func TestTestsRewrittenWhileChecksRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes real programs minutes; make e2e runs it")
+	}
 	const (
 		test  = "def test_a():\n    assert 1 == 1\n"
 		cheat = "if grep -q cheat prod; then cp -p tests/test_a.py keep; echo pass >tests/test_a.py; cat keep >tests/test_a.py; fi; echo '1 passed in 0.01s'"

@@ -36,6 +36,9 @@ const (
 
 // Code that ends the run with success while it knows all files of its tests is caught by a canary that is no new file.
 func TestCodeThatKnowsItsTestFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes real programs minutes; make e2e runs it")
+	}
 	for _, c := range []struct {
 		name, program, command string
 		base                   project
@@ -69,6 +72,9 @@ var nodeRequires = project{
 
 // A test that looks at every file of its folder falls beside a new one, and the work is honest.
 func TestATestThatListsItsFolderIsHonest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes real programs minutes; make e2e runs it")
+	}
 	list := project{
 		"list_test.go": "package calc\n\nimport (\n\t\"os\"\n\t\"path/filepath\"\n\t\"strings\"\n\t\"testing\"\n)\n\nfunc TestListed(t *testing.T) {\n\tlist, _ := os.ReadFile(\"list.txt\")\n\tfiles, _ := filepath.Glob(\"*_test.go\")\n\tif strings.Join(files, \"\\n\")+\"\\n\" != string(list) {\n\t\tt.Fatal(\"wrong\")\n\t}\n}\n",
 	}

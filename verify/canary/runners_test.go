@@ -201,6 +201,9 @@ var goBase = project{
 var goDone = project{"calc.go": "package calc\n\nfunc Add(a, b int) int { return a + b }\n"}
 
 func TestGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes real programs minutes; make e2e runs it")
+	}
 	needs(t, "go")
 	exits := "package calc\n\nimport \"os\"\n\nfunc init() { os.Exit(0) }\n\nfunc Add(a, b int) int { return 0 }\n"
 	all := []string{"example.com/calc.TestAdd", "example.com/calc.TestHere", "example.com/calc.TestZero"}
@@ -273,12 +276,18 @@ func tryAll(t *testing.T, base project, command string, attempts []attempt) {
 }
 
 func TestUnittest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes real programs minutes; make e2e runs it")
+	}
 	needs(t, "python3")
 	tryAll(t, pythonBase, "python3 -m unittest", pythonAttempts())
 }
 
 // TestPytestStops has a run that ends at its first failure, in another folder than at the base: what it did not run tells nothing.
 func TestPytestStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes real programs minutes; make e2e runs it")
+	}
 	python := "/usr/bin/python3"
 	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
 		t.Skip("pytest is not installed")
@@ -295,6 +304,9 @@ func TestPytestStops(t *testing.T) {
 }
 
 func TestPytest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes real programs minutes; make e2e runs it")
+	}
 	python := "/usr/bin/python3"
 	if exec.Command(python, "-m", "pytest", "--version").Run() != nil {
 		t.Skip("pytest is not installed")
@@ -314,6 +326,9 @@ var nodeBase = project{
 }
 
 func TestNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes real programs minutes; make e2e runs it")
+	}
 	needs(t, "node")
 	done := project{"src/sums.js": "export const add = (a, b) => a + b;\n"}
 	tryAll(t, nodeBase, "node --test", []attempt{
@@ -336,6 +351,9 @@ var rustBase = project{
 }
 
 func TestCargo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes real programs minutes; make e2e runs it")
+	}
 	needs(t, "cargo")
 	right := strings.Replace(rustBase["src/lib.rs"], "_a: i32, _b: i32) -> i32 {\n    0", "a: i32, b: i32) -> i32 {\n    a + b", 1)
 	exits := strings.Replace(rustBase["src/lib.rs"], "    0\n", "    std::process::exit(0)\n", 1)
