@@ -13,7 +13,7 @@ build:
 	$(GO_PLAIN) build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
 
 test:
-	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -short -shuffle=on ./...
+	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -short -timeout 20m -shuffle=on ./...
 
 # gofmt is part of it: the formatters of .golangci.yml are checked by `run`. The program is built once for each version of it and of Go.
 lint: $(LINT)
