@@ -94,9 +94,6 @@ func (w workspace) nobodyLeft(file string) {
 
 // A commit is a commit, whatever a hook does afterwards.
 func TestAHookThatHangsAfterTheCommit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes real programs minutes; make e2e runs it")
-	}
 	w := newRepo(t)
 	w.program(".git/hooks/post-commit", "echo slow; exec sleep 600")
 	w.write("new", "x")
