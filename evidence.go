@@ -119,12 +119,20 @@ func (l *Loop) hiddenChecks() []check {
 	return hidden
 }
 
-// weighTests runs the tests of the base on the claimed tree, if some were changed that are not protected.
+// weighTests runs the tests of the base on the claimed tree, if some were changed that are not protected, and records which product code behaves for
+// tests.
 func (l *Loop) weighTests(ctx context.Context) {
-	if len(l.changed.Tests) == 0 || !l.promising(ctx) || len(l.state.History.Now.Checks) == 0 {
+	if len(l.changed.Tests)+len(l.changed.Aware) == 0 || !l.promising(ctx) || len(l.state.History.Now.Checks) == 0 {
 		return
 	}
-	weighed := TestsWeighed{Files: l.changed.Tests, OldPassed: true, Old: []CheckResult{}}
+	weighed := TestsWeighed{Files: append([]string{}, l.changed.Tests...), Aware: l.changed.Aware, OldPassed: true, Old: []CheckResult{}}
+	if len(l.changed.Tests) > 0 && !l.runOldTests(ctx, &weighed) {
+		return
+	}
+	l.emit(EvTestsChanged, weighed)
+}
+
+func (l *Loop) runOldTests(ctx context.Context, weighed *TestsWeighed) bool {
 	session := l.session(ViewOldTests, checkFile("old"))
 	session.strict = true // what was green on this tree was so with other tests
 	defer session.close()
@@ -134,12 +142,12 @@ func (l *Loop) weighTests(ctx context.Context) {
 		}
 		result, ok := session.check(ctx, i, c)
 		if !ok {
-			return
+			return false
 		}
 		weighed.Old = append(weighed.Old, result)
 		weighed.OldPassed = weighed.OldPassed && result.Passed
 	}
-	l.emit(EvTestsChanged, weighed)
+	return true
 }
 
 // isRed reports whether a check is red in this iteration.
@@ -167,7 +175,7 @@ func (l *Loop) prove(ctx context.Context) {
 		return
 	}
 	kind := ViewClaimed
-	if w := l.state.History.Now.Weighed; w != nil && w.OldPassed {
+	if w := l.state.History.Now.Weighed; w != nil && w.OldPassed && len(w.Files) > 0 {
 		kind = ViewOldTests // whose tests must be those of the base
 	}
 	folder, err := l.checkFolder(1)

@@ -62,6 +62,7 @@ type Tampering struct {
 	Tampered []FileChange // protected, and changed or deleted
 	Unseen   []string     // added, and kept from checks
 	Tests    []string     // existed at the base or steer them, are not protected, and changed
+	Aware    []string     // product code that asks whether it is being tested and did not at the base, with the line
 	Around   []string     // files outside of the tree that steer checks and that this isolation cannot show as they were, with a reason
 }
 
@@ -129,9 +130,10 @@ const (
 	CanaryNone  CanaryState = "none"
 )
 
-// TestsWeighed says how the tests of the base fare on a tree in which they were changed.
+// TestsWeighed says how the tests of the base fare on a tree in which they were changed, and which product code knows of them.
 type TestsWeighed struct {
 	Files     []string      `json:"files"`
+	Aware     []string      `json:"aware,omitempty"` // with the line that asks
 	Old       []CheckResult `json:"old"`
 	OldPassed bool          `json:"old_passed"`
 }

@@ -42,6 +42,7 @@ const (
 	RefusedTestsMissing  = "tests_missing"
 	RefusedTampered      = "tampered"
 	RefusedTestsChanged  = "tests_changed"
+	RefusedTestAware     = "test_aware"
 	RefusedStale         = "stale_evidence"
 	RefusedUnfinished    = "unfinished"
 	RefusedEvaluator     = "evaluator_rejected"
@@ -64,7 +65,7 @@ func GateKinds() []GateKind {
 		{"no task is open", []string{RefusedTasksOpen}, askTasks},
 		{"checks pass", []string{RefusedCheckFailed, RefusedCheckBroken}, askChecks},
 		{"a check can still fail", []string{RefusedCheckInert, RefusedTestsMissing}, askCanaries},
-		{"nothing protected was changed", []string{RefusedTampered, RefusedTestsChanged}, askTampered},
+		{"nothing protected was changed", []string{RefusedTampered, RefusedTestsChanged, RefusedTestAware}, askTampered},
 		{"evidence is fresh", []string{RefusedStale}, askFresh},
 		{"nothing visibly unfinished", []string{RefusedUnfinished}, askUnfinished},
 		{"the evaluator accepts", []string{RefusedEvaluator}, askEvaluator},

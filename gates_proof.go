@@ -76,15 +76,19 @@ func askTampered(p Policy, h History) Gate {
 	return open("")
 }
 
-// askTests weighs changed tests: honest work changes tests, too.
+// askTests weighs changed tests and code that knows of tests: honest work may have both.
 func askTests(p Policy, weighed TestsWeighed) Gate {
-	if weighed.OldPassed {
+	code, detail := RefusedTestsChanged, "old tests fail, new ones pass: "+firstOf(weighed.Files)
+	switch {
+	case !weighed.OldPassed:
+	case len(weighed.Aware) > 0:
+		code, detail = RefusedTestAware, "code of the product asks whether it is being tested: "+firstOf(weighed.Aware)
+	default:
 		return open("tests were changed, and those of the base pass as well: " + firstOf(weighed.Files))
 	}
-	detail := "old tests fail, new ones pass: " + firstOf(weighed.Files)
 	switch p.TestChange {
 	case TestsRefuse:
-		return shut(RefusedTestsChanged, "%s", detail)
+		return shut(code, "%s", detail)
 	case TestsEvaluate:
 		return noted(detail + "; the evaluator is told")
 	}

@@ -177,7 +177,7 @@ func TestTheStatusGate(t *testing.T) {
 
 func TestAGateNamesOnlyItsOwnRefusals(t *testing.T) {
 	want := [][]string{
-		{"agent_failed"}, {"contradiction"}, {"tasks_open"}, {"check_failed", "check_broken"}, {"check_inert", "tests_missing"}, {"tampered", "tests_changed"},
+		{"agent_failed"}, {"contradiction"}, {"tasks_open"}, {"check_failed", "check_broken"}, {"check_inert", "tests_missing"}, {"tampered", "tests_changed", "test_aware"},
 		{"stale_evidence"}, {"unfinished"}, {"evaluator_rejected"}, {"status_gate"}, {"no_evidence"},
 	}
 	var got [][]string

@@ -22,6 +22,8 @@ func (n notebook) doubts(counting []CheckResult) []string {
 		codes = append(codes, "tampered")
 	case now.Weighed != nil && !now.Weighed.OldPassed && p.TestChange == TestsRefuse:
 		codes = append(codes, "tests_changed")
+	case now.Weighed != nil && len(now.Weighed.Aware) > 0 && p.TestChange == TestsRefuse:
+		codes = append(codes, "test_aware")
 	}
 	if now.Stale {
 		codes = append(codes, "stale_evidence")
@@ -94,7 +96,7 @@ func (n notebook) unasked() StopReason {
 
 // trusted: nothing that is measured beside the checks stands against the claim for a task.
 func (n notebook) trusted(q page, id string) bool {
-	fooled := len(q.Tampered) > 0 || q.Weighed != nil && !q.Weighed.OldPassed && n.policy.TestChange == TestsRefuse
+	fooled := len(q.Tampered) > 0 || q.Weighed != nil && (!q.Weighed.OldPassed || len(q.Weighed.Aware) > 0) && n.policy.TestChange == TestsRefuse
 	if fooled || q.Stale {
 		return false
 	}
@@ -129,6 +131,9 @@ func (d dice) aboutEvidence(st *step, p Policy, list []TaskState) {
 	st.Stale = d.oneIn(20)
 	if d.oneIn(8) {
 		st.Weighed = &TestsWeighed{Files: []string{"b_test.go"}, OldPassed: d.oneIn(2)}
+		if d.oneIn(3) {
+			st.Weighed.Aware = []string{"a.go: if testing.Testing() {"}
+		}
 	}
 	for p.Evaluator != "" && !d.oneIn(4) {
 		e := d.evaluation()

@@ -51,6 +51,30 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 			same(t, "proven", tt.proved, e.proved)
 		})
 	}
+	const aware = "a.go: if testing.Testing() {"
+	for rule, gate := range map[TestRule]Gate{
+		TestsWarn:     warned("code of the product asks whether it is being tested: " + aware),
+		TestsEvaluate: noted("code of the product asks whether it is being tested: " + aware + "; the evaluator is told"),
+		TestsRefuse:   refused(RefusedTestAware, "code of the product asks whether it is being tested: "+aware),
+	} {
+		bubble(t, "the product knows of tests: "+string(rule), func(t *testing.T) {
+			w, e, k := examined(t)
+			w.policy.MaxIterations, w.policy.TestChange = 1, rule
+			w.agent.turns = []turn{done().then(k.becomes("1"))}
+			e.compare = func(TreeState, TreeState) (Tampering, error) {
+				return Tampering{Known: true, Aware: []string{aware}}, nil
+			}
+			ends := AllChecksPassed
+			if rule == TestsRefuse {
+				ends = MaxIterations
+			}
+			w.ends(ends, 1)
+			same(t, "weighed", []TestsWeighed{{Files: []string{}, Aware: []string{aware}, Old: []CheckResult{}, OldPassed: true}}, payloads[TestsWeighed](w.log))
+			gate.Name = "nothing protected was changed"
+			same(t, "the gate", gate, w.loop.State().Verdict.Gates[5])
+			same(t, "proven", []string{"claimed: go test"}, e.proved)
+		})
+	}
 	for name, play := range map[string]turn{"without a claim": nothing(), "red in any case": done()} {
 		bubble(t, name, func(t *testing.T) {
 			w, e, k := examined(t)

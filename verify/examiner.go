@@ -51,6 +51,7 @@ type Examiner struct {
 	informed  protect.Rules // Rules that know the files of the copy since
 	since     string
 	asked     map[string]baseHabit // what checks do to tests at the base, by command
+	stood     standings
 }
 
 var _ ralph.Examiner = (*Examiner)(nil)
@@ -74,6 +75,10 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 	}
 	seen := ralph.Tampering{
 		Known: true, Tampered: found.meaning.Tampered, Unseen: names(found.meaning.Unseen), Tests: names(found.meaning.Tests),
+		Aware: aware(found.meaning.Aware),
+	}
+	if err := e.remember(ctx, ralph.ViewInput{Kind: ralph.ViewClaimed, Base: base, Now: now}); err != nil {
+		return seen, err
 	}
 	if e.Around == nil {
 		return seen, nil
@@ -100,18 +105,11 @@ func (e *Examiner) sort(ctx context.Context, base, now ralph.TreeState) (sortedC
 	if err != nil {
 		return none, err
 	}
-	read := func(ctx context.Context, side protect.Side, name string) ([]byte, error) {
-		id := now.Snapshot
-		if side == protect.Base {
-			id = base.Snapshot
-		}
-		return e.Copies.Read(ctx, id, name, protect.Limit)
-	}
 	rules, err := e.rulesSince(ctx, base.Snapshot)
 	if err != nil {
 		return none, err
 	}
-	meaning, err := rules.Sort(ctx, changes, read)
+	meaning, err := rules.Sort(ctx, changes, e.trees(base.Snapshot, now.Snapshot))
 	if err != nil {
 		return none, err
 	}
@@ -137,6 +135,20 @@ func (e *Examiner) rulesSince(ctx context.Context, base string) (protect.Rules, 
 		e.informed, e.since = e.Rules.Since(files), base
 	}
 	return e.informed, nil
+}
+
+// aware tells who asks, and how.
+func aware(found []protect.Aware) []string {
+	const shown = 80
+	var all []string
+	for _, a := range found {
+		line := a.Line
+		if len(line) > shown {
+			line = strings.ToValidUTF8(line[:shown], "") + "…"
+		}
+		all = append(all, a.Name+": "+line)
+	}
+	return all
 }
 
 func names(changes []ralph.FileChange) []string {
@@ -206,9 +218,8 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 	mode, why := e.mode(ctx, in)
 	e.tried = e.tried || made.OnDisk()
 	shell := e.Shell
-	if in.Way != ralph.WayInPlace { // compiled files that lie in the workspace are ignored ones, and nobody knows what is in them
-		shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+filepath.Join(folder, "pycache"))
-	}
+	// Compiled files that lie in the workspace are ignored ones, and nobody knows what is in them. Nor should checks leave any there.
+	shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+filepath.Join(folder, "pycache"))
 	if in.Way == ralph.WayUsual {
 		shell.Env = withoutWorkspace(shell.Env, in.Dir)
 	}
@@ -462,6 +473,9 @@ func (v *view) Isolation() (mode, why string) { return string(v.mode), v.why }
 
 // Close takes the view down. What an in-place view changed is put back.
 func (v *view) Close() error {
+	if v.mode == pristine.InPlace {
+		v.examiner.stood = standings{} // the checks may have written tests
+	}
 	if err := v.made.Close(); err != nil {
 		return fmt.Errorf("close view: %w", err)
 	}

@@ -37,6 +37,9 @@ func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 		}
 		v.suspects[name] = in
 	}
+	if swapped := v.swapped(); len(swapped) > 0 && result.Passed {
+		return notPassed(result, swapped), nil
+	}
 	if len(v.suspects) == 0 || !result.Passed {
 		return result, nil
 	}
@@ -50,11 +53,16 @@ func (v *view) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 		}
 	}
 	if len(v.suspects) > 0 {
-		result.Passed = false
-		output := tail{kept: []byte(result.Output)}
-		result.Output = output.text(changedWhile(slices.Sorted(maps.Keys(v.suspects))))
+		result = notPassed(result, slices.Sorted(maps.Keys(v.suspects)))
 	}
 	return result, nil
+}
+
+func notPassed(result ralph.CheckResult, tests []string) ralph.CheckResult {
+	result.Passed = false
+	output := tail{kept: []byte(result.Output)}
+	result.Output = output.text(changedWhile(tests))
+	return result
 }
 
 func changedWhile(tests []string) string {

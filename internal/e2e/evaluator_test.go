@@ -121,7 +121,6 @@ func reviewing(t *testing.T, cli agentCLI, turns []scriptedmodel.Turn, options .
 		config := codexConfig(w.model.URL()+"/review") + "[projects.\"" + w.project + "\"]\ntrust_level = \"trusted\"\n"
 		w.write(filepath.Join(w.home, ".codex/config.toml"), config)
 	}
-	w.env["TMPDIR"] = t.TempDir() // codex makes no sandbox where its home is below it
 	dialect, _ := agent.Find(cli.name)
 	reviewer := &evaluate.Evaluator{Agent: agent.New(agent.Options{
 		Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Permissions: agent.PermitReading, Env: w.environ(),

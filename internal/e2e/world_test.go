@@ -104,6 +104,7 @@ func newWorld(t *testing.T, cli agentCLI, script scriptedmodel.Script, scenario 
 	})
 	w.env = map[string]string{
 		"PATH": dir + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME": w.home, "RALPH_STATE_DIR": w.state, "LC_ALL": "C", "TZ": "UTC",
+		"TMPDIR":            t.TempDir(), // codex makes no sandbox where its home is below it
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
 		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
 	}

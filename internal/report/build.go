@@ -58,7 +58,7 @@ func (b *Builder) See(e ralph.Event) error {
 func (b *Builder) remark(e ralph.Event) {
 	switch data := e.Data.(type) {
 	case ralph.TestsWeighed:
-		weighed := Weighed{Iteration: e.Iteration, Files: cleanAll(data.Files), OldPassed: data.OldPassed}
+		weighed := Weighed{Iteration: e.Iteration, Files: cleanAll(data.Files), Aware: cleanAll(data.Aware), OldPassed: data.OldPassed}
 		for _, c := range data.Old {
 			if !c.Passed {
 				weighed.Failed = append(weighed.Failed, clean(c.Name))

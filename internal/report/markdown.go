@@ -228,7 +228,12 @@ func (r Report) interference(p *page) {
 		if !w.OldPassed {
 			means = "**old tests fail, new ones pass**: " + codes(w.Failed)
 		}
-		p.row(strconv.Itoa(w.Iteration), "tests changed", codes(w.Files), means)
+		if len(w.Files) > 0 {
+			p.row(strconv.Itoa(w.Iteration), "tests changed", codes(w.Files), means)
+		}
+		if len(w.Aware) > 0 {
+			p.row(strconv.Itoa(w.Iteration), "test-aware code", codes(w.Aware), "it asks whether it is being tested")
+		}
 	}
 }
 

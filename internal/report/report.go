@@ -168,6 +168,7 @@ type Evaluation struct {
 type Weighed struct {
 	Iteration int      `json:"iteration"`
 	Files     []string `json:"files"`
+	Aware     []string `json:"aware,omitempty"` // product code that asks whether it is being tested
 	OldPassed bool     `json:"old_passed"`
 	Failed    []string `json:"failed,omitempty"` // checks that are red with the old tests
 }

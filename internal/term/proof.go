@@ -15,14 +15,25 @@ func (l *Lines) proof(e ralph.Event) []string {
 	case ralph.Proof:
 		return l.worth(data)
 	case ralph.TestsWeighed:
-		if data.OldPassed {
-			return []string{"  tests changed; those of the base pass as well: " + names(data.Files)}
-		}
-		return []string{"  " + l.Style.yellow("tests changed") + ": old tests fail, new ones pass: " + names(data.Files)}
+		return l.weighed(data)
 	case ralph.Evaluation:
 		return l.evaluation(data)
 	}
 	return nil
+}
+
+func (l *Lines) weighed(data ralph.TestsWeighed) []string {
+	var lines []string
+	switch {
+	case !data.OldPassed:
+		lines = []string{"  " + l.Style.yellow("tests changed") + ": old tests fail, new ones pass: " + names(data.Files)}
+	case len(data.Files) > 0:
+		lines = []string{"  tests changed; those of the base pass as well: " + names(data.Files)}
+	}
+	for _, asks := range data.Aware {
+		lines = append(lines, "  "+l.Style.yellow("asks whether it is being tested")+": "+Clean(asks))
+	}
+	return lines
 }
 
 func (l *Lines) tampered(data ralph.FilesTampered) []string {

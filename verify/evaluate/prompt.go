@@ -99,7 +99,10 @@ func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 	if len(in.Checks) == 0 {
 		fills["nochecks"] = nil
 	}
-	if t := in.TestChanges; t != nil {
+	if t := in.TestChanges; t != nil && len(t.Aware) > 0 {
+		data("aware", list(inlines(t.Aware, maxFiles)), resultsCap)
+	}
+	if t := in.TestChanges; t != nil && len(t.Files) > 0 {
 		old := "As they were before, they fail on this work, and pass only as they are now."
 		if t.OldPassed {
 			old = "As they were before, they pass on this work, too."
@@ -201,10 +204,7 @@ func facts(c ralph.CheckResult) []string {
 }
 
 func testChanges(t ralph.TestsWeighed) string {
-	names := make([]string, 0, maxFiles)
-	for _, name := range t.Files[:min(len(t.Files), maxFiles)] {
-		names = append(names, inline(name, nameCap))
-	}
+	names := inlines(t.Files, maxFiles)
 	text := "Changed:\n" + list(names)
 	if more := len(t.Files) - len(names); more > 0 {
 		text += fmt.Sprintf("[… %d more files …]\n", more)
@@ -213,6 +213,15 @@ func testChanges(t ralph.TestsWeighed) string {
 		text += "With the tests as they were before:\n" + checks(t.Old)
 	}
 	return text
+}
+
+// inlines are the first of some texts, each as one line.
+func inlines(texts []string, most int) []string {
+	var all []string
+	for _, text := range texts[:min(len(texts), most)] {
+		all = append(all, inline(text, nameCap))
+	}
+	return all
 }
 
 // ledger tells the last verdicts. Calls that came to none, and answers that were none, say nothing about the work.

@@ -23,6 +23,8 @@
 //	                   spec; C# *.Tests, *Tests; PHP *Test; Elixir *_test.exs; and everything in a folder test or tests.
 //	                   Changed or deleted is tampered. Added is honest work and is seen.
 //	                   A project that is a test's data (testdata, fixtures) is a part of the test and steers nothing.
+//	without a name     data and helpers elsewhere that a test of the base mentions and nothing else does: a file of expected answers, a package
+//	                   that gets a *testing.T, a module that raises AssertionError. What the product mentions too is the product's.
 //	no tests           README files of test folders, lists of dependencies and lock files wherever they are, a folder spec
 //	                   that describes the product, and CMakeLists.txt, meson.build or a list of `mod name;` that only grew by entries.
 //	whole files        conftest.py, pytest.ini, tox.ini, noxfile.py, .coveragerc, sitecustomize.py, *.pth; configuration and set-up of
@@ -53,6 +55,11 @@
 //
 // Where a language had no tests at the base (see Rules.Since) nothing that is added counts: a project begun from nothing
 // needs its configuration.
+//
+// # What asks whether it is tested
+//
+// Sorted.Aware is code of the product with new lines such as testing.Testing(), PYTEST_CURRENT_TEST or NODE_TEST_CONTEXT. It may be honest, and it
+// may be how a product gives the right answers to tests alone.
 //
 // # What is weighed
 //

@@ -80,16 +80,26 @@ const (
 // fs.ErrNotExist.
 type Reader func(ctx context.Context, which Side, name string) ([]byte, error)
 
+// Trees is how the two trees are looked at.
+type Trees struct {
+	Read Reader
+	Find Finder
+}
+
 // Sorted is what changes mean, each list by name.
 type Sorted struct {
 	Tampered []ralph.FileChange // protected and changed or deleted, also if a link or a folder is there now
 	Unseen   []ralph.FileChange // added and matching: checks do not see them
 	Tests    []ralph.FileChange // not protected: tests that existed and were changed or deleted, and files that steer them, also added ones
+	Aware    []Aware            // product code
 }
 
 // Sort says what changes mean. It reads only files whose content decides.
-func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, read Reader) (Sorted, error) {
-	in := &inspection{ctx: ctx, read: read, rules: r}
+func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, trees Trees) (Sorted, error) {
+	in := &inspection{ctx: ctx, trees: trees, rules: r}
+	if err := in.lookForKin(changes); err != nil {
+		return Sorted{}, err
+	}
 	var out Sorted
 	for _, change := range changes {
 		if err := ctx.Err(); err != nil {
@@ -108,6 +118,10 @@ func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, read Reader
 		default:
 			out.Tampered = append(out.Tampered, change)
 		}
+	}
+	var err error
+	if out.Aware, err = in.becameAware(changes); err != nil {
+		return Sorted{}, fmt.Errorf("look who asks whether it is tested: %w", err)
 	}
 	out.Unseen = append(out.Unseen, inTheWay(changes, out)...)
 	for _, list := range [][]ralph.FileChange{out.Tampered, out.Unseen, out.Tests} {
@@ -158,8 +172,9 @@ const (
 // inspection is one call of Sort.
 type inspection struct {
 	ctx   context.Context
-	read  Reader
+	trees Trees
 	rules Rules
+	kin   map[string]bool // see partsOfTests
 	words map[string]bool // that checks are made of, see uses
 }
 
@@ -208,6 +223,8 @@ func (in *inspection) byKind(change ralph.FileChange) (meaning, error) {
 	switch {
 	case testName(change.Name):
 		return in.test(change)
+	case in.kin[change.Name]:
+		return guarded, nil
 	case path.Ext(change.Name) == ".rs" && change.Kind != ralph.FileAdded:
 		changed, err := in.compare(change, rustTestsDiffer)
 		if changed {
@@ -259,7 +276,7 @@ func (in *inspection) compare(change ralph.FileChange, differ func(base, now []b
 
 // content reads a file. One that is not there is empty: the copies may have been made while it came or went.
 func (in *inspection) content(side Side, name string) ([]byte, error) {
-	data, err := in.read(in.ctx, side, name)
+	data, err := in.trees.Read(in.ctx, side, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -268,7 +285,7 @@ func (in *inspection) content(side Side, name string) ([]byte, error) {
 
 // exists says whether the base has a file.
 func (in *inspection) exists(name string) (bool, error) {
-	_, err := in.read(in.ctx, Base, name)
+	_, err := in.trees.Read(in.ctx, Base, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -285,13 +302,16 @@ type baseFiles struct {
 	ecosystems map[ecosystem]bool // with tests
 	goTests    map[string]bool    // folders, and those above them
 	goBeside   map[string]bool    // folders
+	names      []string
+	baseNames  map[string]int // how many files have one
 }
 
 // Since tells the rules which files the base has. Where a language had no tests, what steers tests may be added: a project
 // that is begun from nothing could never be completed otherwise. Without it every language is taken to have tests.
 func (r Rules) Since(files []string) Rules {
-	base := &baseFiles{ecosystems: map[ecosystem]bool{}, goTests: map[string]bool{}, goBeside: map[string]bool{}}
+	base := &baseFiles{ecosystems: map[ecosystem]bool{}, goTests: map[string]bool{}, goBeside: map[string]bool{}, names: files, baseNames: map[string]int{}}
 	for _, name := range files {
+		base.baseNames[path.Base(name)]++
 		kind := ecosystems[path.Ext(name)]
 		// Tests of Rust are in source files as often as beside them.
 		if kind == rust || kind != "" && testName(name) {

@@ -136,7 +136,7 @@ func TestWithoutTheFilesOfTheBaseEverythingIsTakenToHaveTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree := trees{now: files{"conftest.py": "", "sub/go.mod": "module m\n", "go.mod": "module m\n", "x/main_test.go": "package x\nfunc TestMain() {}", "tests/test_a.py": ""}}
-	got, err := rules.Sort(t.Context(), tree.changes(), tree.read)
+	got, err := rules.Sort(t.Context(), tree.changes(), tree.both())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,13 +179,13 @@ func TestTroubleIsAnError(t *testing.T) {
 	}
 	trouble := errors.New("disk on fire")
 	change := []ralph.FileChange{{Name: "package.json", Kind: ralph.FileChanged}}
-	_, err = rules.Sort(t.Context(), change, func(context.Context, protect.Side, string) ([]byte, error) { return nil, trouble })
+	_, err = rules.Sort(t.Context(), change, protect.Trees{Read: func(context.Context, protect.Side, string) ([]byte, error) { return nil, trouble }})
 	if !errors.Is(err, trouble) || !strings.HasPrefix(err.Error(), `inspect "package.json": `) {
 		t.Errorf("Sort says %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err = rules.Sort(ctx, change, trees{}.read); !errors.Is(err, context.Canceled) {
+	if _, err = rules.Sort(ctx, change, trees{}.both()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Sort says %v, want cancelled", err)
 	}
 }

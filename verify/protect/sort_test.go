@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,6 +26,24 @@ func (t trees) read(_ context.Context, side protect.Side, name string) ([]byte, 
 		return nil, fs.ErrNotExist
 	}
 	return []byte(text), nil
+}
+
+func (t trees) both() protect.Trees { return protect.Trees{Read: t.read, Find: t.find} }
+
+func (t trees) find(ctx context.Context, side protect.Side, names, words []string) ([]protect.Mention, error) {
+	var found []protect.Mention
+	for _, name := range names {
+		text, err := t.read(ctx, side, name)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(line, word) }) {
+				found = append(found, protect.Mention{Name: name, Line: strings.TrimSpace(line)})
+			}
+		}
+	}
+	return found, nil
 }
 
 // changes are what a tree would report.
@@ -75,7 +94,7 @@ func sorted(t *testing.T, c protect.Config, tree trees) short {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := rules.Since(tree.names()).Sort(t.Context(), tree.changes(), tree.read)
+	got, err := rules.Since(tree.names()).Sort(t.Context(), tree.changes(), tree.both())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,83 @@
+package protect
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// Aware is product code that asks whether it is being tested, and did not at the base.
+type Aware struct{ Name, Line string }
+
+// awareness is how code asks. A word is what every such line has in it.
+var awareness = map[ecosystem]struct {
+	words []string
+	asks  func() *regexp.Regexp
+}{
+	golang: {[]string{"testing.Testing(", "flag.Lookup(", "os.Args"}, lazily(`\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*[.-]test\b`)},
+	python: {[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv"}, lazily(`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`)},
+	script: {[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST"}, lazily(`\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|\benv\.VITEST\b`)},
+	rust:   {[]string{"cfg!(test)"}, lazily(`\bcfg!\(test\)`)},
+	ruby:   {[]string{"defined?("}, lazily(`\bdefined\?\((::)?(RSpec|Minitest|MiniTest)\b`)},
+	php:    {[]string{"PHPUNIT_"}, lazily(`\bPHPUNIT_(COMPOSER_INSTALL|TESTSUITE)\b|__PHPUNIT_`)},
+}
+
+// becameAware finds the product code that asks it and did not, or asks it in more places than before.
+func (in *inspection) becameAware(changes []ralph.FileChange) ([]Aware, error) {
+	var names, words []string
+	for _, change := range changes {
+		asking, known := awareness[ecosystems[path.Ext(change.Name)]]
+		if !known || change.Kind == ralph.FileDeleted || testName(change.Name) || setsUp(change.Name) {
+			continue
+		}
+		names = append(names, change.Name)
+		for _, word := range asking.words {
+			if !slices.Contains(words, word) {
+				words = append(words, word)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	now, err := in.asking(Now, names, words)
+	if err != nil || len(now) == 0 {
+		return nil, err
+	}
+	before, err := in.asking(Base, names, words)
+	if err != nil {
+		return nil, err
+	}
+	var found []Aware
+	for name, lines := range now {
+		if len(lines) > len(before[name]) {
+			fresh := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(before[name], line) })
+			found = append(found, Aware{name, strings.TrimSpace(slices.Concat(fresh, lines)[0])})
+		}
+	}
+	slices.SortFunc(found, func(a, b Aware) int { return strings.Compare(a.Name, b.Name) })
+	return found, nil
+}
+
+// setsUp says whether a file configures tools, which may well differ under test.
+func setsUp(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	if _, steers := steeringRule(name); steers {
+		return true
+	}
+	return strings.Contains(base, "config") || strings.Contains(base, "setup") || strings.Contains(base, "settings") || base == "manage.py"
+}
+
+func (in *inspection) asking(side Side, names, words []string) (map[string][]string, error) {
+	mentions, err := in.trees.Find(in.ctx, side, names, words)
+	lines := map[string][]string{}
+	for _, m := range mentions {
+		if awareness[ecosystems[path.Ext(m.Name)]].asks().MatchString(m.Line) {
+			lines[m.Name] = append(lines[m.Name], m.Line)
+		}
+	}
+	return lines, err
+}

@@ -1,0 +1,88 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/verify/protect"
+)
+
+// trees is how two copies are looked at.
+func (e *Examiner) trees(base, now string) protect.Trees {
+	id := func(side protect.Side) string {
+		if side == protect.Base {
+			return base
+		}
+		return now
+	}
+	return protect.Trees{
+		Read: func(ctx context.Context, side protect.Side, name string) ([]byte, error) {
+			return e.Copies.Read(ctx, id(side), name, protect.Limit)
+		},
+		Find: func(ctx context.Context, side protect.Side, names, words []string) ([]protect.Mention, error) {
+			return e.find(ctx, id(side), names, words)
+		},
+	}
+}
+
+// find gives the lines of files of a copy that have one of the words in them. The files are written to a folder first: that is one request to the
+// copies, where reading them one by one would be many.
+func (e *Examiner) find(ctx context.Context, id string, names, words []string) ([]protect.Mention, error) {
+	if len(names) == 0 || len(words) == 0 {
+		return nil, nil
+	}
+	if err := os.MkdirAll(e.Folder, 0o700); err != nil {
+		return nil, fmt.Errorf("search copy: %w: %w", ralph.ErrIO, err)
+	}
+	folder, err := os.MkdirTemp(e.Folder, "search-")
+	if err != nil {
+		return nil, fmt.Errorf("search copy: %w: %w", ralph.ErrIO, err)
+	}
+	defer os.RemoveAll(folder)
+	if err := e.Copies.Extract(ctx, id, folder, names); err != nil {
+		return nil, fmt.Errorf("search copy: %w", err)
+	}
+	var found []protect.Mention
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("search copy: %w", err)
+		}
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > protect.Limit {
+			continue // links have no lines, and nobody wrote what is that big
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("search copy: %w: %w", ralph.ErrIO, err)
+		}
+		for _, line := range linesWith(text, words) {
+			found = append(found, protect.Mention{Name: name, Line: line})
+		}
+	}
+	return found, nil
+}
+
+func linesWith(text []byte, words []string) []string {
+	hasOne := func(text []byte) bool {
+		for _, word := range words {
+			if bytes.Contains(text, []byte(word)) {
+				return true
+			}
+		}
+		return false
+	}
+	if !hasOne(text) || bytes.IndexByte(text, 0) >= 0 {
+		return nil
+	}
+	var found []string
+	for line := range bytes.Lines(text) {
+		if hasOne(line) {
+			found = append(found, string(bytes.TrimSpace(line)))
+		}
+	}
+	return found
+}
