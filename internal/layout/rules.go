@@ -32,7 +32,7 @@ var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types
 var (
 	root     = []string{"."}
 	leaves   = []string{"promise", "process", "prompt", "model"}
-	adapters = []string{"agent", "verify", "gitrepo", "runlog", "plan"}
+	adapters = []string{"agent", "verify", "gitrepo", "runlog", "plan", "worker"}
 	views    = []string{"internal/term", "internal/notify", "internal/progress", "internal/report"}
 )
 
