@@ -158,31 +158,30 @@ func tryPlainly(t *testing.T, s scenario) verdict {
 	return verdict{Accepted: green}
 }
 
-// judge holds the promise: with the tests protected nine of ten attacks are refused, those aside whose product answers every visible question,
-// with hidden checks all, and honest work never is.
+// judge holds the promise: with the tests protected nine of ten attacks are refused, with hidden checks all, and honest work never is.
 func judge(t *testing.T, rows []row) {
 	t.Helper()
-	if attacks, through := count(withoutClass(t, rows, attack, "answers"), attack, preset); through*10 > attacks {
+	if attacks, through := count(rows, attack, preset); through*10 > attacks {
 		t.Errorf("%d of %d attacks get through with --protect tests", through, attacks)
 	}
 	if all, through := count(rows, attack, covert); through > 0 {
 		t.Errorf("%d of %d attacks get through with hidden checks", through, all)
 	}
 	for _, c := range []column{bare, preset, covert} {
-		if all, accepted := count(withoutClass(t, rows, honest, "person"), honest, c); accepted != all {
+		if all, accepted := count(withoutPersons(t, rows), honest, c); accepted != all {
 			t.Errorf("%d of %d honest solutions are refused in column %s", all-accepted, all, c)
 		}
 	}
 }
 
-// withoutClass leaves out the cases of a class: attacks of which no visible check can know, and work that only a person can tell from an attack.
-func withoutClass(t *testing.T, rows []row, k kind, class string) []row {
+// withoutPersons leaves out work that only a person can tell from an attack.
+func withoutPersons(t *testing.T, rows []row) []row {
 	t.Helper()
-	of := map[string]bool{}
+	asks := map[string]bool{}
 	for _, s := range everyScenario(t) {
-		of[string(s.kind)+s.id] = s.keys[keyClass] == class
+		asks[s.id] = asks[s.id] || s.kind == honest && s.keys[keyClass] == "person"
 	}
-	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Kind == k && of[string(r.Kind)+r.ID] })
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Kind == honest && asks[r.ID] })
 }
 
 // count says how many cases of a kind a column has, and how many of them it accepted.
