@@ -291,7 +291,7 @@ func (l *Loop) checkInput(c check, folder, file string) CheckInput {
 
 // attendCheck records now and then how far the run is while a check works.
 func (l *Loop) attendCheck(ctx context.Context, work func(context.Context)) {
-	l.attend(ctx, func(elapsed Span) AgentOutput { return AgentOutput{Elapsed: elapsed} }, work)
+	l.attend(ctx, nil, func(elapsed Span) AgentOutput { return AgentOutput{Elapsed: elapsed} }, work)
 }
 
 // tellIsolation says once a run which kind of view is in use.

@@ -128,7 +128,7 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 	ledger := l.state.ledgerOf(task)
 	in := EvaluationInput{
 		Iteration: l.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.Now.Checks, TestChanges: h.Now.Weighed,
-		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: l.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: l.about.Marker,
+		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: l.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: l.about.Marker, Case: caseText(h.Now.Case),
 		Live: func(a Activity) { told(func() { l.live(a) }) },
 	}
 	folder, err := l.folder()
@@ -141,8 +141,12 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 			return in, fmt.Errorf("%w: %w", ErrIO, err)
 		}
 	}
-	if tree, ok := l.tree.(Differ); ok && h.Base.Snapshot != "" && h.Now.Tree.Snapshot != "" {
-		if in.Diff, in.DiffCut, err = tree.Diff(ctx, h.Base.Snapshot, h.Now.Tree.Snapshot, evaluationDiff); err != nil {
+	since := h.Base.Snapshot
+	if task != "" && h.Settled != "" { // what earlier tasks changed was looked at then
+		since = h.Settled
+	}
+	if tree, ok := l.tree.(Differ); ok && since != "" && h.Now.Tree.Snapshot != "" {
+		if in.Diff, in.DiffCut, err = tree.Diff(ctx, since, h.Now.Tree.Snapshot, evaluationDiff); err != nil {
 			l.emit(EvWarning, Notice{"diff_unknown", fmt.Sprintf("the evaluator is not told what changed: %v", err)})
 		}
 	}

@@ -78,8 +78,9 @@ func (s *State) ledgerOf(task string) TaskLedger {
 // rejectionsNow are what the evaluators of this iteration want mended.
 func (s *State) rejectionsNow() []Evaluation {
 	var rejected []Evaluation
-	for _, e := range s.History.Now.Evaluations {
-		if e.End == EndOK && !e.Accepted {
+	for i, e := range s.History.Now.Evaluations {
+		later := slices.ContainsFunc(s.History.Now.Evaluations[i+1:], func(l Evaluation) bool { return l.Task == e.Task && l.End == EndOK })
+		if e.End == EndOK && !e.Accepted && !later {
 			rejected = append(rejected, e)
 		}
 	}

@@ -29,6 +29,10 @@ type Observation struct {
 	Unseen      []string      // added files that checks did not see
 	Weighed     *TestsWeighed // how the tests of the base fared, if tests were changed
 	Evaluations []Evaluation
+
+	Rounds int    // cases that were submitted
+	Case   *Case  // the last of them
+	Proven string // the tree on which a case was accepted, "" if none was
 }
 
 // Moment is what the clock and the world outside contribute to a verdict. It is recorded with it.
@@ -48,6 +52,7 @@ type History struct {
 
 	Baseline []CheckResult
 	Base     TreeState
+	Settled  string // the copy of the tree in which a task was last proven
 
 	Tasks []TaskState // of the list that is worked, if one is
 	Task  string      // selected for the next iteration, or the one under way

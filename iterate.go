@@ -108,13 +108,17 @@ func (l *Loop) runAgent(ctx context.Context, text string) (AgentOutcome, error) 
 		Live:  func(a Activity) { news.note(a); told(func() { l.live(a) }) },
 	}
 	var outcome AgentOutcome
-	l.attend(ctx, news.summary, func(ctx context.Context) { outcome, err = worker.Agent.Run(ctx, in) })
-	return l.outOfTime(ctx, outcome), err
+	calls := make(chan func())
+	if _, ok := worker.Agent.(CaseMaker); ok {
+		l.listen(&in, calls)
+	}
+	l.attend(ctx, calls, news.summary, func(ctx context.Context) { outcome, err = worker.Agent.Run(ctx, in) })
+	return l.outOfTime(ctx, l.claimedBy(worker.Agent, outcome)), err
 }
 
-// attend waits for work and records now and then what was spent meanwhile. If that cannot be recorded, the work's context is cancelled. A
-// panic of work goes on here.
-func (l *Loop) attend(ctx context.Context, summary func(elapsed Span) AgentOutput, work func(context.Context)) {
+// attend waits for work, does meanwhile what the work calls for, and records now and then what was spent. If that cannot be recorded, the work's
+// context is cancelled. A panic of work goes on here.
+func (l *Loop) attend(ctx context.Context, calls <-chan func(), summary func(elapsed Span) AgentOutput, work func(context.Context)) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	ended := make(chan any, 1)
@@ -131,6 +135,8 @@ func (l *Loop) attend(ctx context.Context, summary func(elapsed Span) AgentOutpu
 				panic(bug)
 			}
 			return
+		case call := <-calls:
+			call()
 		case <-due.C:
 			due.Reset(nextSummary(time.Since(begun)))
 			l.emit(EvAgentOutput, summary(l.elapsed()))
@@ -251,7 +257,8 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: claimed || l.policy.Claim == ClaimOptional})
 	}
 	l.compare(ctx, l.state.History.Now.Tree)
-	if ctx.Err() == nil && counts(agent.End) && (l.policy.ChecksWhen == ChecksAlways || claimed) {
+	proven := l.state.History.Now.Proven != "" // in the round that ended it, on this very tree
+	if ctx.Err() == nil && counts(agent.End) && !proven && (l.policy.ChecksWhen == ChecksAlways || claimed) {
 		l.gather(ctx, claimed)
 	}
 	l.tellStatus()

@@ -37,6 +37,15 @@ func (s *State) remember(what any) {
 		s.History.Now.Weighed = &data
 	case Evaluation:
 		s.evaluated(data)
+	case Turn:
+		if s.Phase == PhaseBegun {
+			now := &s.History.Now.Agent
+			now.Cost, now.Tokens, now.CostEstimated = data.Spent.Cost, data.Spent.Tokens, data.Spent.Estimated
+		}
+	case CaseSubmitted:
+		s.submitted(data)
+	case CaseAnswered:
+		s.answered(data)
 	case SteeringSeen:
 		same := func(item SteeringSeen) bool { return item.Text == data.Text && item.File == data.File }
 		s.Steering = slices.DeleteFunc(slices.Clone(s.Steering), same)

@@ -33,6 +33,7 @@ type PromptInput struct {
 	Answers      []AnswerGiven
 	OpenQuestion string // asked before, and never answered
 	Ledger       []TaskLedger
+	ByCase       bool // the agent is a CaseMaker
 }
 
 // diffShown is how much of a patch a prompt could take, in bytes.
@@ -46,6 +47,7 @@ func (l *Loop) promptInput(ctx context.Context, started IterationStarted) Prompt
 		Dir: l.cfg.Dir, WhoCommits: l.cfg.WhoCommits, Steering: l.steering, Progress: l.state.progressTail(),
 		Answers: l.state.Answers, OpenQuestion: l.asked, Ledger: l.state.Ledger, Learnings: l.learnings(ctx),
 	}
+	_, in.ByCase = l.agents[min(started.Agent, len(l.agents)-1)].Agent.(CaseMaker)
 	if l.tasks != nil {
 		in.ListFile, in.Tasks = l.tasks.File(), l.state.History.Tasks
 		for _, t := range l.tasks.List() {
@@ -92,8 +94,8 @@ func (in PromptInput) facts() prompt.Input {
 	facts := prompt.Input{
 		Ordinal: in.Ordinal, Of: in.Of, Template: in.Template, Goal: in.Goal, SpecFile: in.SpecFile,
 		Tags: in.Policy.CompletionTags, Checks: in.Checks, Diagnose: in.Diagnose,
-		StatusRequired: in.Policy.Status == StatusRequired,
-		LastError:      in.Last.Error, GreenNoClaim: in.Last.GreenNoClaim, Recommendation: in.Last.Recommendation,
+		StatusRequired: in.Policy.Status == StatusRequired, ByCase: in.ByCase,
+		LastError: in.Last.Error, GreenNoClaim: in.Last.GreenNoClaim, Recommendation: in.Last.Recommendation,
 		StatusProblem: in.Last.StatusProblem, Mismatches: in.Last.Mismatches, Mentions: in.Last.Mentions,
 	}
 	in.addPlan(&facts)

@@ -31,6 +31,11 @@ type AgentInput struct {
 	IdleTimeout time.Duration
 	Words       promise.Options // which words count; Prompt is left for the adapter to set
 	Live        func(Activity)  // never nil; may be called from another goroutine until Run returns
+
+	// For a CaseMaker, which calls them from one goroutine at a time and waits for the answer. Nobody of it works meanwhile.
+	Task   string // to work on, "" for the goal
+	Turn   func(ctx context.Context, t Turn) TurnOrder
+	Submit func(ctx context.Context, c Case) CaseAnswer
 }
 
 // Activity is something small that happened inside an iteration, for live views only. It is not recorded.
@@ -91,6 +96,7 @@ type AgentOutcome struct {
 	Survivors     int            `json:"survivors,omitempty"` // processes that outlived the agent and were killed
 	SurvivorNames []string       `json:"survivor_names,omitempty"`
 	Said          promise.Report `json:"said"`
+	TaskEnd       StopReason     `json:"task_end,omitempty"` // of a CaseMaker: why it gave the task up
 	// Answer is the agent's last message, or the end of a long one. It is kept only of an agent that may only read, and never recorded.
 	Answer string `json:"-"`
 }

@@ -96,7 +96,7 @@ func (s *State) Apply(e Event) error {
 		s.begin(e, data)
 	case AgentOutput:
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
-		if s.Phase == PhaseBegun { // should the agent be cut, this is what it cost
+		if s.Phase == PhaseBegun && s.History.Now.Rounds == 0 { // should the agent be cut, this is what it cost; a check's summary does not know
 			now := &s.History.Now.Agent
 			now.Cost, now.Tokens, now.CostEstimated = data.Cost, data.Tokens, data.Estimated
 		}
@@ -149,6 +149,9 @@ func (s *State) begin(e Event, data IterationStarted) {
 
 func (s *State) exited(data AgentOutcome) {
 	s.History.Now.Agent = data
+	if s.History.Now.Proven == "" {
+		s.History.Now.forget() // of a round that was refused
+	}
 	s.Tampered = nil
 	s.CostEstimated = s.CostEstimated || data.CostEstimated
 	s.Phase = PhaseExited
@@ -174,7 +177,8 @@ func (s *State) resume(data RunResumed) {
 	if data.Judged > 0 { // evidence of a cut judgement is gathered anew
 		s.History.Agent = placeOf(cut, data.Policy.Agents)
 		now := &s.History.Now
-		now.Checks, now.Tree, now.Stale, now.Tampered, now.Unseen, now.Weighed = nil, TreeState{}, false, nil, nil, nil
+		now.forget()
+		now.Tree, now.Tampered, now.Unseen = TreeState{}, nil, nil
 	}
 	if data.Interrupted > 0 {
 		known := s.History.Now.Agent
@@ -210,6 +214,9 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 		h.Now.Stale = !tree.same(h.Now.Tree)
 	case h.Judging:
 		h.Now.Tree = tree
+		if h.Now.Proven != "" && h.Now.Proven != tree.ID() {
+			h.Now.forget()
+		}
 	default: // between iterations: what the user changed joins what the next one is measured by
 		h.tree, h.treeOf = tree, h.Started
 		if tree.Base != "" {
@@ -239,6 +246,9 @@ func (s *State) judge(data VerdictReached) {
 	wasJudging := s.History.Judging
 	s.History = s.History.Judge(data.At)
 	s.History.settle(data.Verdict)
+	if len(data.Verdict.Tasks.Done) > 0 {
+		s.History.Settled = s.History.Now.Tree.Snapshot
+	}
 	s.Phase = PhaseNone
 	if !wasJudging {
 		return

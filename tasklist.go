@@ -36,6 +36,7 @@ type TaskVerdict struct {
 	Mended    []string      `json:"mended,omitempty"`    // regressed before, own checks green now
 	GivenUp   string        `json:"given_up,omitempty"`  // used up its tries
 	Rejected  bool          `json:"rejected,omitempty"`  // not its tries, but its evaluations
+	Because   StopReason    `json:"because,omitempty"`   // the agent itself gave it up
 	Retried   bool          `json:"retried,omitempty"`   // and is put behind the others
 	Reopened  []string      `json:"reopened,omitempty"`  // regressed ones that take the given-up one's place
 	AllDone   bool          `json:"all_done,omitempty"`  // no blocking task is open any more
@@ -263,10 +264,14 @@ func (v *TaskVerdict) giveUp(p Policy, h History) {
 	asks := h.Now.Agent.Said.Decide != nil && p.OnDecide == DecideWait // somebody answers, and it has one more try
 	tired := p.TaskTries > 0 && t.Tries+1 >= p.TaskTries
 	rejected := p.MaxRejections > 0 && h.rejected(t.ID) >= p.MaxRejections
-	if proven || asks || !counts(h.Now.Agent.End) || !tired && !rejected {
+	ended := h.Now.Agent.TaskEnd
+	if proven || asks || !counts(h.Now.Agent.End) || !tired && !rejected && ended == "" {
 		return
 	}
 	v.GivenUp, v.Rejected = t.ID, rejected
+	if !rejected {
+		v.Because = ended
+	}
 	v.Retried = p.OnTaskFailure == TaskRetry && t.Rounds < p.TaskRetries
 	v.Reopened = regressedTasks(v.apply(h.Tasks, false))
 }
@@ -319,14 +324,33 @@ func taskRule(p Policy, h History, v Verdict) *Verdict {
 	if n := h.rejected(""); p.MaxRejections > 0 && n >= p.MaxRejections {
 		return v.stop(6, EvaluatorCap, "the evaluator rejected the work %s", times(n))
 	}
+	if end := h.Now.Agent.TaskEnd; end != "" && len(h.Tasks) == 0 {
+		return v.stop(6, end, "%s", taskEnded(end))
+	}
 	if v.Tasks.GivenUp == "" || v.Tasks.Retried || p.OnTaskFailure == TaskSkip {
 		return nil
+	}
+	if end := v.Tasks.Because; end != "" {
+		return v.stop(6, end, "task %s: %s", v.Tasks.GivenUp, taskEnded(end))
 	}
 	if v.Tasks.Rejected {
 		return v.stop(6, EvaluatorCap, "the evaluator rejected task %s %s", v.Tasks.GivenUp, times(h.rejected(v.Tasks.GivenUp)))
 	}
 	return v.stop(6, TaskTries, "task %s was worked on in %s without being proven", v.Tasks.GivenUp,
 		plural(p.TaskTries*(roundsOf(h.Tasks, v.Tasks.GivenUp)+1), "iteration"))
+}
+
+// taskEnded says why an agent gave up.
+func taskEnded(end StopReason) string {
+	switch end {
+	case IterCap:
+		return "the worker used up its turns without a case that was accepted"
+	case NoCase:
+		return "the worker fell silent again and again and submitted no case"
+	case EmptyResponses:
+		return "the model's answers were empty again and again"
+	}
+	return string(end)
 }
 
 func roundsOf(tasks []TaskState, id string) int {

@@ -193,8 +193,11 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 
 func givenUp(p Policy, v TaskVerdict) string {
 	tries := fmt.Sprintf("not proven in %s", plural(p.TaskTries, "iteration"))
-	if v.Rejected {
+	switch {
+	case v.Rejected:
 		tries = "rejected by the evaluator " + times(p.MaxRejections)
+	case v.Because != "":
+		tries = string(v.Because) + ": " + taskEnded(v.Because)
 	}
 	if v.Retried {
 		return tries + "; it is tried again after the others"

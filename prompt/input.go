@@ -22,6 +22,7 @@ type Input struct {
 
 	Commits        string   // who commits: CommitsAgent, CommitsHarness, or nobody
 	Tags           []string // what completes
+	ByCase         bool     // claims are submitted as a case, not printed
 	StatusRequired bool
 	Checks         []string
 	Diagnose       string // why this iteration is for diagnosis only

@@ -9,6 +9,9 @@ const decides = "The harness then runs the checks itself and decides; a claim th
 
 // signals explains the tags without writing one that would count: the form stands in a code span, with words in place of the type.
 func signals(in Input) Part {
+	if in.ByCase {
+		return caseSignals(in)
+	}
 	var b strings.Builder
 	b.WriteString("# How to report\n\nA report is a promise tag alone on a line, in the form `<promise>TYPE</promise>` or `<promise>TYPE:text</promise>`, where TYPE is one of:\n\n")
 	claims, truncated := Cut(claims(in), adviceCap)
@@ -27,6 +30,28 @@ func signals(in Input) Part {
 		b.WriteString("\n\n" + statusBlock(in))
 	}
 	return Part{Name: "signals", Text: b.String(), Truncated: truncated}
+}
+
+// caseSignals is for an agent that claims with a tool.
+func caseSignals(in Input) Part {
+	what := "everything in the goal"
+	if in.Task != nil {
+		what = "everything that your task asks for"
+	}
+	if in.TasksAllDone {
+		what = "what is missing"
+	}
+	return Part{Name: "signals", Text: fmt.Sprintf(`# How to report
+
+When %s is done, call submit_case. The harness then runs the checks itself, may ask a reviewer who sees the work but not you, and answers the
+call: accepted, or what to mend. Only an accepted case ends your work; words do not.
+
+If you cannot go on without a person, print a promise tag alone on a line and end, in the form `+"`<promise>TYPE:text</promise>`"+`, where TYPE is one of:
+
+- BLOCKED, with the reason as text: something is missing that only a person can give (a credential, a service that is down).
+- DECIDE, with the question as text: you need a person's call between real alternatives. Name the options.
+
+`, what) + handOn}
 }
 
 // claims says what completes: the task, or everything.

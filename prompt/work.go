@@ -133,7 +133,11 @@ func checks(in Input) Part {
 		p.Truncated = p.Truncated || truncated
 		paragraphs = append(paragraphs, intro, quote(text))
 	}
-	list("After you end, the harness runs these commands; all must exit 0:", in.Checks)
+	when := "After you end"
+	if in.ByCase {
+		when = "When you submit a case"
+	}
+	list(when+", the harness runs these commands; all must exit 0:", in.Checks)
 	if in.Task != nil {
 		list("For this task it also runs:", in.Task.Checks)
 	}

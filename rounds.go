@@ -1,0 +1,243 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph/promise"
+	"github.com/ralphloop/ralph/prompt"
+)
+
+// CaseMaker is an optional power of an Agent: it is judged while it works. It tells of its turns with AgentInput.Turn, and claims with AgentInput.Submit
+// and not with words.
+type CaseMaker interface {
+	MakesCases()
+}
+
+// Turn is one model call inside of an agent that tells of them.
+type Turn struct {
+	Number    int      `json:"turn"` // from 1, within the iteration
+	Model     string   `json:"model,omitempty"`
+	Calls     []string `json:"calls,omitempty"` // names of the tools that it asks for
+	End       string   `json:"end,omitempty"`   // why the model's answer ended
+	Free      bool     `json:"free,omitempty"`  // nothing came of it, so that it does not count
+	Tokens    *Tokens  `json:"tokens,omitempty"`
+	Cost      *float64 `json:"cost,omitempty"`
+	Estimated bool     `json:"cost_estimated,omitempty"`
+	Duration  Span     `json:"duration"`
+	// Spent is what the iteration took so far, this turn included.
+	Spent Spending `json:"spent"`
+}
+
+// Spending is a sum of tokens and money. Unknown figures are nil, never zero.
+type Spending struct {
+	Tokens    *Tokens  `json:"tokens,omitempty"`
+	Cost      *float64 `json:"cost,omitempty"`
+	Estimated bool     `json:"cost_estimated,omitempty"`
+}
+
+// TurnOrder is what a turn is answered with.
+type TurnOrder struct {
+	Stop bool   // no other turn may follow
+	Why  string // in one sentence
+}
+
+// Case is a claim with its reasons: what was done, where each criterion is met, and what is doubtful.
+type Case struct {
+	Summary       string     `json:"summary"`
+	Coverage      []Coverage `json:"ac_coverage"`
+	WorkArounds   []string   `json:"work_arounds,omitempty"`
+	Uncertainties []string   `json:"uncertainties,omitempty"`
+}
+
+// Coverage says where a criterion is met.
+type Coverage struct {
+	Criterion   string `json:"criterion"`
+	AddressedBy string `json:"addressed_by"` // a pointer such as file:symbol
+	Evidence    string `json:"evidence,omitempty"`
+}
+
+// String is the case as an evaluator reads it.
+func (c Case) String() string {
+	var b strings.Builder
+	b.WriteString(c.Summary + "\n")
+	for _, a := range c.Coverage {
+		fmt.Fprintf(&b, "- %s: %s", a.Criterion, a.AddressedBy)
+		if a.Evidence != "" {
+			b.WriteString(" (" + a.Evidence + ")")
+		}
+		b.WriteString("\n")
+	}
+	list := func(title string, items []string) {
+		if len(items) > 0 {
+			b.WriteString(title + "\n- " + strings.Join(items, "\n- ") + "\n")
+		}
+	}
+	list("Work-arounds:", c.WorkArounds)
+	list("Not certain:", c.Uncertainties)
+	return b.String()
+}
+
+// CaseSubmitted opens a round: a judgement inside of an iteration.
+type CaseSubmitted struct {
+	Round int    `json:"round"`
+	Task  string `json:"task,omitempty"`
+	Case
+}
+
+// CaseAnswered closes a round.
+type CaseAnswered struct {
+	Round    int           `json:"round"`
+	Accepted bool          `json:"accepted"`
+	Over     bool          `json:"over,omitempty"` // the agent is not to go on, whether it was accepted or not
+	Refusals []Refusal     `json:"refusals,omitempty"`
+	Tasks    []TaskRefusal `json:"tasks,omitempty"`
+}
+
+// CaseAnswer is what a case is answered with.
+type CaseAnswer struct {
+	Accepted bool
+	Over     bool
+	Text     string // for the agent
+}
+
+// claimByCase is how a case is called among the claims.
+const claimByCase = "submit_case"
+
+// saidBy is a case as a claim: for the task at hand, or for everything.
+func (c CaseSubmitted) saidBy() promise.Report {
+	if c.Task != "" {
+		return promise.Report{TasksDone: []string{c.Task}}
+	}
+	return promise.Report{Complete: true, CompleteTag: claimByCase, CompleteText: c.Summary}
+}
+
+// submitted takes a case into the state: everything is judged as if the agent had ended here and claimed.
+func (s *State) submitted(c CaseSubmitted) {
+	now := &s.History.Now
+	now.Rounds, now.Case = c.Round, &c.Case
+	now.Agent.End, now.Agent.Said = EndOK, c.saidBy()
+	now.forget()
+}
+
+// answered ends a round. What was proven in it is proven of that tree alone.
+func (s *State) answered(a CaseAnswered) {
+	now := &s.History.Now
+	if a.Accepted {
+		now.Proven = now.Tree.ID()
+		return
+	}
+	now.Agent.End, now.Agent.Said = "", promise.Report{}
+}
+
+// forget drops the evidence of an earlier tree. What evaluators said is kept: it was paid for, and the newest word counts.
+func (o *Observation) forget() {
+	o.Checks, o.Weighed, o.Stale, o.Proven = nil, nil, false, ""
+}
+
+// inRound is the policy without what only the end of an iteration can use up.
+func (p Policy) inRound() Policy {
+	p.MaxIterations, p.TaskTries = 0, 0
+	return p
+}
+
+// listen lets an agent be heard while it works. It calls from its own goroutine, and what it calls for is done on the loop's.
+func (l *Loop) listen(in *AgentInput, calls chan<- func()) {
+	onLoop := func(ctx context.Context, do func()) bool {
+		done := make(chan struct{})
+		select {
+		case calls <- func() { defer close(done); do() }:
+			<-done
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	in.Task = l.state.History.Now.Task
+	in.Turn = func(ctx context.Context, t Turn) TurnOrder {
+		order := TurnOrder{Stop: true, Why: runEnds}
+		onLoop(ctx, func() { order = l.hearTurn(ctx, t) })
+		return order
+	}
+	in.Submit = func(ctx context.Context, c Case) CaseAnswer {
+		answer := CaseAnswer{Over: true, Text: runEnds}
+		onLoop(ctx, func() { answer = l.hearCase(ctx, c) })
+		return answer
+	}
+}
+
+const runEnds = "the run ends"
+
+// claimedBy takes the claim of a CaseMaker from the case that was accepted, and from nothing that it says.
+func (l *Loop) claimedBy(agent Agent, o AgentOutcome) AgentOutcome {
+	if _, ok := agent.(CaseMaker); !ok {
+		return o
+	}
+	o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = false, "", "", nil
+	if now := l.state.History.Now; now.Proven != "" {
+		said := CaseSubmitted{Task: now.Task, Case: *now.Case}.saidBy()
+		o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = said.Complete, said.CompleteTag, said.CompleteText, said.TasksDone
+	}
+	return o
+}
+
+func caseText(c *Case) string {
+	if c == nil {
+		return ""
+	}
+	return c.String()
+}
+
+// hearTurn records a turn and says whether another may follow.
+func (l *Loop) hearTurn(ctx context.Context, t Turn) TurnOrder {
+	l.emit(EvTurn, t)
+	if l.storage != nil || ctx.Err() != nil {
+		return TurnOrder{Stop: true, Why: runEnds}
+	}
+	h := l.state.History.Judge(l.moment(ctx))
+	if h.Moment.Signal != "" {
+		return TurnOrder{} // whoever asks politely lets the iteration end
+	}
+	if over := limitsRule(l.policy.inRound(), h, Verdict{}); over != nil {
+		return TurnOrder{Stop: true, Why: over.Detail}
+	}
+	return TurnOrder{}
+}
+
+// hearCase judges a case while the agent waits: with the evidence, and by the rules, of the end of an iteration.
+func (l *Loop) hearCase(ctx context.Context, c Case) CaseAnswer {
+	round := l.state.History.Now.Rounds + 1
+	l.emit(EvCase, CaseSubmitted{Round: round, Task: l.state.History.Now.Task, Case: c})
+	l.inspectTasks()
+	l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: true})
+	l.compare(ctx, l.state.History.Now.Tree)
+	l.gather(ctx, true)
+	if ctx.Err() != nil || l.storage != nil {
+		return CaseAnswer{Over: true, Text: runEnds}
+	}
+	v := Decide(l.policy.inRound(), l.state.History.Judge(l.moment(ctx)))
+	answer := CaseAnswered{Round: round, Refusals: v.Refusals(), Tasks: v.Tasks.Refused}
+	task := l.state.History.Now.Task
+	completed := v.Action == Stop && StatusOf(v.Reason) == StatusCompleted
+	answer.Accepted = completed || task != "" && slices.Contains(v.Tasks.Done, task)
+	settled := v.Action == Stop && (v.Row == 4 || v.Row == 6) // tampered, an evaluator that cannot be asked or has had enough
+	answer.Over = answer.Accepted || settled || v.Tasks.GivenUp != ""
+	text := "accepted"
+	if !answer.Accepted {
+		text = l.whyRefused(v)
+	}
+	l.emit(EvCaseAnswered, answer)
+	return CaseAnswer{Accepted: answer.Accepted, Over: answer.Over, Text: text}
+}
+
+// whyRefused tells the agent what to mend, in the words of the next iteration's prompt.
+func (l *Loop) whyRefused(v Verdict) string {
+	in := PromptInput{Policy: l.policy, Ledger: l.state.Ledger, Tasks: l.state.History.Tasks, Last: l.state.feedback(v)}
+	in.Last.Number = max(in.Last.Number, 1)
+	if l.state.History.Now.Task != "" {
+		in.Task = &Task{ID: l.state.History.Now.Task}
+	}
+	return prompt.CaseRefused(in.facts())
+}
