@@ -38,10 +38,7 @@ func (s *State) remember(what any) {
 	case Evaluation:
 		s.evaluated(data)
 	case Turn:
-		if s.Phase == PhaseBegun {
-			now := &s.History.Now.Agent
-			now.Cost, now.Tokens, now.CostEstimated = data.Spent.Cost, data.Spent.Tokens, data.Spent.Estimated
-		}
+		s.spent(data.Spent)
 	case CaseSubmitted:
 		s.submitted(data)
 	case CaseAnswered:

@@ -114,6 +114,20 @@ func (c CaseSubmitted) saidBy() promise.Report {
 	return promise.Report{Complete: true, CompleteTag: claimByCase, CompleteText: c.Summary}
 }
 
+// spent takes note of what the iteration under way took so far: should its agent be cut, that is what it cost. Who does not know says nothing.
+func (s *State) spent(sum Spending) {
+	if s.Phase != PhaseBegun {
+		return
+	}
+	now := &s.History.Now.Agent
+	if sum.Cost != nil {
+		now.Cost, now.CostEstimated = sum.Cost, sum.Estimated
+	}
+	if sum.Tokens != nil {
+		now.Tokens = sum.Tokens
+	}
+}
+
 // submitted takes a case into the state: everything is judged as if the agent had ended here and claimed.
 func (s *State) submitted(c CaseSubmitted) {
 	now := &s.History.Now

@@ -96,10 +96,7 @@ func (s *State) Apply(e Event) error {
 		s.begin(e, data)
 	case AgentOutput:
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
-		if s.Phase == PhaseBegun && s.History.Now.Rounds == 0 { // should the agent be cut, this is what it cost; a check's summary does not know
-			now := &s.History.Now.Agent
-			now.Cost, now.Tokens, now.CostEstimated = data.Cost, data.Tokens, data.Estimated
-		}
+		s.spent(Spending{data.Tokens, data.Cost, data.Estimated})
 	case AgentOutcome:
 		s.exited(data)
 	case TreeState:

@@ -123,6 +123,8 @@ func (c *compact) agentOutcome() (v ralph.AgentOutcome) {
 			v.SurvivorNames = c.strings()
 		case "said":
 			v.Said = c.report()
+		case "task_end":
+			v.TaskEnd = ralph.StopReason(c.string())
 		default:
 			c.odd = true
 		}

@@ -19,6 +19,8 @@ func (c *compact) taskVerdict() (v ralph.TaskVerdict) {
 			v.GivenUp = c.string()
 		case "rejected":
 			v.Rejected = c.bool()
+		case "because":
+			v.Because = ralph.StopReason(c.string())
 		case "retried":
 			v.Retried = c.bool()
 		case "reopened":

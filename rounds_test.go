@@ -1,0 +1,284 @@
+package ralph
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/ralphloop/ralph/promise"
+)
+
+// caseMaker is a fake agent that submits cases.
+type caseMaker struct{ *fakeAgent }
+
+func (caseMaker) MakesCases() {}
+
+// inRounds is an examined world whose agent submits a case after each step, until one is accepted or it is told to end.
+func inRounds(t *testing.T, steps ...func()) (*world, *fakeExaminer, *keeper, *[]CaseAnswer) {
+	w, e, k := examined(t)
+	var answers []CaseAnswer
+	w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+		for _, step := range steps {
+			if step != nil {
+				step()
+			}
+			answer := in.Submit(ctx, Case{Summary: "it adds now", Coverage: []Coverage{{"2 and 3 are 5", "calc.go:Add", "calc_test.go"}}})
+			answers = append(answers, answer)
+			if answer.Accepted || answer.Over {
+				break
+			}
+		}
+		return works(ctx, in, AgentOutcome{Agent: "worker", End: EndOK})
+	}}
+	w.cfg.Agent = caseMaker{w.agent}
+	return w, e, k, &answers
+}
+
+// becoming changes the tree to each of some states, one a step.
+func becoming(k **keeper, states ...string) []func() {
+	var steps []func()
+	for _, files := range states {
+		steps = append(steps, func() { (*k).becomes(files)() })
+	}
+	return steps
+}
+
+func TestACaseIsJudgedWhileItsMakerWaits(t *testing.T) {
+	bubble(t, "refused, mended and accepted in one iteration", func(t *testing.T) {
+		var k *keeper
+		w, e, own, answers := inRounds(t, becoming(&k, "1", "2")...)
+		k = own
+		w.policy.MaxIterations = 1
+		e.check = func(in ViewInput, _ string) CheckResult { return greenIf(in.Now.Hash == "2") }
+		result := w.ends(AllChecksPassed, 1)
+		same(t, "claims", []string{claimByCase}, result.Iterations[0].Claims)
+		same(t, "what ran after the baseline", []string{"claimed: go test", "claimed: go test"}, e.ranSince(2))
+		same(t, "proven", []string{"claimed: go test"}, e.proved)
+		same(t, "answered", []CaseAnswered{
+			{Round: 1, Refusals: []Refusal{{RefusedCheckFailed, "go test (exit 1) failed"}}}, {Round: 2, Accepted: true, Over: true},
+		}, payloads[CaseAnswered](w.log))
+		first := (*answers)[0]
+		if first.Accepted || first.Over || !strings.Contains(first.Text, "check_failed: go test (exit 1) failed") || !strings.Contains(first.Text, "> FAIL") {
+			t.Errorf("the first case is answered with %+v", first)
+		}
+		same(t, "the second answer", CaseAnswer{Accepted: true, Over: true, Text: "accepted"}, (*answers)[1])
+	})
+	bubble(t, "what changes after an accepted case is judged anew", func(t *testing.T) {
+		var k *keeper
+		w, e, own, _ := inRounds(t, becoming(&k, "1")...)
+		k = own
+		play := w.agent.turns[0]
+		w.agent.turns = []turn{play.then(own.becomes("spoilt"))}
+		w.policy.MaxIterations = 1
+		e.check = func(in ViewInput, _ string) CheckResult { return greenIf(in.Now.Hash == "1") }
+		result := w.ends(MaxIterations, 1)
+		same(t, "refusals", [][]string{{RefusedCheckFailed}}, refusedIn(result))
+	})
+	bubble(t, "words claim nothing", func(t *testing.T) {
+		w, _, k, _ := inRounds(t)
+		w.cfg.Agent = caseMaker{w.agent}
+		w.agent.turns = []turn{says(promise.Report{Complete: true, CompleteTag: "COMPLETE", TasksDone: []string{"A"}}).then(k.becomes("1"))}
+		w.policy.MaxIterations = 1
+		result := w.ends(MaxIterations, 1)
+		same(t, "claims", []string{}, result.Iterations[0].Claims)
+	})
+	bubble(t, "an agent that prints its claims hears nothing of it", func(t *testing.T) {
+		w, _, k := examined(t)
+		w.agent.turns = []turn{done().then(k.becomes("1"))}
+		inputs := w.prompted()
+		w.ends(AllChecksPassed, 1)
+		if in := w.agent.inputs[0]; in.Submit != nil || in.Turn != nil || (*inputs)[0].ByCase {
+			t.Error("it could submit a case")
+		}
+	})
+}
+
+func TestCasesOfTasks(t *testing.T) {
+	bubble(t, "each is proven in its own iteration, and reviewed by what changed since", func(t *testing.T) {
+		w, e, k, _ := inRounds(t, nil)
+		b := newBook(entry("A"), entry("B"))
+		w.cfg.Task, w.options = "", append(w.options, WithTasks(b))
+		play := w.agent.turns[0]
+		w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+			k.becomes("after " + in.Task)()
+			return play(ctx, in)
+		}}
+		e.check = func(in ViewInput, _ string) CheckResult { return greenIf(in.Now.Hash != "0") }
+		f := w.judgedBy(accepts())
+		w.ends(TasksDone, 2)
+		same(t, "asked", []string{"A", "B"}, f.asked())
+		same(t, "diffs", []string{"0 -> after A", "after A -> after B"}, []string{f.inputs[0].Diff, f.inputs[1].Diff})
+		same(t, "the case", "it adds now\n- 2 and 3 are 5: calc.go:Add (calc_test.go)\n", f.inputs[0].Case)
+	})
+	bubble(t, "rejected, then accepted", func(t *testing.T) {
+		var k *keeper
+		w, _, own, answers := inRounds(t, becoming(&k, "1", "2")...)
+		k = own
+		w.cfg.Task, w.options = "", append(w.options, WithTasks(newBook(entry("A"))))
+		f := w.judgedBy(rejects(RejectedGap, "half of it"), accepts())
+		w.ends(TasksDone, 1)
+		same(t, "ledger of the second", 1, len(f.inputs[1].Ledger))
+		if text := (*answers)[0].Text; !strings.Contains(text, "acceptance_gap: half of it") || !strings.Contains(text, "next step: mend it") {
+			t.Errorf("the first case is answered with %q", text)
+		}
+	})
+	bubble(t, "as many rejections as are allowed end the task", func(t *testing.T) {
+		var k *keeper
+		w, _, own, answers := inRounds(t, becoming(&k, "1", "2", "3", "4", "5")...)
+		k = own
+		w.cfg.Task, w.options = "", append(w.options, WithTasks(newBook(entry("A"), entry("B"))))
+		w.judgedBy(rejects(RejectedGap, "half of it"))
+		w.policy.MaxRejections = 2
+		w.ends(EvaluatorCap, 1)
+		same(t, "cases", 2, len(*answers))
+		same(t, "over", true, (*answers)[1].Over)
+	})
+	bubble(t, "neither tries nor the cap of iterations are used up by a case", func(t *testing.T) {
+		var k *keeper
+		w, e, own, answers := inRounds(t, becoming(&k, "1", "2", "3")...)
+		k = own
+		w.cfg.Task, w.options = "", append(w.options, WithTasks(newBook(entry("A"))))
+		w.policy.TaskTries, w.policy.MaxIterations = 1, 1
+		e.check = func(in ViewInput, _ string) CheckResult { return greenIf(in.Now.Hash == "3") }
+		w.ends(TasksDone, 1)
+		same(t, "cases", 3, len(*answers))
+	})
+}
+
+func TestATaskThatItsAgentGivesUp(t *testing.T) {
+	gaveUp := func(end StopReason) turn { return ends(AgentOutcome{Agent: "worker", End: EndOK, TaskEnd: end}) }
+	for end, detail := range map[StopReason]string{
+		IterCap:        "task A: the worker used up its turns without a case that was accepted",
+		NoCase:         "task A: the worker fell silent again and again and submitted no case",
+		EmptyResponses: "task A: the model's answers were empty again and again",
+	} {
+		bubble(t, string(end), func(t *testing.T) {
+			b := newBook(entry("A"), entry("B"))
+			w := listed(t, b, gaveUp(end))
+			result := w.ends(end, 1)
+			same(t, "exit code and summary", []any{14, detail}, []any{result.ExitCode, result.Summary})
+			moved := payloads[TaskMoved](w.log)
+			if len(moved) != 1 || moved[0].Task != "A" || !strings.HasPrefix(moved[0].Detail, string(end)+": ") {
+				t.Errorf("told is %+v", moved)
+			}
+			same(t, "in the list", TaskFailed, b.file[0].Status)
+			again := w.resumed(b.copied(), tagging("A"), tagging("B"))
+			again.ends(TasksDone, 2)
+		})
+	}
+	bubble(t, "skipped", func(t *testing.T) {
+		w := listed(t, newBook(entry("A"), entry("B")), gaveUp(IterCap), tagging("B"))
+		w.policy.OnTaskFailure = TaskSkip
+		w.ends(TaskTries, 2)
+		same(t, "worked on", []string{"A", "B"}, workedOn(w.log))
+	})
+	bubble(t, "of a goal", func(t *testing.T) {
+		w := newWorld(t, gaveUp(NoCase))
+		result := w.ends(NoCase, 1)
+		same(t, "summary", "the worker fell silent again and again and submitted no case", result.Summary)
+	})
+}
+
+// spending is an agent that takes turns of 100 tokens and 10 cents until it is told to stop.
+func spending(turns *int, orders *[]TurnOrder) turn {
+	return func(ctx context.Context, in AgentInput) AgentOutcome {
+		var spent Spending
+		for n := 1; n <= 5; n++ {
+			cost := float64(n) / 10
+			spent = Spending{Tokens: &Tokens{Input: int64(100 * n)}, Cost: &cost, Estimated: true}
+			*turns = n
+			order := in.Turn(ctx, Turn{Number: n, Tokens: &Tokens{Input: 100}, Spent: spent})
+			*orders = append(*orders, order)
+			if order.Stop {
+				break
+			}
+		}
+		return works(ctx, in, AgentOutcome{End: EndOK, Tokens: spent.Tokens, Cost: spent.Cost, CostEstimated: true})
+	}
+}
+
+func TestBudgetsAreAskedBeforeEveryTurn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limit func(*Policy)
+		ends  StopReason
+		turns int
+		why   string
+	}{
+		"tokens": {func(p *Policy) { p.MaxTokens = 300 }, MaxTokens, 3, "300 of 300 tokens are spent"},
+		"cost":   {func(p *Policy) { p.MaxCost = 0.2 }, MaxCost, 2, "$0.20 of a budget of $0.20 is spent"},
+		"none":   {func(p *Policy) { p.MaxIterations = 1 }, MaxIterations, 5, ""},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			turns, orders := 0, []TurnOrder{}
+			w, _, _, _ := inRounds(t)
+			w.agent.turns = []turn{spending(&turns, &orders)}
+			tt.limit(&w.policy)
+			result := w.ends(tt.ends, 1)
+			same(t, "turns", tt.turns, turns)
+			same(t, "the last order", TurnOrder{Stop: tt.why != "", Why: tt.why}, orders[len(orders)-1])
+			same(t, "tokens", int64(100*tt.turns), result.TotalTokens.Input)
+		})
+	}
+	bubble(t, "what a killed iteration spent is known", func(t *testing.T) {
+		turns, orders := 0, []TurnOrder{}
+		w, e, k, _ := inRounds(t)
+		play := spending(&turns, &orders)
+		w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+			play(ctx, in)
+			in.Submit(ctx, Case{Summary: "done"}) // refused; checks do not know what was spent
+			panic("the end")
+		}}
+		e.check = func(ViewInput, string) CheckResult { return isRed }
+		w.ends(Internal, 1)
+		w.log.events = w.log.events[:indexOfLast(w.log.events, EvCaseAnswered)+1]
+		again := w.reExamined(e, k, done().then(k.becomes("1")))
+		again.policy.MaxTokens = 500
+		result := again.ends(MaxTokens, 0)
+		same(t, "tokens", int64(500), result.TotalTokens.Input)
+		same(t, "iterations", "interrupted", *result.Iterations[0].Error)
+	})
+}
+
+func indexOfLast(events []Event, kind EventType) int {
+	for i := len(events) - 1; i >= 0; i-- {
+		if events[i].Type == kind {
+			return i
+		}
+	}
+	return -1
+}
+
+func TestCasesAndTheEndOfTheRun(t *testing.T) {
+	bubble(t, "killed in the middle of a round", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var k *keeper
+		w, e, own, answers := inRounds(t, becoming(&k, "1", "2")...)
+		k = own
+		ran := 0
+		e.check = func(ViewInput, string) CheckResult {
+			if ran++; ran == 3 { // the first two are the baseline's
+				cancel(Killed{SignalTerminate})
+			}
+			return isRed
+		}
+		result := w.run(ctx)
+		same(t, "reason", Interrupted, result.StopReason)
+		same(t, "answers", []CaseAnswer{{Over: true, Text: runEnds}}, *answers)
+	})
+	bubble(t, "an evaluator that cannot be asked ends it", func(t *testing.T) {
+		var k *keeper
+		w, _, own, answers := inRounds(t, becoming(&k, "1", "2")...)
+		k = own
+		w.judgedBy(cannotBeAsked(EndAuth, "no key"))
+		w.ends(AuthError, 1)
+		same(t, "over", true, (*answers)[0].Over)
+	})
+	bubble(t, "tampering stops at once where the user wants that", func(t *testing.T) {
+		var k *keeper
+		w, e, own, answers := inRounds(t, becoming(&k, "1", "2")...)
+		k = own
+		w.policy.Tamper, e.compare = TamperStop, hurt("1")
+		w.ends(Tampered, 1)
+		same(t, "over", []bool{true}, []bool{(*answers)[0].Over})
+	})
+}
