@@ -1,0 +1,161 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ralphloop/ralph/model"
+)
+
+//go:embed edit_file.md
+var editFilePage string
+
+// editLimit is how many bytes a file may have, before and after, to be edited.
+const editLimit = 8 << 20
+
+type editFile struct{ *workspace }
+
+type editFileInput struct {
+	Path string `json:"path" doc:"The file, relative to the workspace or absolute."`
+	Old  string `json:"old" doc:"The text to replace."`
+	New  string `json:"new" doc:"The text to put in its place."`
+	All  bool   `json:"all,omitempty" doc:"Replace every occurrence."`
+}
+
+func (editFile) Spec() model.Tool { return spec("edit_file", editFilePage, editFileInput{}) }
+
+func (t editFile) Run(ctx context.Context, input json.RawMessage) Output {
+	var in editFileInput
+	if err := Decode(input, &in); err != nil {
+		return failed(err)
+	}
+	switch {
+	case in.Old == "":
+		return failf("old is empty; use write_file to write a whole file")
+	case in.Old == in.New:
+		return failf("old and new are the same; there is nothing to change")
+	case utf8.RuneCountInString(in.New) > writeLimit:
+		return failf("new has more than the %d characters that one call may write", writeLimit)
+	}
+	name, err := t.findWritable(in.Path)
+	if err != nil {
+		return failed(err)
+	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if ctx.Err() != nil {
+		return interrupted()
+	}
+	return t.edit(in, name)
+}
+
+func (t editFile) edit(in editFileInput, name string) Output {
+	file, info, err := t.open(in.Path, name)
+	if err != nil {
+		return failed(err)
+	}
+	content, err := io.ReadAll(io.LimitReader(file, editLimit+1))
+	file.Close()
+	switch {
+	case err != nil:
+		return failf("%s cannot be read: %w", in.Path, reason(err))
+	case len(content) > editLimit:
+		return failf("%s has more than %d bytes, too many to be edited here; use bash", in.Path, editLimit)
+	case isBinary(content):
+		return failf("%s is a binary file and cannot be edited here", in.Path)
+	}
+	edited, at, err := replace(content, in)
+	if err == nil {
+		err = t.put(name, info, edited)
+	}
+	if err != nil {
+		return failf("%s: %w", in.Path, err)
+	}
+	return Output{
+		Text:   fmt.Sprintf("edited %s: %s, at %s", in.Path, counted(len(at), "replacement"), lineList(at)),
+		Edited: []string{filepath.ToSlash(name)},
+	}
+}
+
+// replace makes the edit and says in which lines it was made.
+func replace(content []byte, in editFileInput) (edited []byte, at []int, err error) {
+	before, after := []byte(in.Old), []byte(in.New)
+	if crlf(content) {
+		before, after = withCRLF(before), withCRLF(after)
+	}
+	n := bytes.Count(content, before)
+	if n == 0 && bytes.ContainsRune(before, '\n') {
+		// In a file with both kinds of line ends the text may stand in the other kind.
+		if other := withCRLF(before); bytes.Contains(content, other) {
+			before, after = other, withCRLF(after)
+			n = bytes.Count(content, before)
+		}
+	}
+	switch {
+	case n == 0:
+		return nil, nil, notFound(content, in.Old)
+	case bytes.Equal(before, after):
+		return nil, nil, fmt.Errorf("old and new are the same but for line ends, which stay as the file has them")
+	case n > 1 && !in.All:
+		return nil, nil, fmt.Errorf("old occurs %d times, at %s; add lines around it until it occurs once, or set all", n, lineList(linesOf(content, before)))
+	case len(content)+n*(len(after)-len(before)) > editLimit:
+		return nil, nil, fmt.Errorf("the file would have more than %d bytes", editLimit)
+	}
+	return bytes.ReplaceAll(content, before, after), linesOf(content, before), nil
+}
+
+// crlf reports whether all lines of a file end with CRLF.
+func crlf(content []byte) bool {
+	n := bytes.Count(content, []byte("\n"))
+	return n > 0 && n == bytes.Count(content, []byte("\r\n"))
+}
+
+func withCRLF(text []byte) []byte {
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+}
+
+// linesOf gives the line in which each occurrence begins.
+func linesOf(content, text []byte) []int {
+	var lines []int
+	line := 1
+	for {
+		i := bytes.Index(content, text)
+		if i < 0 {
+			return lines
+		}
+		line += bytes.Count(content[:i], []byte("\n"))
+		lines = append(lines, line)
+		line += bytes.Count(text, []byte("\n"))
+		content = content[i+len(text):]
+	}
+}
+
+// lineList is "line 3", "lines 3, 9".
+func lineList(lines []int) string {
+	const most = 10
+	var b strings.Builder
+	b.WriteString("line ")
+	if len(lines) > 1 {
+		b.Reset()
+		b.WriteString("lines ")
+	}
+	for i, n := range lines {
+		switch {
+		case i == most:
+			b.WriteString(", …")
+			return b.String()
+		case i > 0:
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, n)
+	}
+	return b.String()
+}

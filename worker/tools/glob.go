@@ -1,0 +1,85 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/ralphloop/ralph/model"
+)
+
+//go:embed glob.md
+var globPage string
+
+type glob struct{ *workspace }
+
+type globInput struct {
+	Pattern string `json:"pattern" doc:"What to look for, as **/*.go"`
+	Path    string `json:"path,omitempty" doc:"The folder to look in; the workspace if left out."`
+}
+
+func (glob) Spec() model.Tool { return spec("glob", globPage, globInput{}) }
+
+func (t glob) Run(ctx context.Context, input json.RawMessage) Output {
+	var in globInput
+	if err := Decode(input, &in); err != nil {
+		return failed(err)
+	}
+	matches, err := matcher(in.Pattern)
+	if err != nil {
+		return failed(err)
+	}
+	folder, file, err := t.folder(in.Path)
+	if err != nil {
+		return failed(err)
+	}
+	if file != "" {
+		return failf("%s is a file; path must be a folder", in.Path)
+	}
+	found, err := t.files(ctx, folder)
+	if ctx.Err() != nil {
+		return interrupted()
+	}
+	if err != nil {
+		return failf("the folder cannot be listed: %w", err)
+	}
+	h := newHits()
+	for _, name := range found.names {
+		if matches(name) {
+			h.add(strings.ToValidUTF8(shown(folder, name), "\uFFFD"))
+		}
+	}
+	return h.output("no file matches", fmt.Sprintf("%d more match; narrow the pattern", h.more), found)
+}
+
+const (
+	patternLimit = 500
+	// Alternatives multiply: a pattern of nothing else could take forever.
+	bracesLimit = 4
+)
+
+// matcher tells which files a pattern means.
+func matcher(pattern string) (func(name string) bool, error) {
+	pattern = strings.TrimPrefix(pattern, "./")
+	switch {
+	case pattern == "":
+		return nil, fmt.Errorf("the pattern is empty; ** matches every file")
+	case len(pattern) > patternLimit:
+		return nil, fmt.Errorf("the pattern is longer than %d bytes", patternLimit)
+	case strings.Count(pattern, "{") > bracesLimit:
+		return nil, fmt.Errorf("the pattern has more than %d braces", bracesLimit)
+	case strings.HasPrefix(pattern, "/") || pattern == ".." || strings.HasPrefix(pattern, "../"):
+		return nil, fmt.Errorf("the pattern must not begin with / or ..; name the folder in path")
+	case !doublestar.ValidatePattern(pattern):
+		return nil, fmt.Errorf("the pattern %q is malformed", pattern)
+	}
+	if !strings.Contains(pattern, "/") && pattern != "**" {
+		return func(name string) bool { return doublestar.MatchUnvalidated(pattern, path.Base(name)) }, nil
+	}
+	return func(name string) bool { return doublestar.MatchUnvalidated(pattern, name) }, nil
+}

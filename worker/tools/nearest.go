@@ -1,0 +1,76 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// At most so many lines of a file and of a text are compared.
+	fileLinesCompared, textLinesCompared = 50_000, 40
+	// nearLines are shown on both sides of the place that was meant.
+	nearLines = 2
+	// nearLineLimit is how much of each is shown.
+	nearLineLimit = 200
+)
+
+// notFound says that a text is not in a file, and shows the place that is most like it.
+func notFound(content []byte, text string) error {
+	wanted := trimmedLines(text, textLinesCompared)
+	whole, _ := plain(content)
+	lines := strings.Split(strings.TrimSuffix(whole, "\n"), "\n")
+	at, hits := mostAlike(lines[:min(len(lines), fileLinesCompared)], wanted)
+	switch {
+	case hits == 0 && !utf8.Valid(content):
+		return errors.New("old does not occur, and no line of it does; the file is not UTF-8, so that what read_file shows of it need not be what is there")
+	case hits == 0:
+		return errors.New("old does not occur, and no line of it does; read the file again")
+	}
+	why := "some of its lines stand"
+	if hits == len(wanted) {
+		why = "the same text with other white space stands"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "old does not occur; %s at line %d:\n", why, at+1)
+	shown := min(len(wanted), 10)
+	for i := max(0, at-nearLines); i < min(len(lines), at+shown+nearLines); i++ {
+		fmt.Fprintf(&b, "%6d\t%s\n", i+1, clip(strings.TrimSuffix(lines[i], "\r"), nearLineLimit))
+	}
+	return errors.New(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// mostAlike finds where the most lines of a text stand, white space aside. Blank lines are no likeness.
+func mostAlike(lines, wanted []string) (at, hits int) {
+	trimmed := make([]string, len(lines))
+	for i, l := range lines {
+		trimmed[i] = strings.TrimSpace(l)
+	}
+	for i := range trimmed {
+		n, blanks := 0, 0
+		for k, want := range wanted {
+			if i+k < len(trimmed) && trimmed[i+k] == want {
+				n++
+				if want == "" {
+					blanks++
+				}
+			}
+		}
+		if n > hits && n > blanks {
+			at, hits = i, n
+		}
+	}
+	return at, hits
+}
+
+func trimmedLines(text string, most int) []string {
+	var lines []string
+	for l := range strings.SplitSeq(strings.Trim(text, "\r\n"), "\n") {
+		if len(lines) == most {
+			break
+		}
+		lines = append(lines, strings.TrimSpace(l))
+	}
+	return lines
+}

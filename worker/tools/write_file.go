@@ -1,0 +1,114 @@
+package tools
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/ralphloop/ralph/model"
+)
+
+//go:embed write_file.md
+var writeFilePage string
+
+// writeLimit is how many characters one call may write.
+const writeLimit = 200_000
+
+type writeFile struct{ *workspace }
+
+type writeFileInput struct {
+	Path    string `json:"path" doc:"The file, relative to the workspace or absolute."`
+	Content string `json:"content" doc:"All that is to be in the file."`
+}
+
+func (writeFile) Spec() model.Tool { return spec("write_file", writeFilePage, writeFileInput{}) }
+
+func (t writeFile) Run(ctx context.Context, input json.RawMessage) Output {
+	var in writeFileInput
+	if err := Decode(input, &in); err != nil {
+		return failed(err)
+	}
+	if n := utf8.RuneCountInString(in.Content); n > writeLimit {
+		return failf("content has %d characters, more than the %d that one call may write; write a part, then add to it", n, writeLimit)
+	}
+	name, err := t.findWritable(in.Path)
+	if err != nil {
+		return failed(err)
+	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if ctx.Err() != nil {
+		return interrupted()
+	}
+	before, err := t.regular(in.Path, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed(err)
+	}
+	if err := t.put(name, before, []byte(in.Content)); err != nil {
+		return failf("%s cannot be written: %w", in.Path, err)
+	}
+	did := "made"
+	if before != nil {
+		did = "replaced"
+	}
+	return Output{
+		Text:   fmt.Sprintf("%s %s: %s, %s", did, in.Path, counted(lineCount(in.Content), "line"), counted(len(in.Content), "byte")),
+		Edited: []string{filepath.ToSlash(name)},
+	}
+}
+
+func lineCount(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		n++
+	}
+	return n
+}
+
+// put gives a file its content in one step, so that nobody sees half of it. before is the file that is there, nil if none is.
+func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
+	if before != nil && before.Mode().Perm()&0o200 == 0 {
+		return errors.New("it is read-only")
+	}
+	switch err := w.root.MkdirAll(filepath.Dir(name), 0o755); {
+	case errors.Is(err, fs.ErrExist), errors.Is(err, syscall.ENOTDIR):
+		return errors.New("a part of its path is a file, not a folder")
+	case err != nil:
+		return reason(err)
+	}
+	draft := filepath.Join(filepath.Dir(name), ".ralph-"+rand.Text()+".tmp")
+	if err := w.draft(draft, before, content); err != nil {
+		_ = w.root.Remove(draft)
+		return reason(err)
+	}
+	if err := w.root.Rename(draft, name); err != nil {
+		_ = w.root.Remove(draft)
+		return reason(err)
+	}
+	return nil
+}
+
+// draft writes the file that is to take the place of another, with its mode.
+func (w *workspace) draft(name string, before fs.FileInfo, content []byte) error {
+	file, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err == nil && before != nil {
+		err = file.Chmod(before.Mode().Perm())
+	}
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
