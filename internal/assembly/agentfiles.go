@@ -148,6 +148,9 @@ func (g guarded) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutco
 
 // guard keeps an agent from what was not agreed to. One that may do everything anyway needs no guard.
 func (p *Plan) guard(c chosenAgent) ralph.Agent {
+	if c.by != nil {
+		return p.workerOf(c)
+	}
 	runs := agent.New(c.options)
 	if c.options.Permissions == agent.PermitAll || len(c.about().Repo) == 0 {
 		return runs

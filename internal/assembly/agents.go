@@ -31,14 +31,21 @@ type chosenAgent struct {
 	name    string // for the log
 	model   string
 	options agent.Options
+	by      *chosenModel // of the built-in worker; nil for a CLI
 }
 
-func (c chosenAgent) about() agent.About { return c.options.Dialect.About() }
+func (c chosenAgent) about() agent.About {
+	if c.by != nil {
+		return agent.About{Meters: agent.Meters{Tokens: true}}
+	}
+	return c.options.Dialect.About()
+}
 
 // chooseAgents turns the settings into agents: the first one, and those that take over.
-func chooseAgents(s config.Settings, env config.Env, checks []string) ([]chosenAgent, error) {
-	base := agent.Options{Permissions: permissions(s), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings}
-	first, err := firstAgent(s, base)
+func (p *Plan) chooseAgents() ([]chosenAgent, error) {
+	s, env := p.Settings, p.Env
+	base := agent.Options{Permissions: permissions(s), AllowedCommands: p.Checks, InheritSettings: s.Agent.InheritSettings}
+	first, err := p.firstAgent(base)
 	if err != nil {
 		return nil, err
 	}
@@ -75,12 +82,17 @@ func (c chosenAgent) withEnvironment(s config.Settings, env config.Env) chosenAg
 		own = append(slices.Clip(own), about.EnvOf(agent.LookAround(env.Environ))...)
 	}
 	c.options.Name = c.name
-	c.options.Env = config.AgentEnv(env, config.Passes{Names: s.Agent.Env, Own: own, When: about.EnvWhen, Plain: about.Program == ""})
+	plain := about.Program == "" && c.by == nil // the worker's commands do not get the key to its model
+	c.options.Env = config.AgentEnv(env, config.Passes{Names: s.Agent.Env, Own: own, When: about.EnvWhen, Plain: plain})
 	return c
 }
 
 // firstAgent is the command that was given, the CLI that was named, or the first one found on PATH. What stands behind "--" is for it alone.
-func firstAgent(s config.Settings, base agent.Options) (chosenAgent, error) {
+func (p *Plan) firstAgent(base agent.Options) (chosenAgent, error) {
+	s := p.Settings
+	if s.Agent.Name == config.Worker {
+		return p.builtIn()
+	}
 	base.ExtraArgs = s.Agent.Args
 	chosen := chosenAgent{model: s.Agent.Model}
 	switch {
@@ -105,6 +117,18 @@ func firstAgent(s config.Settings, base agent.Options) (chosenAgent, error) {
 		chosen.name, chosen.options = name, base
 	}
 	return chosen, checkArgs(chosen)
+}
+
+// builtIn is the worker.
+func (p *Plan) builtIn() (chosenAgent, error) {
+	if len(p.Settings.Agent.Args) > 0 {
+		return chosenAgent{}, &config.UsageError{Msg: "-- " + strings.Join(p.Settings.Agent.Args, " ") + ": the built-in worker has no command line", Hint: "leave it out"}
+	}
+	by, err := chooseModel(workerPart, p.Settings, p.Workspace, p.Env)
+	if err != nil {
+		return chosenAgent{}, err
+	}
+	return chosenAgent{name: config.Worker, model: by.model, by: &by}, nil
 }
 
 // namedAgent is a CLI that was asked for by its name.
@@ -163,12 +187,12 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 	for i, c := range chosen {
 		meters, flag := c.about().Meters, "--model"
 		if i > 0 {
-			flag = "--fallback " + c.options.Dialect.Name() + ":MODEL"
+			flag = "--fallback NAME:MODEL"
 		}
-		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && isPriced(c.model)) {
+		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && isPriced(s, c.model)) {
 			why := fmt.Sprintf("--max-cost: the agent %s does not report what it costs", c.name)
 			if meters.Tokens {
-				why += ", and its tokens can be reckoned only for a model that is named (" + flag + ") and in the price table"
+				why += ", and its tokens can be reckoned only for a model that is named (" + flag + ") and in the price table, or in prices"
 			}
 			return &config.UsageError{Msg: why, Hint: hint}
 		}
@@ -180,8 +204,8 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 }
 
 // isPriced reports whether everything that a model may be asked for has a price.
-func isPriced(name string) bool {
-	price, ok := model.PriceOf(name)
+func isPriced(s config.Settings, name string) bool {
+	price, ok := prices(s)(name)
 	if !ok {
 		return false
 	}
@@ -200,6 +224,8 @@ func permissions(s config.Settings) agent.Permissions {
 func (c chosenAgent) permissionNotice() ralph.Notice {
 	text := "permissions: " + c.name + " bypasses its own permission prompts, without a sandbox"
 	switch {
+	case c.by != nil:
+		text = "permissions: the worker edits files of the workspace and runs commands, without a sandbox; its model is " + c.by.String()
 	case c.name == "command":
 		text = "permissions: a plain command does what it does; there is no sandbox around it"
 	case c.options.Permissions == agent.PermitEdits:

@@ -256,7 +256,7 @@ func (p *Plan) findAgent() error {
 		}}}
 		return nil
 	}
-	chosen, err := chooseAgents(p.Settings, p.Env, p.Checks)
+	chosen, err := p.chooseAgents()
 	if err != nil {
 		return err
 	}
@@ -297,13 +297,25 @@ type Command struct {
 func (p *Plan) Commands() ([]Command, error) {
 	var all []Command
 	for _, c := range p.agents {
-		made, err := agent.New(c.options).Command("PROMPT_FILE", c.model)
+		command, err := c.command()
 		if err != nil {
-			return nil, fmt.Errorf("make command line: %w", err)
+			return nil, err
 		}
-		all = append(all, Command{c.name, made.Argv})
+		all = append(all, command)
 	}
 	return all, nil
+}
+
+// command is how the agent would be started. The built-in worker is no program of its own: told is the model that it asks.
+func (c chosenAgent) command() (Command, error) {
+	if c.by != nil {
+		return Command{c.name, []string{c.by.String()}}, nil
+	}
+	made, err := agent.New(c.options).Command("PROMPT_FILE", c.model)
+	if err != nil {
+		return Command{}, fmt.Errorf("make command line: %w", err)
+	}
+	return Command{c.name, made.Argv}, nil
 }
 
 // EvaluatorCommand is the command line of who gives the second opinion, for --dry-run; nil without one.
@@ -311,11 +323,8 @@ func (p *Plan) EvaluatorCommand() (*Command, error) {
 	if p.evaluator == nil {
 		return nil, nil
 	}
-	made, err := agent.New(p.evaluator.options).Command("PROMPT_FILE", p.evaluator.model)
-	if err != nil {
-		return nil, fmt.Errorf("make command line: %w", err)
-	}
-	return &Command{p.evaluator.name, made.Argv}, nil
+	command, err := p.evaluator.command()
+	return &command, err
 }
 
 // FirstPrompt is the prompt of iteration 1, for --dry-run. post holds what people wrote to the next run.

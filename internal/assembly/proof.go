@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,26 +163,9 @@ func (p *Plan) findEvaluator() error {
 	if !s.Evaluator.Wanted() {
 		return nil
 	}
-	base := agent.Options{Permissions: agent.PermitReading}
-	var chosen chosenAgent
-	if s.Evaluator.Command != "" {
-		dialect, _ := agent.Find("command")
-		chosen = chosenAgent{name: "command", options: base}
-		chosen.options.Dialect, chosen.options.CommandLine = dialect, s.Evaluator.Command
-	} else {
-		name, model, _ := strings.Cut(s.Evaluator.Agent, ":")
-		var err error
-		chosen, err = namedAgent(name, base)
-		if missing, ok := errors.AsType[*Missing](err); ok {
-			missing.Hint = "install it, or name another evaluator"
-		}
-		if err != nil {
-			return err
-		}
-		chosen.name, chosen.model = s.Evaluator.Agent, model
-	}
-	if s.Evaluator.Model != "" {
-		chosen.model = s.Evaluator.Model
+	chosen, err := p.chooseEvaluator()
+	if err != nil {
+		return err
 	}
 	chosen = chosen.withEnvironment(s, p.Env)
 	if err := checkMeters(s, []chosenAgent{chosen}); err != nil {
@@ -190,6 +174,27 @@ func (p *Plan) findEvaluator() error {
 	p.evaluator = &chosen
 	p.notice("evaluator", "claims that nothing else refuses are looked at by "+chosen.name+", which may read and nothing else")
 	return nil
+}
+
+func (p *Plan) chooseEvaluator() (chosenAgent, error) {
+	s := p.Settings.Evaluator
+	base := agent.Options{Permissions: agent.PermitReading}
+	switch {
+	case s.Command != "":
+		dialect, _ := agent.Find("command")
+		base.Dialect, base.CommandLine = dialect, s.Command
+		return chosenAgent{name: "command", model: s.Model, options: base}, nil
+	case isModel(s.Agent):
+		by, err := chooseModel(evaluatorPart, p.Settings, p.Workspace, p.Env)
+		return chosenAgent{name: s.Agent, model: by.model, by: &by}, err
+	}
+	name, model, _ := strings.Cut(s.Agent, ":")
+	chosen, err := namedAgent(name, base)
+	if missing, ok := errors.AsType[*Missing](err); ok {
+		missing.Hint = "install it, or name another evaluator"
+	}
+	chosen.name, chosen.model = s.Agent, cmp.Or(s.Model, model)
+	return chosen, err
 }
 
 // secondOpinion is an evaluator that works in a view of its own, so that nothing it writes reaches the workspace.

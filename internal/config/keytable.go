@@ -32,7 +32,7 @@ var generalKeys = []Key{
 		item: checkTag, field: func(s *Settings) any { return &s.CompletionTag }},
 	{Name: "profile", Kind: Text, Default: "default", Flag: "profile", Metavar: "NAME",
 		Doc:     "a bundle of defaults",
-		Choices: []string{"default", "promise", "checks", "status"}, Coming: []string{"case", "goal"}, Later: "the built-in worker and goal mode",
+		Choices: []string{"default", "promise", "case", "checks", "status"}, Coming: []string{"goal"}, Later: "goal mode",
 		field: func(s *Settings) any { return &s.Profile }},
 	{Name: "spec", Kind: Text, Flag: "spec", Metavar: "FILE", Command: true,
 		Doc:   "the goal as a file, read anew before every iteration",
@@ -43,6 +43,9 @@ var generalKeys = []Key{
 	{Name: "allow_unmetered", Kind: Switch, Default: "false", Flag: "allow-unmetered",
 		Doc:   "accept a cost or token cap that the agent cannot report on",
 		field: func(s *Settings) any { return &s.AllowUnmetered }},
+	{Name: "prices", Kind: List, Metavar: "PRICE", item: checkPrice,
+		Doc:   "what a model costs, in dollars for a million tokens, as MODEL=INPUT/OUTPUT[/CACHE_READ[/CACHE_WRITE]]",
+		field: func(s *Settings) any { return &s.Prices }},
 	{Name: "exit_map", Kind: Text, Default: "hard", Flag: "exit-map", Metavar: "MAP", Choices: []string{"hard", "soft"},
 		Doc:   "soft: end with status 0 and a warning when a limit is reached",
 		field: func(s *Settings) any { return &s.ExitMap }},
@@ -81,11 +84,14 @@ var generalKeys = []Key{
 // AgentCLIs are the agent CLIs that can be named, in the order in which they are looked for.
 var AgentCLIs = []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor", "amp", "goose", "aider"}
 
+// Worker is the agent that is built in.
+const Worker = "worker"
+
 var agentKeys = []Key{
 	{Name: "agent.name", Kind: Text, Flag: "agent", Metavar: "NAME",
-		Choices: append(append([]string{"build"}, AgentCLIs...), "acp", "command"), Coming: []string{"worker"}, Later: builtInWorker,
-		Doc:   "the agent CLI; build, or nothing, means the first one found; acp is any --agent-cmd that speaks the Agent Client Protocol",
-		field: func(s *Settings) any { return &s.Agent.Name }},
+		Choices: append(append([]string{"build"}, AgentCLIs...), Worker, "acp", "command"),
+		Doc:     "the agent CLI; build, or nothing, means the first one found; worker is built in; acp is any --agent-cmd that speaks the Agent Client Protocol",
+		field:   func(s *Settings) any { return &s.Agent.Name }},
 	{Name: "agent.command", Kind: Text, Flag: "agent-cmd", Metavar: "CMD", Command: true,
 		Doc:   "a shell command as the agent: it reads the prompt on stdin, or from {prompt_file}, and prints text",
 		field: func(s *Settings) any { return &s.Agent.Command }},
@@ -212,8 +218,8 @@ var otherKeys = []Key{
 	{Name: "prompt.file", Kind: Text, Flag: "prompt", Metavar: "FILE", Command: true,
 		Doc:   "a prompt in place of .ralph/PROMPT.md, read anew before every iteration",
 		field: func(s *Settings) any { return &s.Prompt.File }},
-	{Name: "evaluator.agent", Kind: Text, Flag: "evaluator", Metavar: "AGENT", item: checkFallback,
-		Doc:   "an agent CLI, or NAME:MODEL, that gives a second opinion on claims, in read-only mode and with fresh context",
+	{Name: "evaluator.agent", Kind: Text, Flag: "evaluator", Metavar: "AGENT", item: checkEvaluator,
+		Doc:   "an agent CLI, NAME:MODEL, or a model that gives a second opinion on claims, in read-only mode and with fresh context; worker is the worker's model",
 		field: func(s *Settings) any { return &s.Evaluator.Agent }},
 	{Name: "evaluator.command", Kind: Text, Metavar: "CMD", Command: true,
 		Doc:   "a shell command as the evaluator: it reads the prompt on stdin, or from {prompt_file}, and prints its verdict",
@@ -230,26 +236,47 @@ var otherKeys = []Key{
 		field: func(s *Settings) any { return &s.Sandbox.Mode }},
 }
 
-// laterKeys are named by the contract and have no effect yet. They are here so that setting one says so.
-var laterKeys = []Key{
-	{Name: "worker.provider", Kind: Text, Metavar: "NAME", Later: builtInWorker, Doc: "whose model the built-in worker uses"},
-	{Name: "worker.model", Kind: Text, Metavar: "M", Later: builtInWorker, Doc: "which model"},
-	{Name: "worker.base_url", Kind: Text, Metavar: "URL", Later: builtInWorker, Doc: "where the model is reached"},
-	{Name: "worker.api_key_env", Kind: Text, Metavar: "NAME", Later: builtInWorker, Doc: "the variable that holds the key"},
-	{Name: "worker.max_turns_per_task", Kind: Count, Metavar: "N", Max: billion, Zero: "off", Later: builtInWorker, Doc: "model calls that one task may take"},
+// roleKeys say which model does what. A base URL gets the key and the code, so a project file needs consent to name one.
+var roleKeys = []Key{
+	{Name: "worker.provider", Kind: Text, Metavar: "NAME", Choices: Providers,
+		Doc:   "whose model the built-in worker uses; by the key that is set, if not given. scripted follows a file",
+		field: func(s *Settings) any { return &s.Worker.Provider }},
+	{Name: "worker.model", Kind: Text, Metavar: "M", item: checkModel,
+		Doc:   "which model; --model says it too",
+		field: func(s *Settings) any { return &s.Worker.Model }},
+	{Name: "worker.base_url", Kind: Text, Metavar: "URL", Command: true,
+		Doc:   "where the model is reached, if not at its maker's; for scripted, the file",
+		field: func(s *Settings) any { return &s.Worker.BaseURL }},
+	{Name: "worker.api_key_env", Kind: Text, Metavar: "NAME", Command: true, item: checkVariable,
+		Doc:   "the variable that holds the key",
+		field: func(s *Settings) any { return &s.Worker.APIKeyEnv }},
+	{Name: "worker.max_turns_per_task", Kind: Count, Default: "32", Metavar: "N", Max: billion,
+		Doc:   "model calls that one task may take",
+		field: func(s *Settings) any { return &s.Worker.MaxTurnsPerTask }},
 
-	{Name: "evaluator.provider", Kind: Text, Metavar: "NAME", Later: evaluators, Doc: "whose model the evaluator uses"},
-	{Name: "evaluator.base_url", Kind: Text, Metavar: "URL", Later: evaluators, Doc: "where the model is reached"},
-	{Name: "evaluator.api_key_env", Kind: Text, Metavar: "NAME", Later: evaluators, Doc: "the variable that holds the key"},
+	{Name: "evaluator.provider", Kind: Text, Metavar: "NAME", Choices: Providers,
+		Doc:   "whose model the evaluator uses; the worker's, if not given",
+		field: func(s *Settings) any { return &s.Evaluator.Provider }},
+	{Name: "evaluator.base_url", Kind: Text, Metavar: "URL", Command: true,
+		Doc:   "where the evaluator's model is reached",
+		field: func(s *Settings) any { return &s.Evaluator.BaseURL }},
+	{Name: "evaluator.api_key_env", Kind: Text, Metavar: "NAME", Command: true, item: checkVariable,
+		Doc:   "the variable that holds the key to it",
+		field: func(s *Settings) any { return &s.Evaluator.APIKeyEnv }},
 
-	{Name: "planner.provider", Kind: Text, Metavar: "NAME", Later: planners, Doc: "whose model the planner uses"},
-	{Name: "planner.model", Kind: Text, Metavar: "M", Later: planners, Doc: "which model"},
-	{Name: "planner.base_url", Kind: Text, Metavar: "URL", Later: planners, Doc: "where the model is reached"},
-	{Name: "planner.api_key_env", Kind: Text, Metavar: "NAME", Later: planners, Doc: "the variable that holds the key"},
+	{Name: "planner.provider", Kind: Text, Metavar: "NAME", Choices: Providers,
+		Doc:   "whose model ralph plan uses; the worker's, if not given",
+		field: func(s *Settings) any { return &s.Planner.Provider }},
+	{Name: "planner.model", Kind: Text, Metavar: "M", item: checkModel,
+		Doc:   "which model",
+		field: func(s *Settings) any { return &s.Planner.Model }},
+	{Name: "planner.base_url", Kind: Text, Metavar: "URL", Command: true,
+		Doc:   "where the planner's model is reached",
+		field: func(s *Settings) any { return &s.Planner.BaseURL }},
+	{Name: "planner.api_key_env", Kind: Text, Metavar: "NAME", Command: true, item: checkVariable,
+		Doc:   "the variable that holds the key to it",
+		field: func(s *Settings) any { return &s.Planner.APIKeyEnv }},
 }
 
-const (
-	builtInWorker = "the built-in worker"
-	evaluators    = "models as evaluators"
-	planners      = "the planner"
-)
+// Providers are the ways to reach a model.
+var Providers = []string{"anthropic", "openai", "scripted"}

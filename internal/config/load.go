@@ -52,7 +52,15 @@ func Load(in Input) (Loaded, error) {
 	}
 	base := defaults()
 	profile := profileNamed(merge(slices.Concat([]layer{base}, given))["profile"].value.(string))
-	merged := merge(slices.Concat([]layer{base, profile.layer()}, given))
+	bundle := []layer{base, profile.layer()}
+	if profile.Name == "case" {
+		seed, err := in.Env.seedLayer()
+		if err != nil {
+			return Loaded{}, err
+		}
+		given = slices.Insert(slices.Clone(given), environmentAt, seed)
+	}
+	merged := merge(slices.Concat(bundle, given))
 	if err := settleAgent(merged); err != nil {
 		return Loaded{}, err
 	}
@@ -95,6 +103,9 @@ func (in Input) layers() ([]layer, []string, error) {
 	flags, err := in.flagLayer()
 	return []layer{user, project, environment, set, flags}, warnings, err
 }
+
+// environmentAt is where the environment stands among the layers.
+const environmentAt = 2
 
 // setLayer reads --set. A list's items add up over several of them; of anything else the last one counts.
 func setLayer(pairs []string) (layer, error) {

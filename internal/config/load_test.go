@@ -117,8 +117,11 @@ func sample(key Key) (text, shown string) {
 		}
 		return "true", "true"
 	case List:
-		if key.Name == "agent.fallback" {
+		switch key.Name {
+		case "agent.fallback":
 			return "codex\nclaude:opus", `["codex","claude:opus"]`
+		case "prices":
+			return "one=1/2\nmaker/two:free=0/0/0/0", `["one=1/2","maker/two:free=0/0/0/0"]`
 		}
 		return "ONE\nTWO", `["ONE","TWO"]`
 	}
@@ -128,6 +131,8 @@ func sample(key Key) (text, shown string) {
 			return "a/b", "a/b"
 		case "evaluator.agent":
 			return "claude:opus", "claude:opus"
+		case "worker.api_key_env", "evaluator.api_key_env", "planner.api_key_env":
+			return "MY_KEY", "MY_KEY"
 		case "tasks.on_failure":
 			return "retry:2", "retry:2"
 		}

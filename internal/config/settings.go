@@ -24,6 +24,7 @@ type Settings struct {
 	Spec             string     `json:"spec,omitempty"`
 	AllowUnverified  bool       `json:"allow_unverified"`
 	AllowUnmetered   bool       `json:"allow_unmetered"`
+	Prices           []string   `json:"prices,omitempty"` // as ParsePrice reads them
 	ExitMap          string     `json:"exit_map"`
 	OnDecide         string     `json:"on_decide"`
 	OnLimit          string     `json:"on_limit"`
@@ -46,6 +47,22 @@ type Settings struct {
 	Prompt    PromptSettings    `json:"prompt"`
 	Sandbox   SandboxSettings   `json:"sandbox"`
 	Evaluator EvaluatorSettings `json:"evaluator,omitzero"`
+	Worker    WorkerSettings    `json:"worker,omitzero"`
+	Planner   RoleSettings      `json:"planner,omitzero"`
+}
+
+// RoleSettings says which model plays a part. What is empty is as the worker's, and the worker's as the environment has it.
+type RoleSettings struct {
+	Provider  string `json:"provider,omitempty"`
+	Model     string `json:"model,omitempty"`
+	BaseURL   string `json:"base_url,omitempty"`    // for scripted, the file
+	APIKeyEnv string `json:"api_key_env,omitempty"` // the name of a variable
+}
+
+// WorkerSettings says how the built-in worker works.
+type WorkerSettings struct {
+	RoleSettings
+	MaxTurnsPerTask int `json:"max_turns_per_task,omitempty"`
 }
 
 // AgentSettings says which agent does the work and how it is started.
@@ -79,10 +96,10 @@ type CheckSettings struct {
 
 // EvaluatorSettings says who gives a second opinion.
 type EvaluatorSettings struct {
-	Agent           string `json:"agent,omitempty"`   // NAME or NAME:MODEL
-	Command         string `json:"command,omitempty"` // a shell command in its place
-	Model           string `json:"model,omitempty"`
-	MaxCallsPerTask int    `json:"max_calls_per_task,omitempty"`
+	Agent   string `json:"agent,omitempty"`   // NAME, NAME:MODEL, or a model
+	Command string `json:"command,omitempty"` // a shell command in its place
+	RoleSettings
+	MaxCallsPerTask int `json:"max_calls_per_task,omitempty"`
 }
 
 // Wanted reports whether there is to be an evaluator.

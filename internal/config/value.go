@@ -302,6 +302,21 @@ func checkFallback(text string) *problem {
 	return checkModel(model)
 }
 
+// checkEvaluator wants an agent CLI, the worker, or a model's name.
+func checkEvaluator(text string) *problem {
+	name, _, _ := strings.Cut(text, ":")
+	if slices.Contains(AgentCLIs, name) {
+		return checkFallback(text)
+	}
+	if near := Nearest(name, AgentCLIs); near != "" {
+		return checkFallback(text) // rather a slip than a model
+	}
+	if strings.TrimSpace(text) == "" {
+		return &problem{msg: "it is empty", hint: "name an agent CLI or a model"}
+	}
+	return checkModel(text)
+}
+
 // checkGlob wants a pattern of files below the workspace.
 func checkGlob(pattern string) *problem {
 	bare := strings.TrimPrefix(pattern, "!")

@@ -20,13 +20,8 @@ var coming = struct{ commands, flags, keys, profiles map[string]string }{
 		"goals in live agents": {"goal", "hook stop", "mcp", "install"},
 	}.byName(),
 	flags: of{}.byName(),
-	keys: of{
-		"the built-in worker":  {"worker.provider", "worker.model", "worker.base_url", "worker.api_key_env", "worker.max_turns_per_task"},
-		"models as evaluators": {"evaluator.provider", "evaluator.base_url", "evaluator.api_key_env"},
-		"the planner":          {"planner.provider", "planner.model", "planner.base_url", "planner.api_key_env"},
-	}.byName(),
+	keys:  of{}.byName(),
 	profiles: of{
-		"the built-in worker":  {"case"},
 		"goals in live agents": {"goal"},
 	}.byName(),
 }
