@@ -1,0 +1,168 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/worker/tools"
+)
+
+const (
+	// maxCalls of one reply are run.
+	maxCalls = 64
+	// resultCap is how many bytes a result may have, whatever tool it is from.
+	resultCap = 256 << 10
+	// A call that is made again and again with the same result is remarked upon, and then firmly.
+	remarkAt, urgeAt = 3, 6
+)
+
+// answer runs the calls of a reply, in their order but for the closing one, which comes last, and goes on with their results.
+func (t *talk) answer(ctx context.Context, r model.Reply) *ending {
+	calls := r.Message.Calls
+	outputs := make([]tools.Output, len(calls))
+	closing, closingAt := t.lead.closing().Name, -1
+	for i, c := range calls {
+		switch {
+		case i >= maxCalls:
+			outputs[i] = failure("not run: only the first %d calls of a reply are", maxCalls)
+			continue
+		case c.Name == closing && closingAt >= 0:
+			outputs[i] = failure("not looked at: only the first %s of a reply is", closing)
+			continue
+		case c.Name == closing:
+			closingAt = i
+			continue
+		}
+		if end := t.over(ctx); end != nil {
+			return end
+		}
+		t.usedTool(c)
+		outputs[i] = t.remarked(c, t.call(ctx, c, r.End))
+	}
+	var end *ending
+	if closingAt >= 0 {
+		if end := t.over(ctx); end != nil {
+			return end
+		}
+		c := calls[closingAt]
+		t.usedTool(c)
+		outputs[closingAt], end = t.close(ctx, c, r.End)
+		t.history.pin(closingAt)
+	}
+	t.addResults(calls, outputs)
+	return end
+}
+
+// close answers the call that may end the conversation.
+func (t *talk) close(ctx context.Context, c model.Call, replyEnd model.End) (tools.Output, *ending) {
+	if problem := malformed(c, replyEnd); problem != nil {
+		return t.remarked(c, *problem), nil
+	}
+	output, end := t.lead.close(ctx, c.Input)
+	return t.remarked(c, output), end
+}
+
+func (t *talk) addResults(calls []model.Call, outputs []tools.Output) {
+	results := make([]model.Result, len(calls))
+	for i, c := range calls {
+		results[i] = model.Result{ID: c.ID, Text: clean(outputs[i].Text), Failed: outputs[i].Failed}
+	}
+	if hurry := t.lead.hurry(t.lead.maxTurns() - t.turns); hurry != "" {
+		results[len(results)-1].Text += "\n\n[" + hurry + "]"
+	}
+	t.add(model.Message{Role: model.ToolRole, Results: results}, entry{Turn: t.turns})
+}
+
+// call runs one call. Whatever is wrong with it is told to the model.
+func (t *talk) call(ctx context.Context, c model.Call, replyEnd model.End) tools.Output {
+	tool, ok := t.tools[c.Name]
+	if !ok {
+		return failure("there is no tool %q; there is %s", oneLine(c.Name, shownSize), t.toolNames())
+	}
+	if problem := malformed(c, replyEnd); problem != nil {
+		return *problem
+	}
+	ctx, cancel := t.within(ctx)
+	defer cancel()
+	if blocked := t.mayCall(ctx, c); blocked != nil {
+		return *blocked
+	}
+	output := tool.Run(ctx, c.Input)
+	if len(output.Edited) > 0 {
+		output.Text += t.edited(ctx, c, output.Edited)
+	}
+	return output
+}
+
+// malformed is the answer to a call whose input is no JSON, perhaps because it was cut.
+func malformed(c model.Call, replyEnd model.End) *tools.Output {
+	var raw json.RawMessage
+	err := json.Unmarshal(c.Input, &raw)
+	if err == nil {
+		return nil
+	}
+	problem := failure("the input is not valid JSON: %v", err)
+	if replyEnd == model.EndLength {
+		problem.Text += "; your reply was cut off because it was too long, so write less in one call"
+	}
+	return &problem
+}
+
+func (t *talk) toolNames() string {
+	names := make([]string, len(t.specs))
+	for i, s := range t.specs {
+		names[i] = s.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func failure(format string, args ...any) tools.Output {
+	return tools.Output{Text: fmt.Sprintf(format, args...), Failed: true}
+}
+
+// clean makes a text that every provider takes: bounded, valid, and not empty.
+func clean(text string) string {
+	if len(text) > resultCap {
+		text = shortened(text, resultCap)
+	}
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	if strings.TrimSpace(text) == "" {
+		return "(no output)"
+	}
+	return text
+}
+
+// repeats counts how often one call was made in a row with one result.
+type repeats struct {
+	name   string
+	input  []byte
+	result tools.Output
+	times  int
+}
+
+// remarked adds a remark to a result that the model has seen before.
+func (t *talk) remarked(c model.Call, o tools.Output) tools.Output {
+	r, input := &t.repeats, bytes.TrimSpace(c.Input)
+	if r.name == c.Name && bytes.Equal(r.input, input) && r.result.Text == o.Text && r.result.Failed == o.Failed {
+		r.times++
+	} else {
+		*r = repeats{name: c.Name, input: input, result: tools.Output{Text: o.Text, Failed: o.Failed}, times: 1}
+	}
+	if r.times < remarkAt {
+		return o
+	}
+	came := "the same came of it each time"
+	if o.Failed {
+		came = "it failed in the same way each time"
+	}
+	o.Text += fmt.Sprintf("\n\n[You made this very call %d times in a row, and %s.", r.times, came)
+	if r.times >= urgeAt {
+		o.Text += " Do something else, or call " + t.lead.closing().Name + "."
+	}
+	o.Text += "]"
+	return o
+}

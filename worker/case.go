@@ -1,0 +1,239 @@
+package worker
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/promise"
+	"github.com/ralphloop/ralph/worker/tools"
+)
+
+const (
+	submitCase     = "submit_case"
+	maxQuiet       = 3    // quiet replies in a row end the task
+	summaryCap     = 4000 // characters
+	caseTextCap    = 1000 // characters of everything else in a case
+	maxCoverage    = 100
+	maxWorkArounds = 5
+	maxDoubts      = 20
+	proseWords     = 8 // so many words without a path among them are no pointer
+)
+
+var (
+	//go:embed submit_case.md
+	submitCasePage string
+	//go:embed nudge.md
+	nudgePage string
+	//go:embed nudge_cut.md
+	nudgeCutPage string
+)
+
+// caseMaking is how a worker leads a conversation.
+type caseMaking struct {
+	*talk
+	quiets     int      // in a row
+	quietAt    int      // the turn of the last of them
+	rejections []string // what the reviewer wanted mended
+}
+
+func (*caseMaking) name() string                       { return "worker" }
+func (*caseMaking) system() string                     { return systemPage }
+func (c *caseMaking) maxTurns() int                    { return c.o.MaxTurns }
+func (*caseMaking) tools(o tools.Options) []tools.Tool { return tools.Set(o) }
+func (*caseMaking) must(int) string                    { return "" }
+
+var caseTool = model.Tool{Name: submitCase, Description: strings.TrimSpace(submitCasePage), Schema: tools.Schema(caseInput{})}
+
+func (*caseMaking) closing() model.Tool { return caseTool }
+
+func (*caseMaking) hurry(left int) string {
+	switch left {
+	case 1:
+		return "One turn is left. If the work is done, call " + submitCase + " now."
+	case 4:
+		return "4 turns are left. Come to an end, and leave one for " + submitCase + "."
+	}
+	return ""
+}
+
+func (c *caseMaking) usedUp() *ending {
+	return &ending{class: ralph.EndOK, task: ralph.IterCap}
+}
+
+func (*caseMaking) nothing() *ending {
+	return &ending{class: ralph.EndOK, task: ralph.EmptyResponses}
+}
+
+// quiet asks for a call, until it has asked often enough. Whoever says that a person is needed may be quiet.
+func (c *caseMaking) quiet(r model.Reply) (string, *ending) {
+	words := c.in.Words
+	words.Prompt = ""
+	if said := promise.Parse(r.Message.Text, words); said.Blocked != nil || said.Decide != nil {
+		return "", &ending{class: ralph.EndOK, blocked: said.Blocked, decide: said.Decide}
+	}
+	if c.quietAt != c.turns-1 {
+		c.quiets = 0 // there was a call in between
+	}
+	c.quiets, c.quietAt = c.quiets+1, c.turns
+	switch {
+	case c.quiets >= maxQuiet:
+		return "", &ending{class: ralph.EndOK, task: ralph.NoCase}
+	case r.End == model.EndLength:
+		return strings.TrimSpace(nudgeCutPage), nil
+	}
+	return strings.TrimSpace(nudgePage), nil
+}
+
+// close submits a case.
+func (c *caseMaking) close(ctx context.Context, input json.RawMessage) (tools.Output, *ending) {
+	made, err := decodeCase(input)
+	if err != nil {
+		return failure("the case is not submitted: %v", err), nil
+	}
+	if c.in.Submit == nil {
+		return tools.Output{Text: "nobody judges cases here"}, &ending{class: ralph.EndOK}
+	}
+	// Not with the iteration's deadline: a check must not be cut by the agent's clock.
+	answer := c.in.Submit(ctx, made)
+	output := tools.Output{Text: answer.Text, Failed: !answer.Accepted}
+	switch {
+	case answer.Accepted:
+		return output, &ending{class: ralph.EndOK, accepted: true}
+	case answer.Over && ctx.Err() != nil:
+		return output, c.over(ctx)
+	case answer.Over:
+		return output, &ending{class: ralph.EndOK}
+	}
+	if strings.Contains(answer.Text, reviewerRejects) {
+		c.rejections = append(c.rejections, answer.Text)
+	}
+	return output, nil
+}
+
+// finish asks what is to be learned, where the way to an accepted case led over rejections and there is money for another call.
+func (c *caseMaking) finish(ctx context.Context, end *ending) {
+	if end != nil && end.accepted && len(c.rejections) > 0 && !c.stopped && c.record.err == nil {
+		end.learning = c.learn(ctx, c.rejections)
+	}
+}
+
+// caseInput is a case as the model writes it.
+type caseInput struct {
+	Summary       string          `json:"summary" doc:"What was done, in a few sentences."`
+	Coverage      []coverageInput `json:"ac_coverage" doc:"One entry for each acceptance criterion."`
+	WorkArounds   []string        `json:"work_arounds,omitempty" doc:"At most 5: what is not as it should be, and why."`
+	Uncertainties []string        `json:"uncertainties,omitempty" doc:"What you could not make certain of."`
+}
+
+type coverageInput struct {
+	Criterion   string `json:"criterion" doc:"The criterion, in its own words."`
+	AddressedBy string `json:"addressed_by" doc:"Where it is met: a pointer such as path/to/file.go:Symbol."`
+	Evidence    string `json:"evidence,omitempty" doc:"What shows it, such as a test."`
+}
+
+// decodeCase reads a case. The error is about one problem, for the model.
+func decodeCase(input json.RawMessage) (ralph.Case, error) {
+	var in caseInput
+	if err := tools.Decode(input, &in); err != nil {
+		return ralph.Case{}, err
+	}
+	if err := in.check(); err != nil {
+		return ralph.Case{}, err
+	}
+	c := ralph.Case{Summary: in.Summary, WorkArounds: in.WorkArounds, Uncertainties: in.Uncertainties}
+	for _, a := range in.Coverage {
+		c.Coverage = append(c.Coverage, ralph.Coverage(a))
+	}
+	return c, nil
+}
+
+func (in caseInput) check() error {
+	if err := said("summary", in.Summary, summaryCap); err != nil {
+		return err
+	}
+	switch {
+	case len(in.Coverage) == 0:
+		return errors.New("field ac_coverage is empty; name each criterion and where it is met")
+	case len(in.Coverage) > maxCoverage:
+		return fmt.Errorf("field ac_coverage has %d entries, more than %d", len(in.Coverage), maxCoverage)
+	}
+	for i, a := range in.Coverage {
+		if err := a.check(fmt.Sprintf("ac_coverage[%d].", i)); err != nil {
+			return err
+		}
+	}
+	if err := saidEach("work_arounds", in.WorkArounds, maxWorkArounds); err != nil {
+		return err
+	}
+	return saidEach("uncertainties", in.Uncertainties, maxDoubts)
+}
+
+func (a coverageInput) check(path string) error {
+	if err := said(path+"criterion", a.Criterion, caseTextCap); err != nil {
+		return err
+	}
+	if err := said(path+"addressed_by", a.AddressedBy, caseTextCap); err != nil {
+		return err
+	}
+	if isProse(a.AddressedBy) {
+		return fmt.Errorf("field %saddressed_by is prose; it must be a pointer such as path/to/file.go:Symbol", path)
+	}
+	if a.Evidence != "" {
+		return said(path+"evidence", a.Evidence, caseTextCap)
+	}
+	return nil
+}
+
+func saidEach(path string, items []string, most int) error {
+	if len(items) > most {
+		return fmt.Errorf("field %s has %d entries, more than %d", path, len(items), most)
+	}
+	for i, item := range items {
+		if err := said(fmt.Sprintf("%s[%d]", path, i), item, caseTextCap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// said wants a text to say something, and not too much.
+func said(path, text string, limit int) error {
+	if strings.TrimSpace(text) == "" {
+		return fmt.Errorf("field %s is empty", path)
+	}
+	if n := utf8.RuneCountInString(text); n > limit {
+		return fmt.Errorf("field %s has %d characters, more than %d", path, n, limit)
+	}
+	return nil
+}
+
+// isProse reports whether a pointer is a sentence that points nowhere.
+func isProse(pointer string) bool {
+	words := strings.Fields(pointer)
+	if len(words) < proseWords {
+		return false
+	}
+	for _, word := range words {
+		if isPathLike(strings.Trim(word, "`'\"()[]{}<>,;:.!?*")) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPathLike knows a/b, main.go, main.go:Add and pkg::Name, and does not take 1.5 or "e.g." for one.
+func isPathLike(word string) bool {
+	if strings.ContainsAny(word, `/\`) || strings.Contains(word, "::") {
+		return strings.Trim(word, `/\:`) != ""
+	}
+	stem, rest, ok := strings.Cut(word, ".")
+	letter := func(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+	return ok && rest != "" && letter(rest[0]) && len(stem)+len(rest) > 2
+}

@@ -1,0 +1,131 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ralphloop/ralph/model"
+)
+
+const (
+	// A conversation that fills more than fullAt of the window is shortened to shortTo. The gap is wide on purpose: whatever changes in the middle of a
+	// conversation makes a provider read the rest of it anew.
+	fullAt, shortTo = 0.8, 0.5
+	// lastKept messages at the end are never shortened, so that the model sees what it has just done.
+	lastKept = 4
+	// A token is taken for four bytes until the provider says how many it counted. What it says is believed within bounds.
+	guessedRatio          = 1.0 / 4
+	leastRatio, mostRatio = 1.0 / 6, 1.0
+	perMessage            = 16   // bytes that a message takes beside its content, roughly
+	worthDropping         = 200  // bytes: below, a stub would save nothing
+	strictKept            = 4000 // bytes of each of the newest results that remain after an overflow
+	afterOverflow         = 0.9  // of what was too much is what the window is taken for from then on
+	dropped               = "[output dropped: %d bytes; run it again if you need it]"
+	cutOut                = "\n[… %d bytes dropped …]\n"
+)
+
+// history is the conversation so far, and how much of the window it takes.
+type history struct {
+	messages []model.Message
+	window   int64
+	bytes    int     // of everything that is sent
+	ratio    float64 // tokens a byte
+	from     int     // messages before it have nothing left to drop
+	pinned   map[int]int
+}
+
+func newHistory(window int64, system string, specs []model.Tool) *history {
+	h := &history{window: window, bytes: len(system), ratio: guessedRatio, pinned: map[int]int{}}
+	for _, s := range specs {
+		h.bytes += len(s.Name) + len(s.Description) + len(s.Schema) + perMessage
+	}
+	return h
+}
+
+func (h *history) add(m model.Message) {
+	h.messages = append(h.messages, m)
+	h.bytes += sizeOf(m)
+}
+
+// pin keeps one result of the message that comes next from being dropped.
+func (h *history) pin(result int) { h.pinned[len(h.messages)] = result }
+
+func sizeOf(m model.Message) int {
+	n := perMessage + len(m.Text)
+	for _, thought := range m.Thought {
+		n += len(thought)
+	}
+	for _, c := range m.Calls {
+		n += len(c.ID) + len(c.Name) + len(c.Input)
+	}
+	for _, r := range m.Results {
+		n += len(r.ID) + len(r.Text)
+	}
+	return n
+}
+
+func (h *history) estimate() float64 { return float64(h.bytes) * h.ratio }
+
+// counted corrects the estimate by what the provider counted of the request that was just sent.
+func (h *history) counted(u *model.Usage) {
+	if u == nil || h.bytes == 0 {
+		return
+	}
+	if read := u.Input + u.CacheRead + u.CacheWrite; read > 0 {
+		h.ratio = min(max(float64(read)/float64(h.bytes), leastRatio), mostRatio)
+	}
+}
+
+// fit makes room before a call if there is little left.
+func (h *history) fit() {
+	if h.estimate() > fullAt*float64(h.window) {
+		h.dropTo(shortTo * float64(h.window))
+	}
+}
+
+// dropTo drops the oldest results until the conversation is no longer than some tokens, or nothing is left to drop.
+func (h *history) dropTo(tokens float64) {
+	end := len(h.messages) - lastKept
+	for ; h.from < end && h.estimate() > tokens; h.from++ {
+		pinned, isPinned := h.pinned[h.from]
+		for i := range h.messages[h.from].Results {
+			if !isPinned || i != pinned {
+				h.drop(&h.messages[h.from].Results[i])
+			}
+		}
+	}
+}
+
+func (h *history) drop(r *model.Result) bool {
+	if len(r.Text) < worthDropping {
+		return false
+	}
+	h.replace(r, fmt.Sprintf(dropped, len(r.Text)))
+	return true
+}
+
+func (h *history) replace(r *model.Result, text string) {
+	h.bytes += len(text) - len(r.Text)
+	r.Text = text
+}
+
+// overflowed makes all the room that can be made: the provider says that the conversation is too long, whatever was reckoned. It reports whether there
+// was any to make. From then on the window is taken to be smaller.
+func (h *history) overflowed() bool {
+	h.window = min(h.window, int64(afterOverflow*h.estimate()))
+	made := false
+	for i := range h.messages {
+		for k := range h.messages[i].Results {
+			r := &h.messages[i].Results[k]
+			switch {
+			case i < len(h.messages)-lastKept:
+				made = h.drop(r) || made
+			case len(r.Text) > strictKept+worthDropping:
+				head, tail := strings.ToValidUTF8(r.Text[:strictKept/2], ""), strings.ToValidUTF8(r.Text[len(r.Text)-strictKept/2:], "")
+				h.replace(r, head+fmt.Sprintf(cutOut, len(r.Text)-strictKept)+tail)
+				made = true
+			}
+		}
+	}
+	return made
+}

@@ -1,0 +1,197 @@
+package interview
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/model"
+)
+
+// answer makes the calls of one reply, in their order, and puts the results behind it.
+func (c *conversation) answer(ctx context.Context, calls []model.Call) error {
+	c.quiet = 0
+	in := batch{asks: slices.ContainsFunc(calls, func(call model.Call) bool { return call.Name == askUser })}
+	results := make([]model.Result, 0, len(calls))
+	for i, call := range calls {
+		result := model.Result{Text: fmt.Sprintf("not done: at most %d calls of one answer are made", callsLimit), Failed: true}
+		if i < callsLimit {
+			var err error
+			if result, err = c.call(ctx, call, &in); err != nil {
+				return err
+			}
+		}
+		if c.over {
+			return nil // nobody will read results
+		}
+		result.ID = call.ID
+		results = append(results, result)
+	}
+	results[len(results)-1].Text += c.reminder()
+	c.request.Messages = append(c.request.Messages, model.Message{Role: model.ToolRole, Results: results})
+	return nil
+}
+
+// batch is what the calls of one reply know of each other.
+type batch struct {
+	asks  bool // a question is among them
+	asked bool // it was put
+	wrote bool // a plan was looked at
+}
+
+// call makes one call. Its error is trouble of the harness; what the model did wrong is a failed result.
+func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (model.Result, error) {
+	c.noteCall(call)
+	if ctx.Err() != nil {
+		c.fail(ctx, ctx.Err())
+		return model.Result{}, nil
+	}
+	switch call.Name {
+	case askUser:
+		return c.ask(ctx, call.Input, in)
+	case writePlan:
+		return c.write(call.Input, in), nil
+	}
+	tool, known := c.reading[call.Name]
+	if !known {
+		return refused("there is no tool %q; there is %s", brief(call.Name), strings.Join(c.toolNames(), ", ")), nil
+	}
+	output := tool.Run(ctx, call.Input)
+	return model.Result{Text: output.Text, Failed: output.Failed}, nil
+}
+
+func (c *conversation) toolNames() []string {
+	names := make([]string, len(c.request.Tools))
+	for i, t := range c.request.Tools {
+		names[i] = t.Name
+	}
+	return names
+}
+
+func refused(format string, args ...any) model.Result {
+	return model.Result{Text: fmt.Sprintf(format, args...), Failed: true}
+}
+
+// ask puts a question to a person.
+func (c *conversation) ask(ctx context.Context, input json.RawMessage, in *batch) (model.Result, error) {
+	q, err := decodeQuestion(input)
+	if err != nil {
+		return refused("%s", err), nil
+	}
+	for _, a := range c.out.Asked {
+		if strings.EqualFold(plainLine(a.Text), plainLine(q.Text)) {
+			return model.Result{Text: "This was asked before. " + answered(a.Answer)}, nil
+		}
+	}
+	switch {
+	case in.asked:
+		return refused("not asked: one question at a time; ask again if the answer to the other one leaves it open"), nil
+	case len(c.out.Asked) == MaxQuestions:
+		return refused("not asked: %d questions are all there are; decide yourself, note it in open_questions, and call write_plan", MaxQuestions), nil
+	}
+	in.asked = true
+	q.Number = len(c.out.Asked) + 1
+	answer, ok, err := "", false, error(nil)
+	if c.options.Ask != nil {
+		answer, ok, err = c.options.Ask(ctx, q)
+	}
+	switch {
+	case ctx.Err() != nil:
+		c.fail(ctx, ctx.Err())
+		return model.Result{}, nil
+	case err != nil:
+		c.end(Failed, ralph.EndFailed, "the question could not be asked: %s", err)
+		return model.Result{}, fmt.Errorf("ask user: %w", err)
+	case !ok:
+		c.out.Question = &q
+		c.end(NeedsAnswers, ralph.EndOK, "nobody answers: %s", q.Text)
+		return model.Result{}, nil
+	}
+	answer = q.meant(answer)
+	c.out.Asked = append(c.out.Asked, Asked{Question: q, Answer: answer})
+	return model.Result{Text: answered(answer)}, nil
+}
+
+func answered(text string) string {
+	if text == "" {
+		return "The person leaves it to you: decide, and note what you took for granted in scope_notes."
+	}
+	return "The person answers: " + text
+}
+
+// write takes a plan, or says what is wrong with it.
+func (c *conversation) write(input json.RawMessage, in *batch) model.Result {
+	switch {
+	case in.asks:
+		return refused("not taken: you ask a question in the same breath; wait for the answer, then hand over a plan that knows it")
+	case in.wrote:
+		return refused("not taken: one plan at a time")
+	}
+	in.wrote = true
+	p, err := decodePlan(input)
+	if err != nil {
+		return refused("not taken: %s", err)
+	}
+	text, faults, doubts := c.options.Lint(p.Tasks)
+	switch {
+	case len(faults) > 0:
+		return refused("not taken:\n%s\nMend this, and hand over the whole plan again.", listing(faults))
+	case len(doubts) > 0 && !c.doubted:
+		c.doubted = true
+		return refused("not taken yet:\n%s\nMend what can be mended, and hand over the whole plan again. What you leave as it is will be taken then.", listing(doubts))
+	}
+	c.out.Plan, c.out.Text = p, text
+	for _, doubt := range doubts {
+		c.out.Warnings = append(c.out.Warnings, plainLine(doubt))
+	}
+	c.over, c.out.Status, c.out.End = true, Written, ralph.EndOK
+	return model.Result{Text: "taken"}
+}
+
+// listing is a list of sentences for the model.
+func listing(sentences []string) string {
+	const enough = 20
+	var b strings.Builder
+	for i, s := range sentences {
+		if i == enough {
+			fmt.Fprintf(&b, "- and %d more\n", len(sentences)-enough)
+			break
+		}
+		fmt.Fprintf(&b, "- %s\n", plainLine(s))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// noteCall counts a call and shows it.
+func (c *conversation) noteCall(call model.Call) {
+	name := brief(call.Name)
+	if _, known := c.reading[call.Name]; !known && name != askUser && name != writePlan {
+		name = "unknown" // a model can make up more names than anybody wants to keep
+	}
+	if c.out.Tools == nil {
+		c.out.Tools = map[string]int{}
+	}
+	c.out.Tools[name]++
+	if name != askUser { // the person sees the question itself
+		c.options.Live(ralph.Activity{Kind: "tool", Name: name, Detail: detailOf(call)})
+	}
+}
+
+// detailOf is what a call is about: the texts of its input, the shortest way to say it.
+func detailOf(call model.Call) string {
+	var input map[string]json.RawMessage
+	if call.Name == writePlan || json.Unmarshal(call.Input, &input) != nil {
+		return ""
+	}
+	var parts []string
+	for _, name := range []string{"path", "pattern", "glob"} {
+		var text string
+		if json.Unmarshal(input[name], &text) == nil && text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return brief(strings.Join(parts, " "))
+}

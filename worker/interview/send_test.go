@@ -1,0 +1,144 @@
+package interview
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/worker/tools"
+)
+
+// bulky is a reading tool that finds a lot.
+type bulky struct{ size int }
+
+func (bulky) Spec() model.Tool {
+	return model.Tool{Name: "bulky", Description: "Reads.", Schema: json.RawMessage(`{"type":"object"}`)}
+}
+
+func (b bulky) Run(context.Context, json.RawMessage) tools.Output {
+	return tools.Output{Text: strings.Repeat("x", b.size)}
+}
+
+const bulkyStub = "[output dropped: 9000 bytes; read it again if you need it]"
+
+func TestAnOverflowDropsWhatWasReadOnce(t *testing.T) {
+	tooLong := faulty(model.Fault{Kind: model.FaultOverflow, Message: "too long", Usage: &model.Usage{Input: 7}})
+	for name, c := range map[string]struct {
+		after []turn
+		want  Status
+		sent  int
+	}{
+		"then it fits":   {[]turn{calls(t, writePlan, somePlan())}, Written, 5},
+		"still too long": {[]turn{tooLong}, Failed, 5},
+		"later again":    {[]turn{says("Hm."), tooLong}, Failed, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &script{turns: append([]turn{asks(t, "Which "+strings.Repeat("long ", 300)+"one?"), calls(t, "bulky", `{}`), calls(t, "bulky", `{}`), tooLong}, c.after...)}
+			o := Options{Client: s, Brief: "b", Lint: anything, Tools: []tools.Tool{bulky{9000}}, Ask: replies(strings.Repeat("this ", 300))}
+			got, err := Run(t.Context(), o)
+			must(t, err)
+			diff(t, c.want, got.Status)
+			diff(t, c.sent, len(s.asked))
+			messages := s.asked[4].Messages
+			diff(t, 7, len(messages))
+			diff(t, "The person answers: "+strings.TrimSpace(strings.Repeat("this ", 300)), messages[2].Results[0].Text)
+			diff(t, bulkyStub, messages[4].Results[0].Text)
+			diff(t, bulkyStub, messages[6].Results[0].Text)
+			diff(t, 9000, len(s.asked[3].Messages[4].Results[0].Text)) // what was sent before is not touched
+			if got.Tokens.Input%1000 == 0 {
+				t.Error("what was cut short is paid for, too")
+			}
+		})
+	}
+}
+
+func TestNothingToDrop(t *testing.T) {
+	s := &script{turns: []turn{faulty(model.Fault{Kind: model.FaultOverflow, Message: "too long"})}}
+	got, err := Run(t.Context(), Options{Client: s, Brief: "b", Lint: anything})
+	must(t, err)
+	diff(t, ralph.EndFailed, got.End)
+	diff(t, 1, len(s.asked))
+}
+
+func TestTheWindowIsKept(t *testing.T) {
+	s := &script{turns: []turn{calls(t, "bulky", `{}`)}}
+	o := Options{Client: s, Brief: "b", Lint: anything, Tools: []tools.Tool{bulky{9000}}, Window: 20_000, MaxTurns: 20}
+	_, err := Run(t.Context(), o)
+	must(t, err)
+	dropped := 0
+	for i, r := range s.asked {
+		c := conversation{request: r}
+		if size := c.size(); size > 48_000 {
+			t.Errorf("request %d has %d bytes", i, size)
+		}
+		now := 0
+		for _, m := range r.Messages {
+			if len(m.Results) > 0 && strings.HasPrefix(m.Results[0].Text, bulkyStub) {
+				now++
+			}
+		}
+		if i == len(s.asked)-1 && strings.HasPrefix(s.results(i)[0].Text, bulkyStub) {
+			t.Error("the newest was dropped before the oldest")
+		}
+		if now != dropped && now < dropped+2 {
+			t.Errorf("request %d: %d dropped after %d; a few at a time spoil the provider's cache each time", i, now, dropped)
+		}
+		dropped = now
+	}
+	if dropped == 0 {
+		t.Error("nothing was dropped")
+	}
+}
+
+func TestWindowOf(t *testing.T) {
+	none := func(string) (model.Price, bool) { return model.Price{}, false }
+	for want, o := range map[int64]Options{
+		5:       {Window: 5, Price: costs},
+		77:      {Price: func(string) (model.Price, bool) { return model.Price{Context: 77}, true }},
+		128_000: {Price: none},
+	} {
+		diff(t, want, windowOf(o))
+	}
+}
+
+func TestWhatIsSpent(t *testing.T) {
+	used := func(u *model.Usage, name string) turn {
+		return func(context.Context, func(model.Delta)) (model.Reply, error) {
+			return model.Reply{Message: model.Message{Role: model.Assistant, Text: "Well."}, Usage: u, Model: name}, nil
+		}
+	}
+	cost := func(usd float64) *float64 { return &usd }
+	a, b := &model.Usage{Input: 1e6, CacheWrite: 1e6}, &model.Usage{Output: 1e6}
+	type figures struct {
+		Tokens *ralph.Tokens
+		Cost   *float64
+		Rough  bool
+		Model  string
+	}
+	for name, c := range map[string]struct {
+		turns []turn
+		price func(string) (model.Price, bool)
+		want  figures
+	}{
+		"all known":          {[]turn{used(a, "m-1"), used(b, ""), used(b, "m-2")}, costs, figures{&ralph.Tokens{Input: 1e6, CacheWrite: 1e6, Output: 2e6}, cost(22), true, "m-2"}},
+		"one reply untold":   {[]turn{used(a, ""), used(nil, ""), used(b, "")}, costs, figures{&ralph.Tokens{Input: 1e6, CacheWrite: 1e6, Output: 1e6}, nil, false, "m"}},
+		"nothing told":       {[]turn{used(nil, "")}, costs, figures{nil, nil, false, "m"}},
+		"no price":           {[]turn{used(b, "")}, func(string) (model.Price, bool) { return model.Price{}, false }, figures{&ralph.Tokens{Output: 3e6}, nil, false, "m"}},
+		"price by the asked": {[]turn{used(b, "m-0001")}, func(n string) (model.Price, bool) { return cheap, n == "m" }, figures{&ralph.Tokens{Output: 3e6}, cost(30), true, "m-0001"}},
+		"cached at no price": {[]turn{used(b, ""), used(&model.Usage{CacheRead: 5}, ""), used(b, "")}, costs, figures{&ralph.Tokens{Output: 2e6, CacheRead: 5}, nil, false, "m"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Client: &script{turns: c.turns}, Model: "m", Brief: "b", Lint: anything, Price: c.price}
+			got, err := Run(t.Context(), o)
+			must(t, err)
+			if d := cmp.Diff(c.want, figures{got.Tokens, got.Cost, got.CostEstimated, got.Model}, closeCost); d != "" {
+				t.Errorf("-want +got\n%s", d)
+			}
+		})
+	}
+}

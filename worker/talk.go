@@ -1,0 +1,248 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/promise"
+	"github.com/ralphloop/ralph/worker/tools"
+)
+
+const (
+	// maxEmpty replies in a row in which nothing came end a conversation.
+	maxEmpty = 3
+	// emptyPause is how long the first of them is waited for; each other one takes twice as long.
+	emptyPause = 2 * time.Second
+	// thoughtOnly stands for the text of a reply that has none: providers want a message to end with something that was said.
+	thoughtOnly = "(no answer)"
+)
+
+// role is who leads a conversation: a worker, who makes a case, or a reviewer, who gives a verdict.
+type role interface {
+	name() string
+	system() string
+	maxTurns() int
+	tools(o tools.Options) []tools.Tool
+	// closing is the tool with which the conversation can end.
+	closing() model.Tool
+	// close answers a call of it. With an ending the conversation is over.
+	close(ctx context.Context, input json.RawMessage) (tools.Output, *ending)
+	// quiet answers a reply without calls: with the next message, or with an ending.
+	quiet(r model.Reply) (string, *ending)
+	// hurry is what to say when only some turns are left; "" is nothing.
+	hurry(left int) string
+	// must is the tool that has to be called when only some turns are left; "" is none.
+	must(left int) string
+	// usedUp and nothing are the endings when no turn is left, and when nothing comes from the model.
+	usedUp() *ending
+	nothing() *ending
+	// finish may add something to how it ended.
+	finish(ctx context.Context, end *ending)
+}
+
+// talk is one conversation with a model: a fresh context, from the first message to its end.
+type talk struct {
+	o    Options
+	in   ralph.AgentInput
+	lead role
+
+	model    string // to ask
+	answers  string // the model that answered last, as the provider calls it
+	client   model.Client
+	begun    time.Time
+	deadline time.Time // zero is none
+	tools    map[string]tools.Tool
+	specs    []model.Tool
+	history  *history
+	turns    int
+	stopped  bool   // no other turn may follow
+	retrying string // what the client waits for at the moment
+
+	spent      spending
+	said       *promise.Scanner
+	record     *transcript
+	toolCounts map[string]int
+	repeats    repeats
+}
+
+func newTalk(o Options, in ralph.AgentInput, record *transcript) *talk {
+	words := in.Words
+	words.Prompt = "" // a reply never holds the prompt
+	t := &talk{
+		o: o, in: in, model: cmp.Or(in.Model, o.Model), begun: time.Now(), spent: spending{price: o.Price},
+		said: promise.NewScanner(words), record: record, toolCounts: map[string]int{},
+	}
+	t.client = t.patient()
+	if in.Timeout > 0 {
+		t.deadline = t.begun.Add(in.Timeout)
+	}
+	return t
+}
+
+// equip lays the tools out and begins the conversation.
+func (t *talk) equip(set []tools.Tool) {
+	t.tools = make(map[string]tools.Tool, len(set))
+	for _, tool := range set {
+		spec := tool.Spec()
+		t.tools[spec.Name] = tool
+		t.specs = append(t.specs, spec)
+	}
+	t.specs = append(t.specs, t.lead.closing())
+	t.history = newHistory(t.window(), t.lead.system(), t.specs)
+	t.add(model.Message{Role: model.User, Text: t.in.Prompt}, entry{})
+}
+
+func (t *talk) window() int64 {
+	price, _ := t.o.Price(t.model)
+	return cmp.Or(t.o.Window, price.Context, DefaultWindow)
+}
+
+// add takes a message into the conversation and writes it down.
+func (t *talk) add(m model.Message, more entry) {
+	t.history.add(m)
+	t.record.message(m, more)
+}
+
+// goOn takes turns until the conversation is over.
+func (t *talk) goOn(ctx context.Context) *ending {
+	for t.turns < t.lead.maxTurns() {
+		reply, end := t.reply(ctx)
+		if end == nil {
+			end = t.react(ctx, reply)
+		}
+		if end != nil || t.record.err != nil {
+			return end
+		}
+	}
+	return t.lead.usedUp()
+}
+
+// reply asks until something comes. That is a turn.
+func (t *talk) reply(ctx context.Context) (model.Reply, *ending) {
+	for empty := 1; ; empty++ {
+		if end := t.over(ctx); end != nil {
+			return model.Reply{}, end
+		}
+		asked := time.Now()
+		reply, end := t.ask(ctx, t.lead.must(t.lead.maxTurns()-t.turns-1))
+		if end != nil {
+			return model.Reply{}, end
+		}
+		turn := ralph.Turn{Number: t.turns + 1, Duration: ralph.Span(time.Since(asked)), End: string(reply.End), Model: t.answers}
+		turn.Free = isEmpty(reply) && reply.End != model.EndRefuse
+		for _, c := range reply.Message.Calls[:min(len(reply.Message.Calls), maxCalls)] {
+			turn.Calls = append(turn.Calls, oneLine(c.Name, shownSize))
+		}
+		t.heard(ctx, reply, turn)
+		if !turn.Free {
+			t.turns++
+			return reply, nil
+		}
+		switch {
+		case t.stopped:
+			return model.Reply{}, &ending{class: ralph.EndOK}
+		case empty == maxEmpty:
+			return model.Reply{}, t.lead.nothing()
+		}
+		t.in.Live(ralph.Activity{Kind: "retry", Detail: "an empty reply"})
+		t.pause(ctx, emptyPause<<(empty-1))
+	}
+}
+
+// isEmpty reports whether nothing came. Blanks are nothing: no provider takes them back.
+func isEmpty(r model.Reply) bool {
+	return strings.TrimSpace(r.Message.Text) == "" && len(r.Message.Calls) == 0 && len(r.Message.Thought) == 0
+}
+
+// heard counts what a reply took and tells the loop of it, which may say that it was the last.
+func (t *talk) heard(ctx context.Context, r model.Reply, turn ralph.Turn) {
+	turn.Cost = rounded(t.spent.add(r.Usage, r.Model, t.model))
+	turn.Estimated = turn.Cost != nil
+	if r.Usage != nil {
+		tokens := ralph.Tokens(*r.Usage)
+		turn.Tokens = &tokens
+	}
+	turn.Spent = t.spent.sum()
+	t.in.Live(ralph.Activity{Kind: "spent", Cost: turn.Spent.Cost, Tokens: turn.Spent.Tokens, Estimated: turn.Spent.Estimated})
+	if t.in.Turn != nil {
+		// Not with the iteration's deadline: what was paid for has to be recorded.
+		t.stopped = t.in.Turn(ctx, turn).Stop
+	}
+}
+
+// react does what a reply asks for.
+func (t *talk) react(ctx context.Context, r model.Reply) *ending {
+	m := r.Message
+	m.Role = model.Assistant
+	if strings.TrimSpace(m.Text) == "" {
+		m.Text = ""
+		if len(m.Calls) == 0 {
+			m.Text = thoughtOnly
+		}
+	}
+	t.said.WriteString(r.Message.Text)
+	t.said.EndMessage()
+	line := entry{Turn: t.turns, Model: t.answers, End: r.End}
+	if r.Usage != nil {
+		tokens := ralph.Tokens(*r.Usage)
+		line.Usage = &tokens
+	}
+	t.add(m, line)
+	switch {
+	case r.End == model.EndRefuse:
+		return &ending{class: ralph.EndFailed, text: "the model refuses to go on" + quoted(r.Message.Text)}
+	case len(m.Calls) == 0:
+		return t.quiet(r)
+	case t.stopped && !t.onlyCloses(m.Calls):
+		return &ending{class: ralph.EndOK}
+	}
+	return t.answer(ctx, r)
+}
+
+// quiet goes on after a reply without calls.
+func (t *talk) quiet(r model.Reply) *ending {
+	next, end := t.lead.quiet(r)
+	switch {
+	case end != nil:
+		return end
+	case t.stopped:
+		return &ending{class: ralph.EndOK}
+	}
+	t.add(model.Message{Role: model.User, Text: next}, entry{})
+	return nil
+}
+
+// onlyCloses reports whether there is nothing to do but to close: that much is done even if no other turn may follow, for it is paid already.
+func (t *talk) onlyCloses(calls []model.Call) bool {
+	for _, c := range calls {
+		if c.Name != t.lead.closing().Name {
+			return false
+		}
+	}
+	return true
+}
+
+// outcome is what the loop gets to know.
+func (t *talk) outcome(end *ending) ralph.AgentOutcome {
+	spent := t.spent.sum()
+	steps := t.turns
+	o := ralph.AgentOutcome{
+		Agent: t.lead.name(), Model: cmp.Or(t.answers, t.model), End: end.class, Error: end.text, Hint: end.hint, RetryAfter: ralph.Span(end.wait),
+		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, Cost: spent.Cost, CostEstimated: spent.Estimated,
+		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, Answer: end.answer,
+	}
+	if len(t.toolCounts) > 0 {
+		o.Tools = t.toolCounts
+	}
+	// What was said of being stuck before the work went on is over.
+	o.Said.Blocked, o.Said.Decide = end.blocked, end.decide
+	if end.learning != "" {
+		o.Said.Learnings = append(o.Said.Learnings, end.learning)
+	}
+	return o
+}

@@ -1,0 +1,132 @@
+package worker
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/model"
+)
+
+const (
+	transcriptCap = 16 << 20 // bytes of the whole file
+	textCap       = 64 << 10 // of what one message says
+	detailCap     = 8 << 10  // of one call's input, and of one result
+)
+
+// transcript keeps the conversation for people: one JSON object a message. The first error is kept, and ends the run.
+type transcript struct {
+	file  *os.File // nil if nothing is kept
+	bytes int64    // of the conversation, whether it was kept or not
+	full  bool
+	err   error
+}
+
+// entry is one line of a transcript.
+type entry struct {
+	Time    time.Time     `json:"time"`
+	Role    model.Role    `json:"role"`
+	Turn    int           `json:"turn,omitempty"`
+	Text    string        `json:"text,omitempty"`
+	Calls   []entryCall   `json:"calls,omitempty"`
+	Results []entryResult `json:"results,omitempty"`
+	Model   string        `json:"model,omitempty"`
+	End     model.End     `json:"end,omitempty"`
+	Usage   *ralph.Tokens `json:"usage,omitempty"`
+	Error   string        `json:"error,omitempty"` // why there was no reply
+}
+
+type entryCall struct {
+	ID    string `json:"id,omitempty"`
+	Name  string `json:"name"`
+	Input any    `json:"input,omitempty"` // as it is, or its text where it is no JSON or too long
+}
+
+type entryResult struct {
+	ID     string `json:"id,omitempty"`
+	Text   string `json:"text"`
+	Failed bool   `json:"failed,omitempty"`
+}
+
+// openTranscript begins a transcript and writes the prompt beside it. Without a folder it keeps nothing.
+func openTranscript(folder, prompt string) (*transcript, error) {
+	if folder == "" {
+		return &transcript{}, nil
+	}
+	if err := os.WriteFile(filepath.Join(folder, "prompt.md"), []byte(prompt), 0o600); err != nil {
+		return nil, fmt.Errorf("write prompt: %w: %w", ralph.ErrIO, err)
+	}
+	file, err := os.OpenFile(filepath.Join(folder, "agent.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make transcript: %w: %w", ralph.ErrIO, err)
+	}
+	return &transcript{file: file}, nil
+}
+
+// message writes a message down.
+func (t *transcript) message(m model.Message, more entry) {
+	more.Role, more.Text = m.Role, shortened(m.Text, textCap)
+	for _, c := range m.Calls {
+		more.Calls = append(more.Calls, entryCall{ID: c.ID, Name: c.Name, Input: readable(c.Input)})
+	}
+	for _, r := range m.Results {
+		more.Results = append(more.Results, entryResult{ID: r.ID, Text: shortened(r.Text, detailCap), Failed: r.Failed})
+	}
+	t.write(more)
+}
+
+func (t *transcript) write(e entry) {
+	e.Time = time.Now().UTC()
+	line, err := json.Marshal(e)
+	if err != nil {
+		t.fail(err)
+		return
+	}
+	line = append(line, '\n')
+	t.bytes += int64(len(line))
+	switch {
+	case t.file == nil || t.err != nil || t.full:
+	case t.bytes > transcriptCap:
+		t.full = true
+	default:
+		_, err := t.file.Write(line)
+		t.fail(err)
+	}
+}
+
+func (t *transcript) fail(err error) {
+	if err != nil && t.err == nil {
+		t.err = fmt.Errorf("write transcript: %w: %w", ralph.ErrIO, err)
+	}
+}
+
+func (t *transcript) close() error {
+	if t.file != nil {
+		t.fail(t.file.Close())
+		t.file = nil
+	}
+	return t.err
+}
+
+// readable is a call's input as it can stand in JSON.
+func readable(input json.RawMessage) any {
+	switch {
+	case len(input) == 0:
+		return nil
+	case len(input) <= detailCap && json.Valid(input):
+		return input
+	}
+	return shortened(string(input), detailCap)
+}
+
+// shortened keeps the beginning of a long text and says so.
+func shortened(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return fmt.Sprintf("%s [… %d bytes more]", strings.ToValidUTF8(text[:limit], ""), len(text)-limit)
+}

@@ -1,0 +1,102 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"os"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/worker/tools"
+)
+
+const (
+	// DefaultMaxTurns is how many turns a task gets.
+	DefaultMaxTurns = 32
+	// DefaultWindow is how many tokens a model is taken to hold if nothing is known of it.
+	DefaultWindow = 128_000
+)
+
+//go:embed system.md
+var systemPage string
+
+// Options is what stays the same for all iterations of a run.
+type Options struct {
+	Client model.Client
+	Model  string // for iterations that name none
+	// MaxTurns bounds a task; 0 is DefaultMaxTurns. A reviewer has ReviewTurns at most.
+	MaxTurns  int
+	MaxOutput int   // tokens of one reply; 0 leaves it to the client
+	Window    int64 // tokens that the model holds; 0 is what the price table says, or DefaultWindow
+	// Price knows what a model costs; nil is model.PriceOf.
+	Price  func(model string) (model.Price, bool)
+	KeyEnv string // the variable that holds the key, for advice
+
+	Env         []string            // the whole environment of commands; it should not hold the key
+	Enter       func(*process.Spec) // may change how a command is started, for a sandbox
+	BashTimeout time.Duration       // of a command that asks for no other; 0 is the tool's default
+	Grace       time.Duration       // between TERM and KILL when a command is ended; 0 is the process package's default
+	Hooks       Hooks               // decide about tool calls; nil is none
+}
+
+// Worker works on one task at a time. It may be used by several goroutines at once.
+type Worker struct{ o Options }
+
+var (
+	_ ralph.Agent     = (*Worker)(nil)
+	_ ralph.CaseMaker = (*Worker)(nil)
+)
+
+// New makes a worker. Nothing is started or asked for yet.
+func New(o Options) *Worker {
+	o.MaxTurns = cmp.Or(o.MaxTurns, DefaultMaxTurns)
+	return &Worker{o.filled()}
+}
+
+func (o Options) filled() Options {
+	if o.Price == nil {
+		o.Price = model.PriceOf
+	}
+	return o
+}
+
+// MakesCases says that a worker claims with cases and not with words.
+func (*Worker) MakesCases() {}
+
+// Run works on one task to its end, as ralph.Agent says.
+func (w *Worker) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome, error) {
+	return run(ctx, w.o, in, func(t *talk) role { return &caseMaking{talk: t} })
+}
+
+// run has one conversation, whoever leads it.
+func run(ctx context.Context, o Options, in ralph.AgentInput, lead func(*talk) role) (ralph.AgentOutcome, error) {
+	record, err := openTranscript(in.Folder, in.Prompt)
+	if err != nil {
+		return ralph.AgentOutcome{}, err
+	}
+	t := newTalk(o, in, record)
+	t.lead = lead(t)
+	end := t.inWorkspace(ctx)
+	if err := record.close(); err != nil {
+		return ralph.AgentOutcome{}, err
+	}
+	return t.outcome(end), nil
+}
+
+// inWorkspace opens the workspace for the time of the conversation.
+func (t *talk) inWorkspace(ctx context.Context) *ending {
+	root, err := os.OpenRoot(t.in.Dir)
+	if err != nil {
+		return &ending{class: ralph.EndFailed, text: "the workspace cannot be opened: " + err.Error()}
+	}
+	defer root.Close()
+	t.equip(t.lead.tools(tools.Options{
+		Root: root, Env: t.o.Env, Marker: t.in.Marker, Enter: t.o.Enter, BashTimeout: t.o.BashTimeout, Grace: t.o.Grace,
+	}))
+	end := t.goOn(ctx)
+	t.lead.finish(ctx, end)
+	return end
+}
