@@ -124,7 +124,7 @@ func (p *Plan) builtIn() (chosenAgent, error) {
 	if len(p.Settings.Agent.Args) > 0 {
 		return chosenAgent{}, &config.UsageError{Msg: "-- " + strings.Join(p.Settings.Agent.Args, " ") + ": the built-in worker has no command line", Hint: "leave it out"}
 	}
-	by, err := chooseModel(workerPart, p.Settings, p.Workspace, p.Env)
+	by, err := p.chooseModel(workerPart)
 	if err != nil {
 		return chosenAgent{}, err
 	}

@@ -143,6 +143,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...r
 	if err != nil {
 		return nil, fmt.Errorf("record settings: %w", err)
 	}
+	p.run = run
 	inside := []string{config.InsideRunVariable + "=" + run}
 	for i := range p.agents {
 		p.agents[i].options.Env = append(p.agents[i].options.Env, inside...)

@@ -41,7 +41,10 @@ func LoginOf(s config.Settings) (Login, string, error) {
 	if s.Agent.Command != "" {
 		return Login{}, "", &config.UsageError{Msg: "the agent is a command of your own, whose login is not known", Hint: "name an agent: ralph login claude"}
 	}
-	chosen, err := firstAgent(s, agent.Options{})
+	if s.Agent.Name == config.Worker {
+		return Login{}, "", &config.UsageError{Msg: "the built-in worker has no login: it uses a key", Hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name another variable with worker.api_key_env"}
+	}
+	chosen, err := (&Plan{Request: Request{Settings: s}}).firstAgent(agent.Options{})
 	if err != nil {
 		return Login{}, "", err
 	}

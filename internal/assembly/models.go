@@ -34,6 +34,9 @@ type chosenModel struct {
 	baseURL  string // for scripted, the file
 	keyEnv   string // "" where no key is needed
 	key      string
+	skip     int // conversations of a script that an earlier process of the run has had
+
+	reached model.Client // once it was asked for
 }
 
 // usualKeys are where makers of models want their keys looked for.
@@ -44,8 +47,9 @@ var usualModels = map[string]string{"anthropic": "claude-sonnet-5-5", "openai": 
 
 // chooseModel finds the model for a part. What a part leaves open is as the worker's, as far as it is the same provider's and at the same place: a key is sent
 // nowhere that it was not meant for.
-func chooseModel(p part, s config.Settings, w Workspace, env config.Env) (chosenModel, error) {
-	own := ownRole(p, s)
+func (p *Plan) chooseModel(of part) (chosenModel, error) {
+	s, env := p.Settings, p.Env
+	own := ownRole(of, s)
 	worker := s.Worker.RoleSettings
 	worker.Model = cmp.Or(workersModel(s), worker.Model)
 	if own.Provider == "" && own.BaseURL == "" {
@@ -53,21 +57,21 @@ func chooseModel(p part, s config.Settings, w Workspace, env config.Env) (chosen
 		own.APIKeyEnv = cmp.Or(own.APIKeyEnv, worker.APIKeyEnv)
 		own.Model = cmp.Or(own.Model, worker.Model)
 	}
-	c := chosenModel{part: p, provider: own.Provider, model: own.Model, baseURL: own.BaseURL, keyEnv: own.APIKeyEnv}
+	c := chosenModel{part: of, skip: p.Begun[string(of)], provider: own.Provider, model: own.Model, baseURL: own.BaseURL, keyEnv: own.APIKeyEnv}
 	if c.provider == "" {
 		c.provider = providerAtHand(own.BaseURL, env)
 	}
 	if c.provider == "" {
 		return c, &config.UsageError{
-			Msg:  fmt.Sprintf("which model the %s is to use is not known: neither %s nor %s is set", p, usualKeys["anthropic"], usualKeys["openai"]),
+			Msg:  fmt.Sprintf("which model the %s is to use is not known: neither %s nor %s is set", of, usualKeys["anthropic"], usualKeys["openai"]),
 			Hint: "set one of them, or worker.provider, worker.model and, for a server of your own, worker.base_url",
 		}
 	}
 	if c.provider == "scripted" {
-		return c.withScript(w)
+		return c.withScript(p.Workspace)
 	}
 	if c.model == "" && c.baseURL != "" {
-		return c, &config.UsageError{Msg: fmt.Sprintf("which model of %s the %s is to use is not known", c.baseURL, p), Hint: fmt.Sprintf("name it: --set %s.model=NAME", p)}
+		return c, &config.UsageError{Msg: fmt.Sprintf("which model of %s the %s is to use is not known", c.baseURL, of), Hint: fmt.Sprintf("name it: --set %s.model=NAME", of)}
 	}
 	c.model = cmp.Or(c.model, usualModels[c.provider])
 	if c.keyEnv == "" && (c.baseURL == "" || value(env, usualKeys[c.provider]) != "") {
@@ -85,8 +89,8 @@ func workersModel(s config.Settings) string {
 	return ""
 }
 
-func ownRole(p part, s config.Settings) config.RoleSettings {
-	switch p {
+func ownRole(of part, s config.Settings) config.RoleSettings {
+	switch of {
 	case evaluatorPart:
 		own := s.Evaluator.RoleSettings
 		own.Model = cmp.Or(own.Model, evaluatorsModel(s.Evaluator.Agent))
@@ -138,31 +142,41 @@ func (c chosenModel) withScript(w Workspace) (chosenModel, error) {
 		c.baseURL = filepath.Join(w.Dir, c.baseURL)
 	}
 	c.model, c.keyEnv = cmp.Or(c.model, usualModels[c.provider]), ""
-	if _, err := scripted.Open(c.baseURL, string(c.part)); err != nil {
+	if _, err := c.script(); err != nil {
 		return c, &config.UsageError{Msg: err.Error()}
 	}
 	return c, nil
 }
 
+func (c chosenModel) script() (model.Client, error) {
+	script, err := scripted.Open(c.baseURL)
+	if err != nil {
+		return nil, fmt.Errorf("read script: %w", err)
+	}
+	client, err := script.Client(string(c.part), scripted.Options{Skip: c.skip})
+	if err != nil {
+		return nil, fmt.Errorf("read script %s: %w", c.baseURL, err)
+	}
+	return client, nil
+}
+
 // client reaches the model. A key that is not there is a fault like any other: the run says so and ends with the code for it.
-func (c chosenModel) client(told func(model.Wait)) (model.Client, error) {
-	var reached model.Client
-	switch c.provider {
-	case "anthropic":
-		reached = anthropic.New(anthropic.Options{BaseURL: c.baseURL, Key: c.key})
-	case "openai":
-		reached = openai.New(openai.Options{BaseURL: c.baseURL, Key: c.key})
+func (c *chosenModel) client() (model.Client, error) {
+	if c.reached != nil {
+		return c.reached, nil
+	}
+	var err error
+	switch {
+	case c.keyEnv != "" && c.key == "":
+		c.reached = keyless{c.keyEnv}
+	case c.provider == "anthropic":
+		c.reached = anthropic.New(anthropic.Options{BaseURL: c.baseURL, Key: c.key})
+	case c.provider == "openai":
+		c.reached = openai.New(openai.Options{BaseURL: c.baseURL, Key: c.key})
 	default:
-		script, err := scripted.Open(c.baseURL, string(c.part))
-		if err != nil {
-			return nil, fmt.Errorf("read script: %w", err)
-		}
-		reached = script
+		c.reached, err = c.script()
 	}
-	if c.keyEnv != "" && c.key == "" {
-		reached = keyless{c.keyEnv}
-	}
-	return &model.Patient{Client: reached, Told: told}, nil
+	return c.reached, err
 }
 
 // keyless is a model that cannot be asked.

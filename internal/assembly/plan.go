@@ -38,6 +38,7 @@ type Request struct {
 	Resumed    bool            // the run goes on: what it works on is recorded, and looked for nowhere else
 	Worktree   *ralph.Worktree // that the run works in; nil in place
 	Protected  []string        // what a run that goes on protects; nil finds it out
+	Begun      map[string]int  // conversations that a run that goes on has had with each model, by part: worker, evaluator
 }
 
 // Plan is a run that could start: everything is found and nothing is begun.
@@ -55,6 +56,7 @@ type Plan struct {
 	protect   protect.Rules
 	hiddenDir string       // "" without one
 	evaluator *chosenAgent // nil without one
+	run       string       // its id, once there is one
 }
 
 // Prepare finds everything that the run needs, or says what is missing and how to mend it.

@@ -185,7 +185,7 @@ func (p *Plan) chooseEvaluator() (chosenAgent, error) {
 		base.Dialect, base.CommandLine = dialect, s.Command
 		return chosenAgent{name: "command", model: s.Model, options: base}, nil
 	case isModel(s.Agent):
-		by, err := chooseModel(evaluatorPart, p.Settings, p.Workspace, p.Env)
+		by, err := p.chooseModel(evaluatorPart)
 		return chosenAgent{name: s.Agent, model: by.model, by: &by}, err
 	}
 	name, model, _ := strings.Cut(s.Agent, ":")

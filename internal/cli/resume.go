@@ -160,7 +160,7 @@ func (a *app) recordedPlan(ctx context.Context, workspace assembly.Workspace, st
 	settings.Tasks.File = state.Started.TaskFile
 	req := assembly.Request{
 		Env: a.streams.Env, Settings: settings, Workspace: workspace, Version: version(), Demo: state.Started.Demo,
-		Resumed: true, Worktree: state.Started.Worktree, Protected: state.Policy.Protects,
+		Resumed: true, Begun: conversations(state), Worktree: state.Started.Worktree, Protected: state.Policy.Protects,
 	}
 	if state.Started.Goal != "" {
 		req.Goal = &state.Started.Goal
@@ -256,4 +256,15 @@ func (a *app) outsideOnly(command string) error {
 		return usage("ralph %s was called from inside run %s; an agent cannot change its own run", command, run)
 	}
 	return nil
+}
+
+// conversations are how many each model has had in a run so far.
+func conversations(state *ralph.State) map[string]int {
+	reviews := 0
+	for _, ledger := range state.Ledger {
+		for _, times := range ledger.Counts {
+			reviews += times
+		}
+	}
+	return map[string]int{"worker": state.History.Started, "evaluator": reviews}
 }
