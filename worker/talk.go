@@ -10,6 +10,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
+	"github.com/ralphloop/ralph/worker/hooks"
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
@@ -68,6 +69,9 @@ type talk struct {
 	record     *transcript
 	toolCounts map[string]int
 	repeats    repeats
+	hooks      *hooks.Set
+	denials    []string
+	unpaid     []model.Usage // of attempts that failed while one call was waited for
 }
 
 func newTalk(o Options, in ralph.AgentInput, record *transcript) *talk {
@@ -77,7 +81,7 @@ func newTalk(o Options, in ralph.AgentInput, record *transcript) *talk {
 		o: o, in: in, model: cmp.Or(in.Model, o.Model), begun: time.Now(), spent: spending{price: o.Price},
 		said: promise.NewScanner(words), record: record, toolCounts: map[string]int{},
 	}
-	t.client = t.patient()
+	t.client, t.hooks = t.patient(), t.hookSet()
 	if in.Timeout > 0 {
 		t.deadline = t.begun.Add(in.Timeout)
 	}
@@ -98,8 +102,9 @@ func (t *talk) equip(set []tools.Tool) {
 }
 
 func (t *talk) window() int64 {
+	known, _ := model.Window(t.model)
 	price, _ := t.o.Price(t.model)
-	return cmp.Or(t.o.Window, price.Context, DefaultWindow)
+	return cmp.Or(t.o.Window, known, price.Context, DefaultWindow)
 }
 
 // add takes a message into the conversation and writes it down.
@@ -235,6 +240,7 @@ func (t *talk) outcome(end *ending) ralph.AgentOutcome {
 		Agent: t.lead.name(), Model: cmp.Or(t.answers, t.model), End: end.class, Error: end.text, Hint: end.hint, RetryAfter: ralph.Span(end.wait),
 		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, Cost: spent.Cost, CostEstimated: spent.Estimated,
 		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, Answer: end.answer,
+		Denials: t.denials,
 	}
 	if len(t.toolCounts) > 0 {
 		o.Tools = t.toolCounts
