@@ -98,6 +98,9 @@ func (t *talk) send(ctx context.Context, must string) (model.Reply, error) {
 	t.unpaid = nil
 	live.end(reply.Message)
 	t.retrying = ""
+	if reply.Usage != nil && !plausible(*reply.Usage) {
+		reply.Usage = nil
+	}
 	t.history.counted(reply.Usage)
 	if reply.Model != "" {
 		t.answers = oneLine(reply.Model, shownSize)

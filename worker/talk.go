@@ -138,7 +138,7 @@ func (t *talk) reply(ctx context.Context) (model.Reply, *ending) {
 		if end != nil {
 			return model.Reply{}, end
 		}
-		turn := ralph.Turn{Number: t.turns + 1, Duration: ralph.Span(time.Since(asked)), End: string(reply.End), Model: t.answers}
+		turn := ralph.Turn{Number: t.turns + 1, Duration: ralph.Span(time.Since(asked)), End: string(reply.End), Model: cmp.Or(t.answers, t.model)}
 		turn.Free = isEmpty(reply) && reply.End != model.EndRefuse
 		for _, c := range reply.Message.Calls[:min(len(reply.Message.Calls), maxCalls)] {
 			turn.Calls = append(turn.Calls, oneLine(c.Name, shownSize))
@@ -148,6 +148,7 @@ func (t *talk) reply(ctx context.Context) (model.Reply, *ending) {
 			t.turns++
 			return reply, nil
 		}
+		t.record.write(entry{Role: model.Assistant, Model: t.answers, End: reply.End, Error: "nothing came", Usage: tokensOf(reply.Usage)})
 		switch {
 		case t.stopped:
 			return model.Reply{}, &ending{class: ralph.EndOK}
@@ -168,10 +169,7 @@ func isEmpty(r model.Reply) bool {
 func (t *talk) heard(ctx context.Context, r model.Reply, turn ralph.Turn) {
 	turn.Cost = rounded(t.spent.add(r.Usage, r.Model, t.model))
 	turn.Estimated = turn.Cost != nil
-	if r.Usage != nil {
-		tokens := ralph.Tokens(*r.Usage)
-		turn.Tokens = &tokens
-	}
+	turn.Tokens = tokensOf(r.Usage)
 	turn.Spent = t.spent.sum()
 	t.in.Live(ralph.Activity{Kind: "spent", Cost: turn.Spent.Cost, Tokens: turn.Spent.Tokens, Estimated: turn.Spent.Estimated})
 	if t.in.Turn != nil {
@@ -192,12 +190,7 @@ func (t *talk) react(ctx context.Context, r model.Reply) *ending {
 	}
 	t.said.WriteString(r.Message.Text)
 	t.said.EndMessage()
-	line := entry{Turn: t.turns, Model: t.answers, End: r.End}
-	if r.Usage != nil {
-		tokens := ralph.Tokens(*r.Usage)
-		line.Usage = &tokens
-	}
-	t.add(m, line)
+	t.add(m, entry{Turn: t.turns, Model: t.answers, End: r.End, Usage: tokensOf(r.Usage)})
 	switch {
 	case r.End == model.EndRefuse:
 		return &ending{class: ralph.EndFailed, text: "the model refuses to go on" + quoted(r.Message.Text)}
