@@ -99,7 +99,7 @@ var (
 // interpretation reads the arguments of an interpreter.
 func interpretation(c invocation) (interpreted, bool) {
 	run := interpreted{shell: slices.Contains(shells, c.name)}
-	// What follows these options is the program, or names it.
+	// What follows these options is the program, or names it; what follows the others is a value.
 	codes, takes := "c", "oO"
 	switch {
 	case run.shell:
@@ -115,31 +115,27 @@ func interpretation(c invocation) (interpreted, bool) {
 		switch {
 		case text == "-" || text == "/dev/stdin" || text == "/dev/fd/0":
 			run.stdin = true
-			return run, true
-		case text == "--":
-		case text == "--eval" || text == "--print" || text == "--command":
+		case text == "--eval" || text == "--print" || text == "--command" || run.isCluster(text) && strings.ContainsAny(text[1:], codes):
 			run.code = behindOption(c.args[i+1:])
-			return run, true
-		case strings.HasPrefix(text, "--"):
-		case text != "" && (text[0] == '-' || run.shell && text[0] == '+'):
-			if strings.ContainsAny(text[1:], codes) {
-				run.code = behindOption(c.args[i+1:])
-				return run, true
-			}
-			if run.shell && strings.ContainsRune(text[1:], 's') {
-				run.stdin = true
-				return run, true
-			}
-			if takesNext(text, takes) {
-				i++
-			}
+		case run.shell && run.isCluster(text) && strings.ContainsRune(text, 's'):
+			run.stdin = true
+		case run.isCluster(text) && takesNext(text, takes):
+			i++
+			continue
+		case run.isCluster(text) || strings.HasPrefix(text, "--"):
+			continue
 		default:
 			run.file = &c.args[i]
-			return run, true
 		}
+		return run, true
 	}
 	run.stdin = true
 	return run, true
+}
+
+// isCluster reports whether an argument is one or more short options.
+func (r interpreted) isCluster(text string) bool {
+	return len(text) > 1 && text[1] != '-' && (text[0] == '-' || r.shell && text[0] == '+')
 }
 
 // behindOption is the first word that is no option; an empty one if there is none.
