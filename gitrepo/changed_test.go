@@ -31,7 +31,6 @@ func TestChanged(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			base := w.git("rev-parse", "HEAD")
 			repo := w.find()
@@ -82,7 +81,6 @@ func TestPlainSeesWhatCounts(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newFolder(t).at("work")
 			w.write("a/file", "one")
 			w.write("large", strings.Repeat("x", 2<<20))

@@ -282,7 +282,6 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			if c.prepare != nil {
 				c.prepare(w)
@@ -369,7 +368,6 @@ func TestHooksThatAnAgentPlantsAreNotRun(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			w.program(".git/hooks/post-merge", "true")
 			committer := w.committer()
@@ -411,7 +409,6 @@ func TestNobodyGetsPastAHookThatRefuses(t *testing.T) {
 		"as it was there": func(workspace) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			w.program(".git/hooks/pre-commit", "echo not like this; exit 1")
 			c := w.committer()

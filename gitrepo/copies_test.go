@@ -57,7 +57,6 @@ func overCopiers(t *testing.T, test func(t *testing.T, k kept)) {
 	t.Helper()
 	for name, build := range copiers {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			test(t, build(t))
 		})
 	}

@@ -37,7 +37,6 @@ func TestFindNamesTheTop(t *testing.T) {
 	}
 	for name, make := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir, top := make(newRepo(t))
 			repo, ok, err := program().Find(t.Context(), dir)
 			if !ok || err != nil {

@@ -173,7 +173,6 @@ func TestFingerprintSeesWhatCounts(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			if c.prepare != nil {
 				c.prepare(w)

@@ -29,7 +29,6 @@ func TestAClaimIsNotHiddenByTheUsersIndex(t *testing.T) {
 		"settings":         "git update-index --skip-worktree a_test; echo weak >a_test; git config core.trustctime false; git config core.checkStat minimal",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			w.write("a_test", "strict\n")
 			w.commit()
@@ -109,7 +108,6 @@ func TestAnHonestTreeKeepsItsNameWhenClaimed(t *testing.T) {
 		"ignored":          "echo '*.log' >.gitignore; echo x >a.log; echo y >forced.log; git add -f forced.log",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			w.write("code", "one\n")
 			w.commit()

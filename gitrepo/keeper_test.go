@@ -91,7 +91,6 @@ func TestRepositoriesOfAllKinds(t *testing.T) {
 		"packed": func(w, origin workspace) { clone()(w, origin); w.git("gc", "-q"); w.git("pack-refs", "--all") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newFolder(t)
 			make(w, origin)
 			w.write("new", "new\n")
@@ -307,7 +306,6 @@ func TestAStateThatWasDamaged(t *testing.T) {
 		"attributes":    "rm info/attributes",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := origin.copied(t)
 			k, dir := w.keeper()
 			w.snapshot(k)
@@ -419,7 +417,6 @@ func TestChangedIsTheRepositorys(t *testing.T) {
 }
 
 func TestProgramsThatAnAgentPlantsAreTold(t *testing.T) {
-	t.Parallel()
 	w := newRepo(t)
 	w.program(".git/hooks/pre-push", "true")
 	k, _ := w.keeper()

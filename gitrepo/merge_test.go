@@ -158,7 +158,6 @@ func TestAMergeThatCannotBeTouchesNothing(t *testing.T) {
 	for name, c := range cases {
 		for which, git := range gits(t) {
 			t.Run(name+", "+which, func(t *testing.T) {
-				t.Parallel()
 				w := newRepo(t)
 				tree := w.workOn("ralph/x", c.theirs)
 				c.act(w)

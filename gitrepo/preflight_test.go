@@ -67,7 +67,6 @@ func TestReady(t *testing.T) {
 	for name, c := range cases {
 		for n, want := range c.want {
 			t.Run(fmt.Sprintf("%s %+v", name, n), func(t *testing.T) {
-				t.Parallel()
 				w := newRepo(t)
 				c.act(w)
 				env := environment()

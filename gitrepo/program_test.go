@@ -48,7 +48,6 @@ func TestAGitInTheWorkingTreeIsPassedOver(t *testing.T) {
 	}
 	for name, plant := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			dir, path := plant(w)
 			planted := gitrepo.Git{Env: append(environment(), "PATH="+path+":/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin")}

@@ -13,8 +13,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
+
+// deflaters are used again: a new one takes most of a megabyte, for objects of a few hundred bytes.
+var deflaters = sync.Pool{New: func() any { return zlib.NewWriter(io.Discard) }}
 
 // put stores one object as git does. Commits and what is said about the repository are
 // small and many: a call of git for each would cost more than all the rest of a snapshot.
@@ -28,7 +32,9 @@ func (s *Snapshots) put(kind string, body []byte) (string, error) {
 		return id, nil
 	}
 	var packed bytes.Buffer
-	w := zlib.NewWriter(&packed)
+	w := deflaters.Get().(*zlib.Writer) //nolint:forcetypeassert // nothing else is put there
+	defer deflaters.Put(w)
+	w.Reset(&packed)
 	_, err := w.Write(object)
 	if err = errors.Join(err, w.Close(), os.MkdirAll(filepath.Dir(path), 0o700)); err != nil {
 		return "", fmt.Errorf("keep %s: %w", kind, err)

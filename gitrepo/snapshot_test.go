@@ -57,7 +57,6 @@ func TestRestoreAfterDisasters(t *testing.T) {
 		"merge under way":         {script: "git checkout -qf side; echo a >lf.txt; git commit -qam a; git merge -q main || true"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := origin.copied(t)
 			k, dir := w.keeper()
 			id := w.snapshot(k)

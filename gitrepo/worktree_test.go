@@ -157,7 +157,6 @@ func TestAddWorktreeRefuses(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			in := gitrepo.WorktreeInput{Path: w.beside("wanted"), Branch: "ralph/x"}
 			c.act(w, &in)
@@ -201,7 +200,6 @@ func TestAMergedBranchBeginsAnew(t *testing.T) {
 	}
 	for name, act := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			act(w)
 			idle := func(path string) bool { return path == w.beside("ralph/x") }
@@ -293,7 +291,6 @@ func TestReopenWorktree(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRepo(t)
 			tree, added := w.worktree("ralph/x")
 			tree.write("new", "x")

@@ -13,7 +13,6 @@ import (
 
 // A program that embeds the loop asks for a worktree, and gets one whose files are seen, gone on with and removed.
 func TestALoopInAWorktreeOfItsOwn(t *testing.T) {
-	t.Parallel()
 	w := newRepo(t)
 	w.at("app")
 	w.write("app/main", "one\n")

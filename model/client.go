@@ -82,6 +82,7 @@ type Reply struct {
 	Message Message // the assistant's
 	End     End
 	Usage   *Usage // nil if the provider does not tell, or tells nonsense
+	Lost    *Usage // of attempts before that were cut short, where known: it is paid for, too
 	Model   string // that answered, as the provider calls it
 	ID      string // of the reply, for the provider's own logs
 }

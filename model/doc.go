@@ -1,7 +1,24 @@
-// Package model knows what the tokens of models cost.
+// Package model is how one talks to a model, and what that costs.
+//
+//	client := &model.Patient{Client: anthropic.New(anthropic.Options{Key: key})}
+//	reply, err := client.Send(ctx, model.Request{Model: name, Messages: conversation, Tools: tools}, nil)
+//	price, ok := model.PriceOf(name)
+//	usd, known := price.Cost(*reply.Usage)
+//
+// # Conversations
+//
+// A [Client] has one method: a whole [Request] goes in, a whole [Reply] comes out. Nothing is kept between two calls, so that whoever calls owns the
+// conversation, and may shorten it, repeat it, or write it down. Why there is no reply is a [Fault], and its kind says what is to be done. [Patient] waits and asks again.
+//
+// The clients are in folders of their own, and nobody else knows a wire format: anthropic, openai (which reaches most others) and scripted, which follows a
+// file and asks nobody. What the first two share is in wire.
+//
+// # Prices
 //
 //	price, ok := model.PriceOf("openai/gpt-5.6-sol")
 //	usd, known := price.Cost(model.Usage{Input: 12_000, Output: 3_000, CacheRead: 90_000})
+//
+// [Window] says how much a model can hold.
 //
 // # The table
 //

@@ -190,7 +190,13 @@ func TestChainShowsEveryFlippedByte(t *testing.T) {
 	text := []byte(joined(lines))
 	head := headOf(lines[11] + "\n")
 	s := openStore(t)
-	for at := range text {
+	var offsets []int
+	for end := range text {
+		if text[end] == '\n' {
+			offsets = append(offsets, end+1)
+		}
+	}
+	for at := range places(len(text), offsets) {
 		text[at] ^= 1 << (at % 8)
 		if chain := verified(t, s, string(text), head); chain.Break == nil {
 			t.Fatalf("byte %d of %d: the chain holds", at, len(text))

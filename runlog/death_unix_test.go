@@ -140,8 +140,11 @@ func TestKilledWritersLoseNothingThatWasSynced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	random := rand.New(rand.NewPCG(7, 8))
-	for life := range 50 {
+	random, lives := rand.New(rand.NewPCG(7, 8)), 50
+	if testing.Short() {
+		lives = 20
+	}
+	for life := range lives {
 		writer := start(t, "write-until-killed", state, workspace, strconv.Itoa(life))
 		said := writer.next(t)
 		time.Sleep(time.Duration(random.IntN(3000)) * time.Microsecond) // the moment of death, not a wait for anything

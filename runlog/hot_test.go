@@ -34,9 +34,12 @@ func asJSON(tb testing.TB, v any) []byte {
 
 // Every field of every hot payload is set to something, so that a field which hot.go does not know is found here and not as a slow resume.
 func TestHotPayloadsAreKnownInEveryField(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
+	random, rounds := rand.New(rand.NewPCG(3, 4)), 300
+	if testing.Short() {
+		rounds = 60
+	}
 	for kind, payload := range hotPayloads {
-		for range 300 {
+		for range rounds {
 			value := reflect.New(reflect.TypeOf(payload)).Elem()
 			fill(random, value)
 			text := asJSON(t, value.Interface())

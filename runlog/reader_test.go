@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"reflect"
 	"slices"
@@ -137,12 +138,25 @@ func TestReadGivesBackWhatWasAppended(t *testing.T) {
 	}
 }
 
+// places are the bytes of a log at which a test has a go: all of them, or, where time is short, those around the lines' ends and each seventh.
+func places(size int, offsets []int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for at := range size {
+			next, _ := slices.BinarySearch(offsets, at)
+			atEnd := next < len(offsets) && offsets[next]-at <= 3 || next > 0 && at-offsets[next-1] <= 3
+			if (!testing.Short() || atEnd || at%7 == 0) && !yield(at) {
+				return
+			}
+		}
+	}
+}
+
 func TestCutAtEveryByte(t *testing.T) {
 	events := allTypes()
 	text, offsets := logText(t, events)
 	states := prefixes(t, events)
 	s := openStore(t)
-	for cut := range len(text) + 1 {
+	for cut := range places(len(text)+1, offsets) {
 		plant(t, s, sampleRun, text[:cut])
 		log, state, tail, err := s.Reopen(sampleRun)
 		if err != nil {
@@ -176,7 +190,7 @@ func TestFlipEveryByte(t *testing.T) {
 	text, offsets := logText(t, events)
 	states := prefixes(t, events)
 	s := openStore(t)
-	for at := range text {
+	for at := range places(len(text), offsets) {
 		text[at] ^= 1 << (at % 8)
 		plant(t, s, sampleRun, text)
 		text[at] ^= 1 << (at % 8)
@@ -313,7 +327,11 @@ func TestLongLogIsReadInOrder(t *testing.T) {
 func TestDamageInALongLog(t *testing.T) {
 	events, text, offsets := longLog(t, 600)
 	s := openStore(t)
-	for line := 0; line < len(events)-1; line += 397 {
+	step := 397
+	if testing.Short() {
+		step *= 3
+	}
+	for line := 0; line < len(events)-1; line += step {
 		flipped := bytes.Clone(text)
 		flipped[offsets[line]+30] ^= 4
 		plant(t, s, sampleRun, flipped)

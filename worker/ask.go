@@ -90,19 +90,54 @@ func (t *talk) send(ctx context.Context, must string) (model.Reply, error) {
 		Model: t.model, System: t.lead.system(), Messages: t.history.messages, Tools: t.specs, MaxOutput: t.o.MaxOutput, MustCall: must,
 	}, live.hear)
 	if err != nil {
-		if fault, ok := errors.AsType[*model.Fault](err); ok {
-			t.spent.add(fault.Usage, t.model)
-		}
+		t.lost(err)
 		t.record.write(entry{Role: model.Assistant, Error: oneLine(err.Error(), sentenceSize)})
 		return model.Reply{}, err
 	}
+	t.spent.add(reply.Lost, t.model)
+	t.unpaid = nil
 	live.end(reply.Message)
 	t.retrying = ""
+	if reply.Usage != nil && !plausible(*reply.Usage) {
+		reply.Usage = nil
+	}
 	t.history.counted(reply.Usage)
 	if reply.Model != "" {
 		t.answers = oneLine(reply.Model, shownSize)
 	}
 	return reply, nil
+}
+
+// patient is the client with patience: what it waits for is shown.
+func (t *talk) patient() model.Client {
+	p := model.Patient{Client: t.o.Client}
+	if own, ok := t.o.Client.(*model.Patient); ok {
+		p = *own // twice as patient would be endless
+	}
+	told := p.Told
+	p.Told = func(pause model.Pause) {
+		if told != nil {
+			told(pause)
+		}
+		t.retrying = oneLine(pause.Fault.Error(), sentenceSize)
+		if pause.Fault.Usage != nil {
+			t.unpaid = append(t.unpaid, *pause.Fault.Usage)
+		}
+		t.in.Live(ralph.Activity{Kind: "retry", Detail: fmt.Sprintf("%s; again in %s", oneLine(t.retrying, shownSize), pause.Wait.Round(time.Second))})
+	}
+	return &p
+}
+
+// lost counts what was paid for no reply: a fault has the sum of it, and where there is none each attempt told it.
+func (t *talk) lost(err error) {
+	if fault, ok := errors.AsType[*model.Fault](err); ok {
+		t.spent.add(fault.Usage, t.model)
+	} else {
+		for _, u := range t.unpaid {
+			t.spent.add(&u, t.model)
+		}
+	}
+	t.unpaid = nil
 }
 
 // failed says what it means that there is no reply.

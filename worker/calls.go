@@ -88,10 +88,12 @@ func (t *talk) call(ctx context.Context, c model.Call, replyEnd model.End) tools
 	}
 	ctx, cancel := t.within(ctx)
 	defer cancel()
-	if blocked := t.mayCall(ctx, c); blocked != nil {
+	blocked, remarks := t.mayCall(ctx, c)
+	if blocked != nil {
 		return *blocked
 	}
 	output := tool.Run(ctx, c.Input)
+	output.Text += remarks
 	if len(output.Edited) > 0 {
 		output.Text += t.edited(ctx, c, output.Edited)
 	}

@@ -113,7 +113,9 @@ func TestAThousandCallsInOneReply(t *testing.T) {
 }
 
 func TestRepeatedCallsAreRemarkedUpon(t *testing.T) {
-	tool := &fakeTool{name: "look", run: func(context.Context, json.RawMessage) tools.Output { return tools.Output{Text: "nothing", Failed: true} }}
+	tool := &fakeTool{name: "look", run: func(context.Context, json.RawMessage) tools.Output {
+		return tools.Output{Text: "nothing", Failed: true}
+	}}
 	steps := make([]step, 7, 9)
 	for i := range steps {
 		steps[i] = calls("look", `{"at":1}`)

@@ -20,6 +20,9 @@
 // may propose a learning are none; that a case was refused costs the turns that it takes to mend it. A reply in which nothing came is asked for
 // again after a pause and costs no turn, and so are faults of the provider, which [model.Patient] waits for.
 //
+// The iteration's time-out ends tools and model calls, but no check that a case has begun. Silence of a stream is the client's matter, which knows it from
+// a model that thinks.
+//
 // # What a model can do wrong
 //
 // Calls of tools that are not there, input that is no JSON or not what the tool asks for, a thousand calls at once: each is answered, with a sentence

@@ -189,3 +189,5 @@ func (f clientFunc) Send(ctx context.Context, r model.Request, _ func(model.Delt
 func contains(text, part string) bool { return strings.Contains(text, part) }
 func trimmed(text string) string      { return strings.TrimSpace(text) }
 func ptr[T any](v T) *T               { return &v }
+
+type ctxType = context.Context

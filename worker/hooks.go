@@ -2,16 +2,59 @@ package worker
 
 import (
 	"context"
+	"strings"
 
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/worker/hooks"
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
-// Hooks decide about tool calls.
-type Hooks any
+// maxDenials is how many calls that a hook blocked are told of.
+const maxDenials = 16
 
-func (t *talk) patient() model.Client { return t.o.Client }
+// hookSet is the hooks of one conversation.
+func (t *talk) hookSet() *hooks.Set {
+	set := hooks.Set{Env: t.o.Env, Enter: t.o.Enter, Grace: t.o.Grace}
+	if t.o.Hooks != nil {
+		set = *t.o.Hooks
+	}
+	if set.Marker == "" {
+		set.Marker = t.in.Marker
+	}
+	return &set
+}
 
-func (t *talk) mayCall(context.Context, model.Call) *tools.Output { return nil }
+func (t *talk) where() hooks.Where {
+	return hooks.Where{Run: t.o.Run, Iteration: t.in.Iteration, Task: t.in.Task, Dir: t.in.Dir}
+}
 
-func (t *talk) edited(context.Context, model.Call, []string) string { return "" }
+// mayCall asks the hooks about a call. blocked is its result if it must not be made, remarks are what to add to the result otherwise.
+func (t *talk) mayCall(ctx context.Context, c model.Call) (blocked *tools.Output, remarks string) {
+	v := t.hooks.BeforeTool(ctx, hooks.ToolCall{Where: t.where(), Tool: c.Name, Input: c.Input})
+	if !v.Blocked {
+		return nil, asRemarks(v.Warnings)
+	}
+	if len(t.denials) < maxDenials {
+		t.denials = append(t.denials, strings.TrimSuffix(c.Name+": "+detailOf(c.Input), ": "))
+	}
+	output := failure("this call is blocked: %s", v.Text)
+	return &output, ""
+}
+
+// edited asks the hooks about files that a call changed, and gives what they say.
+func (t *talk) edited(ctx context.Context, c model.Call, files []string) string {
+	v := t.hooks.AfterEdit(ctx, hooks.Edit{Where: t.where(), Tool: c.Name, Files: files})
+	said := v.Warnings
+	if v.Blocked {
+		said = append(said, string(hooks.PostEdit)+": "+v.Text)
+	}
+	return asRemarks(said)
+}
+
+func asRemarks(said []string) string {
+	var b strings.Builder
+	for _, s := range said {
+		b.WriteString("\n\n[" + s + "]")
+	}
+	return b.String()
+}

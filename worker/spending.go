@@ -17,7 +17,7 @@ type spending struct {
 // add counts one usage and gives its cost, nil if that is not known. The model is known by the name that the provider has for it, or else by the one
 // that it was asked for.
 func (s *spending) add(u *model.Usage, names ...string) *float64 {
-	if u == nil || min(u.Input, u.Output, u.CacheRead, u.CacheWrite) < 0 {
+	if u == nil || !plausible(*u) {
 		return nil
 	}
 	sum := ralph.Tokens(*u)
@@ -38,6 +38,8 @@ func (s *spending) add(u *model.Usage, names ...string) *float64 {
 	}
 	return usd
 }
+
+func plausible(u model.Usage) bool { return min(u.Input, u.Output, u.CacheRead, u.CacheWrite) >= 0 }
 
 func (s *spending) costOf(u model.Usage, names []string) *float64 {
 	for _, name := range names {
@@ -60,6 +62,14 @@ func (s *spending) sum() ralph.Spending {
 		told.Tokens = &tokens
 	}
 	return told
+}
+
+func tokensOf(u *model.Usage) *ralph.Tokens {
+	if u == nil {
+		return nil
+	}
+	tokens := ralph.Tokens(*u)
+	return &tokens
 }
 
 // rounded is as exact as sums of such figures are.

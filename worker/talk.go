@@ -10,6 +10,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
+	"github.com/ralphloop/ralph/worker/hooks"
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
@@ -68,6 +69,9 @@ type talk struct {
 	record     *transcript
 	toolCounts map[string]int
 	repeats    repeats
+	hooks      *hooks.Set
+	denials    []string
+	unpaid     []model.Usage // of attempts that failed while one call was waited for
 }
 
 func newTalk(o Options, in ralph.AgentInput, record *transcript) *talk {
@@ -77,7 +81,7 @@ func newTalk(o Options, in ralph.AgentInput, record *transcript) *talk {
 		o: o, in: in, model: cmp.Or(in.Model, o.Model), begun: time.Now(), spent: spending{price: o.Price},
 		said: promise.NewScanner(words), record: record, toolCounts: map[string]int{},
 	}
-	t.client = t.patient()
+	t.client, t.hooks = t.patient(), t.hookSet()
 	if in.Timeout > 0 {
 		t.deadline = t.begun.Add(in.Timeout)
 	}
@@ -98,8 +102,9 @@ func (t *talk) equip(set []tools.Tool) {
 }
 
 func (t *talk) window() int64 {
+	known, _ := model.Window(t.model)
 	price, _ := t.o.Price(t.model)
-	return cmp.Or(t.o.Window, price.Context, DefaultWindow)
+	return cmp.Or(t.o.Window, known, price.Context, DefaultWindow)
 }
 
 // add takes a message into the conversation and writes it down.
@@ -133,7 +138,7 @@ func (t *talk) reply(ctx context.Context) (model.Reply, *ending) {
 		if end != nil {
 			return model.Reply{}, end
 		}
-		turn := ralph.Turn{Number: t.turns + 1, Duration: ralph.Span(time.Since(asked)), End: string(reply.End), Model: t.answers}
+		turn := ralph.Turn{Number: t.turns + 1, Duration: ralph.Span(time.Since(asked)), End: string(reply.End), Model: cmp.Or(t.answers, t.model)}
 		turn.Free = isEmpty(reply) && reply.End != model.EndRefuse
 		for _, c := range reply.Message.Calls[:min(len(reply.Message.Calls), maxCalls)] {
 			turn.Calls = append(turn.Calls, oneLine(c.Name, shownSize))
@@ -143,6 +148,7 @@ func (t *talk) reply(ctx context.Context) (model.Reply, *ending) {
 			t.turns++
 			return reply, nil
 		}
+		t.record.write(entry{Role: model.Assistant, Model: t.answers, End: reply.End, Error: "nothing came", Usage: tokensOf(reply.Usage)})
 		switch {
 		case t.stopped:
 			return model.Reply{}, &ending{class: ralph.EndOK}
@@ -163,10 +169,7 @@ func isEmpty(r model.Reply) bool {
 func (t *talk) heard(ctx context.Context, r model.Reply, turn ralph.Turn) {
 	turn.Cost = rounded(t.spent.add(r.Usage, r.Model, t.model))
 	turn.Estimated = turn.Cost != nil
-	if r.Usage != nil {
-		tokens := ralph.Tokens(*r.Usage)
-		turn.Tokens = &tokens
-	}
+	turn.Tokens = tokensOf(r.Usage)
 	turn.Spent = t.spent.sum()
 	t.in.Live(ralph.Activity{Kind: "spent", Cost: turn.Spent.Cost, Tokens: turn.Spent.Tokens, Estimated: turn.Spent.Estimated})
 	if t.in.Turn != nil {
@@ -187,12 +190,7 @@ func (t *talk) react(ctx context.Context, r model.Reply) *ending {
 	}
 	t.said.WriteString(r.Message.Text)
 	t.said.EndMessage()
-	line := entry{Turn: t.turns, Model: t.answers, End: r.End}
-	if r.Usage != nil {
-		tokens := ralph.Tokens(*r.Usage)
-		line.Usage = &tokens
-	}
-	t.add(m, line)
+	t.add(m, entry{Turn: t.turns, Model: t.answers, End: r.End, Usage: tokensOf(r.Usage)})
 	switch {
 	case r.End == model.EndRefuse:
 		return &ending{class: ralph.EndFailed, text: "the model refuses to go on" + quoted(r.Message.Text)}
@@ -235,6 +233,7 @@ func (t *talk) outcome(end *ending) ralph.AgentOutcome {
 		Agent: t.lead.name(), Model: cmp.Or(t.answers, t.model), End: end.class, Error: end.text, Hint: end.hint, RetryAfter: ralph.Span(end.wait),
 		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, Cost: spent.Cost, CostEstimated: spent.Estimated,
 		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, Answer: end.answer,
+		Denials: t.denials,
 	}
 	if len(t.toolCounts) > 0 {
 		o.Tools = t.toolCounts

@@ -10,6 +10,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/worker/hooks"
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
@@ -25,6 +26,7 @@ var systemPage string
 
 // Options is what stays the same for all iterations of a run.
 type Options struct {
+	// Client talks to the model. A worker is patient with it; see model.Patient.
 	Client model.Client
 	Model  string // for iterations that name none
 	// MaxTurns bounds a task; 0 is DefaultMaxTurns. A reviewer has ReviewTurns at most.
@@ -39,7 +41,9 @@ type Options struct {
 	Enter       func(*process.Spec) // may change how a command is started, for a sandbox
 	BashTimeout time.Duration       // of a command that asks for no other; 0 is the tool's default
 	Grace       time.Duration       // between TERM and KILL when a command is ended; 0 is the process package's default
-	Hooks       Hooks               // decide about tool calls; nil is none
+	// Hooks decide about tool calls; nil is the built-in rules alone. Those for iterations and runs are not asked here.
+	Hooks *hooks.Set
+	Run   string // the run's id, for hooks
 }
 
 // Worker works on one task at a time. It may be used by several goroutines at once.

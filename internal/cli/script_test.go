@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,11 +42,12 @@ func runScripts(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	tools := toolsOnly(t)
+	heedSignals(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Deadline:            time.Now().Add(12 * time.Minute),
+		Deadline:            time.Now().Add(6 * time.Minute),
 		Setup:               func(env *testscript.Env) error { return prepare(env, tools) },
 		Condition:           condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -60,6 +63,19 @@ func runScripts(t *testing.T, dir string) {
 			"sametree":   sameTree,
 		},
 	})
+}
+
+// heedSignals lets scripts start programs that a signal can end, also where these tests were started by nohup or behind a shell's &: what a
+// process ignores, its children ignore, and ralph keeps it so. A signal that is caught here is as usual in a child.
+func heedSignals(t *testing.T) {
+	t.Helper()
+	caught := make(chan os.Signal, 1)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			signal.Notify(caught, sig)
+		}
+	}
+	t.Cleanup(func() { signal.Stop(caught) })
 }
 
 // condition knows [mount]: this machine lets us mount a small file system, and [root]: we may give files away.

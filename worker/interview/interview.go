@@ -37,7 +37,7 @@ var systemPage string
 
 // Options say what an interview is about and who takes part.
 type Options struct {
-	Client model.Client // with its own patience; see model.Patient
+	Client model.Client // if it is no model.Patient, it is made one
 	Model  string
 	Tools  []tools.Tool // for reading
 
@@ -52,11 +52,12 @@ type Options struct {
 	// Lint makes a list out of tasks, and says what keeps it from being worked and what makes it doubtful.
 	Lint func(tasks []ralph.Task) (text string, faults, doubts []string)
 
-	MaxTurns int                                            // 0 is DefaultTurns
-	Window   int64                                          // tokens that fit into the model's; 0 is what the price table says, or a careful guess
-	Price    func(name string) (price model.Price, ok bool) // of a model; nil is model.PriceOf
-	KeyEnv   string                                         // the variable that holds the key, for a hint
-	Live     func(ralph.Activity)                           // may be nil
+	MaxTurns  int                                            // 0 is DefaultTurns
+	MaxOutput int                                            // tokens of one reply; 0 leaves it to the client
+	Window    int64                                          // tokens that fit into the model's; 0 is what is known of it, or a careful guess
+	Price     func(name string) (price model.Price, ok bool) // of a model; nil is model.PriceOf
+	KeyEnv    string                                         // the variable that holds the key, for a hint
+	Live      func(ralph.Activity)                           // may be nil
 }
 
 // Run holds an interview. How it ended is a value; an error is trouble of the harness, or options that make no sense.
@@ -75,6 +76,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 // conversation is an interview under way.
 type conversation struct {
 	options Options
+	client  model.Client
 	request model.Request
 	reading map[string]tools.Tool
 	window  int64
@@ -108,10 +110,11 @@ func begin(o Options) (*conversation, error) {
 	}
 	c := &conversation{options: o, reading: map[string]tools.Tool{}, window: windowOf(o), out: Outcome{Model: o.Model}}
 	c.request = model.Request{
-		Model:    o.Model,
+		Model: o.Model, MaxOutput: o.MaxOutput,
 		System:   strings.ReplaceAll(strings.TrimSpace(systemPage), "{{questions}}", strconv.Itoa(MaxQuestions)),
 		Messages: []model.Message{{Role: model.User, Text: firstMessage(o)}},
 	}
+	c.client = c.patient()
 	for _, t := range o.Tools {
 		spec := t.Spec()
 		c.reading[spec.Name] = t
@@ -129,7 +132,7 @@ func (c *conversation) talk(ctx context.Context) error {
 			c.fail(ctx, err)
 			break
 		}
-		if reply.Empty() {
+		if blank(reply) {
 			c.hearNothing(ctx)
 			continue
 		}
@@ -149,6 +152,12 @@ func (c *conversation) talk(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// blank is a reply that is empty or might as well be: providers do not take it back as a part of the conversation.
+func blank(r model.Reply) bool {
+	r.Message.Text = strings.TrimSpace(r.Message.Text)
+	return r.Empty()
 }
 
 func (c *conversation) end(s Status, e ralph.EndClass, format string, args ...any) {

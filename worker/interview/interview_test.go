@@ -16,6 +16,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/model/scripted"
 	"github.com/ralphloop/ralph/plan"
 )
 
@@ -226,7 +227,7 @@ func TestQuietTurns(t *testing.T) {
 
 func TestEmptyRepliesBurnNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{turns: []turn{silent, silent, says("Well."), silent, silent, calls(t, writePlan, somePlan())}}
+		s := &script{turns: []turn{silent, says(" \n"), says("Well."), silent, silent, calls(t, writePlan, somePlan())}}
 		o := Options{Client: s, Brief: "b", Lint: anything}
 		begun := time.Now()
 		got, err := Run(t.Context(), o)
@@ -329,4 +330,26 @@ func TestInterruptedAnywhere(t *testing.T) {
 			diff(t, 3, len(entries)) // nothing was written
 		})
 	}
+}
+
+func TestAScriptedModelPlans(t *testing.T) {
+	r := newRoom(t)
+	path := filepath.Join(t.TempDir(), "script.json")
+	must(t, os.WriteFile(path, []byte(`{"planner": [[
+		{"calls": [{"name": "grep", "input": {"pattern": "echo (\\w+)"}}]},
+		{"calls": [{"name": "ask_user", "input": {"question": "Keep {{word}}?"}}], "fill": {"word": "echo (\\w+)"}},
+		{"calls": [{"name": "write_plan", "input": {"overview": "It is {{word}}.", "tasks": [
+			{"id": "T-1", "title": "Greet", "description": "", "acceptance": ["it greets"], "checks": ["sh greet_test.sh"]}]}}], "fill": {"word": "answers: (\\w+)"}}
+	]]}`), 0o644))
+	script, err := scripted.Open(path)
+	must(t, err)
+	client, err := script.Client("planner", scripted.Options{})
+	must(t, err)
+	o, _ := r.with(silent)
+	o.Client, o.Ask = client, replies("kept")
+	got, err := Run(t.Context(), o)
+	must(t, err)
+	diff(t, Written, got.Status)
+	diff(t, "It is kept.", got.Overview)
+	diff(t, "Keep Hello?", got.Asked[0].Text)
 }

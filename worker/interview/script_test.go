@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -115,7 +116,12 @@ func newRoom(t *testing.T) room {
 // with are options for an interview in the room.
 func (r room) with(turns ...turn) (Options, *script) {
 	s := &script{turns: turns}
-	return Options{Client: s, Model: "claude-sonnet-5", Tools: r.tools, Brief: "Greet people by name.", Lint: r.draft.Try}, s
+	return Options{Client: hasty(s), Model: "claude-sonnet-5", Tools: r.tools, Brief: "Greet people by name.", Lint: r.draft.Try}, s
+}
+
+// hasty is a client that has patience and takes no time for it.
+func hasty(s *script) model.Client {
+	return &model.Patient{Client: s, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
 }
 
 // replies answers questions in order, and then not any more.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
@@ -32,26 +34,41 @@ func (c *conversation) send(ctx context.Context) (model.Reply, error) {
 
 func (c *conversation) once(ctx context.Context) (model.Reply, error) {
 	thought := murmur{live: c.options.Live}
-	reply, err := c.options.Client.Send(ctx, c.request, thought.hear)
+	reply, err := c.client.Send(ctx, c.request, thought.hear)
 	thought.flush()
-	if fault, ok := errors.AsType[*model.Fault](err); ok && fault.Usage != nil {
-		c.spend(*fault.Usage, c.out.Model)
-	}
 	if err != nil {
+		if fault, ok := errors.AsType[*model.Fault](err); ok {
+			c.spend(fault.Usage)
+		}
 		return model.Reply{}, err
 	}
 	if reply.Model != "" {
 		c.out.Model = plainLine(reply.Model)
 	}
-	if reply.Usage != nil {
-		c.spend(*reply.Usage, c.out.Model)
-	} else if !reply.Empty() {
+	c.spend(reply.Lost)
+	if !c.spend(reply.Usage) && !reply.Empty() {
 		c.spent.unknown()
 	}
 	if text := brief(reply.Message.Text); text != "" {
 		c.options.Live(ralph.Activity{Kind: "text", Detail: text})
 	}
 	return reply, nil
+}
+
+// patient is the client with patience: what it waits for is shown.
+func (c *conversation) patient() model.Client {
+	p := model.Patient{Client: c.options.Client}
+	if own, ok := c.options.Client.(*model.Patient); ok {
+		p = *own // twice as patient would be endless
+	}
+	told := p.Told
+	p.Told = func(pause model.Pause) {
+		if told != nil {
+			told(pause)
+		}
+		c.options.Live(ralph.Activity{Kind: "retry", Detail: fmt.Sprintf("%s; again in %s", brief(pause.Fault.Error()), pause.Wait.Round(time.Second))})
+	}
+	return &p
 }
 
 // murmur shows what a model thinks, line by line.
@@ -119,8 +136,8 @@ func windowOf(o Options) int64 {
 	if o.Window > 0 {
 		return o.Window
 	}
-	if price, ok := o.Price(o.Model); ok && price.Context > 0 {
-		return price.Context
+	if tokens, ok := model.Window(o.Model); ok {
+		return tokens
 	}
 	return guessedWindow
 }
@@ -179,7 +196,11 @@ type spending struct {
 
 func (s *spending) unknown() { s.vague, s.cost = true, nil }
 
-func (c *conversation) spend(u model.Usage, name string) {
+// spend counts one usage, and reports whether there is anything to count.
+func (c *conversation) spend(u *model.Usage) bool {
+	if u == nil || min(u.Input, u.Output, u.CacheRead, u.CacheWrite) < 0 {
+		return false
+	}
 	s := &c.spent
 	if s.tokens == nil {
 		s.tokens = &ralph.Tokens{}
@@ -188,20 +209,27 @@ func (c *conversation) spend(u model.Usage, name string) {
 	s.tokens.Output += u.Output
 	s.tokens.CacheRead += u.CacheRead
 	s.tokens.CacheWrite += u.CacheWrite
-	price, known := c.options.Price(name)
-	if !known {
-		price, known = c.options.Price(c.options.Model)
-	}
-	usd, ok := price.Cost(u)
-	switch {
-	case !known || !ok:
+	switch usd, known := c.costOf(*u); {
+	case !known:
 		s.unknown()
 	case !s.vague:
 		if s.cost != nil {
 			usd += *s.cost
 		}
+		usd = math.Round(usd*1e6) / 1e6
 		s.cost = &usd
 	}
 	total := *s.tokens
 	c.options.Live(ralph.Activity{Kind: "spent", Tokens: &total, Cost: s.cost, Estimated: s.cost != nil})
+	return true
+}
+
+// costOf goes by the name that the provider has for the model, or else by the one that it was asked for.
+func (c *conversation) costOf(u model.Usage) (usd float64, known bool) {
+	for _, name := range []string{c.out.Model, c.options.Model} {
+		if price, ok := c.options.Price(name); ok {
+			return price.Cost(u)
+		}
+	}
+	return 0, false
 }

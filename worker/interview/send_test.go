@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -96,12 +97,11 @@ func TestTheWindowIsKept(t *testing.T) {
 }
 
 func TestWindowOf(t *testing.T) {
-	none := func(string) (model.Price, bool) { return model.Price{}, false }
-	for want, o := range map[int64]Options{
-		5:       {Window: 5, Price: costs},
-		77:      {Price: func(string) (model.Price, bool) { return model.Price{Context: 77}, true }},
-		128_000: {Price: none},
-	} {
+	known, ok := model.Window("claude-sonnet-4-5")
+	if !ok {
+		t.Fatal("nothing is known of any model")
+	}
+	for want, o := range map[int64]Options{5: {Window: 5, Model: "claude-sonnet-4-5"}, known: {Model: "claude-sonnet-4-5"}, 128_000: {Model: "nobody/knows"}} {
 		diff(t, want, windowOf(o))
 	}
 }
@@ -120,6 +120,10 @@ func TestWhatIsSpent(t *testing.T) {
 		Rough  bool
 		Model  string
 	}
+	lost := func(context.Context, func(model.Delta)) (model.Reply, error) {
+		return model.Reply{Message: model.Message{Text: "Well."}, Usage: b, Lost: &model.Usage{Output: 1e6}}, nil
+	}
+	nonsense := &model.Usage{Input: -5, Output: 1e6}
 	for name, c := range map[string]struct {
 		turns []turn
 		price func(string) (model.Price, bool)
@@ -127,6 +131,8 @@ func TestWhatIsSpent(t *testing.T) {
 	}{
 		"all known":          {[]turn{used(a, "m-1"), used(b, ""), used(b, "m-2")}, costs, figures{&ralph.Tokens{Input: 1e6, CacheWrite: 1e6, Output: 2e6}, cost(22), true, "m-2"}},
 		"one reply untold":   {[]turn{used(a, ""), used(nil, ""), used(b, "")}, costs, figures{&ralph.Tokens{Input: 1e6, CacheWrite: 1e6, Output: 1e6}, nil, false, "m"}},
+		"lost before":        {[]turn{lost}, costs, figures{&ralph.Tokens{Output: 6e6}, cost(60), true, "m"}},
+		"nonsense":           {[]turn{used(b, ""), used(nonsense, ""), used(b, "")}, costs, figures{&ralph.Tokens{Output: 2e6}, nil, false, "m"}},
 		"nothing told":       {[]turn{used(nil, "")}, costs, figures{nil, nil, false, "m"}},
 		"no price":           {[]turn{used(b, "")}, func(string) (model.Price, bool) { return model.Price{}, false }, figures{&ralph.Tokens{Output: 3e6}, nil, false, "m"}},
 		"price by the asked": {[]turn{used(b, "m-0001")}, func(n string) (model.Price, bool) { return cheap, n == "m" }, figures{&ralph.Tokens{Output: 3e6}, cost(30), true, "m-0001"}},
@@ -141,4 +147,32 @@ func TestWhatIsSpent(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestFaultsThatPassAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told int
+		for name, patience := range map[string]func(*script) model.Client{
+			"plain":   func(s *script) model.Client { return s },
+			"patient": func(s *script) model.Client { return &model.Patient{Client: s, Told: func(model.Pause) { told++ }} },
+		} {
+			cut := faulty(model.Fault{Kind: model.FaultProvider, Message: "cut\x1b[2J", Usage: &model.Usage{Input: 5}})
+			s := &script{turns: []turn{cut, cut, calls(t, writePlan, somePlan())}}
+			var seen []string
+			o := Options{Client: patience(s), Brief: "b", Lint: anything, Live: func(a ralph.Activity) {
+				if a.Kind == "retry" {
+					seen = append(seen, a.Detail)
+				}
+			}}
+			got, err := Run(t.Context(), o)
+			must(t, err)
+			diff(t, Written, got.Status)
+			diff(t, 1, got.Turns)
+			diff(t, int64(1010), got.Tokens.Input)
+			if len(seen) != 2 || !strings.HasPrefix(seen[0], "cut[2J; again in 2s") {
+				t.Errorf("%s: %q", name, seen)
+			}
+		}
+		diff(t, 2, told)
+	})
 }

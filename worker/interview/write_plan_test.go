@@ -2,6 +2,8 @@ package interview
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +94,11 @@ func FuzzPlan(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	dir := f.TempDir()
+	draft, err := plan.NewDraft(dir, plan.DraftOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Add(string(data))
 	f.Add(`{"overview":"\u001b","tasks":[{"id":"A","title":"\ud800","description":"\u2028","acceptance":["x"],"checks":["a\nb"],"priority":1e3}]}`)
 	f.Add(`{"overview":"x","tasks":[{"id":"A","title":"a","description":"","acceptance":[],"human":true,"depends_on":["A"]}]}`)
@@ -106,12 +113,12 @@ func FuzzPlan(f *testing.F) {
 				t.Errorf("not plain: %q", text)
 			}
 		}
-		draft, err := plan.NewDraft(t.TempDir(), plan.DraftOptions{})
-		must(t, err)
-		if _, faults, _ := draft.Try(p.Tasks); len(faults) > 0 {
+		text, faults, _ := draft.Try(p.Tasks)
+		if len(faults) > 0 {
 			return
 		}
-		list, err := draft.Land(p.Tasks)
+		must(t, os.WriteFile(filepath.Join(dir, "list.json"), []byte(text), 0o644))
+		list, err := plan.Open(dir, "list.json")
 		must(t, err)
 		diff(t, p.Tasks, list.Tasks())
 	})

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/process"
@@ -124,9 +125,9 @@ func remarks(ended process.Result, timeout time.Duration) string {
 	case process.Exited:
 		switch {
 		case ended.Survivors == 1:
-			fmt.Fprintf(&b, "[1 background process was ended: %s]\n", strings.Join(ended.SurvivorNames, ", "))
+			fmt.Fprintf(&b, "[1 background process was ended: %s]\n", nameList(ended.SurvivorNames))
 		case ended.Survivors > 1:
-			fmt.Fprintf(&b, "[%d background processes were ended: %s]\n", ended.Survivors, strings.Join(ended.SurvivorNames, ", "))
+			fmt.Fprintf(&b, "[%d background processes were ended: %s]\n", ended.Survivors, nameList(ended.SurvivorNames))
 		}
 		fmt.Fprintf(&b, "[exit code %d", ended.ExitCode)
 		if ended.Signal != "" {
@@ -142,6 +143,16 @@ func remarks(ended process.Result, timeout time.Duration) string {
 		fmt.Fprintf(&b, "[%d processes could not be ended]\n", ended.Unkillable)
 	}
 	return b.String()
+}
+
+// nameList is the names of processes, which choose them freely, on one line.
+func nameList(names []string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.Join(names, ", "))
 }
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -88,7 +89,9 @@ func TestBashIsBash(t *testing.T) {
 func TestNothingOutlivesACall(t *testing.T) {
 	p := newPlace(t, nil)
 	got := p.call("bash", fields{"command": "sleep 1000 & echo $! > one; sleep 1001 > /dev/null 2>&1 & echo $! > two; echo started"})
-	if want := "started\n[2 background processes were ended: sleep, sleep]\n[exit code 0]\n"; got.Text != want || got.Failed {
+	// One that was caught early still has the name of its shell.
+	want := regexp.MustCompile(`^started\n\[2 background processes were ended: (sleep|bash|sh), (sleep|bash|sh)\]\n\[exit code 0\]\n$`)
+	if !want.MatchString(got.Text) || got.Failed {
 		t.Errorf("got %+v", got)
 	}
 	for _, name := range []string{"one", "two"} {
@@ -100,7 +103,7 @@ func TestNothingOutlivesACall(t *testing.T) {
 			t.Errorf("process %d is alive", pid)
 		}
 	}
-	if got := p.call("bash", fields{"command": "sleep 1000 & sleep 0"}); !strings.Contains(got.Text, "[1 background process was ended: sleep]") {
+	if got := p.call("bash", fields{"command": "sleep 1000 & sleep 0"}); !strings.Contains(got.Text, "[1 background process was ended: ") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -128,7 +131,7 @@ func TestBashInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		// Blocks until the command has opened it, too.
+		// It blocks until the command has opened it, too.
 		if f, err := os.OpenFile(filepath.Join(p.dir, "up"), os.O_WRONLY, 0); err == nil {
 			f.Close()
 		}

@@ -20,7 +20,6 @@ type sample struct {
 	Words   []string        `json:"words,omitempty"`
 	Maybe   *int            `json:"maybe,omitempty"`
 	Any     json.RawMessage `json:"any,omitempty"`
-	hidden  int
 	Unnamed int
 }
 
@@ -54,7 +53,6 @@ func TestDecode(t *testing.T) {
 		{name: "two", input: `{"path":"a"}{}`, problem: "the input is not valid JSON: invalid character '{' after top-level value, at byte 13 of 14"},
 		{name: "unknown", input: `{"path":"a","file":"b"}`, problem: "field file is not known; there is path, lines, share, deep, verdict, parts, words, maybe, any"},
 		{name: "other case", input: `{"Path":"a"}`, problem: "field Path is not known; there is path, lines, share, deep, verdict, parts, words, maybe, any"},
-		{name: "not exported", input: `{"path":"a","hidden":1}`, problem: "field hidden is not known; there is path, lines, share, deep, verdict, parts, words, maybe, any"},
 		{name: "without a tag", input: `{"path":"a","Unnamed":1}`, problem: "field Unnamed is not known; there is path, lines, share, deep, verdict, parts, words, maybe, any"},
 		{name: "twice", input: `{"path":"a","path":"b"}`, problem: "field path is given twice"},
 		{name: "missing", input: `{}`, problem: "field path is missing"},

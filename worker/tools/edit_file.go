@@ -51,7 +51,7 @@ func (t editFile) Run(ctx context.Context, input json.RawMessage) Output {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	if ctx.Err() != nil {
-		return interrupted()
+		return gaveUp(ctx)
 	}
 	return t.edit(in, name)
 }

@@ -2,6 +2,8 @@ package tools
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,6 +117,7 @@ func TestWriteFile(t *testing.T) {
 		{"big", strings.Repeat("ä", 200_000), Output{Text: "made big: 1 line, 400000 bytes", Edited: []string{"big"}}},
 		{"bigger", strings.Repeat("a", 200_001), Output{Text: "content has 200001 characters, more than the 200000 that one call may write; write a part, then add to it", Failed: true}},
 		{"deep", "x", Output{Text: "deep is a folder; use glob to see what is in it", Failed: true}},
+		{"folder/", "x", Output{Text: "folder/ names a folder, not a file", Failed: true}},
 		{"a.sh/b", "x", Output{Text: "a.sh/b cannot be written: a part of its path is a file, not a folder", Failed: true}},
 	}
 	for _, test := range tests {
@@ -269,7 +273,8 @@ func FuzzEditFile(f *testing.F) {
 		if bytes.Equal(got, content) {
 			t.Fatal("nothing changed, and no error")
 		}
-		if crlf(content) && !bytes.HasSuffix(got, []byte("\r")) && bytes.Count(got, []byte("\n")) != bytes.Count(got, []byte("\r\n")) {
+		// Whoever names a CR means it.
+		if crlf(content) && !strings.Contains(before+after, "\r") && bytes.Count(got, []byte("\n")) != bytes.Count(got, []byte("\r\n")) {
 			t.Fatalf("%q got other line ends: %q", content, got)
 		}
 		for _, n := range at {
@@ -278,4 +283,27 @@ func FuzzEditFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestALineWithoutEndIsGivenUp has a file with a hole that would take minutes to read.
+func TestALineWithoutEndIsGivenUp(t *testing.T) {
+	p := newPlace(t, map[string]string{"hole": strings.Repeat("x", binaryLook)})
+	if err := os.Truncate(filepath.Join(p.dir, "hole"), 1<<38); err != nil {
+		t.Skipf("this file system has no files with holes of that size: %v", err)
+	}
+	for tool, input := range map[string]string{"read_file": `{"path":"hole"}`, "grep": `{"pattern":"y"}`} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		got := p.tools[tool].Run(ctx, json.RawMessage(input))
+		cancel()
+		if diff := cmp.Diff(Output{Text: "the call was interrupted", Failed: true}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tool, diff)
+		}
+	}
+}
+
+func TestCallsThatTakeTooLongSaySo(t *testing.T) {
+	want := Output{Text: "it took longer than 1m0s and was given up; ask for less", Failed: true}
+	if diff := cmp.Diff(want, gaveUp(t.Context())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

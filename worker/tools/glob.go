@@ -41,9 +41,11 @@ func (t glob) Run(ctx context.Context, input json.RawMessage) Output {
 	if file != "" {
 		return failf("%s is a file; path must be a folder", in.Path)
 	}
-	found, err := t.files(ctx, folder)
-	if ctx.Err() != nil {
-		return interrupted()
+	limited, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	found, err := t.files(limited, folder)
+	if limited.Err() != nil {
+		return gaveUp(ctx)
 	}
 	if err != nil {
 		return failf("the folder cannot be listed: %w", err)

@@ -58,28 +58,49 @@ func (t grep) Run(ctx context.Context, input json.RawMessage) Output {
 	if err != nil {
 		return failed(err)
 	}
-	found := listing{names: []string{file}}
-	if file == "" {
-		found, err = t.files(ctx, folder)
-	} else if _, err := t.regular(in.Path, filepath.Join(folder, file)); err != nil {
-		return failed(err)
+	if file != "" {
+		if _, err := t.regular(in.Path, filepath.Join(folder, file)); err != nil {
+			return failed(err)
+		}
 	}
-	if err != nil && ctx.Err() == nil {
+	limited, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	h := newHits()
+	found, err := t.searchAll(limited, search{expression, matches, h}, folder, file)
+	switch {
+	case limited.Err() != nil:
+		return gaveUp(ctx)
+	case err != nil:
 		return failf("the folder cannot be listed: %w", err)
 	}
-	h := newHits()
+	return h.output("no line matches", "there are more hits; narrow the pattern or name a path", found)
+}
+
+// search is what to look for, and what was found.
+type search struct {
+	expression *regexp.Regexp
+	matches    func(name string) bool // which files
+	hits       *hits
+}
+
+// searchAll looks into one file of a folder, or into all of them if file is "".
+func (t grep) searchAll(ctx context.Context, s search, folder, file string) (listing, error) {
+	found := listing{names: []string{file}}
+	if file == "" {
+		var err error
+		if found, err = t.files(ctx, folder); err != nil {
+			return listing{}, err
+		}
+	}
 	for _, name := range found.names {
-		if h.full() || ctx.Err() != nil {
+		if s.hits.full() || ctx.Err() != nil {
 			break
 		}
-		if matches(name) {
-			t.search(ctx, expression, shown(folder, name), h)
+		if s.matches(name) {
+			t.searchFile(ctx, s, shown(folder, name))
 		}
 	}
-	if ctx.Err() != nil {
-		return interrupted()
-	}
-	return h.output("no line matches", "there are more hits; narrow the pattern or name a path", found)
+	return found, nil
 }
 
 func (in grepInput) compile() (*regexp.Regexp, error) {
@@ -100,8 +121,8 @@ func (in grepInput) compile() (*regexp.Regexp, error) {
 	return expression, nil
 }
 
-// search adds the hits in one file. A file that cannot be read, or is binary, has none.
-func (t grep) search(ctx context.Context, expression *regexp.Regexp, name string, h *hits) {
+// searchFile adds the hits in one file. A file that cannot be read, or is binary, has none.
+func (t grep) searchFile(ctx context.Context, s search, name string) {
 	file := t.openQuietly(filepath.FromSlash(name))
 	if file == nil {
 		return
@@ -111,15 +132,15 @@ func (t grep) search(ctx context.Context, expression *regexp.Regexp, name string
 	if !ok {
 		return
 	}
-	lines := newLineReader(text, searchedBytes)
-	for n := 1; !h.full() && ctx.Err() == nil; n++ {
+	lines := newLineReader(ctx, text, searchedBytes)
+	for n := 1; !s.hits.full(); n++ {
 		l, err := lines.next()
 		if err != nil {
 			return
 		}
-		if expression.Match(l.kept) {
+		if s.expression.Match(l.kept) {
 			shown, _, _ := l.text(hitLineLimit)
-			h.add(fmt.Sprintf("%s:%d: %s", strings.ToValidUTF8(name, "\uFFFD"), n, shown))
+			s.hits.add(fmt.Sprintf("%s:%d: %s", strings.ToValidUTF8(name, "\uFFFD"), n, shown))
 		}
 	}
 }

@@ -58,11 +58,14 @@ func (t readFile) Run(ctx context.Context, input json.RawMessage) Output {
 		return Output{Text: fmt.Sprintf("%s: binary file, %d bytes", in.Path, info.Size())}
 	}
 	p := page{in: in, size: info.Size(), sum: sum{left: readLimit - noteRoom}}
-	if err := p.read(ctx, file, head[:n]); err != nil {
+	limited, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	err = p.read(limited, file, head[:n])
+	switch {
+	case limited.Err() != nil:
+		return gaveUp(ctx)
+	case err != nil:
 		return failf("%s cannot be read: %w", in.Path, reason(err))
-	}
-	if ctx.Err() != nil {
-		return interrupted()
 	}
 	return p.output()
 }
@@ -84,8 +87,8 @@ type page struct {
 }
 
 func (p *page) read(ctx context.Context, file *os.File, head []byte) error {
-	lines := newLineReader(io.MultiReader(bytes.NewReader(head), file), 4*lineLimit)
-	for ctx.Err() == nil {
+	lines := newLineReader(ctx, io.MultiReader(bytes.NewReader(head), file), 4*lineLimit)
+	for {
 		l, err := lines.next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -102,7 +105,6 @@ func (p *page) read(ctx context.Context, file *os.File, head []byte) error {
 			return nil
 		}
 	}
-	return nil
 }
 
 // show adds a line unless the page is full.

@@ -3,6 +3,7 @@ package tools
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -87,8 +88,21 @@ type lineReader struct {
 	kept   []byte
 }
 
-func newLineReader(r io.Reader, keep int) *lineReader {
-	return &lineReader{source: bufio.NewReaderSize(r, 32<<10), keep: keep}
+func newLineReader(ctx context.Context, r io.Reader, keep int) *lineReader {
+	return &lineReader{source: bufio.NewReaderSize(untilDone{ctx, r}, 32<<10), keep: keep}
+}
+
+// untilDone reads as long as its context lasts: a single line of a file with holes can be longer than anybody waits.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
 }
 
 // next gives io.EOF behind the last line.

@@ -66,5 +66,13 @@ func failed(err error) Output { return Output{Text: err.Error(), Failed: true} }
 
 func failf(format string, args ...any) Output { return failed(fmt.Errorf(format, args...)) }
 
-// interrupted is the answer to a call whose context was done.
-func interrupted() Output { return Output{Text: "the call was interrupted", Failed: true} }
+// readTime bounds a call that only reads.
+const readTime = 60 * time.Second
+
+// gaveUp is the answer to a call whose context was done; asked is the caller's own.
+func gaveUp(asked context.Context) Output {
+	if asked.Err() == nil {
+		return failf("it took longer than %s and was given up; ask for less", readTime)
+	}
+	return failf("the call was interrupted")
+}

@@ -145,6 +145,9 @@ func (w *workspace) findWritable(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if os.IsPathSeparator(path[len(path)-1]) {
+		return "", fmt.Errorf("%s names a folder, not a file", path)
+	}
 	for _, part := range parts(name) {
 		// Some file systems fold case, and one has short names.
 		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {

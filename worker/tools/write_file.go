@@ -47,7 +47,7 @@ func (t writeFile) Run(ctx context.Context, input json.RawMessage) Output {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	if ctx.Err() != nil {
-		return interrupted()
+		return gaveUp(ctx)
 	}
 	before, err := t.regular(in.Path, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

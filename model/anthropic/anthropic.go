@@ -1,0 +1,138 @@
+// Package anthropic talks to models over Anthropic's Messages API, which some others speak, too.
+//
+//	client := anthropic.New(anthropic.Options{Key: key})
+//	reply, err := client.Send(ctx, model.Request{Model: "claude-…", Messages: …}, nil)
+//
+// # What is kept of a reply
+//
+// Thinking comes back as the provider gave it, each block as JSON in [model.Message.Thought], and is sent back unchanged. Blocks are sent back in the order
+// thinking, text, calls, which is the order in which they come as a rule. Where thinking came after text or a call, Thought has all blocks in their order, those of text and
+// calls too, since the provider refuses thinking that was moved.
+//
+// # Cache
+//
+// The ends of the tools, of the system prompt, of the last message, and of the one that ended the request before are marked, so that a long conversation is read
+// from the provider's cache.
+//
+// # Environment
+//
+// Nothing is read from it but the proxies that net/http knows: no key, no base URL, no profile.
+package anthropic
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
+
+	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/model/wire"
+)
+
+// Options say whom to ask, and how.
+type Options struct {
+	BaseURL  string        // "" is Anthropic's own; with or without a /v1 at its end
+	Key      string        // sent as x-api-key
+	Token    string        // sent as a bearer's, which gateways may want in place of a key
+	HTTP     *http.Client  // nil is a plain one
+	Idle     time.Duration // how long a silence is borne; 0 is 2 minutes
+	MaxReply int64         // bytes of one reply; 0 is 32 MiB
+}
+
+const home = "https://api.anthropic.com/"
+
+// New makes a client. What is wrong with the options is told by Send.
+func New(o Options) model.Client {
+	c := &client{line: wire.Line{Secrets: []string{o.Key, o.Token}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply}, most: map[string]int64{}}
+	if err := wire.CheckBase(o.BaseURL); err != nil {
+		c.unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
+		return c
+	}
+	base := strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"), "/v1")
+	if base == "" {
+		base = home
+	}
+	if base == home && o.Key == "" && o.Token == "" {
+		c.unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for Anthropic"}
+		return c
+	}
+	// The SDK's NewClient would read the environment. Retries are model.Patient's matter.
+	options := []option.RequestOption{
+		option.WithBaseURL(base), option.WithHTTPClient(c.line.Client()), option.WithMaxRetries(0), option.WithMiddleware(c.line.Guard), option.WithoutOpenTelemetry(),
+		option.WithHeader("Accept", "text/event-stream"), option.WithJSONSet("stream", true),
+	}
+	if o.Key != "" {
+		options = append(options, option.WithAPIKey(o.Key))
+	}
+	if o.Token != "" {
+		options = append(options, option.WithAuthToken(o.Token))
+	}
+	c.api = sdk.Client{Options: options}
+	return c
+}
+
+type client struct {
+	line  wire.Line
+	api   sdk.Client
+	unfit *model.Fault // why nothing can be asked
+
+	mu   sync.Mutex
+	most map[string]int64 // tokens of output that a model allows, where it had to say so
+}
+
+// Send asks once more if the model allows less output than the bound that is taken where the request has none.
+func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
+	if tell == nil {
+		tell = func(model.Delta) {}
+	}
+	reply, err := c.send(ctx, r, tell)
+	if r.MaxOutput == 0 && c.learn(r.Model, err) {
+		return c.send(ctx, r, tell)
+	}
+	return reply, err
+}
+
+func (c *client) send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return model.Reply{}, err
+	}
+	if c.unfit != nil {
+		unfit := *c.unfit
+		return model.Reply{}, &unfit
+	}
+	watched, watch := c.line.Watch(ctx)
+	defer watch.End()
+	var response *http.Response
+	if err := c.api.Post(watched, "v1/messages", c.params(r), &response); err != nil {
+		return model.Reply{}, c.line.Fault(watch, err, nil)
+	}
+	defer response.Body.Close()
+	watch.Progress()
+	events := ssestream.NewDecoder(response)
+	into := newAssembly(tell)
+	for !into.whole && events.Next() {
+		came, err := into.add(events.Event().Data)
+		if err != nil {
+			return model.Reply{}, into.paid(c.line.Fault(watch, err, response))
+		}
+		if came {
+			watch.Progress()
+		}
+		if into.trouble != nil {
+			return model.Reply{}, into.paid(c.line.StreamFault(into.trouble))
+		}
+	}
+	if into.whole {
+		return into.reply(), nil
+	}
+	err := events.Err()
+	if err == nil {
+		err = wire.Cut("the stream ended before the reply did")
+	}
+	return model.Reply{}, into.paid(c.line.Fault(watch, err, response))
+}

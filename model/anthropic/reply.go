@@ -1,0 +1,301 @@
+package anthropic
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/model/wire"
+)
+
+// The types of blocks that are known here.
+const (
+	typeText     = "text"
+	typeThinking = "thinking"
+	typeRedacted = "redacted_thinking"
+	typeCall     = "tool_use"
+)
+
+// event is what matters of any event of a stream. Its type is told in its data, so that the name of the event is not needed.
+type event struct {
+	Type    string `json:"type"`
+	Message struct {
+		ID    string          `json:"id"`
+		Model string          `json:"model"`
+		Usage json.RawMessage `json:"usage"`
+	} `json:"message"`
+	Index        int             `json:"index"`
+	ContentBlock json.RawMessage `json:"content_block"`
+	Delta        struct {
+		Type        string `json:"type"`
+		Text        string `json:"text"`
+		Thinking    string `json:"thinking"`
+		Signature   string `json:"signature"`
+		PartialJSON string `json:"partial_json"`
+		StopReason  string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage json.RawMessage `json:"usage"`
+}
+
+// block is one block of content on its way.
+type block struct {
+	kind      string
+	start     map[string]json.RawMessage // as it began
+	text      strings.Builder            // or thinking, or input
+	signature strings.Builder
+	id, name  string
+	ended     bool
+}
+
+// assembly makes a reply of events. Events that come twice do no harm, as far as they can be told from events that are alike.
+type assembly struct {
+	tell    func(model.Delta)
+	id      string
+	model   string
+	stop    string
+	usage   counts
+	blocks  []*block
+	byIndex map[int]*block
+	whole   bool
+	trouble []byte // an error event's data
+}
+
+func newAssembly(tell func(model.Delta)) *assembly {
+	return &assembly{tell: tell, byIndex: map[int]*block{}}
+}
+
+// add takes one event, and reports whether it brought the reply forward.
+func (a *assembly) add(data []byte) (came bool, err error) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 {
+		return false, nil
+	}
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		return false, fmt.Errorf("an event that is no JSON: %w", err)
+	}
+	switch e.Type {
+	case "message_start":
+		a.id, a.model = e.Message.ID, e.Message.Model
+		a.usage.add(e.Message.Usage)
+	case "content_block_start":
+		return true, a.begin(e)
+	case "content_block_delta":
+		a.extend(e)
+	case "content_block_stop":
+		if b := a.byIndex[e.Index]; b != nil {
+			b.ended = true
+		}
+	case "message_delta":
+		if e.Delta.StopReason != "" {
+			a.stop = e.Delta.StopReason
+		}
+		a.usage.add(e.Usage)
+	case "message_stop":
+		a.whole = true
+	case "error":
+		a.trouble = data
+	default: // a ping, or what is not known yet
+		return false, nil
+	}
+	return true, nil
+}
+
+func (a *assembly) begin(e event) error {
+	if a.byIndex[e.Index] != nil {
+		return nil // it has begun already
+	}
+	b := &block{}
+	if err := json.Unmarshal(e.ContentBlock, &b.start); err != nil {
+		return errors.New("a block that is no object")
+	}
+	b.kind, b.id, b.name = b.word("type"), b.word("id"), b.word("name")
+	a.blocks, a.byIndex[e.Index] = append(a.blocks, b), b
+	switch b.kind {
+	case typeText:
+		a.say(b, b.word("text"))
+	case typeThinking:
+		a.think(b, b.word("thinking"))
+		b.signature.WriteString(b.word("signature"))
+	case typeCall:
+		if b.id == "" {
+			b.id = "toolu_" + rand.Text()
+		}
+		if input := bytes.TrimSpace(b.start["input"]); len(input) > 0 && string(input) != "{}" && string(input) != "null" {
+			b.text.Write(input) // some give it whole
+		}
+		a.tell(model.Delta{Tool: b.name})
+	}
+	return nil
+}
+
+func (b *block) word(field string) string {
+	var word string
+	_ = json.Unmarshal(b.start[field], &word) // what is no string is none
+	return word
+}
+
+func (a *assembly) extend(e event) {
+	b := a.byIndex[e.Index]
+	if b == nil || b.ended {
+		return
+	}
+	switch {
+	case b.kind == typeText:
+		a.say(b, e.Delta.Text)
+	case b.kind == typeThinking && e.Delta.Type == "signature_delta":
+		b.signature.WriteString(e.Delta.Signature)
+	case b.kind == typeThinking:
+		a.think(b, e.Delta.Thinking)
+	case b.kind == typeCall:
+		b.text.WriteString(e.Delta.PartialJSON)
+	}
+}
+
+func (a *assembly) say(b *block, text string) {
+	if text != "" {
+		b.text.WriteString(text)
+		a.tell(model.Delta{Text: text})
+	}
+}
+
+func (a *assembly) think(b *block, text string) {
+	if text != "" {
+		b.text.WriteString(text)
+		a.tell(model.Delta{Thought: text})
+	}
+}
+
+// paid adds to a fault what was used until then.
+func (a *assembly) paid(err error) error {
+	if f, ok := errors.AsType[*model.Fault](err); ok {
+		f.Usage = a.usage.sum()
+	}
+	return err
+}
+
+func (a *assembly) reply() model.Reply {
+	r := model.Reply{ID: a.id, Model: a.model, Usage: a.usage.sum(), Message: model.Message{Role: model.Assistant}}
+	var texts []string
+	var thinking, all []json.RawMessage
+	moved := false // thinking came after something else
+	for _, b := range a.blocks {
+		switch b.kind {
+		case typeText:
+			if b.text.Len() > 0 {
+				texts = append(texts, b.text.String())
+			}
+		case typeCall:
+			r.Message.Calls = append(r.Message.Calls, model.Call{ID: b.id, Name: b.name, Input: b.input()})
+		case typeThinking, typeRedacted:
+			moved = moved || len(texts)+len(r.Message.Calls) > 0
+			thinking = append(thinking, b.raw())
+		}
+		all = append(all, b.raw())
+	}
+	r.Message.Text = strings.Join(texts, "\n\n")
+	r.Message.Thought = thinking
+	if moved {
+		r.Message.Thought = kept(all)
+	}
+	r.End = endOf(a.stop, len(r.Message.Calls))
+	return r
+}
+
+// kept leaves out blocks that may not be sent back: those of a type that is not known, and blank text.
+func kept(all []json.RawMessage) []json.RawMessage {
+	var some []json.RawMessage
+	for _, raw := range all {
+		if raw != nil {
+			some = append(some, raw)
+		}
+	}
+	return some
+}
+
+func endOf(stop string, calls int) model.End {
+	switch {
+	case stop == "max_tokens", stop == "model_context_window_exceeded":
+		return model.EndLength
+	case stop == "refusal":
+		return model.EndRefuse
+	case calls > 0:
+		return model.EndCalls
+	}
+	return model.EndTurn
+}
+
+func (b *block) input() json.RawMessage {
+	if strings.TrimSpace(b.text.String()) == "" {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(b.text.String())
+}
+
+// raw is the block as it would have come in one piece; nil for one that may not be sent back.
+func (b *block) raw() json.RawMessage {
+	whole := make(map[string]any, len(b.start)+2)
+	for name, value := range b.start {
+		whole[name] = value
+	}
+	switch b.kind {
+	case typeText:
+		if blank(b.text.String()) {
+			return nil
+		}
+		whole["text"] = b.text.String()
+	case typeThinking:
+		whole["thinking"], whole["signature"] = b.text.String(), b.signature.String()
+	case typeCall:
+		whole["id"], whole["name"], whole["input"] = b.id, wire.Name(b.name), wire.Object(b.input())
+	case typeRedacted:
+	default:
+		return nil
+	}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		return nil // it holds only strings and JSON
+	}
+	return text
+}
+
+// counts are tokens as the stream tells them, each time the sum so far.
+type counts struct {
+	Input      *int64 `json:"input_tokens"`
+	Output     *int64 `json:"output_tokens"`
+	CacheRead  *int64 `json:"cache_read_input_tokens"`
+	CacheWrite *int64 `json:"cache_creation_input_tokens"`
+	nonsense   bool
+}
+
+// add takes what is told now in place of what was told before. What is not told stays.
+func (c *counts) add(raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
+	}
+	var now counts
+	if json.Unmarshal(raw, &now) != nil {
+		c.nonsense = true
+		return
+	}
+	c.Input, c.Output = cmp.Or(now.Input, c.Input), cmp.Or(now.Output, c.Output)
+	c.CacheRead, c.CacheWrite = cmp.Or(now.CacheRead, c.CacheRead), cmp.Or(now.CacheWrite, c.CacheWrite)
+}
+
+func (c *counts) sum() *model.Usage {
+	if c.nonsense {
+		return nil
+	}
+	value := func(n *int64) int64 {
+		if n == nil {
+			return 0
+		}
+		return *n
+	}
+	return wire.Sane(model.Usage{Input: value(c.Input), Output: value(c.Output), CacheRead: value(c.CacheRead), CacheWrite: value(c.CacheWrite)})
+}

@@ -1,0 +1,279 @@
+package openai
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/model/wire"
+)
+
+// chunk is what matters of one event of a stream.
+type chunk struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Choices []choice        `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Index        int    `json:"index"`
+	Delta        delta  `json:"delta"`
+	FinishReason string `json:"finish_reason"`
+}
+
+type delta struct {
+	Content          json.RawMessage   `json:"content"` // a string, or parts
+	Refusal          string            `json:"refusal"`
+	ReasoningContent string            `json:"reasoning_content"`
+	Reasoning        string            `json:"reasoning"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
+	ToolCalls        []piece           `json:"tool_calls"`
+}
+
+// piece is a piece of a tool call.
+type piece struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"` // a string, with some an object
+	} `json:"function"`
+	Extra json.RawMessage `json:"extra_content"`
+}
+
+// call is a tool call on its way.
+type call struct {
+	id, name string
+	input    strings.Builder
+	extra    json.RawMessage
+}
+
+// assembly makes a reply of chunks.
+type assembly struct {
+	tell      func(model.Delta)
+	id, model string
+	text      strings.Builder
+	content   strings.Builder // reasoning_content
+	plain     strings.Builder // reasoning
+	details   []json.RawMessage
+	calls     []*call
+	byIndex   map[int]*call // to which pieces with that index belong now
+	finish    string
+	refused   bool
+	usage     json.RawMessage
+	done      bool
+	trouble   []byte // the data of a chunk that tells an error
+}
+
+func newAssembly(tell func(model.Delta)) *assembly {
+	return &assembly{tell: tell, byIndex: map[int]*call{}}
+}
+
+// add takes one event, and reports whether it brought the reply forward.
+func (a *assembly) add(data []byte) (came bool, err error) {
+	data = bytes.TrimSpace(data)
+	switch {
+	case len(data) == 0:
+		return false, nil
+	case bytes.HasPrefix(data, []byte("[DONE]")):
+		a.done = true
+		return true, nil
+	}
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return false, fmt.Errorf("a chunk that is no JSON: %w", err)
+	}
+	if given(c.Error) {
+		a.trouble = data
+		return true, nil
+	}
+	if a.id == "" {
+		a.id = c.ID
+	}
+	if c.Model != "" {
+		a.model = c.Model
+	}
+	if given(c.Usage) {
+		a.usage = c.Usage
+	}
+	for _, choice := range c.Choices {
+		if choice.Index == 0 {
+			a.take(choice, data)
+		}
+	}
+	return len(c.Choices) > 0 || given(c.Usage), nil
+}
+
+func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+func (a *assembly) take(c choice, data []byte) {
+	d := c.Delta
+	if text := textOf(d.Content) + d.Refusal; text != "" {
+		a.text.WriteString(text)
+		a.tell(model.Delta{Text: text})
+	}
+	a.refused = a.refused || d.Refusal != ""
+	a.content.WriteString(d.ReasoningContent)
+	a.plain.WriteString(d.Reasoning)
+	a.details = append(a.details, d.ReasoningDetails...)
+	if thought := or(d.ReasoningContent, d.Reasoning); thought != "" {
+		a.tell(model.Delta{Thought: thought})
+	}
+	for _, p := range d.ToolCalls {
+		a.extend(p)
+	}
+	if c.FinishReason != "" {
+		a.finish = c.FinishReason
+	}
+	if c.FinishReason == "error" {
+		a.trouble = data
+	}
+}
+
+// or takes one of two spellings of the same words.
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// textOf reads content, which is a string, or a list of parts of which some have text.
+func textOf(raw json.RawMessage) string {
+	var text string
+	if !given(raw) || json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(raw, &parts) // what is neither has no text
+	for _, p := range parts {
+		text += p.Text
+	}
+	return text
+}
+
+// extend adds a piece to the call that it belongs to. That is told by the index, but some endpoints give all calls the same, or none: then another identifier, or
+// a name after input that is whole, begins another call.
+func (a *assembly) extend(p piece) {
+	at := a.byIndex[p.Index]
+	another := at == nil || p.ID != "" && at.id != "" && p.ID != at.id ||
+		p.ID == "" && p.Function.Name != "" && at.name != "" && json.Valid([]byte(at.input.String()))
+	if another {
+		at = &call{}
+		a.calls, a.byIndex[p.Index] = append(a.calls, at), at
+	}
+	if at.id == "" {
+		at.id = p.ID
+	}
+	if at.name == "" && p.Function.Name != "" { // some tell it again with every piece
+		at.name = p.Function.Name
+		a.tell(model.Delta{Tool: at.name})
+	}
+	if given(p.Extra) {
+		at.extra = p.Extra
+	}
+	if !given(p.Function.Arguments) {
+		return
+	}
+	var text string
+	if json.Unmarshal(p.Function.Arguments, &text) != nil {
+		text = string(p.Function.Arguments)
+	}
+	at.input.WriteString(text)
+}
+
+// whole reports whether the reply has come to its end. Some endpoints leave out one sign of it or the other.
+func (a *assembly) whole() bool { return a.done || a.finish != "" }
+
+// paid adds to a fault what was used until then.
+func (a *assembly) paid(err error) error {
+	if f, ok := errors.AsType[*model.Fault](err); ok {
+		f.Usage = usageOf(a.usage)
+	}
+	return err
+}
+
+func (a *assembly) reply() model.Reply {
+	r := model.Reply{ID: a.id, Model: a.model, Usage: usageOf(a.usage), Message: model.Message{Role: model.Assistant, Text: a.text.String()}}
+	think := func(t thought) {
+		if raw, err := json.Marshal(t); err == nil {
+			r.Message.Thought = append(r.Message.Thought, raw)
+		}
+	}
+	switch {
+	case a.content.Len() > 0:
+		think(thought{Content: a.content.String()})
+	case a.plain.Len() > 0:
+		think(thought{Plain: a.plain.String()})
+	}
+	if len(a.details) > 0 {
+		think(thought{Details: a.details})
+	}
+	ids := map[string]bool{}
+	for _, c := range a.calls {
+		input := json.RawMessage(c.input.String())
+		if strings.TrimSpace(c.input.String()) == "" {
+			input = json.RawMessage("{}")
+		}
+		if c.id == "" || ids[c.id] {
+			c.id = "call_" + rand.Text()
+		}
+		ids[c.id] = true
+		r.Message.Calls = append(r.Message.Calls, model.Call{ID: c.id, Name: c.name, Input: input})
+		if c.extra != nil {
+			think(thought{Call: c.id, Extra: c.extra})
+		}
+	}
+	r.End = a.end(len(r.Message.Calls))
+	return r
+}
+
+func (a *assembly) end(calls int) model.End {
+	switch {
+	case a.refused, strings.HasPrefix(a.finish, "content_filter"):
+		return model.EndRefuse
+	case a.finish == "length":
+		return model.EndLength
+	case calls > 0: // some say "stop" then
+		return model.EndCalls
+	}
+	return model.EndTurn
+}
+
+// usageOf counts each token once: what was cached is told as a part of the prompt, and reasoning as a part of the completion. Where the total is more than both,
+// reasoning was left out, as with Gemini.
+func usageOf(raw json.RawMessage) *model.Usage {
+	var told struct {
+		Prompt     int64  `json:"prompt_tokens"`
+		Completion int64  `json:"completion_tokens"`
+		Total      int64  `json:"total_tokens"`
+		Hit        *int64 `json:"prompt_cache_hit_tokens"` // DeepSeek's word
+		Details    struct {
+			Cached  *int64 `json:"cached_tokens"`
+			Written int64  `json:"cache_write_tokens"`
+		} `json:"prompt_tokens_details"`
+	}
+	if !given(raw) || json.Unmarshal(raw, &told) != nil {
+		return nil
+	}
+	var read int64
+	switch {
+	case told.Details.Cached != nil:
+		read = *told.Details.Cached
+	case told.Hit != nil:
+		read = *told.Hit
+	}
+	output := max(told.Completion, told.Total-told.Prompt)
+	if told.Completion < 0 || told.Prompt < 0 {
+		return nil
+	}
+	return wire.Sane(model.Usage{Input: told.Prompt - read - told.Details.Written, Output: output, CacheRead: read, CacheWrite: told.Details.Written})
+}

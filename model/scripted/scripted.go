@@ -1,0 +1,297 @@
+// Package scripted is a model that says what a file says: for tests, demonstrations and dry runs. It asks nobody and costs nothing.
+//
+//	script, err := scripted.Open("script.json")
+//	worker, err := script.Client("worker", scripted.Options{})
+//
+// # The file
+//
+// A script has conversations by role, so that one file serves everybody who talks to a model. A conversation is a list of turns.
+//
+//	{
+//	  "worker": [
+//	    [{"calls": [{"name": "write", "input": {"path": "a.txt", "text": "hello"}}]},
+//	     {"text": "It is written.", "usage": {"input": 900, "output": 40}}],
+//	    [{"text": "Done.", "fault": {"kind": "limit", "retry_after": "5s", "times": 2}}]
+//	  ],
+//	  "evaluator": [[{"text": "Looks good to me."}]]
+//	}
+//
+// A turn has text, thought, calls, usage, and an end if it is not the usual one. Input is JSON, or a string that is sent as it stands, which need not be JSON.
+// "empty": true is a turn without anything. A fault comes before the turn, as many times as it says. Where text, thought or input say {{name}}, they get what
+// the expression under that name in fill finds in the request, its first group: {"text": "it is {{word}}", "fill": {"word": "the word is (\\w+)"}}.
+//
+// # Which turn a request gets
+//
+// A request without an answer in it begins the next conversation, unless the first turn of the present one has not been given yet: then it is another try. The
+// last conversation serves all that come later. In a conversation the turn is the number of answers that the request holds, so that it does not matter how often one asks.
+// Behind its last turn, a conversation gets that turn again, or a plain word if it calls tools. Which conversation a later request belongs to is told by the
+// identifiers of its calls; a request that has none belongs to the present one, so that conversations without calls must not be held at the same time.
+//
+// # After a restart
+//
+// A client knows nothing of the process before it. It begins with the first conversation, unless [Options] say how many are used up: whoever resumes a run knows how many it
+// has begun. A conversation that was under way goes on by itself, since everything that matters is in the request.
+package scripted
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralphloop/ralph/model"
+)
+
+// Turn is one answer.
+type Turn struct {
+	Text    string            `json:"text,omitempty"`
+	Thought string            `json:"thought,omitempty"`
+	Calls   []Call            `json:"calls,omitempty"`
+	Usage   *Usage            `json:"usage,omitempty"` // nil is not told
+	End     model.End         `json:"end,omitempty"`   // "" is the one that goes with the turn
+	Empty   bool              `json:"empty,omitempty"`
+	Fault   *Fault            `json:"fault,omitempty"`
+	Fill    map[string]string `json:"fill,omitempty"` // expressions by name
+}
+
+// Call is a tool call. No tool is known here, so any name goes.
+type Call struct {
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input,omitempty"` // a string is sent as it stands
+}
+
+// Usage are tokens, as in [model.Usage].
+type Usage struct {
+	Input      int64 `json:"input,omitempty"`
+	Output     int64 `json:"output,omitempty"`
+	CacheRead  int64 `json:"cache_read,omitempty"`
+	CacheWrite int64 `json:"cache_write,omitempty"`
+}
+
+// Fault is given in place of a turn.
+type Fault struct {
+	Kind       model.FaultKind `json:"kind"`
+	RetryAfter Span            `json:"retry_after,omitempty"`
+	Times      int             `json:"times,omitempty"` // in each conversation; 0 is once
+	Status     int             `json:"status,omitempty"`
+	Message    string          `json:"message,omitempty"`
+	Usage      *Usage          `json:"usage,omitempty"` // of what was cut short
+}
+
+// Span is a time span that is written as "1.5s".
+type Span time.Duration
+
+// UnmarshalText reads a span that is not negative.
+func (s *Span) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is no time span; one like %q is wanted", text, "1.5s")
+	}
+	*s = Span(d)
+	return nil
+}
+
+// MarshalText writes the span as it is read.
+func (s Span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
+
+// client is one role's part of a script.
+type client struct {
+	conversations [][]Turn
+	fill          map[string]*regexp.Regexp // by their own text
+
+	mu      sync.Mutex
+	present int  // the conversation under way, counted from 0
+	begun   bool // its first turn has been given
+	served  map[place]int
+}
+
+// place is a turn of a conversation.
+type place struct{ conversation, turn int }
+
+// Send gives the turn that the request has come to.
+func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return model.Reply{}, err
+	}
+	turn, at, fault := c.next(r)
+	if fault != nil {
+		return model.Reply{}, fault
+	}
+	reply := c.reply(turn, at, r)
+	if tell != nil {
+		announce(turn, reply, tell)
+	}
+	return reply, nil
+}
+
+func announce(t Turn, r model.Reply, tell func(model.Delta)) {
+	if t.Thought != "" {
+		tell(model.Delta{Thought: thoughtOf(r)})
+	}
+	if r.Message.Text != "" {
+		tell(model.Delta{Text: r.Message.Text})
+	}
+	for _, call := range r.Message.Calls {
+		tell(model.Delta{Tool: call.Name})
+	}
+}
+
+// next decides what a request gets.
+func (c *client) next(r model.Request) (Turn, place, *model.Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	answers := 0
+	for _, m := range r.Messages {
+		if m.Role == model.Assistant {
+			answers++
+		}
+	}
+	if answers == 0 && c.begun {
+		c.present++
+		c.begun = false
+	}
+	at := place{c.present, answers}
+	if conversation, ok := conversationOf(r); ok {
+		at.conversation = conversation
+	}
+	turn := c.turnAt(at)
+	if turn.Fault != nil && c.served[at] < max(turn.Fault.Times, 1) {
+		c.served[at]++
+		return turn, at, turn.Fault.model()
+	}
+	if answers == 0 {
+		c.begun = true
+	}
+	return turn, at, nil
+}
+
+func (c *client) turnAt(at place) Turn {
+	turns := c.conversations[min(at.conversation, len(c.conversations)-1)]
+	if at.turn < len(turns) {
+		return turns[at.turn]
+	}
+	last := turns[len(turns)-1]
+	if len(last.Calls) > 0 {
+		return Turn{Text: "The script has no more turns."}
+	}
+	return last
+}
+
+func (f *Fault) model() *model.Fault {
+	fault := &model.Fault{Kind: f.Kind, Status: f.Status, Message: f.Message, RetryAfter: time.Duration(f.RetryAfter), Usage: f.Usage.model()}
+	if fault.Message == "" {
+		fault.Message = "the script has a fault here: " + string(f.Kind)
+	}
+	return fault
+}
+
+func (u *Usage) model() *model.Usage {
+	if u == nil {
+		return nil
+	}
+	return &model.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+}
+
+// callID names a call so that a later request tells whose conversation it belongs to.
+var callID = regexp.MustCompile(`^scripted_c(\d+)t\d+i\d+$`)
+
+// conversationOf reads it from the last call that a request has.
+func conversationOf(r model.Request) (conversation int, ok bool) {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		for _, call := range r.Messages[i].Calls {
+			if m := callID.FindStringSubmatch(call.ID); m != nil {
+				n, err := strconv.Atoi(m[1])
+				return n, err == nil
+			}
+		}
+	}
+	return 0, false
+}
+
+func (c *client) reply(t Turn, at place, r model.Request) model.Reply {
+	words := c.words(t, r)
+	message := model.Message{Role: model.Assistant, Text: words.plain.Replace(t.Text)}
+	if t.Thought != "" {
+		raw, _ := json.Marshal(thinking{Type: "thinking", Thinking: words.plain.Replace(t.Thought)}) // strings are always JSON
+		message.Thought = []json.RawMessage{raw}
+	}
+	for i, call := range t.Calls {
+		id := fmt.Sprintf("scripted_c%dt%di%d", at.conversation, at.turn, i)
+		message.Calls = append(message.Calls, model.Call{ID: id, Name: call.Name, Input: call.input(words)})
+	}
+	end := t.End
+	switch {
+	case end != "":
+	case len(t.Calls) > 0:
+		end = model.EndCalls
+	default:
+		end = model.EndTurn
+	}
+	name := r.Model
+	if name == "" {
+		name = "scripted"
+	}
+	return model.Reply{Message: message, End: end, Usage: t.Usage.model(), Model: name, ID: fmt.Sprintf("scripted-c%dt%d", at.conversation, at.turn)}
+}
+
+// thinking is how thought stands in a message.
+type thinking struct {
+	Type     string `json:"type"`
+	Thinking string `json:"thinking"`
+}
+
+func thoughtOf(r model.Reply) string {
+	var t thinking
+	_ = json.Unmarshal(r.Message.Thought[0], &t) // it was written above
+	return t.Thinking
+}
+
+func (c Call) input(w filling) json.RawMessage {
+	var text string
+	switch {
+	case len(c.Input) == 0:
+		return json.RawMessage("{}")
+	case json.Unmarshal(c.Input, &text) == nil && c.Input[0] == '"':
+		return json.RawMessage(w.plain.Replace(text))
+	}
+	return json.RawMessage(w.quoted.Replace(string(c.Input)))
+}
+
+// filling replaces placeholders, in a text and within strings of JSON.
+type filling struct{ plain, quoted *strings.Replacer }
+
+func (c *client) words(t Turn, r model.Request) filling {
+	var plain, quoted []string
+	if len(t.Fill) > 0 {
+		said := everything(r)
+		for name, expression := range t.Fill {
+			m := c.fill[expression].FindStringSubmatch(said)
+			if m == nil {
+				continue // what does not match stays as it is
+			}
+			word, _ := json.Marshal(m[1]) // a string is always JSON
+			plain = append(plain, "{{"+name+"}}", m[1])
+			quoted = append(quoted, "{{"+name+"}}", string(word[1:len(word)-1]))
+		}
+	}
+	return filling{strings.NewReplacer(plain...), strings.NewReplacer(quoted...)}
+}
+
+// everything is what a request says, a line for each part.
+func everything(r model.Request) string {
+	parts := []string{r.System}
+	for _, m := range r.Messages {
+		parts = append(parts, m.Text)
+		for _, call := range m.Calls {
+			parts = append(parts, string(call.Input))
+		}
+		for _, result := range m.Results {
+			parts = append(parts, result.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph/model"
+)
+
+// Fault tells why there is no reply: the error of the context that the exchange was given, if that has ended, and otherwise a [*model.Fault]. begun says whether a
+// stream had begun.
+func (l Line) Fault(w *Watch, err error, begun *http.Response) error {
+	if e := w.given.Err(); e != nil {
+		return e
+	}
+	status := 0
+	if begun != nil {
+		status = begun.StatusCode
+	}
+	if w.ctx.Err() != nil {
+		return &model.Fault{Kind: model.FaultProvider, Status: status, Message: fmt.Sprintf("nothing came from the model for %s", w.idle), Err: errIdle}
+	}
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return l.refused(refusal)
+	}
+	if f, ok := errors.AsType[*model.Fault](err); ok {
+		return f
+	}
+	return &model.Fault{Kind: model.FaultProvider, Status: status, Message: l.Clean(sentence(err)), Err: err}
+}
+
+func sentence(err error) string {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		host := e.URL
+		if u, err := url.Parse(e.URL); err == nil {
+			host = u.Host
+		}
+		return fmt.Sprintf("reach %s: %v", host, e.Err)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the reply was cut short"
+	}
+	return fmt.Sprintf("read the reply: %v", err)
+}
+
+func (l Line) refused(r *Refusal) *model.Fault {
+	f := &model.Fault{Status: r.Status, Kind: kindOf(r.Status, r.Body), Message: l.Clean(words(r.Body))}
+	switch {
+	case f.Message != "":
+	case r.Status < 300:
+		f.Message = "the provider answers without a stream"
+	case r.Status < 400:
+		f.Message = l.Clean("the provider sends elsewhere, to " + r.Header.Get("Location"))
+	default:
+		f.Message = http.StatusText(r.Status)
+	}
+	if f.Message == "" {
+		f.Message = "the provider refuses"
+	}
+	if f.Kind == model.FaultLimit || f.Kind == model.FaultProvider {
+		f.RetryAfter = retryAfter(r.Header, r.Body, time.Now())
+	}
+	return f
+}
+
+// StreamFault is a fault that a stream tells after it began well. Asking again may help, whatever it is, except where it cannot.
+func (l Line) StreamFault(data []byte) *model.Fault {
+	f := &model.Fault{Kind: kindOf(http.StatusOK, data), Status: http.StatusOK, Message: l.Clean(words(data))}
+	if f.Message == "" {
+		f.Message = "the provider tells an error in the midst of its reply"
+	}
+	if f.Kind == model.FaultLimit || f.Kind == model.FaultProvider {
+		f.RetryAfter = retryAfter(nil, data, time.Now())
+	}
+	return f
+}
+
+// Cut is a fault of a stream that ends before the reply does.
+func Cut(message string) *model.Fault {
+	return &model.Fault{Kind: model.FaultProvider, Status: http.StatusOK, Message: message}
+}
+
+// kindOf sorts a response. With a good status it is an error that came later, of which the body alone tells what it is. Only the provider's own words are looked
+// at: a body may hold the request, too, and with it any words at all.
+func kindOf(status int, body []byte) model.FaultKind {
+	label := labelOf(body)
+	late := status < 300
+	if late {
+		status = label.status()
+	}
+	text := strings.ToLower(words(body) + " " + label.Type + " " + label.code())
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return model.FaultAuth
+	case status == http.StatusRequestEntityTooLarge, status != http.StatusTooManyRequests && tells(text, overflowWords):
+		return model.FaultOverflow
+	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired, status < 500 && tells(text, quotaWords):
+		return model.FaultLimit
+	case status == http.StatusBadRequest && tells(text, keyWords):
+		return model.FaultAuth
+	case late, status >= 500, slices.Contains(passing, status):
+		return model.FaultProvider
+	}
+	return model.FaultRefused
+}
+
+// passing are statuses below 500 that are nobody's fault.
+var passing = []int{http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly}
+
+func tells(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// overflowWords are how servers say that a request does not fit, in small letters.
+var overflowWords = []string{
+	"prompt is too long", "exceed context limit", // Anthropic
+	"context_length_exceeded", "maximum context length", "exceeds the context window", // OpenAI, DeepSeek, OpenRouter, older vLLM
+	"model's context length is only", "longer than the maximum model length", // vLLM
+	"available context size", "exceed_context_size_error", // llama.cpp, and Ollama, which runs it
+	"exceeds the context length", "exceeds context length", "exceeds maximum context length", // Ollama
+	"greater than the context length", "context size has been exceeded", // LM Studio
+	"exceeds the maximum number of tokens allowed", "input token count is", // Gemini, Vertex
+	"maximum prompt length is", "exceeds the maximum allowed input length", "exceeded model token limit", "context window exceeds limit",
+	"too large for model with", "input is too long for requested model", "reduce the length of the messages", // xAI, Poolside, Kimi, MiniMax, Mistral, Bedrock, Groq
+}
+
+// quotaWords are how accounts say that nothing is left.
+var quotaWords = []string{"insufficient_quota", "credit balance", "insufficient balance", "insufficient credits", "exceeded your current quota", "billing_error"}
+
+// keyWords are how some say 401 with a status of 400.
+var keyWords = []string{"api key not valid", "api_key_invalid", "invalid_api_key", "invalid api key", "incorrect api key"}
+
+// typeStatus has the status that goes with a type of error, where a stream tells only the type.
+var typeStatus = map[string]int{
+	"authentication_error": 401, "invalid_api_key": 401, "permission_error": 403, "billing_error": 402, "insufficient_quota": 429,
+	"rate_limit_error": 429, "rate_limit_exceeded": 429, "request_too_large": 413, "context_length_exceeded": 413,
+}
+
+// label is what programs are to read of an error.
+type label struct {
+	Type string `json:"type"`
+	Code any    `json:"code"` // a number or a word
+}
+
+func labelOf(body []byte) label {
+	var told struct {
+		Error label `json:"error"`
+	}
+	_ = json.Unmarshal(bytes.TrimSpace(body), &told) // what cannot be read has no label
+	return told.Error
+}
+
+func (l label) code() string {
+	word, _ := l.Code.(string)
+	return word
+}
+
+// status is the one that goes with the label. What tells none is taken for the provider's trouble.
+func (l label) status() int {
+	if n, ok := l.Code.(float64); ok && n >= 400 && n < 600 {
+		return int(n)
+	}
+	for _, word := range []string{l.code(), l.Type} {
+		if status, ok := typeStatus[word]; ok {
+			return status
+		}
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// Bounds of an exchange where nobody says otherwise.
+const (
+	DefaultIdle     = 2 * time.Minute
+	DefaultMaxReply = 32 << 20
+)
+
+// maxRefusal bounds what is read of an error's body.
+const maxRefusal = 64 << 10
+
+// Line is one way to a provider. It may be used by several goroutines.
+type Line struct {
+	Secrets  []string      // that no message may tell
+	HTTP     *http.Client  // nil is one that knows the usual proxies
+	Idle     time.Duration // without a piece of the reply; 0 is DefaultIdle
+	MaxReply int64         // bytes of one reply; 0 is DefaultMaxReply
+}
+
+// Client is the line's HTTP client. It follows no redirect: a key would go with it.
+func (l Line) Client() *http.Client {
+	c := http.Client{}
+	if l.HTTP != nil {
+		c = *l.HTTP
+	}
+	if c.CheckRedirect == nil {
+		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	return &c
+}
+
+// Refusal is a response that is no stream: an error status, a redirect, a page.
+type Refusal struct {
+	Status int
+	Header http.Header
+	Body   []byte // its beginning
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("the provider answers with status %d", r.Status) }
+
+// Guard is a middleware of both SDKs.
+func (l Line) Guard(request *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	response, err := next(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode >= 300 || !streams(response.Header) {
+		defer response.Body.Close()
+		body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // half of a body still says more than none
+		return nil, &Refusal{Status: response.StatusCode, Header: response.Header, Body: body}
+	}
+	left := l.MaxReply
+	if left <= 0 {
+		left = DefaultMaxReply
+	}
+	response.Body = &bounded{from: response.Body, left: left}
+	return response, nil
+}
+
+// streams reports whether a body may be a stream. Some servers name no type or a wrong one, so only what is certainly none is refused.
+func streams(h http.Header) bool {
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return !slices.Contains([]string{"application/json", "application/problem+json", "text/html"}, kind)
+}
+
+var errTooLong = errors.New("the reply is longer than allowed")
+
+// bounded reads so many bytes and no more. At a regular end it adds a blank line, so that a last event without one is not lost.
+type bounded struct {
+	from  io.ReadCloser
+	left  int64
+	after []byte
+	ended bool
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.ended {
+		n := copy(p, b.after)
+		b.after = b.after[n:]
+		if n == 0 && len(p) > 0 {
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+	if b.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	if errors.Is(err, io.EOF) {
+		b.ended, b.after, err = true, []byte("\n\n"), nil
+	}
+	return n, err
+}
+
+func (b *bounded) Close() error { return b.from.Close() }
+
+var errIdle = errors.New("nothing came")
+
+// Watch ends an exchange in which nothing happens.
+type Watch struct {
+	idle  time.Duration
+	timer *time.Timer
+	stop  context.CancelCauseFunc
+	given context.Context
+	ctx   context.Context
+}
+
+// Watch begins to watch an exchange, which has to use the context that comes back. The caller ends it.
+func (l Line) Watch(ctx context.Context) (context.Context, *Watch) {
+	w := &Watch{idle: l.Idle, given: ctx}
+	if w.idle <= 0 {
+		w.idle = DefaultIdle
+	}
+	w.ctx, w.stop = context.WithCancelCause(ctx)
+	w.timer = time.AfterFunc(w.idle, func() { w.stop(errIdle) })
+	return w.ctx, w
+}
+
+// Progress says that something came. Pings are no progress: a server that only pings is as good as silent.
+func (w *Watch) Progress() { w.timer.Reset(w.idle) }
+
+// End lets go of everything.
+func (w *Watch) End() {
+	w.timer.Stop()
+	w.stop(nil)
+}
+
+// CheckBase says what is wrong with a base URL. None is the provider's own.
+func CheckBase(base string) error {
+	if base == "" {
+		return nil
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("the base URL has to be like https://host/v1")
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package hooks
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const (
+	// scriptLimit is how often a command is looked at that is text in another one.
+	scriptLimit = 8
+	// commandLimit is how many bytes of a command are looked at; no system takes more as one argument.
+	commandLimit = 128 << 10
+)
+
+// Deny says why a shell command is refused, in a sentence for the model; "" allows it. dir is the workspace, in which the command would start, and
+// home the user's home folder; both may be "".
+func Deny(command, dir, home string) string {
+	g := guard{dir: "/\ue000workspace", home: "/\ue000home"}
+	if path.IsAbs(dir) {
+		g.dir = path.Clean(dir)
+	}
+	if path.IsAbs(home) && path.Clean(home) != "/" {
+		g.home = path.Clean(home)
+	}
+	switch {
+	case len(command) > commandLimit:
+		return whyLong
+	case squeezedBomb(command):
+		return whyBomb
+	}
+	why, _ := g.list(parse(command), g.dir)
+	return why
+}
+
+// Why a command is refused.
+const (
+	whySudo  = "refused: commands are run without sudo; work with the rights that you have, or say what is missing"
+	whyFetch = "refused: what is fetched from the network is not run unseen; save it to a file and look at it first"
+	whyBomb  = "refused: this is a fork bomb"
+	whyDisk  = "refused: this writes over a disk"
+	whyRoot  = "refused: this would delete the root, the home folder or the workspace with its git history; name what is to be deleted more narrowly"
+	whyLong  = "refused: the command is too long; write it to a file and run that"
+	whyPush  = "refused: a forced push overwrites what others have; push without force"
+	whyReset = "refused: git reset --hard throws work away; use git restore or git stash for single files"
+	whyClean = "refused: git clean -f deletes files for good; delete what you made by its name"
+)
+
+// guard looks at commands.
+type guard struct {
+	dir, home string
+	scripts   int
+}
+
+// list looks at commands one after the other. cwd is where they start, "" if that is not known; after is where they end.
+func (g guard) list(l list, cwd string) (why, after string) {
+	for _, pipe := range l {
+		for _, s := range pipe {
+			if why, after = g.stage(s, cwd); why != "" {
+				return why, cwd
+			}
+			if len(pipe) == 1 {
+				cwd = after // a part of a longer pipeline has a shell of its own
+			}
+		}
+		if runsFetched(pipe) {
+			return whyFetch, cwd
+		}
+	}
+	return "", cwd
+}
+
+// stage looks at one command, or at a group of them.
+func (g guard) stage(s stage, cwd string) (why, after string) {
+	outputs := outputsOf(s)
+	for _, l := range outputs {
+		if why, _ := g.list(l, cwd); why != "" {
+			return why, cwd
+		}
+	}
+	if isBomb(s) {
+		return whyBomb, cwd
+	}
+	for _, r := range s.redirects {
+		if strings.ContainsRune(r.operator, '>') && isDisk(r.target.text) {
+			return whyDisk, cwd
+		}
+	}
+	why, after = g.list(s.group, cwd)
+	if s.subshell {
+		after = cwd
+	}
+	if why == "" {
+		why, after = g.command(s, after)
+	}
+	return why, after
+}
+
+// outputsOf are the commands whose output is put into the words of another.
+func outputsOf(s stage) []list {
+	var all []list
+	for _, w := range s.words {
+		all = append(all, w.outputs...)
+	}
+	for _, r := range s.redirects {
+		all = append(all, r.target.outputs...)
+	}
+	return all
+}
+
+// command looks at a simple command.
+func (g guard) command(s stage, cwd string) (why, after string) {
+	c := unwrap(s.words)
+	if c.name == "" {
+		return "", cwd
+	}
+	if isFetched(c.program) {
+		return whyFetch, cwd
+	}
+	switch c.name {
+	case "sudo", "doas":
+		return whySudo, cwd
+	case "git":
+		return gitRule(c.args), cwd
+	case "rm":
+		return g.removal(c.args, cwd), cwd
+	case "cd", "pushd":
+		return "", g.moved(c.args, cwd)
+	case "find":
+		return g.found(c.args, cwd), cwd
+	case "eval", "trap", ".", "source":
+		return g.evaluated(c, cwd), cwd
+	}
+	if writesDisk(c) {
+		return whyDisk, cwd
+	}
+	return g.interpreted(c, s, cwd), cwd
+}
+
+// script looks at a text that a shell will run.
+func (g guard) script(text, cwd string) string {
+	if g.scripts++; g.scripts > scriptLimit {
+		return ""
+	}
+	why, _ := g.list(parse(text), cwd)
+	return why
+}
+
+// evaluated looks at commands of the shell that run text, or a file that may be no file.
+func (g guard) evaluated(c invocation, cwd string) string {
+	if len(c.args) == 0 {
+		return ""
+	}
+	if isFetched(c.args[0]) {
+		return whyFetch
+	}
+	switch c.name {
+	case "eval":
+		texts := make([]string, len(c.args))
+		for i, w := range c.args {
+			texts[i] = w.text
+		}
+		return g.script(strings.Join(texts, " "), cwd)
+	case "trap":
+		return g.script(c.args[0].text, cwd)
+	}
+	return ""
+}
+
+// interpreted looks at what a shell or another interpreter is given to run.
+func (g guard) interpreted(c invocation, s stage, cwd string) string {
+	run, ok := interpretation(c)
+	if !ok {
+		return ""
+	}
+	if run.code != nil && isFetched(*run.code) || run.file != nil && isFetched(*run.file) {
+		return whyFetch
+	}
+	if run.code != nil && run.shell {
+		return g.script(run.code.text, cwd)
+	}
+	if !run.stdin {
+		return ""
+	}
+	for _, r := range s.redirects {
+		switch {
+		case (r.operator == "<" || r.operator == "<<<") && isFetched(r.target):
+			return whyFetch
+		case run.shell && r.operator == "<<<":
+			return g.script(r.target.text, cwd)
+		case run.shell && r.operator == "<<":
+			return g.script(r.body, cwd)
+		}
+	}
+	return ""
+}
+
+// found looks at the commands that find runs.
+func (g guard) found(args []word, cwd string) string {
+	for i, w := range args {
+		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.text) {
+			continue
+		}
+		rest := args[i+1:]
+		if end := slices.IndexFunc(rest, func(w word) bool { return w.text == ";" || w.text == "+" }); end >= 0 {
+			rest = rest[:end]
+		}
+		if why, _ := g.command(stage{words: rest}, cwd); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// isBomb reports whether a function starts itself twice, or in the background.
+func isBomb(s stage) bool {
+	c := unwrap(s.words)
+	return c.name != "" && s.background && slices.Contains(s.inside, c.program.text)
+}
+
+// squeezedBomb knows the fork bomb as people write it, without the blanks that a shell needs.
+func squeezedBomb(command string) bool {
+	squeezed := strings.Join(strings.Fields(command), "")
+	for at := 0; ; {
+		i := strings.Index(squeezed[at:], "(){")
+		if i < 0 {
+			return false
+		}
+		at += i
+		before := squeezed[max(0, at-40):at]
+		name := before[strings.LastIndexAny(before, ";&|(){}")+1:]
+		at += len("(){")
+		if name != "" && strings.HasPrefix(squeezed[at:], name+"|"+name+"&}") {
+			return true
+		}
+	}
+}
+
+// disks are devices that hold file systems, or memory.
+var disks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/dev/(?:(?:sd|hd|vd|xvd)[a-z]|(?:nvme|mmcblk|disk|rdisk|loop|md|sr|dm-)[0-9]|mapper/|k?mem$)`)
+})
+
+func isDisk(name string) bool { return disks().MatchString(path.Clean(name)) }
+
+// harmless devices may be written to by dd.
+var harmless = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/stdout", "/dev/stderr", "/dev/tty"}
+
+// writesDisk knows the programs that write to what they are given.
+func writesDisk(c invocation) bool {
+	switch {
+	case c.name == "mkfs" || strings.HasPrefix(c.name, "mkfs."):
+		return true
+	case c.name == "dd":
+		return slices.ContainsFunc(c.args, func(w word) bool {
+			name, ok := strings.CutPrefix(w.text, "of=")
+			name = path.Clean(name)
+			return ok && strings.HasPrefix(name, "/dev/") && !slices.Contains(harmless, name) && !strings.HasPrefix(name, "/dev/fd/") && !strings.HasPrefix(name, "/dev/shm/")
+		})
+	case slices.Contains([]string{"tee", "cp", "shred", "wipefs"}, c.name):
+		return slices.ContainsFunc(c.args, func(w word) bool { return isDisk(w.text) })
+	}
+	return false
+}

@@ -1,0 +1,189 @@
+package hooks
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// invocation is the program that a simple command starts in the end.
+type invocation struct {
+	name    string // without its folder; "" if nothing is started
+	program word
+	args    []word
+	byXargs bool // its last arguments come from its input
+}
+
+// wrapper is a program that starts the one that its arguments name.
+type wrapper struct {
+	takes    string // the letters of options that are followed by a value
+	operands int    // that come before the program
+}
+
+var wrappers = map[string]wrapper{
+	"env": {takes: "uC"}, "nice": {takes: "n"}, "nohup": {}, "time": {takes: "fo"}, "exec": {takes: "a"}, "command": {}, "builtin": {}, "setsid": {},
+	"xargs": {takes: "IEnPLdsa"}, "timeout": {takes: "sk", operands: 1}, "stdbuf": {takes: "ioe"}, "ionice": {takes: "cnpPu"}, "taskset": {operands: 1},
+	"flock": {takes: "wE", operands: 1}, "watch": {takes: "n"}, "busybox": {}, "unbuffer": {}, "caffeinate": {takes: "tw"}, "strace": {takes: "oepsu"},
+}
+
+// longValues are long options of wrappers whose value is the next word.
+var longValues = []string{"--signal", "--kill-after", "--max-args", "--max-procs", "--delimiter", "--arg-file", "--unset", "--chdir", "--adjustment", "--interval"}
+
+var assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=`) })
+
+// unwrap looks behind assignments and wrappers.
+func unwrap(words []word) invocation {
+	byXargs := false
+	for len(words) > 0 {
+		first := words[0]
+		name := path.Base(first.text)
+		w, wraps := wrappers[name]
+		switch {
+		case assignment().MatchString(first.text):
+			words = words[1:]
+		case !wraps:
+			if first.text == "" {
+				name = ""
+			}
+			return invocation{name: name, program: first, args: words[1:], byXargs: byXargs}
+		case name == "command" && len(words) > 1 && (words[1].text == "-v" || words[1].text == "-V"):
+			return invocation{} // only asks
+		default:
+			byXargs = byXargs || name == "xargs"
+			words = w.behind(words[1:])
+		}
+	}
+	return invocation{}
+}
+
+// behind skips a wrapper's own options and operands.
+func (w wrapper) behind(words []word) []word {
+	for len(words) > 0 {
+		text := words[0].text
+		switch {
+		case text == "--":
+			return words[min(1+w.operands, len(words)):]
+		case len(text) < 2 || text[0] != '-':
+			return words[min(w.operands, len(words)):]
+		case slices.Contains(longValues, text), !strings.HasPrefix(text, "--") && takesNext(text, w.takes):
+			words = words[min(2, len(words)):]
+		default:
+			words = words[1:]
+		}
+	}
+	return nil
+}
+
+// takesNext reports whether the value of a cluster of short options is the next word.
+func takesNext(cluster, takes string) bool {
+	i := strings.IndexAny(cluster[1:], takes)
+	return takes != "" && i >= 0 && i == len(cluster)-2
+}
+
+// interpreted is what an interpreter is told to run.
+type interpreted struct {
+	shell bool
+	code  *word // on the command line
+	file  *word
+	stdin bool // neither: it reads its program
+}
+
+var (
+	shells       = []string{"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash"}
+	interpreters = []string{"perl", "ruby", "node", "nodejs", "php", "lua", "pwsh", "deno", "bun"}
+	pythons      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:python|pypy)[0-9.]*$`) })
+)
+
+// interpretation reads the arguments of an interpreter.
+func interpretation(c invocation) (interpreted, bool) {
+	run := interpreted{shell: slices.Contains(shells, c.name)}
+	// What follows these options is the program, or names it; what follows the others is a value.
+	codes, takes := "c", "oO"
+	switch {
+	case run.shell:
+	case pythons().MatchString(c.name):
+		codes, takes = "cm", "WX"
+	case slices.Contains(interpreters, c.name):
+		codes, takes = "eEpr", "I"
+	default:
+		return run, false
+	}
+	for i := 0; i < len(c.args); i++ {
+		text := c.args[i].text
+		switch {
+		case text == "-" || text == "/dev/stdin" || text == "/dev/fd/0":
+			run.stdin = true
+		case text == "--eval" || text == "--print" || text == "--command" || run.isCluster(text) && strings.ContainsAny(text[1:], codes):
+			run.code = behindOption(c.args[i+1:])
+		case run.shell && run.isCluster(text) && strings.ContainsRune(text, 's'):
+			run.stdin = true
+		case run.isCluster(text) && takesNext(text, takes):
+			i++
+			continue
+		case run.isCluster(text) || strings.HasPrefix(text, "--"):
+			continue
+		default:
+			run.file = &c.args[i]
+		}
+		return run, true
+	}
+	run.stdin = true
+	return run, true
+}
+
+// isCluster reports whether an argument is one or more short options.
+func (r interpreted) isCluster(text string) bool {
+	return len(text) > 1 && text[1] != '-' && (text[0] == '-' || r.shell && text[0] == '+')
+}
+
+// behindOption is the first word that is no option; an empty one if there is none.
+func behindOption(args []word) *word {
+	for i := range args {
+		if !strings.HasPrefix(args[i].text, "-") {
+			return &args[i]
+		}
+	}
+	return &word{}
+}
+
+// isFetched reports whether a word begins with what was fetched.
+func isFetched(w word) bool {
+	return strings.HasPrefix(strings.TrimSpace(w.text), string(outputMark)) && len(w.outputs) > 0 && fetches(w.outputs[0])
+}
+
+// fetches reports whether a command fetches something.
+func fetches(l list) bool {
+	return slices.ContainsFunc(l, func(pipe pipeline) bool { return slices.ContainsFunc(pipe, stageFetches) })
+}
+
+func stageFetches(s stage) bool {
+	c := unwrap(s.words)
+	return c.name == "curl" || c.name == "wget" || fetches(s.group)
+}
+
+// runsFetched reports whether something in a pipeline runs what something before it fetches.
+func runsFetched(pipe pipeline) bool {
+	i := slices.IndexFunc(pipe, stageFetches)
+	return i >= 0 && slices.ContainsFunc(pipe[i+1:], runsInput)
+}
+
+// runsInput reports whether a command runs what it reads.
+func runsInput(s stage) bool {
+	inner := append(outputsOf(s), s.group)
+	if slices.ContainsFunc(inner, func(l list) bool {
+		return slices.ContainsFunc(l, func(pipe pipeline) bool { return slices.ContainsFunc(pipe, runsInput) })
+	}) {
+		return true
+	}
+	c := unwrap(s.words)
+	run, ok := interpretation(c)
+	if !ok {
+		return false
+	}
+	if c.byXargs && run.shell {
+		return run.file == nil && (run.code == nil || run.code.text == "" || strings.Contains(run.code.text, "{}"))
+	}
+	return run.stdin
+}

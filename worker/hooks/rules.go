@@ -1,0 +1,174 @@
+package hooks
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// gitValues are options of git itself whose value is the next word.
+var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path"}
+
+// gitRule looks at the arguments of git.
+func gitRule(args []word) string {
+	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+		if slices.Contains(gitValues, args[0].text) {
+			args = args[min(2, len(args)):]
+			continue
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return ""
+	}
+	command := args[0].text
+	args = args[1:]
+	switch {
+	case command == "push" && forces(args):
+		return whyPush
+	case command == "reset" && slices.ContainsFunc(args, func(w word) bool { return abbreviates(w.text, "--hard", "--ha") }):
+		return whyReset
+	case command == "clean" && (hasFlag(args, 'f', "e") || slices.ContainsFunc(args, func(w word) bool { return abbreviates(w.text, "--force", "--f") })):
+		return whyClean
+	}
+	return ""
+}
+
+// forces looks at the arguments of git push.
+func forces(args []word) bool {
+	if hasFlag(args, 'f', "o") {
+		return true
+	}
+	for i, w := range args {
+		option := i > 0 && slices.Contains([]string{"-o", "--push-option", "--repo", "--receive-pack", "--exec"}, args[i-1].text)
+		switch {
+		case option:
+		case w.text == "--mirror", strings.HasPrefix(w.text, "--force") && !strings.HasPrefix(w.text, "--force-i"):
+			return true
+		case strings.HasPrefix(w.text, "+"):
+			return true
+		}
+	}
+	return false
+}
+
+// abbreviates reports whether an option is a long one, or enough of its beginning.
+func abbreviates(option, long, least string) bool {
+	return strings.HasPrefix(option, least) && strings.HasPrefix(long, option)
+}
+
+// hasFlag reports whether a cluster of short options has a letter. What follows a letter in takes is a value.
+func hasFlag(args []word, letter rune, takes string) bool {
+	for i := 0; i < len(args); i++ {
+		text := args[i].text
+		if text == "--" {
+			return false
+		}
+		if len(text) < 2 || text[0] != '-' || text[1] == '-' {
+			continue
+		}
+		for at, c := range text[1:] {
+			if c == letter {
+				return true
+			}
+			if strings.ContainsRune(takes, c) {
+				if at == len(text)-2 {
+					i++
+				}
+				break
+			}
+		}
+	}
+	return false
+}
+
+// removal looks at the arguments of rm.
+func (g guard) removal(args []word, cwd string) string {
+	recursive := hasFlag(args, 'r', "") || hasFlag(args, 'R', "")
+	options := true
+	var targets []word
+	for _, w := range args {
+		switch {
+		case options && w.text == "--no-preserve-root":
+			return whyRoot
+		case options && w.text == "--":
+			options = false
+		case options && abbreviates(w.text, "--recursive", "--r"):
+			recursive = true
+		case options && strings.HasPrefix(w.text, "-"):
+		default:
+			targets = append(targets, w)
+		}
+	}
+	if recursive && slices.ContainsFunc(targets, func(w word) bool { return g.precious(w, cwd) }) {
+		return whyRoot
+	}
+	return ""
+}
+
+// precious reports whether a name, or the pattern at its end, takes something with it that cannot be had back.
+func (g guard) precious(w word, cwd string) bool {
+	name, known := g.resolve(w, cwd)
+	if !known {
+		return false
+	}
+	git := path.Join(g.dir, ".git")
+	folder, last := path.Split(name)
+	folder = path.Clean(folder)
+	if last == "*" {
+		return folder == "/" || folder == git || folder == g.home || folder != g.dir && (above(folder, g.dir) || above(folder, g.home))
+	}
+	if matched, err := path.Match(last, ".git"); err == nil && matched && strings.HasPrefix(last, ".") {
+		name = path.Join(folder, ".git")
+	}
+	return name == git || above(name, g.dir) || above(name, g.home)
+}
+
+// above reports whether a folder is another one, or above it.
+func above(folder, other string) bool {
+	return folder == other || strings.HasPrefix(other, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// resolve makes an absolute path of a word, if all that it is made of is known.
+func (g guard) resolve(w word, cwd string) (string, bool) {
+	text := w.text
+	if text == "" {
+		return "", false
+	}
+	for variable, value := range map[string]string{"HOME": g.home, "PWD": cwd} {
+		if rest, ok := strings.CutPrefix(text, string(parameterMark)+variable+string(parameterEnd)); ok && value != "" {
+			text = value + rest
+			return path.Clean(text), !strings.ContainsAny(rest, marks)
+		}
+	}
+	if w.home && (text == "~" || strings.HasPrefix(text, "~/")) {
+		return path.Clean(g.home + text[1:]), !strings.ContainsAny(text, marks)
+	}
+	if strings.ContainsAny(text, marks) {
+		return "", false
+	}
+	if !path.IsAbs(text) {
+		if cwd == "" {
+			return "", false
+		}
+		text = path.Join(cwd, text)
+	}
+	return path.Clean(text), true
+}
+
+const marks = string(parameterMark) + string(outputMark)
+
+// moved is where cd leads.
+func (g guard) moved(args []word, cwd string) string {
+	for len(args) > 0 && len(args[0].text) > 1 && args[0].text[0] == '-' {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return g.home
+	}
+	if args[0].text == "-" {
+		return ""
+	}
+	name, _ := g.resolve(args[0], cwd)
+	return name
+}

@@ -1,0 +1,77 @@
+package worker
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/worker/hooks"
+)
+
+func TestHooksDecideAboutCalls(t *testing.T) {
+	var asked []hooks.ToolCall
+	var edits []hooks.Edit
+	set := &hooks.Set{
+		PreTool: hooks.Hooks[hooks.ToolCall]{Functions: []func(context.Context, hooks.ToolCall) hooks.Answer{func(_ context.Context, c hooks.ToolCall) hooks.Answer {
+			asked = append(asked, c)
+			switch c.Tool {
+			case "read_file":
+				return hooks.Answer{Decision: hooks.Block, Text: "not that one"}
+			case "glob":
+				return hooks.Answer{Decision: hooks.Warn, Text: "slowly"}
+			}
+			return hooks.Answer{}
+		}}},
+		PostEdit: hooks.Hooks[hooks.Edit]{
+			Functions: []func(context.Context, hooks.Edit) hooks.Answer{func(_ context.Context, e hooks.Edit) hooks.Answer {
+				edits = append(edits, e)
+				return hooks.Answer{Decision: hooks.Warn, Text: "not formatted"}
+			}},
+			Commands: []string{"echo wrong words >&2; exit 2"},
+		},
+		Env: os.Environ(),
+	}
+	fake, j := &fakeModel{steps: []step{
+		calls("write_file", `{"path":"a.txt","content":"one\n"}`, "read_file", `{"path":"a.txt"}`, "glob", `{"pattern":"*"}`, "bash", `{"command":"sudo true"}`, "grep", `{"pattern"`),
+		submits(),
+	}}, &judge{}
+	in := j.input(t)
+	in.Task, in.Iteration = "T-1", 7
+	got, err := New(Options{Client: fake, Env: os.Environ(), Hooks: set, Run: "r1"}).Run(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := hooks.Where{Run: "r1", Iteration: 7, Task: "T-1", Dir: in.Dir}
+	same(t, "asked", []hooks.ToolCall{
+		{Where: where, Tool: "write_file", Input: jsonText(`{"path":"a.txt","content":"one\n"}`)},
+		{Where: where, Tool: "read_file", Input: jsonText(`{"path":"a.txt"}`)},
+		{Where: where, Tool: "glob", Input: jsonText(`{"pattern":"*"}`)},
+	}, asked)
+	same(t, "edits", []hooks.Edit{{Where: where, Tool: "write_file", Files: []string{"a.txt"}}}, edits)
+	results := lastResults(fake.asked[1])
+	same(t, "written", "made a.txt: 1 line, 4 bytes\n\n[post_edit function 1: not formatted]\n\n[post_edit: wrong words]", results[0].Text)
+	same(t, "blocked", model.Result{ID: "c1", Text: "this call is blocked: not that one", Failed: true}, results[1])
+	same(t, "warned of", "a.txt\n\n\n[pre_tool function 1: slowly]", results[2].Text)
+	if !results[3].Failed || !contains(results[3].Text, "this call is blocked: ") {
+		t.Errorf("sudo is answered with %+v", results[3])
+	}
+	same(t, "denials", []string{"read_file: a.txt", "bash: sudo true"}, got.Denials)
+}
+
+func TestBuiltInRulesNeedNoHooks(t *testing.T) {
+	fake, j := &fakeModel{steps: []step{calls("bash", `{"command":"touch x; git push --force"}`), submits()}}, &judge{}
+	in := j.input(t)
+	got, err := New(Options{Client: fake, Env: os.Environ()}).Run(t.Context(), in)
+	if err != nil || got.End != ralph.EndOK {
+		t.Fatalf("outcome %+v, error %v", got, err)
+	}
+	if r := lastResults(fake.asked[1])[0]; !r.Failed || !contains(r.Text, "this call is blocked: ") {
+		t.Errorf("answered with %+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(in.Dir, "x")); err == nil {
+		t.Error("half of the command was run")
+	}
+}
