@@ -113,10 +113,7 @@ func outputsOf(s stage) []list {
 // command looks at a simple command.
 func (g guard) command(s stage, cwd string) (why, after string) {
 	c := unwrap(s.words)
-	if c.name == "" {
-		return "", cwd
-	}
-	if isFetched(c.program) {
+	if isFetched(c.program) || slices.ContainsFunc(c.unknown, isFetched) {
 		return whyFetch, cwd
 	}
 	switch c.name {

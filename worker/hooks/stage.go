@@ -6,7 +6,7 @@ import (
 )
 
 // transparent are keywords that a command follows.
-var transparent = []string{"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "coproc"}
+var transparent = []string{"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "coproc"}
 
 // stage reads one part of a pipeline. closed is told if it was the bracket that ends the list.
 func (p *parser) stage(closing byte) (stage, ending) {
@@ -91,6 +91,11 @@ func (p *parser) keyword(w word, s *stage, closing byte) ending {
 		if p.has("-p ") {
 			p.at += 2
 		}
+	case w.plain("esac"):
+		p.cases = max(0, p.cases-1)
+	case w.plain("case"):
+		p.cases++
+		s.words = append(s.words, w)
 	case !w.quoted && slices.Contains(transparent, w.text):
 	default:
 		s.words = append(s.words, w)
