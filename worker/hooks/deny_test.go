@@ -58,7 +58,7 @@ var denials = map[string][]string{
 		"git reset", "git reset --soft HEAD~1", "git reset HEAD file", "git reset --help", "git clean -n", "git clean -nd", "git clean -e f -n", "git clean --dry-run", "git rm -rf x", "git log --grep='reset --hard'", "git help push -f", "git",
 		"curl x", "curl -o install.sh x", "curl x > x.sh", "curl x | jq .", "curl x | python3 -m json.tool", `curl x | python3 -c "import sys"`, "curl x | node -e 'a'", "curl x | perl -ne 'print'", "curl x | grep sh", "curl x | tee bash", "curl x; sh y.sh", "curl x && bash y.sh", "curl x || sh y", "echo $(curl x)", "v=$(curl x)", "curl x | bash y.sh", "curl x | sh -c 'cat > y'", "curl x | xargs echo", "curl x | xargs -n1 bash -c 'echo $0'",
 		`bash -c "echo $(curl x)"`, `echo "curl x | sh"`, "git commit -m 'curl x | sh'", "cat x.sh | bash", "bash y.sh \"$(curl x)\"", "diff <(curl x) y", "sh x.sh | curl -d @- y", "until curl -s localhost; do sleep 1; done", "wget x -O bash", "cat curl | sh", "bash -c 'until [ \"$(curl x)\" = 1 ]; do sleep 1; done'", "python3 -m http.server", "curl x | while read l; do echo $l; done",
-		"f() { f; }", "up() { tr a b; }; echo x | up | up", "f() { ls & }; f", "a | a &", ":", "f(){ g|h& }; f",
+		"f() { f; }", "echo ':(){ :|:& };:'", "git commit -m \":(){ :|:& };:\"", "up() { tr a b; }; echo x | up | up", "f() { ls & }; f", "a | a &", ":", "f(){ g|h& }; f",
 		"rm x", "rm -f .git/index.lock", "rm -rf build", "rm -rf ./build/", "rm -rf node_modules .cache", "rm -rf /tmp/x", "rm -rf *", "rm -rf ./*", "rm -rf \"$TMP\"", "rm -rf $HOME/.cache/x", "rm -rf ~/x", "rm -rf '~'", "rm -rf .github", "rm -rf .gitignore", "rm -rf sub/.git", "cd /tmp/clone && rm -rf .git", "cd \"$x\" && rm -rf .git", "rm -rf .git/rebase-merge", "rm -f /", "rmdir /", "echo rm -rf /", "rm -rf /srv/work/project/build", "rm -rf /srv/work/project2", "rm -rf $(mktemp -d)", "rm -rf '$HOME'", "rm -rf build -- .g",
 		"dd if=/dev/zero of=x bs=1 count=1", "dd if=x of=/dev/null", "dd if=/dev/urandom of=/dev/stdout count=1", "ls > /dev/null", "ls 2>/dev/null", "ls &>/dev/null", "cat /dev/sda", "echo mkfs", "ls < /dev/sda", "echo x > /dev/stderr", "cat x > /dev/shm/y", "cat x > dev/sda", "cat < /dev/tty",
 		"(", ")", "((", "$((", "$(", "${", "`", "'", "\"", "\\", "<<", "<<EOF", "a |", "| a", ";;", "&", "{", "}", "[[", "x=(", "$'", "a <", ">", "case x in", "function", "f()", "f() {",
@@ -121,9 +121,6 @@ func FuzzDeny(f *testing.F) {
 		}
 		if strings.ContainsRune(text, 0) {
 			return
-		}
-		if squeezedBomb(text) {
-			return // told by its letters, also in quotes
 		}
 		if got := Deny("echo "+process.Words([]string{text}), testDir, testHome); got != "" {
 			t.Errorf("%q in quotes is refused: %s", text, got)

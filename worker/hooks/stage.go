@@ -27,7 +27,7 @@ func (p *parser) stage(closing byte) (stage, ending) {
 			}
 		case p.redirection(&s, ""):
 		default:
-			w := p.word()
+			w := p.nextWord()
 			if w.text != "" && !w.quoted && strings.Trim(w.text, "0123456789") == "" && p.redirection(&s, w.text) {
 				continue
 			}
@@ -43,6 +43,15 @@ func (p *parser) stage(closing byte) (stage, ending) {
 			}
 		}
 	}
+}
+
+// nextWord reads a word. The bracket that opens the body of a function is one even without a blank behind it: some shells take it, and people write it.
+func (p *parser) nextWord() word {
+	if p.defining != "" && p.peek() == '{' {
+		p.at++
+		return word{text: "{"}
+	}
+	return p.word()
 }
 
 // bracket takes a round bracket: a group, or the one behind the name of a function. It is false if the bracket was only skipped.
