@@ -135,6 +135,13 @@ func TestRepeatedCallsAreRemarkedUpon(t *testing.T) {
 }
 
 func TestOtherResultsAreNoRepetition(t *testing.T) {
+	flaky := &fakeTool{name: "flaky"}
+	flaky.run = func(context.Context, json.RawMessage) tools.Output {
+		return tools.Output{Text: "so", Failed: len(flaky.ran)%2 == 0}
+	}
+	unsure, other := &fakeModel{steps: []step{calls("flaky", `{}`, "flaky", `{}`, "flaky", `{}`), submits()}}, &judge{}
+	works(t, Options{Client: unsure}, other.input(t), flaky)
+	same(t, "the third", model.Result{ID: "c2", Text: "so"}, lastResults(unsure.asked[1])[2])
 	fake, j := &fakeModel{steps: []step{calls("noop", `{}`, "noop", `{}`, "noop", `{}`, "noop", `{}`), submits()}}, &judge{}
 	works(t, Options{Client: fake}, j.input(t), &fakeTool{name: "noop"})
 	for _, r := range lastResults(fake.asked[1]) {

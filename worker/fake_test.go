@@ -71,6 +71,11 @@ func calling(nameAndInput ...string) model.Reply {
 	return model.Reply{Message: m, End: model.EndCalls, Usage: &model.Usage{Input: 100, Output: 10}}
 }
 
+func withText(r model.Reply, text string) model.Reply {
+	r.Message.Text = text
+	return r
+}
+
 const goodCase = `{"summary":"it adds","ac_coverage":[{"criterion":"2 and 3 are 5","addressed_by":"calc.go:Add"}]}`
 
 func submits() step { return calls(submitCase, goodCase) }

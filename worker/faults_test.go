@@ -237,3 +237,42 @@ func TestInterrupted(t *testing.T) {
 		same(t, "end", ralph.EndInterrupted, got.End)
 	})
 }
+
+func TestAPatientClientIsNotMadeMorePatient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, j, told := &fakeModel{steps: []step{fails(&model.Fault{Kind: model.FaultProvider, Message: "down"})}}, &judge{}, 0
+		client := &model.Patient{Client: fake, Told: func(model.Pause) { told++ }}
+		works(t, Options{Client: client}, j.input(t))
+		same(t, "attempts", 8, len(fake.asked))
+		same(t, "told", 7, told)
+		same(t, "shown", 7, len(j.activities("retry")))
+	})
+}
+
+func TestWhatWasLostIsCountedWhenTheWaitIsCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fault := &model.Fault{Kind: model.FaultProvider, Message: "down", Usage: &model.Usage{Input: 10}}
+		fake, j := &fakeModel{steps: []step{fails(fault)}}, &judge{}
+		in := j.input(t)
+		in.Timeout = 3 * time.Second
+		got := works(t, Options{Client: fake}, in)
+		same(t, "end", ralph.EndTimeout, got.End)
+		same(t, "tokens", &ralph.Tokens{Input: int64(10 * len(fake.asked))}, got.Tokens)
+	})
+}
+
+func TestATroubleThatPassedIsNotBlamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fault := &model.Fault{Kind: model.FaultProvider, Message: "down"}
+		fake, j := &fakeModel{steps: []step{fails(fault), calls("slow", `{}`, submitCase, goodCase)}}, &judge{}
+		in := j.input(t)
+		in.Timeout = time.Minute
+		slow := &fakeTool{name: "slow", run: func(ctx context.Context, _ jsonText) tools.Output {
+			<-ctx.Done()
+			return tools.Output{Text: "cut", Failed: true}
+		}}
+		got := works(t, Options{Client: fake}, in, slow)
+		same(t, "error", "timed out after 1m0s", got.Error)
+		same(t, "cases", 0, len(j.cases))
+	})
+}

@@ -139,3 +139,15 @@ func TestAWindowThatWasGuessedWrong(t *testing.T) {
 	same(t, "turns", 60, *got.Steps)
 	same(t, "refused", 1, refused)
 }
+
+// TestTheNewestIsKept: even where everything is too much, the model sees what it has just done.
+func TestTheNewestIsKept(t *testing.T) {
+	fake, j := &fakeModel{steps: []step{calls("read", `{"n":1}`), calls("read", `{"n":2}`), calls("read", `{"n":3}`), submits()}}, &judge{}
+	tool := &fakeTool{name: "read", run: func(context.Context, jsonText) tools.Output { return tools.Output{Text: strings.Repeat("x", 4000)} }}
+	works(t, Options{Client: fake, Window: 1000}, j.input(t), tool)
+	var sizes []int
+	for _, at := range []int{2, 4, 6} {
+		sizes = append(sizes, len(fake.asked[3].Messages[at].Results[0].Text))
+	}
+	same(t, "bytes of the results", []int{len(fmt.Sprintf(dropped, 4000)), 4000, 4000}, sizes)
+}

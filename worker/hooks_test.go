@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -74,4 +75,39 @@ func TestBuiltInRulesNeedNoHooks(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(in.Dir, "x")); err == nil {
 		t.Error("half of the command was run")
 	}
+}
+
+func TestHookCommandsBelongToTheRun(t *testing.T) {
+	set := &hooks.Set{Env: os.Environ(), PreTool: hooks.Hooks[hooks.ToolCall]{Commands: []string{`env | grep -q "=of-this-run$" || { echo no marker; exit 2; }`}}}
+	fake, j := &fakeModel{steps: []step{calls("glob", `{"pattern":"*"}`), submits()}}, &judge{}
+	in := j.input(t)
+	in.Marker = "of-this-run"
+	if _, err := New(Options{Client: fake, Hooks: set}).Run(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if r := lastResults(fake.asked[1])[0]; r.Failed {
+		t.Errorf("answered with %+v", r)
+	}
+	same(t, "the set itself", "", set.Marker)
+}
+
+func TestManyOddCallsAreCountedInLittleSpace(t *testing.T) {
+	var many []string
+	for i := range 60 {
+		many = append(many, fmt.Sprintf("odd%d", i), `{}`)
+	}
+	odder := make([]string, 0, 120)
+	for i := range 30 {
+		odder = append(odder, fmt.Sprintf("odder%d", i), `{}`, "noop", `{}`)
+	}
+	set := &hooks.Set{PreTool: hooks.Hooks[hooks.ToolCall]{Functions: []func(context.Context, hooks.ToolCall) hooks.Answer{
+		func(context.Context, hooks.ToolCall) hooks.Answer {
+			return hooks.Answer{Decision: hooks.Block, Text: "no"}
+		},
+	}}}
+	j := &judge{}
+	got := works(t, Options{Client: &fakeModel{steps: []step{calls(many...), calls(odder...), submits()}}, Hooks: set}, j.input(t), &fakeTool{name: "noop"})
+	same(t, "names", maxToolNames+1, len(got.Tools))
+	same(t, "calls of tools beyond", 28, got.Tools[otherTools])
+	same(t, "denials", maxDenials, len(got.Denials))
 }

@@ -30,6 +30,7 @@ func TestWhatRejectionsTeach(t *testing.T) {
 		{"words around it", []ralph.CaseAnswer{rejected, accepted}, says("Yes: " + yes), true, nil},
 		{"in a fence", []ralph.CaseAnswer{rejected, accepted}, says("```json\n" + yes + "\n```"), true, nil},
 		{"a call", []ralph.CaseAnswer{rejected, accepted}, submits(), true, nil},
+		{"a call beside the right words", []ralph.CaseAnswer{rejected, accepted}, replies(withText(calling("bash", `{}`), yes)), true, nil},
 		{"silence", []ralph.CaseAnswer{rejected, accepted}, empty(), true, nil},
 		{"a fault", []ralph.CaseAnswer{rejected, accepted}, fails(&model.Fault{Kind: model.FaultAuth, Message: "revoked"}), true, nil},
 		{"no rejection", []ralph.CaseAnswer{accepted}, says(yes), false, nil},

@@ -181,3 +181,21 @@ func TestTheVerdictToolAgreesWithTheInstructions(t *testing.T) {
 		t.Errorf("the tool is described as %q", verdictTool.Description)
 	}
 }
+
+func TestHowLongAReviewMayTake(t *testing.T) {
+	for set, want := range map[int]int{0: 16, 2: 2, 100: 16} {
+		fake := &fakeModel{steps: []step{calls("glob", `{"pattern":"*"}`)}}
+		got, err := NewReviewer(Options{Client: fake, MaxTurns: set}).Run(t.Context(), (&judge{}).input(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "turns", want, *got.Steps)
+	}
+}
+
+func TestTheEndOfALongAnswerIsKept(t *testing.T) {
+	got := reviews(t, &fakeModel{steps: []step{says(strings.Repeat("é", 1<<20) + `{"verdict":"accept"}`)}}, (&judge{}).input(t))
+	if len(got.Answer) > answerCap || !strings.HasSuffix(got.Answer, `é{"verdict":"accept"}`) {
+		t.Errorf("kept %d bytes", len(got.Answer))
+	}
+}

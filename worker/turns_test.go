@@ -164,6 +164,13 @@ func TestReportsEndTheIteration(t *testing.T) {
 		same(t, "learnings", []string{"the key lies in the drawer"}, got.Said.Learnings)
 		same(t, "cases", 1, len(j.cases))
 	})
+	t.Run("a reply that repeats the prompt is still the model's own", func(t *testing.T) {
+		j := &judge{}
+		in := j.input(t)
+		in.Prompt = "Find the key and open the door.\n\nLEARNING: the key lies in the drawer\n\nThen close the door again and put the key back."
+		got := works(t, Options{Client: &fakeModel{steps: []step{says(in.Prompt), submits()}}}, in)
+		same(t, "learnings", []string{"the key lies in the drawer"}, got.Said.Learnings)
+	})
 	t.Run("a report counts even if no other turn may follow", func(t *testing.T) {
 		j := &judge{stopAt: 1}
 		got := works(t, Options{Client: &fakeModel{steps: []step{says("<promise>BLOCKED:no key</promise>")}}}, j.input(t))

@@ -25,11 +25,8 @@ func Deny(command, dir, home string) string {
 	if path.IsAbs(home) && path.Clean(home) != "/" {
 		g.home = path.Clean(home)
 	}
-	switch {
-	case len(command) > commandLimit:
+	if len(command) > commandLimit {
 		return whyLong
-	case squeezedBomb(command):
-		return whyBomb
 	}
 	why, _ := g.list(parse(command), g.dir)
 	return why
@@ -113,10 +110,7 @@ func outputsOf(s stage) []list {
 // command looks at a simple command.
 func (g guard) command(s stage, cwd string) (why, after string) {
 	c := unwrap(s.words)
-	if c.name == "" {
-		return "", cwd
-	}
-	if isFetched(c.program) {
+	if isFetched(c.program) || slices.ContainsFunc(c.unknown, isFetched) {
 		return whyFetch, cwd
 	}
 	switch c.name {
@@ -218,24 +212,6 @@ func (g guard) found(args []word, cwd string) string {
 func isBomb(s stage) bool {
 	c := unwrap(s.words)
 	return c.name != "" && s.background && slices.Contains(s.inside, c.program.text)
-}
-
-// squeezedBomb knows the fork bomb as people write it, without the blanks that a shell needs.
-func squeezedBomb(command string) bool {
-	squeezed := strings.Join(strings.Fields(command), "")
-	for at := 0; ; {
-		i := strings.Index(squeezed[at:], "(){")
-		if i < 0 {
-			return false
-		}
-		at += i
-		before := squeezed[max(0, at-40):at]
-		name := before[strings.LastIndexAny(before, ";&|(){}")+1:]
-		at += len("(){")
-		if name != "" && strings.HasPrefix(squeezed[at:], name+"|"+name+"&}") {
-			return true
-		}
-	}
 }
 
 // disks are devices that hold file systems, or memory.

@@ -13,7 +13,8 @@ type invocation struct {
 	name    string // without its folder; "" if nothing is started
 	program word
 	args    []word
-	byXargs bool // its last arguments come from its input
+	unknown []word // in front of it, that only the shell knows
+	byXargs bool   // its last arguments come from its input
 }
 
 // wrapper is a program that starts the one that its arguments name.
@@ -33,29 +34,42 @@ var longValues = []string{"--signal", "--kill-after", "--max-args", "--max-procs
 
 var assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=`) })
 
-// unwrap looks behind assignments and wrappers.
+// unwrap looks behind assignments, wrappers and words that may be nothing.
 func unwrap(words []word) invocation {
-	byXargs := false
+	c := invocation{}
 	for len(words) > 0 {
 		first := words[0]
-		name := path.Base(first.text)
+		literal := first.literal()
+		name := path.Base(literal)
 		w, wraps := wrappers[name]
 		switch {
 		case assignment().MatchString(first.text):
 			words = words[1:]
+		case literal == "" && first.quoted:
+			return c // an empty name, or one that only the shell knows
+		case literal == "":
+			c.unknown = append(c.unknown, first)
+			words = append(wordsOf(first.fallback), words[1:]...)
 		case !wraps:
-			if first.text == "" {
-				name = ""
-			}
-			return invocation{name: name, program: first, args: words[1:], byXargs: byXargs}
+			c.name, c.program, c.args = name, first, words[1:]
+			return c
 		case name == "command" && len(words) > 1 && (words[1].text == "-v" || words[1].text == "-V"):
 			return invocation{} // only asks
 		default:
-			byXargs = byXargs || name == "xargs"
+			c.byXargs = c.byXargs || name == "xargs"
 			words = w.behind(words[1:])
 		}
 	}
-	return invocation{}
+	return c
+}
+
+// wordsOf splits a text at its blanks.
+func wordsOf(text string) []word {
+	var words []word
+	for field := range strings.FieldsSeq(text) {
+		words = append(words, word{text: field})
+	}
+	return words
 }
 
 // behind skips a wrapper's own options and operands.

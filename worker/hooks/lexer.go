@@ -24,6 +24,7 @@ type parser struct {
 	text      string
 	at        int
 	depth     int
+	cases     int         // that are open in this list
 	functions []string    // whose bodies are open; "" is a group that is none
 	defining  string      // the function whose body comes next
 	waiting   []*redirect // for their texts, which begin on the next line
@@ -31,8 +32,9 @@ type parser struct {
 
 // list reads commands up to a closing bracket, which is taken, or to the end.
 func (p *parser) list(closing byte) list {
-	p.depth++
-	defer func() { p.depth-- }()
+	cases := p.cases
+	p.depth, p.cases = p.depth+1, 0
+	defer func() { p.depth, p.cases = p.depth-1, cases }()
 	if p.depth > nestingLimit {
 		p.at = len(p.text)
 		return nil
@@ -41,7 +43,7 @@ func (p *parser) list(closing byte) list {
 	for p.skipSeparators() {
 		if p.peek() == ')' {
 			p.at++
-			if closing == ')' {
+			if closing == ')' && p.cases == 0 {
 				return l
 			}
 			continue
@@ -76,8 +78,8 @@ func (p *parser) pipeline(closing byte) (pipeline, ending) {
 		switch {
 		case end == closed:
 			return pipe, closed
-		case p.peek() == ')' && closing != ')':
-			// It was none, but a pattern of case, which ends with a bracket that nobody opened.
+		case p.peek() == ')' && p.cases > 0:
+			// It was none, but a pattern, which ends with a bracket that nobody opened.
 			p.at++
 			for i := range pipe {
 				pipe[i].words = append([]word{{text: "case"}}, pipe[i].words...)

@@ -156,8 +156,6 @@ func (g guard) resolve(w word, cwd string) (string, bool) {
 	return path.Clean(text), true
 }
 
-const marks = string(parameterMark) + string(outputMark)
-
 // moved is where cd leads.
 func (g guard) moved(args []word, cwd string) string {
 	for len(args) > 0 && len(args[0].text) > 1 && args[0].text[0] == '-' {

@@ -1,5 +1,7 @@
 package hooks
 
+import "strings"
+
 // list is commands, one after the other.
 type list []pipeline
 
@@ -22,8 +24,10 @@ type word struct {
 	text string
 	// outputs are the commands whose output is put in, in the order of their marks.
 	outputs []list
-	quoted  bool // a part of it was in quotes, or behind a backslash
-	home    bool // it begins with a ~ that the shell replaces
+	// fallback is what ${name:-…} stands for where the variable has no value.
+	fallback string
+	quoted   bool // a part of it was in quotes, or behind a backslash
+	home     bool // it begins with a ~ that the shell replaces
 }
 
 // Marks that stand in words for what only a shell knows.
@@ -31,6 +35,8 @@ const (
 	parameterMark = '\ue000' // before the name of a variable
 	parameterEnd  = '\ue001' // behind it
 	outputMark    = '\ue002' // the output of a command
+
+	marks = string(parameterMark) + string(outputMark)
 )
 
 // redirect is where input comes from or output goes to.
@@ -43,3 +49,26 @@ type redirect struct {
 
 // plain reports whether a word is the given text and nothing else: keywords are not quoted.
 func (w word) plain(text string) bool { return w.text == text && !w.quoted }
+
+// literal is a word without what the shell puts in, which may be nothing.
+func (w word) literal() string {
+	if !strings.ContainsAny(w.text, marks) {
+		return w.text
+	}
+	var b strings.Builder
+	inside := false
+	for _, r := range w.text {
+		switch r {
+		case parameterMark:
+			inside = true
+		case parameterEnd:
+			inside = false
+		case outputMark:
+		default:
+			if !inside {
+				b.WriteRune(r)
+			}
+		}
+	}
+	return b.String()
+}

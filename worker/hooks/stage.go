@@ -6,7 +6,7 @@ import (
 )
 
 // transparent are keywords that a command follows.
-var transparent = []string{"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "coproc"}
+var transparent = []string{"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "coproc"}
 
 // stage reads one part of a pipeline. closed is told if it was the bracket that ends the list.
 func (p *parser) stage(closing byte) (stage, ending) {
@@ -27,7 +27,7 @@ func (p *parser) stage(closing byte) (stage, ending) {
 			}
 		case p.redirection(&s, ""):
 		default:
-			w := p.word()
+			w := p.nextWord()
 			if w.text != "" && !w.quoted && strings.Trim(w.text, "0123456789") == "" && p.redirection(&s, w.text) {
 				continue
 			}
@@ -43,6 +43,15 @@ func (p *parser) stage(closing byte) (stage, ending) {
 			}
 		}
 	}
+}
+
+// nextWord reads a word. The bracket that opens the body of a function is one even without a blank behind it: some shells take it, and people write it.
+func (p *parser) nextWord() word {
+	if p.defining != "" && p.peek() == '{' {
+		p.at++
+		return word{text: "{"}
+	}
+	return p.word()
 }
 
 // bracket takes a round bracket: a group, or the one behind the name of a function. It is false if the bracket was only skipped.
@@ -91,6 +100,11 @@ func (p *parser) keyword(w word, s *stage, closing byte) ending {
 		if p.has("-p ") {
 			p.at += 2
 		}
+	case w.plain("esac"):
+		p.cases = max(0, p.cases-1)
+	case w.plain("case"):
+		p.cases++
+		s.words = append(s.words, w)
 	case !w.quoted && slices.Contains(transparent, w.text):
 	default:
 		s.words = append(s.words, w)

@@ -8,14 +8,15 @@ import (
 
 // wordBuilder is a word on its way.
 type wordBuilder struct {
-	text    strings.Builder
-	outputs []list
-	quoted  bool
-	home    bool
+	text     strings.Builder
+	outputs  []list
+	fallback string
+	quoted   bool
+	home     bool
 }
 
 func (w *wordBuilder) word() word {
-	return word{text: w.text.String(), outputs: w.outputs, quoted: w.quoted, home: w.home}
+	return word{text: w.text.String(), outputs: w.outputs, fallback: w.fallback, quoted: w.quoted, home: w.home}
 }
 
 func (w *wordBuilder) output(l list) {
@@ -90,9 +91,12 @@ func (p *parser) array(w *wordBuilder) {
 		p.skipSpace()
 		before := p.at
 		w.outputs = append(w.outputs, p.word().outputs...)
-		if p.peek() == ')' {
+		switch p.peek() {
+		case ')':
 			p.at++
 			return
+		case ';', '|', '&', '<', '>', '(':
+			return // it is none, and a shell goes on with the next line
 		}
 		if p.at == before {
 			p.at = min(p.at+1, len(p.text))
@@ -185,6 +189,7 @@ func (p *parser) name() string {
 func (p *parser) braced(w *wordBuilder) {
 	var inner wordBuilder
 	name := p.name()
+	from := p.at
 	for p.at < len(p.text) && p.text[p.at] != '}' {
 		switch c := p.text[p.at]; c {
 		case '\\':
@@ -202,6 +207,9 @@ func (p *parser) braced(w *wordBuilder) {
 		default:
 			p.at++
 		}
+	}
+	if operator := p.text[from:p.at]; strings.HasPrefix(operator, ":-") || strings.HasPrefix(operator, ":=") {
+		w.fallback = operator[2:]
 	}
 	p.at = min(p.at+1, len(p.text))
 	w.parameter(name)
