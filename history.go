@@ -33,6 +33,8 @@ type Observation struct {
 	Rounds int    // cases that were submitted
 	Case   *Case  // the last of them
 	Proven string // the tree on which a case was accepted, "" if none was
+
+	Committed bool // since then
 }
 
 // Moment is what the clock and the world outside contribute to a verdict. It is recorded with it.

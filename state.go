@@ -104,8 +104,9 @@ func (s *State) Apply(e Event) error {
 	case CheckResult:
 		s.check(e.Iteration, data)
 	case CommitResult:
+		s.History.Now.Committed = true
 		if data.Changed { // evidence is of other files
-			s.History.Now.Checks, s.History.Now.Weighed = nil, nil
+			s.History.Now.forget()
 		}
 	case StatusBlockSeen:
 		s.Last.Mismatches = data.Mismatches
@@ -211,7 +212,7 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 		h.Now.Stale = !tree.same(h.Now.Tree)
 	case h.Judging:
 		h.Now.Tree = tree
-		if h.Now.Proven != "" && h.Now.Proven != tree.ID() {
+		if h.Now.Proven != "" && h.Now.Proven != tree.ID() && !h.Now.Committed { // a commit names the same files otherwise
 			h.Now.forget()
 		}
 	default: // between iterations: what the user changed joins what the next one is measured by

@@ -115,7 +115,7 @@ func (r Report) evidence(p *page) {
 		p.line("No check was run on the last iteration.")
 		return
 	}
-	p.line("The checks of iteration %d, which Ralph ran itself after the agent was gone.\n", r.Evidence[0].Iteration)
+	p.line("The checks of iteration %d, which Ralph ran itself while no agent was at work.\n", r.Evidence[0].Iteration)
 	p.table("check", "task", "result", "exit", "against the baseline", "canary", "tests", "attempts", "isolation", "tree", "tree after", "output sha256")
 	for _, c := range r.Evidence {
 		canary, tests := "not asked", ""

@@ -19,7 +19,7 @@ func (l *Lines) proof(e ralph.Event) []string {
 	case ralph.Evaluation:
 		return l.evaluation(data)
 	}
-	return nil
+	return l.round(e)
 }
 
 func (l *Lines) weighed(data ralph.TestsWeighed) []string {
