@@ -99,7 +99,7 @@ func askFresh(_ Policy, h History) Gate {
 	if h.Now.Stale {
 		return shut(RefusedStale, "files of the workspace changed while checks ran, though no process of the agent was known to be alive")
 	}
-	if h.Now.Proven != "" {
+	if h.Now.Accepted {
 		return open("the harness ran the checks itself, while the agent waited for them")
 	}
 	return open("the harness ran the checks itself, after the agent was gone")

@@ -32,8 +32,9 @@ type Observation struct {
 
 	Rounds int    // cases that were submitted
 	Case   *Case  // the last of them
-	Proven string // the tree on which a case was accepted, "" if none was
+	Proven string // the tree of the last round
 
+	Accepted  bool // its case, and nothing was changed since
 	Committed bool // since then
 }
 

@@ -99,6 +99,7 @@ type CaseAnswered struct {
 // CaseAnswer is what a case is answered with.
 type CaseAnswer struct {
 	Accepted bool
+	Rejected bool // by the evaluator
 	Over     bool
 	Text     string // for the agent
 }
@@ -139,7 +140,7 @@ func (s *State) submitted(c CaseSubmitted) {
 // answered ends a round. What was proven in it is proven of that tree alone.
 func (s *State) answered(a CaseAnswered) {
 	now := &s.History.Now
-	if a.Accepted {
+	if now.Accepted = a.Accepted; a.Accepted {
 		now.Proven = now.Tree.ID()
 		return
 	}
@@ -148,7 +149,7 @@ func (s *State) answered(a CaseAnswered) {
 
 // forget drops the evidence of an earlier tree. What evaluators said is kept: it was paid for, and the newest word counts.
 func (o *Observation) forget() {
-	o.Checks, o.Weighed, o.Stale, o.Proven = nil, nil, false, ""
+	o.Checks, o.Weighed, o.Stale, o.Proven, o.Accepted = nil, nil, false, "", false
 }
 
 // inRound is the policy without what only the end of an iteration can use up.
@@ -190,7 +191,7 @@ func (l *Loop) claimedBy(agent Agent, o AgentOutcome) AgentOutcome {
 		return o
 	}
 	o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = false, "", "", nil
-	if now := l.state.History.Now; now.Proven != "" {
+	if now := l.state.History.Now; now.Accepted {
 		said := CaseSubmitted{Task: now.Task, Case: *now.Case}.saidBy()
 		o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = said.Complete, said.CompleteTag, said.CompleteText, said.TasksDone
 	}
@@ -243,7 +244,9 @@ func (l *Loop) hearCase(ctx context.Context, c Case) CaseAnswer {
 		text = l.whyRefused(v)
 	}
 	l.emit(EvCaseAnswered, answer)
-	return CaseAnswer{Accepted: answer.Accepted, Over: answer.Over, Text: text}
+	e, asked := l.state.History.Now.evaluationOf(task)
+	rejected := !answer.Accepted && asked && e.End == EndOK && !e.Accepted
+	return CaseAnswer{Accepted: answer.Accepted, Rejected: rejected, Over: answer.Over, Text: text}
 }
 
 // whyRefused tells the agent what to mend, in the words of the next iteration's prompt.

@@ -93,6 +93,20 @@ func TestACaseIsJudgedWhileItsMakerWaits(t *testing.T) {
 	})
 }
 
+func TestACaseWhereNoTreeIsKnown(t *testing.T) {
+	bubble(t, "is accepted by its checks all the same", func(t *testing.T) {
+		w := newWorld(t)
+		w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+			in.Submit(ctx, Case{Summary: "done"})
+			return works(ctx, in, AgentOutcome{Agent: "worker", End: EndOK})
+		}}
+		w.cfg.Agent, w.checker.results = caseMaker{w.agent}, []CheckResult{isRed, isGreen}
+		w.options = append(w.options, WithTree(nil))
+		w.ends(AllChecksPassed, 1)
+		same(t, "checks", 2, w.checker.calls)
+	})
+}
+
 func TestCasesOfTasks(t *testing.T) {
 	bubble(t, "each is proven in its own iteration, and reviewed by what changed since", func(t *testing.T) {
 		w, e, k, _ := inRounds(t, nil)
@@ -118,6 +132,7 @@ func TestCasesOfTasks(t *testing.T) {
 		f := w.judgedBy(rejects(RejectedGap, "half of it"), accepts())
 		w.ends(TasksDone, 1)
 		same(t, "ledger of the second", 1, len(f.inputs[1].Ledger))
+		same(t, "rejected", true, (*answers)[0].Rejected)
 		if text := (*answers)[0].Text; !strings.Contains(text, "acceptance_gap: half of it") || !strings.Contains(text, "next step: mend it") {
 			t.Errorf("the first case is answered with %q", text)
 		}

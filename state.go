@@ -147,7 +147,7 @@ func (s *State) begin(e Event, data IterationStarted) {
 
 func (s *State) exited(data AgentOutcome) {
 	s.History.Now.Agent = data
-	if s.History.Now.Proven == "" {
+	if !s.History.Now.Accepted {
 		s.History.Now.forget() // of a round that was refused
 	}
 	s.Tampered = nil
@@ -212,7 +212,7 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 		h.Now.Stale = !tree.same(h.Now.Tree)
 	case h.Judging:
 		h.Now.Tree = tree
-		if h.Now.Proven != "" && h.Now.Proven != tree.ID() && !h.Now.Committed { // a commit names the same files otherwise
+		if h.Now.Accepted && h.Now.Proven != tree.ID() && !h.Now.Committed { // a commit names the same files otherwise
 			h.Now.forget()
 		}
 	default: // between iterations: what the user changed joins what the next one is measured by

@@ -111,7 +111,7 @@ func (c *caseMaking) close(ctx context.Context, input json.RawMessage) (tools.Ou
 	case answer.Over:
 		return output, &ending{class: ralph.EndOK}
 	}
-	if strings.Contains(answer.Text, reviewerRejects) {
+	if answer.Rejected {
 		c.rejections = append(c.rejections, answer.Text)
 	}
 	return output, nil

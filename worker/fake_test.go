@@ -125,7 +125,7 @@ func (j *judge) activities(kind string) []string {
 var (
 	accepted = ralph.CaseAnswer{Accepted: true, Over: true, Text: "accepted"}
 	red      = ralph.CaseAnswer{Text: "The case is refused. go test failed."}
-	rejected = ralph.CaseAnswer{Text: "The case is refused.\n\n" + reviewerRejects + "\n\n- acceptance_gap: half of it"}
+	rejected = ralph.CaseAnswer{Rejected: true, Text: "The case is refused.\n\n- acceptance_gap: half of it"}
 	hadIt    = ralph.CaseAnswer{Over: true, Text: "The case is refused, and the task is over."}
 )
 

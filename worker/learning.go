@@ -13,11 +13,9 @@ import (
 )
 
 const (
-	// reviewerRejects is how the loop tells a reviewer's rejection from a check that failed, in the text that answers a case.
-	reviewerRejects = "The reviewer, who sees the work but not you, rejects it:"
-	learningTime    = time.Minute // nobody waits longer for a proposal
-	learningCap     = 300         // characters
-	rejectionCap    = 2000        // bytes of each rejection that is called to mind
+	learningTime = time.Minute // nobody waits longer for a proposal
+	learningCap  = 300         // characters
+	rejectionCap = 2000        // bytes of each rejection that is called to mind
 )
 
 //go:embed learn.md

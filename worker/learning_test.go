@@ -7,7 +7,6 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/prompt"
 )
 
 func TestWhatRejectionsTeach(t *testing.T) {
@@ -61,17 +60,6 @@ func TestWhatIsLearnedIsPaidFor(t *testing.T) {
 	question := fake.asked[2].Messages[len(fake.asked[2].Messages)-1]
 	if question.Role != model.User || !contains(question.Text, "half of it") || !contains(question.Text, trimmed(learnPage)) {
 		t.Errorf("asked %+v", question)
-	}
-}
-
-// TestRejectionsAreKnownByTheLoopsWords holds this package to the text that the loop answers a case with.
-func TestRejectionsAreKnownByTheLoopsWords(t *testing.T) {
-	by := prompt.CaseRefused(prompt.Input{Rejections: []prompt.Rejection{{Category: "acceptance_gap", Concern: "half of it", NextStep: "do the rest"}}})
-	if !contains(by, reviewerRejects) {
-		t.Errorf("a rejection reads:\n%s", by)
-	}
-	if text := prompt.CaseRefused(prompt.Input{Refusals: []prompt.Refusal{{Code: "check_failed", Detail: "go test"}}}); contains(text, reviewerRejects) {
-		t.Errorf("a check that failed reads:\n%s", text)
 	}
 }
 
