@@ -285,6 +285,7 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 		l.lookAfterChecks(ctx)
 	}
 	l.tellTasks(ctx, v)
+	l.tellForecast(v)
 	if before != v.Breaker.State {
 		l.emit(EvBreaker, BreakerMoved{before, v.Breaker.State, v.Breaker.Reason})
 	}

@@ -84,6 +84,9 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.prepareProof(); err != nil {
 		return nil, err
 	}
+	if worst, known := p.worstCase(); known {
+		p.Notices = append(p.Notices, worst)
+	}
 	if !p.Workspace.Git {
 		p.notice("no_git", "no git repository here: the run works in place, without commits, worktrees or snapshots; gate.unfinished is off, since added lines are not known")
 		p.Policy.Unfinished = ralph.UnfinishedOff

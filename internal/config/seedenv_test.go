@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,7 +29,7 @@ func TestVariablesOfTheSeedInProfileCase(t *testing.T) {
 		t.Errorf("in another profile max_time is %s", plain)
 	}
 	_, err := Load(Input{Env: NewEnv([]string{"MAX_EVALUATOR_CALLS_PER_TASK=many"}), Set: []string{"profile=case"}})
-	if usage, is := err.(*UsageError); !is || usage.Msg == "" {
+	if _, is := errors.AsType[*UsageError](err); !is {
 		t.Errorf("garbage is %v", err)
 	}
 }

@@ -26,10 +26,6 @@ import (
 	"sync"
 	"time"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
-
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/wire"
 )
@@ -44,7 +40,10 @@ type Options struct {
 	MaxReply int64         // bytes of one reply; 0 is 32 MiB
 }
 
-const home = "https://api.anthropic.com/"
+const (
+	home    = "https://api.anthropic.com"
+	version = "2023-06-01" // of the API
+)
 
 // New makes a client. What is wrong with the options is told by Send.
 func New(o Options) model.Client {
@@ -61,25 +60,21 @@ func New(o Options) model.Client {
 		c.unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for Anthropic"}
 		return c
 	}
-	// The SDK's NewClient would read the environment. Retries are model.Patient's matter.
-	options := []option.RequestOption{
-		option.WithBaseURL(base), option.WithHTTPClient(c.line.Client()), option.WithMaxRetries(0), option.WithMiddleware(c.line.Guard), option.WithoutOpenTelemetry(),
-		option.WithHeader("Accept", "text/event-stream"), option.WithJSONSet("stream", true),
-	}
+	c.address, c.header = base+"/v1/messages", http.Header{"Anthropic-Version": {version}}
 	if o.Key != "" {
-		options = append(options, option.WithAPIKey(o.Key))
+		c.header.Set("X-Api-Key", o.Key)
 	}
 	if o.Token != "" {
-		options = append(options, option.WithAuthToken(o.Token))
+		c.header.Set("Authorization", "Bearer "+o.Token)
 	}
-	c.api = sdk.Client{Options: options}
 	return c
 }
 
 type client struct {
-	line  wire.Line
-	api   sdk.Client
-	unfit *model.Fault // why nothing can be asked
+	line    wire.Line
+	address string
+	header  http.Header
+	unfit   *model.Fault // why nothing can be asked
 
 	mu   sync.Mutex
 	most map[string]int64 // tokens of output that a model allows, where it had to say so
@@ -107,16 +102,16 @@ func (c *client) send(ctx context.Context, r model.Request, tell func(model.Delt
 	}
 	watched, watch := c.line.Watch(ctx)
 	defer watch.End()
-	var response *http.Response
-	if err := c.api.Post(watched, "v1/messages", c.params(r), &response); err != nil {
+	response, err := c.line.Post(watched, c.address, c.header, c.request(r))
+	if err != nil {
 		return model.Reply{}, c.line.Fault(watch, err, nil)
 	}
 	defer response.Body.Close()
 	watch.Progress()
-	events := ssestream.NewDecoder(response)
+	events := wire.Read(response.Body)
 	into := newAssembly(tell)
 	for !into.whole && events.Next() {
-		came, err := into.add(events.Event().Data)
+		came, err := into.add(events.Data())
 		if err != nil {
 			return model.Reply{}, into.paid(c.line.Fault(watch, err, response))
 		}
@@ -130,8 +125,7 @@ func (c *client) send(ctx context.Context, r model.Request, tell func(model.Delt
 	if into.whole {
 		return into.reply(), nil
 	}
-	err := events.Err()
-	if err == nil {
+	if err = events.Err(); err == nil {
 		err = wire.Cut("the stream ended before the reply did")
 	}
 	return model.Reply{}, into.paid(c.line.Fault(watch, err, response))

@@ -7,9 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/wire"
 )
@@ -52,44 +49,94 @@ func (c *client) maxTokens(r model.Request) int64 {
 	return usualOutput
 }
 
-func (c *client) params(r model.Request) sdk.MessageNewParams {
-	p := sdk.MessageNewParams{Model: r.Model, MaxTokens: c.maxTokens(r), Messages: messages(r.Messages)}
+// request is what the API wants, as far as it is used here.
+type request struct {
+	Model      string        `json:"model"`
+	MaxTokens  int64         `json:"max_tokens"`
+	Stream     bool          `json:"stream"`
+	System     []content     `json:"system,omitempty"`
+	Messages   []message     `json:"messages"`
+	Tools      []tool        `json:"tools,omitempty"`
+	ToolChoice *demandedTool `json:"tool_choice,omitempty"`
+}
+
+type message struct {
+	Role    string    `json:"role"`
+	Content []content `json:"content"`
+}
+
+// content is a block. One that came from the provider goes back as it is.
+type content struct {
+	raw json.RawMessage
+
+	Type      string          `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Content   []content       `json:"content,omitempty"`
+	IsError   bool            `json:"is_error,omitempty"`
+	Cache     *cache          `json:"cache_control,omitempty"`
+}
+
+// MarshalJSON writes the block, or what came.
+func (c content) MarshalJSON() ([]byte, error) {
+	if c.raw != nil {
+		return c.raw, nil
+	}
+	type plain content
+	return json.Marshal(plain(c))
+}
+
+type cache struct {
+	Type string `json:"type"`
+}
+
+var ephemeral = &cache{"ephemeral"}
+
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema"`
+	Cache       *cache          `json:"cache_control,omitempty"`
+}
+
+type demandedTool struct {
+	Type string `json:"type"`
+	Name string `json:"name"`
+}
+
+func (c *client) request(r model.Request) request {
+	p := request{Model: r.Model, MaxTokens: c.maxTokens(r), Stream: true, Messages: messages(r.Messages)}
 	if r.System != "" {
-		p.System = []sdk.TextBlockParam{{Text: r.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
+		p.System = []content{{Type: typeText, Text: r.System, Cache: ephemeral}}
 	}
 	for _, t := range r.Tools {
-		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: tool(t)})
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object"}`)
+		}
+		p.Tools = append(p.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: schema})
 	}
 	if n := len(p.Tools); n > 0 {
-		p.Tools[n-1].OfTool.CacheControl = sdk.NewCacheControlEphemeralParam()
+		p.Tools[n-1].Cache = ephemeral
 	}
 	if r.MustCall != "" {
-		p.ToolChoice = sdk.ToolChoiceParamOfTool(r.MustCall)
+		p.ToolChoice = &demandedTool{"tool", r.MustCall}
 	}
 	return p
 }
 
-func tool(t model.Tool) *sdk.ToolParam {
-	schema := t.Schema
-	if len(schema) == 0 {
-		schema = json.RawMessage(`{"type":"object"}`)
-	}
-	p := &sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](schema)}
-	if t.Description != "" {
-		p.Description = sdk.String(t.Description)
-	}
-	return p
-}
-
-func messages(all []model.Message) []sdk.MessageParam {
-	var sent []sdk.MessageParam
+func messages(all []model.Message) []message {
+	sent := []message{}
 	for _, m := range all {
-		role, content := sdk.MessageParamRoleUser, fromUser(m)
+		next := message{"user", fromUser(m)}
 		if m.Role == model.Assistant {
-			role, content = sdk.MessageParamRoleAssistant, fromAssistant(m)
+			next = message{"assistant", fromAssistant(m)}
 		}
-		if len(content) > 0 { // an empty one would be refused, and says nothing
-			sent = append(sent, sdk.MessageParam{Role: role, Content: content})
+		if len(next.Content) > 0 { // an empty one would be refused, and says nothing
+			sent = append(sent, next)
 		}
 	}
 	markEnds(sent)
@@ -97,7 +144,7 @@ func messages(all []model.Message) []sdk.MessageParam {
 }
 
 // markEnds marks what is to be cached: the end, and the end of the request before. The provider looks back only 20 blocks from a mark, and a step may have more.
-func markEnds(sent []sdk.MessageParam) {
+func markEnds(sent []message) {
 	if len(sent) == 0 {
 		return
 	}
@@ -106,7 +153,7 @@ func markEnds(sent []sdk.MessageParam) {
 	answered := false
 	for i := last; i >= 0; i-- {
 		switch {
-		case sent[i].Role == sdk.MessageParamRoleAssistant:
+		case sent[i].Role == "assistant":
 			answered = true
 		case answered:
 			mark(sent[i])
@@ -115,45 +162,43 @@ func markEnds(sent []sdk.MessageParam) {
 	}
 }
 
-func mark(m sdk.MessageParam) {
-	if at := m.Content[len(m.Content)-1].GetCacheControl(); at != nil {
-		*at = sdk.NewCacheControlEphemeralParam()
+// mark marks the last block. Thinking cannot be marked, nor what came from the provider.
+func mark(m message) {
+	if last := &m.Content[len(m.Content)-1]; last.raw == nil {
+		last.Cache = ephemeral
 	}
 }
 
-func fromUser(m model.Message) []sdk.ContentBlockParamUnion {
-	var blocks []sdk.ContentBlockParamUnion
+func fromUser(m model.Message) []content {
+	var blocks []content
 	for _, r := range m.Results {
-		result := &sdk.ToolResultBlockParam{ToolUseID: wire.Name(r.ID)}
 		if blank(r.Text) {
 			r.Text = "(no output)" // the API takes no blank text
 		}
-		result.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: r.Text}}}
-		if r.Failed {
-			result.IsError = sdk.Bool(true)
-		}
-		blocks = append(blocks, sdk.ContentBlockParamUnion{OfToolResult: result})
+		blocks = append(blocks, content{
+			Type: "tool_result", ToolUseID: wire.Name(r.ID), Content: []content{{Type: typeText, Text: r.Text}}, IsError: r.Failed,
+		})
 	}
 	if !blank(m.Text) {
-		blocks = append(blocks, sdk.NewTextBlock(m.Text))
+		blocks = append(blocks, content{Type: typeText, Text: m.Text})
 	}
 	return blocks
 }
 
-func fromAssistant(m model.Message) []sdk.ContentBlockParamUnion {
-	var blocks []sdk.ContentBlockParamUnion
+func fromAssistant(m model.Message) []content {
+	var blocks []content
 	thinking, ordered := thoughts(m)
 	for _, raw := range thinking {
-		blocks = append(blocks, param.Override[sdk.ContentBlockParamUnion](raw))
+		blocks = append(blocks, content{raw: raw})
 	}
 	if ordered {
 		return blocks
 	}
 	if !blank(m.Text) {
-		blocks = append(blocks, sdk.NewTextBlock(m.Text))
+		blocks = append(blocks, content{Type: typeText, Text: m.Text})
 	}
 	for _, call := range m.Calls {
-		blocks = append(blocks, sdk.NewToolUseBlock(wire.Name(call.ID), wire.Object(call.Input), wire.Name(call.Name)))
+		blocks = append(blocks, content{Type: typeCall, ID: wire.Name(call.ID), Name: wire.Name(call.Name), Input: wire.Object(call.Input)})
 	}
 	return blocks
 }

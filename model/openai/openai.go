@@ -27,10 +27,6 @@ import (
 	"sync"
 	"time"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/wire"
 )
@@ -61,22 +57,18 @@ func New(o Options) model.Client {
 		c.unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for OpenAI"}
 		return c
 	}
-	// The SDK's NewClient would read the environment. Retries are model.Patient's matter.
-	options := []option.RequestOption{
-		option.WithBaseURL(base), option.WithHTTPClient(c.line.Client()), option.WithMaxRetries(0), option.WithMiddleware(c.line.Guard),
-		option.WithHeader("Accept", "text/event-stream"), option.WithJSONSet("stream", true),
-	}
+	c.address, c.header = base+"/chat/completions", http.Header{}
 	if o.Key != "" {
-		options = append(options, option.WithAPIKey(o.Key))
+		c.header.Set("Authorization", "Bearer "+o.Key)
 	}
-	c.api = sdk.Client{Options: options}
 	return c
 }
 
 type client struct {
-	line  wire.Line
-	api   sdk.Client
-	unfit *model.Fault // why nothing can be asked
+	line    wire.Line
+	address string
+	header  http.Header
+	unfit   *model.Fault // why nothing can be asked
 
 	mu     sync.Mutex
 	habits map[string]habits // of the endpoint, by model
@@ -112,16 +104,16 @@ func (c *client) send(ctx context.Context, r model.Request, h habits, tell func(
 	}
 	watched, watch := c.line.Watch(ctx)
 	defer watch.End()
-	var response *http.Response
-	if err := c.api.Post(watched, "chat/completions", params(r, h), &response); err != nil {
+	response, err := c.line.Post(watched, c.address, c.header, asked(r, h))
+	if err != nil {
 		return model.Reply{}, c.line.Fault(watch, err, nil)
 	}
 	defer response.Body.Close()
 	watch.Progress()
-	events := ssestream.NewDecoder(response)
+	events := wire.Read(response.Body)
 	into := newAssembly(tell)
 	for !into.done && events.Next() {
-		came, err := into.add(events.Event().Data)
+		came, err := into.add(events.Data())
 		if err != nil {
 			return model.Reply{}, into.paid(c.line.Fault(watch, err, response))
 		}
@@ -132,8 +124,7 @@ func (c *client) send(ctx context.Context, r model.Request, h habits, tell func(
 			return model.Reply{}, into.paid(c.line.StreamFault(into.trouble))
 		}
 	}
-	err := events.Err()
-	if err == nil && !into.whole() {
+	if err = events.Err(); err == nil && !into.whole() {
 		err = wire.Cut("the stream ended before the reply did")
 	}
 	if err != nil {

@@ -4,98 +4,141 @@ import (
 	"encoding/json"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/wire"
 )
 
-func params(r model.Request, h habits) sdk.ChatCompletionNewParams {
-	p := sdk.ChatCompletionNewParams{Model: r.Model}
+// request is what the API wants, as far as it is used here.
+type request struct {
+	Model               string         `json:"model"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+	Messages            []message      `json:"messages"`
+	Tools               []tool         `json:"tools,omitempty"`
+	ToolChoice          *demandedTool  `json:"tool_choice,omitempty"`
+	MaxTokens           int            `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type message struct {
+	Role             string            `json:"role"`
+	Content          *string           `json:"content,omitempty"`
+	ToolCallID       string            `json:"tool_call_id,omitempty"`
+	ToolCalls        []sentCall        `json:"tool_calls,omitempty"`
+	ReasoningContent *string           `json:"reasoning_content,omitempty"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
+}
+
+type sentCall struct {
+	ID       string          `json:"id"`
+	Type     string          `json:"type"`
+	Function calledFunction  `json:"function"`
+	Extra    json.RawMessage `json:"extra_content,omitempty"`
+}
+
+type calledFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+type demandedTool struct {
+	Type     string       `json:"type"`
+	Function namedByModel `json:"function"`
+}
+
+type namedByModel struct {
+	Name string `json:"name"`
+}
+
+// anything is the schema of a tool that has none.
+const anything = `{"type":"object","properties":{}}`
+
+// asked is the request that an endpoint with such habits wants.
+func asked(r model.Request, h habits) request {
+	p := request{Model: r.Model, Stream: true, Messages: []message{}}
 	if r.System != "" {
-		p.Messages = append(p.Messages, sdk.SystemMessage(r.System))
+		p.Messages = append(p.Messages, message{Role: "system", Content: &r.System})
 	}
 	for _, m := range r.Messages {
 		p.Messages = append(p.Messages, messages(m, h)...)
 	}
 	for _, t := range r.Tools {
-		p.Tools = append(p.Tools, tool(t))
+		f := function{Name: t.Name, Description: t.Description, Parameters: t.Schema}
+		var object map[string]any
+		if json.Unmarshal(t.Schema, &object) != nil {
+			f.Parameters = json.RawMessage(anything)
+		}
+		p.Tools = append(p.Tools, tool{"function", f})
 	}
 	if r.MustCall != "" && !h.noDemand {
-		p.ToolChoice = sdk.ToolChoiceOptionFunctionToolChoice(sdk.ChatCompletionNamedToolChoiceFunctionParam{Name: r.MustCall})
+		p.ToolChoice = &demandedTool{"function", namedByModel{r.MustCall}}
 	}
 	if !h.noUsage {
-		p.StreamOptions.IncludeUsage = sdk.Bool(true)
+		p.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	switch {
 	case r.MaxOutput <= 0:
 	case h.oldMax:
-		p.MaxTokens = sdk.Int(int64(r.MaxOutput))
+		p.MaxTokens = r.MaxOutput
 	default:
-		p.MaxCompletionTokens = sdk.Int(int64(r.MaxOutput))
+		p.MaxCompletionTokens = r.MaxOutput
 	}
 	return p
 }
 
-func tool(t model.Tool) sdk.ChatCompletionToolUnionParam {
-	function := shared.FunctionDefinitionParam{Name: t.Name}
-	if t.Description != "" {
-		function.Description = sdk.String(t.Description)
-	}
-	if json.Unmarshal(t.Schema, &function.Parameters) != nil {
-		function.Parameters = shared.FunctionParameters{"type": "object", "properties": map[string]any{}}
-	}
-	return sdk.ChatCompletionFunctionTool(function)
-}
-
 // messages are what one message of ours becomes: each result is one of its own here.
-func messages(m model.Message, h habits) []sdk.ChatCompletionMessageParamUnion {
+func messages(m model.Message, h habits) []message {
 	if m.Role == model.Assistant {
 		return fromAssistant(m, h)
 	}
-	var sent []sdk.ChatCompletionMessageParamUnion
+	var sent []message
 	for _, r := range m.Results {
 		text := r.Text
 		if r.Failed && !strings.HasPrefix(strings.ToLower(text), "error") {
 			text = "Error: " + text
 		}
-		sent = append(sent, sdk.ToolMessage(text, wire.Name(r.ID)))
+		sent = append(sent, message{Role: "tool", Content: &text, ToolCallID: wire.Name(r.ID)})
 	}
 	if m.Text != "" || len(m.Results) == 0 {
-		sent = append(sent, sdk.UserMessage(m.Text))
+		sent = append(sent, message{Role: "user", Content: &m.Text})
 	}
 	return sent
 }
 
-func fromAssistant(m model.Message, h habits) []sdk.ChatCompletionMessageParamUnion {
+func fromAssistant(m model.Message, h habits) []message {
 	if m.Text == "" && len(m.Calls) == 0 {
 		return nil // it says nothing, and would be refused
 	}
-	p := &sdk.ChatCompletionAssistantMessageParam{}
+	p := message{Role: "assistant"}
 	if m.Text != "" {
-		p.Content.OfString = sdk.String(m.Text)
+		p.Content = &m.Text
 	}
 	back := remembered(m.Thought)
-	for _, call := range m.Calls {
-		function := &sdk.ChatCompletionMessageFunctionToolCallParam{ID: wire.Name(call.ID)}
-		function.Function.Name, function.Function.Arguments = wire.Name(call.Name), string(wire.Object(call.Input))
-		if extra, ok := back.extra[call.ID]; ok {
-			function.SetExtraFields(map[string]any{"extra_content": extra})
-		}
-		p.ToolCalls = append(p.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: function})
+	for _, c := range m.Calls {
+		p.ToolCalls = append(p.ToolCalls, sentCall{
+			ID: wire.Name(c.ID), Type: "function", Function: calledFunction{wire.Name(c.Name), string(wire.Object(c.Input))}, Extra: back.extra[c.ID],
+		})
 	}
-	fields := map[string]any{}
-	if len(back.details) > 0 {
-		fields["reasoning_details"] = back.details
-	}
+	p.ReasoningDetails = back.details
 	if h.reasoningBack {
-		fields["reasoning_content"] = back.content // "" too: the endpoint misses the field, not the words
+		p.ReasoningContent = &back.content // "" too: the endpoint misses the field, not the words
 	}
-	if len(fields) > 0 {
-		p.SetExtraFields(fields)
-	}
-	return []sdk.ChatCompletionMessageParamUnion{{OfAssistant: p}}
+	return []message{p}
 }
 
 // thought is one entry of a message's Thought, in the provider's own field names.

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,9 +52,21 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return fmt.Sprintf("the provider answers with status %d", r.Status) }
 
-// Guard is a middleware of both SDKs.
-func (l Line) Guard(request *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	response, err := next(request)
+// Post sends a request and gives the stream that answers it. What is no stream is a [*Refusal].
+func (l Line) Post(ctx context.Context, address string, header http.Header, body any) (*http.Response, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("write request: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("write request: %w", err)
+	}
+	request.Header = header.Clone()
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "text/event-stream")
+	request.Header.Set("User-Agent", "ralph")
+	response, err := l.Client().Do(request)
 	if err != nil {
 		return nil, err
 	}
