@@ -72,14 +72,14 @@ func New(o Options) model.Client {
 	if o.Token != "" {
 		options = append(options, option.WithAuthToken(o.Token))
 	}
-	c.api = sdk.Client{Options: options}
+	c.options = options
 	return c
 }
 
 type client struct {
-	line  wire.Line
-	api   sdk.Client
-	unfit *model.Fault // why nothing can be asked
+	line    wire.Line
+	options []option.RequestOption // not the SDK's client: as a field, every method of every service would be linked
+	unfit   *model.Fault           // why nothing can be asked
 
 	mu   sync.Mutex
 	most map[string]int64 // tokens of output that a model allows, where it had to say so
@@ -107,8 +107,9 @@ func (c *client) send(ctx context.Context, r model.Request, tell func(model.Delt
 	}
 	watched, watch := c.line.Watch(ctx)
 	defer watch.End()
+	api := sdk.Client{Options: c.options}
 	var response *http.Response
-	if err := c.api.Post(watched, "v1/messages", c.params(r), &response); err != nil {
+	if err := api.Post(watched, "v1/messages", c.params(r), &response); err != nil {
 		return model.Reply{}, c.line.Fault(watch, err, nil)
 	}
 	defer response.Body.Close()

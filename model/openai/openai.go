@@ -69,14 +69,14 @@ func New(o Options) model.Client {
 	if o.Key != "" {
 		options = append(options, option.WithAPIKey(o.Key))
 	}
-	c.api = sdk.Client{Options: options}
+	c.options = options
 	return c
 }
 
 type client struct {
-	line  wire.Line
-	api   sdk.Client
-	unfit *model.Fault // why nothing can be asked
+	line    wire.Line
+	options []option.RequestOption // not the SDK's client: as a field, every method of every service would be linked
+	unfit   *model.Fault           // why nothing can be asked
 
 	mu     sync.Mutex
 	habits map[string]habits // of the endpoint, by model
@@ -112,8 +112,9 @@ func (c *client) send(ctx context.Context, r model.Request, h habits, tell func(
 	}
 	watched, watch := c.line.Watch(ctx)
 	defer watch.End()
+	api := sdk.Client{Options: c.options}
 	var response *http.Response
-	if err := c.api.Post(watched, "chat/completions", params(r, h), &response); err != nil {
+	if err := api.Post(watched, "chat/completions", params(r, h), &response); err != nil {
 		return model.Reply{}, c.line.Fault(watch, err, nil)
 	}
 	defer response.Body.Close()
