@@ -9,8 +9,8 @@ import (
 
 // Patient is a client that waits and asks again where that may help. The request stays the same.
 //
-// Faults of the provider are waited out with pauses that grow. Limits are, too, if what the provider asks for is at most a minute; longer ones are returned at once,
-// as is every other fault: whoever called knows what a run may spend, and when it has to end.
+// Faults of the provider are waited out with pauses that grow. Limits are, too, if what the provider asks for is at most a minute; longer ones and used-up quotas are
+// returned at once, as is every other fault: whoever called knows what a run may spend, and when it has to end.
 //
 // What failed attempts used is paid for. It is told three times, to be counted once: with each [Pause], in the reply's Lost, and as a part of the usage of the fault
 // that is returned. If ctx ends, only the pauses have told it.
@@ -68,7 +68,7 @@ func (p *Patient) Send(ctx context.Context, r Request, tell func(Delta)) (Reply,
 
 // pause says how long to wait after an attempt, and whether to ask again at all.
 func (p *Patient) pause(f *Fault, attempt int) (wait time.Duration, again bool) {
-	if attempt > len(pauses) || f.Kind != FaultProvider && f.Kind != FaultLimit {
+	if attempt > len(pauses) || f.Quota || f.Kind != FaultProvider && f.Kind != FaultLimit {
 		return 0, false
 	}
 	usual := pauses[attempt-1]

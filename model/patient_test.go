@@ -37,6 +37,11 @@ func times(n int, f *model.Fault) []error {
 	return all
 }
 
+func fault(err error) *model.Fault {
+	f, _ := errors.AsType[*model.Fault](err)
+	return f
+}
+
 func TestPatience(t *testing.T) {
 	second := time.Second
 	broken := &model.Fault{Kind: model.FaultProvider, Message: "broken"}
@@ -66,6 +71,7 @@ func TestPatience(t *testing.T) {
 		{name: "limit of a minute", errs: times(1, after(model.FaultLimit, time.Minute)), waits: []time.Duration{time.Minute}},
 		{name: "limit of more", errs: times(1, after(model.FaultLimit, time.Minute+1)), fails: after(model.FaultLimit, time.Minute+1)},
 		{name: "limit that stays", errs: times(8, after(model.FaultLimit, second)), waits: []time.Duration{second, second, second, second, second, second, second}, fails: after(model.FaultLimit, second)},
+		{name: "used up", errs: times(1, &model.Fault{Kind: model.FaultLimit, Quota: true}), fails: &model.Fault{Kind: model.FaultLimit}},
 		{name: "broken, then a long limit", errs: []error{broken, after(model.FaultLimit, time.Hour)}, waits: backOff[:1], fails: after(model.FaultLimit, time.Hour)},
 		{name: "broken, then the key is revoked", errs: []error{broken, &model.Fault{Kind: model.FaultAuth}}, waits: backOff[:1], fails: &model.Fault{Kind: model.FaultAuth}},
 		{name: "auth", errs: times(1, after(model.FaultAuth, second)), fails: after(model.FaultAuth, second)},
@@ -79,7 +85,7 @@ func TestPatience(t *testing.T) {
 				client := &faulty{errs: tc.errs}
 				patient := &model.Patient{Client: client, Random: func() float64 { return tc.random }, Told: func(p model.Pause) {
 					waits = append(waits, p.Wait)
-					if p.Attempt != len(waits) || p.Fault != tc.errs[p.Attempt-1] {
+					if p.Attempt != len(waits) || p.Fault != fault(tc.errs[p.Attempt-1]) {
 						t.Errorf("told %+v", p)
 					}
 				}}

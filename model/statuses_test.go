@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,6 +57,7 @@ var refusals = []struct {
 	{"limit, a word", 429, "Retry-After: soon", ``, limit, "Too Many Requests", 0},
 	{"limit, told in the body", 429, "", `[{"error":{"code":429,"message":"Resource exhausted","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}]`, limit, "Resource exhausted", 34 * time.Second},
 	{"quota", 429, "", `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, limit, "You exceeded your current quota", 0},
+	{"quota of a minute", 429, "", `[{"error":{"code":429,"message":"You exceeded your current quota","details":[{"retryDelay":"34s"}]}}]`, limit, "You exceeded your current quota", 34 * time.Second},
 	{"credit", 400, "", `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}`, limit, "Your credit balance is too low to access the API.", 0},
 	{"credit at DeepSeek", 402, "", `{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}`, limit, "Insufficient Balance", 0},
 	{"broken", 500, "", `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, provider, "Internal server error", 0},
@@ -88,6 +90,9 @@ var refusals = []struct {
 	{"an error with a good status", 200, "Content-Type: application/json", `{"error":{"code":429,"message":"slowly"}}`, limit, "slowly", 0},
 }
 
+// usedUp are those after which waiting for a moment is of no use.
+var usedUp = []string{"quota", "credit", "credit at DeepSeek"}
+
 func TestRefusals(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for _, tc := range refusals {
@@ -102,7 +107,7 @@ func TestRefusals(t *testing.T) {
 					_, _ = io.WriteString(out, tc.body)
 				})
 				_, err := w.connect(base, limits{}).Send(t.Context(), ask, nil)
-				want := &model.Fault{Kind: tc.kind, Status: tc.status, Message: tc.words, RetryAfter: tc.after}
+				want := &model.Fault{Kind: tc.kind, Status: tc.status, Message: tc.words, RetryAfter: tc.after, Quota: slices.Contains(usedUp, tc.name)}
 				if diff := cmp.Diff(want, err); diff != "" {
 					t.Error(diff)
 				}

@@ -76,6 +76,7 @@ type Usage struct {
 type Fault struct {
 	Kind       model.FaultKind `json:"kind"`
 	RetryAfter Span            `json:"retry_after,omitempty"`
+	Quota      bool            `json:"quota,omitempty"`
 	Times      int             `json:"times,omitempty"` // in each conversation; 0 is once
 	Status     int             `json:"status,omitempty"`
 	Message    string          `json:"message,omitempty"`
@@ -182,7 +183,7 @@ func (c *client) turnAt(at place) Turn {
 }
 
 func (f *Fault) model() *model.Fault {
-	fault := &model.Fault{Kind: f.Kind, Status: f.Status, Message: f.Message, RetryAfter: time.Duration(f.RetryAfter), Usage: f.Usage.model()}
+	fault := &model.Fault{Kind: f.Kind, Status: f.Status, Message: f.Message, RetryAfter: time.Duration(f.RetryAfter), Quota: f.Quota, Usage: f.Usage.model()}
 	if fault.Message == "" {
 		fault.Message = "the script has a fault here: " + string(f.Kind)
 	}

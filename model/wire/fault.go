@@ -65,10 +65,23 @@ func (l Line) refused(r *Refusal) *model.Fault {
 	if f.Message == "" {
 		f.Message = "the provider refuses"
 	}
-	if f.Kind == model.FaultLimit || f.Kind == model.FaultProvider {
-		f.RetryAfter = retryAfter(r.Header, r.Body, time.Now())
-	}
+	when(f, r.Header, r.Body)
 	return f
+}
+
+// when says until when it is of no use to ask again. A quota with a time is a limit like any other: some call what they allow in a minute a quota.
+func when(f *model.Fault, h http.Header, body []byte) {
+	if f.Kind != model.FaultLimit && f.Kind != model.FaultProvider {
+		return
+	}
+	f.RetryAfter = retryAfter(h, body, time.Now())
+	f.Quota = f.Kind == model.FaultLimit && f.RetryAfter == 0 && (f.Status == http.StatusPaymentRequired || tells(ownWords(body), quotaWords))
+}
+
+// ownWords are the provider's, in small letters. A body may hold the request, too, and with it any words at all.
+func ownWords(body []byte) string {
+	label := labelOf(body)
+	return strings.ToLower(words(body) + " " + label.Type + " " + label.code())
 }
 
 // StreamFault is a fault that a stream tells after it began well. Asking again may help, whatever it is, except where it cannot.
@@ -77,9 +90,7 @@ func (l Line) StreamFault(data []byte) *model.Fault {
 	if f.Message == "" {
 		f.Message = "the provider tells an error in the midst of its reply"
 	}
-	if f.Kind == model.FaultLimit || f.Kind == model.FaultProvider {
-		f.RetryAfter = retryAfter(nil, data, time.Now())
-	}
+	when(f, nil, data)
 	return f
 }
 
@@ -88,15 +99,13 @@ func Cut(message string) *model.Fault {
 	return &model.Fault{Kind: model.FaultProvider, Status: http.StatusOK, Message: message}
 }
 
-// kindOf sorts a response. With a good status it is an error that came later, of which the body alone tells what it is. Only the provider's own words are looked
-// at: a body may hold the request, too, and with it any words at all.
+// kindOf sorts a response. With a good status it is an error that came later, of which the body alone tells what it is.
 func kindOf(status int, body []byte) model.FaultKind {
-	label := labelOf(body)
 	late := status < 300
 	if late {
-		status = label.status()
+		status = labelOf(body).status()
 	}
-	text := strings.ToLower(words(body) + " " + label.Type + " " + label.code())
+	text := ownWords(body)
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.FaultAuth
