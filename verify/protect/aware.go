@@ -17,7 +17,7 @@ var awareness = map[ecosystem]struct {
 	words []string
 	asks  func() *regexp.Regexp
 }{
-	golang: {[]string{"testing.Testing(", "flag.Lookup(", "os.Args"}, lazily(`\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*[.-]test\b`)},
+	golang: {[]string{"testing.Testing(", "flag.Lookup(", "os.Args"}, lazily(`\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*(\.test"|"-test\.)`)},
 	python: {[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv"}, lazily(`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`)},
 	script: {[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST"}, lazily(`\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|\benv\.VITEST\b`)},
 	rust:   {[]string{"cfg!(test)"}, lazily(`\bcfg!\(test\)`)},

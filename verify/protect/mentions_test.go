@@ -69,6 +69,8 @@ func TestProductThatAsksWhetherItIsTested(t *testing.T) {
 		"b.go":         {"x", `if flag.Lookup("test.v") != nil {`, `if flag.Lookup("test.v") != nil {`},
 		"c.go":         {"x", `if strings.HasSuffix(os.Args[0], ".test") {`, `if strings.HasSuffix(os.Args[0], ".test") {`},
 		"d.go":         {"x", `if len(os.Args) > 1 && os.Args[1] == "latest" {`, ""},
+		"d2.go": {"x", `if os.Args[1] == "self-test" {`, ""},
+		"d3.go": {"x", `if strings.HasPrefix(os.Args[1], "-test.") {`, `if strings.HasPrefix(os.Args[1], "-test.") {`},
 		"e.go":         {"testing.Testing()\n", "testing.Testing()\nmore", ""},
 		"e2.go":        {"testing.Testing()\n", "testing.Testing()\nx(testing.Testing())", "x(testing.Testing())"},
 		"e3.go":        {"testing.Testing()\n", "testing.Testing()\ntesting.Testing()\n", "testing.Testing()"},
