@@ -15,14 +15,14 @@ build:
 # Thousands of short git commands are what the tests are made of, so a file system in memory makes them faster, where it has the room and runs programs.
 MEMORY    = $(shell d=/dev/shm; test -w $$d && test "$$(df -Pk $$d | awk 'NR == 2 {print $$4}')" -gt 4000000 && f="$$(mktemp $$d/ralph.XXXXXX)" && \
 	{ echo true >"$$f" && chmod +x "$$f" && "$$f" && echo $$d; rm -f "$$f"; })
-# Scripts of internal/cli that run one command after another. The race detector more than doubles their time and sees in them what it sees in all the
-# others, those with signals, terminals, followers and letters; so they run without it. A family that is not named here runs with it.
-ONE_BY_ONE := ^TestScripts$$/^(agent|claim|clean|commit|diff|echo|evaluator|exit_64|exit_map|fallback|flaky|gates|git|goal|hidden|housekeeping|init|isolation|learnings|logs|looking|merge|old|profiles|prompt|protected|report|restore|seed|tag|tasks|verify|what|words|workspaces|worktree)(_|$$)
+IN_MEMORY = $(if $(MEMORY),TMPDIR=$(MEMORY))
+CGO       = CGO_ENABLED=$(if $(RACE),1,0)
 
-test: export GORACE := atexit_sleep_ms=0
+test e2e: export GORACE := atexit_sleep_ms=0
+# The scripts of internal/cli start thousands of processes, which the race detector makes twice as slow: make e2e runs them with it.
 test:
-	$(if $(MEMORY),TMPDIR=$(MEMORY)) CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -short -timeout 20m -shuffle=on $(if $(RACE),-skip '$(ONE_BY_ONE)') ./...
-	$(if $(RACE),$(if $(MEMORY),TMPDIR=$(MEMORY)) $(GO_PLAIN) test -short -timeout 20m -shuffle=on -run '$(ONE_BY_ONE)' ./internal/cli)
+	$(IN_MEMORY) $(CGO) go test $(RACE) -short -timeout 20m -shuffle=on $$(go list ./... | grep -v '/internal/cli$$')
+	$(IN_MEMORY) $(GO_PLAIN) test -short -timeout 20m -shuffle=on ./internal/cli
 
 # gofmt is part of it: the formatters of .golangci.yml are checked by `run`. The program is built once for each version of it and of Go.
 lint: $(LINT)
@@ -46,7 +46,8 @@ e2e: build
 	bin/ralph demo --speed 0
 	go run ./examples/embed
 	go test -count=1 -timeout 20m -shuffle=on . ./verify/... ./runlog
-	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e ./internal/cli
+	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
+	$(IN_MEMORY) $(CGO) go test $(RACE) -count=1 -timeout 30m -tags e2e ./internal/cli
 
 e2e-all: build
 	clis="$$(.ci/e2e-clis all)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
