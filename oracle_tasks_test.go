@@ -97,8 +97,12 @@ func (n notebook) countTry(q page, d *day) {
 	s.Tries++
 	asked := n.policy.OnDecide == DecideWait && q.Agent.Said.Decide != nil
 	hated := n.policy.MaxRejections > 0 && d.anger[q.Task] >= n.policy.MaxRejections
-	if (hated || n.policy.TaskTries > 0 && s.Tries >= n.policy.TaskTries) && !asked {
+	quits := q.Agent.TaskEnd // the agent itself has had enough
+	if (hated || quits != "" || n.policy.TaskTries > 0 && s.Tries >= n.policy.TaskTries) && !asked {
 		d.givenUp, d.because, s.Tries = q.Task, TaskTries, 0
+		if quits != "" {
+			d.because = quits
+		}
 		if hated {
 			d.because = EvaluatorCap
 		}

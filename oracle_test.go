@@ -198,6 +198,9 @@ func (n notebook) answer() answer {
 	if p.MaxRejections > 0 && today.anger[""] >= p.MaxRejections {
 		return stop(6, EvaluatorCap)
 	}
+	if now.Agent.TaskEnd != "" && len(n.list) == 0 {
+		return stop(6, now.Agent.TaskEnd)
+	}
 	if today.givenUp != "" && !today.retried && p.OnTaskFailure != TaskSkip {
 		return stop(6, today.because)
 	}

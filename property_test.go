@@ -267,7 +267,7 @@ func TestDecideAgreesWithAnOracleWrittenFromTheContract(t *testing.T) {
 
 // reachable are the stop reasons that Decide can give in this version.
 var reachable = []StopReason{
-	Tampered, EvaluatorCap, EvaluatorAccepted,
+	Tampered, EvaluatorCap, EvaluatorAccepted, IterCap, NoCase, EmptyResponses,
 	TasksDone, TaskTries, AllChecksPassed, Unverified, MaxIterations, Blocked, NeedsDecision, SandboxError, AuthError, ProgramMissing, Timeout,
 	MaxCost, MaxTokens, CircuitOpen, RateLimited, AgentFailed, ProviderFailed, CheckBroken, Interrupted,
 }

@@ -61,6 +61,9 @@ func (d dice) ending() EndClass {
 
 func (d dice) outcome(end EndClass) AgentOutcome {
 	o := AgentOutcome{Agent: "fake", End: end, OutputBytes: pick[int64](d, 0, 100, 1000), Duration: Span(d.IntN(9000)) * Span(time.Millisecond)}
+	if end == EndOK && d.oneIn(25) {
+		o.TaskEnd = pick(d, IterCap, NoCase, EmptyResponses)
+	}
 	if end != EndOK {
 		o.Error = pick(d, "it broke", "Unauthorized: 429")
 	}
