@@ -186,7 +186,7 @@ func (p *Plan) chooseEvaluator() (chosenAgent, error) {
 		return chosenAgent{name: "command", model: s.Model, options: base}, nil
 	case isModel(s.Agent):
 		by, err := p.chooseModel(evaluatorPart)
-		return chosenAgent{name: s.Agent, model: by.model, by: &by}, err
+		return chosenAgent{name: by.model, model: by.model, by: &by}, err
 	}
 	name, model, _ := strings.Cut(s.Agent, ":")
 	chosen, err := namedAgent(name, base)
