@@ -179,6 +179,7 @@ func (s *State) resume(data RunResumed) {
 		now.Tree, now.Tampered, now.Unseen = TreeState{}, nil, nil
 	}
 	if data.Interrupted > 0 {
+		s.History.Now.forget() // what a round found out is not known of the tree that was left
 		known := s.History.Now.Agent
 		s.History.Now.Agent = AgentOutcome{Agent: cut, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, Tokens: known.Tokens, CostEstimated: known.CostEstimated}
 		s.CostEstimated = s.CostEstimated || known.CostEstimated
