@@ -140,7 +140,7 @@ func TestAiderThoughtsAreNoWords(t *testing.T) {
 
 func TestAiderOwnWordsAreNotHeard(t *testing.T) {
 	const done = "<promise>COMPLETE</promise>\n"
-	long := strings.Repeat("x\n", maxLine/2)
+	long := strings.Repeat(strings.Repeat("x", 99)+"\n", maxLine/100+1)
 	cases := map[string]struct {
 		stdout string
 		want   bool
