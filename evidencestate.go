@@ -77,9 +77,14 @@ func (s *State) ledgerOf(task string) TaskLedger {
 
 // rejectionsNow are what the evaluators of this iteration want mended.
 func (s *State) rejectionsNow() []Evaluation {
+	return rejectedIn(s.History.Now.Evaluations)
+}
+
+// rejectedIn are the rejections among verdicts, the newest of each task.
+func rejectedIn(all []Evaluation) []Evaluation {
 	var rejected []Evaluation
-	for i, e := range s.History.Now.Evaluations {
-		later := slices.ContainsFunc(s.History.Now.Evaluations[i+1:], func(l Evaluation) bool { return l.Task == e.Task && l.End == EndOK })
+	for i, e := range all {
+		later := slices.ContainsFunc(all[i+1:], func(l Evaluation) bool { return l.Task == e.Task && l.End == EndOK })
 		if e.End == EndOK && !e.Accepted && !later {
 			rejected = append(rejected, e)
 		}

@@ -207,6 +207,9 @@ func askStatus(p Policy, h History) Gate {
 	if p.Status != StatusRequired {
 		return noted("gate.status is " + string(p.Status))
 	}
+	if h.Now.Case != nil {
+		return noted("a case was submitted in place of a status block")
+	}
 	status := h.Now.Agent.Said.Status
 	if status == nil {
 		return shut(RefusedStatusGate, "no valid status block in this iteration")

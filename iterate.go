@@ -257,7 +257,8 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: claimed || l.policy.Claim == ClaimOptional})
 	}
 	l.compare(ctx, l.state.History.Now.Tree)
-	proven := l.state.History.Now.Accepted // in the round that ended it, on this very tree
+	now := l.state.History.Now
+	proven := now.Accepted && now.Proven == now.Tree.ID() // in the round that ended it, on this very tree
 	if ctx.Err() == nil && counts(agent.End) && !proven && (l.policy.ChecksWhen == ChecksAlways || claimed) {
 		l.gather(ctx, claimed)
 	}

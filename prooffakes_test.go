@@ -18,12 +18,16 @@ type keeper struct {
 	unfinished []string
 	joined     []string
 	joinErr    error
+	lost       bool // it cannot be hashed
 	diffErr    error
 }
 
 func (k *keeper) Fingerprint(_ context.Context, in TreeInput) (TreeState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.lost {
+		return TreeState{}, errLost
+	}
 	tree := TreeState{Known: true, Head: "c0", Hash: k.files, Snapshot: k.files}
 	if in.Claimed {
 		tree.Unfinished = k.unfinished

@@ -135,6 +135,7 @@ func (s *State) submitted(c CaseSubmitted) {
 	now.Rounds, now.Case = c.Round, &c.Case
 	now.Agent.End, now.Agent.Said = EndOK, c.saidBy()
 	now.forget()
+	now.Tree = TreeState{} // it is looked at now, or not known
 }
 
 // answered ends a round. What was proven in it is proven of that tree alone.
@@ -192,6 +193,7 @@ func (l *Loop) claimedBy(agent Agent, o AgentOutcome) AgentOutcome {
 	}
 	o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = false, "", "", nil
 	if now := l.state.History.Now; now.Accepted {
+		o.Said.Status, o.Said.StatusProblem = nil, "" // what was proven needs no block
 		said := CaseSubmitted{Task: now.Task, Case: *now.Case}.saidBy()
 		o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = said.Complete, said.CompleteTag, said.CompleteText, said.TasksDone
 	}
@@ -212,9 +214,6 @@ func (l *Loop) hearTurn(ctx context.Context, t Turn) TurnOrder {
 		return TurnOrder{Stop: true, Why: runEnds}
 	}
 	h := l.state.History.Judge(l.moment(ctx))
-	if h.Moment.Signal != "" {
-		return TurnOrder{} // whoever asks politely lets the iteration end
-	}
 	if over := limitsRule(l.policy.inRound(), h, Verdict{}); over != nil {
 		return TurnOrder{Stop: true, Why: over.Detail}
 	}
@@ -223,7 +222,7 @@ func (l *Loop) hearTurn(ctx context.Context, t Turn) TurnOrder {
 
 // hearCase judges a case while the agent waits: with the evidence, and by the rules, of the end of an iteration.
 func (l *Loop) hearCase(ctx context.Context, c Case) CaseAnswer {
-	round := l.state.History.Now.Rounds + 1
+	round, reviews := l.state.History.Now.Rounds+1, len(l.state.History.Now.Evaluations)
 	l.emit(EvCase, CaseSubmitted{Round: round, Task: l.state.History.Now.Task, Case: c})
 	l.inspectTasks()
 	l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: true})
@@ -239,22 +238,22 @@ func (l *Loop) hearCase(ctx context.Context, c Case) CaseAnswer {
 	answer.Accepted = completed || task != "" && slices.Contains(v.Tasks.Done, task)
 	settled := v.Action == Stop && (v.Row == 4 || v.Row == 6) // tampered, an evaluator that cannot be asked or has had enough
 	answer.Over = answer.Accepted || settled || v.Tasks.GivenUp != ""
-	text := "accepted"
+	text, rejected := "accepted", rejectedIn(l.state.History.Now.Evaluations[reviews:])
 	if !answer.Accepted {
-		text = l.whyRefused(v)
+		text = l.whyRefused(v, rejected, answer.Over)
 	}
 	l.emit(EvCaseAnswered, answer)
-	e, asked := l.state.History.Now.evaluationOf(task)
-	rejected := !answer.Accepted && asked && e.End == EndOK && !e.Accepted
-	return CaseAnswer{Accepted: answer.Accepted, Rejected: rejected, Over: answer.Over, Text: text}
+	return CaseAnswer{Accepted: answer.Accepted, Rejected: len(rejected) > 0, Over: answer.Over, Text: text}
 }
 
 // whyRefused tells the agent what to mend, in the words of the next iteration's prompt.
-func (l *Loop) whyRefused(v Verdict) string {
+func (l *Loop) whyRefused(v Verdict, rejected []Evaluation, over bool) string {
 	in := PromptInput{Policy: l.policy, Ledger: l.state.Ledger, Tasks: l.state.History.Tasks, Last: l.state.feedback(v)}
-	in.Last.Number = max(in.Last.Number, 1)
+	in.Last.Number, in.Last.Rejections = max(in.Last.Number, 1), rejected
 	if l.state.History.Now.Task != "" {
 		in.Task = &Task{ID: l.state.History.Now.Task}
 	}
-	return prompt.CaseRefused(in.facts())
+	facts := in.facts()
+	facts.CaseOver = over
+	return prompt.CaseRefused(facts)
 }

@@ -263,6 +263,37 @@ func indexOfLast(events []Event, kind EventType) int {
 	return -1
 }
 
+// What an agent does after a case was refused is not the user's doing, however its iteration ends.
+func TestWhatComesAfterARefusedCaseIsTheAgents(t *testing.T) {
+	bubble(t, "killed", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		w, e, k, _ := inRounds(t, nil)
+		play := w.agent.turns[0]
+		w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+			play(ctx, in)
+			k.becomes("tampered")()
+			cancel(Killed{SignalTerminate})
+			return AgentOutcome{End: EndInterrupted, Error: "killed"}
+		}}
+		e.check = func(ViewInput, string) CheckResult { return isRed }
+		w.run(ctx)
+		again := w.reExamined(e, k, done())
+		again.policy.MaxIterations = 1
+		e.check = func(ViewInput, string) CheckResult { return isGreen }
+		e.compare = hurt("tampered")
+		again.ends(MaxIterations, 1)
+		same(t, "joined", nil, k.joined)
+	})
+	bubble(t, "the tree cannot be hashed any more", func(t *testing.T) {
+		w, e, k, _ := inRounds(t, nil)
+		w.policy.MaxIterations = 1
+		play := w.agent.turns[0]
+		w.agent.turns = []turn{play.then(func() { k.becomes("spoilt")(); k.lost = true })}
+		e.check = func(in ViewInput, _ string) CheckResult { return greenIf(in.Now.Hash == "0" && in.Now.Known) }
+		w.ends(MaxIterations, 1)
+	})
+}
+
 func TestCasesAndTheEndOfTheRun(t *testing.T) {
 	bubble(t, "killed in the middle of a round", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())

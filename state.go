@@ -150,6 +150,7 @@ func (s *State) exited(data AgentOutcome) {
 	if !s.History.Now.Accepted {
 		s.History.Now.forget() // of a round that was refused
 	}
+	s.History.Now.Tree = TreeState{} // that of a round need not be the one that was left
 	s.Tampered = nil
 	s.CostEstimated = s.CostEstimated || data.CostEstimated
 	s.Phase = PhaseExited
@@ -180,6 +181,7 @@ func (s *State) resume(data RunResumed) {
 	}
 	if data.Interrupted > 0 {
 		s.History.Now.forget() // what a round found out is not known of the tree that was left
+		s.History.Now.Tree = TreeState{}
 		known := s.History.Now.Agent
 		s.History.Now.Agent = AgentOutcome{Agent: cut, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, Tokens: known.Tokens, CostEstimated: known.CostEstimated}
 		s.CostEstimated = s.CostEstimated || known.CostEstimated

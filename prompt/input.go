@@ -23,6 +23,7 @@ type Input struct {
 	Commits        string   // who commits: CommitsAgent, CommitsHarness, or nobody
 	Tags           []string // what completes
 	ByCase         bool     // claims are submitted as a case, not printed
+	CaseOver       bool     // a refused case was the last
 	StatusRequired bool
 	Checks         []string
 	Diagnose       string // why this iteration is for diagnosis only

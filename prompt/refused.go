@@ -5,7 +5,11 @@ import "strings"
 // CaseRefused answers a case that does not stand: what failed, what is refused, and what a reviewer wants mended. It has the caps of a prompt's parts.
 func CaseRefused(in Input) string {
 	var a account
-	a.say("The case is refused. Mend what is named here and submit again; everything you did is still there.")
+	if in.CaseOver {
+		a.say("The case is refused, and this was the last one: end here.")
+	} else {
+		a.say("The case is refused. Mend what is named here and submit again; everything you did is still there.")
+	}
 	var refused []string
 	for _, r := range in.Refusals {
 		refused = append(refused, r.Code+": "+r.Detail)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
@@ -101,7 +102,11 @@ func (c *caseMaking) close(ctx context.Context, input json.RawMessage) (tools.Ou
 		return tools.Output{Text: "nobody judges cases here"}, &ending{class: ralph.EndOK}
 	}
 	// Not with the iteration's deadline: a check must not be cut by the agent's clock.
+	asked := time.Now()
 	answer := c.in.Submit(ctx, made)
+	if !c.deadline.IsZero() {
+		c.deadline = c.deadline.Add(time.Since(asked)) // that was not the worker's time
+	}
 	output := tools.Output{Text: answer.Text, Failed: !answer.Accepted}
 	switch {
 	case answer.Accepted:

@@ -167,8 +167,8 @@ func TestTimeUp(t *testing.T) {
 	})
 	for name, c := range map[string]struct {
 		answer ralph.CaseAnswer
-		end    ralph.EndClass
-	}{"a check is not cut, and its green counts": {accepted, ralph.EndOK}, "nor does it give more time": {red, ralph.EndTimeout}} {
+		calls  int
+	}{"a check is not cut, and its green counts": {accepted, 1}, "nor is its time the worker's": {red, DefaultMaxTurns}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				fake, j := &fakeModel{steps: []step{submits()}}, &judge{}
@@ -182,8 +182,8 @@ func TestTimeUp(t *testing.T) {
 					return c.answer
 				}
 				got := works(t, Options{Client: fake}, in)
-				same(t, "end", c.end, got.End)
-				same(t, "calls", 1, len(fake.asked))
+				same(t, "end", ralph.EndOK, got.End)
+				same(t, "calls", c.calls, len(fake.asked))
 			})
 		})
 	}

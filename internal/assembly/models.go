@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
@@ -34,6 +36,7 @@ type chosenModel struct {
 	baseURL  string // for scripted, the file
 	keyEnv   string // "" where no key is needed
 	key      string
+	idle     time.Duration
 	skip     int // conversations of a script that an earlier process of the run has had
 
 	reached model.Client // once it was asked for
@@ -57,7 +60,7 @@ func (p *Plan) chooseModel(of part) (chosenModel, error) {
 		own.APIKeyEnv = cmp.Or(own.APIKeyEnv, worker.APIKeyEnv)
 		own.Model = cmp.Or(own.Model, worker.Model)
 	}
-	c := chosenModel{part: of, skip: p.Begun[string(of)], provider: own.Provider, model: own.Model, baseURL: own.BaseURL, keyEnv: own.APIKeyEnv}
+	c := chosenModel{part: of, skip: p.Begun[string(of)], idle: silence(s), provider: own.Provider, model: own.Model, baseURL: own.BaseURL, keyEnv: own.APIKeyEnv}
 	if c.provider == "" {
 		c.provider = providerAtHand(own.BaseURL, env)
 	}
@@ -74,11 +77,20 @@ func (p *Plan) chooseModel(of part) (chosenModel, error) {
 		return c, &config.UsageError{Msg: fmt.Sprintf("which model of %s the %s is to use is not known", c.baseURL, of), Hint: fmt.Sprintf("name it: --set %s.model=NAME", of)}
 	}
 	c.model = cmp.Or(c.model, usualModels[c.provider])
-	if c.keyEnv == "" && (c.baseURL == "" || value(env, usualKeys[c.provider]) != "") {
+	if c.keyEnv == "" && c.baseURL == "" { // a server elsewhere gets the key that is named for it, and no other
 		c.keyEnv = usualKeys[c.provider]
 	}
 	c.key = value(env, c.keyEnv)
 	return c, nil
+}
+
+// silence is how long a model may say nothing: as the user wants, and less than an agent CLI may, which does more than to think.
+func silence(s config.Settings) time.Duration {
+	const usual, ofAgents = 5 * time.Minute, 30 * time.Minute
+	if idle := s.IdleTimeout.Duration(); idle > 0 && idle != ofAgents {
+		return idle
+	}
+	return usual
 }
 
 // workersModel is what --model says, which is for the worker only if it works.
@@ -170,9 +182,9 @@ func (c *chosenModel) client() (model.Client, error) {
 	case c.keyEnv != "" && c.key == "":
 		c.reached = keyless{c.keyEnv}
 	case c.provider == "anthropic":
-		c.reached = anthropic.New(anthropic.Options{BaseURL: c.baseURL, Key: c.key})
+		c.reached = anthropic.New(anthropic.Options{BaseURL: c.baseURL, Key: c.key, Idle: c.idle})
 	case c.provider == "openai":
-		c.reached = openai.New(openai.Options{BaseURL: c.baseURL, Key: c.key})
+		c.reached = openai.New(openai.Options{BaseURL: c.baseURL, Key: c.key, Idle: c.idle})
 	default:
 		c.reached, err = c.script()
 	}
@@ -192,9 +204,17 @@ func (c chosenModel) String() string {
 	case c.provider == "scripted":
 		return "a script, " + c.baseURL
 	case c.baseURL != "":
-		return c.model + " at " + c.baseURL
+		return c.model + " at " + withoutPassword(c.baseURL)
 	}
 	return c.model + " of " + c.provider
+}
+
+func withoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "its own address"
+	}
+	return u.Redacted()
 }
 
 // prices are those that the user gave, before those of the table.

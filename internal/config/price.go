@@ -8,7 +8,8 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// ParsePrice reads MODEL=INPUT/OUTPUT[/CACHE_READ[/CACHE_WRITE]], in dollars for a million tokens. A name may have slashes and colons in it, but no equals sign.
+// ParsePrice reads MODEL=INPUT/OUTPUT[/CACHE_READ[/CACHE_WRITE]], in dollars for a million tokens. What is not said of a cache costs what input costs: rather
+// too much than too little. A name may have slashes and colons in it, but no equals sign.
 func ParsePrice(text string) (name string, price model.Price, ok bool) {
 	name, figures, found := strings.Cut(text, "=")
 	parts := strings.Split(figures, "/")
@@ -23,7 +24,7 @@ func ParsePrice(text string) (name string, price model.Price, ok bool) {
 		}
 		values[i] = value
 	}
-	price = model.Price{Provider: "yours", Model: name, Input: values[0], Output: values[1]}
+	price = model.Price{Provider: "yours", Model: name, Input: values[0], Output: values[1], CacheRead: &values[0], CacheWrite: &values[0]}
 	if len(values) > 2 {
 		price.CacheRead = &values[2]
 	}

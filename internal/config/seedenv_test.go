@@ -44,7 +44,7 @@ func TestParsePrice(t *testing.T) {
 		}
 	}
 	name, price, _ := ParsePrice("m=1/2/0.5")
-	if name != "m" || price.Input != 1 || price.Output != 2 || *price.CacheRead != 0.5 || price.CacheWrite != nil {
+	if name != "m" || price.Input != 1 || price.Output != 2 || *price.CacheRead != 0.5 || *price.CacheWrite != 1 {
 		t.Errorf("%s is %+v", name, price)
 	}
 }

@@ -34,7 +34,9 @@ func (in *inspection) kinOf(changes []ralph.FileChange) ([]kin, error) {
 		}
 		switch {
 		case expectedData(change.Name):
-			found = append(found, in.dataKin(change))
+			if k, ok := in.dataKin(change); ok {
+				found = append(found, k)
+			}
 		case helperMark[ecosystems[path.Ext(change.Name)]] != nil:
 			text, err := in.content(Base, change.Name)
 			if err != nil {
@@ -64,13 +66,14 @@ func expectedData(name string) bool {
 }
 
 // dataKin is mentioned by its name, and by its folder too if it shares that name.
-func (in *inspection) dataKin(change ralph.FileChange) kin {
+func (in *inspection) dataKin(change ralph.FileChange) (kin, bool) {
 	base, folder := path.Base(change.Name), path.Base(path.Dir(change.Name))
 	pattern := `(^|[^\w.-])` + regexp.QuoteMeta(base) + `($|[^\w.-]|\.$)`
 	if in.rules.base.baseNames[base] > 1 && folder != "." {
 		pattern = `\b` + regexp.QuoteMeta(folder) + `\b.*` + pattern
 	}
-	return kin{change: change, word: base, is: regexp.MustCompile(pattern)}
+	is, err := regexp.Compile(pattern)
+	return kin{change: change, word: base, is: is}, err == nil // a name that is no text is in no source either
 }
 
 // helperMark is what only code says that has to do with tests.
@@ -99,7 +102,8 @@ func helperKin(change ralph.FileChange, text []byte) (kin, bool) {
 		python: `\b(import|from)\b.*\b` + word + `\b`,
 		script: `/` + word + `(/index)?(\.[cm]?[jt]sx?)?['"` + "`" + `]`,
 	}[kind]
-	return kin{change: change, word: stem, is: regexp.MustCompile(pattern), speaks: string(kind)}, true
+	is, err := regexp.Compile(pattern)
+	return kin{change: change, word: stem, is: is, speaks: string(kind)}, err == nil
 }
 
 // lookForKin finds out which of the changed files that have no telling name are parts of tests.

@@ -34,6 +34,7 @@ func TestCases() { os.ReadFile("../spec/cases.txt") }
 		{"the other of two", with(goTest, files{"spec/cases.txt": "1", "more/cases.txt": "1"}), files{"more/cases.txt": "2"}, honest},
 		{"the one of two", with(goTest, files{"spec/cases.txt": "1", "more/cases.txt": "1"}), files{"spec/cases.txt": "2"}, tampered("spec/cases.txt changed")},
 		{"what the product serves", with(goTest, files{"public/cases.txt": "1"}), files{"public/cases.txt": "2"}, honest},
+		{"a name that is no text", with(goTest, files{"spec/caf\xe9.txt": "1", "h\xe9/compare.go": compare}), files{"spec/caf\xe9.txt": "2", "h\xe9/compare.go": compare + "//"}, honest},
 		{"documentation", files{"a_test.go": `"guide.md"`, "guide.md": "1"}, files{"guide.md": "2"}, honest},
 		{"data of what sets tests up", files{"a.test.js": "", "jest.setup.js": `load("./cases.json")`, "cases.json": "1"}, files{"cases.json": "2"}, tampered("cases.json changed")},
 
