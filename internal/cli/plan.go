@@ -320,6 +320,8 @@ func (p *planning) live(a ralph.Activity) {
 	switch a.Kind {
 	case "tool":
 		p.say("  %s", strings.TrimSpace(term.Clean(a.Name)+" "+term.Clean(a.Detail)))
+	case "plan":
+		p.say("    %s", term.Clean(a.Detail))
 	case "text":
 		p.say("  says: %s", term.Clean(a.Detail))
 	case "retry":
