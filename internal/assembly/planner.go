@@ -91,6 +91,17 @@ func (p *Planner) File() string { return p.draft.Path() }
 // Existing is how many tasks the new ones will follow.
 func (p *Planner) Existing() int { return len(p.draft.Existing()) }
 
+// CheckBrief says what is wrong with a brief.
+func CheckBrief(brief string) error {
+	switch {
+	case strings.TrimSpace(brief) == "":
+		return &config.UsageError{Msg: "the brief is empty", Hint: `say what is to be planned: ralph plan "what is wanted"`}
+	case utf8.RuneCountInString(brief) > BriefLimit:
+		return &config.UsageError{Msg: fmt.Sprintf("the brief has more than %d characters", BriefLimit), Hint: "say what it is about, and name the files that say more"}
+	}
+	return nil
+}
+
 // Talk is what somebody brings to an interview.
 type Talk struct {
 	Brief    string
@@ -101,12 +112,6 @@ type Talk struct {
 
 // Interview asks the model for a plan. It sees the workspace through tools that only read.
 func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
-	switch n := utf8.RuneCountInString(t.Brief); {
-	case strings.TrimSpace(t.Brief) == "":
-		return Interview{}, &config.UsageError{Msg: "the brief is empty", Hint: `say what is to be planned: ralph plan "what is wanted"`}
-	case n > BriefLimit:
-		return Interview{}, &config.UsageError{Msg: fmt.Sprintf("the brief has more than %d characters", BriefLimit), Hint: "say what it is about, and name the files that say more"}
-	}
 	client, err := p.model.client()
 	if err != nil {
 		return Interview{}, err

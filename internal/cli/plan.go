@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,8 @@ type planOptions struct {
 	answers  string
 	keep     bool
 	force    bool
-	maxTurns int
+	turns    string
+	maxTurns int // of turns, once it was read
 	values   map[string]*flagValue // of the flags that are config keys
 }
 
@@ -56,7 +58,7 @@ A file of answers is JSON, an object of questions (or regular expressions) and a
 	flags.BoolVar(&opts.keep, "keep-existing", false, "put the new tasks behind those that are there")
 	flags.BoolVar(&opts.force, "force", false, "write the list anew; never over tasks that are done")
 	flags.StringVar(&opts.answers, "answers", "", "take answers from `FILE`")
-	flags.IntVar(&opts.maxTurns, "max-turns", assembly.PlannerTurns, "end without a plan after `N` model calls")
+	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(assembly.PlannerTurns), "end without a plan after `N` model calls")
 	for _, key := range config.Keys() {
 		if slices.Contains([]string{"max-cost", "max-tokens", "allow-unmetered"}, key.Flag) {
 			addKeyFlag(flags, opts.values, key)
@@ -74,8 +76,10 @@ func (o *planOptions) check() error {
 		return usage("the brief is given twice, as an argument and with --brief")
 	case o.keep && o.force:
 		return usage("--keep-existing and --force exclude each other")
-	case o.maxTurns < 1 || o.maxTurns > 1000:
-		return usage("--max-turns %d: a whole number from 1 to 1000 is wanted", o.maxTurns)
+	}
+	var err error
+	if o.maxTurns, err = strconv.Atoi(o.turns); err != nil || o.maxTurns < 1 || o.maxTurns > 1000 {
+		return usage("--max-turns %s: a whole number from 1 to 1000 is wanted", o.turns)
 	}
 	return nil
 }
@@ -182,6 +186,9 @@ func (a *app) fileFromHere(path string) string {
 // talk gets the brief and holds the interview.
 func (p *planning) talk(ctx context.Context) (assembly.Interview, error) {
 	brief, err := p.brief(ctx)
+	if err == nil {
+		err = assembly.CheckBrief(brief)
+	}
 	if err != nil {
 		return assembly.Interview{}, err
 	}
