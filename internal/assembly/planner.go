@@ -19,12 +19,15 @@ import (
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
-// What of an interview the command line shows.
 type (
-	Interview    = interview.Outcome
+	// Interview is what came of one.
+	Interview = interview.Outcome
+	// PlanQuestion is something that only a person can tell.
 	PlanQuestion = interview.Question
-	PlanAsked    = interview.Asked
-	Answers      = interview.Answers
+	// PlanAsked is a question with its answer.
+	PlanAsked = interview.Asked
+	// Answers are what somebody wrote down before he was asked.
+	Answers = interview.Answers
 )
 
 const (
@@ -34,7 +37,7 @@ const (
 	BriefLimit = interview.BriefLimit
 )
 
-// ReadAnswers reads what somebody wrote down before he was asked.
+// ReadAnswers reads a file of answers.
 func ReadAnswers(path string) (*Answers, error) {
 	answers, err := interview.ReadAnswers(path)
 	if err != nil {

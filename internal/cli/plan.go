@@ -30,7 +30,7 @@ type planOptions struct {
 	keep     bool
 	force    bool
 	turns    string
-	maxTurns int // of turns, once it was read
+	maxTurns int                   // of turns, once it was read
 	values   map[string]*flagValue // of the flags that are config keys
 }
 
@@ -163,7 +163,11 @@ func (a *app) preparePlanning(ctx context.Context, opts *planOptions) (*planning
 			return nil, err
 		}
 	}
-	p.planner, err = assembly.NewPlanner(assembly.Request{Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Version: version()}, opts.old())
+	request := assembly.Request{Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Version: version()}
+	err = a.editList(workspace, func() (err error) { // puts right first what an agent left there whose run was cut off
+		p.planner, err = assembly.NewPlanner(request, opts.old())
+		return err
+	})
 	return p, err
 }
 
