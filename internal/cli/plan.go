@@ -58,7 +58,8 @@ A file of answers is JSON, an object of questions (or regular expressions) and a
 	flags.BoolVar(&opts.keep, "keep-existing", false, "put the new tasks behind those that are there")
 	flags.BoolVar(&opts.force, "force", false, "write the list anew; never over tasks that are done")
 	flags.StringVar(&opts.answers, "answers", "", "take answers from `FILE`")
-	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(assembly.PlannerTurns), "end without a plan after `N` model calls")
+	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(assembly.PlannerTurns), "end without a plan after `N` model calls (default 60)")
+	flags.Lookup("max-turns").DefValue = "" // or it is shown in quotes, as if it were no number
 	for _, key := range config.Keys() {
 		if slices.Contains([]string{"max-cost", "max-tokens", "allow-unmetered"}, key.Flag) {
 			addKeyFlag(flags, opts.values, key)
@@ -112,13 +113,13 @@ func (a *app) plan(ctx context.Context, opts *planOptions) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	outliveReaders()
-	ctx, release := untilSignal(ctx)
-	defer release()
-	p, err := a.preparePlanning(ctx, opts)
+	p, err := a.preparePlanning(ctx, opts) // where a Ctrl-C is as everywhere: nothing is begun yet
 	if err != nil {
 		return err
 	}
+	outliveReaders()
+	ctx, release := untilSignal(ctx)
+	defer release()
 	talked, err := p.talk(ctx)
 	if ctx.Err() != nil { // also if a plan came in this very moment: who said stop wants nothing to be written
 		talked.Status, talked.End, talked.Error = "interrupted", ralph.EndInterrupted, "interrupted; nothing was written"
