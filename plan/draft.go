@@ -177,6 +177,9 @@ type ExistsError struct {
 
 func (e *ExistsError) Error() string { return e.Why }
 
+// Own reports whether the list is in our own format, so that tasks can be put behind it.
+func (e *ExistsError) Own() bool { return e.Format == ownFormat.label }
+
 // Is makes it an fs.ErrExist.
 func (e *ExistsError) Is(target error) bool { return target == fs.ErrExist }
 
@@ -202,7 +205,7 @@ func (d *Draft) survey() error {
 		e.Why = fmt.Sprintf("%s cannot be read, so that nobody knows what would be lost: %s", e.List, bad[0].Text)
 		return &e
 	}
-	if e.Tasks == 0 && e.Format != ownFormat.label && d.options.List == "" {
+	if e.Tasks == 0 && !e.Own() && d.options.List == "" {
 		return nil // prose, or a list that never began: ours goes where it always goes
 	}
 	if e.Why = d.refusal(e); e.Why != "" {
@@ -211,7 +214,7 @@ func (d *Draft) survey() error {
 	if d.options.Mode == DraftBehind {
 		d.ground.snapshot, d.ground.items = before, all.tasks
 	}
-	if e.Format == ownFormat.label {
+	if e.Own() {
 		d.ground.where = found
 	}
 	return nil
@@ -266,7 +269,7 @@ func hasNoTasks(f format, s snapshot, all parsed) bool {
 
 // refusal says why nothing can be written beside or over a list; "" if it can.
 func (d *Draft) refusal(e ExistsError) string {
-	foreign := e.Format != ownFormat.label
+	foreign := !e.Own()
 	switch mode := d.options.Mode; {
 	case foreign && d.options.List != "":
 		return fmt.Sprintf("%s is in the format %s, and what is written here is in our own", e.List, e.Format)

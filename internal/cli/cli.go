@@ -132,7 +132,7 @@ context, until the work is proven done. The agent reports, the loop decides, exi
 // commands are all there are, in the order of the help text.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
-		a.runCommand(), a.resumeCommand(), a.mergeCommand(), a.restoreCommand(), a.demoCommand(), a.initCommand(), a.tasksCommand(), a.steerCommand(), a.answerCommand(), a.stopCommand(), a.pauseCommand(),
+		a.runCommand(), a.resumeCommand(), a.mergeCommand(), a.restoreCommand(), a.demoCommand(), a.initCommand(), a.planCommand(), a.tasksCommand(), a.steerCommand(), a.answerCommand(), a.stopCommand(), a.pauseCommand(),
 		a.statusCommand(), a.runsCommand(), a.logsCommand(), a.diffCommand(), a.explainCommand(), a.reportCommand(), a.replayCommand(), a.verifyCommand(), a.learningsCommand(),
 		a.cleanCommand(), a.doctorCommand(), a.loginCommand(), a.configCommand(), a.schemaCommand(), a.manCommand(), a.versionCommand(),
 		a.demoAgentCommand(), a.devCommand(),

@@ -73,16 +73,19 @@ checks that ralph itself runs, a person is needed, or a limit is reached. Exit 0
 // addKeyFlags makes a flag of every config key that has one. Those of a later version are there too, hidden, so that they can say so.
 func addKeyFlags(flags *pflag.FlagSet, values map[string]*flagValue) {
 	for _, key := range config.Keys() {
-		if key.Flag == "" || key.Flag == "trust" {
-			continue
+		if key.Flag != "" && key.Flag != "trust" {
+			addKeyFlag(flags, values, key)
 		}
-		value := &flagValue{key: key}
-		values[key.Flag] = value
-		flag := flags.VarPF(value, key.Flag, key.Short, key.Doc+choiceNote(key)+defaultNote(key))
-		flag.NoOptDefVal, flag.Hidden = key.Bare, !key.Ready()
-		if key.Kind == config.Switch {
-			flag.NoOptDefVal = "true"
-		}
+	}
+}
+
+func addKeyFlag(flags *pflag.FlagSet, values map[string]*flagValue, key config.Key) {
+	value := &flagValue{key: key}
+	values[key.Flag] = value
+	flag := flags.VarPF(value, key.Flag, key.Short, key.Doc+choiceNote(key)+defaultNote(key))
+	flag.NoOptDefVal, flag.Hidden = key.Bare, !key.Ready()
+	if key.Kind == config.Switch {
+		flag.NoOptDefVal = "true"
 	}
 }
 
@@ -102,14 +105,20 @@ func defaultNote(key config.Key) string {
 
 // given are the flags that were written, as config reads them.
 func (o *runOptions) given() map[string][]string {
+	given := written(o.values)
+	if o.once {
+		given["once"] = []string{"true"}
+	}
+	return given
+}
+
+// written are the values of the flags that were written.
+func written(values map[string]*flagValue) map[string][]string {
 	given := map[string][]string{}
-	for name, value := range o.values {
+	for name, value := range values {
 		if value.values != nil {
 			given[name] = value.values
 		}
-	}
-	if o.once {
-		given["once"] = []string{"true"}
 	}
 	return given
 }
@@ -226,13 +235,7 @@ func (a *app) workspace(ctx context.Context) (assembly.Workspace, error) {
 
 // fromHere turns the paths among the flags, which are meant from where the user stands, into paths from the workspace, as config files have them.
 func (a *app) fromHere(workspace assembly.Workspace, flags map[string][]string) map[string][]string {
-	here := filepath.Join(a.streams.Dir, a.globals.dir)
-	if filepath.IsAbs(a.globals.dir) {
-		here = a.globals.dir
-	}
-	if real, err := filepath.EvalSymlinks(here); err == nil {
-		here = real
-	}
+	here := a.here()
 	for _, name := range []string{"spec", "prompt", "tasks"} {
 		for i, path := range flags[name] {
 			if path == "" || filepath.IsAbs(path) {
@@ -245,6 +248,18 @@ func (a *app) fromHere(workspace assembly.Workspace, flags map[string][]string) 
 		}
 	}
 	return flags
+}
+
+// here is the folder from which paths among the flags are meant.
+func (a *app) here() string {
+	here := filepath.Join(a.streams.Dir, a.globals.dir)
+	if filepath.IsAbs(a.globals.dir) {
+		here = a.globals.dir
+	}
+	if real, err := filepath.EvalSymlinks(here); err == nil {
+		return real
+	}
+	return here
 }
 
 // load reads every layer of the configuration.

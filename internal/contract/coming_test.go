@@ -12,7 +12,6 @@ import (
 // coming names what the page promises and the code does not do yet, with the feature that brings it. Building a feature means taking its names off.
 var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	commands: of{
-		"the planner":          {"plan"},
 		"sandbox tiers":        {"sandbox test"},
 		"reports":              {"stats"},
 		"screens":              {"ui", "serve"},

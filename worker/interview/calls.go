@@ -53,7 +53,11 @@ func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (mo
 	case askUser:
 		return c.ask(ctx, call.Input, in)
 	case writePlan:
-		return c.write(call.Input, in), nil
+		result := c.write(call.Input, in)
+		if result.Failed { // whoever waits for the plan wants to know why there is none yet
+			c.options.Live(ralph.Activity{Kind: "plan", Detail: brief(result.Text)})
+		}
+		return result, nil
 	}
 	tool, known := c.reading[call.Name]
 	if !known {

@@ -195,6 +195,7 @@ func TestWhatIsSeenLive(t *testing.T) {
 			got.Message.Text = "Ah\nso\x1b."
 			return got, err
 		},
+		calls(t, writePlan, `{"overview":"x","tasks":[{"id":"A\u001b"}]}`),
 		calls(t, writePlan, somePlan()),
 	)
 	o.Price = costs
@@ -207,6 +208,8 @@ func TestWhatIsSeenLive(t *testing.T) {
 		{Kind: "spent", Estimated: true},
 		{Kind: "text", Detail: "Ah so."},
 		{Kind: "tool", Name: "read_file", Detail: "greet.sh"}, {Kind: "tool", Name: "grep", Detail: ". a"}, {Kind: "tool", Name: "glob"},
+		{Kind: "spent", Estimated: true},
+		{Kind: "tool", Name: "write_plan"}, {Kind: "plan", Detail: "not taken: field tasks[0].title is missing"},
 		{Kind: "spent", Estimated: true},
 		{Kind: "tool", Name: "write_plan"},
 	}, got)

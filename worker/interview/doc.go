@@ -20,7 +20,7 @@
 // # Ends
 //
 // A plan that lints is [Written]. A question that nobody answers is [NeedsAnswers]. A model that talks and calls nothing three times in a row, that is silent
-// three times in a row, or that has used up its turns is [NoPlan]. All else, a fault of the provider or a cancelled context, is [Failed], and Outcome.End
+// three times in a row, or that has used up its turns is [NoPlan]; one that has used up its money or tokens, [OverBudget]. All else, a fault of the provider or a cancelled context, is [Failed], and Outcome.End
 // says what it was, as for every agent.
 //
 // # What comes out is plain

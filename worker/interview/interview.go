@@ -21,9 +21,11 @@ const (
 	// MaxQuestions is how many questions a person is asked at most.
 	MaxQuestions = 10
 
-	briefLimit = 200_000 // characters
-	inARow     = 3       // quiet turns, or empty replies, that end an interview
-	callsLimit = 64      // calls of one reply that are made
+	// BriefLimit is how many characters a brief may have.
+	BriefLimit = 200_000
+
+	inARow     = 3  // quiet turns, or empty replies, that end an interview
+	callsLimit = 64 // calls of one reply that are made
 )
 
 // The tools that belong to the interview itself.
@@ -53,6 +55,9 @@ type Options struct {
 	Lint func(tasks []ralph.Task) (text string, faults, doubts []string)
 
 	MaxTurns  int                                            // 0 is DefaultTurns
+	MaxCost   float64                                        // USD; 0 is no cap, and so for the tokens
+	MaxTokens int64                                          // of all calls together
+	Unmetered bool                                           // a cap may go unheeded if nobody says what was spent
 	MaxOutput int                                            // tokens of one reply; 0 leaves it to the client
 	Window    int64                                          // tokens that fit into the model's; 0 is what is known of it, or a careful guess
 	Price     func(name string) (price model.Price, ok bool) // of a model; nil is model.PriceOf
@@ -96,8 +101,8 @@ func begin(o Options) (*conversation, error) {
 		return nil, errors.New("there is nobody to talk to, or nothing to judge a plan by")
 	case strings.TrimSpace(o.Brief) == "":
 		return nil, errors.New("the brief is empty")
-	case utf8.RuneCountInString(o.Brief) > briefLimit:
-		return nil, fmt.Errorf("the brief has more than %d characters; say what it is about and name the files that say more", briefLimit)
+	case utf8.RuneCountInString(o.Brief) > BriefLimit:
+		return nil, fmt.Errorf("the brief has more than %d characters; say what it is about and name the files that say more", BriefLimit)
 	}
 	if o.MaxTurns <= 0 {
 		o.MaxTurns = DefaultTurns
@@ -127,6 +132,10 @@ func begin(o Options) (*conversation, error) {
 // talk goes on until there is an outcome.
 func (c *conversation) talk(ctx context.Context) error {
 	for !c.over {
+		if why := c.overspent(); why != "" {
+			c.end(OverBudget, ralph.EndOK, "%s", why)
+			break
+		}
 		reply, err := c.send(ctx)
 		if err != nil {
 			c.fail(ctx, err)

@@ -121,7 +121,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		"nobody":     func(o *Options) { o.Client = nil },
 		"no lint":    func(o *Options) { o.Lint = nil },
 		"no brief":   func(o *Options) { o.Brief = " \n" },
-		"long brief": func(o *Options) { o.Brief = strings.Repeat("x", briefLimit+1) },
+		"long brief": func(o *Options) { o.Brief = strings.Repeat("x", BriefLimit+1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, s := r.with(silent)

@@ -10,6 +10,7 @@ const (
 	Written      Status = "written"       // there is a plan, and it lints
 	NeedsAnswers Status = "needs_answers" // a question was asked that nobody answers
 	NoPlan       Status = "no_plan"       // the model did not get there
+	OverBudget   Status = "over_budget"   // the model did not get there for what it may cost
 	Failed       Status = "failed"        // the model could not be asked, or the interview was cut off
 )
 

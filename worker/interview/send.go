@@ -48,6 +48,7 @@ func (c *conversation) once(ctx context.Context) (model.Reply, error) {
 	c.spend(reply.Lost)
 	if !c.spend(reply.Usage) && !reply.Empty() {
 		c.spent.unknown()
+		c.spent.untold = true
 	}
 	if text := brief(reply.Message.Text); text != "" {
 		c.options.Live(ralph.Activity{Kind: "text", Detail: text})
@@ -192,6 +193,7 @@ type spending struct {
 	tokens *ralph.Tokens
 	cost   *float64
 	vague  bool
+	untold bool // of one call not even the tokens are known
 }
 
 func (s *spending) unknown() { s.vague, s.cost = true, nil }
@@ -232,4 +234,18 @@ func (c *conversation) costOf(u model.Usage) (usd float64, known bool) {
 		}
 	}
 	return 0, false
+}
+
+// overspent says why there may be no further call; "" if there may be one. What a plan took that is there already is nobody's concern.
+func (c *conversation) overspent() string {
+	o, s := c.options, c.spent
+	switch {
+	case o.MaxTokens > 0 && s.tokens != nil && s.tokens.Total() >= o.MaxTokens:
+		return fmt.Sprintf("there is no plan after %d tokens; the cap is %d", s.tokens.Total(), o.MaxTokens)
+	case o.MaxCost > 0 && s.cost != nil && *s.cost >= o.MaxCost:
+		return fmt.Sprintf("there is no plan for $%.4f; the cap is $%.2f", *s.cost, o.MaxCost)
+	case !o.Unmetered && (o.MaxTokens > 0 && s.untold || o.MaxCost > 0 && s.vague):
+		return "the provider does not say what a call takes, so that the cap cannot be kept"
+	}
+	return ""
 }

@@ -176,3 +176,36 @@ func TestFaultsThatPassAreWaitedFor(t *testing.T) {
 		diff(t, 2, told)
 	})
 }
+
+func TestCaps(t *testing.T) {
+	untold := func(context.Context, func(model.Delta)) (model.Reply, error) {
+		return model.Reply{Message: model.Message{Role: model.Assistant, Text: "hm"}, End: model.EndTurn}, nil
+	}
+	looks := calls(t, "glob", map[string]string{"pattern": "*"})
+	for name, c := range map[string]struct {
+		turns []turn
+		set   func(*Options)
+		want  Status
+		asked int
+		why   string
+	}{
+		"tokens":                   {[]turn{looks}, func(o *Options) { o.MaxTokens = 2000 }, OverBudget, 2, "there is no plan after 2200 tokens; the cap is 2000"},
+		"money":                    {[]turn{looks}, func(o *Options) { o.MaxCost = 0.01 }, OverBudget, 4, "there is no plan for $0.0120; the cap is $0.01"},
+		"a plan that crosses it":   {[]turn{calls(t, writePlan, somePlan())}, func(o *Options) { o.MaxTokens = 1 }, Written, 1, ""},
+		"nobody counts tokens":     {[]turn{untold}, func(o *Options) { o.MaxTokens = 2000 }, OverBudget, 1, "the provider does not say what a call takes, so that the cap cannot be kept"},
+		"nobody knows the price":   {[]turn{looks}, func(o *Options) { o.MaxCost = 1; o.Price = noPrice }, OverBudget, 1, "the provider does not say what a call takes, so that the cap cannot be kept"},
+		"nobody counts, and may":   {[]turn{untold}, func(o *Options) { o.MaxTokens, o.Unmetered = 2000, true }, NoPlan, 3, "the model talked and called no tool, 3 times in a row"},
+		"nobody counts, uncapped":  {[]turn{untold}, func(*Options) {}, NoPlan, 3, "the model talked and called no tool, 3 times in a row"},
+		"far away from either cap": {[]turn{looks, calls(t, writePlan, somePlan())}, func(o *Options) { o.MaxTokens, o.MaxCost = 9000, 9 }, Written, 2, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, s := newRoom(t).with(c.turns...)
+			c.set(&o)
+			out, err := Run(t.Context(), o)
+			must(t, err)
+			diff(t, []any{c.want, c.asked, c.why}, []any{out.Status, len(s.asked), out.Error})
+		})
+	}
+}
+
+func noPrice(string) (model.Price, bool) { return model.Price{}, false }

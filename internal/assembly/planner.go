@@ -1,0 +1,231 @@
+package assembly
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/plan"
+	"github.com/ralphloop/ralph/verify"
+	"github.com/ralphloop/ralph/worker/interview"
+	"github.com/ralphloop/ralph/worker/tools"
+)
+
+type (
+	// Interview is what came of one.
+	Interview = interview.Outcome
+	// PlanQuestion is something that only a person can tell.
+	PlanQuestion = interview.Question
+	// PlanAsked is a question with its answer.
+	PlanAsked = interview.Asked
+	// Answers are what somebody wrote down before he was asked.
+	Answers = interview.Answers
+)
+
+const (
+	// PlannerTurns is how many turns a planner has if nothing else is said.
+	PlannerTurns = interview.DefaultTurns
+	// BriefLimit is how many characters a brief may have.
+	BriefLimit = interview.BriefLimit
+)
+
+// ReadAnswers reads a file of answers.
+func ReadAnswers(path string) (*Answers, error) {
+	answers, err := interview.ReadAnswers(path)
+	if err != nil {
+		return nil, &config.UsageError{Msg: err.Error()}
+	}
+	return answers, nil
+}
+
+// OldList says what is to become of a list that is there already.
+type OldList int
+
+// What can become of it. Nowhere a task that is done is lost.
+const (
+	OldListRefused  OldList = iota // there may be none
+	OldListKept                    // the new tasks follow it
+	OldListReplaced                // the new one takes its place
+)
+
+// Planner is an interview that could begin: its model is chosen, and its list has a place.
+type Planner struct {
+	request Request
+	model   chosenModel
+	draft   *plan.Draft
+	old     OldList
+}
+
+// NewPlanner finds everything that an interview needs, or says what is missing. It asks nobody and writes nothing.
+func NewPlanner(req Request, old OldList) (*Planner, error) {
+	p := &Planner{request: req, old: old}
+	mode := map[OldList]plan.DraftMode{OldListRefused: plan.DraftFresh, OldListKept: plan.DraftBehind, OldListReplaced: plan.DraftAnew}[old]
+	var err error
+	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{List: req.Settings.Tasks.File, Mode: mode, Around: Around(req.Workspace, req.Settings)})
+	if err != nil {
+		return nil, p.listTrouble(err)
+	}
+	if p.model, err = (&Plan{Request: req}).chooseModel(plannerPart); err != nil {
+		return nil, err
+	}
+	if s := req.Settings; s.MaxCost > 0 && !s.AllowUnmetered && !isPriced(s, p.model.model) {
+		return nil, &config.UsageError{
+			Msg:  fmt.Sprintf("--max-cost: nobody knows what %s costs", p.model),
+			Hint: "say it with prices, or cap the tokens with --max-tokens; --allow-unmetered goes on all the same, with this cap ignored",
+		}
+	}
+	return p, nil
+}
+
+// Model is the planner's, as people are told of it.
+func (p *Planner) Model() string { return p.model.String() }
+
+// File is where the list will be.
+func (p *Planner) File() string { return p.draft.Path() }
+
+// Existing is how many tasks the new ones will follow.
+func (p *Planner) Existing() int { return len(p.draft.Existing()) }
+
+// CheckBrief says what is wrong with a brief.
+func CheckBrief(brief string) error {
+	switch {
+	case strings.TrimSpace(brief) == "":
+		return &config.UsageError{Msg: "the brief is empty", Hint: `say what is to be planned: ralph plan "what is wanted"`}
+	case utf8.RuneCountInString(brief) > BriefLimit:
+		return &config.UsageError{Msg: fmt.Sprintf("the brief has more than %d characters", BriefLimit), Hint: "say what it is about, and name the files that say more"}
+	}
+	return nil
+}
+
+// Talk is what somebody brings to an interview.
+type Talk struct {
+	Brief    string
+	MaxTurns int
+	Ask      func(context.Context, PlanQuestion) (answer string, ok bool, err error)
+	Live     func(ralph.Activity)
+}
+
+// Interview asks the model for a plan. It sees the workspace through tools that only read.
+func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
+	client, err := p.model.client()
+	if err != nil {
+		return Interview{}, err
+	}
+	root, err := os.OpenRoot(p.request.Workspace.Dir)
+	if err != nil {
+		return Interview{}, fmt.Errorf("open workspace: %w", err)
+	}
+	defer root.Close()
+	s := p.request.Settings
+	return interview.Run(ctx, interview.Options{
+		Client: client, Model: p.model.model, KeyEnv: p.model.keyEnv, Price: prices(s), Tools: tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()}),
+		Brief: t.Brief, Project: p.facts(root), Existing: p.draft.Existing(), Lint: p.draft.Try, Ask: t.Ask, Live: t.Live,
+		MaxTurns: t.MaxTurns, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens, Unmetered: s.AllowUnmetered,
+	})
+}
+
+// facts are what is known of the project before anybody looked: a model need not spend turns on it.
+func (p *Planner) facts(root *os.Root) string {
+	const enough = 200
+	var b strings.Builder
+	if entries, err := fs.ReadDir(root.FS(), "."); err == nil {
+		var names []string
+		for _, e := range entries {
+			switch {
+			case e.Name() == ".git":
+			case e.IsDir():
+				names = append(names, e.Name()+"/")
+			default:
+				names = append(names, e.Name())
+			}
+		}
+		fmt.Fprintf(&b, "At its top: %s\n", cmp.Or(strings.Join(names[:min(len(names), enough)], ", "), "nothing"))
+		if n := len(names) - enough; n > 0 {
+			fmt.Fprintf(&b, "(and %d more)\n", n)
+		}
+	}
+	s := p.request.Settings
+	checks, _ := runChecks(p.request.Workspace, s)
+	if len(checks) == 0 {
+		b.WriteString("No check of the whole project is known: what a task's own checks do not prove is not proven.\n")
+	}
+	for _, check := range checks {
+		fmt.Fprintf(&b, "Every task has to pass, besides its own checks: %s\n", check)
+	}
+	for _, gate := range verify.Gates(p.request.Workspace.Dir) {
+		if !slices.Contains(checks, gate.Command) {
+			fmt.Fprintf(&b, "The project has this, too (%s): %s\n", gate.Because, gate.Command)
+		}
+	}
+	if pattern := s.Checks.TaskTests; pattern != "" {
+		fmt.Fprintf(&b, "The tests of a task are the files %s, with its id in place of {id}.\n", pattern)
+	}
+	return b.String()
+}
+
+// Land writes the list of an interview, at once or not at all.
+func (p *Planner) Land(talked Interview) (file string, err error) {
+	list, err := p.draft.Land(talked.Tasks)
+	if err != nil {
+		return "", p.listTrouble(err)
+	}
+	return list.Path(), nil
+}
+
+// listTrouble tells what the user can mend from trouble with the disk.
+func (p *Planner) listTrouble(err error) error {
+	if there, ok := errors.AsType[*plan.ExistsError](err); ok {
+		return &config.UsageError{Msg: there.Why, Hint: p.wayAround(there)}
+	}
+	_, path := errors.AsType[*fs.PathError](err)
+	_, link := errors.AsType[*os.LinkError](err)
+	if path || link {
+		return fmt.Errorf("%w: %w", ralph.ErrIO, err)
+	}
+	return &config.UsageError{Msg: err.Error()}
+}
+
+// wayAround is what helps where a list is in the way.
+func (p *Planner) wayAround(there *plan.ExistsError) string {
+	const elsewhere = "--tasks FILE writes the new list somewhere else"
+	switch {
+	case there.Tasks == 0:
+		return "mend it, or move it away; " + elsewhere
+	case !there.Own():
+		return fmt.Sprintf("bring it over with: ralph tasks import %s; or %s", there.List, elsewhere)
+	case p.old == OldListRefused && there.Done == 0:
+		return "--keep-existing puts the new tasks behind it, --force writes it anew; " + elsewhere
+	}
+	return "--keep-existing puts the new tasks behind it; " + elsewhere
+}
+
+// PlanEnd is what an interview ended with, as the reason for which a run would stop; "" if there is a plan.
+func PlanEnd(talked Interview) ralph.StopReason {
+	switch talked.Status {
+	case interview.Written:
+		return ""
+	case interview.NeedsAnswers:
+		return ralph.NeedsDecision
+	case interview.OverBudget:
+		return ralph.MaxCost
+	}
+	switch talked.End {
+	case ralph.EndAuth:
+		return ralph.AuthError
+	case ralph.EndLimit:
+		return ralph.RateLimited
+	case ralph.EndProvider:
+		return ralph.ProviderFailed
+	case ralph.EndInterrupted:
+		return ralph.Interrupted
+	}
+	return ralph.AgentFailed
+}

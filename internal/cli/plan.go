@@ -1,0 +1,382 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/runlog"
+)
+
+// planOptions are the flags of plan.
+type planOptions struct {
+	brief    string
+	words    []string
+	tasks    string
+	answers  string
+	keep     bool
+	force    bool
+	turns    string
+	maxTurns int                   // of turns, once it was read
+	values   map[string]*flagValue // of the flags that are config keys
+}
+
+func (a *app) planCommand() *cobra.Command {
+	opts := &planOptions{values: map[string]*flagValue{}}
+	cmd := &cobra.Command{
+		Use: "plan [BRIEF]", Short: "Have a model look at the project, ask you, and write a task list", GroupID: "work",
+		Long: `Have a model write a task list for a brief. It reads the project's files, changes none, asks what they cannot tell, and hands over
+tasks with criteria and checks, which are linted and then written at once. On a terminal you are asked; elsewhere answers come from
+a file, and a question that nobody answers ends with 3. The brief is one argument, a file, or what is piped in.
+
+A file of answers is JSON, an object of questions (or regular expressions) and answers, or Markdown: a line "## question", the answer below.`,
+		Example: `  ralph plan "users can log in with a passkey"
+  ralph plan --brief feature.md --answers answers.md
+  ralph plan "and log out again" --keep-existing`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.words = args
+			return a.plan(cmd.Context(), opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&opts.brief, "brief", "", "read the brief from `FILE`, or - for stdin")
+	flags.StringVar(&opts.tasks, "tasks", "", "write the list to `FILE` (default .ralph/tasks.json)")
+	flags.BoolVar(&opts.keep, "keep-existing", false, "put the new tasks behind those that are there")
+	flags.BoolVar(&opts.force, "force", false, "write the list anew; never over tasks that are done")
+	flags.StringVar(&opts.answers, "answers", "", "take answers from `FILE`")
+	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(assembly.PlannerTurns), "end without a plan after `N` model calls (default 60)")
+	flags.Lookup("max-turns").DefValue = "" // or it is shown in quotes, as if it were no number
+	for _, key := range config.Keys() {
+		if slices.Contains([]string{"max-cost", "max-tokens", "allow-unmetered"}, key.Flag) {
+			addKeyFlag(flags, opts.values, key)
+		}
+	}
+	return cmd
+}
+
+// check refuses flags that make no sense together.
+func (o *planOptions) check() error {
+	switch {
+	case len(o.words) > 1:
+		return usage("the brief is one argument; put it in quotes: ralph plan %q", strings.Join(o.words, " "))
+	case len(o.words) == 1 && o.brief != "":
+		return usage("the brief is given twice, as an argument and with --brief")
+	case o.keep && o.force:
+		return usage("--keep-existing and --force exclude each other")
+	}
+	var err error
+	if o.maxTurns, err = strconv.Atoi(o.turns); err != nil || o.maxTurns < 1 || o.maxTurns > 1000 {
+		return usage("--max-turns %s: a whole number from 1 to 1000 is wanted", o.turns)
+	}
+	return nil
+}
+
+// old is what becomes of a list that is there.
+func (o *planOptions) old() assembly.OldList {
+	switch {
+	case o.keep:
+		return assembly.OldListKept
+	case o.force:
+		return assembly.OldListReplaced
+	}
+	return assembly.OldListRefused
+}
+
+// planning is an interview from this terminal.
+type planning struct {
+	app       *app
+	options   *planOptions
+	workspace assembly.Workspace
+	planner   *assembly.Planner
+	answers   *assembly.Answers // nil without a file of them
+	in        *bufio.Reader
+}
+
+func (a *app) plan(ctx context.Context, opts *planOptions) error {
+	if err := a.outsideOnly("plan"); err != nil {
+		return err
+	}
+	if err := opts.check(); err != nil {
+		return err
+	}
+	p, err := a.preparePlanning(ctx, opts) // where a Ctrl-C is as everywhere: nothing is begun yet
+	if err != nil {
+		return err
+	}
+	outliveReaders()
+	ctx, release := untilSignal(ctx)
+	defer release()
+	talked, err := p.talk(ctx)
+	if ctx.Err() != nil { // also if a plan came in this very moment: who said stop wants nothing to be written
+		talked.Status, talked.End, talked.Error = "interrupted", ralph.EndInterrupted, "interrupted; nothing was written"
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	report := planReport{Interview: talked, planning: p, reason: assembly.PlanEnd(talked)}
+	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
+		report.signal = killed.Signal
+	}
+	if report.reason == "" {
+		report.File, report.landing = p.land(talked)
+	}
+	return report.tell()
+}
+
+// preparePlanning finds out all that can be wrong before anybody is asked for anything.
+func (a *app) preparePlanning(ctx context.Context, opts *planOptions) (*planning, error) {
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	flags := written(opts.values)
+	if opts.tasks != "" {
+		flags["tasks"] = []string{opts.tasks}
+	}
+	loaded, err := a.load(workspace, a.fromHere(workspace, flags))
+	if err != nil {
+		return nil, err
+	}
+	if err := a.mayEdit(workspace); err != nil {
+		return nil, err
+	}
+	if err := a.agreeToModel(workspace, loaded); err != nil {
+		return nil, err
+	}
+	p := &planning{app: a, options: opts, workspace: workspace, in: bufio.NewReader(a.streams.In)}
+	if opts.answers != "" {
+		if p.answers, err = assembly.ReadAnswers(a.fileFromHere(opts.answers)); err != nil {
+			return nil, err
+		}
+	}
+	request := assembly.Request{Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Version: version()}
+	err = a.editList(workspace, func() (err error) { // puts right first what an agent left there whose run was cut off
+		p.planner, err = assembly.NewPlanner(request, opts.old())
+		return err
+	})
+	return p, err
+}
+
+// agreeToModel asks for consent if the project's files say where a key is sent, or where a list is written. What else they name is not run here.
+func (a *app) agreeToModel(workspace assembly.Workspace, loaded config.Loaded) error {
+	ours := []string{"tasks.file", "worker.base_url", "worker.api_key_env", "planner.base_url", "planner.api_key_env"}
+	if !slices.ContainsFunc(loaded.ProjectCommands, func(c config.NamedCommand) bool { return slices.Contains(ours, c.Key) }) {
+		return nil
+	}
+	return a.agree(workspace, loaded, nil, nil)
+}
+
+func (a *app) fileFromHere(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(a.here(), path)
+}
+
+// talk gets the brief and holds the interview.
+func (p *planning) talk(ctx context.Context) (assembly.Interview, error) {
+	brief, err := p.brief(ctx)
+	if err == nil {
+		err = assembly.CheckBrief(brief)
+	}
+	if err != nil {
+		return assembly.Interview{}, err
+	}
+	p.say("planning with %s, which reads files here and changes none", p.planner.Model())
+	return p.planner.Interview(ctx, assembly.Talk{Brief: brief, MaxTurns: p.options.maxTurns, Ask: p.ask, Live: p.live})
+}
+
+// brief is what is to be planned: said, in a file, piped in, or asked for.
+func (p *planning) brief(ctx context.Context) (string, error) {
+	a, o := p.app, p.options
+	switch {
+	case len(o.words) == 1:
+		return o.words[0], nil
+	case o.brief != "" && o.brief != "-":
+		return await(ctx, func() (string, error) { return readBrief(a.fileFromHere(o.brief)) })
+	case o.brief == "-" || !a.streams.InTerm:
+		text, err := await(ctx, func() (string, error) { return allOf(p.in) })
+		if err == nil && strings.TrimSpace(text) == "" {
+			return "", usage("there is no brief; say what is to be planned: ralph plan \"what is wanted\", --brief FILE, or pipe it in")
+		}
+		return text, err
+	case !p.personThere():
+		return "", usage("there is no brief; say what is to be planned: ralph plan \"what is wanted\", or --brief FILE")
+	}
+	fmt.Fprint(a.streams.Err, "What is to be planned? (one line; --brief FILE takes more) ")
+	text, err := p.line(ctx)
+	if errors.Is(err, io.EOF) {
+		fmt.Fprintln(a.streams.Err)
+		return "", errNoAnswer
+	}
+	return text, err
+}
+
+func readBrief(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", usage("--brief: %v", err)
+	}
+	defer file.Close()
+	text, err := allOf(file)
+	switch {
+	case err != nil:
+		return "", usage("--brief: %v", err)
+	case strings.TrimSpace(text) == "":
+		return "", usage("--brief %s: the file is empty", path)
+	}
+	return text, nil
+}
+
+// allOf reads a brief: no more than tells that it is too long.
+func allOf(in io.Reader) (string, error) {
+	const bytesOfCharacter = 4
+	data, err := io.ReadAll(io.LimitReader(in, bytesOfCharacter*assembly.BriefLimit+1))
+	if err != nil {
+		return "", fmt.Errorf("read brief: %w", err)
+	}
+	return strings.ToValidUTF8(strings.TrimPrefix(string(data), "\ufeff"), "\ufffd"), nil
+}
+
+// personThere reports whether somebody can be asked.
+func (p *planning) personThere() bool { return p.app.streams.InTerm && !p.app.globals.quiet }
+
+// ask answers a question of the model: from the file, or else by the person at the terminal.
+func (p *planning) ask(ctx context.Context, q assembly.PlanQuestion) (answer string, ok bool, err error) {
+	if p.answers != nil {
+		if answer, ok, err = p.answers.Ask(ctx, q); ok || err != nil {
+			p.tellGiven()
+			return answer, ok, err
+		}
+	}
+	if !p.personThere() {
+		return "", false, nil
+	}
+	out := p.app.streams.Err
+	fmt.Fprintf(out, "\nQuestion %d: %s\n", q.Number, indentedAfter(q.Text, "  "))
+	for i, option := range q.Options {
+		fmt.Fprintf(out, "  %d  %s\n", i+1, term.Clean(option))
+	}
+	choose := ""
+	if len(q.Options) > 0 {
+		choose = "a number, or "
+	}
+	fmt.Fprintf(out, "Answer (%syour own words; nothing leaves it to the planner): ", choose)
+	answer, err = p.line(ctx)
+	fmt.Fprintln(out)
+	if errors.Is(err, io.EOF) { // the terminal was closed: nobody is there any more
+		return "", false, nil
+	}
+	return answer, err == nil, err
+}
+
+// tellGiven shows which answer of the file was taken last.
+func (p *planning) tellGiven() {
+	given := p.answers.Given()
+	last := given[len(given)-1]
+	p.say("  asks: %s", term.Clean(last.Question))
+	how := ""
+	if last.Guessed {
+		how = fmt.Sprintf(" (meant for %q; no other answer was left that fits better)", term.Clean(last.Key))
+	}
+	p.say("  answer of %s: %s%s", p.options.answers, term.Clean(last.Answer), how)
+}
+
+// line is what the person typed; io.EOF if it was nothing and will be nothing.
+func (p *planning) line(ctx context.Context) (string, error) {
+	return await(ctx, func() (string, error) {
+		text, err := p.in.ReadString('\n')
+		if err != nil && strings.TrimSpace(text) == "" {
+			return "", io.EOF
+		}
+		return strings.TrimSpace(text), nil
+	})
+}
+
+// await reads until ctx is done. A read of a terminal or a pipe cannot be called off: one that nobody waits for any more ends with the process.
+func await(ctx context.Context, read func() (string, error)) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := read()
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// live shows what the model does, a line each.
+func (p *planning) live(a ralph.Activity) {
+	switch a.Kind {
+	case "tool":
+		p.say("  %s", strings.TrimSpace(term.Clean(a.Name)+" "+term.Clean(a.Detail)))
+	case "plan":
+		p.say("    %s", term.Clean(a.Detail))
+	case "text":
+		p.say("  says: %s", term.Clean(a.Detail))
+	case "retry":
+		p.say("  tries again: %s", term.Clean(a.Detail))
+	}
+}
+
+func (p *planning) say(format string, args ...any) {
+	if !p.app.globals.quiet {
+		fmt.Fprintf(p.app.streams.Err, format+"\n", args...)
+	}
+}
+
+// land writes the list while no run can begin. A paused run takes the change over, as it does with any edit.
+func (p *planning) land(talked assembly.Interview) (file string, err error) {
+	a := p.app
+	store, err := runlog.Open(a.streams.Env.StateDir, p.workspace.Dir)
+	if err != nil {
+		return "", err
+	}
+	if _, live := store.Holder(); live {
+		if err := a.mayEdit(p.workspace); err != nil {
+			return "", err
+		}
+	} else {
+		held, err := lock(store, "plan")
+		if err != nil {
+			return "", err
+		}
+		defer held.Release()
+	}
+	err = a.editList(p.workspace, func() (err error) {
+		file, err = p.planner.Land(talked)
+		return err
+	})
+	return file, err
+}
+
+// indentedAfter is a text of several lines, all but the first of them indented.
+func indentedAfter(text, indent string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i := range lines {
+		lines[i] = term.Clean(lines[i])
+	}
+	return strings.Join(lines, "\n"+indent)
+}

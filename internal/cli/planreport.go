@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/term"
+)
+
+// planReport is how `ralph plan` went.
+type planReport struct {
+	assembly.Interview
+	*planning
+	File    string
+	reason  ralph.StopReason // "" if there is a plan
+	signal  ralph.Signal
+	landing error // why it could not be written
+}
+
+// planObject is what `ralph plan --json` prints. What is not known is null.
+type planObject struct {
+	Status        string                 `json:"status"`
+	ExitCode      int                    `json:"exit_code"`
+	File          string                 `json:"file"` // "" if nothing was written
+	Tasks         []ralph.Task           `json:"tasks"`
+	Overview      string                 `json:"overview"`
+	OpenQuestions []string               `json:"open_questions"`
+	Blockers      []string               `json:"blockers"`
+	ScopeNotes    []string               `json:"scope_notes"`
+	Warnings      []string               `json:"warnings"`
+	Questions     []assembly.PlanAsked   `json:"questions"`
+	Unanswered    *assembly.PlanQuestion `json:"unanswered"`
+	Turns         int                    `json:"turns"`
+	Model         string                 `json:"model"`
+	Tokens        *ralph.Tokens          `json:"tokens"`
+	Cost          *float64               `json:"cost"`
+	CostEstimated bool                   `json:"cost_estimated"`
+	Duration      ralph.Span             `json:"duration"`
+	Error         string                 `json:"error"`
+	Hint          string                 `json:"hint"`
+	RetryAfter    ralph.Span             `json:"retry_after"`
+}
+
+func (r planReport) object() planObject {
+	o := planObject{
+		Status: string(r.Status), ExitCode: r.code(), File: r.File, Tasks: listed(r.Tasks), Overview: r.Overview,
+		OpenQuestions: listed(r.OpenQuestions), Blockers: listed(r.Blockers), ScopeNotes: listed(r.ScopeNotes), Warnings: listed(r.warnings()),
+		Questions: listed(r.Asked), Unanswered: r.Question, Turns: r.Turns, Model: r.Model, Tokens: r.Tokens, Cost: r.Cost,
+		CostEstimated: r.CostEstimated, Duration: r.Duration, Error: r.Error, Hint: r.Hint, RetryAfter: r.RetryAfter,
+	}
+	if r.landing != nil {
+		o.Status, o.Error = "failed", r.landing.Error()
+	}
+	return o
+}
+
+func (r planReport) code() int {
+	switch {
+	case r.landing != nil:
+		return exitCode(r.landing)
+	case r.reason == "":
+		return 0
+	}
+	return ralph.ExitCode(r.reason, r.signal)
+}
+
+// tell says how it went, and gives the process status.
+func (r planReport) tell() error {
+	a := r.app
+	if a.wantsJSON() {
+		err := a.printJSON(r.object())
+		if _, misuse := errors.AsType[*config.UsageError](err); misuse { // an expression that fails does not change what was written
+			fmt.Fprintf(a.streams.Err, "ralph: %v\n", err)
+		} else if err != nil && !errors.Is(err, syscall.EPIPE) {
+			return err
+		}
+		return r.status()
+	}
+	if !a.globals.quiet {
+		fmt.Fprint(a.streams.Err, r.screen())
+	}
+	if r.landing != nil {
+		fmt.Fprint(a.streams.Out, r.Text) // it was paid for: whoever wants it can keep it
+		return fmt.Errorf("%w; the list is printed on stdout in place of that", r.landing)
+	}
+	fmt.Fprintln(a.streams.Out, r.line())
+	return r.status()
+}
+
+func (r planReport) status() error {
+	if code := r.code(); code != 0 {
+		return exit(code)
+	}
+	return nil
+}
+
+// line is the last line: the outcome in one sentence. Scripts may match its beginning.
+func (r planReport) line() string {
+	tasks := term.Count(len(r.Tasks), "task")
+	switch {
+	case r.reason == ralph.NeedsDecision && r.Question != nil:
+		return "DECIDE: " + oneLine(r.Question.Text)
+	case r.reason != "":
+		return fmt.Sprintf("%s: %s", ralph.NameOf(r.reason), oneLine(r.Error))
+	case r.planner.Existing() > 0:
+		return fmt.Sprintf("wrote %s to %s, behind %d", tasks, r.File, r.planner.Existing())
+	}
+	return fmt.Sprintf("wrote %s to %s", tasks, r.File)
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(term.Clean(text)), " ") }
+
+// screen is what a person wants to know at the end.
+func (r planReport) screen() string {
+	var b strings.Builder
+	b.WriteString("\n")
+	if r.reason == "" {
+		r.writePlan(&b)
+	} else {
+		r.writeStop(&b)
+	}
+	row(&b, "Spent", r.spent())
+	if r.reason == "" && r.landing == nil {
+		r.writeNext(&b)
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// row is a word and what belongs to it.
+func row(b *strings.Builder, name, text string) {
+	fmt.Fprintf(b, "%-16s %s\n", name, indentedAfter(text, strings.Repeat(" ", 17)))
+}
+
+func rows(b *strings.Builder, name string, texts []string) {
+	for _, text := range texts {
+		row(b, name, text)
+	}
+}
+
+func (r planReport) writePlan(b *strings.Builder) {
+	if r.Overview != "" {
+		fmt.Fprintf(b, "%s\n\n", indentedAfter(r.Overview, ""))
+	}
+	for _, t := range r.Tasks {
+		fmt.Fprintf(b, "  %s  %s%s\n", t.ID, oneLine(t.Title), taskMarks(t))
+		for _, check := range t.Checks {
+			fmt.Fprintf(b, "      check: %s\n", indentedAfter(check, "             "))
+		}
+	}
+	b.WriteString("\n")
+	rows(b, "Open question", r.OpenQuestions)
+	rows(b, "Blocker", r.Blockers)
+	rows(b, "Scope", r.ScopeNotes)
+	rows(b, "Warning", r.warnings())
+}
+
+// warnings are what the model was told of its plan and left, and what became of a file of answers.
+func (r planReport) warnings() []string {
+	all := listed(r.Warnings)
+	if r.answers == nil {
+		return all
+	}
+	for _, key := range r.answers.Unused() {
+		all = append(all, fmt.Sprintf("an answer of %s was not asked for: %s", r.options.answers, key))
+	}
+	return all
+}
+
+func (r planReport) writeStop(b *strings.Builder) {
+	if q := r.Question; q != nil {
+		row(b, "Stopped because", "the planner asks, and nobody is there to answer; nothing was written")
+		row(b, "It asks", q.Text)
+		for i, option := range q.Options {
+			row(b, "", fmt.Sprintf("%d  %s", i+1, option))
+		}
+	} else {
+		row(b, "Stopped because", r.Error)
+	}
+	for _, asked := range r.Asked {
+		row(b, "Answered", asked.Text+"\n"+asked.Answer)
+	}
+	rows(b, "Warning", r.warnings())
+	if way := r.wayOn(); way != "" {
+		row(b, "To go on", way)
+	}
+}
+
+// wayOn is what helps.
+func (r planReport) wayOn() string {
+	switch r.reason {
+	case ralph.NeedsDecision:
+		return "call it again on a terminal, or with --answers FILE, in which stand two lines:\n## " + oneLine(r.Question.Text) + "\nyour answer"
+	case ralph.RateLimited:
+		if r.RetryAfter > 0 {
+			return "call it again in " + term.Clock(r.RetryAfter.Duration())
+		}
+		return "call it again later"
+	case ralph.MaxCost:
+		return "call it again with a higher --max-cost or --max-tokens, or a shorter brief"
+	}
+	return r.Hint
+}
+
+func (r planReport) spent() string {
+	parts := []string{term.Count(r.Turns, "turn"), term.Seconds(r.Duration)}
+	if r.Cost != nil {
+		parts = append(parts, term.Money(*r.Cost, r.CostEstimated))
+	}
+	if r.Tokens != nil {
+		parts = append(parts, fmt.Sprintf("%d tokens", r.Tokens.Total()))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r planReport) writeNext(b *strings.Builder) {
+	which := ""
+	if r.options.tasks != "" {
+		which = " --tasks " + r.options.tasks
+	}
+	checks := 0
+	for _, t := range r.Tasks {
+		checks += len(t.Checks)
+	}
+	what := "work through the list"
+	if checks > 0 {
+		what += "; it asks for consent first: the checks above are commands that a model wrote"
+	}
+	fmt.Fprintf(b, "\nNext\n  %-20s %s\n  %-20s %s\n", "ralph run"+which, what, "ralph tasks"+which, "look at the list")
+}
