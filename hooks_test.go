@@ -202,7 +202,9 @@ func TestHooksAfterAVerdict(t *testing.T) {
 		f.after = func(context.Context, IterationJudged) []HookRun {
 			return []HookRun{{Hook: PostIteration, By: "a", Decision: HookAllows}, {Hook: PostIteration, By: "b", Decision: HookAllows, Text: "seen"}, {Hook: PostIteration, By: "c", Decision: HookBlocks, Text: "no"}}
 		}
-		f.stop = func(context.Context, RunEnd) []HookRun { return []HookRun{{Hook: OnStop, By: "d", Decision: HookBlocks}} }
+		f.stop = func(context.Context, RunEnd) []HookRun {
+			return []HookRun{{Hook: OnStop, By: "d", Decision: HookBlocks}}
+		}
 		w.ends(AllChecksPassed, 2)
 		place := func(n int) HookPlace { return HookPlace{Run: "R1", Iteration: n} }
 		same(t, "judged", []IterationJudged{
