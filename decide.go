@@ -85,7 +85,7 @@ func Decide(p Policy, h History) Verdict {
 	if v.Breaker.State == "" {
 		v.Breaker.State = BreakerClosed
 	}
-	rules := []rule{interruptRule, baselineRule, nothingLeftRule, limitsRule, stuckRule}
+	rules := []rule{interruptRule, baselineRule, nothingLeftRule, limitsRule, stuckRule, hookRule}
 	if h.Judging {
 		v.Counted, v.Claimed = counts(h.Now.Agent.End), claims(p, h)
 		v.Tasks = judgeTasks(p, h)

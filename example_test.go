@@ -85,6 +85,39 @@ func ExampleWithObserver() {
 	// 1 verdict
 }
 
+// Functions are asked before an iteration begins, and told of its verdict and of the end. An error of the first keeps the iteration from starting.
+func ExampleHookFuncs() {
+	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "I am not done yet.", nil })
+	left := 2 // that the night has room for
+	loop, err := ralph.New(ralph.Config{Task: "tidy up", Agent: agent, AllowUnverified: true}, ralph.WithHooks(ralph.HookFuncs{
+		Before: func(_ context.Context, next ralph.IterationAhead) error {
+			if next.Iteration > left {
+				return errors.New("the maintenance window is over")
+			}
+			return nil
+		},
+		After: func(_ context.Context, judged ralph.IterationJudged) error {
+			fmt.Println("iteration", judged.Iteration, judged.End, judged.Action)
+			return nil
+		},
+		Stop: func(_ context.Context, end ralph.RunEnd) error {
+			fmt.Println(end.Status, end.ExitCode, end.Summary)
+			return nil
+		},
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := loop.Run(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// iteration 1 ok go_on
+	// iteration 2 ok go_on
+	// blocked 2 the maintenance window is over
+}
+
 // Decide is a pure function: the same policy and history give the same verdict.
 func ExampleDecide() {
 	policy := ralph.DefaultPolicy()

@@ -43,6 +43,8 @@ type Moment struct {
 	Elapsed Span   `json:"elapsed"`          // spent by the run so far
 	Signal  Signal `json:"signal,omitempty"` // somebody wants the run to end
 	Killed  bool   `json:"killed,omitempty"` // and did not wait for the iteration's end
+	// Blocked is why a hook keeps the next iteration from starting.
+	Blocked string `json:"blocked,omitempty"`
 }
 
 // History is what Decide may know of a run: totals, streaks and the observation under judgement. Its size does not grow with the run.

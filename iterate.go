@@ -27,6 +27,10 @@ func nextSummary(worked time.Duration) time.Duration {
 // iterate is one fresh agent from its prompt to the verdict.
 func (l *Loop) iterate(ctx context.Context) Verdict {
 	l.iteration = l.state.History.Started + 1
+	l.choose(ctx)
+	if v := l.hookBefore(ctx); v != nil {
+		return *v
+	}
 	text, err := l.begin(ctx)
 	if err != nil {
 		return *Verdict{Breaker: l.state.History.Breaker}.stop(0, Internal, "build prompt: %v", err)
@@ -44,14 +48,18 @@ func (l *Loop) iterate(ctx context.Context) Verdict {
 	return l.judge(ctx)
 }
 
-// begin is phase one: it is durable before the agent starts.
-func (l *Loop) begin(ctx context.Context) (string, error) {
+// choose hears what people want and picks what is worked on.
+func (l *Loop) choose(ctx context.Context) {
 	if err := l.readGoal(ctx); err != nil {
 		l.emit(EvWarning, Notice{"goal_unreadable", fmt.Sprintf("%v; going on with the text as it was", err)})
 	}
 	l.tellPlaceholders()
 	l.hearPeople(ctx)
 	l.selectTask()
+}
+
+// begin is phase one: it is durable before the agent starts.
+func (l *Loop) begin(ctx context.Context) (string, error) {
 	l.selectedBaseline(ctx)
 	breaker := l.state.History.Breaker
 	started := IterationStarted{
@@ -290,6 +298,7 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 	if before != v.Breaker.State {
 		l.emit(EvBreaker, BreakerMoved{before, v.Breaker.State, v.Breaker.Reason})
 	}
+	l.hookAfter(ctx, v)
 	return v
 }
 

@@ -24,6 +24,7 @@ type Loop struct {
 	tasks     Tasks
 	commits   commits
 	worktrees Worktrees
+	hooks     []Hooks
 
 	observers []func(Event)
 	live      func(Activity)
@@ -50,6 +51,7 @@ type Loop struct {
 	asked     string          // by an earlier run, and never answered
 	changed   Tampering       // what the agent under judgement did to files that matter to checks
 	isolation string          // of views, as it was told
+	hooked    bool            // hooks were asked since the tree was last looked at
 }
 
 // ID is the run's id.
@@ -74,7 +76,7 @@ func (l *Loop) Run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return l.finish(context.WithoutCancel(ctx), verdict), nil
+	return l.finish(ctx, verdict), nil
 }
 
 // guarded turns a panic into the outcome INTERNAL, so that a bug never leaves with somebody else's exit code.
@@ -207,13 +209,11 @@ func (l *Loop) finish(ctx context.Context, v Verdict) Result {
 	if v.Reason == IOFailed || v.Reason == Internal { // nothing that such a run says is proof
 		stopped.VerifiedBy = nil
 	}
-	stopped.Changed = l.whatChanged(ctx)
+	stopped.Changed = l.whatChanged(context.WithoutCancel(ctx))
 	l.emit(EvRunStopped, stopped)
 	l.sync()
-	if l.storage != nil && v.Reason != IOFailed { // the end could not be written: nobody could trust another code
-		stopped.Reason, stopped.ExitCode, stopped.Status = IOFailed, ExitCode(IOFailed, ""), StatusFailed
-		stopped.Detail, stopped.VerifiedBy = l.storage.Error(), nil
-	}
+	l.hookStop(ctx, l.unlessLost(stopped))
+	stopped = l.unlessLost(stopped)
 	l.state.Stopped = &stopped
 	result := l.state.Result()
 	if chained, ok := l.recorder.(Chained); ok && l.storage == nil {
@@ -226,6 +226,15 @@ func (l *Loop) finish(ctx context.Context, v Verdict) Result {
 		}
 	}
 	return result
+}
+
+// unlessLost is the end of the run, unless it could not be written: nobody could trust another code then.
+func (l *Loop) unlessLost(stopped RunStopped) RunStopped {
+	if l.storage != nil && stopped.Reason != IOFailed {
+		stopped.Reason, stopped.ExitCode, stopped.Status = IOFailed, ExitCode(IOFailed, ""), StatusFailed
+		stopped.Detail, stopped.VerifiedBy = l.storage.Error(), nil
+	}
+	return stopped
 }
 
 // whatChanged says what the run changed, as far as that can be told from what the user had changed before.

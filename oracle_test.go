@@ -400,7 +400,7 @@ func (n notebook) limitHit(elapsed Span) StopReason {
 }
 
 // mayStart is what is asked between iterations: an interrupt, a check that cannot run at the baseline, a list that was done already, the limits,
-// and a list of which nothing can be worked on.
+// a list of which nothing can be worked on, and a hook that blocks.
 func (n notebook) mayStart(next page) StopReason {
 	now := n.standings()
 	if next.resumed {
@@ -422,6 +422,9 @@ func (n notebook) mayStart(next page) StopReason {
 	gaveUp := slices.ContainsFunc(n.list, func(t TaskState) bool { return now[t.ID].Status == TaskFailed })
 	if len(open) > 0 && gaveUp && n.choice(now) == "" {
 		return TaskTries
+	}
+	if next.at.Blocked != "" {
+		return Blocked
 	}
 	return ""
 }

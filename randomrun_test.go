@@ -185,7 +185,8 @@ type step struct {
 	own    []CheckResult // of every task's own check, were it run
 	pause  Span          // before it begins
 	cut    cut
-	raised Policy // in force after a cut
+	raised Policy  // in force after a cut
+	hook   *Moment // that it took, and how it ended; nil if none was asked
 }
 
 func (d dice) script() script {
@@ -205,6 +206,12 @@ func (d dice) script() script {
 		st := step{page: page{Observation: Observation{Number: number + 1, Agent: d.outcome(ending()), Tree: d.tree()}, at: d.moment(elapsed)}}
 		if d.oneIn(3) {
 			st.pause = Span(d.IntN(20*60*1000)) * Span(time.Millisecond)
+		}
+		if d.oneIn(4) {
+			st.hook = new(d.moment(Span(d.IntN(20)) * Span(time.Second)))
+			if d.oneIn(10) {
+				st.hook.Blocked = "the freeze is on"
+			}
 		}
 		if d.oneIn(10) {
 			p = d.raise(p)

@@ -221,7 +221,7 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 	// Compiled files that lie in the workspace are ignored ones, and nobody knows what is in them. Nor should checks leave any there.
 	shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+filepath.Join(folder, "pycache"))
 	if in.Way == ralph.WayUsual {
-		shell.Env = withoutWorkspace(shell.Env, in.Dir)
+		shell.Env = WithoutWorkspace(shell.Env, in.Dir)
 	}
 	if in.Kind == ralph.ViewHidden || in.Kind == viewHiddenBase {
 		shell.Env = append(slices.Clip(shell.Env), "RALPH_HIDDEN_DIR="+e.HiddenDir)
@@ -436,8 +436,8 @@ func layOver(dir string) ([]pristine.Edit, error) {
 	return edits, nil
 }
 
-// withoutWorkspace takes the folders of the workspace out of PATH, and those that depend on where a command runs: an agent can put programs there.
-func withoutWorkspace(env []string, dir string) []string {
+// WithoutWorkspace takes the folders of the workspace out of PATH, and those that depend on where a command runs: an agent can put programs there.
+func WithoutWorkspace(env []string, dir string) []string {
 	kept := slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		return strings.HasPrefix(entry, "NODE_TEST_CONTEXT=") // with it, node --test runs nothing and is green
 	})

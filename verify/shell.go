@@ -81,7 +81,7 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 // Narrows reports whether the environment's PATH leads into a workspace.
 func (s Shell) Narrows(dir string) bool {
 	list, _ := s.variable("PATH")
-	kept := Shell{Env: withoutWorkspace([]string{"PATH=" + list}, dir)}
+	kept := Shell{Env: WithoutWorkspace([]string{"PATH=" + list}, dir)}
 	without, _ := kept.variable("PATH")
 	return without != list
 }

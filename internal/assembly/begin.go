@@ -171,6 +171,9 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...r
 		return nil, err
 	}
 	all = append(all, proof...)
+	if len(p.Settings.Hooks.All()) > 0 {
+		all = append(all, ralph.WithHooks(p.hookSet()))
+	}
 	for _, n := range p.Notices {
 		all = append(all, ralph.WithNotice(n))
 	}

@@ -81,6 +81,7 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.findAgent(); err != nil {
 		return nil, err
 	}
+	p.sayWhatHooksCannot()
 	if err := p.prepareProof(); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (p *Plan) prepareProof() error {
 	return p.findEvaluator()
 }
 
-// toProtect is the harness's own and what the user named. What a check starts is part of the proof.
+// toProtect is the harness's own and what the user named. What a check or a hook starts is part of the proof.
 func (p *Plan) toProtect() []string {
 	literal := slices.Clone(ownFiles)
 	for _, name := range []string{p.PromptFile, p.Settings.Spec} {
@@ -62,7 +62,7 @@ func (p *Plan) toProtect() []string {
 			literal = append(literal, filepath.ToSlash(filepath.Clean(name)))
 		}
 	}
-	checks := slices.Clone(p.Checks)
+	checks := append(slices.Clone(p.Checks), p.Settings.Hooks.All()...)
 	if p.list != nil {
 		for _, t := range p.list.Tasks() {
 			checks = append(checks, t.Checks...)

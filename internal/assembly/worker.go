@@ -21,6 +21,7 @@ func (p *Plan) workerOf(c chosenAgent) ralph.Agent {
 		options.MaxTurns = 0
 		return worker.NewReviewer(options)
 	}
+	options.Hooks = p.hookSet()
 	return worker.New(options)
 }
 

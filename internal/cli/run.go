@@ -310,7 +310,7 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 		return a.printJSON(map[string]any{
 			"workspace": plan.Workspace.Dir, "agent": plan.AgentName(), "command": commands[0].Argv, "fallbacks": commands[1:],
 			"checks": plan.Checks, "hidden_checks": append([]string{}, plan.Settings.Checks.Hidden...), "isolation": plan.Settings.Checks.Isolation, "evaluator": evaluator,
-			"policy": plan.Policy, "prompt": text,
+			"policy": plan.Policy, "hooks": plan.Settings.Hooks, "prompt": text,
 		})
 	}
 	out := a.streams.Out
@@ -327,6 +327,9 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	fmt.Fprintf(out, "isolation: %s\nprotected: %s\n", plan.Settings.Checks.Isolation, term.Clean(strings.Join(plan.Protected, ", ")))
 	if evaluator != nil {
 		fmt.Fprintf(out, "evaluator: %s\ncommand: %s\n", term.Clean(evaluator.Agent), term.Clean(process.Words(evaluator.Argv)))
+	}
+	for _, hook := range plan.Settings.Hooks.Lines() {
+		fmt.Fprintf(out, "hook: %s\n", term.Clean(hook))
 	}
 	for _, n := range plan.Notices {
 		fmt.Fprintf(out, "note: %s\n", term.Clean(n.Text))

@@ -63,7 +63,7 @@ func (k Key) Ready() bool { return k.Later == "" || len(k.Coming) > 0 }
 
 // Keys is the table: general keys first, then group by group. A group's first key is the one that its shorthand sets.
 func Keys() []Key {
-	return slices.Concat(generalKeys, agentKeys, checkKeys, gateKeys, otherKeys, roleKeys)
+	return slices.Concat(generalKeys, agentKeys, checkKeys, gateKeys, otherKeys, hookKeys, roleKeys)
 }
 
 // vocabulary finds keys by the names that users write.

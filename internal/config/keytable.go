@@ -236,6 +236,28 @@ var otherKeys = []Key{
 		field: func(s *Settings) any { return &s.Sandbox.Mode }},
 }
 
+// hookKeys name commands that read JSON and answer with their exit code.
+var hookKeys = []Key{
+	{Name: "hooks.pre_tool", Kind: List, Metavar: "CMD", Command: true,
+		Doc:   "commands that are asked before each tool call of the built-in worker: they read JSON, exit 0 allows, 2 blocks, anything else warns",
+		field: func(s *Settings) any { return &s.Hooks.PreTool }},
+	{Name: "hooks.post_edit", Kind: List, Metavar: "CMD", Command: true,
+		Doc:   "commands that are asked after each edit of the built-in worker; what they say goes to the model",
+		field: func(s *Settings) any { return &s.Hooks.PostEdit }},
+	{Name: "hooks.pre_iteration", Kind: List, Metavar: "CMD", Command: true,
+		Doc:   "commands that are asked before an iteration begins, of whichever agent; exit 2 ends the run as blocked",
+		field: func(s *Settings) any { return &s.Hooks.PreIteration }},
+	{Name: "hooks.post_iteration", Kind: List, Metavar: "CMD", Command: true,
+		Doc:   "commands that are told of an iteration's verdict",
+		field: func(s *Settings) any { return &s.Hooks.PostIteration }},
+	{Name: "hooks.on_stop", Kind: List, Metavar: "CMD", Command: true,
+		Doc:   "commands that are told how the run ended",
+		field: func(s *Settings) any { return &s.Hooks.OnStop }},
+	{Name: "hooks.timeout", Kind: Length, Default: "10s", Metavar: "D", Max: billion, Zero: "no limit",
+		Doc:   "a hook that takes longer is killed, and warns",
+		field: func(s *Settings) any { return &s.Hooks.Timeout }},
+}
+
 // roleKeys say which model does what. A base URL gets the key and the code, so a project file needs consent to name one.
 var roleKeys = []Key{
 	{Name: "worker.provider", Kind: Text, Metavar: "NAME", Choices: Providers,

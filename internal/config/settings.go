@@ -44,6 +44,7 @@ type Settings struct {
 	Breaker   BreakerSettings   `json:"breaker"`
 	Limits    LimitSettings     `json:"limits"`
 	Notify    NotifySettings    `json:"notify"`
+	Hooks     HookSettings      `json:"hooks,omitzero"`
 	Prompt    PromptSettings    `json:"prompt"`
 	Sandbox   SandboxSettings   `json:"sandbox"`
 	Evaluator EvaluatorSettings `json:"evaluator,omitzero"`
@@ -182,6 +183,35 @@ type LimitSettings struct {
 // NotifySettings says who is told when a person is needed.
 type NotifySettings struct {
 	Command string `json:"command,omitempty"`
+}
+
+// HookSettings are the commands that are asked at certain moments of a run.
+type HookSettings struct {
+	PreTool       []string   `json:"pre_tool,omitempty"`
+	PostEdit      []string   `json:"post_edit,omitempty"`
+	PreIteration  []string   `json:"pre_iteration,omitempty"`
+	PostIteration []string   `json:"post_iteration,omitempty"`
+	OnStop        []string   `json:"on_stop,omitempty"`
+	Timeout       ralph.Span `json:"timeout,omitempty"`
+}
+
+// All are the commands of every hook.
+func (h HookSettings) All() []string {
+	return slices.Concat(h.PreTool, h.PostEdit, h.PreIteration, h.PostIteration, h.OnStop)
+}
+
+// Lines are the commands of every hook, each behind the name of its hook.
+func (h HookSettings) Lines() []string {
+	var lines []string
+	for _, hook := range []struct {
+		name     string
+		commands []string
+	}{{"pre_tool", h.PreTool}, {"post_edit", h.PostEdit}, {"pre_iteration", h.PreIteration}, {"post_iteration", h.PostIteration}, {"on_stop", h.OnStop}} {
+		for _, command := range hook.commands {
+			lines = append(lines, hook.name+": "+command)
+		}
+	}
+	return lines
 }
 
 // PromptSettings says what the agent is told.

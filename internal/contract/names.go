@@ -152,7 +152,7 @@ func longFlags(text string) []string {
 }
 
 var (
-	groupedKey = regexp.MustCompile(`^((?:agent|checks|gate|breaker|tasks|worker|evaluator|planner|sandbox|limits|notify|prompt)\.[a-z_]+)(?::.*)?$`)
+	groupedKey = regexp.MustCompile(`^((?:agent|checks|gate|breaker|tasks|worker|evaluator|planner|sandbox|limits|notify|prompt|hooks)\.[a-z_]+)(?::.*)?$`)
 	wholeGroup = regexp.MustCompile(`^([a-z]+)\.\*$`)
 )
 

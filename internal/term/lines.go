@@ -231,6 +231,9 @@ func (l *Lines) handOver(v ralph.VerdictReached) []string {
 }
 
 func (l *Lines) notice(kind ralph.EventType, data ralph.Notice) []string {
+	if data.Code == ralph.NoticeHookAllows { // it is in the log, for whoever wants to know
+		return nil
+	}
 	if kind == ralph.EvWarning {
 		return []string{l.Style.yellow("warning: ") + Clean(data.Text)}
 	}

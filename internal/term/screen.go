@@ -67,6 +67,9 @@ func why(s *ralph.State) string {
 func because(s *ralph.State) string {
 	switch s.Stopped.Reason {
 	case ralph.Blocked:
+		if s.History.Moment.Blocked != "" {
+			return "a hook blocks it: " + why(s)
+		}
 		return "the agent is blocked: " + why(s)
 	case ralph.NeedsDecision:
 		return "the agent wants your call: " + why(s)
@@ -269,6 +272,9 @@ func goOn(s *ralph.State) string {
 	case ralph.MaxTokens:
 		return "ralph resume --add-tokens 1000000"
 	case ralph.Blocked:
+		if s.History.Moment.Blocked != "" {
+			return "clear what the hook blocks it for, then: ralph resume"
+		}
 		return `clear what blocks it, tell it if need be with: ralph answer "…", then: ralph resume`
 	case ralph.NeedsDecision:
 		return `ralph answer "your decision", then: ralph resume`

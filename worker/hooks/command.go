@@ -51,7 +51,7 @@ func (s *Set) run(ctx context.Context, command, dir string, message []byte) Answ
 		os.Remove(input.Name())
 	}()
 	var stdout, stderr head
-	timeout := cmp.Or(max(s.Timeout, 0), DefaultTimeout)
+	timeout := max(cmp.Or(s.Timeout, DefaultTimeout), 0)
 	spec := process.Spec{
 		Argv: process.Shell(command), Dir: dir, Env: s.Env, Marker: s.Marker, Stdin: input,
 		Stdout: process.Sink{Tap: &stdout}, Stderr: process.Sink{Tap: &stderr}, Timeout: timeout, Grace: s.Grace,
@@ -82,7 +82,7 @@ func answer(ended process.Result, timeout time.Duration, said string) Answer {
 	case ended.State != process.Exited:
 		return warn("it was interrupted")
 	case ended.ExitCode == 0:
-		return Answer{Decision: Allow}
+		return Answer{Decision: Allow, Text: said}
 	case ended.ExitCode == blockCode:
 		return Answer{Decision: Block, Text: cmp.Or(said, "a hook of this project refuses this, without a reason")}
 	}

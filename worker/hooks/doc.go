@@ -9,9 +9,9 @@
 // # Commands
 //
 // A command is run by the system's shell in the workspace and reads one JSON object: "hook" is the name of the hook, "run", "iteration", "task" and "dir" say
-// where things stand, and the fields of the hook's own struct follow ([ToolCall], [Edit], [IterationStart], [IterationEnd], [Stop]). Exit code 0 allows, 2
-// blocks, with what stands on standard error, or else on standard output, as the reason. Anything else warns: a hook that is broken must not stop the
-// work. So does one that takes longer than [Set.Timeout].
+// where things stand, and the fields of the hook's own struct follow ([ToolCall], [Edit], [ralph.IterationAhead], [ralph.IterationJudged], [ralph.RunEnd]). Exit
+// code 0 allows, 2 blocks, with what stands on standard error, or else on standard output, as the reason. Anything else warns: a hook that is broken must not
+// stop the work. So does one that takes longer than [Set.Timeout].
 //
 // # The built-in rules
 //

@@ -8,28 +8,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/process"
 )
 
 // Name is one of the moments at which hooks are asked.
-type Name string
+type Name = ralph.HookName
 
 // The hooks.
 const (
-	PreTool       Name = "pre_tool"       // before a tool call; who blocks it keeps it from being made
-	PostEdit      Name = "post_edit"      // after files were changed by a tool; what is said goes to the model
-	PreIteration  Name = "pre_iteration"  // before an iteration
-	PostIteration Name = "post_iteration" // after an iteration
-	OnStop        Name = "on_stop"        // when a run ends
+	PreTool       Name = "pre_tool"          // before a tool call; who blocks it keeps it from being made
+	PostEdit      Name = "post_edit"         // after files were changed by a tool; what is said goes to the model
+	PreIteration       = ralph.PreIteration  // before an iteration; who blocks it ends the run
+	PostIteration      = ralph.PostIteration // after an iteration was judged
+	OnStop             = ralph.OnStop        // when a run ends
 )
 
-// Where says where things stand when a hook is asked.
-type Where struct {
-	Run       string `json:"run"`
-	Iteration int    `json:"iteration"`
-	Task      string `json:"task,omitempty"`
-	Dir       string `json:"dir"` // the workspace, in which commands are run
-}
+// Where says where things stand when a hook is asked. Commands are run in its folder.
+type Where = ralph.HookPlace
 
 // ToolCall is what pre_tool is told.
 type ToolCall struct {
@@ -45,31 +41,14 @@ type Edit struct {
 	Files []string `json:"files"` // below the workspace, with slashes
 }
 
-// IterationStart is what pre_iteration is told.
-type IterationStart struct{ Where }
-
-// IterationEnd is what post_iteration is told.
-type IterationEnd struct {
-	Where
-	End   string   `json:"end"` // how it ended, as the log calls it
-	Files []string `json:"files,omitempty"`
-}
-
-// Stop is what on_stop is told.
-type Stop struct {
-	Where
-	Reason   string `json:"reason"` // as the log calls it
-	ExitCode int    `json:"exit_code"`
-}
-
 // Decision is what one hook says.
-type Decision string
+type Decision = ralph.HookDecision
 
 // The decisions.
 const (
-	Allow Decision = "allow"
-	Warn  Decision = "warn"
-	Block Decision = "block"
+	Allow = ralph.HookAllows
+	Warn  = ralph.HookWarns
+	Block = ralph.HookBlocks
 )
 
 // Answer is what one hook says, and why. The zero value allows.
@@ -87,30 +66,28 @@ type Hooks[Event any] struct {
 // DefaultTimeout is how long a command may take.
 const DefaultTimeout = 10 * time.Second
 
-// Set is all hooks of a run. The zero value has the built-in rules and nothing else. It may be used by several goroutines at once.
+// Set is all hooks of a run: the worker asks those about tools and edits, the loop, for which a set is ralph.Hooks, the others. The zero value has the
+// built-in rules and nothing else. It may be used by several goroutines at once.
 type Set struct {
 	PreTool       Hooks[ToolCall]
 	PostEdit      Hooks[Edit]
-	PreIteration  Hooks[IterationStart]
-	PostIteration Hooks[IterationEnd]
-	OnStop        Hooks[Stop]
+	PreIteration  Hooks[ralph.IterationAhead]
+	PostIteration Hooks[ralph.IterationJudged]
+	OnStop        Hooks[ralph.RunEnd]
 
 	Env     []string            // the whole environment of commands
 	Home    string              // the user's home folder, which the built-in rules protect; "" is HOME of Env
 	Marker  string              // is put into their environment; see process.Spec
-	Timeout time.Duration       // of each command; 0 is DefaultTimeout
+	Timeout time.Duration       // of each command; 0 is DefaultTimeout, less than 0 none
 	Grace   time.Duration       // between TERM and KILL after it; 0 is process.DefaultGrace, less than 0 none
 	Enter   func(*process.Spec) // may change how a command is started, for a sandbox
 }
 
+var _ ralph.Hooks = (*Set)(nil)
+
 // Run is one hook that was asked.
-type Run struct {
-	Hook     Name          `json:"hook"`
-	By       string        `json:"by"` // "built-in", "function 1", or the command
-	Decision Decision      `json:"decision"`
-	Text     string        `json:"text,omitempty"`
-	Duration time.Duration `json:"-"`
-}
+// By is "built-in", "function 1", or the command.
+type Run = ralph.HookRun
 
 // Verdict is what all hooks of a moment say together.
 type Verdict struct {
@@ -131,18 +108,18 @@ func (s *Set) AfterEdit(ctx context.Context, edit Edit) Verdict {
 }
 
 // BeforeIteration asks pre_iteration.
-func (s *Set) BeforeIteration(ctx context.Context, start IterationStart) Verdict {
-	return ask(ctx, s, moment[IterationStart]{name: PreIteration, hooks: s.PreIteration, event: start, where: start.Where})
+func (s *Set) BeforeIteration(ctx context.Context, next ralph.IterationAhead) []Run {
+	return ask(ctx, s, moment[ralph.IterationAhead]{name: PreIteration, hooks: s.PreIteration, event: next, where: next.HookPlace}).Runs
 }
 
 // AfterIteration asks post_iteration.
-func (s *Set) AfterIteration(ctx context.Context, end IterationEnd) Verdict {
-	return ask(ctx, s, moment[IterationEnd]{name: PostIteration, hooks: s.PostIteration, event: end, where: end.Where})
+func (s *Set) AfterIteration(ctx context.Context, judged ralph.IterationJudged) []Run {
+	return ask(ctx, s, moment[ralph.IterationJudged]{name: PostIteration, hooks: s.PostIteration, event: judged, where: judged.HookPlace}).Runs
 }
 
 // AtStop asks on_stop.
-func (s *Set) AtStop(ctx context.Context, stop Stop) Verdict {
-	return ask(ctx, s, moment[Stop]{name: OnStop, hooks: s.OnStop, event: stop, where: stop.Where})
+func (s *Set) AtStop(ctx context.Context, end ralph.RunEnd) []Run {
+	return ask(ctx, s, moment[ralph.RunEnd]{name: OnStop, hooks: s.OnStop, event: end, where: end.HookPlace}).Runs
 }
 
 // deny is the built-in rule for commands. Input that is not understood is left to the tool, which refuses it.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/process"
 )
 
@@ -71,7 +72,7 @@ func TestCommands(t *testing.T) {
 		want          Answer
 	}{
 		{"allows", "exit 0", Answer{Decision: Allow}},
-		{"allows with words", "echo fine; echo really >&2", Answer{Decision: Allow}},
+		{"allows with words", "echo fine; echo really >&2", Answer{Decision: Allow, Text: "really"}},
 		{"blocks with stderr", "echo out; echo no >&2; exit 2", Answer{Decision: Block, Text: "no"}},
 		{"blocks with stdout", "echo out; exit 2", Answer{Decision: Block, Text: "out"}},
 		{"blocks without a word", "exit 2", Answer{Decision: Block, Text: "a hook of this project refuses this, without a reason"}},
@@ -108,21 +109,19 @@ func TestCommandsThatDoNotAnswer(t *testing.T) {
 	s := testSet()
 	s.Timeout = 200 * time.Millisecond
 	s.PreIteration.Commands = []string{"echo so far >&2; sleep 1000"}
-	got := s.BeforeIteration(t.Context(), IterationStart{Where{Dir: t.TempDir()}})
-	want := Verdict{
-		Warnings: []string{"pre_iteration echo so far >&2; sleep 1000: it did not answer within 200ms: so far"},
-		Runs:     []Run{{Hook: PreIteration, By: "echo so far >&2; sleep 1000", Decision: Warn, Text: "it did not answer within 200ms: so far"}},
-	}
+	in := func(dir string) ralph.IterationAhead { return ralph.IterationAhead{HookPlace: Where{Dir: dir}} }
+	got := s.BeforeIteration(t.Context(), in(t.TempDir()))
+	want := []Run{{Hook: PreIteration, By: "echo so far >&2; sleep 1000", Decision: Warn, Text: "it did not answer within 200ms: so far"}}
 	if diff := cmp.Diff(want, got, untimed); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.PreIteration.Commands = []string{"exit 2"}
-	if got := s.BeforeIteration(ctx, IterationStart{Where{Dir: t.TempDir()}}); got.Blocked || len(got.Warnings) != 1 || !strings.HasSuffix(got.Warnings[0], "it was interrupted") {
+	if got := s.BeforeIteration(ctx, in(t.TempDir())); len(got) != 1 || got[0].Decision != Warn || got[0].Text != "it was interrupted" {
 		t.Errorf("with a done context: %+v", got)
 	}
-	if got := s.BeforeIteration(t.Context(), IterationStart{Where{Dir: "/nonexistent"}}); got.Blocked || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "it could not be started") {
+	if got := s.BeforeIteration(t.Context(), in("/nonexistent")); len(got) != 1 || got[0].Decision != Warn || !strings.HasPrefix(got[0].Text, "it could not be started") {
 		t.Errorf("without a workspace: %+v", got)
 	}
 }
@@ -142,24 +141,28 @@ func TestWhatCommandsRead(t *testing.T) {
 	at := fmt.Sprintf(`"run":"r1","iteration":3,"task":"T-001","dir":%q`, dir)
 	tests := []struct {
 		name string
-		ask  func() Verdict
+		ask  func() []Run
 		want string
 	}{
-		{"pre_tool", func() Verdict { return s.BeforeTool(t.Context(), call(dir, "bash", `{"command": "ls"}`)) }, `{"hook":"pre_tool",` + at + `,"tool":"bash","input":{"command":"ls"}}`},
-		{"pre_tool without JSON", func() Verdict { return s.BeforeTool(t.Context(), call(dir, "bash", "{\"a\xff")) }, `{"hook":"pre_tool",` + at + `,"tool":"bash","input":"{\"a` + "\uFFFD" + `"}`},
-		{"pre_tool without input", func() Verdict { return s.BeforeTool(t.Context(), call(dir, "bash", "")) }, `{"hook":"pre_tool",` + at + `,"tool":"bash","input":""}`},
-		{"post_edit", func() Verdict {
-			return s.AfterEdit(t.Context(), Edit{Where: where, Tool: "edit_file", Files: []string{"a/b.go"}})
+		{"pre_tool", func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", `{"command": "ls"}`)).Runs }, `{"hook":"pre_tool",` + at + `,"tool":"bash","input":{"command":"ls"}}`},
+		{"pre_tool without JSON", func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", "{\"a\xff")).Runs }, `{"hook":"pre_tool",` + at + `,"tool":"bash","input":"{\"a` + "\uFFFD" + `"}`},
+		{"pre_tool without input", func() []Run { return s.BeforeTool(t.Context(), call(dir, "bash", "")).Runs }, `{"hook":"pre_tool",` + at + `,"tool":"bash","input":""}`},
+		{"post_edit", func() []Run {
+			return s.AfterEdit(t.Context(), Edit{Where: where, Tool: "edit_file", Files: []string{"a/b.go"}}).Runs
 		}, `{"hook":"post_edit",` + at + `,"tool":"edit_file","files":["a/b.go"]}`},
-		{"pre_iteration", func() Verdict { return s.BeforeIteration(t.Context(), IterationStart{where}) }, `{"hook":"pre_iteration",` + at + `}`},
-		{"post_iteration", func() Verdict {
-			return s.AfterIteration(t.Context(), IterationEnd{Where: where, End: "ok", Files: []string{"x"}})
-		}, `{"hook":"post_iteration",` + at + `,"end":"ok","files":["x"]}`},
-		{"on_stop", func() Verdict { return s.AtStop(t.Context(), Stop{Where: where, Reason: "complete", ExitCode: 0}) }, `{"hook":"on_stop",` + at + `,"reason":"complete","exit_code":0}`},
+		{"pre_iteration", func() []Run {
+			return s.BeforeIteration(t.Context(), ralph.IterationAhead{HookPlace: where, Agent: "worker"})
+		}, `{"hook":"pre_iteration",` + at + `,"agent":"worker"}`},
+		{"post_iteration", func() []Run {
+			return s.AfterIteration(t.Context(), ralph.IterationJudged{HookPlace: where, End: ralph.EndOK, Claims: []string{"COMPLETE"}, Refusals: []string{"check_failed"}, Action: ralph.GoOn})
+		}, `{"hook":"post_iteration",` + at + `,"end":"ok","claims":["COMPLETE"],"refusals":["check_failed"],"action":"go_on"}`},
+		{"on_stop", func() []Run {
+			return s.AtStop(t.Context(), ralph.RunEnd{HookPlace: where, Status: ralph.StatusBlocked, Reason: ralph.Blocked, ExitCode: 2, Summary: "no key"})
+		}, `{"hook":"on_stop",` + at + `,"status":"blocked","stop_reason":"blocked","exit_code":2,"summary":"no key"}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := test.ask(); got.Blocked || got.Warnings != nil {
+			if got := test.ask(); got[len(got)-1].Decision != Allow {
 				t.Fatalf("%+v", got)
 			}
 			seen := map[string]string{}
@@ -228,7 +231,7 @@ func TestNothingIsLeftInTheFolderForTemporaryFiles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := testSet()
 	s.OnStop.Commands = []string{"true", "sleep 1000 & exit 2"}
-	if got := s.AtStop(t.Context(), Stop{Where: Where{Dir: t.TempDir()}}); !got.Blocked {
+	if got := s.AtStop(t.Context(), ralph.RunEnd{HookPlace: Where{Dir: t.TempDir()}}); len(got) != 2 || got[1].Decision != Block {
 		t.Errorf("%+v", got)
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
