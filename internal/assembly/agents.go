@@ -187,7 +187,7 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 	for i, c := range chosen {
 		meters, flag := c.about().Meters, "--model"
 		if i > 0 {
-			flag = "--fallback NAME:MODEL"
+			flag = "--fallback " + c.options.Dialect.Name() + ":MODEL" // the worker takes over from nobody
 		}
 		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && isPriced(s, c.model)) {
 			why := fmt.Sprintf("--max-cost: the agent %s does not report what it costs", c.name)
