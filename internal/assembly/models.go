@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
@@ -15,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/model/anthropic"
 	"github.com/ralphloop/ralph/model/openai"
 	"github.com/ralphloop/ralph/model/scripted"
+	"github.com/ralphloop/ralph/model/wire"
 )
 
 // part is what a model is asked for. One file of turns may serve them all.
@@ -34,7 +36,8 @@ type chosenModel struct {
 	baseURL  string // for scripted, the file
 	keyEnv   string // "" where no key is needed
 	key      string
-	skip     int // conversations of a script that an earlier process of the run has had
+	idle     time.Duration // of silence that is borne; 0 is the client's own
+	skip     int           // conversations of a script that an earlier process of the run has had
 
 	reached model.Client // once it was asked for
 }
@@ -57,7 +60,7 @@ func (p *Plan) chooseModel(of part) (chosenModel, error) {
 		own.APIKeyEnv = cmp.Or(own.APIKeyEnv, worker.APIKeyEnv)
 		own.Model = cmp.Or(own.Model, worker.Model)
 	}
-	c := chosenModel{part: of, skip: p.Begun[string(of)], provider: own.Provider, model: own.Model, baseURL: own.BaseURL, keyEnv: own.APIKeyEnv}
+	c := chosenModel{part: of, idle: silence(s), skip: p.Begun[string(of)], provider: own.Provider, model: own.Model, baseURL: own.BaseURL, keyEnv: own.APIKeyEnv}
 	if c.provider == "" {
 		c.provider = providerAtHand(own.BaseURL, env)
 	}
@@ -79,6 +82,14 @@ func (p *Plan) chooseModel(of part) (chosenModel, error) {
 	}
 	c.key = value(env, c.keyEnv)
 	return c, nil
+}
+
+// silence is how long nothing may come from a model: --idle-timeout, and no more than a client bears by itself, for it can ask again.
+func silence(s config.Settings) time.Duration {
+	if idle := s.IdleTimeout.Duration(); idle < wire.DefaultIdle {
+		return idle
+	}
+	return 0
 }
 
 // workersModel is what --model says, which is for the worker only if it works.
@@ -170,9 +181,9 @@ func (c *chosenModel) client() (model.Client, error) {
 	case c.keyEnv != "" && c.key == "":
 		c.reached = keyless{c.keyEnv}
 	case c.provider == "anthropic":
-		c.reached = anthropic.New(anthropic.Options{BaseURL: c.baseURL, Key: c.key})
+		c.reached = anthropic.New(anthropic.Options{BaseURL: c.baseURL, Key: c.key, Idle: c.idle})
 	case c.provider == "openai":
-		c.reached = openai.New(openai.Options{BaseURL: c.baseURL, Key: c.key})
+		c.reached = openai.New(openai.Options{BaseURL: c.baseURL, Key: c.key, Idle: c.idle})
 	default:
 		c.reached, err = c.script()
 	}
