@@ -117,6 +117,7 @@ type Fault struct {
 	Status     int           // of HTTP, 0 without a response
 	Message    string        // one sentence, in the provider's words where it had some
 	RetryAfter time.Duration // with FaultLimit and FaultProvider: what the provider asks for, 0 if it does not say
+	Spent      bool          // with FaultLimit: the account has nothing left, which a short wait does not change
 	Usage      *Usage        // of what was cut short, where known: it is paid for
 	Err        error         // behind it
 }

@@ -9,8 +9,8 @@ import (
 
 // Patient is a client that waits and asks again where that may help. The request stays the same.
 //
-// Faults of the provider are waited out with pauses that grow. Limits are, too, if what the provider asks for is at most a minute; longer ones are returned at once,
-// as is every other fault: whoever called knows what a run may spend, and when it has to end.
+// Faults of the provider are waited out with pauses that grow. Limits are, too, if what the provider asks for is at most a minute; longer ones and quotas that are
+// used up are returned at once, as is every other fault: whoever called knows what a run may spend, and when it has to end.
 //
 // What failed attempts used is paid for. It is told three times, to be counted once: with each [Pause], in the reply's Lost, and as a part of the usage of the fault
 // that is returned. If ctx ends, only the pauses have told it.
@@ -75,6 +75,8 @@ func (p *Patient) pause(f *Fault, attempt int) (wait time.Duration, again bool) 
 	usual -= time.Duration(p.random() * float64(usual/4))
 	asked := f.RetryAfter
 	switch {
+	case asked == 0 && f.Spent:
+		return 0, false
 	case asked == 0:
 		return usual, true
 	case f.Kind == FaultLimit && asked > longestPause:

@@ -43,6 +43,9 @@ func TestPatience(t *testing.T) {
 	after := func(kind model.FaultKind, d time.Duration) *model.Fault {
 		return &model.Fault{Kind: kind, Message: "wait", RetryAfter: d}
 	}
+	spent := func(d time.Duration) *model.Fault {
+		return &model.Fault{Kind: model.FaultLimit, Message: "nothing is left", RetryAfter: d, Spent: true}
+	}
 	other := errors.New("something else")
 	backOff := []time.Duration{2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second}
 	for _, tc := range []struct {
@@ -66,6 +69,8 @@ func TestPatience(t *testing.T) {
 		{name: "limit of a minute", errs: times(1, after(model.FaultLimit, time.Minute)), waits: []time.Duration{time.Minute}},
 		{name: "limit of more", errs: times(1, after(model.FaultLimit, time.Minute+1)), fails: after(model.FaultLimit, time.Minute+1)},
 		{name: "limit that stays", errs: times(8, after(model.FaultLimit, second)), waits: []time.Duration{second, second, second, second, second, second, second}, fails: after(model.FaultLimit, second)},
+		{name: "quota", errs: []error{spent(0)}, fails: spent(0)},
+		{name: "quota that comes back soon", errs: []error{spent(5 * second)}, waits: []time.Duration{5 * second}},
 		{name: "broken, then a long limit", errs: []error{broken, after(model.FaultLimit, time.Hour)}, waits: backOff[:1], fails: after(model.FaultLimit, time.Hour)},
 		{name: "broken, then the key is revoked", errs: []error{broken, &model.Fault{Kind: model.FaultAuth}}, waits: backOff[:1], fails: &model.Fault{Kind: model.FaultAuth}},
 		{name: "auth", errs: times(1, after(model.FaultAuth, second)), fails: after(model.FaultAuth, second)},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,6 +89,9 @@ var refusals = []struct {
 	{"an error with a good status", 200, "Content-Type: application/json", `{"error":{"code":429,"message":"slowly"}}`, limit, "slowly", 0},
 }
 
+// spent are the names of those refusals that say that nothing is left.
+var spent = []string{"quota", "credit", "credit at DeepSeek"}
+
 func TestRefusals(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for _, tc := range refusals {
@@ -102,7 +106,7 @@ func TestRefusals(t *testing.T) {
 					_, _ = io.WriteString(out, tc.body)
 				})
 				_, err := w.connect(base, limits{}).Send(t.Context(), ask, nil)
-				want := &model.Fault{Kind: tc.kind, Status: tc.status, Message: tc.words, RetryAfter: tc.after}
+				want := &model.Fault{Kind: tc.kind, Status: tc.status, Message: tc.words, RetryAfter: tc.after, Spent: slices.Contains(spent, tc.name)}
 				if diff := cmp.Diff(want, err); diff != "" {
 					t.Error(diff)
 				}

@@ -53,6 +53,7 @@ func sentence(err error) string {
 
 func (l Line) refused(r *Refusal) *model.Fault {
 	f := &model.Fault{Status: r.Status, Kind: kindOf(r.Status, r.Body), Message: l.Clean(words(r.Body))}
+	f.Spent = f.Kind == model.FaultLimit && isSpent(r.Status, r.Body)
 	switch {
 	case f.Message != "":
 	case r.Status < 300:
@@ -74,6 +75,7 @@ func (l Line) refused(r *Refusal) *model.Fault {
 // StreamFault is a fault that a stream tells after it began well. Asking again may help, whatever it is, except where it cannot.
 func (l Line) StreamFault(data []byte) *model.Fault {
 	f := &model.Fault{Kind: kindOf(http.StatusOK, data), Status: http.StatusOK, Message: l.Clean(words(data))}
+	f.Spent = f.Kind == model.FaultLimit && isSpent(labelOf(data).status(), data)
 	if f.Message == "" {
 		f.Message = "the provider tells an error in the midst of its reply"
 	}
@@ -96,7 +98,7 @@ func kindOf(status int, body []byte) model.FaultKind {
 	if late {
 		status = label.status()
 	}
-	text := strings.ToLower(words(body) + " " + label.Type + " " + label.code())
+	text := told(body)
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.FaultAuth
@@ -110,6 +112,17 @@ func kindOf(status int, body []byte) model.FaultKind {
 		return model.FaultProvider
 	}
 	return model.FaultRefused
+}
+
+// isSpent reports whether a limit is that of an account which has nothing left.
+func isSpent(status int, body []byte) bool {
+	return status == http.StatusPaymentRequired || tells(told(body), quotaWords)
+}
+
+// told is what the provider says of an error, for people and for programs, in small letters.
+func told(body []byte) string {
+	label := labelOf(body)
+	return strings.ToLower(words(body) + " " + label.Type + " " + label.code())
 }
 
 // passing are statuses below 500 that are nobody's fault.
