@@ -54,7 +54,10 @@ func (anthropic) read(_ string, body []byte) (ask, error) {
 func (w anthropic) stream(a answer) []frame {
 	begin := w.message(a)
 	begin["content"], begin["stop_reason"] = []any{}, nil
-	begin["usage"] = anthropicUsage(a.usage, min(a.usage.Output, 1))
+	end := object{"delta": object{"stop_reason": w.stopReason(a), "stop_sequence": nil}}
+	if !a.turn.Unmetered {
+		begin["usage"], end["usage"] = anthropicUsage(a.usage, min(a.usage.Output, 1)), anthropicUsage(a.usage, a.usage.Output)
+	}
 	frames := []frame{
 		typed("message_start", object{"message": begin}),
 		typed("ping", object{}),
@@ -62,13 +65,7 @@ func (w anthropic) stream(a answer) []frame {
 	for i, block := range w.blocks(a) {
 		frames = append(frames, anthropicBlock(i, block)...)
 	}
-	return append(frames,
-		typed("message_delta", object{
-			"delta": object{"stop_reason": w.stopReason(a), "stop_sequence": nil},
-			"usage": anthropicUsage(a.usage, a.usage.Output),
-		}),
-		typed("message_stop", object{}),
-	)
+	return append(frames, typed("message_delta", end), typed("message_stop", object{}))
 }
 
 // anthropicBlock tells one content block bit by bit.
@@ -88,7 +85,11 @@ func anthropicBlock(index int, block object) []frame {
 	case "tool_use":
 		start["id"], start["name"], start["input"] = block["id"], block["name"], object{}
 		deltas = append(deltas, object{"type": "input_json_delta", "partial_json": ""})
-		each(mustJSON(block["input"]), "input_json_delta", "partial_json")
+		input, isRaw := block["input"].(string)
+		if !isRaw {
+			input = mustJSON(block["input"])
+		}
+		each(input, "input_json_delta", "partial_json")
 	default:
 		start["text"] = ""
 		each(block["text"].(string), "text_delta", "text")
@@ -102,7 +103,10 @@ func anthropicBlock(index int, block object) []frame {
 
 func (w anthropic) whole(a answer) any {
 	m := w.message(a)
-	m["content"], m["stop_reason"], m["usage"] = w.blocks(a), w.stopReason(a), anthropicUsage(a.usage, a.usage.Output)
+	m["content"], m["stop_reason"] = w.blocks(a), w.stopReason(a)
+	if !a.turn.Unmetered {
+		m["usage"] = anthropicUsage(a.usage, a.usage.Output)
+	}
 	return m
 }
 
@@ -119,7 +123,7 @@ func (anthropic) blocks(a answer) []object {
 		blocks = append(blocks, object{"type": "text", "text": a.turn.Text})
 	}
 	for _, c := range a.calls {
-		blocks = append(blocks, object{"type": "tool_use", "id": c.id, "name": c.name, "input": c.input})
+		blocks = append(blocks, object{"type": "tool_use", "id": c.id, "name": c.name, "input": c.value()})
 	}
 	return blocks
 }

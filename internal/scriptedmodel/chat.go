@@ -71,7 +71,7 @@ func (w chat) stream(a answer) []frame {
 		}
 	}
 	chunk(object{}, w.finishReason(a))
-	if a.wantUsage {
+	if a.wantUsage && !a.turn.Unmetered {
 		c := w.completion(a, "chat.completion.chunk")
 		c["choices"], c["usage"] = []any{}, chatUsage(a.usage)
 		frames = append(frames, frame{data: mustJSON(c)})
@@ -96,7 +96,9 @@ func (w chat) whole(a answer) any {
 	}
 	c := w.completion(a, "chat.completion")
 	c["choices"] = []object{{"index": 0, "message": message, "logprobs": nil, "finish_reason": w.finishReason(a)}}
-	c["usage"] = chatUsage(a.usage)
+	if !a.turn.Unmetered {
+		c["usage"] = chatUsage(a.usage)
+	}
 	return c
 }
 

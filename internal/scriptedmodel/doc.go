@@ -28,6 +28,7 @@
 //
 // A [Turn] has text, hidden thinking, tool calls and the tokens that it is said to have used. Its faults come first, one a request. A tool call is
 // written without knowing the client: {"shell": …} and {"write": …} take the tool that the request offers for it, with its own argument names.
+// {"name": …} with "input", or with "raw" for one that is no JSON, is a tool by its name, offered or not.
 // A text may hold words that only the request knows: {"text": "it is {{word}}", "fill": {"word": "the word is (\\w+)"}}.
 //
 // # Which turn a request gets

@@ -163,8 +163,13 @@ func (x *exchange) answerBadly(fault *Fault) {
 	switch fault.Do {
 	case FaultStall:
 		x.wait()
+	case FaultPing:
+		x.keepAlive()
 	case FaultCut:
 		panic(http.ErrAbortHandler)
+	case FaultEnd:
+	case FaultGarble:
+		x.send([]string{x.piece(frame{data: `{"type": "oops`}, false), "\n\n"})
 	default:
 		for _, f := range x.wire.failureFrames(x.trouble(fault), half) {
 			x.send([]string{x.piece(f, false)})
@@ -226,4 +231,39 @@ func (x *exchange) wait() {
 	case <-x.server.closing:
 	}
 	panic(http.ErrAbortHandler)
+}
+
+// pingEvery is how often a connection is kept alive.
+const pingEvery = 50 * time.Millisecond
+
+// keepAlive sends what is no part of an answer until whoever asked is gone or the server closes.
+func (x *exchange) keepAlive() {
+	if !x.ask.streaming {
+		x.wait() // a body of a known length has nothing to say in between
+	}
+	ticker := time.NewTicker(pingEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			if !x.send([]string{x.ping()}) {
+				panic(http.ErrAbortHandler)
+			}
+		case <-x.request.Context().Done():
+			panic(http.ErrAbortHandler)
+		case <-x.server.closing:
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// ping is what says nothing in the format.
+func (x *exchange) ping() string {
+	switch {
+	case x.wire.name() == "anthropic":
+		return typed("ping", object{}).String()
+	case x.ask.asArray:
+		return "\n"
+	}
+	return ": ping\n\n"
 }

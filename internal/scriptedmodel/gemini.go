@@ -102,7 +102,7 @@ func (w gemini) whole(a answer) any {
 }
 
 func geminiCall(c call) object {
-	return object{"functionCall": object{"id": c.id, "name": c.name, "args": c.input}, "thoughtSignature": base64.StdEncoding.EncodeToString([]byte(c.id))}
+	return object{"functionCall": object{"id": c.id, "name": c.name, "args": c.value()}, "thoughtSignature": base64.StdEncoding.EncodeToString([]byte(c.id))}
 }
 
 func (gemini) response(a answer, parts []object, finish string) object {
@@ -116,13 +116,14 @@ func (gemini) response(a answer, parts []object, finish string) object {
 	}
 	u := a.usage
 	input := u.Input + u.CacheRead + u.CacheWrite
-	return object{
-		"candidates": []object{candidate}, "modelVersion": a.model, "responseId": a.id,
-		"usageMetadata": object{
+	r := object{"candidates": []object{candidate}, "modelVersion": a.model, "responseId": a.id}
+	if !a.turn.Unmetered {
+		r["usageMetadata"] = object{
 			"promptTokenCount": input, "cachedContentTokenCount": u.CacheRead, "candidatesTokenCount": u.Output - u.Reasoning,
 			"thoughtsTokenCount": u.Reasoning, "totalTokenCount": input + u.Output,
-		},
+		}
 	}
+	return r
 }
 
 func (gemini) finishReason(a answer) string {

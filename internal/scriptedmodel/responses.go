@@ -152,7 +152,7 @@ func (responses) items(a answer) []object {
 	for i, c := range a.calls {
 		item := object{"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", a.id, i), "call_id": c.id, "name": c.name, "status": "completed"}
 		if c.freeform {
-			item["type"], item["input"] = "custom_tool_call", freeText(c.input)
+			item["type"], item["input"] = "custom_tool_call", freeText(c)
 		} else {
 			item["arguments"] = c.arguments()
 		}
@@ -162,13 +162,13 @@ func (responses) items(a answer) []object {
 }
 
 // freeText is the input of a tool that takes text: the script has it as the only argument.
-func freeText(input map[string]any) string {
-	for _, value := range input {
-		if text, ok := value.(string); ok && len(input) == 1 {
+func freeText(c call) string {
+	for _, value := range c.input {
+		if text, ok := value.(string); ok && len(c.input) == 1 {
 			return text
 		}
 	}
-	return mustJSON(input)
+	return c.arguments()
 }
 
 func (responses) response(a answer, status string, items []object) object {
@@ -182,9 +182,11 @@ func (responses) response(a answer, status string, items []object) object {
 	}
 	u := a.usage
 	input := u.Input + u.CacheRead + u.CacheWrite
-	r["usage"] = object{
-		"input_tokens": input, "input_tokens_details": object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
-		"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning}, "total_tokens": input + u.Output,
+	if !a.turn.Unmetered {
+		r["usage"] = object{
+			"input_tokens": input, "input_tokens_details": object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
+			"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning}, "total_tokens": input + u.Output,
+		}
 	}
 	switch a.turn.Stop {
 	case StopLength:

@@ -33,9 +33,11 @@ type Turn struct {
 	Tools    []ToolCall `json:"tools,omitempty"`
 	Empty    bool       `json:"empty,omitempty"` // the model says nothing at all
 	Stop     Stop       `json:"stop,omitempty"`
-	Usage    *Usage     `json:"usage,omitempty"` // nil is DefaultUsage
-	Pace     Pause      `json:"pace,omitempty"`  // between two pieces of a stream
-	Faults   []Fault    `json:"faults,omitempty"`
+	Usage    *Usage     `json:"usage,omitempty"` // nil is DefaultUsage; what is negative is told as it is
+	// Unmetered says that nothing is told of tokens.
+	Unmetered bool    `json:"unmetered,omitempty"`
+	Pace      Pause   `json:"pace,omitempty"` // between two pieces of a stream
+	Faults    []Fault `json:"faults,omitempty"`
 	// Fill has expressions by name. Where the text says {{name}}, it gets what the expression's first group matches in the request's body, in which
 	// strings stand as JSON writes them. What does not match stays as it is.
 	Fill map[string]string `json:"fill,omitempty"`
@@ -47,6 +49,8 @@ type ToolCall struct {
 	Write *FileWrite     `json:"write,omitempty"`
 	Name  string         `json:"name,omitempty"`
 	Input map[string]any `json:"input,omitempty"` // with Name
+	// Raw is an input that need not be JSON, with Name. Where a format has no text for inputs, it is told as a string.
+	Raw string `json:"raw,omitempty"`
 }
 
 // FileWrite is a file with its whole text.
@@ -84,7 +88,10 @@ const (
 	FaultStatus     FaultKind = "status"      // an HTTP status with the vendor's error body
 	FaultHang       FaultKind = "hang"        // no byte of an answer
 	FaultStall      FaultKind = "stall"       // the answer begins and does not go on
+	FaultPing       FaultKind = "ping"        // the same, but the connection is kept alive all the time
 	FaultCut        FaultKind = "cut"         // the answer begins and the connection is closed
+	FaultEnd        FaultKind = "end"         // the answer begins and ends, as if that were all
+	FaultGarble     FaultKind = "garble"      // the answer begins well and goes on with what is no JSON
 	FaultDrop       FaultKind = "drop"        // the connection is closed without an answer
 	FaultErrorEvent FaultKind = "error_event" // the answer begins well and goes on with an error
 )
@@ -100,6 +107,8 @@ type Fault struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	// RetryAfter is told in the header of that name.
 	RetryAfter Pause `json:"retry_after,omitempty"`
+	// RetryDate is the same as a date: that long after the request.
+	RetryDate Pause `json:"retry_date,omitempty"`
 	// ResetIn makes it an account's usage limit, which ends that long after the request.
 	ResetIn Pause `json:"reset_in,omitempty"`
 }
@@ -208,6 +217,8 @@ func (t Turn) check() error {
 		return errors.New("an empty turn says nothing and calls nothing")
 	case !t.Empty && !says && !t.failsForever():
 		return errors.New("text, tools, thinking or empty is wanted")
+	case t.Unmetered && t.Usage != nil:
+		return errors.New("usage does not go with unmetered")
 	case t.Stop != "" && t.Stop != StopLength && t.Stop != StopRefusal:
 		return fmt.Errorf("stop %q: %s or %s is wanted", t.Stop, StopLength, StopRefusal)
 	}
@@ -255,8 +266,10 @@ func (c ToolCall) check() error {
 	switch {
 	case kinds != 1:
 		return errors.New("exactly one of shell, write and name is wanted")
-	case c.Input != nil && c.Name == "":
+	case (c.Input != nil || c.Raw != "") && c.Name == "":
 		return errors.New("input goes with a name")
+	case c.Input != nil && c.Raw != "":
+		return errors.New("raw is in place of input")
 	case c.Write != nil && c.Write.Path == "":
 		return errors.New("write: a path is wanted")
 	}
@@ -273,12 +286,15 @@ func (f Fault) check() error {
 		if f.Status != 0 && (f.Status < 400 || f.Status > 599) {
 			return fmt.Errorf("status %d: one from 400 to 599 is wanted", f.Status)
 		}
-	case FaultHang, FaultStall, FaultCut, FaultDrop:
-		if f.Status != 0 || f.ResetIn != 0 || f.RetryAfter != 0 || f.Headers != nil || f.Type != "" || f.Message != "" {
+	case FaultHang, FaultStall, FaultPing, FaultCut, FaultEnd, FaultGarble, FaultDrop:
+		if f.Status != 0 || f.ResetIn != 0 || f.RetryAfter != 0 || f.RetryDate != 0 || f.Headers != nil || f.Type != "" || f.Message != "" {
 			return fmt.Errorf("%s: only times and forever go with it", f.Do)
 		}
 	default:
-		return fmt.Errorf("do %q: one of status, hang, stall, cut, drop, error_event is wanted", f.Do)
+		return fmt.Errorf("do %q: one of status, hang, stall, ping, cut, end, garble, drop, error_event is wanted", f.Do)
+	}
+	if f.RetryAfter != 0 && f.RetryDate != 0 {
+		return errors.New("retry_date is in place of retry_after")
 	}
 	if f.Times < 0 || f.Times > 0 && f.Forever {
 		return errors.New("times is a number from 1 on, and does not go with forever")

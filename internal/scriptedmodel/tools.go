@@ -25,7 +25,7 @@ func (c ToolCall) resolve(a ask) (call, bool) {
 		if input == nil {
 			input = map[string]any{}
 		}
-		return call{name: c.Name, input: input, freeform: at >= 0 && a.tools[at].freeform}, true
+		return call{name: c.Name, input: input, raw: c.Raw, freeform: at >= 0 && a.tools[at].freeform}, true
 	case c.Write != nil:
 		if made, ok := writeCall(*c.Write, a); ok {
 			return made, true

@@ -72,9 +72,24 @@ type call struct {
 	id, name string
 	freeform bool
 	input    map[string]any
+	raw      string // in place of the input, if it is not ""
 }
 
-func (c call) arguments() string { return mustJSON(c.input) }
+// arguments is the input as text.
+func (c call) arguments() string {
+	if c.raw != "" {
+		return c.raw
+	}
+	return mustJSON(c.input)
+}
+
+// value is the input for formats that have no text for it.
+func (c call) value() any {
+	if c.raw != "" {
+		return c.raw
+	}
+	return c.input
+}
 
 // frame is one event of a stream of server-sent events.
 type frame struct {
@@ -162,6 +177,9 @@ func (t trouble) headers() http.Header {
 	h := http.Header{}
 	if t.RetryAfter > 0 {
 		h.Set("Retry-After", seconds(t.RetryAfter))
+	}
+	if t.RetryDate > 0 {
+		h.Set("Retry-After", t.now.Add(time.Duration(t.RetryDate)+time.Second-1).UTC().Format(http.TimeFormat)) // as seconds does
 	}
 	if t.ResetIn > 0 {
 		h.Set("Retry-After", seconds(t.ResetIn))
