@@ -17,7 +17,7 @@ MEMORY    = $(shell d=/dev/shm; test -w $$d && test "$$(df -Pk $$d | awk 'NR == 
 	{ echo true >"$$f" && chmod +x "$$f" && "$$f" && echo $$d; rm -f "$$f"; })
 # Scripts of internal/cli that run one command after another. The race detector more than doubles their time and sees in them what it sees in all the
 # others, those with signals, terminals, followers and letters; so they run without it. A family that is not named here runs with it.
-ONE_BY_ONE := ^TestScripts$$/^(agent|claim|clean|commit|diff|echo|evaluator|exit_64|exit_map|fallback|flaky|gates|git|goal|hidden|housekeeping|init|isolation|learnings|logs|looking|merge|old|profiles|prompt|protected|report|restore|seed|tag|tasks|verify|what|words|workspaces|worktree)(_|$$)
+ONE_BY_ONE := ^TestScripts$$/^(agent|claim|clean|commit|diff|echo|evaluator|exit_64|exit_map|fallback|flaky|gates|git|goal|hidden|housekeeping|http|init|isolation|learnings|logs|looking|merge|old|profiles|prompt|protected|report|restore|seed|tag|tasks|verify|what|words|workspaces|worktree)(_|$$)
 
 test: export GORACE := atexit_sleep_ms=0
 test:
