@@ -78,6 +78,7 @@ func TestTable(t *testing.T) {
 		{"iteration", (*bench).iteration}, {"checked iteration", (*bench).checkedIteration}, {"whole program", (*bench).wholeProgram}, {"gap", (*bench).gap},
 		{"parsing", (*bench).parsing}, {"memory", (*bench).memory}, {"crowd", (*bench).crowds}, {"cold start", (*bench).coldStart}, {"long run", (*bench).longRun},
 		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).aThousand},
+		{"a worker's turn", (*bench).workerTurn},
 	} {
 		t.Run(part.name, func(t *testing.T) { // so that its players are gone before the next
 			b.T = t

@@ -30,6 +30,7 @@ var parts = map[string]func(task) error{
 	"listen": playListen, "skim": playSkim,
 	"crowd": playCrowd, "bare crowd": playBareCrowd,
 	"keeper": playKeeper,
+	"worker": playWorker, "bare client": playBareClient,
 }
 
 // playLoop is the product, put together as the command line does it.
