@@ -77,7 +77,8 @@ func (p *Plan) chooseModel(of part) (chosenModel, error) {
 		return c, &config.UsageError{Msg: fmt.Sprintf("which model of %s the %s is to use is not known", c.baseURL, of), Hint: fmt.Sprintf("name it: --set %s.model=NAME", of)}
 	}
 	c.model = cmp.Or(c.model, usualModels[c.provider])
-	if c.keyEnv == "" && c.baseURL == "" { // a server elsewhere gets the key that is named for it, and no other
+	// A server elsewhere gets a provider's key only if it is said to be that provider's.
+	if c.keyEnv == "" && (c.baseURL == "" || own.Provider != "" && value(env, usualKeys[c.provider]) != "") {
 		c.keyEnv = usualKeys[c.provider]
 	}
 	c.key = value(env, c.keyEnv)

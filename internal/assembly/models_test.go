@@ -35,8 +35,10 @@ func TestWhichModelPlaysWhichPart(t *testing.T) {
 			want: reach{"openai", "gpt-6.1-sol", "", "OPENAI_API_KEY", ""}},
 		{name: "a server of one's own needs no key", part: workerPart, settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "qwen3", "http://localhost:11434/v1", "")}},
 			want: reach{"openai", "qwen3", "http://localhost:11434/v1", "", ""}},
-		{name: "nor does it get one that nobody meant for it", part: workerPart, env: both[2:], settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "qwen3", "http://localhost:1/v1", "")}},
+		{name: "nor does it get one that nobody meant for it", part: workerPart, env: both, settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "qwen3", "http://localhost:1/v1", "")}},
 			want: reach{"openai", "qwen3", "http://localhost:1/v1", "", ""}},
+		{name: "unless it is that provider's", part: workerPart, env: both, settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("anthropic", "m", "http://gateway/v1", "")}},
+			want: reach{"anthropic", "m", "http://gateway/v1", "ANTHROPIC_API_KEY", "a-key"}},
 		{name: "a server without a model", part: workerPart, env: both, settings: config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "", "http://localhost:1/v1", "")}}, problem: true},
 		{name: "--model", part: workerPart, env: both, settings: config.Settings{Agent: config.AgentSettings{Name: "worker", Model: "claude-opus-5-5"}},
 			want: reach{"anthropic", "claude-opus-5-5", "", "ANTHROPIC_API_KEY", "a-key"}},
@@ -50,7 +52,7 @@ func TestWhichModelPlaysWhichPart(t *testing.T) {
 			want: reach{"openai", "other", "http://here/v1", "MINE", "my-key"}},
 		{name: "worker:MODEL", part: evaluatorPart, env: both, settings: config.Settings{Evaluator: config.EvaluatorSettings{Agent: "worker:claude-opus-5"}},
 			want: reach{"anthropic", "claude-opus-5", "", "ANTHROPIC_API_KEY", "a-key"}},
-		{name: "the key does not go elsewhere", part: evaluatorPart, env: both[2:], settings: config.Settings{
+		{name: "the key does not go elsewhere", part: evaluatorPart, env: both, settings: config.Settings{
 			Worker: config.WorkerSettings{RoleSettings: role("openai", "m", "", "MINE")}, Evaluator: config.EvaluatorSettings{Agent: "worker", RoleSettings: role("", "x", "http://elsewhere/v1", "")}},
 			want: reach{"openai", "x", "http://elsewhere/v1", "", ""}},
 		{name: "the planner", part: plannerPart, env: both, settings: config.Settings{Planner: role("openai", "p", "", "")}, want: reach{"openai", "p", "", "OPENAI_API_KEY", "o-key"}},
