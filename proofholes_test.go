@@ -113,6 +113,7 @@ func TestAnEvaluatorThatTakesItsTimeSeesAnotherTree(t *testing.T) {
 		judge.before = func(ctx context.Context, in EvaluationInput) { k.files = "swapped" }
 		result := w.ends(MaxIterations, 1)
 		same(t, "refusals", [][]string{{RefusedStale}}, refusedIn(result))
+		same(t, "verified by", []string{}, result.VerifiedBy)
 	})
 }
 
