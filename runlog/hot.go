@@ -348,6 +348,8 @@ func (c *compact) moment() (v ralph.Moment) {
 			v.Signal = ralph.Signal(c.string())
 		case "killed":
 			v.Killed = c.bool()
+		case "blocked":
+			v.Blocked = c.string()
 		default:
 			c.odd = true
 		}
