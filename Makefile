@@ -19,8 +19,8 @@ IN_MEMORY = $(if $(MEMORY),TMPDIR=$(MEMORY))
 CGO       = CGO_ENABLED=$(if $(RACE),1,0)
 
 test e2e: export GORACE := atexit_sleep_ms=0
-# The race detector has nothing to see in packages without goroutines or that only start programs, and makes the scripts of internal/cli twice as slow: make e2e
-# runs these with it.
+# The race detector has nothing to see in packages without goroutines or that only start programs, and makes the scripts of internal/cli twice as slow:
+# make e2e runs the scripts with it.
 PLAINLY   = /(internal/(cli|cheats|bench|layout|contract)|promise|prompt|plan)$$
 test:
 	$(IN_MEMORY) $(CGO) go test $(RACE) -short -timeout 20m -shuffle=on $$(go list ./... | grep -Ev '$(PLAINLY)')
