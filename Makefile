@@ -7,7 +7,7 @@ LINT     := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-lint/golangci-lint-$(LI
 RACE      = $(shell printf 'int main(void){return 0;}' | $$(go env CC) -x c -o /dev/null - -lpthread 2>/dev/null && echo -race)
 GO_PLAIN := CGO_ENABLED=0 go
 
-.PHONY: build test lint vet-cross bench cheats e2e e2e-all clean
+.PHONY: build test race lint vet-cross bench cheats e2e e2e-all clean
 
 build:
 	$(GO_PLAIN) build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
@@ -18,9 +18,9 @@ MEMORY    = $(shell d=/dev/shm; test -w $$d && test "$$(df -Pk $$d | awk 'NR == 
 IN_MEMORY = $(if $(MEMORY),TMPDIR=$(MEMORY))
 CGO       = CGO_ENABLED=$(if $(RACE),1,0)
 
-test e2e: export GORACE := atexit_sleep_ms=0
+test race: export GORACE := atexit_sleep_ms=0
 # The race detector has nothing to see in packages without goroutines or that only start programs, and makes the scripts of internal/cli twice as slow:
-# make e2e runs the scripts with it.
+# make race runs the scripts with it.
 PLAINLY   = /(internal/(cli|cheats|bench|layout|contract)|promise|prompt|plan)$$
 test:
 	$(IN_MEMORY) $(CGO) go test $(RACE) -short -timeout 20m -shuffle=on $$(go list ./... | grep -Ev '$(PLAINLY)')
@@ -49,7 +49,11 @@ e2e: build
 	go run ./examples/embed
 	go test -count=1 -timeout 20m -shuffle=on . ./verify/... ./runlog
 	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
-	$(IN_MEMORY) $(CGO) go test $(RACE) -count=1 -timeout 30m -tags e2e ./internal/cli
+	$(IN_MEMORY) $(GO_PLAIN) test -count=1 -timeout 30m -tags e2e ./internal/cli
+
+# The scripts of the command line with the race detector.
+race:
+	$(IN_MEMORY) $(CGO) go test $(RACE) -short -count=1 -timeout 30m ./internal/cli
 
 e2e-all: build
 	clis="$$(.ci/e2e-clis all)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
