@@ -88,9 +88,6 @@ func NewPlanner(req Request, old OldList) (*Planner, error) {
 // Model is the planner's, as people are told of it.
 func (p *Planner) Model() string { return p.model.String() }
 
-// File is where the list will be.
-func (p *Planner) File() string { return p.draft.Path() }
-
 // Existing is how many tasks the new ones will follow.
 func (p *Planner) Existing() int { return len(p.draft.Existing()) }
 

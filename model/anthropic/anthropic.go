@@ -49,7 +49,7 @@ const (
 func New(o Options) model.Client {
 	c := &client{line: wire.Line{Secrets: []string{o.Key, o.Token}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply}, most: map[string]int64{}}
 	if err := wire.CheckBase(o.BaseURL); err != nil {
-		c.unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
+		c.line.Unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
 		return c
 	}
 	base := strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"), "/v1")
@@ -57,7 +57,7 @@ func New(o Options) model.Client {
 		base = home
 	}
 	if base == home && o.Key == "" && o.Token == "" {
-		c.unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for Anthropic"}
+		c.line.Unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for Anthropic"}
 		return c
 	}
 	c.address, c.header = base+"/v1/messages", http.Header{"Anthropic-Version": {version}}
@@ -74,7 +74,6 @@ type client struct {
 	line    wire.Line
 	address string
 	header  http.Header
-	unfit   *model.Fault // why nothing can be asked
 
 	mu   sync.Mutex
 	most map[string]int64 // tokens of output that a model allows, where it had to say so
@@ -93,40 +92,9 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 }
 
 func (c *client) send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
-	if err := ctx.Err(); err != nil {
+	into := newAssembly(tell)
+	if err := c.line.Exchange(ctx, wire.Ask{Address: c.address, Header: c.header, Body: c.request(r)}, into); err != nil {
 		return model.Reply{}, err
 	}
-	if c.unfit != nil {
-		unfit := *c.unfit
-		return model.Reply{}, &unfit
-	}
-	watched, watch := c.line.Watch(ctx)
-	defer watch.End()
-	response, err := c.line.Post(watched, c.address, c.header, c.request(r))
-	if err != nil {
-		return model.Reply{}, c.line.Fault(watch, err, nil)
-	}
-	defer response.Body.Close()
-	watch.Progress()
-	events := wire.Read(response.Body)
-	into := newAssembly(tell)
-	for !into.whole && events.Next() {
-		came, err := into.add(events.Data())
-		if err != nil {
-			return model.Reply{}, into.paid(c.line.Fault(watch, err, response))
-		}
-		if came {
-			watch.Progress()
-		}
-		if into.trouble != nil {
-			return model.Reply{}, into.paid(c.line.StreamFault(into.trouble))
-		}
-	}
-	if into.whole {
-		return into.reply(), nil
-	}
-	if err = events.Err(); err == nil {
-		err = wire.Cut("the stream ended before the reply did")
-	}
-	return model.Reply{}, into.paid(c.line.Fault(watch, err, response))
+	return into.reply(), nil
 }

@@ -69,8 +69,8 @@ func newAssembly(tell func(model.Delta)) *assembly {
 	return &assembly{tell: tell, byIndex: map[int]*block{}}
 }
 
-// add takes one event, and reports whether it brought the reply forward.
-func (a *assembly) add(data []byte) (came bool, err error) {
+// Add takes one event, and reports whether it brought the reply forward.
+func (a *assembly) Add(data []byte) (came bool, err error) {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
 		return false, nil
@@ -171,13 +171,17 @@ func (a *assembly) think(b *block, text string) {
 	}
 }
 
-// paid adds to a fault what was used until then.
-func (a *assembly) paid(err error) error {
-	if f, ok := errors.AsType[*model.Fault](err); ok {
-		f.Usage = a.usage.sum()
-	}
-	return err
-}
+// Done says that nothing else needs to be read.
+func (a *assembly) Done() bool { return a.whole }
+
+// Whole reports whether the reply has come to its end.
+func (a *assembly) Whole() bool { return a.whole }
+
+// Trouble is the data of an event that tells an error.
+func (a *assembly) Trouble() []byte { return a.trouble }
+
+// Usage is what was used so far.
+func (a *assembly) Usage() *model.Usage { return a.usage.sum() }
 
 func (a *assembly) reply() model.Reply {
 	r := model.Reply{ID: a.id, Model: a.model, Usage: a.usage.sum(), Message: model.Message{Role: model.Assistant}}

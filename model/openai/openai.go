@@ -46,7 +46,7 @@ const home = "https://api.openai.com/v1"
 func New(o Options) model.Client {
 	c := &client{line: wire.Line{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply}, habits: map[string]habits{}}
 	if err := wire.CheckBase(o.BaseURL); err != nil {
-		c.unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
+		c.line.Unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
 		return c
 	}
 	base := strings.TrimSuffix(o.BaseURL, "/")
@@ -54,7 +54,7 @@ func New(o Options) model.Client {
 		base = home
 	}
 	if base == home && o.Key == "" {
-		c.unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for OpenAI"}
+		c.line.Unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for OpenAI"}
 		return c
 	}
 	c.address, c.header = base+"/chat/completions", http.Header{}
@@ -68,7 +68,6 @@ type client struct {
 	line    wire.Line
 	address string
 	header  http.Header
-	unfit   *model.Fault // why nothing can be asked
 
 	mu     sync.Mutex
 	habits map[string]habits // of the endpoint, by model
@@ -95,40 +94,9 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 }
 
 func (c *client) send(ctx context.Context, r model.Request, h habits, tell func(model.Delta)) (model.Reply, error) {
-	if err := ctx.Err(); err != nil {
-		return model.Reply{}, err
-	}
-	if c.unfit != nil {
-		unfit := *c.unfit
-		return model.Reply{}, &unfit
-	}
-	watched, watch := c.line.Watch(ctx)
-	defer watch.End()
-	response, err := c.line.Post(watched, c.address, c.header, asked(r, h))
-	if err != nil {
-		return model.Reply{}, c.line.Fault(watch, err, nil)
-	}
-	defer response.Body.Close()
-	watch.Progress()
-	events := wire.Read(response.Body)
 	into := newAssembly(tell)
-	for !into.done && events.Next() {
-		came, err := into.add(events.Data())
-		if err != nil {
-			return model.Reply{}, into.paid(c.line.Fault(watch, err, response))
-		}
-		if came {
-			watch.Progress()
-		}
-		if into.trouble != nil {
-			return model.Reply{}, into.paid(c.line.StreamFault(into.trouble))
-		}
-	}
-	if err = events.Err(); err == nil && !into.whole() {
-		err = wire.Cut("the stream ended before the reply did")
-	}
-	if err != nil {
-		return model.Reply{}, into.paid(c.line.Fault(watch, err, response))
+	if err := c.line.Exchange(ctx, wire.Ask{Address: c.address, Header: c.header, Body: asked(r, h)}, into); err != nil {
+		return model.Reply{}, err
 	}
 	return into.reply(), nil
 }

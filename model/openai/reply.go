@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -75,8 +74,8 @@ func newAssembly(tell func(model.Delta)) *assembly {
 	return &assembly{tell: tell, byIndex: map[int]*call{}}
 }
 
-// add takes one event, and reports whether it brought the reply forward.
-func (a *assembly) add(data []byte) (came bool, err error) {
+// Add takes one event, and reports whether it brought the reply forward.
+func (a *assembly) Add(data []byte) (came bool, err error) {
 	data = bytes.TrimSpace(data)
 	switch {
 	case len(data) == 0:
@@ -190,16 +189,17 @@ func (a *assembly) extend(p piece) {
 	at.input.WriteString(text)
 }
 
-// whole reports whether the reply has come to its end. Some endpoints leave out one sign of it or the other.
-func (a *assembly) whole() bool { return a.done || a.finish != "" }
+// Whole reports whether the reply has come to its end. Some endpoints leave out one sign of it or the other.
+func (a *assembly) Whole() bool { return a.done || a.finish != "" }
 
-// paid adds to a fault what was used until then.
-func (a *assembly) paid(err error) error {
-	if f, ok := errors.AsType[*model.Fault](err); ok {
-		f.Usage = usageOf(a.usage)
-	}
-	return err
-}
+// Done says that nothing else needs to be read.
+func (a *assembly) Done() bool { return a.done }
+
+// Trouble is the data of an event that tells an error.
+func (a *assembly) Trouble() []byte { return a.trouble }
+
+// Usage is what was used so far.
+func (a *assembly) Usage() *model.Usage { return usageOf(a.usage) }
 
 func (a *assembly) reply() model.Reply {
 	r := model.Reply{ID: a.id, Model: a.model, Usage: usageOf(a.usage), Message: model.Message{Role: model.Assistant, Text: a.text.String()}}

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/ralphloop/ralph/model"
 )
 
 // Bounds of an exchange where nobody says otherwise.
@@ -29,6 +31,7 @@ type Line struct {
 	HTTP     *http.Client  // nil is one that knows the usual proxies
 	Idle     time.Duration // without a piece of the reply; 0 is DefaultIdle
 	MaxReply int64         // bytes of one reply; 0 is DefaultMaxReply
+	Unfit    *model.Fault  // why nothing can be asked; nil if it can
 }
 
 // Client is the line's HTTP client. It follows no redirect: a key would go with it.
@@ -53,16 +56,16 @@ type Refusal struct {
 func (r *Refusal) Error() string { return fmt.Sprintf("the provider answers with status %d", r.Status) }
 
 // Post sends a request and gives the stream that answers it. What is no stream is a [*Refusal].
-func (l Line) Post(ctx context.Context, address string, header http.Header, body any) (*http.Response, error) {
-	text, err := json.Marshal(body)
+func (l Line) Post(ctx context.Context, ask Ask) (*http.Response, error) {
+	text, err := json.Marshal(ask.Body)
 	if err != nil {
 		return nil, fmt.Errorf("write request: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, ask.Address, bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("write request: %w", err)
 	}
-	request.Header = header.Clone()
+	request.Header = ask.Header.Clone()
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "text/event-stream")
 	request.Header.Set("User-Agent", "ralph")

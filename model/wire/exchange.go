@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/ralphloop/ralph/model"
+)
+
+// Ask is one request.
+type Ask struct {
+	Address string
+	Header  http.Header
+	Body    any // is sent as JSON
+}
+
+// Assembly makes a reply of a stream's events.
+type Assembly interface {
+	// Add takes the data of one event, and reports whether it brought the reply forward.
+	Add(data []byte) (came bool, err error)
+	// Trouble is the data of an event that tells an error, nil if none did.
+	Trouble() []byte
+	// Done says that nothing else needs to be read, Whole that the stream may end here.
+	Done() bool
+	Whole() bool
+	// Usage is what was used so far, nil if it is not known.
+	Usage() *model.Usage
+}
+
+// Exchange sends a request and reads its answer into an assembly. What goes wrong is a [*model.Fault] with what was used by then, or ctx's error.
+func (l Line) Exchange(ctx context.Context, ask Ask, into Assembly) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if l.Unfit != nil {
+		unfit := *l.Unfit
+		return &unfit
+	}
+	err := l.exchange(ctx, ask, into)
+	if f, ok := errors.AsType[*model.Fault](err); ok {
+		f.Usage = into.Usage()
+	}
+	return err
+}
+
+func (l Line) exchange(ctx context.Context, ask Ask, into Assembly) error {
+	watched, watch := l.Watch(ctx)
+	defer watch.End()
+	response, err := l.Post(watched, ask)
+	if err != nil {
+		return l.Fault(watch, err, nil)
+	}
+	defer response.Body.Close()
+	watch.Progress()
+	events := Read(response.Body)
+	for !into.Done() && events.Next() {
+		came, err := into.Add(events.Data())
+		if err != nil {
+			return l.Fault(watch, err, response)
+		}
+		if came {
+			watch.Progress()
+		}
+		if trouble := into.Trouble(); trouble != nil {
+			return l.StreamFault(trouble)
+		}
+	}
+	if err = events.Err(); err == nil && !into.Whole() {
+		err = Cut("the stream ended before the reply did")
+	}
+	if err != nil {
+		return l.Fault(watch, err, response)
+	}
+	return nil
+}
