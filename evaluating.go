@@ -2,6 +2,8 @@ package ralph
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,6 +51,11 @@ func unevaluated(p Policy) Policy {
 
 // evaluateOne asks about one task until there is an answer, or no sense in asking. It reports whether the next may be asked about.
 func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
+	terms := termsOf(l.criteria(task))
+	if e, ok := l.state.standing(task, terms); ok {
+		l.emit(EvEvaluation, e)
+		return true
+	}
 	in, err := l.evaluationInput(ctx, task)
 	if err != nil {
 		l.storageFailed(err)
@@ -68,7 +75,7 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 		if ctx.Err() != nil || l.storage != nil {
 			return false
 		}
-		e.Task = task
+		e.Task, e.Tree, e.Terms = task, in.Now.ID(), terms
 		if e.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime {
 			e.End = EndOutOfTime // it is the run's time that was too short
 		}
@@ -88,6 +95,15 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 			return false
 		}
 	}
+}
+
+// termsOf is a digest of what is asked for.
+func termsOf(title, goal string, criteria []string) string {
+	sum := sha256.New()
+	for _, text := range append([]string{title, goal}, criteria...) {
+		fmt.Fprintf(sum, "%d %s\n", len(text), text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // patience is what was borne with an evaluator so far.

@@ -57,6 +57,8 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 			t.Errorf("the evaluator gets %+v", in)
 		}
 		first.Agent, second.Agent = "judge", "judge"
+		first.Tree, second.Tree, first.Terms = "c0+1", "c0+2", termsOf("", "make it green", nil)
+		second.Terms = first.Terms
 		in.Live, in.Checks, in.TestChanges, in.Timeout = nil, nil, nil, 0
 		same(t, "trees", [2]string{"0", "3"}, [2]string{in.Base.Snapshot, in.Now.Snapshot})
 		in.Base, in.Now = TreeState{}, TreeState{}
@@ -311,7 +313,7 @@ func TestAnEvaluatorAlone(t *testing.T) {
 		w.cfg.Task, w.cfg.Checks = "", nil
 		finished := entry("A")
 		finished.Status = TaskDone
-		w.agent.turns = []turn{nothing().then(k.becomes("1"))}
+		w.agent.turns = []turn{nothing().then(k.becomes("1")), nothing().then(k.becomes("2"))}
 		w.options = append(w.options, WithTasks(newBook(finished)))
 		f := w.judgedBy(rejects(RejectedGap, "gap"), accepts())
 		w.ends(TasksDone, 2)

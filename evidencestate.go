@@ -47,6 +47,10 @@ func (s *State) proven(p Proof) {
 func (s *State) evaluated(e Evaluation) {
 	s.History.Now.Evaluations = append(slices.Clip(s.History.Now.Evaluations), e)
 	s.CostEstimated = s.CostEstimated || e.CostEstimated
+	if e.Standing {
+		return
+	}
+	s.Reviews += max(e.Tries, 1)
 	if e.End != EndOK {
 		return
 	}
@@ -73,6 +77,23 @@ func (s *State) ledgerOf(task string) TaskLedger {
 		}
 	}
 	return TaskLedger{Task: task}
+}
+
+// standing is the verdict that holds without asking again: the newest, if neither the tree nor what was asked for has changed since. A rejection stands
+// until somebody resumes the run, and an answer that could not be understood does not stand at all.
+func (s *State) standing(task, terms string) (Evaluation, bool) {
+	last := s.ledgerOf(task).Last
+	tree := s.History.Now.Tree.ID()
+	if len(last) == 0 || tree == "" {
+		return Evaluation{}, false
+	}
+	e := last[len(last)-1]
+	if e.Tree != tree || e.Terms != terms || e.Category == RejectedInvalid || !e.Accepted && s.History.rejected(task) == 0 {
+		return Evaluation{}, false
+	}
+	e.Standing, e.Tries, e.Duration = true, 0, 0
+	e.Cost, e.CostEstimated, e.Tokens = nil, false, nil // paid for once
+	return e, true
 }
 
 // rejectionsNow are what the evaluators of this iteration want mended.

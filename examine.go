@@ -187,6 +187,9 @@ func Rejections() []Rejection {
 
 // Evaluation is one verdict of an evaluator. With an End that is not ok there is no verdict: it could not be asked.
 type Evaluation struct {
+	Tree          string    `json:"tree,omitempty"`     // that it is about
+	Terms         string    `json:"terms,omitempty"`    // a digest of what was asked for
+	Standing      bool      `json:"standing,omitempty"` // given before on the same tree and terms: nobody was asked again
 	Task          string    `json:"task,omitempty"`
 	Accepted      bool      `json:"accepted"`
 	Category      Rejection `json:"category,omitempty"`

@@ -184,6 +184,9 @@ func rejection(e Evaluation) (code, detail string) {
 		return "", ""
 	}
 	detail = e.Concern
+	if e.Standing {
+		detail = "nothing changed since it was rejected: " + detail
+	}
 	if e.NextStep != "" {
 		detail += "; next: " + e.NextStep
 	}
@@ -191,8 +194,12 @@ func rejection(e Evaluation) (code, detail string) {
 }
 
 func acceptance(e Evaluation) string {
-	if len(e.Evidence) == 0 {
-		return e.Agent + " accepted it"
+	text := e.Agent + " accepted it"
+	if e.Standing {
+		text = e.Agent + " accepted this very tree before"
 	}
-	return e.Agent + " accepted it, and points to " + firstOf(e.Evidence)
+	if len(e.Evidence) == 0 {
+		return text
+	}
+	return text + ", and points to " + firstOf(e.Evidence)
 }

@@ -147,7 +147,7 @@ func (in PromptInput) addPlan(facts *prompt.Input) {
 func (in PromptInput) addEvidence(facts *prompt.Input) {
 	facts.Tampered, facts.Unseen = in.Last.Tampered, in.Last.Unseen
 	for _, e := range in.Last.Rejections {
-		rejected := prompt.Rejection{Task: e.Task, Category: string(e.Category), Concern: e.Concern, NextStep: e.NextStep, Evidence: e.Evidence}
+		rejected := prompt.Rejection{Task: e.Task, Category: string(e.Category), Concern: e.Concern, NextStep: e.NextStep, Evidence: e.Evidence, Standing: e.Standing}
 		for _, known := range in.Ledger {
 			if known.Task == e.Task {
 				rejected.Times = known.Counts[e.Category]

@@ -38,6 +38,7 @@ type State struct {
 
 	Tampered []string     // protected files that the last agent changed
 	Ledger   []TaskLedger // what evaluators said of what is not done yet
+	Reviews  int          // how often evaluators were asked
 
 	CostEstimated bool // at least one iteration reckoned its cost
 }

@@ -88,6 +88,7 @@ type Rejection struct {
 
 	Evidence []string // as file:line
 	Times    int      // how often this category came up so far, this time included
+	Standing bool     // it was said before of the same files
 }
 
 // TaskRefusal says why the claim for one task was refused last time.

@@ -123,6 +123,9 @@ func rejections(all []Rejection) []string {
 			text += fmt.Sprintf(" (%d times by now)", r.Times)
 		}
 		text += ": " + r.Concern
+		if r.Standing {
+			text += "\nnobody was asked again: the files are as they were when this was said, and a case is judged by them and not by its words"
+		}
 		if len(r.Evidence) > 0 {
 			text += "\nseen at: " + strings.Join(r.Evidence, ", ")
 		}

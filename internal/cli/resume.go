@@ -260,11 +260,5 @@ func (a *app) outsideOnly(command string) error {
 
 // conversations are how many each model has had in a run so far.
 func conversations(state *ralph.State) map[string]int {
-	reviews := 0
-	for _, ledger := range state.Ledger {
-		for _, times := range ledger.Counts {
-			reviews += times
-		}
-	}
-	return map[string]int{"worker": state.History.Started, "evaluator": reviews}
+	return map[string]int{"worker": state.History.Started, "evaluator": state.Reviews}
 }

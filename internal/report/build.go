@@ -128,7 +128,7 @@ func (b *Builder) check(e ralph.Event, c ralph.CheckResult, judging bool) {
 func (b *Builder) evaluation(e ralph.Event, data ralph.Evaluation) {
 	evaluation := Evaluation{
 		Iteration: e.Iteration, At: e.Time, Task: clean(data.Task), Agent: clean(data.Agent), Model: clean(data.Model), Asked: data.End == ralph.EndOK,
-		Accepted: data.Accepted, Category: ralph.Rejection(clean(string(data.Category))), Concern: clean(data.Concern),
+		Standing: data.Standing, Tree: clean(data.Tree), Accepted: data.Accepted, Category: ralph.Rejection(clean(string(data.Category))), Concern: clean(data.Concern),
 		Evidence: cleanAll(data.Evidence), NextStep: clean(data.NextStep),
 		Spent: Spent{Duration: data.Duration, Tokens: data.Tokens, Cost: data.Cost, CostEstimated: data.CostEstimated},
 	}

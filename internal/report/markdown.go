@@ -198,6 +198,9 @@ func (r Report) evaluations(p *page) {
 		case !e.Accepted:
 			verdict = "**rejected**: " + code(string(e.Category))
 		}
+		if e.Standing {
+			verdict += ", as before"
+		}
 		if e.NextStep != "" {
 			why = strings.TrimSpace(why + " Next: " + prose(e.NextStep))
 		}

@@ -155,7 +155,9 @@ type Evaluation struct {
 	Task      string          `json:"task,omitempty"` // "" for the whole goal
 	Agent     string          `json:"agent"`
 	Model     string          `json:"model,omitempty"`
-	Asked     bool            `json:"asked"` // false: it could not be asked, and there is no verdict
+	Asked     bool            `json:"asked"`              // false: it could not be asked, and there is no verdict
+	Standing  bool            `json:"standing,omitempty"` // given before on the same tree: not asked again
+	Tree      string          `json:"tree,omitempty"`
 	Accepted  bool            `json:"accepted"`
 	Category  ralph.Rejection `json:"category,omitempty"`
 	Concern   string          `json:"concern,omitempty"` // or why it could not be asked

@@ -77,6 +77,10 @@ func (l *Lines) evaluation(e ralph.Evaluation) []string {
 	switch {
 	case e.End != ralph.EndOK:
 		return []string{"  " + l.Style.yellow("the evaluator "+Clean(e.Agent)+" could not be asked") + reasonOf(Clean(e.Error))}
+	case e.Standing && e.Accepted:
+		return []string{fmt.Sprintf("  ✓ %s accepted%s before, on this very tree", Clean(e.Agent), what)}
+	case e.Standing:
+		return []string{"  " + l.Style.red(fmt.Sprintf("✗ %s rejected%s before", Clean(e.Agent), what)) + fmt.Sprintf(" (%s), and nothing changed since: it is not asked again", e.Category)}
 	case e.Accepted:
 		return []string{fmt.Sprintf("  ✓ %s accepts%s%s", Clean(e.Agent), what, reasonOf(names(e.Evidence)))}
 	}

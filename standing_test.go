@@ -1,0 +1,84 @@
+package ralph
+
+import "testing"
+
+// unchanging is an examined world whose agent claims again and again without touching anything after its first turn.
+func unchanging(t *testing.T, verdicts ...Evaluation) (*world, *fakeEvaluator, *keeper, *fakeExaminer) {
+	w, e, k := examined(t)
+	w.agent.turns = []turn{done().then(k.becomes("1"))}
+	w.policy.MaxIterations = 2
+	return w, w.judgedBy(verdicts...), k, e
+}
+
+func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
+	bubble(t, "a rejection", func(t *testing.T) {
+		costly := rejects(RejectedGap, "no rounding")
+		costly.Cost, costly.Tokens = new(0.5), &Tokens{Input: 10}
+		w, f, _, _ := unchanging(t, costly, accepts())
+		result := w.ends(MaxIterations, 2)
+		same(t, "asked", 1, len(f.inputs))
+		same(t, "refusals", [][]string{{"evaluator_rejected:acceptance_gap"}, {"evaluator_rejected:acceptance_gap"}}, refusedIn(result))
+		same(t, "the gate", "nothing changed since it was rejected: no rounding; next: mend it", w.loop.State().Verdict.Gates[8].Detail)
+		same(t, "paid", []any{0.5, int64(10)}, []any{*result.TotalCost, result.TotalTokens.Total()})
+		same(t, "counted", 1, w.loop.State().ledgerOf("").Counts[RejectedGap])
+		same(t, "towards the cap", 1, w.loop.State().History.rejected(""))
+		w.mustFoldTheSame()
+	})
+	bubble(t, "until the files change", func(t *testing.T) {
+		w, f, k, _ := unchanging(t, rejects(RejectedGap, "no rounding"), accepts())
+		w.agent.turns = append(w.agent.turns, done(), done().then(k.becomes("2")))
+		w.policy.MaxIterations = 5
+		w.ends(AllChecksPassed, 3)
+		same(t, "asked", 2, len(f.inputs))
+	})
+	bubble(t, "until what is asked for changes", func(t *testing.T) {
+		w, f, _, _ := unchanging(t, rejects(RejectedGap, "no rounding"), accepts())
+		w.cfg.Dir, w.cfg.Task, w.cfg.SpecFile = t.TempDir(), "", "spec.md"
+		w.writeFile("spec.md", "round")
+		first := w.agent.turns[0]
+		w.agent.turns = []turn{first, done().then(func() { w.writeFile("spec.md", "do not round") }), done()}
+		w.policy.MaxIterations = 5
+		w.ends(AllChecksPassed, 3)
+		same(t, "asked", 2, len(f.inputs))
+	})
+	bubble(t, "but not an answer that nobody understood", func(t *testing.T) {
+		w, f, _, _ := unchanging(t, rejects(RejectedInvalid, "no verdict"), accepts())
+		w.ends(AllChecksPassed, 2)
+		same(t, "asked", 2, len(f.inputs))
+	})
+	bubble(t, "nor where the tree is not known", func(t *testing.T) {
+		w, f, k, _ := unchanging(t, rejects(RejectedGap, "no rounding"), accepts())
+		k.lost, w.policy.Protects, w.cfg.Checks = true, nil, nil
+		w.ends(EvaluatorAccepted, 2)
+		same(t, "asked", 2, len(f.inputs))
+	})
+	bubble(t, "and whoever resumes wants to hear it anew", func(t *testing.T) {
+		w, _, k, e := unchanging(t, rejects(RejectedGap, "no rounding"))
+		w.ends(MaxIterations, 2)
+		again := w.reExamined(e, k, done())
+		again.policy.MaxIterations = 4
+		f := again.judgedBy(accepts())
+		again.ends(AllChecksPassed, 1)
+		same(t, "asked", 1, len(f.inputs))
+	})
+	bubble(t, "an acceptance", func(t *testing.T) {
+		w, f, _, _ := unchanging(t, accepts("a.go:1"))
+		c := &committer{results: []CommitResult{{Failed: true, Output: "the hook says no"}, {Commit: "c1"}}}
+		committing(w, c, CommitIteration)
+		w.ends(AllChecksPassed, 2)
+		same(t, "asked", 1, len(f.inputs))
+		same(t, "the gate", "judge accepted this very tree before, and points to a.go:1", w.loop.State().Verdict.Gates[8].Detail)
+	})
+}
+
+func TestACaseWithOtherWordsIsTheSameWork(t *testing.T) {
+	bubble(t, "in rounds", func(t *testing.T) {
+		var k *keeper
+		w, _, own, answers := inRounds(t, append(becoming(&k, "1"), nil, func() { k.becomes("2")() })...)
+		k = own
+		f := w.judgedBy(rejects(RejectedWeakTest, "weak"), accepts())
+		w.ends(AllChecksPassed, 1)
+		same(t, "asked", 2, len(f.inputs))
+		same(t, "rejected", []bool{true, true, false}, []bool{(*answers)[0].Rejected, (*answers)[1].Rejected, (*answers)[2].Rejected})
+	})
+}
