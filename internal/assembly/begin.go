@@ -151,7 +151,7 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...r
 	if p.evaluator != nil {
 		p.evaluator.options.Env = append(p.evaluator.options.Env, inside...)
 	}
-	checkEnv := append(p.Env.Untrusted(), inside...)
+	checkEnv := append(p.checkEnv(), inside...)
 	about := ralph.RunStarted{
 		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
 	}

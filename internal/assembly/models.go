@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -84,6 +85,26 @@ func (p *Plan) chooseModel(of part) (chosenModel, error) {
 	c.key = value(env, c.keyEnv)
 	return c, nil
 }
+
+// modelKeys are the variables that hold the keys of the models that this run asks by itself.
+func (p *Plan) modelKeys() []string {
+	var keys []string
+	add := func(of part, asked bool) {
+		if !asked {
+			return
+		}
+		if c, err := p.chooseModel(of); err == nil && c.key != "" && !slices.Contains(keys, c.keyEnv) {
+			keys = append(keys, c.keyEnv)
+		}
+	}
+	s := p.Settings
+	add(workerPart, s.Agent.Name == config.Worker)
+	add(evaluatorPart, s.Evaluator.Wanted() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
+	return keys
+}
+
+// checkEnv is the environment of checks. They run what an agent wrote, and what they print goes back to it.
+func (p *Plan) checkEnv() []string { return p.Env.Checks(p.modelKeys(), p.Settings.Agent.Env) }
 
 // silence is how long a model may say nothing: as the user wants, and less than an agent CLI may, which does more than to think.
 func silence(s config.Settings) time.Duration {

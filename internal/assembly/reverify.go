@@ -43,6 +43,7 @@ func Reverify(ctx context.Context, req Request, state *ralph.State, places Place
 	if err := json.Unmarshal(state.Started.Settings, &req.Settings); err != nil {
 		return nil, &config.UsageError{Msg: fmt.Sprintf("run %s was not started by this program, so its settings are not known", state.Run)}
 	}
+	shell := verify.Shell{Env: (&Plan{Request: req}).checkEnv()}
 	req.Settings.Evaluator = config.EvaluatorSettings{}
 	req.Settings.Gate.TestChange = ""
 	req.Resumed, req.Protected = true, state.Policy.Protects
@@ -56,7 +57,7 @@ func Reverify(ctx context.Context, req Request, state *ralph.State, places Place
 		return nil, &config.UsageError{Msg: "the copies of the tree cannot be read here"}
 	}
 	// It puts back what a killed run left otherwise, so it comes before any look.
-	examiner, err := p.examiner(ctx, places, copies, verify.Shell{Env: p.Env.Untrusted()})
+	examiner, err := p.examiner(ctx, places, copies, shell)
 	if err != nil {
 		return nil, err
 	}

@@ -57,3 +57,20 @@ func TestMatches(t *testing.T) {
 		}
 	}
 }
+
+func TestChecksDoNotGetTheKeysOfModels(t *testing.T) {
+	env := Env{Environ: []string{"PATH=/bin", "OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d", "RALPH_TRUST=1"}}
+	keys := []string{"OPENAI_API_KEY"}
+	for _, test := range []struct {
+		name   string
+		passed []string
+		want   []string
+	}{
+		{"as in the user's shell but for the model's", nil, []string{"PATH=/bin", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d"}},
+		{"unless the user lets it pass", []string{"OPENAI_*"}, []string{"PATH=/bin", "OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d"}},
+	} {
+		if diff := cmp.Diff(test.want, env.Checks(keys, test.passed)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}

@@ -90,6 +90,14 @@ func (e Env) UserFile() string {
 // Untrusted is the environment for a process that a repository's text can steer: without the user's consent in it, nor his hidden checks.
 func (e Env) Untrusted() []string { return slices.DeleteFunc(slices.Clone(e.Environ), isWithheld) }
 
+// Checks is the environment for what an agent may have written: without the keys of models either, unless the user let them pass.
+func (e Env) Checks(keys, passed []string) []string {
+	return slices.DeleteFunc(e.Untrusted(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return matches(name, keys) && !matches(name, passed)
+	})
+}
+
 // Lookup is the value of a variable and whether it is there.
 func (e Env) Lookup(name string) (string, bool) { return find(e.Environ, name) }
 
