@@ -19,7 +19,7 @@ func CaseRefused(in Input) string {
 	}
 	a.list("Why:", refused)
 	a.list("The task list was put back as it was, because it may only be ticked off or added to:", in.ListProblems)
-	a.list("Protected files were changed. Checks see them as they were when the run began, and no claim stands until you put them back:", in.Tampered)
+	a.list("Protected files were changed. Checks see them as they were when the run began, and no claim stands until you put them back and remove what was added:", in.Tampered)
 	a.list("Checks do not see these files, which were added where files are protected:", in.Unseen)
 	if in.HiddenFailed {
 		a.say("A check that you cannot see failed. It asks for nothing but what %s says, so look there for what is missing.", whatSays(in))

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -52,7 +53,7 @@ func (a *app) learnings(ctx context.Context, accept []string) error {
 		return err
 	}
 	if len(accept) > 0 {
-		return a.acceptLearnings(workspace.Dir, known, accept)
+		return a.acceptLearnings(workspace, known, accept)
 	}
 	if a.wantsJSON() {
 		return a.printJSON(known)
@@ -115,8 +116,11 @@ func acceptedLearnings(dir string) (string, error) {
 }
 
 // acceptLearnings moves proposals into the project's file.
-func (a *app) acceptLearnings(dir string, known []learning, ids []string) error {
+func (a *app) acceptLearnings(workspace assembly.Workspace, known []learning, ids []string) error {
 	if err := a.outsideOnly("learnings --accept"); err != nil {
+		return err
+	}
+	if err := a.mayEdit(workspace); err != nil {
 		return err
 	}
 	chosen, err := chosenLearnings(known, ids)
@@ -127,7 +131,7 @@ func (a *app) acceptLearnings(dir string, known []learning, ids []string) error 
 		if l.Accepted {
 			continue
 		}
-		if err := appendLearning(dir, l.Text); err != nil {
+		if err := appendLearning(workspace.Dir, l.Text); err != nil {
 			return err
 		}
 		chosen[i].Accepted = true

@@ -262,7 +262,7 @@ func (a *app) editList(workspace assembly.Workspace, edit func() error) error {
 	return assembly.EditKeptList(workspace, state, filepath.Join(store.RunDir(runs[0].Run), "tasks"), edit)
 }
 
-// mayEdit refuses while an agent is at work: what changes in the list then is taken for its doing. A paused run takes the change over.
+// mayEdit refuses while an agent is at work here: what changes in the list or the learnings then is taken for its doing. A paused run takes the change over.
 func (a *app) mayEdit(workspace assembly.Workspace) error {
 	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
 	if err != nil {
@@ -272,11 +272,11 @@ func (a *app) mayEdit(workspace assembly.Workspace) error {
 	if !live {
 		return nil
 	}
-	if state, err := store.State(owner.Run); err == nil && state.LiveStatus() == ralph.StatusPaused {
+	if state, err := store.State(owner.Run); err == nil && (state.LiveStatus() == ralph.StatusPaused || state.Started.Worktree != nil) {
 		return nil
 	}
 	locked := &runlog.Locked{Path: store.Dir(), Owner: owner}
-	return fmt.Errorf("%w; to edit its task list now: ralph pause, and ralph resume afterwards", locked)
+	return fmt.Errorf("%w; to make this change now: ralph pause, and ralph resume afterwards", locked)
 }
 
 func (a *app) importTasks(ctx context.Context, file string) error {

@@ -9,7 +9,7 @@
 // what patterns or the preset protect; of the harness's own files it takes out only one that it names without a wildcard.
 // Config.Exempt stands above everything. Names are compared as they are written.
 //
-// A protected file that is changed or deleted is Tampered, and one that is added is Unseen: checks do without it. So is
+// A protected file that is changed or deleted is Tampered, and so is one of the harness's own that is added. Another one that is added is Unseen: checks do without it. So is
 // what was put in the place of a protected file: a link where its folder was, a folder where the file was.
 //
 // # The preset tests

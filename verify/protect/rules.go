@@ -88,7 +88,7 @@ type Trees struct {
 
 // Sorted is what changes mean, each list by name.
 type Sorted struct {
-	Tampered []ralph.FileChange // protected and changed or deleted, also if a link or a folder is there now
+	Tampered []ralph.FileChange // protected and changed or deleted, also if a link or a folder is there now; of the harness's own, added ones too
 	Unseen   []ralph.FileChange // added and matching: checks do not see them
 	Tests    []ralph.FileChange // not protected: tests that existed and were changed or deleted, and files that steer them, also added ones
 	Aware    []Aware            // product code
@@ -113,7 +113,7 @@ func (r Rules) Sort(ctx context.Context, changes []ralph.FileChange, trees Trees
 		case state == ignored:
 		case state == weighed:
 			out.Tests = append(out.Tests, change)
-		case change.Kind == ralph.FileAdded:
+		case change.Kind == ralph.FileAdded && !r.own(change.Name):
 			out.Unseen = append(out.Unseen, change)
 		default:
 			out.Tampered = append(out.Tampered, change)
@@ -185,7 +185,7 @@ func (in *inspection) protected(change ralph.FileChange) (meaning, error) {
 		return ignored, nil
 	}
 	chosen, taken := r.chosen(name)
-	if chosen || within(name, r.literal) && !r.named(name) {
+	if chosen || r.own(name) {
 		return guarded, nil
 	}
 	state, err := in.byKind(change)
@@ -204,6 +204,9 @@ func (r Rules) chosen(name string) (chosen, taken bool) {
 	}
 	return false, false
 }
+
+// own says that the harness itself relies on a file. One that was not there steers the next run as much as one that was changed.
+func (r Rules) own(name string) bool { return within(name, r.literal) && !r.named(name) }
 
 // named says that the user took out this very file. A wildcard must not open what the harness itself relies on.
 func (r Rules) named(name string) bool {

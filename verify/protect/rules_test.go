@@ -122,6 +122,15 @@ func TestWhatTheUserTakesOutIsWeighed(t *testing.T) {
 	}
 }
 
+func TestAnAddedFileOfTheHarnessSteersTheNextRun(t *testing.T) {
+	tree := trees{base: files{"a": "1"}, now: files{"a": "1", ".ralph/config.yaml": "checks: []", ".ralph/PROMPT.md": "x", "golden/b": "1"}}
+	got := sorted(t, protect.Config{Globs: []string{"golden/**", "!.ralph/PROMPT.md"}, Literal: []string{".ralph/config.yaml", ".ralph/PROMPT.md"}}, tree)
+	want := short{Tampered: []string{".ralph/config.yaml added"}, Unseen: []string{"golden/b added"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestExemptIsNeverProtected(t *testing.T) {
 	tree := trees{base: files{"tests/TODO.md": "1", "notes/a.golden": "1"}, now: files{"tests/TODO.md": "2", "notes/a.golden": "2", "tests/new": "1"}}
 	got := sorted(t, protect.Config{Globs: []string{"tests", "**"}, Exempt: []string{"tests/TODO.md", "notes"}, Literal: []string{"tests/TODO.md"}}, tree)
