@@ -62,6 +62,26 @@ func (a *app) consent(workspace assembly.Workspace, groups ...[]config.NamedComm
 	return nil
 }
 
+// typing makes a change of the task list whose commands the user types himself: they are agreed to if the others were.
+func (a *app) typing(workspace assembly.Workspace, settings config.Settings, edit func() error) error {
+	store, id := trust.In(a.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
+	before := assembly.TaskCommands(workspace, settings)
+	agreed := len(before) == 0
+	if !agreed {
+		var err error
+		if agreed, err = store.Trusted(id, trust.Digest(before)); err != nil {
+			return err
+		}
+	}
+	if err := edit(); err != nil || !agreed {
+		return err
+	}
+	if now := assembly.TaskCommands(workspace, settings); len(now) > 0 {
+		return store.Grant(id, trust.Digest(now), time.Now())
+	}
+	return nil
+}
+
 // trusts reports whether consent was given with the call: --trust, or RALPH_TRUST=1.
 func (a *app) trusts() bool {
 	loaded, err := config.Load(config.Input{Env: a.streams.Env})

@@ -36,9 +36,10 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	if a.wantsJSON() {
 		return a.printJSON(struct {
 			ralph.Result
-			Live bool `json:"live"`
-			PID  int  `json:"pid"`
-		}{state.Result(), live, state.PID})
+			ExitCode *int `json:"exit_code"` // null of a run that has not ended
+			Live     bool `json:"live"`
+			PID      int  `json:"pid"`
+		}{state.Result(), endedWith(state), live, state.PID})
 	}
 	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
 	row := func(name, value string) {
@@ -78,6 +79,13 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 		}
 		row("cost", ofLimit(cost, term.Money(state.Policy.MaxCost, false), state.Policy.MaxCost > 0))
 	}
+	if t := state.Result().TotalTokens; t != nil || state.Policy.MaxTokens > 0 {
+		tokens := "unknown"
+		if t != nil {
+			tokens = fmt.Sprint(t.Total())
+		}
+		row("tokens", ofLimit(tokens, fmt.Sprint(state.Policy.MaxTokens), state.Policy.MaxTokens > 0))
+	}
 	row("breaker", string(state.History.Breaker.State))
 	for _, c := range lastChecks(state) {
 		row("check", term.Clean(c.Name)+": "+passWord(c))
@@ -91,6 +99,13 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	}
 	row("files", store.RunDir(run))
 	return out.Flush()
+}
+
+func endedWith(state *ralph.State) *int {
+	if state.Stopped == nil {
+		return nil
+	}
+	return &state.Stopped.ExitCode
 }
 
 // standing is the status in words: a run that says it is active while nobody works on it was cut off.

@@ -302,7 +302,7 @@ func (a *app) killLeftovers(run string) error {
 		return fmt.Errorf("kill what run %s left behind: %w", run, err)
 	}
 	if killed > 0 && !a.globals.quiet {
-		fmt.Fprintf(a.streams.Err, "ralph: killed what run %s had left behind (%d processes)\n", run, killed)
+		fmt.Fprintf(a.streams.Err, "ralph: killed what run %s had left behind (%s)\n", run, term.Count(killed, "process"))
 	}
 	return nil
 }

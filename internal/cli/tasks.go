@@ -181,9 +181,11 @@ func (a *app) addTask(ctx context.Context, file string, t ralph.Task) error {
 		return err
 	}
 	var path, id string
-	err = a.editList(workspace, func() (err error) {
-		path, id, err = assembly.AddTask(workspace, settings, t)
-		return err
+	err = a.typing(workspace, settings, func() error {
+		return a.editList(workspace, func() (err error) {
+			path, id, err = assembly.AddTask(workspace, settings, t)
+			return err
+		})
 	})
 	if err != nil {
 		return asUsage(err)

@@ -41,7 +41,11 @@ type NamedCommand struct {
 
 // String is the command as a person is asked about it, with nothing in it that a terminal would hide.
 func (c NamedCommand) String() string {
-	return fmt.Sprintf("%s:%d: %s: %s", c.File, c.Line, c.Key, visible(c.Value))
+	where := c.File
+	if c.Line > 0 { // a list that is known by its copy has no lines
+		where = fmt.Sprintf("%s:%d", c.File, c.Line)
+	}
+	return fmt.Sprintf("%s: %s: %s", where, c.Key, visible(c.Value))
 }
 
 // Load resolves the configuration. Every error is a *UsageError.

@@ -184,6 +184,8 @@ func proved(s *ralph.State) string {
 	switch {
 	case slices.Contains(by, ralph.VerifiedEvaluator):
 		return "an evaluator accepts the work; no check ran"
+	case slices.Contains(by, ralph.VerifiedChecks) && s.Stopped.Status != ralph.StatusCompleted:
+		return "not the goal; green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
 	case slices.Contains(by, ralph.VerifiedChecks):
 		return "green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && stillRed(s) != "":
