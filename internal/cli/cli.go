@@ -206,10 +206,16 @@ func strictCompletion(root *cobra.Command) {
 	}
 }
 
+// laterCommands are on the contract's page and not there yet.
+var laterCommands = []string{"ui", "serve", "stats", "notify", "goal", "hook", "mcp", "install", "sandbox"}
+
 // knownCommand turns a word that is no command into a usage error that names the nearest one.
 func (a *app) knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if slices.Contains(laterCommands, args[0]) {
+		return usage("ralph %s comes with a later version", args[0])
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
