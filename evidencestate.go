@@ -46,7 +46,7 @@ func (s *State) proven(p Proof) {
 // evaluated takes a verdict of an evaluator into the observation and, if it is one, into the ledger.
 func (s *State) evaluated(e Evaluation) {
 	s.History.Now.Evaluations = append(slices.Clip(s.History.Now.Evaluations), e)
-	s.CostEstimated = s.CostEstimated || e.CostEstimated
+	s.account(e.spending())
 	if e.End != EndOK {
 		return
 	}
@@ -112,15 +112,6 @@ func (h History) rejected(task string) int {
 		}
 	}
 	return 0
-}
-
-func (h *History) spendOn(e Evaluation) {
-	if e.Cost != nil {
-		h.Cost = addCost(h.Cost, *e.Cost)
-	}
-	if e.Tokens != nil {
-		h.Tokens = h.Tokens.plus(*e.Tokens)
-	}
 }
 
 // seeFlakes remembers on which tree a check was green, and which ones were red and green on the same.

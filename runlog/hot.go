@@ -98,6 +98,10 @@ func (c *compact) agentOutcome() (v ralph.AgentOutcome) {
 			v.Cost = &cost
 		case "cost_estimated":
 			v.CostEstimated = c.bool()
+		case "cost_partial":
+			v.CostPartial = c.bool()
+		case "tokens_partial":
+			v.TokensPartial = c.bool()
 		case "tokens":
 			tokens := c.tokens()
 			v.Tokens = &tokens
