@@ -138,14 +138,25 @@ func TestASumOfWhichAPartIsNotKnown(t *testing.T) {
 			same(t, "figures", c.want, figures{r.TotalCost, r.CostEstimated, r.CostPartial, r.TotalTokens, r.TokensPartial})
 		})
 	}
-	t.Run("an iteration that was cut", func(t *testing.T) {
-		f := fold(t)
-		f.iteration++
-		f.see(EvIterationStarted, IterationStarted{})
-		f.see(EvTurn, Turn{Number: 1, Spent: Spending{Tokens: tokens, TokensPartial: true, Cost: new(0.5), CostPartial: true}})
-		f.see(EvAgentOutput, AgentOutput{Cost: new(0.5), Tokens: tokens}) // which does not know
-		f.see(EvRunResumed, RunResumed{Policy: DefaultPolicy(), Interrupted: 1})
-		r := f.state.Result()
-		same(t, "figures", figures{new(0.5), false, true, tokens, true}, figures{r.TotalCost, r.CostEstimated, r.CostPartial, r.TotalTokens, r.TokensPartial})
-	})
+	for name, told := range map[string]Spending{
+		"an iteration that was cut":        {Tokens: tokens, Cost: new(0.5)},
+		"of which only a part was told":    {Tokens: tokens, TokensPartial: true, Cost: new(0.5), CostPartial: true},
+		"of which nothing was told at all": {TokensPartial: true, CostPartial: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fold(t)
+			f.iterate(AgentOutcome{End: EndOK, Cost: new(1.0), Tokens: tokens})
+			f.iteration++
+			f.see(EvIterationStarted, IterationStarted{})
+			f.see(EvTurn, Turn{Number: 1, Spent: told})
+			f.see(EvAgentOutput, AgentOutput{Cost: told.Cost, Tokens: told.Tokens}) // which knows no better
+			f.see(EvRunResumed, RunResumed{Policy: DefaultPolicy(), Interrupted: 2})
+			want := figures{Cost: new(1.5), CostPartial: true, Tokens: &Tokens{Input: 10}, TokensPartial: true}
+			if told.Cost == nil {
+				want.Cost, want.Tokens = new(1.0), tokens
+			}
+			r := f.state.Result()
+			same(t, "figures", want, figures{r.TotalCost, r.CostEstimated, r.CostPartial, r.TotalTokens, r.TokensPartial})
+		})
+	}
 }

@@ -185,9 +185,9 @@ func (s *State) resume(data RunResumed) {
 		s.History.Now.forget() // what a round found out is not known of the tree that was left
 		s.History.Now.Tree = TreeState{}
 		known := s.History.Now.Agent
-		s.History.Now.Agent = AgentOutcome{
-			Agent: cut, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, CostEstimated: known.CostEstimated, CostPartial: known.CostPartial,
-			Tokens: known.Tokens, TokensPartial: known.TokensPartial,
+		s.History.Now.Agent = AgentOutcome{ // what it spent is known up to some moment before
+			Agent: cut, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, CostEstimated: known.CostEstimated, CostPartial: known.CostPartial || known.Cost != nil,
+			Tokens: known.Tokens, TokensPartial: known.TokensPartial || known.Tokens != nil,
 		}
 		s.account(s.History.Now.Agent.spending())
 		s.Phase = PhaseExited
