@@ -80,6 +80,9 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 			e.End = EndOutOfTime // it is the run's time that was too short
 		}
 		l.emit(EvEvaluation, e)
+		if e.Tries > 0 {
+			l.warnUnmetered("this evaluation", e.spending(), e.End)
+		}
 		if e.End == EndOK {
 			return true
 		}

@@ -46,10 +46,10 @@ func (s *State) proven(p Proof) {
 // evaluated takes a verdict of an evaluator into the observation and, if it is one, into the ledger.
 func (s *State) evaluated(e Evaluation) {
 	s.History.Now.Evaluations = append(slices.Clip(s.History.Now.Evaluations), e)
-	s.CostEstimated = s.CostEstimated || e.CostEstimated
 	if e.Standing {
 		return
 	}
+	s.account(e.spending())
 	s.Reviews += max(e.Tries, 1)
 	if e.End != EndOK {
 		return
@@ -92,7 +92,7 @@ func (s *State) standing(task, terms string) (Evaluation, bool) {
 		return Evaluation{}, false
 	}
 	e.Standing, e.Tries, e.Duration = true, 0, 0
-	e.Cost, e.CostEstimated, e.Tokens = nil, false, nil // paid for once
+	e.Cost, e.CostEstimated, e.CostPartial, e.Tokens, e.TokensPartial = nil, false, false, nil, false // paid for once
 	return e, true
 }
 
@@ -133,15 +133,6 @@ func (h History) rejected(task string) int {
 		}
 	}
 	return 0
-}
-
-func (h *History) spendOn(e Evaluation) {
-	if e.Cost != nil {
-		h.Cost = addCost(h.Cost, *e.Cost)
-	}
-	if e.Tokens != nil {
-		h.Tokens = h.Tokens.plus(*e.Tokens)
-	}
 }
 
 // seeFlakes remembers on which tree a check was green, and which ones were red and green on the same.

@@ -205,6 +205,8 @@ type Evaluation struct {
 	RetryAfter    Span      `json:"retry_after,omitempty"`
 	Cost          *float64  `json:"cost,omitempty"`
 	CostEstimated bool      `json:"cost_estimated,omitempty"`
+	CostPartial   bool      `json:"cost_partial,omitempty"`
 	Tokens        *Tokens   `json:"tokens,omitempty"`
+	TokensPartial bool      `json:"tokens_partial,omitempty"`
 	Duration      Span      `json:"duration"`
 }

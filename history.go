@@ -101,14 +101,9 @@ func (h History) Judge(at Moment) History {
 	}
 	h.Outputs, h.Phrases = slices.Clone(h.Outputs), slices.Clone(h.Phrases)
 	now := h.Now
-	if now.Agent.Cost != nil {
-		h.Cost = addCost(h.Cost, *now.Agent.Cost)
-	}
-	if now.Agent.Tokens != nil {
-		h.Tokens = h.Tokens.plus(*now.Agent.Tokens)
-	}
+	h.spend(now.Agent.spending())
 	for _, e := range now.Evaluations {
-		h.spendOn(e)
+		h.spend(e.spending())
 	}
 	h.seeProgress()
 	h.countFailures()

@@ -210,7 +210,7 @@ func (l *Loop) tellOutcome(o AgentOutcome) {
 	if o.Truncated {
 		l.emit(EvTruncated, Cut{What: "agent output", Bytes: o.OutputBytes})
 	}
-	l.warnUnmetered(o)
+	l.warnUnmetered("this iteration", o.spending(), o.End)
 	said := o.Said
 	for _, claim := range claimsOf(l.state.History.Now) {
 		seen := SignalSeen{Kind: claim}
@@ -237,22 +237,6 @@ func (l *Loop) tellOutcome(o AgentOutcome) {
 	}
 	for _, unknown := range said.Unknown {
 		l.emit(EvWarning, Notice{"unknown_promise", fmt.Sprintf("the agent printed a promise of unknown type %q", unknown)})
-	}
-}
-
-// warnUnmetered says that a cap was not counted against: an agent that was cut short, or does not tell.
-func (l *Loop) warnUnmetered(o AgentOutcome) {
-	cost := l.policy.MaxCost > 0 && o.Cost == nil
-	tokens := l.policy.MaxTokens > 0 && o.Tokens == nil
-	if !cost && !tokens || !o.End.Failed() && l.unmetered { // one that never tells is told of once
-		return
-	}
-	l.unmetered = true
-	if cost {
-		l.emit(EvWarning, Notice{"cost_unknown", "what this iteration cost is not known, so more than --max-cost may be spent"})
-	}
-	if tokens {
-		l.emit(EvWarning, Notice{"tokens_unknown", "how many tokens this iteration took is not known, so more than --max-tokens may be spent"})
 	}
 }
 

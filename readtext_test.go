@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/ralphloop/ralph/promise"
 )
 
 func TestReadText(t *testing.T) {
@@ -41,45 +39,4 @@ func TestReadText(t *testing.T) {
 			t.Errorf("ReadText(%s): %v, want %q", name, err, part)
 		}
 	}
-}
-
-// A cap that was not counted against is said: each time for an agent that was cut short, once for one that never tells.
-func TestUnknownFiguresUnderACapAreSaid(t *testing.T) {
-	count := func(t *testing.T, turns ...turn) (costs, tokens int) {
-		w := newWorld(t, turns...)
-		w.policy.MaxCost, w.policy.MaxTokens, w.policy.MaxIterations, w.policy.MaxFailures = 5, 1000, len(turns), 0
-		w.ends(MaxIterations, len(turns))
-		for _, n := range payloads[Notice](w.log) {
-			switch n.Code {
-			case "cost_unknown":
-				costs++
-			case "tokens_unknown":
-				tokens++
-			}
-		}
-		return costs, tokens
-	}
-	cut := ends(AgentOutcome{End: EndTimeout, Error: "timed out"})
-	silent := says(promise.Report{Text: true})
-	told := ends(AgentOutcome{End: EndOK, Cost: new(0.1), Tokens: &Tokens{Input: 1}})
-	bubble(t, "cut short", func(t *testing.T) {
-		if c, n := count(t, cut, cut, cut); c != 3 || n != 3 {
-			t.Errorf("said %d and %d times, want 3", c, n)
-		}
-	})
-	bubble(t, "never tells", func(t *testing.T) {
-		if c, n := count(t, silent, silent, silent); c != 1 || n != 1 {
-			t.Errorf("said %d and %d times, want once", c, n)
-		}
-	})
-	bubble(t, "told, then silent", func(t *testing.T) {
-		if c, n := count(t, told, silent, silent); c != 1 || n != 1 {
-			t.Errorf("said %d and %d times, want once", c, n)
-		}
-	})
-	bubble(t, "tells", func(t *testing.T) {
-		if c, n := count(t, told, told); c != 0 || n != 0 {
-			t.Errorf("said %d and %d times, want never", c, n)
-		}
-	})
 }

@@ -29,7 +29,9 @@ type Result struct {
 	TotalIterations int               `json:"total_iterations"`
 	TotalCost       *float64          `json:"total_cost"`
 	CostEstimated   bool              `json:"cost_estimated"`
+	CostPartial     bool              `json:"cost_partial,omitempty"` // it cost more than that: at least so much
 	TotalTokens     *Tokens           `json:"total_tokens"`
+	TokensPartial   bool              `json:"tokens_partial,omitempty"`
 	TotalDuration   Span              `json:"total_duration"`
 	WorktreePath    string            `json:"worktree_path"`
 	Branch          string            `json:"branch"`

@@ -31,13 +31,6 @@ type Turn struct {
 	Spent Spending `json:"spent"`
 }
 
-// Spending is a sum of tokens and money. Unknown figures are nil, never zero.
-type Spending struct {
-	Tokens    *Tokens  `json:"tokens,omitempty"`
-	Cost      *float64 `json:"cost,omitempty"`
-	Estimated bool     `json:"cost_estimated,omitempty"`
-}
-
 // TurnOrder is what a turn is answered with.
 type TurnOrder struct {
 	Stop bool   // no other turn may follow
@@ -113,20 +106,6 @@ func (c CaseSubmitted) saidBy() promise.Report {
 		return promise.Report{TasksDone: []string{c.Task}}
 	}
 	return promise.Report{Complete: true, CompleteTag: claimByCase, CompleteText: c.Summary}
-}
-
-// spent takes note of what the iteration under way took so far: should its agent be cut, that is what it cost. Who does not know says nothing.
-func (s *State) spent(sum Spending) {
-	if s.Phase != PhaseBegun {
-		return
-	}
-	now := &s.History.Now.Agent
-	if sum.Cost != nil {
-		now.Cost, now.CostEstimated = sum.Cost, sum.Estimated
-	}
-	if sum.Tokens != nil {
-		now.Tokens = sum.Tokens
-	}
 }
 
 // submitted takes a case into the state: everything is judged as if the agent had ended here and claimed.

@@ -84,8 +84,10 @@ type AgentOutcome struct {
 	Steps         *int           `json:"steps,omitempty"`
 	Cost          *float64       `json:"cost,omitempty"`
 	CostEstimated bool           `json:"cost_estimated,omitempty"`
+	CostPartial   bool           `json:"cost_partial,omitempty"` // more was spent than Cost says
 	Tokens        *Tokens        `json:"tokens,omitempty"`
-	Tools         map[string]int `json:"tools,omitempty"` // calls by tool name
+	TokensPartial bool           `json:"tokens_partial,omitempty"` // more than Tokens says
+	Tools         map[string]int `json:"tools,omitempty"`          // calls by tool name
 	Denials       []string       `json:"denials,omitempty"`
 	Allow         []string       `json:"allow,omitempty"` // what would allow what was denied, as a user writes it
 	Model         string         `json:"model,omitempty"` // that worked, as far as is known

@@ -41,6 +41,8 @@ type State struct {
 	Reviews  int          // how often evaluators were asked
 
 	CostEstimated bool // at least one iteration reckoned its cost
+	CostPartial   bool // what some iteration or evaluation cost is not known, or not all of it
+	TokensPartial bool // the same of its tokens
 }
 
 // Phase is how far the open iteration has come.
@@ -97,7 +99,7 @@ func (s *State) Apply(e Event) error {
 		s.begin(e, data)
 	case AgentOutput:
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
-		s.spent(Spending{data.Tokens, data.Cost, data.Estimated})
+		s.spent(Spending{Tokens: data.Tokens, Cost: data.Cost, Estimated: data.Estimated})
 	case AgentOutcome:
 		s.exited(data)
 	case TreeState:
@@ -153,7 +155,7 @@ func (s *State) exited(data AgentOutcome) {
 	}
 	s.History.Now.Tree = TreeState{} // that of a round need not be the one that was left
 	s.Tampered = nil
-	s.CostEstimated = s.CostEstimated || data.CostEstimated
+	s.account(data.spending())
 	s.Phase = PhaseExited
 	for _, text := range data.Said.Learnings {
 		s.remember(learned(text))
@@ -184,8 +186,11 @@ func (s *State) resume(data RunResumed) {
 		s.History.Now.forget() // what a round found out is not known of the tree that was left
 		s.History.Now.Tree = TreeState{}
 		known := s.History.Now.Agent
-		s.History.Now.Agent = AgentOutcome{Agent: cut, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, Tokens: known.Tokens, CostEstimated: known.CostEstimated}
-		s.CostEstimated = s.CostEstimated || known.CostEstimated
+		s.History.Now.Agent = AgentOutcome{ // what it spent is known up to some moment before
+			Agent: cut, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, CostEstimated: known.CostEstimated, CostPartial: known.CostPartial || known.Cost != nil,
+			Tokens: known.Tokens, TokensPartial: known.TokensPartial || known.Tokens != nil,
+		}
+		s.account(s.History.Now.Agent.spending())
 		s.Phase = PhaseExited
 		s.judge(VerdictReached{At: Moment{Elapsed: s.Elapsed}, Verdict: Verdict{Action: GoOn, Breaker: s.History.Breaker}})
 	}
@@ -318,7 +323,8 @@ func (s *State) Result() Result {
 	}
 	r := Result{
 		RunID: s.Run, Status: s.LiveStatus(), TotalIterations: len(iterations), TotalDuration: s.Elapsed,
-		VerifiedBy: []string{}, Iterations: iterations, Demo: s.Started.Demo, CostEstimated: s.CostEstimated,
+		VerifiedBy: []string{}, Iterations: iterations, Demo: s.Started.Demo,
+		CostEstimated: s.CostEstimated, CostPartial: s.CostPartial, TokensPartial: s.TokensPartial,
 	}
 	if r.Iterations == nil {
 		r.Iterations = []IterationResult{}
@@ -345,23 +351,22 @@ func (s *State) Result() Result {
 
 // sumUp adds costs and tokens: a sum of nothing known is unknown, not zero.
 func (r *Result) sumUp(h History) {
-	unknown := false
 	for _, it := range r.Iterations {
 		if it.Cost != nil {
 			r.TotalCost = &h.Cost
 		}
-		unknown = unknown || it.Cost == nil && it.Counted
 	}
 	if h.Cost > 0 { // an evaluator may have told what no agent did
 		r.TotalCost = &h.Cost
 	}
-	if unknown && h.Cost == 0 {
+	if r.CostPartial && h.Cost == 0 {
 		r.TotalCost = nil // that one agent cost nothing says nothing about another
 	}
-	r.CostEstimated = r.TotalCost != nil && (r.CostEstimated || unknown) // at least so much
+	r.CostEstimated, r.CostPartial = r.CostEstimated && r.TotalCost != nil, r.CostPartial && r.TotalCost != nil
 	if h.Tokens != (Tokens{}) {
 		r.TotalTokens = &h.Tokens
 	}
+	r.TokensPartial = r.TokensPartial && r.TotalTokens != nil
 }
 
 // LiveStatus is the status word of the run right now.

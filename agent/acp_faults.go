@@ -7,6 +7,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // acpAuthRequired is the protocol's own code for a login that is needed.
@@ -75,7 +76,7 @@ func (e acpError) status() int {
 
 // text is what the agent says about its error. The details say more than the message, which may be a mere "Internal error".
 func (e acpError) text() string {
-	message, details := oneLine(e.message, sentenceSize), oneLine(e.details, sentenceSize)
+	message, details := promise.OneLine(e.message, sentenceSize), promise.OneLine(e.details, sentenceSize)
 	if details != "" && !strings.Contains(message, details) {
 		message = strings.TrimPrefix(message+": "+details, ": ")
 	}
@@ -133,7 +134,7 @@ func acpStop(reason string) *fault {
 	case acp.StopReasonMaxTurnRequests:
 		return &fault{class: ralph.EndFailed, text: "the agent used up the model calls of a turn"}
 	}
-	return &fault{class: ralph.EndFailed, text: "the agent stopped for a reason that is not known: " + oneLine(reason, detailSize)}
+	return &fault{class: ralph.EndFailed, text: "the agent stopped for a reason that is not known: " + promise.OneLine(reason, detailSize)}
 }
 
 // loginHint is what helps when the login failed: the agent's own way, which cannot be gone without a person.
@@ -142,5 +143,5 @@ func loginHint(methods []string) string {
 	if len(methods) > 0 {
 		hint += "; it offers: " + strings.Join(methods, ", ")
 	}
-	return oneLine(hint, sentenceSize)
+	return promise.OneLine(hint, sentenceSize)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // acpStream reads what an agent says to its client: JSON-RPC messages, one a line.
@@ -171,7 +172,7 @@ func (a *acpStream) response(m acpMessage) {
 	}
 	a.refused = nil
 	if asked := a.talk.asking(); asked == acpSetModel || asked == acp.AgentMethodSessionSetConfigOption {
-		a.model = oneLine(a.talk.model, detailSize)
+		a.model = promise.OneLine(a.talk.model, detailSize)
 	}
 	w := walker{text: m.result}
 	for key := range w.fields() {
@@ -185,7 +186,7 @@ func (a *acpStream) response(m acpMessage) {
 		case "models":
 			for key := range w.fields() {
 				if string(key) == "currentModelId" {
-					a.model = oneLine(w.word(), detailSize)
+					a.model = promise.OneLine(w.word(), detailSize)
 				}
 			}
 		case "configOptions":
@@ -227,7 +228,7 @@ func (a *acpStream) loginMethods(w *walker) {
 			name += " (" + description + ")"
 		}
 		if len(a.methods) < 8 && name != "" {
-			a.methods = append(a.methods, oneLine(name, detailSize))
+			a.methods = append(a.methods, promise.OneLine(name, detailSize))
 		}
 	}
 }
@@ -246,7 +247,7 @@ func (a *acpStream) currentModel(w *walker) {
 			}
 		}
 		if category == "model" && current != "" {
-			a.model = oneLine(current, detailSize)
+			a.model = promise.OneLine(current, detailSize)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/promise"
 )
 
 const (
@@ -231,7 +232,7 @@ func (t *acpTalk) greet(ctx context.Context) (acpGreeting, error) {
 func (t *acpTalk) settle(ctx context.Context, session acpSession) {
 	if session.strays() {
 		if _, err := t.ask(ctx, acp.AgentMethodSessionSetMode, acp.SetSessionModeRequest{SessionId: acp.SessionId(session.SessionID), ModeId: acpAskingMode}); err != nil {
-			t.advise(fmt.Sprintf("the agent would not leave its mode %q, in which it may do things without asking", oneLine(session.Modes.Current, detailSize)))
+			t.advise(fmt.Sprintf("the agent would not leave its mode %q, in which it may do things without asking", promise.OneLine(session.Modes.Current, detailSize)))
 		}
 	}
 	if t.model == "" {
@@ -239,11 +240,11 @@ func (t *acpTalk) settle(ctx context.Context, session acpSession) {
 	}
 	method, request, ok := session.modelRequest(t.model)
 	if !ok {
-		t.advise(fmt.Sprintf("--model %s had no effect: the agent does not offer it", oneLine(t.model, detailSize)))
+		t.advise(fmt.Sprintf("--model %s had no effect: the agent does not offer it", promise.OneLine(t.model, detailSize)))
 		return
 	}
 	if _, err := t.ask(ctx, method, request); err != nil {
-		t.advise(fmt.Sprintf("--model %s had no effect: the agent refused it", oneLine(t.model, detailSize)))
+		t.advise(fmt.Sprintf("--model %s had no effect: the agent refused it", promise.OneLine(t.model, detailSize)))
 	}
 }
 

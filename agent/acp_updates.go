@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // acpUpdate is one session/update taken apart, text still escaped.
@@ -30,7 +31,7 @@ type acpPlan struct {
 func (a *acpStream) update(params []byte) {
 	u := parseACPUpdate(params)
 	a.events++
-	if len(u.session) > 0 && a.session != "" && oneLine(string(unescape(nil, u.session)), maxSession) != a.session {
+	if len(u.session) > 0 && a.session != "" && promise.OneLine(string(unescape(nil, u.session)), maxSession) != a.session {
 		u.subAgent = true
 	}
 	a.spend(u)
@@ -51,7 +52,7 @@ func (a *acpStream) update(params []byte) {
 		if u.plan.now != "" {
 			detail += "; " + u.plan.now
 		}
-		a.live(ralph.Activity{Kind: "plan", Name: "plan", Detail: oneLine(detail, detailSize)})
+		a.live(ralph.Activity{Kind: "plan", Name: "plan", Detail: promise.OneLine(detail, detailSize)})
 	}
 }
 
@@ -64,7 +65,7 @@ func (a *acpStream) called(told acpCall, status string) acpCall {
 		a.fallSilent()
 		a.tool(call.name(), call.about())
 	case status == "in_progress" && call.about() != before:
-		a.live(ralph.Activity{Kind: "tool", Name: oneLine(call.name(), detailSize), Detail: oneLine(call.about(), detailSize)})
+		a.live(ralph.Activity{Kind: "tool", Name: promise.OneLine(call.name(), detailSize), Detail: promise.OneLine(call.about(), detailSize)})
 	}
 	return call
 }
@@ -186,7 +187,7 @@ func (p *acpPlan) parse(w *walker) {
 		case status == "completed":
 			p.done++
 		case status == "in_progress" && p.now == "":
-			p.now = oneLine(content, detailSize)
+			p.now = promise.OneLine(content, detailSize)
 		}
 	}
 }
@@ -252,7 +253,7 @@ func (a *acpStream) quotaModel(w *walker) {
 	for i := range w.elements() {
 		for key := range w.fields() {
 			if string(key) == "model" && i == 0 {
-				a.model = oneLine(w.word(), detailSize)
+				a.model = promise.OneLine(w.word(), detailSize)
 			}
 		}
 	}
@@ -317,7 +318,7 @@ func (l *acpLine) add(text []byte) {
 
 // show tells the line under way and begins another.
 func (l *acpLine) show() {
-	if detail := oneLine(string(l.text), detailSize); detail != "" {
+	if detail := promise.OneLine(string(l.text), detailSize); detail != "" {
 		l.live(ralph.Activity{Kind: l.kind, Detail: detail})
 	}
 	l.text = l.text[:0]

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // aiderText reads what aider prints, which has no form but for one thing: after every answer of the model, and never without one, comes a line about
@@ -114,7 +115,7 @@ func (a *aiderText) listen(text []byte) {
 	if len(a.held) > maxLine { // no answer is that long, but memory is bounded
 		a.hearHeld()
 	}
-	if detail := oneLine(string(text[:min(len(text), 4*detailSize)]), detailSize); detail != "" && !a.talking {
+	if detail := promise.OneLine(string(text[:min(len(text), 4*detailSize)]), detailSize); detail != "" && !a.talking {
 		a.talking = true
 		a.live(ralph.Activity{Kind: "text", Detail: detail})
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/ralphloop/ralph/promise"
 )
 
 // claudeAccount looks for the login that Claude Code would use. What wins over what was seen with version 2.1.325 (`claude auth status`, and the
@@ -100,7 +102,7 @@ func (c claudeFound) chosen() Account {
 // stored is the login of /login. One that has expired is renewed, if it can be.
 func (c claudeFound) stored() Account {
 	a := Account{Login: LoggedIn, Billing: BillingSubscription, Because: c.folder + "/.credentials.json has a login"}
-	if plan := oneLine(c.oauth.Subscription, 20); plan != "" {
+	if plan := promise.OneLine(c.oauth.Subscription, 20); plan != "" {
 		a.Because += " (" + plan + ")"
 	}
 	if c.expired() {

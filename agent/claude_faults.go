@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // complaint says what an error result means. The subtype is no help: it is "success" for most of them.
 func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
 	code := cmp.Or(string(e.code), c.excuse)
-	said := oneLine(string(text), sentenceSize)
+	said := promise.OneLine(string(text), sentenceSize)
 	if said == "" {
 		said = claudeErrors(e.result.errors)
 	}
@@ -35,7 +36,7 @@ func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
 		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
 	case f == nil:
 		f = &fault{class: ralph.EndFailed, text: endedWithError}
-		if why := oneLine(cmp.Or(string(e.result.reason), string(e.subtype)), detailSize); why != "" && why != "success" {
+		if why := promise.OneLine(cmp.Or(string(e.result.reason), string(e.subtype)), detailSize); why != "" && why != "success" {
 			f.text += " (" + why + ")"
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // What the CLI calls its tokens: of a message or a run, and of a run by model.
@@ -104,7 +105,7 @@ func claudeErrors(list []byte) string {
 	w := walker{text: list}
 	if list != nil {
 		for range w.elements() {
-			return oneLine(w.word(), sentenceSize)
+			return promise.OneLine(w.word(), sentenceSize)
 		}
 	}
 	return ""

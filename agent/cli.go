@@ -189,6 +189,9 @@ func (c *CLI) outcome(r *reading, e ended) ralph.AgentOutcome {
 	estimateCost(&o)
 	f := r.verdict(e, o.Said.Text).withUnkillable(e)
 	o.End, o.Error, o.Hint, o.RetryAfter = f.class, f.text, cmp.Or(f.hint, r.advice), ralph.Span(f.wait)
+	if o.End.Failed() && !r.closed { // cut short: its figures are those up to some moment before
+		o.CostPartial, o.TokensPartial = o.Cost != nil, o.Tokens != nil
+	}
 	if r.lost > 0 {
 		o.Truncated = true
 		if o.End == ralph.EndOK {

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"math"
-
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
 )
@@ -18,17 +16,5 @@ func estimateCost(o *ralph.AgentOutcome) {
 
 // listPrice is nil if the tokens or what they cost is not known.
 func listPrice(name string, tokens *ralph.Tokens) *float64 {
-	if tokens == nil {
-		return nil
-	}
-	price, ok := model.PriceOf(name)
-	if !ok {
-		return nil
-	}
-	usd, known := price.Cost(model.Usage(*tokens))
-	if !known {
-		return nil
-	}
-	usd = math.Round(usd*1e6) / 1e6 // as exact as sums of it are
-	return &usd
+	return new(model.Bill).Count((*model.Usage)(tokens), name)
 }

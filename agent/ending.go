@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // Exit statuses by which a shell says that a program is not there or cannot be executed.
@@ -69,9 +70,9 @@ func notStarted(e ended) fault {
 }
 
 func missing(e ended) fault {
-	f := fault{class: ralph.EndMissing, text: "the agent was not found: " + oneLine(e.program, detailSize)}
+	f := fault{class: ralph.EndMissing, text: "the agent was not found: " + promise.OneLine(e.program, detailSize)}
 	if e.ExitCode == exitNotExecutable {
-		f.text = "the agent cannot be executed: " + oneLine(e.program, detailSize)
+		f.text = "the agent cannot be executed: " + promise.OneLine(e.program, detailSize)
 	}
 	f.text += quoted(e.stderr)
 	return f
@@ -141,7 +142,7 @@ func (f fault) withUnkillable(e ended) fault {
 		return f
 	}
 	text := fmt.Sprintf("processes of the agent that could not be killed: %d", e.Unkillable)
-	if names := oneLine(strings.Join(e.SurvivorNames, ", "), detailSize); names != "" {
+	if names := promise.OneLine(strings.Join(e.SurvivorNames, ", "), detailSize); names != "" {
 		if e.Survivors > e.Unkillable {
 			names = "among " + names // the names of those that were killed are there, too
 		}
@@ -194,5 +195,5 @@ func firstAndLastLine(path string) (first, last string) {
 		return strings.Split(strings.TrimSpace(string(text[:n])), "\n")
 	}
 	head, tail := part(0), part(max(info.Size()-enough, 0))
-	return oneLine(head[0], sentenceSize), oneLine(tail[len(tail)-1], sentenceSize)
+	return promise.OneLine(head[0], sentenceSize), promise.OneLine(tail[len(tail)-1], sentenceSize)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // fault is a way of not ending well.
@@ -76,7 +77,7 @@ func (f *fault) withStatus(status int64) *fault {
 
 // saying adds what the CLI said about it.
 func (f *fault) saying(words string) *fault {
-	if words = oneLine(words, sentenceSize); words != "" {
+	if words = promise.OneLine(words, sentenceSize); words != "" {
 		f.text += ": " + words
 	}
 	return f
@@ -114,7 +115,7 @@ func (s sentences) complaints(login string) func(line string) *fault {
 
 // quotedFault is told in the CLI's own words.
 func quotedFault(class ralph.EndClass, words, login string) *fault {
-	f := &fault{class: class, text: oneLine(words, sentenceSize)}
+	f := &fault{class: class, text: promise.OneLine(words, sentenceSize)}
 	if f.text == "" {
 		f.text = endedWithError
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"strings"
+
+	"github.com/ralphloop/ralph/promise"
 )
 
 // gemini is the Gemini CLI, driven without a terminal. Written against and recorded from version 0.61.
@@ -166,7 +168,7 @@ func geminiAccount(look Look) Account {
 		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "an API key was chosen; it may be in a keychain or in an .env file"}
 	case "":
 	default:
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "settings.json chooses " + oneLine(chosen, detailSize)}
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "settings.json chooses " + promise.OneLine(chosen, detailSize)}
 	}
 	switch {
 	case look.Env("GOOGLE_GENAI_USE_GCA") == "true", look.Env("GOOGLE_GENAI_USE_VERTEXAI") == "true":

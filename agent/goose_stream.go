@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // gooseStream reads the events of `goose run --output-format stream-json`.
@@ -74,7 +75,7 @@ func (g *gooseStream) event(text []byte) bool {
 func (g *gooseStream) beforeTheStream(text []byte) {
 	if found := gooseUnconfigured.FindSubmatch(text); found != nil && g.events == 0 {
 		g.events++
-		g.retry = &fault{class: ralph.EndAuth, text: oneLine(string(found[1]), sentenceSize), hint: gooseLogin}
+		g.retry = &fault{class: ralph.EndAuth, text: promise.OneLine(string(found[1]), sentenceSize), hint: gooseLogin}
 	}
 }
 
@@ -188,13 +189,13 @@ func (g *gooseStream) piece(m gooseMessage) {
 			g.excuse = nil
 			g.begin(m)
 			name := string(unescape(nil, c.tool))
-			g.open = oneLine(name+": "+string(unescape(nil, c.detail)), detailSize)
+			g.open = promise.OneLine(name+": "+string(unescape(nil, c.detail)), detailSize)
 			g.tool(name, string(unescape(nil, c.detail)))
 		case "error":
 			g.excuse = gooseFault(string(unescape(nil, c.text)))
 		case "systemNotification":
 			if string(c.notice) == "creditsExhausted" {
-				g.excuse = &fault{class: ralph.EndLimit, text: "the credit is used up: " + oneLine(string(unescape(nil, c.text)), sentenceSize)}
+				g.excuse = &fault{class: ralph.EndLimit, text: "the credit is used up: " + promise.OneLine(string(unescape(nil, c.text)), sentenceSize)}
 			}
 		}
 	}

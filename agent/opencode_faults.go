@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // opencodeError is what an error event tells.
@@ -91,7 +92,7 @@ func (e opencodeError) fault() *fault {
 	case f.class == ralph.EndLimit:
 		f.wait = e.wait
 	}
-	return f.saying(cmp.Or(oneLine(e.message, sentenceSize), oneLine(e.name, detailSize)))
+	return f.saying(cmp.Or(promise.OneLine(e.message, sentenceSize), promise.OneLine(e.name, detailSize)))
 }
 
 func (e opencodeError) byName() *fault {

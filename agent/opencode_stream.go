@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // opencodeStream reads the events of `opencode run --format json`.
@@ -228,7 +229,7 @@ func (o *opencodeStream) finishStep(p opencodePart) {
 	case "tool-calls":
 		o.endless, o.retry = 0, nil
 		if o.rejected != "" {
-			o.fail(&fault{class: ralph.EndFailed, text: "the agent stopped at a call that was not allowed: " + oneLine(o.rejected, detailSize)})
+			o.fail(&fault{class: ralph.EndFailed, text: "the agent stopped at a call that was not allowed: " + promise.OneLine(o.rejected, detailSize)})
 		}
 	case "", "unknown":
 		o.endAgain()

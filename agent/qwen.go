@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"path/filepath"
 	"strings"
+
+	"github.com/ralphloop/ralph/promise"
 )
 
 // qwen is Qwen Code, driven without a terminal. Written against and recorded from version 0.24.
@@ -124,7 +126,7 @@ func qwenAccount(look Look) Account {
 	case chosen == "openai" && key:
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENAI_API_KEY is set"}
 	case chosen != "":
-		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "settings.json chooses " + oneLine(chosen, detailSize)}
+		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "settings.json chooses " + promise.OneLine(chosen, detailSize)}
 	}
 	if key && look.Env("OPENAI_BASE_URL") != "" && cmp.Or(look.Env("OPENAI_MODEL"), look.Env("QWEN_MODEL")) != "" {
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are set"}

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 const (
@@ -60,14 +59,14 @@ type reading struct {
 // say passes on text of the agent's own.
 func (r *reading) say(text []byte) {
 	_, _ = r.said.Write(text) // never fails
-	if detail := oneLine(string(text[:min(len(text), 4*detailSize)]), detailSize); detail != "" {
+	if detail := promise.OneLine(string(text[:min(len(text), 4*detailSize)]), detailSize); detail != "" {
 		r.live(ralph.Activity{Kind: "text", Detail: detail})
 	}
 }
 
 // tool notes the call of a tool.
 func (r *reading) tool(name, detail string) {
-	name, detail = oneLine(name, detailSize), oneLine(detail, detailSize)
+	name, detail = promise.OneLine(name, detailSize), promise.OneLine(detail, detailSize)
 	if r.tools == nil {
 		r.tools = map[string]int{}
 	}
@@ -98,8 +97,8 @@ func (r *reading) denied(name, detail, allow string) {
 	if len(r.denials) >= maxDenials {
 		return
 	}
-	r.denials = append(r.denials, oneLine(strings.TrimSuffix(name+": "+detail, ": "), detailSize))
-	if allow = oneLine(allow, sentenceSize); allow != "" && !r.readOnly && !slices.Contains(r.allow, allow) {
+	r.denials = append(r.denials, promise.OneLine(strings.TrimSuffix(name+": "+detail, ": "), detailSize))
+	if allow = promise.OneLine(allow, sentenceSize); allow != "" && !r.readOnly && !slices.Contains(r.allow, allow) {
 		r.allow = append(r.allow, allow)
 	}
 }
@@ -112,13 +111,13 @@ func (r *reading) retrying(why *fault) {
 
 func (r *reading) inSession(id []byte) {
 	if r.session == "" && len(id) > 0 {
-		r.session = oneLine(string(unescape(nil, id)), maxSession)
+		r.session = promise.OneLine(string(unescape(nil, id)), maxSession)
 	}
 }
 
 // works notes which model works, as the CLI wrote its name into its JSON.
 func (r *reading) works(escaped []byte) {
-	if name := oneLine(string(unescape(nil, escaped)), detailSize); name != "" {
+	if name := promise.OneLine(string(unescape(nil, escaped)), detailSize); name != "" {
 		r.model = name
 	}
 }
@@ -140,32 +139,4 @@ func (r *reading) fill(o *ralph.AgentOutcome) {
 		o.Tokens = &spent
 	}
 	o.Said, o.Answer = r.said.Report(), r.said.lastWords()
-}
-
-// oneLine makes one short printable line of any text.
-func oneLine(s string, limit int) string {
-	var b strings.Builder
-	b.Grow(min(len(s), limit+len(" …"))) // at once: every remark and call of an agent comes by here
-	blank, n := false, 0
-	for _, c := range s {
-		switch {
-		case unicode.IsSpace(c):
-			blank = n > 0
-			continue
-		case c == utf8.RuneError || !unicode.IsPrint(c):
-			continue
-		}
-		if blank {
-			b.WriteByte(' ')
-			n++
-		}
-		if n >= limit {
-			b.WriteString("…")
-			break
-		}
-		blank = false
-		b.WriteRune(c)
-		n++
-	}
-	return b.String()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/promise"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -75,7 +76,7 @@ func (tr transcript) end() ended {
 		e.ExitCode, e.Signal = 143, "terminated"
 	}
 	lines := strings.Split(strings.TrimSpace(string(tr.stderr)), "\n")
-	e.complaint, e.stderr = oneLine(lines[0], sentenceSize), oneLine(lines[len(lines)-1], sentenceSize)
+	e.complaint, e.stderr = promise.OneLine(lines[0], sentenceSize), promise.OneLine(lines[len(lines)-1], sentenceSize)
 	return e
 }
 

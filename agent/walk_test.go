@@ -142,16 +142,6 @@ func TestUnescapeKeepsWhatMakesNoSense(t *testing.T) {
 	}
 }
 
-func TestOneLine(t *testing.T) {
-	for in, want := range map[string]string{
-		"": "", " \n ": "", " a\n\t b\x1b[31m ": "a b[31m", "abcdefghij": "abcdefghij", "abcdefghijk": "abcdefghij…", "abcdefghi jk": "abcdefghi …", "\xff\x00ok": "ok",
-	} {
-		if got := oneLine(in, 10); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
-	}
-}
-
 func FuzzWalker(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,"b\\\"",{"c":null}]}`, `[`, `{"a"`, `{"a":}`, `{,}`, `[1 2]`, `"\ud83d`, `}`, `{"a":"b" "c":1}`, "[\x00", "{\x00\"a\":\x00}", strings.Repeat("[", 99)} {
 		f.Add([]byte(seed))

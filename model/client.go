@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -87,9 +88,9 @@ type Reply struct {
 	ID      string // of the reply, for the provider's own logs
 }
 
-// Empty reports whether nothing came: no text, no call, no thought.
+// Empty reports whether nothing came: no text, no call, no thought. Blanks are nothing: no provider takes them back.
 func (r Reply) Empty() bool {
-	return r.Message.Text == "" && len(r.Message.Calls) == 0 && len(r.Message.Thought) == 0
+	return strings.TrimSpace(r.Message.Text) == "" && len(r.Message.Calls) == 0 && len(r.Message.Thought) == 0
 }
 
 // Delta is a piece of a reply on its way.

@@ -24,6 +24,22 @@ type Patient struct {
 	Random func() float64
 }
 
+// Patiently is a client that waits and tells of it. One that waits already does not wait twice as long: it tells told as well, as whom it told before.
+func Patiently(c Client, told func(Pause)) *Patient {
+	own, ok := c.(*Patient)
+	if !ok {
+		return &Patient{Client: c, Told: told}
+	}
+	p, before := *own, own.Told
+	p.Told = func(pause Pause) {
+		if before != nil {
+			before(pause)
+		}
+		told(pause)
+	}
+	return &p
+}
+
 // Pause is a wait between two attempts.
 type Pause struct {
 	Fault   *Fault // why, with what was used for nothing

@@ -179,3 +179,34 @@ func TestWindow(t *testing.T) {
 		}
 	}
 }
+
+func TestPatientlyIsNotTwiceAsPatient(t *testing.T) {
+	for name, c := range map[string]struct {
+		client func(c model.Client, told func(model.Pause)) model.Client
+		want   []string
+	}{
+		"a client": {func(c model.Client, _ func(model.Pause)) model.Client { return c }, []string{"ours", "ours"}},
+		"a patient one": {func(c model.Client, told func(model.Pause)) model.Client {
+			return &model.Patient{Client: c, Told: told}
+		}, []string{"its own", "ours", "its own", "ours"}},
+		"a patient one that tells nobody": {func(c model.Client, _ func(model.Pause)) model.Client { return &model.Patient{Client: c} }, []string{"ours", "ours"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var told []string
+				note := func(who string) func(model.Pause) { return func(model.Pause) { told = append(told, who) } }
+				fake := &faulty{errs: times(2, &model.Fault{Kind: model.FaultProvider})}
+				client := c.client(fake, note("its own"))
+				if _, err := model.Patiently(client, note("ours")).Send(t.Context(), model.Request{}, nil); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.want, told); diff != "" {
+					t.Errorf("told (-want +got):\n%s", diff)
+				}
+				if len(fake.asked) != 3 {
+					t.Errorf("asked %d times", len(fake.asked))
+				}
+			})
+		})
+	}
+}

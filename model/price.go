@@ -21,12 +21,15 @@ type Usage struct {
 	CacheWrite int64
 }
 
+// Plausible reports whether these can be counts: a provider may tell anything.
+func (u Usage) Plausible() bool { return min(u.Input, u.Output, u.CacheRead, u.CacheWrite) >= 0 }
+
 const million = 1e6
 
 // Cost reckons what the tokens cost at the base price. It is unknown if tokens were read from a cache at a price that is not known: agents read most of
 // what they read from there, for something between a fiftieth and the whole of the price of input.
 func (p Price) Cost(u Usage) (usd float64, known bool) {
-	if p.Model == "" || min(u.Input, u.Output, u.CacheRead, u.CacheWrite) < 0 {
+	if p.Model == "" || !u.Plausible() {
 		return 0, false
 	}
 	read, write := 0.0, p.Input

@@ -77,7 +77,7 @@ func (c *compact) agentOutput() (v ralph.AgentOutput) {
 
 func (c *compact) agentOutcome() (v ralph.AgentOutcome) {
 	for c.open('{'); c.more('}'); {
-		switch string(c.key()) {
+		switch key := c.key(); string(key) {
 		case "agent":
 			v.Agent = c.string()
 		case "end":
@@ -90,17 +90,6 @@ func (c *compact) agentOutcome() (v ralph.AgentOutcome) {
 			v.ExitCode = c.smallInteger()
 		case "duration":
 			v.Duration = c.span()
-		case "steps":
-			steps := c.smallInteger()
-			v.Steps = &steps
-		case "cost":
-			cost := c.float()
-			v.Cost = &cost
-		case "cost_estimated":
-			v.CostEstimated = c.bool()
-		case "tokens":
-			tokens := c.tokens()
-			v.Tokens = &tokens
 		case "tools":
 			v.Tools = c.counts()
 		case "denials":
@@ -126,10 +115,33 @@ func (c *compact) agentOutcome() (v ralph.AgentOutcome) {
 		case "task_end":
 			v.TaskEnd = ralph.StopReason(c.string())
 		default:
-			c.odd = true
+			c.figure(key, &v)
 		}
 	}
 	return v
+}
+
+// figure reads what an agent took.
+func (c *compact) figure(key []byte, v *ralph.AgentOutcome) {
+	switch string(key) {
+	case "steps":
+		steps := c.smallInteger()
+		v.Steps = &steps
+	case "cost":
+		cost := c.float()
+		v.Cost = &cost
+	case "cost_estimated":
+		v.CostEstimated = c.bool()
+	case "cost_partial":
+		v.CostPartial = c.bool()
+	case "tokens":
+		tokens := c.tokens()
+		v.Tokens = &tokens
+	case "tokens_partial":
+		v.TokensPartial = c.bool()
+	default:
+		c.odd = true
+	}
 }
 
 func (c *compact) tokens() (v ralph.Tokens) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/promise"
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
@@ -44,6 +45,7 @@ func (t *talk) answer(ctx context.Context, r model.Reply) *ending {
 		outputs[i] = t.remarked(c, t.call(ctx, c, r.End))
 	}
 	var end *ending
+	var kept []int // what became of a case is never dropped
 	if closingAt >= 0 {
 		if end := t.over(ctx); end != nil {
 			return end
@@ -51,9 +53,9 @@ func (t *talk) answer(ctx context.Context, r model.Reply) *ending {
 		c := calls[closingAt]
 		t.usedTool(c)
 		outputs[closingAt], end = t.close(ctx, c, r.End)
-		t.history.pin(closingAt)
+		kept = []int{closingAt}
 	}
-	t.addResults(calls, outputs)
+	t.addResults(calls, outputs, kept)
 	return end
 }
 
@@ -66,7 +68,7 @@ func (t *talk) close(ctx context.Context, c model.Call, replyEnd model.End) (too
 	return t.remarked(c, output), end
 }
 
-func (t *talk) addResults(calls []model.Call, outputs []tools.Output) {
+func (t *talk) addResults(calls []model.Call, outputs []tools.Output, kept []int) {
 	results := make([]model.Result, len(calls))
 	for i, c := range calls {
 		results[i] = model.Result{ID: c.ID, Text: clean(outputs[i].Text), Failed: outputs[i].Failed}
@@ -74,14 +76,14 @@ func (t *talk) addResults(calls []model.Call, outputs []tools.Output) {
 	if hurry := t.lead.hurry(t.lead.maxTurns() - t.turns); hurry != "" {
 		results[len(results)-1].Text += "\n\n[" + hurry + "]"
 	}
-	t.add(model.Message{Role: model.ToolRole, Results: results}, entry{Turn: t.turns})
+	t.add(model.Message{Role: model.ToolRole, Results: results}, entry{Turn: t.turns}, kept...)
 }
 
 // call runs one call. Whatever is wrong with it is told to the model.
 func (t *talk) call(ctx context.Context, c model.Call, replyEnd model.End) tools.Output {
 	tool, ok := t.tools[c.Name]
 	if !ok {
-		return failure("there is no tool %q; there is %s", oneLine(c.Name, shownSize), t.toolNames())
+		return failure("there is no tool %q; there is %s", promise.OneLine(c.Name, shownSize), t.toolNames())
 	}
 	if problem := malformed(c, replyEnd); problem != nil {
 		return *problem

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/promise"
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
@@ -41,9 +42,7 @@ func (t *talk) learn(ctx context.Context, rejections []string) string {
 	if end != nil {
 		return ""
 	}
-	t.spent.add(reply.Usage, reply.Model, t.model)
-	reply.Message.Role = model.Assistant
-	t.record.message(reply.Message, entry{Model: t.answers, End: reply.End})
+	t.record.message(reply.Message, entry{Model: t.chat.Answers(), End: reply.End})
 	if len(reply.Message.Calls) > 0 {
 		return ""
 	}
@@ -60,5 +59,5 @@ func proposed(answer string) string {
 	if strings.ContainsAny(text, "\r\n") || utf8.RuneCountInString(text) > learningCap {
 		return ""
 	}
-	return oneLine(text, learningCap)
+	return promise.OneLine(text, learningCap)
 }

@@ -35,7 +35,7 @@ var _ ralph.Agent = (*Reviewer)(nil)
 // NewReviewer makes a reviewer. Nothing is started or asked for yet.
 func NewReviewer(o Options) *Reviewer {
 	o.MaxTurns = min(cmp.Or(o.MaxTurns, ReviewTurns), ReviewTurns)
-	return &Reviewer{o.filled()}
+	return &Reviewer{o}
 }
 
 // Run makes one review, as ralph.Agent says.

@@ -10,6 +10,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
+	"github.com/ralphloop/ralph/worker/chat"
 	"github.com/ralphloop/ralph/worker/hooks"
 	"github.com/ralphloop/ralph/worker/tools"
 )
@@ -52,36 +53,34 @@ type talk struct {
 	in   ralph.AgentInput
 	lead role
 
-	model    string // to ask
-	answers  string // the model that answered last, as the provider calls it
-	client   model.Client
+	chat     *chat.Conversation
 	begun    time.Time
 	deadline time.Time // zero is none
 	tools    map[string]tools.Tool
 	specs    []model.Tool
-	history  *history
 	turns    int
-	stopped  bool   // no other turn may follow
-	retrying string // what the client waits for at the moment
+	stopped  bool // no other turn may follow
 
-	spent      spending
 	said       *promise.Scanner
 	record     *transcript
 	toolCounts map[string]int
 	repeats    repeats
 	hooks      *hooks.Set
 	denials    []string
-	unpaid     []model.Usage // of attempts that failed while one call was waited for
 }
 
 func newTalk(o Options, in ralph.AgentInput, record *transcript) *talk {
 	words := in.Words
 	words.Prompt = "" // a reply never holds the prompt
-	t := &talk{
-		o: o, in: in, model: cmp.Or(in.Model, o.Model), begun: time.Now(), spent: spending{price: o.Price},
-		said: promise.NewScanner(words), record: record, toolCounts: map[string]int{},
-	}
-	t.client, t.hooks = t.patient(), t.hookSet()
+	o.Model = cmp.Or(in.Model, o.Model)
+	t := &talk{o: o, in: in, begun: time.Now(), said: promise.NewScanner(words), record: record, toolCounts: map[string]int{}}
+	t.chat = chat.New(chat.Options{
+		Client: o.Client, Model: o.Model, MaxOutput: o.MaxOutput, Window: o.Window, Price: o.Price, Live: in.Live,
+		Failed: func(err error) {
+			record.write(entry{Role: model.Assistant, Error: promise.OneLine(err.Error(), sentenceSize)})
+		},
+	})
+	t.hooks = t.hookSet()
 	if in.Timeout > 0 {
 		t.deadline = t.begun.Add(in.Timeout)
 	}
@@ -97,21 +96,18 @@ func (t *talk) equip(set []tools.Tool) {
 		t.specs = append(t.specs, spec)
 	}
 	t.specs = append(t.specs, t.lead.closing())
-	t.history = newHistory(t.window(), t.lead.system(), t.specs)
+	t.chat.Begin(t.lead.system(), t.specs)
 	t.add(model.Message{Role: model.User, Text: t.in.Prompt}, entry{})
 }
 
-func (t *talk) window() int64 {
-	known, _ := model.Window(t.model)
-	price, _ := t.o.Price(t.model)
-	return cmp.Or(t.o.Window, known, price.Context, DefaultWindow)
-}
-
 // add takes a message into the conversation and writes it down.
-func (t *talk) add(m model.Message, more entry) {
-	t.history.add(m)
+func (t *talk) add(m model.Message, more entry, kept ...int) {
+	t.chat.Add(m, kept...)
 	t.record.message(m, more)
 }
+
+// answering is the model that answers, as far as is known.
+func (t *talk) answering() string { return cmp.Or(t.chat.Answers(), t.o.Model) }
 
 // goOn takes turns until the conversation is over.
 func (t *talk) goOn(ctx context.Context) *ending {
@@ -138,17 +134,17 @@ func (t *talk) reply(ctx context.Context) (model.Reply, *ending) {
 		if end != nil {
 			return model.Reply{}, end
 		}
-		turn := ralph.Turn{Number: t.turns + 1, Duration: ralph.Span(time.Since(asked)), End: string(reply.End), Model: cmp.Or(t.answers, t.model)}
-		turn.Free = isEmpty(reply) && reply.End != model.EndRefuse
+		turn := ralph.Turn{Number: t.turns + 1, Duration: ralph.Span(time.Since(asked)), End: string(reply.End), Model: t.answering()}
+		turn.Free = reply.Empty() && reply.End != model.EndRefuse
 		for _, c := range reply.Message.Calls[:min(len(reply.Message.Calls), maxCalls)] {
-			turn.Calls = append(turn.Calls, oneLine(c.Name, shownSize))
+			turn.Calls = append(turn.Calls, promise.OneLine(c.Name, shownSize))
 		}
 		t.heard(ctx, reply, turn)
 		if !turn.Free {
 			t.turns++
-			return reply, nil
+			return reply.Reply, nil
 		}
-		t.record.write(entry{Role: model.Assistant, Model: t.answers, End: reply.End, Error: "nothing came", Usage: tokensOf(reply.Usage)})
+		t.record.write(entry{Role: model.Assistant, Model: t.chat.Answers(), End: reply.End, Error: "nothing came", Usage: (*ralph.Tokens)(reply.Usage)})
 		switch {
 		case t.stopped:
 			return model.Reply{}, &ending{class: ralph.EndOK}
@@ -160,18 +156,9 @@ func (t *talk) reply(ctx context.Context) (model.Reply, *ending) {
 	}
 }
 
-// isEmpty reports whether nothing came. Blanks are nothing: no provider takes them back.
-func isEmpty(r model.Reply) bool {
-	return strings.TrimSpace(r.Message.Text) == "" && len(r.Message.Calls) == 0 && len(r.Message.Thought) == 0
-}
-
-// heard counts what a reply took and tells the loop of it, which may say that it was the last.
-func (t *talk) heard(ctx context.Context, r model.Reply, turn ralph.Turn) {
-	turn.Cost = rounded(t.spent.add(r.Usage, r.Model, t.model))
-	turn.Estimated = turn.Cost != nil
-	turn.Tokens = tokensOf(r.Usage)
-	turn.Spent = t.spent.sum()
-	t.in.Live(ralph.Activity{Kind: "spent", Cost: turn.Spent.Cost, Tokens: turn.Spent.Tokens, Estimated: turn.Spent.Estimated})
+// heard tells the loop what a reply took, which may say that it was the last.
+func (t *talk) heard(ctx context.Context, r chat.Reply, turn ralph.Turn) {
+	turn.Tokens, turn.Cost, turn.Estimated, turn.Spent = (*ralph.Tokens)(r.Usage), r.Cost, r.Cost != nil, t.chat.Spent()
 	if t.in.Turn != nil {
 		// Not with the iteration's deadline: what was paid for has to be recorded.
 		t.stopped = t.in.Turn(ctx, turn).Stop
@@ -181,7 +168,6 @@ func (t *talk) heard(ctx context.Context, r model.Reply, turn ralph.Turn) {
 // react does what a reply asks for.
 func (t *talk) react(ctx context.Context, r model.Reply) *ending {
 	m := r.Message
-	m.Role = model.Assistant
 	if strings.TrimSpace(m.Text) == "" {
 		m.Text = ""
 		if len(m.Calls) == 0 {
@@ -190,7 +176,7 @@ func (t *talk) react(ctx context.Context, r model.Reply) *ending {
 	}
 	t.said.WriteString(r.Message.Text)
 	t.said.EndMessage()
-	t.add(m, entry{Turn: t.turns, Model: t.answers, End: r.End, Usage: tokensOf(r.Usage)})
+	t.add(m, entry{Turn: t.turns, Model: t.chat.Answers(), End: r.End, Usage: (*ralph.Tokens)(r.Usage)})
 	switch {
 	case r.End == model.EndRefuse:
 		return &ending{class: ralph.EndFailed, text: "the model refuses to go on" + quoted(r.Message.Text)}
@@ -227,11 +213,12 @@ func (t *talk) onlyCloses(calls []model.Call) bool {
 
 // outcome is what the loop gets to know.
 func (t *talk) outcome(end *ending) ralph.AgentOutcome {
-	spent := t.spent.sum()
+	spent := t.chat.Spent()
 	steps := t.turns
 	o := ralph.AgentOutcome{
-		Agent: t.lead.name(), Model: cmp.Or(t.answers, t.model), End: end.class, Error: end.text, Hint: end.hint, RetryAfter: ralph.Span(end.wait),
-		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, Cost: spent.Cost, CostEstimated: spent.Estimated,
+		Agent: t.lead.name(), Model: t.answering(), End: end.class, Error: end.text, Hint: end.hint, RetryAfter: ralph.Span(end.wait),
+		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, TokensPartial: spent.TokensPartial,
+		Cost: spent.Cost, CostEstimated: spent.Estimated, CostPartial: spent.CostPartial,
 		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, Answer: end.answer,
 		Denials: t.denials,
 	}

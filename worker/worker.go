@@ -14,12 +14,8 @@ import (
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
-const (
-	// DefaultMaxTurns is how many turns a task gets.
-	DefaultMaxTurns = 32
-	// DefaultWindow is how many tokens a model is taken to hold if nothing is known of it.
-	DefaultWindow = 128_000
-)
+// DefaultMaxTurns is how many turns a task gets.
+const DefaultMaxTurns = 32
 
 //go:embed system.md
 var systemPage string
@@ -32,7 +28,7 @@ type Options struct {
 	// MaxTurns bounds a task; 0 is DefaultMaxTurns. A reviewer has ReviewTurns at most.
 	MaxTurns  int
 	MaxOutput int   // tokens of one reply; 0 leaves it to the client
-	Window    int64 // tokens that the model holds; 0 is what the price table says, or DefaultWindow
+	Window    int64 // tokens that the model holds; 0 is what the price table says, or chat.DefaultWindow
 	// Price knows what a model costs; nil is model.PriceOf.
 	Price  func(model string) (model.Price, bool)
 	KeyEnv string // the variable that holds the key, for advice
@@ -57,14 +53,7 @@ var (
 // New makes a worker. Nothing is started or asked for yet.
 func New(o Options) *Worker {
 	o.MaxTurns = cmp.Or(o.MaxTurns, DefaultMaxTurns)
-	return &Worker{o.filled()}
-}
-
-func (o Options) filled() Options {
-	if o.Price == nil {
-		o.Price = model.PriceOf
-	}
-	return o
+	return &Worker{o}
 }
 
 // MakesCases says that a worker claims with cases and not with words.

@@ -75,7 +75,7 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	if r := state.Result(); r.TotalCost != nil || state.Policy.MaxCost > 0 {
 		cost := "unknown"
 		if r.TotalCost != nil {
-			cost = term.Money(*r.TotalCost, r.CostEstimated)
+			cost = term.AtLeast(term.Money(*r.TotalCost, r.CostEstimated), r.CostPartial)
 		}
 		row("cost", ofLimit(cost, term.Money(state.Policy.MaxCost, false), state.Policy.MaxCost > 0))
 	}

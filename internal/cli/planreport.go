@@ -38,8 +38,10 @@ type planObject struct {
 	Turns         int                    `json:"turns"`
 	Model         string                 `json:"model"`
 	Tokens        *ralph.Tokens          `json:"tokens"`
+	TokensPartial bool                   `json:"tokens_partial,omitempty"`
 	Cost          *float64               `json:"cost"`
 	CostEstimated bool                   `json:"cost_estimated"`
+	CostPartial   bool                   `json:"cost_partial,omitempty"`
 	Duration      ralph.Span             `json:"duration"`
 	Error         string                 `json:"error"`
 	Hint          string                 `json:"hint"`
@@ -50,8 +52,8 @@ func (r planReport) object() planObject {
 	o := planObject{
 		Status: string(r.Status), ExitCode: r.code(), File: r.File, Tasks: listed(r.Tasks), Overview: r.Overview,
 		OpenQuestions: listed(r.OpenQuestions), Blockers: listed(r.Blockers), ScopeNotes: listed(r.ScopeNotes), Warnings: listed(r.warnings()),
-		Questions: listed(r.Asked), Unanswered: r.Question, Turns: r.Turns, Model: r.Model, Tokens: r.Tokens, Cost: r.Cost,
-		CostEstimated: r.CostEstimated, Duration: r.Duration, Error: r.Error, Hint: r.Hint, RetryAfter: r.RetryAfter,
+		Questions: listed(r.Asked), Unanswered: r.Question, Turns: r.Turns, Model: r.Model, Tokens: r.Tokens, TokensPartial: r.TokensPartial,
+		Cost: r.Cost, CostEstimated: r.CostEstimated, CostPartial: r.CostPartial, Duration: r.Duration, Error: r.Error, Hint: r.Hint, RetryAfter: r.RetryAfter,
 	}
 	if r.landing != nil {
 		o.Status, o.Error = "failed", r.landing.Error()
@@ -210,10 +212,10 @@ func (r planReport) wayOn() string {
 func (r planReport) spent() string {
 	parts := []string{term.Count(r.Turns, "turn"), term.Seconds(r.Duration)}
 	if r.Cost != nil {
-		parts = append(parts, term.Money(*r.Cost, r.CostEstimated))
+		parts = append(parts, term.AtLeast(term.Money(*r.Cost, r.CostEstimated), r.CostPartial))
 	}
 	if r.Tokens != nil {
-		parts = append(parts, fmt.Sprintf("%d tokens", r.Tokens.Total()))
+		parts = append(parts, term.AtLeast(fmt.Sprintf("%d tokens", r.Tokens.Total()), r.TokensPartial))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -130,7 +130,7 @@ func (b *Builder) evaluation(e ralph.Event, data ralph.Evaluation) {
 		Iteration: e.Iteration, At: e.Time, Task: clean(data.Task), Agent: clean(data.Agent), Model: clean(data.Model), Asked: data.End == ralph.EndOK,
 		Standing: data.Standing, Tree: clean(data.Tree), Accepted: data.Accepted, Category: ralph.Rejection(clean(string(data.Category))), Concern: clean(data.Concern),
 		Evidence: cleanAll(data.Evidence), NextStep: clean(data.NextStep),
-		Spent: Spent{Duration: data.Duration, Tokens: data.Tokens, Cost: data.Cost, CostEstimated: data.CostEstimated},
+		Spent: Spent{data.Duration, data.Tokens, data.Cost, data.CostEstimated, data.CostPartial, data.TokensPartial},
 	}
 	if !evaluation.Asked {
 		evaluation.Concern = clean(data.Error)
@@ -165,7 +165,8 @@ func (b *Builder) close(result ralph.IterationResult) {
 	it.Counted, it.Claimed, it.Action = result.Counted, b.state.Verdict.Claimed, b.state.Verdict.Action
 	it.Refusals, it.TasksDone = cleanAll(result.Refusals), cleanAll(result.TasksDone)
 	it.TreeAfter, it.TreeChecked = seen.Tree.ID(), b.now.checked
-	it.Spent = Spent{Duration: result.Duration, Tokens: seen.Agent.Tokens, Cost: result.Cost, CostEstimated: seen.Agent.CostEstimated}
+	agent := seen.Agent
+	it.Spent = Spent{agent.Duration, agent.Tokens, agent.Cost, agent.CostEstimated, agent.CostPartial, agent.TokensPartial}
 	b.report.Iterations = append(b.report.Iterations, it)
 	b.report.Claims = append(b.report.Claims, claims(claimed{it, seen, b.state.Verdict, len(b.state.History.Tasks) > 0})...)
 	if result.Task != "" {
@@ -225,11 +226,13 @@ func (b *Builder) task(id string) *Task {
 	return b.tasks[id]
 }
 
-// add sums two bills up. The sum is an estimate if a part of it is one, or is not known at all.
+// add sums two bills up. The sum is an estimate if a part of it is one, and only a part if something of it is not known.
 func (s *Spent) add(t Spent) {
-	first := s.Duration == 0 && s.Tokens == nil && s.Cost == nil
+	again := *s != Spent{}
 	s.Duration += t.Duration
-	s.CostEstimated = s.CostEstimated || t.CostEstimated || !first && (s.Cost == nil) != (t.Cost == nil)
+	s.CostEstimated = s.CostEstimated || t.CostEstimated
+	s.CostPartial = s.CostPartial || t.CostPartial || again && (s.Cost == nil) != (t.Cost == nil)
+	s.TokensPartial = s.TokensPartial || t.TokensPartial || again && (s.Tokens == nil) != (t.Tokens == nil)
 	if t.Cost != nil {
 		sum := *t.Cost
 		if s.Cost != nil {
@@ -265,7 +268,7 @@ func (b *Builder) Report(receipt Receipt) Report {
 	if s.Stopped != nil {
 		r.Outcome.Name, r.Outcome.Changed = nameOf(s.Stopped.Reason), clean(s.Stopped.Changed)
 	}
-	r.Spent = Spent{Duration: result.TotalDuration, Tokens: result.TotalTokens, Cost: result.TotalCost, CostEstimated: result.CostEstimated}
+	r.Spent = Spent{result.TotalDuration, result.TotalTokens, result.TotalCost, result.CostEstimated, result.CostPartial, result.TokensPartial}
 	r.Tasks = b.listed()
 	return r.filled()
 }

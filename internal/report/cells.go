@@ -135,20 +135,22 @@ func seconds(s ralph.Span) string {
 	return fmt.Sprintf("%.1fs", s.Seconds())
 }
 
-func tokens(t *ralph.Tokens) string {
-	if t == nil {
+func (s Spent) tokens() string {
+	if s.Tokens == nil {
 		return "unknown"
 	}
-	return strconv.FormatInt(t.Total(), 10)
+	return atLeast[s.TokensPartial] + strconv.FormatInt(s.Tokens.Total(), 10)
 }
 
-// money marks what was reckoned rather than reported.
-func money(s Spent) string {
+// money marks what was reckoned rather than reported, and what is only a part.
+func (s Spent) money() string {
 	switch {
 	case s.Cost == nil:
 		return "unknown"
 	case s.CostEstimated:
-		return fmt.Sprintf("~$%.4f (estimated)", *s.Cost)
+		return fmt.Sprintf("%s~$%.4f (estimated)", atLeast[s.CostPartial], *s.Cost)
 	}
-	return fmt.Sprintf("$%.4f", *s.Cost)
+	return fmt.Sprintf("%s$%.4f", atLeast[s.CostPartial], *s.Cost)
 }
+
+var atLeast = map[bool]string{true: "at least "}

@@ -74,8 +74,8 @@ func (r Report) head(p *page) {
 	fact("changed", prose(r.Outcome.Changed))
 	fact("iterations", strconv.Itoa(len(r.Iterations)))
 	fact("time", seconds(r.Spent.Duration))
-	fact("tokens", tokens(r.Spent.Tokens))
-	fact("cost", money(r.Spent))
+	fact("tokens", r.Spent.tokens())
+	fact("cost", r.Spent.money())
 	fact("started", stamp(r.StartedAt))
 	fact("last event", stamp(r.UpdatedAt))
 	for _, s := range r.Sessions {
@@ -163,8 +163,8 @@ func (r Report) tasks(p *page) {
 		for _, c := range t.Checks {
 			own = append(own, c.name()+" "+c.result())
 		}
-		p.row(code(t.ID), prose(t.Title), prose(string(t.Status)), proven, strconv.Itoa(t.Tries), seconds(t.Spent.Duration), tokens(t.Spent.Tokens),
-			money(t.Spent), strings.Join(own, ", "), codes(t.Refusals))
+		p.row(code(t.ID), prose(t.Title), prose(string(t.Status)), proven, strconv.Itoa(t.Tries), seconds(t.Spent.Duration), t.Spent.tokens(),
+			t.Spent.money(), strings.Join(own, ", "), codes(t.Refusals))
 	}
 }
 
@@ -205,7 +205,7 @@ func (r Report) evaluations(p *page) {
 			why = strings.TrimSpace(why + " Next: " + prose(e.NextStep))
 		}
 		p.row(strconv.Itoa(e.Iteration), code(e.Task), prose(strings.TrimSpace(e.Agent+" "+e.Model)), verdict, why, codes(e.Evidence),
-			tokens(e.Spent.Tokens), money(e.Spent), stamp(e.At))
+			e.Spent.tokens(), e.Spent.money(), stamp(e.At))
 	}
 }
 
@@ -264,7 +264,7 @@ func (r Report) iterations(p *page) {
 			ended += ": " + prose(it.Error)
 		}
 		p.row(strconv.Itoa(it.Number), code(it.Task), prose(strings.TrimSpace(it.Agent+" "+it.Model)), ended, it.verdict(), seconds(it.Spent.Duration),
-			tokens(it.Spent.Tokens), money(it.Spent), code(shortTree(it.TreeBefore)), code(shortTree(it.TreeAfter)), code(short(it.Commit)), strconv.Itoa(it.Session))
+			it.Spent.tokens(), it.Spent.money(), code(shortTree(it.TreeBefore)), code(shortTree(it.TreeAfter)), code(short(it.Commit)), strconv.Itoa(it.Session))
 	}
 }
 

@@ -60,8 +60,10 @@ type Outcome struct {
 type Spent struct {
 	Duration      ralph.Span    `json:"duration"`
 	Tokens        *ralph.Tokens `json:"tokens"`
-	Cost          *float64      `json:"cost"`           // in dollars
-	CostEstimated bool          `json:"cost_estimated"` // reckoned from tokens, or only a part of it is known
+	Cost          *float64      `json:"cost"`                   // in dollars
+	CostEstimated bool          `json:"cost_estimated"`         // reckoned from tokens
+	CostPartial   bool          `json:"cost_partial,omitempty"` // it cost more than that: only a part is known
+	TokensPartial bool          `json:"tokens_partial,omitempty"`
 }
 
 // Session is one process that ran the run, or a part of it.

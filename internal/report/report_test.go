@@ -228,6 +228,25 @@ func TestReceiptsInWords(t *testing.T) {
 	}
 }
 
+func TestWhatWasSpentIsWritten(t *testing.T) {
+	tokens := &ralph.Tokens{Input: 7}
+	for _, test := range []struct {
+		spent         Spent
+		tokens, money string
+	}{
+		{Spent{}, "unknown", "unknown"},
+		{Spent{Tokens: tokens, Cost: dollars(0.5)}, "7", "$0.5000"},
+		{Spent{Tokens: tokens, Cost: dollars(0.5), CostEstimated: true}, "7", "~$0.5000 (estimated)"},
+		{Spent{Tokens: tokens, Cost: dollars(0.5), CostPartial: true}, "7", "at least $0.5000"},
+		{Spent{Tokens: tokens, Cost: dollars(0.5), CostEstimated: true, CostPartial: true, TokensPartial: true}, "at least 7", "at least ~$0.5000 (estimated)"},
+		{Spent{CostPartial: true, TokensPartial: true}, "unknown", "unknown"},
+	} {
+		if diff := cmp.Diff([]string{test.tokens, test.money}, []string{test.spent.tokens(), test.spent.money()}); diff != "" {
+			t.Errorf("%+v: %s", test.spent, diff)
+		}
+	}
+}
+
 func TestSpentAddsUp(t *testing.T) {
 	known := Spent{Duration: 1e9, Cost: dollars(1), Tokens: &ralph.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}}
 	tests := []struct {
@@ -238,9 +257,12 @@ func TestSpentAddsUp(t *testing.T) {
 		{"nothing", nil, Spent{}},
 		{"one", []Spent{known}, known},
 		{"two", []Spent{known, known}, Spent{Duration: 2e9, Cost: dollars(2), Tokens: &ralph.Tokens{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8}}},
-		{"a part is reckoned", []Spent{known, {Cost: dollars(1), CostEstimated: true}}, Spent{Duration: 1e9, Cost: dollars(2), CostEstimated: true, Tokens: known.Tokens}},
-		{"a part is unknown", []Spent{known, {Duration: 1e9}}, Spent{Duration: 2e9, Cost: dollars(1), CostEstimated: true, Tokens: known.Tokens}},
-		{"the first part is unknown", []Spent{{Duration: 1e9}, known}, Spent{Duration: 2e9, Cost: dollars(1), CostEstimated: true, Tokens: known.Tokens}},
+		{"a part is reckoned", []Spent{known, {Cost: dollars(1), CostEstimated: true, Tokens: &ralph.Tokens{}}}, Spent{Duration: 1e9, Cost: dollars(2), CostEstimated: true, Tokens: known.Tokens}},
+		{"a part is unknown", []Spent{known, {Duration: 1e9}}, Spent{Duration: 2e9, Cost: dollars(1), CostPartial: true, Tokens: known.Tokens, TokensPartial: true}},
+		{"the first part is unknown", []Spent{{Duration: 1e9}, known}, Spent{Duration: 2e9, Cost: dollars(1), CostPartial: true, Tokens: known.Tokens, TokensPartial: true}},
+		{"only the cost of a part is unknown", []Spent{known, {Tokens: &ralph.Tokens{}}}, Spent{Duration: 1e9, Cost: dollars(1), CostPartial: true, Tokens: known.Tokens}},
+		{"a part is itself a part", []Spent{{Cost: dollars(1), CostPartial: true, Tokens: known.Tokens}, known},
+			Spent{Duration: 1e9, Cost: dollars(2), CostPartial: true, Tokens: &ralph.Tokens{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8}}},
 		{"all is unknown", []Spent{{Duration: 1e9}, {Duration: 1e9}}, Spent{Duration: 2e9}},
 	}
 	for _, test := range tests {

@@ -132,7 +132,7 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 		parts = append(parts, count(*data.Steps, "step"))
 	}
 	if data.Cost != nil {
-		parts = append(parts, Money(*data.Cost, data.CostEstimated))
+		parts = append(parts, AtLeast(Money(*data.Cost, data.CostEstimated), data.CostPartial))
 	}
 	line := fmt.Sprintf("  agent ended after %s", strings.Join(parts, ", "))
 	if data.End != ralph.EndOK {

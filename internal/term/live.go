@@ -154,10 +154,11 @@ func facts(state *ralph.State) []string {
 		count := state.TaskCount()
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %d/%d done", state.History.Task, count.Done, count.Done+count.Open)))
 	}
+	cost := AtLeast(Money(state.History.Cost, state.CostEstimated), state.CostPartial)
 	if budget := state.Policy.MaxCost; budget > 0 {
-		parts = append(parts, Money(state.History.Cost, state.CostEstimated)+" of "+Money(budget, false))
+		parts = append(parts, cost+" of "+Money(budget, false))
 	} else if state.History.Cost > 0 {
-		parts = append(parts, Money(state.History.Cost, state.CostEstimated))
+		parts = append(parts, cost)
 	}
 	if b := state.History.Breaker.State; b != ralph.BreakerClosed && b != "" {
 		return append(parts, "breaker "+string(b))

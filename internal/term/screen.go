@@ -235,11 +235,12 @@ func turnedGreen(s *ralph.State) []string {
 
 func spent(s *ralph.State) string {
 	parts := []string{count(len(s.Iterations), "iteration") + uncounted(s), Seconds(s.Elapsed)}
-	if r := s.Result(); r.TotalCost != nil {
-		parts = append(parts, Money(*r.TotalCost, r.CostEstimated))
+	r := s.Result()
+	if r.TotalCost != nil {
+		parts = append(parts, AtLeast(Money(*r.TotalCost, r.CostEstimated), r.CostPartial))
 	}
 	if t := s.History.Tokens.Total(); t > 0 {
-		parts = append(parts, fmt.Sprintf("%d tokens", t))
+		parts = append(parts, AtLeast(fmt.Sprintf("%d tokens", t), r.TokensPartial))
 	}
 	if s.Started.Demo {
 		parts = append(parts, "all of it simulated")

@@ -109,6 +109,7 @@ func TestLastScreenOfSpecialRuns(t *testing.T) {
 			s.History.Cost, s.History.Tokens = 0, ralph.Tokens{}
 		},
 		"cost reckoned":       func(s *ralph.State) { s.CostEstimated = true },
+		"cost known in part":  func(s *ralph.State) { s.CostEstimated, s.CostPartial, s.TokensPartial = true, true, true },
 		"nothing known of it": func(s *ralph.State) { s.Stopped.Changed = "" },
 	}
 	for name, change := range cases {

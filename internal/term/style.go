@@ -83,6 +83,14 @@ func Money(cost float64, estimated bool) string {
 	return mark + "$" + amount
 }
 
+// AtLeast marks a figure of which only a part is known.
+func AtLeast(figure string, partial bool) string {
+	if partial {
+		return "at least " + figure
+	}
+	return figure
+}
+
 // Count writes a number with its noun.
 func Count(n int, noun string) string { return count(n, noun) }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 // maxTries is how often the reviewer is asked until its answer can be used.
@@ -80,7 +81,7 @@ func redCheck(in ralph.EvaluationInput) (name string, ok bool) {
 func (e *Evaluator) withoutAsking(in ralph.EvaluationInput, red string) ralph.Evaluation {
 	return ralph.Evaluation{
 		Task: in.Task, Agent: e.Name, Model: e.Model, End: ralph.EndOK,
-		Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked: " + inline(red, nameCap), NextStep: "make the check pass",
+		Category: ralph.RejectedHalf, Concern: "a check is red, so that the reviewer was not asked: " + promise.OneLine(red, nameCap), NextStep: "make the check pass",
 	}
 }
 
@@ -124,8 +125,11 @@ func folderOf(folder string, tries int) (string, error) {
 	return again, nil
 }
 
-// add sums what the tries cost. Unknown figures stay unknown, and do not hide known ones.
+// add sums what the tries cost. Unknown figures stay unknown, and do not hide known ones, which are then only a part.
 func add(sum *ralph.Evaluation, o ralph.AgentOutcome) {
+	again := sum.Tries > 0
+	sum.CostPartial = sum.CostPartial || o.CostPartial || again && (sum.Cost == nil) != (o.Cost == nil)
+	sum.TokensPartial = sum.TokensPartial || o.TokensPartial || again && (sum.Tokens == nil) != (o.Tokens == nil)
 	sum.Tries++
 	sum.Agent, sum.Model = cmp.Or(sum.Agent, o.Agent), cmp.Or(o.Model, sum.Model)
 	sum.Duration += o.Duration

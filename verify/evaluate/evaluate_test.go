@@ -286,7 +286,7 @@ func TestUnknownFiguresDoNotHideKnownOnes(t *testing.T) {
 		return o
 	})
 	want := accepted
-	want.Tries, want.Cost, want.CostEstimated = 2, &one, true
+	want.Tries, want.Cost, want.CostEstimated, want.CostPartial = 2, &one, true, true
 	if diff := cmp.Diff(want, evaluate(t, e, input(t))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

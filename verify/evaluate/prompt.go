@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 	"github.com/ralphloop/ralph/prompt"
 )
 
@@ -126,9 +127,9 @@ func goal(in ralph.EvaluationInput) string {
 	var lines []string
 	switch {
 	case in.Task != "" && in.Title != "":
-		lines = append(lines, inline(in.Task+": "+in.Title, nameCap), "")
+		lines = append(lines, promise.OneLine(in.Task+": "+in.Title, nameCap), "")
 	case in.Task+in.Title != "":
-		lines = append(lines, inline(in.Task+in.Title, nameCap), "")
+		lines = append(lines, promise.OneLine(in.Task+in.Title, nameCap), "")
 	}
 	return strings.Join(append(lines, in.Goal), "\n")
 }
@@ -149,7 +150,7 @@ func checkName(c ralph.CheckResult) string {
 	if c.Hidden {
 		return "a hidden check"
 	}
-	return inline(c.Name, nameCap)
+	return promise.OneLine(c.Name, nameCap)
 }
 
 // checks tells how each check went, and how it ended.
@@ -198,7 +199,7 @@ func facts(c ralph.CheckResult) []string {
 		say(p.Canary == ralph.CanaryGreen, "a failing test that was put in did not turn it red")
 		say(p.Canary == ralph.CanaryMute || p.Canary == ralph.CanaryNone, "whether it can fail could not be tried")
 		say(p.Tests > 0, "%d tests ran", p.Tests)
-		say(p.Lost > 0 && !c.Hidden, "%d tests that ran before did not run: %s", p.Lost, inline(strings.Join(p.Missing, ", "), nameCap))
+		say(p.Lost > 0 && !c.Hidden, "%d tests that ran before did not run: %s", p.Lost, promise.OneLine(strings.Join(p.Missing, ", "), nameCap))
 	}
 	return facts
 }
@@ -219,7 +220,7 @@ func testChanges(t ralph.TestsWeighed) string {
 func inlines(texts []string, most int) []string {
 	var all []string
 	for _, text := range texts[:min(len(texts), most)] {
-		all = append(all, inline(text, nameCap))
+		all = append(all, promise.OneLine(text, nameCap))
 	}
 	return all
 }
@@ -233,7 +234,7 @@ func ledger(all []ralph.Evaluation) string {
 	for _, e := range told[max(len(told)-maxVerdicts, 0):] {
 		line := "accepted" + pointers(e.Evidence)
 		if !e.Accepted {
-			line = fmt.Sprintf("rejected as %s: %s%s\nNext step: %s", e.Category, inline(e.Concern, concernCap), pointers(e.Evidence), inline(e.NextStep, nextStepCap))
+			line = fmt.Sprintf("rejected as %s: %s%s\nNext step: %s", e.Category, promise.OneLine(e.Concern, concernCap), pointers(e.Evidence), promise.OneLine(e.NextStep, nextStepCap))
 		}
 		lines = append(lines, line)
 	}
@@ -244,7 +245,7 @@ func pointers(evidence []string) string {
 	if len(evidence) == 0 {
 		return ""
 	}
-	return " (" + inline(strings.Join(evidence[:min(len(evidence), maxPointers)], ", "), nameCap) + ")"
+	return " (" + promise.OneLine(strings.Join(evidence[:min(len(evidence), maxPointers)], ", "), nameCap) + ")"
 }
 
 // recurring names the categories that came more than once, the most frequent first.

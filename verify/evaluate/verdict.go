@@ -9,9 +9,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
 )
 
 const (
@@ -60,7 +60,7 @@ func read(answer, nonce, dir string) (finding, error) {
 		return finding{}, err
 	}
 	v.Evidence = pointers
-	v.Concern, v.NextStep = inline(v.Concern, concernCap), inline(v.NextStep, nextStepCap)
+	v.Concern, v.NextStep = promise.OneLine(v.Concern, concernCap), promise.OneLine(v.NextStep, nextStepCap)
 	return finding{v, problem}, nil
 }
 
@@ -136,34 +136,13 @@ func (v verdict) check(nonce string) error {
 		return errors.New("there is no evidence; to accept takes at least one path:line")
 	case v.Verdict == "reject" && !slices.Contains(ralph.Rejections(), ralph.Rejection(v.Category)):
 		return fmt.Errorf("the category %s is not one of the list", told(v.Category))
-	case v.Verdict == "reject" && inline(v.Concern, concernCap) == "":
+	case v.Verdict == "reject" && promise.OneLine(v.Concern, concernCap) == "":
 		return errors.New("the concern is missing")
-	case v.Verdict == "reject" && inline(v.NextStep, nextStepCap) == "":
+	case v.Verdict == "reject" && promise.OneLine(v.NextStep, nextStepCap) == "":
 		return errors.New("the next_step is missing")
 	}
 	return nil
 }
 
 // told quotes something of the reviewer's in a sentence of ours.
-func told(s string) string { return fmt.Sprintf("%q", inline(s, problemCap)) }
-
-// inline makes one printable line of a text, at most limit characters long.
-func inline(s string, limit int) string {
-	if far := 8 * limit; len(s) > far {
-		s = s[:far] // nobody reads on
-	}
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == unicode.ReplacementChar || !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > limit {
-		s = strings.TrimSpace(string(runes[:limit])) + "…"
-	}
-	return s
-}
+func told(s string) string { return fmt.Sprintf("%q", promise.OneLine(s, problemCap)) }

@@ -16,6 +16,7 @@ func (c *conversation) answer(ctx context.Context, calls []model.Call) error {
 	c.quiet = 0
 	in := batch{asks: slices.ContainsFunc(calls, func(call model.Call) bool { return call.Name == askUser })}
 	results := make([]model.Result, 0, len(calls))
+	var kept []int // what a person answered, and what was wrong with a plan; what was read can be read again
 	for i, call := range calls {
 		result := model.Result{Text: fmt.Sprintf("not done: at most %d calls of one answer are made", callsLimit), Failed: true}
 		if i < callsLimit {
@@ -27,11 +28,14 @@ func (c *conversation) answer(ctx context.Context, calls []model.Call) error {
 		if c.over {
 			return nil // nobody will read results
 		}
+		if c.reading[call.Name] == nil {
+			kept = append(kept, i)
+		}
 		result.ID = call.ID
 		results = append(results, result)
 	}
 	results[len(results)-1].Text += c.reminder()
-	c.request.Messages = append(c.request.Messages, model.Message{Role: model.ToolRole, Results: results})
+	c.chat.Add(model.Message{Role: model.ToolRole, Results: results}, kept...)
 	return nil
 }
 
@@ -68,8 +72,8 @@ func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (mo
 }
 
 func (c *conversation) toolNames() []string {
-	names := make([]string, len(c.request.Tools))
-	for i, t := range c.request.Tools {
+	names := make([]string, len(c.tools))
+	for i, t := range c.tools {
 		names[i] = t.Name
 	}
 	return names

@@ -205,8 +205,8 @@ func TestWhatIsSeenLive(t *testing.T) {
 	must(t, err)
 	diff(t, []ralph.Activity{
 		{Kind: "thought", Detail: "I look[2J."}, {Kind: "thought", Detail: "Then I ask."}, {Kind: "thought", Detail: "Well"},
-		{Kind: "spent", Estimated: true},
 		{Kind: "text", Detail: "Ah so."},
+		{Kind: "spent", Estimated: true},
 		{Kind: "tool", Name: "read_file", Detail: "greet.sh"}, {Kind: "tool", Name: "grep", Detail: ". a"}, {Kind: "tool", Name: "glob"},
 		{Kind: "spent", Estimated: true},
 		{Kind: "tool", Name: "write_plan"}, {Kind: "plan", Detail: "not taken: field tasks[0].title is missing"},

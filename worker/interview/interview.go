@@ -1,6 +1,7 @@
 package interview
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/worker/chat"
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
@@ -59,7 +61,7 @@ type Options struct {
 	MaxTokens int64                                          // of all calls together
 	Unmetered bool                                           // a cap may go unheeded if nobody says what was spent
 	MaxOutput int                                            // tokens of one reply; 0 leaves it to the client
-	Window    int64                                          // tokens that fit into the model's; 0 is what is known of it, or a careful guess
+	Window    int64                                          // tokens that fit into the model's; 0 is what is known of it, or chat.DefaultWindow
 	Price     func(name string) (price model.Price, ok bool) // of a model; nil is model.PriceOf
 	KeyEnv    string                                         // the variable that holds the key, for a hint
 	Live      func(ralph.Activity)                           // may be nil
@@ -74,25 +76,25 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	started := time.Now()
 	err = c.talk(ctx)
 	c.out.Duration = ralph.Span(time.Since(started))
-	c.out.Tokens, c.out.Cost, c.out.CostEstimated = c.spent.tokens, c.spent.cost, c.spent.cost != nil
+	c.out.Model = cmp.Or(c.chat.Answers(), o.Model)
+	spent := c.chat.Spent()
+	c.out.Tokens, c.out.TokensPartial = spent.Tokens, spent.TokensPartial
+	c.out.Cost, c.out.CostEstimated, c.out.CostPartial = spent.Cost, spent.Estimated, spent.CostPartial
 	return c.out, err
 }
 
 // conversation is an interview under way.
 type conversation struct {
 	options Options
-	client  model.Client
-	request model.Request
+	chat    *chat.Conversation
+	tools   []model.Tool
 	reading map[string]tools.Tool
-	window  int64
-	spent   spending
 	out     Outcome
 
 	over    bool // out says how
 	quiet   int  // turns in a row that called nothing
 	empty   int  // replies in a row that said nothing
 	doubted bool // the model was told of doubts
-	shrunk  bool // the provider found the request too long once
 }
 
 func begin(o Options) (*conversation, error) {
@@ -107,25 +109,19 @@ func begin(o Options) (*conversation, error) {
 	if o.MaxTurns <= 0 {
 		o.MaxTurns = DefaultTurns
 	}
-	if o.Price == nil {
-		o.Price = model.PriceOf
-	}
 	if o.Live == nil {
 		o.Live = func(ralph.Activity) {}
 	}
-	c := &conversation{options: o, reading: map[string]tools.Tool{}, window: windowOf(o), out: Outcome{Model: o.Model}}
-	c.request = model.Request{
-		Model: o.Model, MaxOutput: o.MaxOutput,
-		System:   strings.ReplaceAll(strings.TrimSpace(systemPage), "{{questions}}", strconv.Itoa(MaxQuestions)),
-		Messages: []model.Message{{Role: model.User, Text: firstMessage(o)}},
-	}
-	c.client = c.patient()
+	c := &conversation{options: o, reading: map[string]tools.Tool{}}
 	for _, t := range o.Tools {
 		spec := t.Spec()
 		c.reading[spec.Name] = t
-		c.request.Tools = append(c.request.Tools, spec)
+		c.tools = append(c.tools, spec)
 	}
-	c.request.Tools = append(c.request.Tools, askUserSpec(), writePlanSpec())
+	c.tools = append(c.tools, askUserSpec(), writePlanSpec())
+	c.chat = chat.New(chat.Options{Client: o.Client, Model: o.Model, MaxOutput: o.MaxOutput, Window: o.Window, Price: o.Price, Live: o.Live, Terse: true})
+	c.chat.Begin(strings.ReplaceAll(strings.TrimSpace(systemPage), "{{questions}}", strconv.Itoa(MaxQuestions)), c.tools)
+	c.chat.Add(model.Message{Role: model.User, Text: firstMessage(o)})
 	return c, nil
 }
 
@@ -136,21 +132,18 @@ func (c *conversation) talk(ctx context.Context) error {
 			c.end(OverBudget, ralph.EndOK, "%s", why)
 			break
 		}
-		reply, err := c.send(ctx)
+		reply, err := c.chat.Ask(ctx, "")
 		if err != nil {
 			c.fail(ctx, err)
 			break
 		}
-		if blank(reply) {
+		if reply.Empty() {
 			c.hearNothing(ctx)
 			continue
 		}
 		c.empty = 0
 		c.out.Turns++
-		if reply.Message.Role == "" {
-			reply.Message.Role = model.Assistant
-		}
-		c.request.Messages = append(c.request.Messages, reply.Message)
+		c.chat.Add(reply.Message)
 		if len(reply.Message.Calls) == 0 {
 			c.nudge(reply.End)
 		} else if err := c.answer(ctx, reply.Message.Calls); err != nil {
@@ -161,12 +154,6 @@ func (c *conversation) talk(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// blank is a reply that is empty or might as well be: providers do not take it back as a part of the conversation.
-func blank(r model.Reply) bool {
-	r.Message.Text = strings.TrimSpace(r.Message.Text)
-	return r.Empty()
 }
 
 func (c *conversation) end(s Status, e ralph.EndClass, format string, args ...any) {
@@ -207,7 +194,7 @@ func (c *conversation) nudge(why model.End) {
 	if why == model.EndLength {
 		text = "Your answer was cut off because it was too long. Say less, and call a tool: if the plan is too long for one call, plan fewer or shorter tasks."
 	}
-	c.request.Messages = append(c.request.Messages, model.Message{Role: model.User, Text: text + c.reminder()})
+	c.chat.Add(model.Message{Role: model.User, Text: text + c.reminder()})
 }
 
 // reminder tells the model when it has to come to an end.

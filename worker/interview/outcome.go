@@ -28,8 +28,10 @@ type Outcome struct {
 	Tools         map[string]int `json:"tools,omitempty"` // calls by tool name
 	Model         string         `json:"model,omitempty"` // that answered, as far as is known
 	Tokens        *ralph.Tokens  `json:"tokens,omitempty"`
+	TokensPartial bool           `json:"tokens_partial,omitempty"` // more than Tokens says
 	Cost          *float64       `json:"cost,omitempty"`
 	CostEstimated bool           `json:"cost_estimated,omitempty"`
+	CostPartial   bool           `json:"cost_partial,omitempty"` // more was spent than Cost says
 	Duration      ralph.Span     `json:"duration"`
 
 	End        ralph.EndClass `json:"end"`

@@ -4,9 +4,11 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ralphloop/ralph/promise"
 )
 
-// detailSize is how many characters of something a live view gets.
+// detailSize is how many characters of something are enough to know it by.
 const detailSize = 200
 
 // plainText is a text that can be printed: line breaks and tabs stay, nothing else in it can move a cursor or turn the writing round.
@@ -26,12 +28,10 @@ func hidden(c rune) bool {
 }
 
 // plainLine is a text on one line.
-func plainLine(text string) string { return strings.Join(strings.Fields(plainText(text)), " ") }
+func plainLine(text string) string { return promise.OneLine(text, len(text)) }
 
 // brief is the beginning of a text on one line.
-func brief(text string) string {
-	return clip(plainLine(text[:min(len(text), 4*detailSize)]), detailSize)
-}
+func brief(text string) string { return promise.OneLine(text, detailSize) }
 
 // clip keeps at most limit characters.
 func clip(text string, limit int) string {

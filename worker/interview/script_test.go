@@ -28,6 +28,9 @@ type turn func(ctx context.Context, tell func(model.Delta)) (model.Reply, error)
 
 func (s *script) Send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
 	r.Messages = slices.Clone(r.Messages)
+	for i := range r.Messages {
+		r.Messages[i].Results = slices.Clone(r.Messages[i].Results) // which may be dropped later
+	}
 	s.asked = append(s.asked, r)
 	return s.turns[min(len(s.asked), len(s.turns))-1](ctx, tell)
 }

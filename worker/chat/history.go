@@ -1,7 +1,8 @@
-package worker
+package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/model"
@@ -20,7 +21,7 @@ const (
 	worthDropping         = 200  // bytes: below, a stub would save nothing
 	strictKept            = 4000 // bytes of each of the newest results that remain after an overflow
 	afterOverflow         = 0.9  // of what was too much is what the window is taken for from then on
-	dropped               = "[output dropped: %d bytes; run it again if you need it]"
+	dropped               = "[output dropped: %d bytes; make the call again if you need it]"
 	cutOut                = "\n[… %d bytes dropped …]\n"
 )
 
@@ -28,27 +29,25 @@ const (
 type history struct {
 	messages []model.Message
 	window   int64
-	bytes    int     // of everything that is sent
-	ratio    float64 // tokens a byte
-	from     int     // messages before it have nothing left to drop
-	pinned   map[int]int
+	bytes    int           // of everything that is sent
+	ratio    float64       // tokens a byte
+	from     int           // messages before it have nothing left to drop
+	kept     map[int][]int // results that stay as they are, by their message
 }
 
 func newHistory(window int64, system string, specs []model.Tool) *history {
-	h := &history{window: window, bytes: len(system), ratio: guessedRatio, pinned: map[int]int{}}
+	h := &history{window: window, bytes: len(system), ratio: guessedRatio, kept: map[int][]int{}}
 	for _, s := range specs {
 		h.bytes += len(s.Name) + len(s.Description) + len(s.Schema) + perMessage
 	}
 	return h
 }
 
-func (h *history) add(m model.Message) {
+func (h *history) add(m model.Message, kept []int) {
+	h.kept[len(h.messages)] = kept
 	h.messages = append(h.messages, m)
 	h.bytes += sizeOf(m)
 }
-
-// pin keeps one result of the message that comes next from being dropped.
-func (h *history) pin(result int) { h.pinned[len(h.messages)] = result }
 
 func sizeOf(m model.Message) int {
 	n := perMessage + len(m.Text)
@@ -87,9 +86,8 @@ func (h *history) fit() {
 func (h *history) dropTo(tokens float64) {
 	end := len(h.messages) - lastKept
 	for ; h.from < end && h.estimate() > tokens; h.from++ {
-		pinned, isPinned := h.pinned[h.from]
 		for i := range h.messages[h.from].Results {
-			if !isPinned || i != pinned {
+			if !slices.Contains(h.kept[h.from], i) {
 				h.drop(&h.messages[h.from].Results[i])
 			}
 		}
@@ -118,6 +116,7 @@ func (h *history) overflowed() bool {
 		for k := range h.messages[i].Results {
 			r := &h.messages[i].Results[k]
 			switch {
+			case slices.Contains(h.kept[i], k):
 			case i < len(h.messages)-lastKept:
 				made = h.drop(r) || made
 			case len(r.Text) > strictKept+worthDropping:

@@ -1,0 +1,36 @@
+package promise
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// OneLine makes one short printable line of any text that an agent, a model or a program wrote: at most limit characters of it, and nothing that could move a
+// cursor or turn the writing round.
+func OneLine(text string, limit int) string {
+	var b strings.Builder
+	b.Grow(min(len(text), limit+len("…"))) // at once: every remark and call of an agent comes by here
+	blank, n := false, 0
+	for _, c := range text {
+		switch {
+		case unicode.IsSpace(c):
+			blank = n > 0
+			continue
+		case c == utf8.RuneError || !unicode.IsPrint(c):
+			continue
+		}
+		if n >= limit || blank && n+1 >= limit {
+			b.WriteString("…")
+			break
+		}
+		if blank {
+			b.WriteByte(' ')
+			n++
+		}
+		blank = false
+		b.WriteRune(c)
+		n++
+	}
+	return b.String()
+}
