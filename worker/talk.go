@@ -71,6 +71,7 @@ type talk struct {
 	repeats    repeats
 	hooks      *hooks.Set
 	denials    []string
+	notTaken   []string      // inputs of closing calls that ended nothing
 	unpaid     []model.Usage // of attempts that failed while one call was waited for
 }
 

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"bytes"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,6 +39,7 @@ var verdictFields = []string{"nonce", "verdict", "category", "concern", "evidenc
 type finding struct {
 	verdict
 	problem string
+	no      *verdict // a rejection that stands in the answer, whatever its form and whatever else does; nil if there is none
 }
 
 func (f finding) fill(e *ralph.Evaluation) {
@@ -48,12 +48,16 @@ func (f finding) fill(e *ralph.Evaluation) {
 
 // read finds the verdict in an answer and holds it against its rules and the files of the workspace. An error means that these cannot be looked at.
 func read(answer, nonce, dir string) (finding, error) {
+	no := saidNo(answer, nonce, dir)
 	v, err := lastObject(answer)
+	if errors.Is(err, errNoObject) && no == nil {
+		no = saidBrokenNo(answer, nonce)
+	}
 	if err == nil {
 		err = v.check(nonce)
 	}
 	if err != nil {
-		return finding{problem: err.Error()}, nil
+		return finding{problem: err.Error(), no: no}, nil
 	}
 	pointers, problem, err := lookUp(dir, v.Evidence)
 	if err != nil {
@@ -61,7 +65,7 @@ func read(answer, nonce, dir string) (finding, error) {
 	}
 	v.Evidence = pointers
 	v.Concern, v.NextStep = inline(v.Concern, concernCap), inline(v.NextStep, nextStepCap)
-	return finding{v, problem}, nil
+	return finding{v, problem, no}, nil
 }
 
 var errNoObject = errors.New("the answer does not end with a JSON object of the form that was asked for")
@@ -126,7 +130,7 @@ func parse(object string) (v verdict, err error) {
 // check holds a verdict against the rules that need no files.
 func (v verdict) check(nonce string) error {
 	switch {
-	case subtle.ConstantTimeCompare([]byte(v.Nonce), []byte(nonce)) != 1:
+	case !sameWord(v.Nonce, nonce):
 		return errors.New("the nonce is not the one of the instructions")
 	case v.Verdict != "accept" && v.Verdict != "reject":
 		return fmt.Errorf("the verdict is %s; it must be accept or reject", told(v.Verdict))
