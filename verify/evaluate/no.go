@@ -13,10 +13,16 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
+// rejection is a no, in whatever form.
+type rejection struct {
+	verdict
+	flaw string // of its form; "" if it is what was asked for
+}
+
 // heard is what the reviewer said so far in answers that could not be used as they were. A no among them stays a no.
 type heard struct {
 	problems []string
-	no       *verdict // the first rejection among them
+	no       *rejection // the first among them
 }
 
 // take notes an answer and gives it back with what is wrong with it: nobody accepts what was rejected before.
@@ -26,6 +32,9 @@ func (h *heard) take(f finding) finding {
 	}
 	if f.problem == "" && f.Verdict == "accept" && h.no != nil {
 		f.problem = "it accepts, which takes no rejection back"
+		if f.no != nil && f.no.flaw != "" { // both in one answer
+			f.problem = f.no.flaw + "; then " + f.problem
+		}
 	}
 	if f.problem != "" {
 		h.problems = append(h.problems, f.problem)
@@ -64,7 +73,7 @@ func (h heard) reject(e *ralph.Evaluation) {
 
 // saidNo finds a rejection in an answer, in whatever form it stands there: an object that holds the nonce and says reject. Of several it is the last.
 // nil if there is none.
-func saidNo(answer, nonce, dir string) *verdict {
+func saidNo(answer, nonce, dir string) *rejection {
 	if !strings.Contains(answer, nonce) { // what was planted is not worth a search
 		return nil
 	}
@@ -76,18 +85,29 @@ func saidNo(answer, nonce, dir string) *verdict {
 		if v := loosely(object); sameWord(v.Nonce, nonce) && isNo(v.Verdict) {
 			v.Concern, v.NextStep = inline(v.Concern, concernCap), inline(v.NextStep, nextStepCap)
 			v.Evidence = thatHold(dir, v.Evidence)
-			return &v
+			return &rejection{v, flawOf(string(object), nonce)}
 		}
 	}
 	return nil
 }
 
+func flawOf(object, nonce string) string {
+	v, err := parse(object)
+	if err == nil {
+		err = v.check(nonce)
+	}
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
 // brokenNo is a rejection in JSON that is none, because of a quote that was not escaped, say: what it says beside its verdict cannot be told.
 var brokenNo = regexp.MustCompile(`(?i)"verdict"\s*:\s*"\s*reject`)
 
-func saidBrokenNo(answer, nonce string) *verdict {
+func saidBrokenNo(answer, nonce string) *rejection {
 	if strings.Contains(answer, nonce) && brokenNo.MatchString(answer) {
-		return &verdict{Nonce: nonce, Verdict: "reject"}
+		return &rejection{verdict: verdict{Nonce: nonce, Verdict: "reject"}}
 	}
 	return nil
 }

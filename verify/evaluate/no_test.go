@@ -41,7 +41,9 @@ func flaws() []flaw {
 	unpointed := func(e *ralph.Evaluation) { e.Evidence = nil }
 	wrongType := "a field has the wrong type: evidence is a list of strings, everything else a string"
 	plain := malformed(nil)
-	lost := malformed(func(e *ralph.Evaluation) { *e = ralph.Evaluation{Task: "T-1", Category: ralph.RejectedInvalid, Agent: "fake", End: ralph.EndOK, Malformed: true} })
+	lost := malformed(func(e *ralph.Evaluation) {
+		*e = ralph.Evaluation{Task: "T-1", Category: ralph.RejectedInvalid, Agent: "fake", End: ralph.EndOK, Malformed: true}
+	})
 	return []flaw{
 		{"an unknown category", but("weak_test", "ugly"), `the category "ugly" is not one of the list`, malformed(uncategorized)},
 		{"the harness's category", but("weak_test", "invalid_verdict"), `the category "invalid_verdict" is not one of the list`, malformed(uncategorized)},
@@ -59,10 +61,12 @@ func flaws() []flaw {
 		{"first accept, then reject", but(`"verdict"`, `"verdict": "accept", "verdict"`), `the field "verdict" is there twice`, plain},
 		{"first reject, then accept", but(`"category"`, `"verdict": "accept", "category"`), `the field "verdict" is there twice`, plain},
 		{"words behind it", reject + "\nThat is all.", noObject, plain},
+		{"words behind it, and another flaw", but("weak_test", "ugly") + "\nThat is all.", `the category "ugly" is not one of the list`, malformed(uncategorized)},
 		{"within a list", "[" + reject + "]", noObject, plain},
 		{"within another object", `{"answer": ` + reject + `}`, `the field "answer" is not known`, plain},
 		{"an acceptance behind it", reject + "\n" + accept, "it accepts, which takes no rejection back", plain},
-		{"too long", but(`"concern"`, `"notes": "`+strings.Repeat("x", maxVerdict)+`", "concern"`), noObject, plain},
+		{"an acceptance behind it, and another flaw", but("weak_test", "ugly") + "\n" + accept, `the category "ugly" is not one of the list; then it accepts, which takes no rejection back`, malformed(uncategorized)},
+		{"too long", but(`"concern"`, `"notes": "`+strings.Repeat("x", maxVerdict)+`", "concern"`), `the field "notes" is not known`, plain},
 		{"broken JSON", but("asserts nothing", `asserts "nothing"`), noObject, lost},
 		{"cut off", reject[:len(reject)-20], noObject, lost},
 	}

@@ -39,7 +39,7 @@ var verdictFields = []string{"nonce", "verdict", "category", "concern", "evidenc
 type finding struct {
 	verdict
 	problem string
-	no      *verdict // a rejection that stands in the answer, whatever its form and whatever else does; nil if there is none
+	no      *rejection // one that stands in the answer, whatever its form and whatever else does; nil if there is none
 }
 
 func (f finding) fill(e *ralph.Evaluation) {
@@ -50,11 +50,14 @@ func (f finding) fill(e *ralph.Evaluation) {
 func read(answer, nonce, dir string) (finding, error) {
 	no := saidNo(answer, nonce, dir)
 	v, err := lastObject(answer)
-	if errors.Is(err, errNoObject) && no == nil {
-		no = saidBrokenNo(answer, nonce)
-	}
-	if err == nil {
+	switch {
+	case err == nil:
 		err = v.check(nonce)
+	case !errors.Is(err, errNoObject):
+	case no == nil:
+		no = saidBrokenNo(answer, nonce)
+	case no.flaw != "": // that is worth more than what stands behind it
+		err = errors.New(no.flaw)
 	}
 	if err != nil {
 		return finding{problem: err.Error(), no: no}, nil
