@@ -88,7 +88,7 @@ func (s *State) standing(task, terms string) (Evaluation, bool) {
 		return Evaluation{}, false
 	}
 	e := last[len(last)-1]
-	if e.Tree != tree || e.Terms != terms || e.Category == RejectedInvalid || !e.Accepted && s.History.rejected(task) == 0 {
+	if e.Tree != tree || e.Terms != terms || e.NoVerdict() || !e.Accepted && s.History.rejected(task) == 0 {
 		return Evaluation{}, false
 	}
 	e.Standing, e.Tries, e.Duration = true, 0, 0

@@ -196,7 +196,9 @@ type Evaluation struct {
 	Concern       string    `json:"concern,omitempty"`
 	Evidence      []string  `json:"evidence,omitempty"` // as file:line, each of which exists
 	NextStep      string    `json:"next_step,omitempty"`
-	Tries         int       `json:"tries,omitempty"` // how often it was asked before it could be understood
+	Malformed     bool      `json:"malformed,omitempty"` // a rejection in a form that could not be used; it counts like any other
+	Problem       string    `json:"problem,omitempty"`   // why an answer before could not be used as it was
+	Tries         int       `json:"tries,omitempty"`     // how often it was asked before it could be understood
 	Agent         string    `json:"agent"`
 	Model         string    `json:"model,omitempty"`
 	End           EndClass  `json:"end"`
@@ -210,3 +212,6 @@ type Evaluation struct {
 	TokensPartial bool      `json:"tokens_partial,omitempty"`
 	Duration      Span      `json:"duration"`
 }
+
+// NoVerdict reports whether nothing was said about the work: the answers were none.
+func (e Evaluation) NoVerdict() bool { return e.Category == RejectedInvalid && !e.Malformed }

@@ -13,6 +13,9 @@ type Judgement struct {
 	Seen      Observation `json:"-"`
 	Recorded  Verdict     `json:"recorded"`
 	Again     Verdict     `json:"again"`
+	// Cases and Evaluations are those of the iteration, in their order.
+	Cases       []CaseRecord `json:"cases,omitempty"`
+	Evaluations []Evaluation `json:"evaluations,omitempty"`
 }
 
 // Same reports whether both verdicts lead to the same action for the same reason with the same gates refusing.
@@ -55,9 +58,11 @@ func Replay(events iter.Seq2[Event, error], change func(Policy) Policy) ([]Judge
 			policy := change(state.Policy)
 			history := state.History.Judge(reached.At)
 			again := Decide(policy, history)
-			judgements = append(judgements, Judgement{
-				Iteration: e.Iteration, Number: history.Counted, Judged: history.Judging, Seen: history.Now, Recorded: reached.Verdict, Again: again,
-			})
+			j := Judgement{Iteration: e.Iteration, Number: history.Counted, Judged: history.Judging, Seen: history.Now, Recorded: reached.Verdict, Again: again}
+			if j.Judged {
+				j.Cases, j.Evaluations = history.Now.Cases, history.Now.Evaluations
+			}
+			judgements = append(judgements, j)
 			stopped = again.Action == Stop
 			reached.Verdict = again
 			e.Data = reached

@@ -89,6 +89,12 @@ type CaseAnswered struct {
 	Tasks    []TaskRefusal `json:"tasks,omitempty"`
 }
 
+// CaseRecord is a case and what became of it.
+type CaseRecord struct {
+	CaseSubmitted
+	Answer *CaseAnswered `json:"answer"` // nil while it is judged, and if its iteration was cut meanwhile
+}
+
 // CaseAnswer is what a case is answered with.
 type CaseAnswer struct {
 	Accepted bool
@@ -112,6 +118,7 @@ func (c CaseSubmitted) saidBy() promise.Report {
 func (s *State) submitted(c CaseSubmitted) {
 	now := &s.History.Now
 	now.Rounds, now.Case = c.Round, &c.Case
+	now.Cases = append(slices.Clip(now.Cases), CaseRecord{CaseSubmitted: c})
 	now.Agent.End, now.Agent.Said = EndOK, c.saidBy()
 	now.forget()
 	now.Tree = TreeState{} // it is looked at now, or not known
@@ -120,6 +127,10 @@ func (s *State) submitted(c CaseSubmitted) {
 // answered ends a round. What was proven in it is proven of that tree alone.
 func (s *State) answered(a CaseAnswered) {
 	now := &s.History.Now
+	if last := len(now.Cases) - 1; last >= 0 {
+		now.Cases = slices.Clone(now.Cases) // those that a history was copied with are not changed
+		now.Cases[last].Answer = &a
+	}
 	if now.Accepted = a.Accepted; a.Accepted {
 		now.Proven = now.Tree.ID()
 		return

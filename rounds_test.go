@@ -34,6 +34,16 @@ func inRounds(t *testing.T, steps ...func()) (*world, *fakeExaminer, *keeper, *[
 	return w, e, k, &answers
 }
 
+// replayed is the last judgement of the run, from its log.
+func (w *world) replayed() Judgement {
+	w.t.Helper()
+	all, err := Replay(eventsOf(w.log.events, nil), asItWas)
+	if err != nil || len(all) == 0 || !all[len(all)-1].Same() {
+		w.t.Fatalf("replayed: %+v, %v", all, err)
+	}
+	return all[len(all)-1]
+}
+
 // becoming changes the tree to each of some states, one a step.
 func becoming(k **keeper, states ...string) []func() {
 	var steps []func()
@@ -62,6 +72,11 @@ func TestACaseIsJudgedWhileItsMakerWaits(t *testing.T) {
 			t.Errorf("the first case is answered with %+v", first)
 		}
 		same(t, "the second answer", CaseAnswer{Accepted: true, Over: true, Text: "accepted"}, (*answers)[1])
+		again := w.replayed()
+		same(t, "cases that are remembered", 2, len(again.Cases))
+		for i, answered := range payloads[CaseAnswered](w.log) {
+			same(t, "what became of one", CaseRecord{payloads[CaseSubmitted](w.log)[i], &answered}, again.Cases[i])
+		}
 	})
 	bubble(t, "what changes after an accepted case is judged anew", func(t *testing.T) {
 		var k *keeper
@@ -194,6 +209,55 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 	})
 }
 
+// TestATaskThatIsGivenUpWithCases: what was submitted in vain is not called nothing.
+func TestATaskThatIsGivenUpWithCases(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end    StopReason
+		cases  int
+		detail string
+	}{
+		"silent after one":      {NoCase, 1, "the worker fell silent again and again, and its only case was not accepted"},
+		"silent after two":      {NoCase, 2, "the worker fell silent again and again, and none of its 2 cases was accepted"},
+		"used up after one":     {IterCap, 1, "the worker used up its turns, and its only case was not accepted"},
+		"used up after three":   {IterCap, 3, "the worker used up its turns, and none of its 3 cases was accepted"},
+		"nothing came after it": {EmptyResponses, 1, "the model's answers were empty again and again"},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w, e, _, answers := inRounds(t, make([]func(), tt.cases)...)
+			play := w.agent.turns[0]
+			w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+				o := play(ctx, in)
+				o.TaskEnd = tt.end
+				return o
+			}}
+			e.check = func(ViewInput, string) CheckResult { return isRed }
+			result := w.ends(tt.end, 1)
+			same(t, "summary", tt.detail, result.Summary)
+			same(t, "cases", tt.cases, len(*answers))
+			again := w.replayed()
+			same(t, "cases that are remembered", tt.cases, len(again.Cases))
+			for _, c := range again.Cases {
+				same(t, "refused for", []Refusal{{RefusedCheckFailed, "go test (exit 1) failed"}}, c.Answer.Refusals)
+			}
+			w.mustFoldTheSame()
+		})
+	}
+	bubble(t, "of a list", func(t *testing.T) {
+		w, e, _, _ := inRounds(t, nil, nil)
+		w.cfg.Task, w.options = "", append(w.options, WithTasks(newBook(entry("A"))))
+		play := w.agent.turns[0]
+		w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+			o := play(ctx, in)
+			o.TaskEnd = NoCase
+			return o
+		}}
+		e.check = func(ViewInput, string) CheckResult { return isRed }
+		result := w.ends(NoCase, 1)
+		same(t, "summary", "task A: the worker fell silent again and again, and none of its 2 cases was accepted", result.Summary)
+		same(t, "told", "no_case: the worker fell silent again and again, and none of its 2 cases was accepted", payloads[TaskMoved](w.log)[0].Detail)
+	})
+}
+
 // spending is an agent that takes turns of 100 tokens and 10 cents until it is told to stop.
 func spending(turns *int, orders *[]TurnOrder) turn {
 	return func(ctx context.Context, in AgentInput) AgentOutcome {
@@ -310,6 +374,10 @@ func TestCasesAndTheEndOfTheRun(t *testing.T) {
 		result := w.run(ctx)
 		same(t, "reason", Interrupted, result.StopReason)
 		same(t, "answers", []CaseAnswer{{Over: true, Text: runEnds}}, *answers)
+		cases := w.loop.State().History.Now.Cases
+		if len(cases) != 1 || cases[0].Answer != nil {
+			t.Errorf("remembered are %+v", cases)
+		}
 	})
 	bubble(t, "an evaluator that cannot be asked ends it", func(t *testing.T) {
 		var k *keeper

@@ -46,6 +46,14 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 		w.ends(AllChecksPassed, 2)
 		same(t, "asked", 2, len(f.inputs))
 	})
+	bubble(t, "a no in the wrong form is understood", func(t *testing.T) {
+		no := rejects(RejectedInvalid, "it is ugly")
+		no.Malformed = true
+		w, f, _, _ := unchanging(t, no, accepts())
+		result := w.ends(MaxIterations, 2)
+		same(t, "asked", 1, len(f.inputs))
+		same(t, "refusals", [][]string{{"evaluator_rejected:invalid_verdict"}, {"evaluator_rejected:invalid_verdict"}}, refusedIn(result))
+	})
 	bubble(t, "nor where the tree is not known", func(t *testing.T) {
 		w, f, k, _ := unchanging(t, rejects(RejectedGap, "no rounding"), accepts())
 		k.lost, w.policy.Protects, w.cfg.Checks = true, nil, nil

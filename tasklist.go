@@ -325,13 +325,13 @@ func taskRule(p Policy, h History, v Verdict) *Verdict {
 		return v.stop(6, EvaluatorCap, "the evaluator rejected the work %s", times(n))
 	}
 	if end := h.Now.Agent.TaskEnd; end != "" && len(h.Tasks) == 0 {
-		return v.stop(6, end, "%s", taskEnded(end))
+		return v.stop(6, end, "%s", taskEnded(end, h.Now.Rounds))
 	}
 	if v.Tasks.GivenUp == "" || v.Tasks.Retried || p.OnTaskFailure == TaskSkip {
 		return nil
 	}
 	if end := v.Tasks.Because; end != "" {
-		return v.stop(6, end, "task %s: %s", v.Tasks.GivenUp, taskEnded(end))
+		return v.stop(6, end, "task %s: %s", v.Tasks.GivenUp, taskEnded(end, h.Now.Rounds))
 	}
 	if v.Tasks.Rejected {
 		return v.stop(6, EvaluatorCap, "the evaluator rejected task %s %s", v.Tasks.GivenUp, times(h.rejected(v.Tasks.GivenUp)))
@@ -340,14 +340,22 @@ func taskRule(p Policy, h History, v Verdict) *Verdict {
 		plural(p.TaskTries*(roundsOf(h.Tasks, v.Tasks.GivenUp)+1), "iteration"))
 }
 
-// taskEnded says why an agent gave up.
-func taskEnded(end StopReason) string {
-	switch end {
-	case IterCap:
+// taskEnded says why an agent gave up, having submitted so many cases in vain.
+func taskEnded(end StopReason, cases int) string {
+	inVain := fmt.Sprintf("and none of its %d cases was accepted", cases)
+	if cases == 1 {
+		inVain = "and its only case was not accepted"
+	}
+	switch {
+	case end == IterCap && cases > 0:
+		return "the worker used up its turns, " + inVain
+	case end == IterCap:
 		return "the worker used up its turns without a case that was accepted"
-	case NoCase:
+	case end == NoCase && cases > 0:
+		return "the worker fell silent again and again, " + inVain
+	case end == NoCase:
 		return "the worker fell silent again and again and submitted no case"
-	case EmptyResponses:
+	case end == EmptyResponses:
 		return "the model's answers were empty again and again"
 	}
 	return string(end)

@@ -175,7 +175,7 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 		tell(EvTaskDone, id, "claimed, and every check is green")
 	}
 	if id := v.Tasks.GivenUp; id != "" {
-		tell(EvTaskFailed, id, givenUp(l.policy, v.Tasks))
+		tell(EvTaskFailed, id, givenUp(l.policy, v.Tasks, l.state.History.Now.Rounds))
 	}
 	for _, id := range v.Tasks.Reopened {
 		tell(EvTaskReopened, id, "its own check is red again")
@@ -191,13 +191,13 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 	}
 }
 
-func givenUp(p Policy, v TaskVerdict) string {
+func givenUp(p Policy, v TaskVerdict, cases int) string {
 	tries := fmt.Sprintf("not proven in %s", plural(p.TaskTries, "iteration"))
 	switch {
 	case v.Rejected:
 		tries = "rejected by the evaluator " + times(p.MaxRejections)
 	case v.Because != "":
-		tries = string(v.Because) + ": " + taskEnded(v.Because)
+		tries = string(v.Because) + ": " + taskEnded(v.Because, cases)
 	}
 	if v.Retried {
 		return tries + "; it is tried again after the others"

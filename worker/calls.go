@@ -33,6 +33,7 @@ func (t *talk) answer(ctx context.Context, r model.Reply) *ending {
 			continue
 		case c.Name == closing && closingAt >= 0:
 			outputs[i] = failure("not looked at: only the first %s of a reply is", closing)
+			t.notTaken = append(t.notTaken, string(c.Input))
 			continue
 		case c.Name == closing:
 			closingAt = i
@@ -61,10 +62,16 @@ func (t *talk) answer(ctx context.Context, r model.Reply) *ending {
 
 // close answers the call that may end the conversation.
 func (t *talk) close(ctx context.Context, c model.Call, replyEnd model.End) (tools.Output, *ending) {
+	var output tools.Output
+	var end *ending
 	if problem := malformed(c, replyEnd); problem != nil {
-		return t.remarked(c, *problem), nil
+		output = *problem
+	} else {
+		output, end = t.lead.close(ctx, c.Input)
 	}
-	output, end := t.lead.close(ctx, c.Input)
+	if end == nil {
+		t.notTaken = append(t.notTaken, string(c.Input))
+	}
 	return t.remarked(c, output), end
 }
 

@@ -5,10 +5,14 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/promise"
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
@@ -17,6 +21,8 @@ const (
 	ReviewTurns   = 16
 	submitVerdict = "submit_verdict"
 	answerCap     = 64 << 10 // bytes of a reviewer's last words that are kept: the end
+	verdictCap    = 16 << 10 // bytes of a verdict
+	maxMended     = 6        // verdicts that are sent back for their form
 )
 
 var (
@@ -26,8 +32,9 @@ var (
 	submitVerdictPage string
 )
 
-// Reviewer reads a workspace and gives a verdict. Its outcome's Answer is the input of submit_verdict, or its last words if it ended without that
-// call; whoever asked it judges what that is worth. It may be used by several goroutines at once.
+// Reviewer reads a workspace and gives a verdict. Its outcome's Answer is the input of submit_verdict, or its last words if it ended without a call
+// that was taken; before it stand the calls that were not, each on a line of its own, since one of them may have said no. Whoever asked it judges what
+// that is worth. It may be used by several goroutines at once.
 type Reviewer struct{ o Options }
 
 var _ ralph.Agent = (*Reviewer)(nil)
@@ -52,11 +59,12 @@ func (r reviewing) maxTurns() int                    { return r.o.MaxTurns }
 func (reviewing) tools(o tools.Options) []tools.Tool { return tools.Reading(o) }
 func (reviewing) closing() model.Tool                { return verdictTool }
 
-// verdictInput describes a verdict to the model, as verify/evaluate wants it. It is read there.
+// verdictInput is a verdict as the model writes it, and as verify/evaluate wants it. What only whoever asked can know is checked there: the nonce, and
+// whether the lines are there.
 type verdictInput struct {
 	Nonce    string   `json:"nonce" doc:"The nonce of the instructions, as it is."`
 	Verdict  string   `json:"verdict" enum:"accept,reject"`
-	Category string   `json:"category,omitempty" doc:"One of the names in the instructions if you reject, an empty string if you accept."`
+	Category string   `json:"category,omitempty" enum:"scope_creep,acceptance_gap,weak_test,tests_pass_but_wrong,half_finished,spec_violation" doc:"One of these if you reject. Leave it out if you accept."`
 	Concern  string   `json:"concern,omitempty" doc:"What is wrong, in a sentence or two, if you reject."`
 	Evidence []string `json:"evidence" doc:"Pointers of the form path:line at lines of files in the workspace. To accept takes at least one."`
 	NextStep string   `json:"next_step,omitempty" doc:"What to do about the concern, in one sentence, if you reject."`
@@ -64,9 +72,48 @@ type verdictInput struct {
 
 var verdictTool = model.Tool{Name: submitVerdict, Description: strings.TrimSpace(submitVerdictPage), Schema: tools.Schema(verdictInput{})}
 
-// close takes any object for a verdict: what is wrong with it is said by whoever asked for it, and to the user as well.
-func (reviewing) close(_ context.Context, input json.RawMessage) (tools.Output, *ending) {
-	return tools.Output{Text: "taken"}, &ending{class: ralph.EndOK, answer: string(input)}
+// close takes a verdict that has the right form. Another one can be mended in the same conversation, until that was tried often enough.
+func (r reviewing) close(_ context.Context, input json.RawMessage) (tools.Output, *ending) {
+	end := &ending{class: ralph.EndOK, answer: string(input)}
+	err := checkVerdict(input)
+	switch {
+	case err == nil:
+		return tools.Output{Text: "taken"}, end
+	case len(r.notTaken) < maxMended:
+		end = nil
+	}
+	return failure("the verdict is not submitted: %v", err), end
+}
+
+var pointerForm = regexp.MustCompile(`^.+:\s*[0-9]+(-[0-9]+)?$`)
+
+// checkVerdict says what is wrong with the form of a verdict. The error is about one problem, for the model.
+func checkVerdict(input json.RawMessage) error {
+	var in verdictInput
+	if err := tools.Decode(input, &in); err != nil {
+		return err
+	}
+	rejects := in.Verdict == "reject"
+	switch {
+	case len(input) > verdictCap:
+		return fmt.Errorf("it has %d bytes, more than %d", len(input), verdictCap)
+	case rejects && in.Category == "":
+		return errors.New("field category is empty; whoever rejects names one of the list")
+	case !rejects && in.Category != "":
+		return errors.New("field category must be left out by whoever accepts")
+	case !rejects && len(in.Evidence) == 0:
+		return errors.New("field evidence is empty; to accept takes at least one path:line")
+	case rejects && strings.TrimSpace(in.Concern) == "":
+		return errors.New("field concern is empty; whoever rejects says what is wrong")
+	case rejects && strings.TrimSpace(in.NextStep) == "":
+		return errors.New("field next_step is empty; whoever rejects says what to do about the concern")
+	}
+	for i, pointer := range in.Evidence {
+		if !pointerForm.MatchString(strings.TrimSpace(pointer)) {
+			return fmt.Errorf("field evidence[%d] must be of the form path:line, not %q", i, promise.OneLine(pointer, shownSize))
+		}
+	}
+	return nil
 }
 
 func (reviewing) quiet(r model.Reply) (string, *ending) {
@@ -92,7 +139,12 @@ func (reviewing) must(left int) string {
 // usedUp is an answer without a verdict, which whoever asked can use as little as any other.
 func (reviewing) usedUp() *ending { return &ending{class: ralph.EndOK} }
 
-func (reviewing) finish(context.Context, *ending) {}
+// finish puts what was not taken before what was: a no among it must not be lost, however the conversation ended.
+func (r reviewing) finish(_ context.Context, end *ending) {
+	if end != nil && len(r.notTaken) > 0 {
+		end.answer = strings.TrimSpace(strings.ToValidUTF8(strings.Join(r.notTaken, "\n"), "") + "\n" + end.answer)
+	}
+}
 
 func (reviewing) nothing() *ending {
 	return &ending{class: ralph.EndProvider, text: "the model sent nothing, three times in a row"}

@@ -29,6 +29,7 @@ func reviews(t *testing.T, client model.Client, in ralph.AgentInput) ralph.Agent
 
 func TestAReviewEndsWithAVerdict(t *testing.T) {
 	verdict := `{"nonce":"n","verdict":"accept","category":"","concern":"","evidence":["a.go:1"],"next_step":""}`
+	flawed := `{"nonce":"n","verdict":"reject","category":"ugly"}`
 	for _, c := range []struct {
 		name   string
 		steps  []step
@@ -38,8 +39,12 @@ func TestAReviewEndsWithAVerdict(t *testing.T) {
 	}{
 		{"with the tool", []step{calls("glob", `{"pattern":"*"}`), calls(submitVerdict, verdict)}, ralph.EndOK, verdict, 2},
 		{"with words", []step{says("I looked.\n" + verdict)}, ralph.EndOK, "I looked.\n" + verdict, 1},
-		{"with a call that is no JSON, then one that is", []step{calls(submitVerdict, `{"nonce`), calls(submitVerdict, verdict)}, ralph.EndOK, verdict, 2},
-		{"with the first of two", []step{calls(submitVerdict, verdict, submitVerdict, `{}`)}, ralph.EndOK, verdict, 1},
+		{"with a call that is no JSON, then one that is", []step{calls(submitVerdict, `{"nonce`), calls(submitVerdict, verdict)}, ralph.EndOK, `{"nonce` + "\n" + verdict, 2},
+		{"with the first of two, and the other is not lost", []step{calls(submitVerdict, verdict, submitVerdict, `{}`)}, ralph.EndOK, "{}\n" + verdict, 1},
+		{"with a form that is mended", []step{calls(submitVerdict, flawed), calls("glob", `{"pattern":"*"}`), calls(submitVerdict, verdict)}, ralph.EndOK, flawed + "\n" + verdict, 3},
+		{"with a form that is never mended", []step{calls(submitVerdict, flawed)}, ralph.EndOK, strings.TrimSpace(strings.Repeat(flawed+"\n", 7)), 7},
+		{"with a wrong form, then words", []step{calls(submitVerdict, flawed), says("I reject.")}, ralph.EndOK, flawed + "\nI reject.", 2},
+		{"with a wrong form, then nothing", []step{calls(submitVerdict, flawed), empty()}, ralph.EndProvider, flawed, 1},
 		{"never", []step{calls("glob", `{"pattern":"*"}`)}, ralph.EndOK, "", 16},
 		{"with nothing", []step{empty()}, ralph.EndProvider, "", 0},
 	} {
@@ -109,6 +114,57 @@ func lastText(r model.Request) string {
 	return ""
 }
 
+// TestTheFormOfAVerdict: the model is told which field is wrong, and whatever is taken has a form that the evaluator takes.
+func TestTheFormOfAVerdict(t *testing.T) {
+	const ok = `{"nonce":"n","verdict":"reject","category":"weak_test","concern":"c","evidence":["a.go:1"],"next_step":"s"}`
+	const fine = `{"nonce":"n","verdict":"accept","evidence":["a.go:1","b c.go:12-14"]}`
+	but := func(old, new string) string { return strings.Replace(ok, old, new, 1) }
+	for name, c := range map[string]struct{ input, problem string }{
+		"a rejection":             {ok, ""},
+		"without a pointer":       {but(`"a.go:1"`, ""), ""},
+		"an acceptance":           {fine, ""},
+		"an empty category":       {strings.Replace(fine, `"evidence"`, `"category":"","evidence"`, 1), ""},
+		"another category":        {but("weak_test", "hardcoded"), `field category must be one of scope_creep, acceptance_gap, weak_test, tests_pass_but_wrong, half_finished, spec_violation, not "hardcoded"`},
+		"no category":             {but(`"category":"weak_test",`, ""), "field category is empty; whoever rejects names one of the list"},
+		"no concern":              {but(`"c"`, `" "`), "field concern is empty; whoever rejects says what is wrong"},
+		"no next step":            {but(`"s"`, `""`), "field next_step is empty; whoever rejects says what to do about the concern"},
+		"another field":           {but(`"concern"`, `"notes":"x","concern"`), "field notes is not known; there is nonce, verdict, category, concern, evidence, next_step"},
+		"another verdict":         {but(`"reject"`, `"perhaps"`), `field verdict must be one of accept, reject, not "perhaps"`},
+		"prose":                   {but("a.go:1", "line 1 is hard coded"), `field evidence[0] must be of the form path:line, not "line 1 is hard coded"`},
+		"no list":                 {but(`["a.go:1"]`, `"a.go:1"`), "field evidence must be an array, not a string"},
+		"no nonce":                {but(`"nonce":"n",`, ""), "field nonce is missing"},
+		"a category to accept":    {strings.Replace(fine, `"evidence"`, `"category":"weak_test","evidence"`, 1), "field category must be left out by whoever accepts"},
+		"no evidence to accept":   {`{"nonce":"n","verdict":"accept","evidence":[]}`, "field evidence is empty; to accept takes at least one path:line"},
+		"longer than can be read": {but(`"c"`, `"`+strings.Repeat("c", verdictCap)+`"`), "it has 16490 bytes, more than 16384"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := &fakeModel{steps: []step{calls(submitVerdict, c.input), says("that is all")}}
+			got := reviews(t, fake, (&judge{}).input(t))
+			if c.problem == "" {
+				same(t, "answer", c.input, got.Answer)
+				return
+			}
+			same(t, "told", []model.Result{{ID: lastResults(fake.asked[1])[0].ID, Text: "the verdict is not submitted: " + c.problem, Failed: true}}, lastResults(fake.asked[1]))
+			same(t, "answer", c.input+"\nthat is all", got.Answer)
+		})
+	}
+}
+
+// TestTheCategoriesOfTheTool are those of the loop.
+func TestTheCategoriesOfTheTool(t *testing.T) {
+	var schema struct {
+		Properties struct {
+			Category struct {
+				Enum []ralph.Rejection `json:"enum"`
+			} `json:"category"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal(verdictTool.Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "categories", ralph.Rejections(), schema.Properties.Category.Enum)
+}
+
 // TestAReviewerForTheEvaluator puts the two together as they are.
 func TestAReviewerForTheEvaluator(t *testing.T) {
 	dir := t.TempDir()
@@ -116,26 +172,38 @@ func TestAReviewerForTheEvaluator(t *testing.T) {
 		t.Fatal(err)
 	}
 	nonce := regexp.MustCompile(`Its nonce is ([0-9a-f]+)`)
+	const (
+		accept = `{"nonce":"NONCE","verdict":"accept","evidence":["calc.go:3"]}`
+		reject = `{"nonce":"NONCE","verdict":"reject","category":"acceptance_gap","concern":"no test","evidence":["calc.go:3"],"next_step":"add one"}`
+		flawed = `{"nonce":"NONCE","verdict":"reject","category":"hardcoded","concern":"no test","evidence":["calc.go:3"],"next_step":"add one"}`
+	)
 	for _, c := range []struct {
-		name, verdict string
-		accepted      bool
-		category      ralph.Rejection
-		tries         int
+		name     string
+		verdicts []string // of one call after another; the last again and again
+		accepted bool
+		category ralph.Rejection
+		tries    int
 	}{
-		{"accepts", `{"nonce":"NONCE","verdict":"accept","evidence":["calc.go:3"]}`, true, "", 1},
-		{"rejects", `{"nonce":"NONCE","verdict":"reject","category":"acceptance_gap","concern":"no test","evidence":["calc.go:3"],"next_step":"add one"}`, false, ralph.RejectedGap, 1},
-		{"cannot be used", `{"nonce":"NONCE","verdict":"perhaps"}`, false, ralph.RejectedInvalid, 2},
+		{"accepts", []string{accept}, true, "", 1},
+		{"rejects", []string{reject}, false, ralph.RejectedGap, 1},
+		{"rejects in another form, and mends it", []string{flawed, reject}, false, ralph.RejectedGap, 1},
+		{"rejects in another form, then accepts", []string{flawed, accept}, false, ralph.RejectedInvalid, 2},
+		{"rejects in another form, and does not mend it", []string{flawed}, false, ralph.RejectedInvalid, 2},
+		{"accepts what is not there, then rejects", []string{strings.Replace(accept, ":3", ":9", 1), reject}, false, ralph.RejectedGap, 2},
+		{"cannot be used", []string{`{"nonce":"NONCE","verdict":"perhaps"}`}, false, ralph.RejectedInvalid, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			given := 0
 			client := clientFunc(func(_ context.Context, r model.Request) (model.Reply, error) {
 				if len(r.Messages) == 1 {
 					return calling("read_file", `{"path":"calc.go"}`), nil
 				}
-				if !contains(lastText(r), "func Add") {
+				if len(r.Messages) == 3 && !contains(lastText(r), "func Add") {
 					t.Errorf("it read %q", lastText(r))
 				}
 				word := nonce.FindStringSubmatch(r.Messages[0].Text)[1]
-				return calling(submitVerdict, strings.Replace(c.verdict, "NONCE", word, 1)), nil
+				given++
+				return calling(submitVerdict, strings.Replace(c.verdicts[min(given, len(c.verdicts))-1], "NONCE", word, 1)), nil
 			})
 			e := &evaluate.Evaluator{Agent: NewReviewer(Options{Client: client}), Model: "claude-sonnet-4-5"}
 			got, err := e.Evaluate(t.Context(), ralph.EvaluationInput{Task: "T-1", Dir: dir, Live: func(ralph.Activity) {}})

@@ -67,6 +67,7 @@ type talk struct {
 	repeats    repeats
 	hooks      *hooks.Set
 	denials    []string
+	notTaken   []string // inputs of closing calls that ended nothing
 }
 
 func newTalk(o Options, in ralph.AgentInput, record *transcript) *talk {

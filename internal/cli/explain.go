@@ -19,7 +19,7 @@ func (a *app) explainCommand() *cobra.Command {
 	var iteration int
 	cmd := &cobra.Command{
 		Use: "explain [RUN]", Short: "Show every gate of every verdict", GroupID: "look", Args: atMostOne,
-		Long: "Show why each iteration went on or stopped, gate by gate, decided again from the log alone.",
+		Long: "Show why each iteration went on or stopped, gate by gate, and why each case of the built-in worker was refused,\ndecided again from the log alone.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("iteration") && iteration < 1 {
 				return usage("--iteration %d: iterations are counted from 1", iteration)
@@ -83,6 +83,7 @@ func (a *app) tellJudgement(j ralph.Judgement, agents []string) {
 	} else {
 		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, saidText(j), verdictText(j.Again))
 	}
+	a.tellCases(j)
 	a.tellTasks(j)
 	for _, denial := range j.Seen.Agent.Denials {
 		fmt.Fprintf(out, "  ! denied: %s\n", term.Clean(denial))
@@ -93,13 +94,62 @@ func (a *app) tellJudgement(j ralph.Judgement, agents []string) {
 	for _, gate := range j.Again.Gates {
 		fmt.Fprintf(out, "  %s %s%s\n", gateMark(gate.State), gate.Name, gateText(gate))
 	}
-	if len(j.Again.Gates) == 0 && j.Judged && len(j.Again.Tasks.Refused)+len(j.Again.Tasks.Done) > 0 {
-		fmt.Fprintln(out, "  completion was not claimed, and tasks are open, so no gate was asked")
-	} else if len(j.Again.Gates) == 0 && j.Judged {
-		fmt.Fprintln(out, "  no claim was made, so no gate was asked")
+	if len(j.Again.Gates) == 0 && j.Judged {
+		fmt.Fprintf(out, "  %s, so no gate was asked\n", whyNoGate(j))
 	}
 	if !j.Same() {
 		fmt.Fprintf(out, "  ! the log recorded another verdict: %s\n", verdictText(j.Recorded))
+	}
+}
+
+func whyNoGate(j ralph.Judgement) string {
+	switch {
+	case len(j.Again.Tasks.Refused)+len(j.Again.Tasks.Done) > 0:
+		return "completion was not claimed, and tasks are open"
+	case refusedCases(j) > 0:
+		return "no case was accepted"
+	}
+	return "no claim was made"
+}
+
+// refusedCases counts the cases of an agent of which none was accepted.
+func refusedCases(j ralph.Judgement) int {
+	for _, c := range j.Cases {
+		if c.Answer != nil && c.Answer.Accepted {
+			return 0
+		}
+	}
+	return len(j.Cases)
+}
+
+// tellCases says of every case that the agent submitted what became of it, and what the evaluator said that could not be used.
+func (a *app) tellCases(j ralph.Judgement) {
+	out := a.streams.Out
+	for _, c := range j.Cases {
+		summary := term.Shorten(term.Clean(c.Summary), 200)
+		switch {
+		case c.Answer == nil:
+			fmt.Fprintf(out, "  - case %d was not answered: %s\n", c.Round, summary)
+		case c.Answer.Accepted:
+			fmt.Fprintf(out, "  ✓ case %d accepted: %s\n", c.Round, summary)
+		default:
+			fmt.Fprintf(out, "  ✗ case %d refused: %s\n", c.Round, summary)
+			a.tellRefusals(*c.Answer)
+		}
+	}
+	for _, e := range j.Evaluations {
+		if e.Problem != "" {
+			fmt.Fprintf(out, "  ! an answer of the evaluator %s could not be used as it was: %s\n", term.Clean(e.Agent), term.Clean(e.Problem))
+		}
+	}
+}
+
+func (a *app) tellRefusals(c ralph.CaseAnswered) {
+	for _, r := range c.Refusals {
+		fmt.Fprintf(a.streams.Out, "    %s: %s\n", term.Clean(r.Code), term.Clean(r.Detail))
+	}
+	for _, r := range c.Tasks {
+		fmt.Fprintf(a.streams.Out, "    %s, %s: %s\n", term.Clean(r.Task), term.Clean(r.Code), term.Clean(r.Detail))
 	}
 }
 
@@ -142,6 +192,10 @@ func saidText(j ralph.Judgement) string {
 		said = "the agent claims a task"
 	case claimed > 1:
 		said = fmt.Sprintf("the agent claims %d tasks", claimed)
+	case refusedCases(j) == 1:
+		said = "1 case, which was not accepted"
+	case refusedCases(j) > 1:
+		said = fmt.Sprintf("%d cases, none of which was accepted", refusedCases(j))
 	}
 	if agent.Said.Blocked != nil {
 		said += ", BLOCKED"

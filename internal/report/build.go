@@ -129,7 +129,7 @@ func (b *Builder) evaluation(e ralph.Event, data ralph.Evaluation) {
 	evaluation := Evaluation{
 		Iteration: e.Iteration, At: e.Time, Task: clean(data.Task), Agent: clean(data.Agent), Model: clean(data.Model), Asked: data.End == ralph.EndOK,
 		Standing: data.Standing, Tree: clean(data.Tree), Accepted: data.Accepted, Category: ralph.Rejection(clean(string(data.Category))), Concern: clean(data.Concern),
-		Evidence: cleanAll(data.Evidence), NextStep: clean(data.NextStep),
+		Evidence: cleanAll(data.Evidence), NextStep: clean(data.NextStep), Malformed: data.Malformed, Problem: clean(data.Problem),
 		Spent: Spent{data.Duration, data.Tokens, data.Cost, data.CostEstimated, data.CostPartial, data.TokensPartial},
 	}
 	if !evaluation.Asked {
@@ -168,6 +168,7 @@ func (b *Builder) close(result ralph.IterationResult) {
 	agent := seen.Agent
 	it.Spent = Spent{agent.Duration, agent.Tokens, agent.Cost, agent.CostEstimated, agent.CostPartial, agent.TokensPartial}
 	b.report.Iterations = append(b.report.Iterations, it)
+	b.report.Claims = append(b.report.Claims, cases(it.Number, seen.Cases)...)
 	b.report.Claims = append(b.report.Claims, claims(claimed{it, seen, b.state.Verdict, len(b.state.History.Tasks) > 0})...)
 	if result.Task != "" {
 		b.work(b.task(result.Task), it)

@@ -57,6 +57,33 @@ func claims(c claimed) []Claim {
 	return all
 }
 
+// cases puts every case of an iteration beside what it was answered with.
+func cases(iteration int, all []ralph.CaseRecord) []Claim {
+	var claims []Claim
+	for _, c := range all {
+		claim := Claim{Iteration: iteration, Case: c.Round, Claimed: clean(c.Summary), Seen: "accepted", Holds: HoldsYes}
+		switch {
+		case c.Answer == nil:
+			claim.Seen, claim.Holds = "it was not judged", HoldsUnknown
+		case !c.Answer.Accepted:
+			claim.refuse(*c.Answer)
+		}
+		claims = append(claims, claim)
+	}
+	return claims
+}
+
+func (c *Claim) refuse(a ralph.CaseAnswered) {
+	var why []string
+	for _, r := range a.Refusals {
+		c.Refusals, why = append(c.Refusals, clean(r.Code)), append(why, r.Code+": "+r.Detail)
+	}
+	for _, r := range a.Tasks {
+		c.Refusals, why = append(c.Refusals, clean(r.Code)), append(why, r.Task+": "+r.Code+": "+r.Detail)
+	}
+	c.Seen, c.Holds = clean(strings.TrimSuffix("refused: "+strings.Join(why, "; "), ": ")), HoldsNo
+}
+
 func (c claimed) completion() (Holds, string) {
 	if c.verdict.Action == ralph.Stop && nameOf(c.verdict.Reason) == "COMPLETE" {
 		if len(c.verdict.VerifiedBy) == 0 {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -129,7 +130,11 @@ func (r Report) evidence(p *page) {
 
 func (r Report) gates(p *page) {
 	p.title("Gates")
-	if len(r.Gates) == 0 {
+	switch {
+	case len(r.Gates) == 0 && slices.ContainsFunc(r.Claims, func(c Claim) bool { return c.Case > 0 }):
+		p.line("No verdict on an iteration asked a gate. What the cases of the agent met stands under Claimed / seen.")
+		return
+	case len(r.Gates) == 0:
 		p.line("No verdict of this run asked a gate: nothing was claimed.")
 		return
 	}
@@ -180,7 +185,11 @@ func (r Report) claims(p *page) {
 		if c.Holds == HoldsNo {
 			holds = "**no**"
 		}
-		p.row(strconv.Itoa(c.Iteration), prose(c.Claimed), prose(c.Seen), holds)
+		what := prose(c.Claimed)
+		if c.Case > 0 {
+			what = fmt.Sprintf("case %d: %s", c.Case, what)
+		}
+		p.row(strconv.Itoa(c.Iteration), what, prose(c.Seen), holds)
 	}
 }
 
@@ -203,6 +212,9 @@ func (r Report) evaluations(p *page) {
 		}
 		if e.NextStep != "" {
 			why = strings.TrimSpace(why + " Next: " + prose(e.NextStep))
+		}
+		if e.Problem != "" {
+			why = strings.TrimSpace(why + " An answer could not be used as it was: " + prose(e.Problem))
 		}
 		p.row(strconv.Itoa(e.Iteration), code(e.Task), prose(strings.TrimSpace(e.Agent+" "+e.Model)), verdict, why, codes(e.Evidence),
 			e.Spent.tokens(), e.Spent.money(), stamp(e.At))

@@ -134,10 +134,12 @@ type Task struct {
 
 // Claim is one thing that the agent said, beside what was seen.
 type Claim struct {
-	Iteration int    `json:"iteration"`
-	Claimed   string `json:"claimed"`
-	Seen      string `json:"seen"`
-	Holds     Holds  `json:"holds"`
+	Iteration int      `json:"iteration"`
+	Case      int      `json:"case,omitempty"` // the number of a case within its iteration; 0 for a claim of another kind
+	Claimed   string   `json:"claimed"`        // of a case, its summary
+	Seen      string   `json:"seen"`
+	Holds     Holds    `json:"holds"`
+	Refusals  []string `json:"refusals,omitempty"` // codes, of a case that was refused
 }
 
 // Holds says whether a claim agrees with what was seen.
@@ -165,6 +167,8 @@ type Evaluation struct {
 	Concern   string          `json:"concern,omitempty"` // or why it could not be asked
 	Evidence  []string        `json:"evidence,omitempty"`
 	NextStep  string          `json:"next_step,omitempty"`
+	Malformed bool            `json:"malformed,omitempty"` // a rejection in a form that could not be used; it counts like any other
+	Problem   string          `json:"problem,omitempty"`   // why an answer before could not be used as it was
 	Spent     Spent           `json:"spent"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,7 +130,7 @@ func wholeStory() *story {
 	s.tell(ralph.EvCheckProof, ralph.Proof{Name: "hidden check 1", Canary: ralph.CanaryMute, Detail: "secret", Tests: 2, Lost: 1, Missing: []string{"TestSecret"}})
 	s.tell(ralph.EvTreeSnapshot, after("work"))
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{
-		Task: "T-1", Accepted: true, Agent: "codex", Model: "m", End: ralph.EndOK, Evidence: []string{"a.go:12"}, Cost: dollars(0.125),
+		Task: "T-1", Accepted: true, Agent: "codex", Model: "m", End: ralph.EndOK, Evidence: []string{"a.go:12"}, Cost: dollars(0.125), Problem: "the answer | is empty",
 		Tokens: &ralph.Tokens{Input: 10}, Duration: ralph.Span(3 * time.Second),
 	})
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{
@@ -191,6 +192,49 @@ func TestReportOfAWholeStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "whole.json", string(text)+"\n")
+}
+
+// TestCasesAreClaims: each of them, whatever became of it.
+func TestCasesAreClaims(t *testing.T) {
+	s := &story{}
+	s.tell(ralph.EvRunStarted, ralph.RunStarted{Agent: "worker", Policy: ralph.DefaultPolicy()})
+	s.tell(ralph.EvTreeSnapshot, tree("base"))
+	s.iteration = 1
+	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Of: 10})
+	submit := func(round int, summary string, answer *ralph.CaseAnswered) {
+		s.tell(ralph.EvCase, ralph.CaseSubmitted{Round: round, Case: ralph.Case{Summary: summary}})
+		if answer != nil {
+			answer.Round = round
+			s.tell(ralph.EvCaseAnswered, *answer)
+		}
+	}
+	submit(1, evil, &ralph.CaseAnswered{Refusals: []ralph.Refusal{{Code: "check_failed", Detail: evil}, {Code: "unfinished", Detail: "a TODO"}}})
+	submit(2, "a task", &ralph.CaseAnswered{Tasks: []ralph.TaskRefusal{{Task: "T-1", Code: "check_failed", Detail: "red"}}})
+	submit(3, "no reason", &ralph.CaseAnswered{Over: true})
+	submit(4, "good", &ralph.CaseAnswered{Accepted: true, Over: true})
+	submit(5, "cut", nil)
+	s.tell(ralph.EvAgentExited, ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK})
+	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Row: 10, Action: ralph.GoOn, Counted: true}})
+	r := built(t, s.events, Receipt{})
+	want := []Claim{
+		{1, 1, clean(evil), clean("refused: check_failed: " + evil + "; unfinished: a TODO"), HoldsNo, []string{"check_failed", "unfinished"}},
+		{1, 2, "a task", "refused: T-1: check_failed: red", HoldsNo, []string{"check_failed"}},
+		{1, 3, "no reason", "refused", HoldsNo, nil},
+		{1, 4, "good", "accepted", HoldsYes, nil},
+		{1, 5, "cut", "it was not judged", HoldsUnknown, nil},
+	}
+	if diff := cmp.Diff(want, r.Claims); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	page := markdown(t, r)
+	for _, line := range []string{
+		"\n| 1 | case 1: " + prose(clean(evil)) + " | ", "\n| 1 | case 5: cut | it was not judged | unknown |\n",
+		"\nNo verdict on an iteration asked a gate. What the cases of the agent met stands under Claimed / seen.\n",
+	} {
+		if !strings.Contains(page, line) {
+			t.Errorf("%q is not in\n%s", line, page)
+		}
+	}
 }
 
 func TestReportAtEveryMoment(t *testing.T) {

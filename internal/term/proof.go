@@ -70,6 +70,15 @@ func (l *Lines) worth(p ralph.Proof) []string {
 }
 
 func (l *Lines) evaluation(e ralph.Evaluation) []string {
+	lines := l.evaluated(e)
+	if e.Problem != "" && !e.Standing {
+		lines = append(lines, "    an answer could not be used as it was: "+Shorten(Clean(e.Problem), 300))
+	}
+	return lines
+}
+
+// evaluated tells a verdict, or why there is none.
+func (l *Lines) evaluated(e ralph.Evaluation) []string {
 	what := ""
 	if e.Task != "" {
 		what = " " + Clean(e.Task)

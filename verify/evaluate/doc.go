@@ -20,6 +20,10 @@
 // asked for once more, with what was wrong with it; then the claim is rejected with invalid_verdict. So no text that an agent can write into a
 // file makes an acceptance, nor does a reviewer that breaks.
 //
+// A no stays a no. An answer that holds the nonce and says reject, in whatever form, can only lead to a rejection: to that of the second answer if it is
+// well-formed, else to its own, with a category of the list if it names one ([ralph.Evaluation.Malformed]). Why an answer could not be used as
+// it was is kept in [ralph.Evaluation.Problem].
+//
 // # What it cannot be asked
 //
 // While a check is red there is nothing to ask: that is a rejection without a call. A reviewer that cannot work (no login, a limit, a time-out) gives no

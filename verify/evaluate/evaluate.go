@@ -41,29 +41,34 @@ func (e *Evaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ral
 		return e.withoutAsking(in, red), nil
 	}
 	sum := ralph.Evaluation{Task: in.Task, Agent: e.Name, Model: e.Model}
-	problem := ""
+	var so heard
 	for sum.Tries < maxTries {
-		outcome, found, err := e.ask(ctx, in, sum, problem)
+		outcome, found, err := e.ask(ctx, in, sum, so)
 		if err != nil {
 			return ralph.Evaluation{}, err
 		}
 		add(&sum, outcome)
-		if outcome.End.Failed() {
+		found = so.take(found)
+		if outcome.End.Failed() && so.no == nil {
 			sum.End, sum.Error, sum.Hint, sum.RetryAfter = outcome.End, outcome.Error, outcome.Hint, outcome.RetryAfter
+			sum.Problem = problem(so.problems[:len(so.problems)-1])
 			return sum, nil
 		}
 		sum.End = ralph.EndOK
-		if problem = found.problem; problem == "" {
+		if found.problem == "" {
 			found.fill(&sum)
+			sum.Problem = problem(so.problems)
 			return sum, nil
 		}
+		if outcome.End.Failed() {
+			break
+		}
 		if in.Timeout > 0 && time.Duration(sum.Duration) >= in.Timeout {
-			problem += "; there was no time to ask again"
+			so.problems[len(so.problems)-1] += "; there was no time to ask again"
 			break
 		}
 	}
-	sum.Category, sum.Concern = ralph.RejectedInvalid, "the reviewer's answer could not be used: "+problem
-	sum.NextStep = "nothing is known to be wrong with the work; the reviewer will be asked again with the next claim"
+	so.reject(&sum)
 	return sum, nil
 }
 
@@ -85,9 +90,9 @@ func (e *Evaluator) withoutAsking(in ralph.EvaluationInput, red string) ralph.Ev
 	}
 }
 
-// ask runs the reviewer once and reads its answer.
-func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.Evaluation, problem string) (ralph.AgentOutcome, finding, error) {
-	secret, err := e.secret(in, problem)
+// ask runs the reviewer once and reads its answer. Of one that could not work nothing counts but a no.
+func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.Evaluation, before heard) (ralph.AgentOutcome, finding, error) {
+	secret, err := e.secret(in, before)
 	if err != nil {
 		return ralph.AgentOutcome{}, finding{}, err
 	}
@@ -100,14 +105,14 @@ func (e *Evaluator) ask(ctx context.Context, in ralph.EvaluationInput, so ralph.
 		timeout = max(timeout-time.Duration(so.Duration), time.Second)
 	}
 	outcome, err := e.Agent.Run(ctx, ralph.AgentInput{
-		Iteration: in.Iteration, Prompt: buildPrompt(in, secret, problem), Dir: in.Dir, Folder: folder, Model: e.Model, Marker: in.Marker,
+		Iteration: in.Iteration, Prompt: buildPrompt(in, secret, before), Dir: in.Dir, Folder: folder, Model: e.Model, Marker: in.Marker,
 		Timeout: timeout, IdleTimeout: e.IdleTimeout, Live: in.Live,
 	})
 	if err != nil {
 		return ralph.AgentOutcome{}, finding{}, fmt.Errorf("ask evaluator: %w", err)
 	}
 	if outcome.End.Failed() {
-		return outcome, finding{}, nil
+		return outcome, unfinished(outcome, secret.nonce, in.Dir), nil
 	}
 	found, err := read(outcome.Answer, secret.nonce, in.Dir)
 	return outcome, found, err
@@ -154,8 +159,8 @@ func add(sum *ralph.Evaluation, o ralph.AgentOutcome) {
 type secret struct{ boundary, nonce string }
 
 // secret draws words that occur in nothing that the reviewer is shown, nor in each other.
-func (e *Evaluator) secret(in ralph.EvaluationInput, problem string) (secret, error) {
-	shown := buildPrompt(in, secret{}, problem)
+func (e *Evaluator) secret(in ralph.EvaluationInput, before heard) (secret, error) {
+	shown := buildPrompt(in, secret{}, before)
 	boundary, err := e.word(shown)
 	if err != nil {
 		return secret{}, err

@@ -112,8 +112,9 @@ func invalid(problem string) ralph.Evaluation {
 	}
 }
 
+const noObject = "the answer does not end with a JSON object of the form that was asked for"
+
 func TestVerdicts(t *testing.T) {
-	const noObject = "the answer does not end with a JSON object of the form that was asked for"
 	with := func(old, new string) string { return strings.Replace(accept, old, new, 1) }
 	but := func(old, new string) string { return strings.Replace(reject, old, new, 1) }
 	held := func(p, why string) ralph.Evaluation {
@@ -144,17 +145,11 @@ func TestVerdicts(t *testing.T) {
 		{"a guessed nonce", with("NONCE", strings.Repeat("0", 32)), invalid("the nonce is not the one of the instructions")},
 		{"an unknown field", with(`"concern"`, `"score": 10, "concern"`), invalid(`the field "score" is not known`)},
 		{"another spelling", with(`"verdict"`, `"Verdict"`), invalid(`the field "Verdict" is not known`)},
-		{"twice", with(`"verdict"`, `"verdict": "reject", "verdict"`), invalid(`the field "verdict" is there twice`)},
 		{"another type", with(`["main.go:2"]`, `"main.go:2"`), invalid("a field has the wrong type: evidence is a list of strings, everything else a string")},
 		{"another verdict", with(`"accept"`, `"approve\u001b[1m"`), invalid(`the verdict is "approve[1m"; it must be accept or reject`)},
 		{"a category to accept", with(`"category": ""`, `"category": "scope_creep"`), invalid(`the category is "scope_creep"; who accepts leaves it empty`)},
 		{"no evidence to accept", with(`["main.go:2"]`, `[]`), invalid("there is no evidence; to accept takes at least one path:line")},
 		{"no evidence to reject", but(`["sub/a_test.go:1"]`, `[]`), func() ralph.Evaluation { e := rejected; e.Evidence = nil; return e }()},
-		{"an unknown category", but("weak_test", "ugly"), invalid(`the category "ugly" is not one of the list`)},
-		{"the harness's category", but("weak_test", "invalid_verdict"), invalid(`the category "invalid_verdict" is not one of the list`)},
-		{"no category", but("weak_test", ""), invalid(`the category "" is not one of the list`)},
-		{"no concern", but("the test asserts nothing", `\u0000 `), invalid("the concern is missing")},
-		{"no next step", but("assert something", ""), invalid("the next_step is missing")},
 
 		{"another form", evidence("main.go"), held("main.go", "the form is path:line")},
 		{"no line", evidence("main.go:x"), held("main.go:x", "the form is path:line")},
@@ -245,6 +240,7 @@ func TestAskedAgain(t *testing.T) {
 	in := input(t)
 	in.Folder = t.TempDir()
 	want, cost := rejected, 1.5
+	want.Problem = `the category "ugly" is not one of the list`
 	want.Tries, want.Agent, want.Model, want.Cost = 2, "second opinion", "m2", &cost
 	want.Tokens, want.Duration = &ralph.Tokens{Input: 11, Output: 2, CacheRead: 3, CacheWrite: 4}, ralph.Span(21*time.Second)
 	if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" {
@@ -286,7 +282,7 @@ func TestUnknownFiguresDoNotHideKnownOnes(t *testing.T) {
 		return o
 	})
 	want := accepted
-	want.Tries, want.Cost, want.CostEstimated, want.CostPartial = 2, &one, true, true
+	want.Tries, want.Cost, want.CostEstimated, want.CostPartial, want.Problem = 2, &one, true, true, noObject
 	if diff := cmp.Diff(want, evaluate(t, e, input(t))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -303,7 +299,7 @@ func TestNoTimeToAskAgain(t *testing.T) {
 	}
 }
 
-// TestNoVerdict: an agent that could not work has rejected nothing, whatever it said before.
+// TestNoVerdict: an agent that could not work has accepted nothing, and rejected nothing unless it said so.
 func TestNoVerdict(t *testing.T) {
 	for _, end := range []ralph.EndClass{
 		ralph.EndAuth, ralph.EndMissing, ralph.EndLimit, ralph.EndProvider, ralph.EndTimeout, ralph.EndIdle, ralph.EndFailed, ralph.EndBroken, ralph.EndKilled,
@@ -314,7 +310,7 @@ func TestNoVerdict(t *testing.T) {
 			o.End, o.Error, o.Hint, o.RetryAfter = end, "it failed", "log in", ralph.Span(time.Hour)
 			return o
 		})
-		want := ralph.Evaluation{Task: "T-1", Tries: 2, Agent: "fake", End: end, Error: "it failed", Hint: "log in", RetryAfter: ralph.Span(time.Hour)}
+		want := ralph.Evaluation{Task: "T-1", Tries: 2, Problem: noObject, Agent: "fake", End: end, Error: "it failed", Hint: "log in", RetryAfter: ralph.Span(time.Hour)}
 		if diff := cmp.Diff(want, evaluate(t, e, input(t))); diff != "" || len(r.asked) != 2 {
 			t.Errorf("asked %d times, -want +got:\n%s", len(r.asked), diff)
 		}

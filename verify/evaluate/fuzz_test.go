@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzRead: whatever a reviewer says, nothing is a verdict that does not hold the nonce and point at lines that are there.
+// FuzzRead: whatever a reviewer says, nothing is a verdict that does not hold the nonce and point at lines that are there, and nothing takes a no back.
 func FuzzRead(f *testing.F) {
 	const nonce = "0123456789abcdef0123456789abcdef"
 	for _, seed := range []string{accept, reject, "```json\n" + accept + "\n```", accept + reject, `{"a":{"a":{"a":`, "}", "{{}}", "```"} {
@@ -17,6 +17,14 @@ func FuzzRead(f *testing.F) {
 		found, err := read(answer, nonce, dir)
 		if err != nil {
 			t.Fatal(err)
+		}
+		flawed := strings.NewReplacer("NONCE", nonce, "weak_test", "ugly").Replace(reject)
+		behind, err := read(flawed+"\n"+answer, nonce, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if behind = new(heard).take(behind); behind.problem == "" && behind.Verdict == "accept" {
+			t.Errorf("accepted behind a rejection: %+v", behind)
 		}
 		if found.problem != "" {
 			return

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -50,13 +51,16 @@ var parts = sync.OnceValue(func() []part {
 })
 
 // buildPrompt writes the prompt. The same input makes the same text but for the two words.
-func buildPrompt(in ralph.EvaluationInput, s secret, problem string) string {
+func buildPrompt(in ralph.EvaluationInput, s secret, before heard) string {
 	fills := evidence(in, s)
 	fills["who"] = []string{"boundary", s.boundary}
 	fills["how"] = []string{"categories", categories()}
 	fills["answer"] = []string{"nonce", s.nonce}
-	if problem != "" {
-		fills["again"] = []string{"data", s.quote("again", problem)}
+	if len(before.problems) > 0 {
+		fills["again"] = []string{"data", s.quote("again", problem(before.problems))}
+	}
+	if before.no != nil {
+		fills["stands"] = []string{"data", s.quote("concern", cmp.Or(before.no.Concern, "(it cannot be read)"))}
 	}
 	var b strings.Builder
 	for _, p := range parts() {
@@ -228,17 +232,25 @@ func inlines(texts []string, most int) []string {
 // ledger tells the last verdicts. Calls that came to none, and answers that were none, say nothing about the work.
 func ledger(all []ralph.Evaluation) string {
 	told := slices.DeleteFunc(slices.Clone(all), func(e ralph.Evaluation) bool {
-		return e.End != ralph.EndOK && e.End != "" || e.Category == ralph.RejectedInvalid
+		return e.End != ralph.EndOK && e.End != "" || e.NoVerdict()
 	})
 	var lines []string
 	for _, e := range told[max(len(told)-maxVerdicts, 0):] {
 		line := "accepted" + pointers(e.Evidence)
 		if !e.Accepted {
-			line = fmt.Sprintf("rejected as %s: %s%s\nNext step: %s", e.Category, promise.OneLine(e.Concern, concernCap), pointers(e.Evidence), promise.OneLine(e.NextStep, nextStepCap))
+			line = fmt.Sprintf("rejected%s: %s%s\nNext step: %s", underCategory(e.Category), promise.OneLine(e.Concern, concernCap), pointers(e.Evidence), promise.OneLine(e.NextStep, nextStepCap))
 		}
 		lines = append(lines, line)
 	}
 	return list(lines)
+}
+
+// underCategory leaves out what a reviewer cannot choose.
+func underCategory(r ralph.Rejection) string {
+	if r == ralph.RejectedInvalid {
+		return ""
+	}
+	return " as " + string(r)
 }
 
 func pointers(evidence []string) string {

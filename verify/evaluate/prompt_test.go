@@ -35,7 +35,7 @@ func TestPrompts(t *testing.T) {
 			{Category: ralph.RejectedGap, Concern: "no rejection of\nothers", Evidence: []string{"date.go:3", "date.go:9"}, NextStep: "reject them", End: ralph.EndOK},
 			{End: ralph.EndLimit, Error: "a limit"},
 			{Category: ralph.RejectedInvalid, Concern: "not JSON", End: ralph.EndOK},
-			{Category: ralph.RejectedGap, Concern: "two", NextStep: "y", End: ralph.EndOK},
+			{Category: ralph.RejectedInvalid, Concern: "a no in another form", NextStep: "mend it", Malformed: true, End: ralph.EndOK},
 			{Category: ralph.RejectedScope, Concern: "three", NextStep: "y", End: ralph.EndOK},
 			{Accepted: true, Evidence: []string{"date.go:4"}, End: ralph.EndOK},
 			{Category: ralph.RejectedScope, Concern: "five", NextStep: "z"},
@@ -44,9 +44,9 @@ func TestPrompts(t *testing.T) {
 	}
 	s := secret{boundary: strings.Repeat("b", 32), nonce: strings.Repeat("c", 32)}
 	for name, got := range map[string]string{
-		"everything": buildPrompt(everything, s, `the category "ugly" is not one of the list`),
-		"little":     buildPrompt(ralph.EvaluationInput{Goal: "Do it."}, s, ""),
-		"tests-pass": buildPrompt(ralph.EvaluationInput{Title: "A title", Goal: "Do it.", Diff: "+x", TestChanges: &ralph.TestsWeighed{Files: []string{"a"}, OldPassed: true}}, s, ""),
+		"everything": buildPrompt(everything, s, heard{problems: []string{`the category "ugly" is not one of the list`}, no: &rejection{verdict: verdict{Concern: "it is ugly"}}}),
+		"little":     buildPrompt(ralph.EvaluationInput{Goal: "Do it."}, s, heard{}),
+		"tests-pass": buildPrompt(ralph.EvaluationInput{Title: "A title", Goal: "Do it.", Diff: "+x", TestChanges: &ralph.TestsWeighed{Files: []string{"a"}, OldPassed: true}}, s, heard{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name+".md")
@@ -100,7 +100,7 @@ func TestPromptsAreBounded(t *testing.T) {
 	}
 	got := buildPrompt(ralph.EvaluationInput{
 		Title: huge, Goal: huge, Criteria: many, Diff: huge, Checks: results, TestChanges: &ralph.TestsWeighed{Files: many, Old: results}, Case: huge, Ledger: ledger,
-	}, secret{"b", "n"}, "")
+	}, secret{"b", "n"}, heard{})
 	if size := utf8.RuneCountInString(got); size > 300_000 || size < 100_000 {
 		t.Errorf("%d characters", size)
 	}

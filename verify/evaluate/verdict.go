@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"bytes"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,6 +39,7 @@ var verdictFields = []string{"nonce", "verdict", "category", "concern", "evidenc
 type finding struct {
 	verdict
 	problem string
+	no      *rejection // one that stands in the answer, whatever its form and whatever else does; nil if there is none
 }
 
 func (f finding) fill(e *ralph.Evaluation) {
@@ -48,12 +48,19 @@ func (f finding) fill(e *ralph.Evaluation) {
 
 // read finds the verdict in an answer and holds it against its rules and the files of the workspace. An error means that these cannot be looked at.
 func read(answer, nonce, dir string) (finding, error) {
+	no := saidNo(answer, nonce, dir)
 	v, err := lastObject(answer)
-	if err == nil {
+	switch {
+	case err == nil:
 		err = v.check(nonce)
+	case !errors.Is(err, errNoObject):
+	case no == nil:
+		no = saidBrokenNo(answer, nonce)
+	case no.flaw != "": // that is worth more than what stands behind it
+		err = errors.New(no.flaw)
 	}
 	if err != nil {
-		return finding{problem: err.Error()}, nil
+		return finding{problem: err.Error(), no: no}, nil
 	}
 	pointers, problem, err := lookUp(dir, v.Evidence)
 	if err != nil {
@@ -61,7 +68,7 @@ func read(answer, nonce, dir string) (finding, error) {
 	}
 	v.Evidence = pointers
 	v.Concern, v.NextStep = promise.OneLine(v.Concern, concernCap), promise.OneLine(v.NextStep, nextStepCap)
-	return finding{v, problem}, nil
+	return finding{v, problem, no}, nil
 }
 
 var errNoObject = errors.New("the answer does not end with a JSON object of the form that was asked for")
@@ -126,7 +133,7 @@ func parse(object string) (v verdict, err error) {
 // check holds a verdict against the rules that need no files.
 func (v verdict) check(nonce string) error {
 	switch {
-	case subtle.ConstantTimeCompare([]byte(v.Nonce), []byte(nonce)) != 1:
+	case !sameWord(v.Nonce, nonce):
 		return errors.New("the nonce is not the one of the instructions")
 	case v.Verdict != "accept" && v.Verdict != "reject":
 		return fmt.Errorf("the verdict is %s; it must be accept or reject", told(v.Verdict))

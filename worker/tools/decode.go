@@ -18,7 +18,7 @@ import (
 // about one problem, for the model.
 //
 // The fields of the struct have json tags and may be strings, bools, numbers, structs, slices and pointers of those, and json.RawMessage. One with omitempty
-// may be left out or null. The tag enum lists the strings that a field may have, as in `enum:"accept,reject"`.
+// may be left out or null. The tag enum lists the strings that a field may have, as in `enum:"accept,reject"`; one that may be left out may be empty, too.
 func Decode(input json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(input)) == 0 {
 		return errors.New("the input is empty; it must be a JSON object")
@@ -97,7 +97,7 @@ func decodeObject(path string, raw []byte, v reflect.Value) error {
 			return fmt.Errorf("%s is given twice", named(below(path, f.name)))
 		}
 		seen[i] = true
-		if f.optional && string(value) == "null" {
+		if f.optional && (string(value) == "null" || f.enum != "" && string(value) == `""`) {
 			continue
 		}
 		if err := decodeValue(below(path, f.name), value, v.FieldByIndex(f.index), f.enum); err != nil {

@@ -39,6 +39,7 @@ func TestDecode(t *testing.T) {
 		{name: "all", input: ` {"path":"ä\n","lines":-3,"share":0.5,"deep":true,"verdict":"reject","parts":[{"name":"x"},{"name":"y","note":"z"}],"words":["a",""],"maybe":7,"any":{"k": [1]}} `,
 			want: sample{Path: "ä\n", Lines: -3, Share: 0.5, Deep: true, Verdict: "reject", Parts: []part{{Name: "x"}, {Name: "y", Note: "z"}}, Words: []string{"a", ""}, Maybe: &seven, Any: json.RawMessage(`{"k": [1]}`)}},
 		{name: "optional null", input: `{"path":"a","lines":null,"parts":null,"maybe":null}`, want: sample{Path: "a"}},
+		{name: "optional choice that is not made", input: `{"path":"a","verdict":""}`, want: sample{Path: "a"}},
 		{name: "whole number with a point", input: `{"path":"a","lines":2.0}`, want: sample{Path: "a", Lines: 2}},
 		{name: "whole number with an exponent", input: `{"path":"a","lines":1e2}`, want: sample{Path: "a", Lines: 100}},
 

@@ -1,0 +1,171 @@
+package evaluate
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
+)
+
+// rejection is a no, in whatever form.
+type rejection struct {
+	verdict
+	flaw string // of its form; "" if it is what was asked for
+}
+
+// heard is what the reviewer said so far in answers that could not be used as they were. A no among them stays a no.
+type heard struct {
+	problems []string
+	no       *rejection // the first among them
+}
+
+// take notes an answer and gives it back with what is wrong with it: nobody accepts what was rejected before.
+func (h *heard) take(f finding) finding {
+	if h.no == nil {
+		h.no = f.no
+	}
+	if f.problem == "" && f.Verdict == "accept" && h.no != nil {
+		f.problem = "it accepts, which takes no rejection back"
+		if f.no != nil && f.no.flaw != "" { // both in one answer
+			f.problem = f.no.flaw + "; then " + f.problem
+		}
+	}
+	if f.problem != "" {
+		h.problems = append(h.problems, f.problem)
+	}
+	return f
+}
+
+// problem is why the answers could not be used, in their order.
+func problem(problems []string) string { return strings.Join(problems, "; asked again: ") }
+
+const anotherForm = "(The reviewer's answer was not given in the form that was asked for.)"
+
+// reject fills in what is left to say when no answer could be used: a no in the wrong form, or that there was no verdict at all.
+func (h heard) reject(e *ralph.Evaluation) {
+	problems := slices.Compact(h.problems)
+	if h.no == nil {
+		last := len(problems) - 1
+		e.Category, e.Concern = ralph.RejectedInvalid, "the reviewer's answer could not be used: "+problems[last]
+		e.NextStep = "nothing is known to be wrong with the work; the reviewer will be asked again with the next claim"
+		e.Problem = problem(problems[:last])
+		return
+	}
+	e.Malformed, e.Problem = true, problem(problems)
+	if e.Category = ralph.Rejection(h.no.Category); !slices.Contains(ralph.Rejections(), e.Category) {
+		e.Category = ralph.RejectedInvalid
+	}
+	e.Concern, e.Evidence, e.NextStep = h.no.Concern, h.no.Evidence, h.no.NextStep
+	if e.Concern == "" {
+		e.Concern = "the reviewer rejects the work, and why cannot be read"
+	}
+	e.Concern += " " + anotherForm
+	if e.NextStep == "" {
+		e.NextStep = "look over the work again; the reviewer will be asked again when something has changed"
+	}
+}
+
+// saidNo finds a rejection in an answer, in whatever form it stands there: an object that holds the nonce and says reject. Of several it is the last.
+// nil if there is none.
+func saidNo(answer, nonce, dir string) *rejection {
+	if !strings.Contains(answer, nonce) { // what was planted is not worth a search
+		return nil
+	}
+	for at := strings.LastIndexByte(answer, '{'); at >= 0; at = strings.LastIndexByte(answer[:at], '{') {
+		var object json.RawMessage
+		if json.NewDecoder(strings.NewReader(answer[at:])).Decode(&object) != nil {
+			continue
+		}
+		if v := loosely(object); sameWord(v.Nonce, nonce) && isNo(v.Verdict) {
+			v.Concern, v.NextStep = promise.OneLine(v.Concern, concernCap), promise.OneLine(v.NextStep, nextStepCap)
+			v.Evidence = thatHold(dir, v.Evidence)
+			return &rejection{v, flawOf(string(object), nonce)}
+		}
+	}
+	return nil
+}
+
+func flawOf(object, nonce string) string {
+	v, err := parse(object)
+	if err == nil {
+		err = v.check(nonce)
+	}
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// brokenNo is a rejection in JSON that is none, because of a quote that was not escaped, say: what it says beside its verdict cannot be told.
+var brokenNo = regexp.MustCompile(`(?i)"verdict"\s*:\s*"\s*reject`)
+
+func saidBrokenNo(answer, nonce string) *rejection {
+	if strings.Contains(answer, nonce) && brokenNo.MatchString(answer) {
+		return &rejection{verdict: verdict{Nonce: nonce, Verdict: "reject"}}
+	}
+	return nil
+}
+
+// unfinished is what a reviewer that could not work has said all the same.
+func unfinished(o ralph.AgentOutcome, nonce, dir string) finding {
+	return finding{
+		problem: strings.TrimSuffix(fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemCap)), ": "),
+		no:      cmp.Or(saidNo(o.Answer, nonce, dir), saidBrokenNo(o.Answer, nonce)),
+	}
+}
+
+func isNo(word string) bool {
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(word)), "reject")
+}
+
+func sameWord(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// loosely reads what an object says, whatever else is in it: names in any letters, and values of other types left out. If it says two things of which
+// one is a no, it says no.
+func loosely(object json.RawMessage) (v verdict) {
+	texts := map[string]*string{"nonce": &v.Nonce, "verdict": &v.Verdict, "category": &v.Category, "concern": &v.Concern, "next_step": &v.NextStep}
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.Token() //nolint:errcheck // it begins with a brace: it was decoded before
+	for d.More() {
+		var value any
+		name, err := d.Token()
+		if err != nil || d.Decode(&value) != nil {
+			return v
+		}
+		field := strings.ToLower(fmt.Sprint(name))
+		text, isText := value.(string)
+		list, _ := value.([]any)
+		switch into := texts[field]; {
+		case field == "evidence" && isText:
+			v.Evidence = append(v.Evidence, text)
+		case field == "evidence":
+			for _, item := range list {
+				if pointer, ok := item.(string); ok {
+					v.Evidence = append(v.Evidence, pointer)
+				}
+			}
+		case into == nil || !isText || field == "verdict" && isNo(*into):
+		default:
+			*into = text
+		}
+	}
+	return v
+}
+
+// thatHold are the pointers that can be looked up.
+func thatHold(dir string, pointers []string) []string {
+	var hold []string
+	for _, p := range pointers[:min(len(pointers), maxPointers)] {
+		if found, problem, err := lookUp(dir, []string{p}); err == nil && problem == "" {
+			hold = append(hold, found...)
+		}
+	}
+	return hold
+}
