@@ -38,6 +38,8 @@
 // Terminal sequences, carriage returns and malformed UTF-8 are dealt with before anything else. A plain command may echo its prompt: with Options.Prompt set,
 // two or more lines in a row that stand in a row in the prompt are left out as if they had not been printed.
 //
+// [OneLine] is for showing or quoting something of the kind.
+//
 // # How it works
 //
 // Bytes run through a chain of stages, each of which passes on as much as it can and holds back as little as it must: terminalCleaner, echoFilter (only with
