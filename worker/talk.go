@@ -72,6 +72,8 @@ type talk struct {
 	hooks      *hooks.Set
 	denials    []string
 	unpaid     []model.Usage // of attempts that failed while one call was waited for
+
+	hookWarnings []ralph.HookRun // that the loop was not told of yet
 }
 
 func newTalk(o Options, in ralph.AgentInput, record *transcript) *talk {
@@ -174,6 +176,7 @@ func (t *talk) heard(ctx context.Context, r model.Reply, turn ralph.Turn) {
 	t.in.Live(ralph.Activity{Kind: "spent", Cost: turn.Spent.Cost, Tokens: turn.Spent.Tokens, Estimated: turn.Spent.Estimated})
 	if t.in.Turn != nil {
 		// Not with the iteration's deadline: what was paid for has to be recorded.
+		turn.Hooks, t.hookWarnings = t.hookWarnings, nil
 		t.stopped = t.in.Turn(ctx, turn).Stop
 	}
 }
@@ -233,7 +236,7 @@ func (t *talk) outcome(end *ending) ralph.AgentOutcome {
 		Agent: t.lead.name(), Model: cmp.Or(t.answers, t.model), End: end.class, Error: end.text, Hint: end.hint, RetryAfter: ralph.Span(end.wait),
 		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, Cost: spent.Cost, CostEstimated: spent.Estimated,
 		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, Answer: end.answer,
-		Denials: t.denials,
+		Denials: t.denials, Hooks: t.hookWarnings,
 	}
 	if len(t.toolCounts) > 0 {
 		o.Tools = t.toolCounts

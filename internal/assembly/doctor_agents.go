@@ -57,7 +57,7 @@ func (x Examination) agents(ctx context.Context) []Finding {
 		installed = append(installed, Finding{What: "agent " + d.Name(), Agent: &AgentFinding{Name: d.Name(), Path: path}})
 	}
 	if len(installed) == 0 {
-		missing = append(missing, Finding{What: "agents", State: FindingNote, Detail: "no agent CLI on PATH; any command works with --agent-cmd, and ralph demo needs none"})
+		missing = append(missing, Finding{What: "agents", State: FindingNote, Detail: "no agent CLI on PATH; any command works with --agent-cmd, the built-in worker with a model's key, and ralph demo needs none"})
 	}
 	troubles := make([]error, len(installed))
 	places := make(chan struct{}, atOnce)
@@ -74,6 +74,19 @@ func (x Examination) agents(ctx context.Context) []Finding {
 		missing = append(missing, Finding{What: "probe", State: FindingNote, Detail: trouble.Error()})
 	}
 	return append(installed, missing...)
+}
+
+// worker tells which model the agent that is always there would ask.
+func (x Examination) worker() Finding {
+	const what, how = "worker", "built in, for --agent worker; "
+	if x.Trouble != nil {
+		return Finding{What: what, State: FindingUnknown, Detail: how + "the settings cannot be read: " + x.Trouble.Error()}
+	}
+	text, ready := BuiltIn(Request{Settings: x.Settings, Env: x.Env, Workspace: x.Workspace})
+	if !ready {
+		return Finding{What: what, State: FindingNote, Detail: how + text}
+	}
+	return Finding{What: what, State: FindingOK, Detail: how + text}
 }
 
 // agent fills in what is known of one CLI. An error is trouble with a probe, or with keeping it.

@@ -78,8 +78,8 @@ func NewPlanner(req Request, old OldList) (*Planner, error) {
 	}
 	if s := req.Settings; s.MaxCost > 0 && !s.AllowUnmetered && !isPriced(s, p.model.model) {
 		return nil, &config.UsageError{
-			Msg:  fmt.Sprintf("--max-cost: nobody knows what %s costs", p.model),
-			Hint: "say it with prices, or cap the tokens with --max-tokens; --allow-unmetered goes on all the same, with this cap ignored",
+			Msg:  unpriced(s, p.model.model),
+			Hint: "or cap the tokens with --max-tokens; --allow-unmetered goes on all the same, with this cap ignored",
 		}
 	}
 	return p, nil
