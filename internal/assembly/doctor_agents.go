@@ -57,7 +57,7 @@ func (x Examination) agents(ctx context.Context) []Finding {
 		installed = append(installed, Finding{What: "agent " + d.Name(), Agent: &AgentFinding{Name: d.Name(), Path: path}})
 	}
 	if len(installed) == 0 {
-		missing = append(missing, Finding{What: "agents", State: FindingNote, Detail: "no agent CLI on PATH; any command works with --agent-cmd, the built-in worker with a model's key, and ralph demo needs none"})
+		missing = append(missing, Finding{What: "agents", State: FindingNote, Detail: "no agent CLI on PATH; any command works with --agent-cmd, and ralph demo needs none"})
 	}
 	troubles := make([]error, len(installed))
 	places := make(chan struct{}, atOnce)
