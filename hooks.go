@@ -200,6 +200,26 @@ func (l *Loop) tellHook(run HookRun) {
 	}
 }
 
+// maxCallWarnings is how many warnings of hooks about single calls are told in all.
+const maxCallWarnings = 20
+
+// tellCallHooks warns of hooks about single calls that an agent asked and that did not decide. The call was made all the same, and many may follow: so each
+// is told of once for a reason, which is what stands before a colon in its words.
+func (l *Loop) tellCallHooks(runs []HookRun) {
+	for _, run := range runs {
+		reason, _, _ := strings.Cut(run.Text, ":")
+		once := HookRun{Hook: run.Hook, By: run.By, Text: reason}
+		if run.Decision != HookWarns || l.callHooks[once] || len(l.callHooks) == maxCallWarnings {
+			continue
+		}
+		if l.callHooks == nil {
+			l.callHooks = map[HookRun]bool{}
+		}
+		l.callHooks[once] = true
+		l.emit(EvWarning, Notice{NoticeHookWarns, fmt.Sprintf("%s %s warns, which holds nothing up (said once): %s", run.Hook, run.By, orSilent(run.Text))})
+	}
+}
+
 // nextWorker is the name of the agent that would work now.
 func (l *Loop) nextWorker() string {
 	next, _, _ := l.state.History.nextAgent(l.policy, l.elapsed())

@@ -297,3 +297,43 @@ func TestOnStopIsToldWhatTheProcessEndsWith(t *testing.T) {
 		same(t, "told", []any{1, 74, IOFailed}, []any{len(f.ends), f.ends[0].ExitCode, f.ends[0].Reason})
 	})
 }
+
+func TestHooksAboutCallsWarnOnceForEachReason(t *testing.T) {
+	warns := func(by, text string) HookRun {
+		return HookRun{Hook: "pre_tool", By: by, Decision: HookWarns, Text: text, Duration: time.Second}
+	}
+	bubble(t, "in all turns and iterations", func(t *testing.T) {
+		w := newWorld(t)
+		w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+			in.Turn(ctx, Turn{Number: 1, Hooks: []HookRun{warns("guard.sh", "exit code 127: no such file"), warns("guard.sh", "exit code 127: no such  file at all")}})
+			in.Turn(ctx, Turn{Number: 2, Hooks: []HookRun{warns("guard.sh", "it did not answer within 10s"), {Hook: "pre_tool", By: "other.sh", Decision: HookAllows}}})
+			return works(ctx, in, AgentOutcome{Agent: "worker", End: EndOK, Hooks: []HookRun{warns("guard.sh", "exit code 127: again"), warns("other.sh", "exit code 127: no\nsuch file")}})
+		}}
+		w.cfg.Agent, w.policy.MaxIterations = caseMaker{w.agent}, 2
+		w.ends(MaxIterations, 2)
+		var told []Notice
+		for _, n := range payloads[Notice](w.log) {
+			if n.Code == NoticeHookWarns {
+				told = append(told, n)
+			}
+		}
+		same(t, "told", []Notice{
+			{NoticeHookWarns, "pre_tool guard.sh warns, which holds nothing up (said once): exit code 127: no such file"},
+			{NoticeHookWarns, "pre_tool guard.sh warns, which holds nothing up (said once): it did not answer within 10s"},
+			{NoticeHookWarns, "pre_tool other.sh warns, which holds nothing up (said once): exit code 127: no such file"},
+		}, told)
+		w.mustFoldTheSame()
+	})
+	bubble(t, "and not without end", func(t *testing.T) {
+		w := newWorld(t)
+		w.agent.turns = []turn{func(ctx context.Context, in AgentInput) AgentOutcome {
+			for i := range 3 * maxCallWarnings {
+				in.Turn(ctx, Turn{Number: i + 1, Hooks: []HookRun{warns("guard.sh", strings.Repeat("x", i+1))}})
+			}
+			return works(ctx, in, AgentOutcome{Agent: "worker", End: EndOK})
+		}}
+		w.cfg.Agent, w.policy.MaxIterations = caseMaker{w.agent}, 1
+		w.ends(MaxIterations, 1)
+		same(t, "told", maxCallWarnings, len(slices.DeleteFunc(payloads[Notice](w.log), func(n Notice) bool { return n.Code != NoticeHookWarns })))
+	})
+}

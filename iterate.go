@@ -205,12 +205,15 @@ func (n *newsBox) summary(elapsed Span) AgentOutput {
 
 // tellOutcome records what the agent did and said.
 func (l *Loop) tellOutcome(o AgentOutcome) {
+	warned := o.Hooks
+	o.Hooks = nil // they are events of their own
 	l.emit(EvAgentExited, o)
 	l.emit(EvTreeQuiet, TreeQuiet{Killed: o.Survivors, Names: o.SurvivorNames})
 	if o.Truncated {
 		l.emit(EvTruncated, Cut{What: "agent output", Bytes: o.OutputBytes})
 	}
 	l.warnUnmetered("this iteration", o.spending(), o.End)
+	l.tellCallHooks(warned)
 	said := o.Said
 	for _, claim := range claimsOf(l.state.History.Now) {
 		seen := SignalSeen{Kind: claim}

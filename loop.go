@@ -43,15 +43,16 @@ type Loop struct {
 	stop      atomic.Pointer[Signal]
 	storage   error // the first failure to record; nothing is recorded after it
 	goal      goalText
-	unmetered bool            // it was said that not everything is counted
-	steering  []SteeringSeen  // in force, in the order of its files
-	unknown   string          // what was said about placeholders of the prompt file
-	unread    string          // what was said about a list that cannot be read
-	left      map[string]bool // what was said to be missing from snapshots
-	asked     string          // by an earlier run, and never answered
-	changed   Tampering       // what the agent under judgement did to files that matter to checks
-	isolation string          // of views, as it was told
-	hooked    bool            // hooks were asked since the tree was last looked at
+	unmetered bool             // it was said that not everything is counted
+	steering  []SteeringSeen   // in force, in the order of its files
+	unknown   string           // what was said about placeholders of the prompt file
+	unread    string           // what was said about a list that cannot be read
+	left      map[string]bool  // what was said to be missing from snapshots
+	callHooks map[HookRun]bool // hooks about single calls whose warning was said, with the reason
+	asked     string           // by an earlier run, and never answered
+	changed   Tampering        // what the agent under judgement did to files that matter to checks
+	isolation string           // of views, as it was told
+	hooked    bool             // hooks were asked since the tree was last looked at
 }
 
 // ID is the run's id.

@@ -29,6 +29,8 @@ type Turn struct {
 	Duration  Span     `json:"duration"`
 	// Spent is what the iteration took so far, this turn included.
 	Spent Spending `json:"spent"`
+	// Hooks are those about single calls that warned since the turn before. They are recorded as events of their own.
+	Hooks []HookRun `json:"-"`
 }
 
 // TurnOrder is what a turn is answered with.
@@ -199,7 +201,10 @@ func caseText(c *Case) string {
 
 // hearTurn records a turn and says whether another may follow.
 func (l *Loop) hearTurn(ctx context.Context, t Turn) TurnOrder {
+	warned := t.Hooks
+	t.Hooks = nil // they are events of their own
 	l.emit(EvTurn, t)
+	l.tellCallHooks(warned)
 	if l.storage != nil || ctx.Err() != nil {
 		return TurnOrder{Stop: true, Why: runEnds}
 	}

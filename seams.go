@@ -73,6 +73,9 @@ const (
 // Failed reports whether the end shuts the first gate: non-zero exit, error result, killed, timed out.
 func (e EndClass) Failed() bool { return e != EndOK && e != EndEmpty }
 
+// HintSettings is the hint of an agent whose very first request was refused as it is: with the same settings it would be refused again.
+const HintSettings = "change the setting that is refused, such as the model's name or the address where it is asked"
+
 // AgentOutcome is what was seen of one agent: how it ended, what it said, what it cost. Unknown figures are nil, never zero.
 type AgentOutcome struct {
 	Agent         string         `json:"agent"`
@@ -99,6 +102,8 @@ type AgentOutcome struct {
 	SurvivorNames []string       `json:"survivor_names,omitempty"`
 	Said          promise.Report `json:"said"`
 	TaskEnd       StopReason     `json:"task_end,omitempty"` // of a CaseMaker: why it gave the task up
+	// Hooks are those about single calls that warned, as far as no Turn told of them. They are recorded as events of their own.
+	Hooks []HookRun `json:"-"`
 	// Answer is the agent's last message, or the end of a long one. It is kept only of an agent that may only read, and never recorded.
 	Answer string `json:"-"`
 }

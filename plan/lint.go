@@ -99,12 +99,17 @@ func crossCheck(file string, tasks []item) []Problem {
 			}
 			hint := ""
 			if len(problems) < 20 { // each costs a look at the whole list
-				hint = didYouMean(on, ids)
+				hint = didYouMean(on, without(ids, t.ID))
 			}
 			problems = append(problems, t.problem(file, "task %s depends on %q, which is not in the list%s", t.ID, shorten(on), hint))
 		}
 	}
 	return append(problems, circles(file, tasks, first)...)
+}
+
+// without leaves the task itself out: nobody means to make it wait for itself.
+func without(ids []string, own string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == own })
 }
 
 func (t item) problem(file, format string, args ...any) Problem {

@@ -94,6 +94,9 @@ func (t *talk) failed(ctx context.Context, err error) *ending {
 		end.text = "the conversation does not fit into the model's window" + quoted(end.text)
 	case model.FaultRefused:
 		end.text = "the provider refuses the request" + quoted(end.text)
+		if t.turns == 0 { // nothing of the conversation can be the reason
+			end.hint = ralph.HintSettings
+		}
 	}
 	return end
 }

@@ -25,7 +25,7 @@ func TestEndsByFaults(t *testing.T) {
 	}{
 		{"auth", &model.Fault{Kind: model.FaultAuth, Status: 401, Message: "invalid x-api-key"}, ralph.EndAuth, "invalid x-api-key (HTTP 401)", "set TEST_KEY to a key that is valid", 0, 1},
 		{"limit", &model.Fault{Kind: model.FaultLimit, Status: 429, Message: "quota", RetryAfter: time.Hour}, ralph.EndLimit, "quota (HTTP 429)", "", time.Hour, 1},
-		{"refused", &model.Fault{Kind: model.FaultRefused, Status: 404, Message: "no such model"}, ralph.EndFailed, "the provider refuses the request: no such model (HTTP 404)", "", 0, 1},
+		{"refused", &model.Fault{Kind: model.FaultRefused, Status: 404, Message: "no such model"}, ralph.EndFailed, "the provider refuses the request: no such model (HTTP 404)", ralph.HintSettings, 0, 1},
 		{"overflow with nothing to drop", &model.Fault{Kind: model.FaultOverflow, Status: 400, Message: "prompt is too long"}, ralph.EndFailed, "the conversation does not fit into the model's window: prompt is too long (HTTP 400)", "", 0, 1},
 		{"anything else", errors.New("odd"), ralph.EndFailed, "odd", "", 0, 1},
 	} {
@@ -41,6 +41,16 @@ func TestEndsByFaults(t *testing.T) {
 			same(t, "turns", 0, *got.Steps)
 		})
 	}
+}
+
+// TestARequestThatIsRefusedLater: once a turn was taken, the settings are not why.
+func TestARequestThatIsRefusedLater(t *testing.T) {
+	refused := &model.Fault{Kind: model.FaultRefused, Status: 400, Message: "odd input"}
+	fake, j := &fakeModel{steps: []step{calls("look", `{}`), fails(refused)}}, &judge{}
+	got := works(t, Options{Client: fake}, j.input(t), &fakeTool{name: "look", run: func(context.Context, jsonText) tools.Output { return tools.Output{Text: "x"} }})
+	same(t, "end", ralph.EndFailed, got.End)
+	same(t, "turns", 1, *got.Steps)
+	same(t, "hint", "", got.Hint)
 }
 
 func TestARefusalEndsTheIteration(t *testing.T) {

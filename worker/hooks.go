@@ -9,8 +9,12 @@ import (
 	"github.com/ralphloop/ralph/worker/tools"
 )
 
-// maxDenials is how many calls that a hook blocked are told of.
-const maxDenials = 16
+const (
+	// maxDenials is how many calls that a hook blocked are told of.
+	maxDenials = 16
+	// maxHookWarnings is how many warnings of hooks are kept until the next turn.
+	maxHookWarnings = 64
+)
 
 // hookSet is the hooks of one conversation.
 func (t *talk) hookSet() *hooks.Set {
@@ -31,6 +35,7 @@ func (t *talk) where() hooks.Where {
 // mayCall asks the hooks about a call. blocked is its result if it must not be made, remarks are what to add to the result otherwise.
 func (t *talk) mayCall(ctx context.Context, c model.Call) (blocked *tools.Output, remarks string) {
 	v := t.hooks.BeforeTool(ctx, hooks.ToolCall{Where: t.where(), Tool: c.Name, Input: c.Input})
+	t.noteHooks(ctx, v)
 	if !v.Blocked {
 		return nil, asRemarks(v.Warnings)
 	}
@@ -44,11 +49,21 @@ func (t *talk) mayCall(ctx context.Context, c model.Call) (blocked *tools.Output
 // edited asks the hooks about files that a call changed, and gives what they say.
 func (t *talk) edited(ctx context.Context, c model.Call, files []string) string {
 	v := t.hooks.AfterEdit(ctx, hooks.Edit{Where: t.where(), Tool: c.Name, Files: files})
+	t.noteHooks(ctx, v)
 	said := v.Warnings
 	if v.Blocked {
 		said = append(said, string(hooks.PostEdit)+": "+v.Text)
 	}
 	return asRemarks(said)
+}
+
+// noteHooks keeps what the user has to know of: the model alone would be told that a guard does not work. One that was cut with the iteration works.
+func (t *talk) noteHooks(ctx context.Context, v hooks.Verdict) {
+	for _, run := range v.Runs {
+		if run.Decision == hooks.Warn && ctx.Err() == nil && len(t.hookWarnings) < maxHookWarnings {
+			t.hookWarnings = append(t.hookWarnings, run)
+		}
+	}
 }
 
 func asRemarks(said []string) string {

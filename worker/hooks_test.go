@@ -60,6 +60,50 @@ func TestHooksDecideAboutCalls(t *testing.T) {
 		t.Errorf("sudo is answered with %+v", results[3])
 	}
 	same(t, "denials", []string{"read_file: a.txt", "bash: sudo true"}, got.Denials)
+	same(t, "warnings told with the first turn", nil, untimed(j.turns[0].Hooks))
+	same(t, "warnings told with the second", []hooks.Run{
+		{Hook: hooks.PostEdit, By: "function 1", Decision: hooks.Warn, Text: "not formatted"}, {Hook: hooks.PreTool, By: "function 1", Decision: hooks.Warn, Text: "slowly"},
+	}, untimed(j.turns[1].Hooks))
+	same(t, "warnings left to the end", nil, untimed(got.Hooks))
+}
+
+// untimed are runs without how long they took.
+func untimed(runs []hooks.Run) []hooks.Run {
+	for i := range runs {
+		runs[i].Duration = 0
+	}
+	return runs
+}
+
+// TestAGuardThatDoesNotWorkIsTold: a typo in a hook reaches the user, also when no other turn follows.
+func TestAGuardThatDoesNotWorkIsTold(t *testing.T) {
+	set := &hooks.Set{Env: os.Environ(), PreTool: hooks.Hooks[hooks.ToolCall]{Commands: []string{"no-such-guard", "exit 3"}}}
+	fake, j := &fakeModel{steps: []step{calls("glob", `{"pattern":"*"}`, submitCase, goodCase)}}, &judge{}
+	got, err := New(Options{Client: fake, Hooks: set}).Run(t.Context(), j.input(t))
+	if err != nil || len(got.Hooks) != 2 {
+		t.Fatalf("outcome %+v, error %v", got, err)
+	}
+	if first := got.Hooks[0]; first.Hook != hooks.PreTool || first.By != "no-such-guard" || first.Decision != hooks.Warn || !contains(first.Text, "exit code 127") {
+		t.Errorf("told %+v", first)
+	}
+	same(t, "the second", []hooks.Run{{Hook: hooks.PreTool, By: "exit 3", Decision: hooks.Warn, Text: "exit code 3"}}, untimed(got.Hooks[1:]))
+}
+
+// TestAHookThatWasCutIsNotBroken: an interrupt ends the hook, and says nothing about it.
+func TestAHookThatWasCutIsNotBroken(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	set := &hooks.Set{PreTool: hooks.Hooks[hooks.ToolCall]{Functions: []func(context.Context, hooks.ToolCall) hooks.Answer{
+		func(context.Context, hooks.ToolCall) hooks.Answer {
+			cancel()
+			return hooks.Answer{Decision: hooks.Warn, Text: "it was interrupted"}
+		},
+	}}}
+	fake, j := &fakeModel{steps: []step{calls("glob", `{"pattern":"*"}`), submits()}}, &judge{}
+	got, err := New(Options{Client: fake, Hooks: set}).Run(ctx, j.input(t))
+	if err != nil || got.End != ralph.EndInterrupted {
+		t.Fatalf("outcome %+v, error %v", got, err)
+	}
+	same(t, "warnings", nil, got.Hooks)
 }
 
 func TestBuiltInRulesNeedNoHooks(t *testing.T) {

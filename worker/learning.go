@@ -49,14 +49,17 @@ func (t *talk) learn(ctx context.Context, rejections []string) string {
 	return proposed(reply.Message.Text)
 }
 
-// proposed reads a proposal strictly: an answer in any other form is none.
+// proposed reads a proposal strictly: the object that was asked for, or one LEARNING: line, of which every prompt tells. An answer in any other form is none.
 func proposed(answer string) string {
 	var p proposal
-	if tools.Decode(json.RawMessage(answer), &p) != nil || !p.Propose {
-		return ""
+	if tools.Decode(json.RawMessage(answer), &p) != nil {
+		p = proposal{}
+		if lines := promise.Parse(answer, promise.Options{}).Learnings; len(lines) == 1 {
+			p = proposal{Propose: true, Learning: lines[0]}
+		}
 	}
 	text := strings.TrimSpace(p.Learning)
-	if strings.ContainsAny(text, "\r\n") || utf8.RuneCountInString(text) > learningCap {
+	if !p.Propose || strings.ContainsAny(text, "\r\n") || utf8.RuneCountInString(text) > learningCap {
 		return ""
 	}
 	return promise.OneLine(text, learningCap)

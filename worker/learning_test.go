@@ -20,6 +20,12 @@ func TestWhatRejectionsTeach(t *testing.T) {
 	}{
 		{"something", []ralph.CaseAnswer{rejected, accepted}, says(yes), true, []string{"the tests need a database"}},
 		{"with blanks around", []ralph.CaseAnswer{rejected, accepted}, says("\n " + yes + "\n"), true, []string{"the tests need a database"}},
+		{"a line as every prompt asks for", []ralph.CaseAnswer{rejected, accepted}, says("LEARNING: reviewers are fussy"), true, []string{"reviewers are fussy"}},
+		{"such a line in bold, with words around", []ralph.CaseAnswer{rejected, accepted}, says("Yes.\n\n- **LEARNING:** reviewers are fussy\n"), true, []string{"reviewers are fussy"}},
+		{"two such lines", []ralph.CaseAnswer{rejected, accepted}, says("LEARNING: a\nLEARNING: b"), true, nil},
+		{"such a line that is too long", []ralph.CaseAnswer{rejected, accepted}, says("LEARNING: " + strings.Repeat("x", 301)), true, nil},
+		{"such a line without a word", []ralph.CaseAnswer{rejected, accepted}, says("LEARNING:"), true, nil},
+		{"the word in a sentence", []ralph.CaseAnswer{rejected, accepted}, says("There is no LEARNING: none."), true, nil},
 		{"nothing", []ralph.CaseAnswer{rejected, accepted}, says(`{"propose":false,"learning":""}`), true, nil},
 		{"nothing, whatever stands there", []ralph.CaseAnswer{rejected, accepted}, says(`{"propose":false,"learning":"x"}`), true, nil},
 		{"a blank", []ralph.CaseAnswer{rejected, accepted}, says(`{"propose":true,"learning":" "}`), true, nil},

@@ -68,6 +68,8 @@ type talk struct {
 	hooks      *hooks.Set
 	denials    []string
 	notTaken   []string // inputs of closing calls that ended nothing
+
+	hookWarnings []ralph.HookRun // that the loop was not told of yet
 }
 
 func newTalk(o Options, in ralph.AgentInput, record *transcript) *talk {
@@ -162,6 +164,7 @@ func (t *talk) heard(ctx context.Context, r chat.Reply, turn ralph.Turn) {
 	turn.Tokens, turn.Cost, turn.Estimated, turn.Spent = (*ralph.Tokens)(r.Usage), r.Cost, r.Cost != nil, t.chat.Spent()
 	if t.in.Turn != nil {
 		// Not with the iteration's deadline: what was paid for has to be recorded.
+		turn.Hooks, t.hookWarnings = t.hookWarnings, nil
 		t.stopped = t.in.Turn(ctx, turn).Stop
 	}
 }
@@ -221,7 +224,7 @@ func (t *talk) outcome(end *ending) ralph.AgentOutcome {
 		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, TokensPartial: spent.TokensPartial,
 		Cost: spent.Cost, CostEstimated: spent.Estimated, CostPartial: spent.CostPartial,
 		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, Answer: end.answer,
-		Denials: t.denials,
+		Denials: t.denials, Hooks: t.hookWarnings,
 	}
 	if len(t.toolCounts) > 0 {
 		o.Tools = t.toolCounts

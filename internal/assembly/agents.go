@@ -9,7 +9,6 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/process"
 )
 
@@ -110,7 +109,7 @@ func (p *Plan) firstAgent(base agent.Options) (chosenAgent, error) {
 	default:
 		name, path, ok := agent.Detect(process.LookPath)
 		if !ok {
-			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(knownCLIs(), ", ") + ")", Hint: "install one, or give any command with --agent-cmd; `ralph demo` needs none"}
+			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(knownCLIs(), ", ") + ")", Hint: "install one, or " + p.builtInWay() + "; any command works with --agent-cmd, and `ralph demo` needs none"}
 		}
 		base.Dialect, _ = agent.Find(name)
 		base.Path = path
@@ -191,7 +190,10 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 		}
 		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && isPriced(s, c.model)) {
 			why := fmt.Sprintf("--max-cost: the agent %s does not report what it costs", c.name)
-			if meters.Tokens {
+			switch {
+			case meters.Tokens && c.model != "":
+				why = unpriced(s, c.model)
+			case meters.Tokens:
 				why += ", and its tokens can be reckoned only for a model that is named (" + flag + ") and in the price table, or in prices"
 			}
 			return &config.UsageError{Msg: why, Hint: hint}
@@ -201,16 +203,6 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 		}
 	}
 	return nil
-}
-
-// isPriced reports whether everything that a model may be asked for has a price.
-func isPriced(s config.Settings, name string) bool {
-	price, ok := prices(s)(name)
-	if !ok {
-		return false
-	}
-	_, ok = price.Cost(model.Usage{Input: 1, Output: 1, CacheRead: 1, CacheWrite: 1})
-	return ok
 }
 
 // permissions follows the --yolo row: without a sandbox an agent stays in its own edit mode unless somebody said otherwise.

@@ -41,6 +41,8 @@ type Examination struct {
 	Env       config.Env
 	Version   string // of ralph
 	Probing   Probing
+	Settings  config.Settings   // of the workspace
+	Trouble   error             // why they are not known; nil if they are
 	Tell      func(line string) // what is going on, for people; may be called by several goroutines
 }
 
@@ -51,7 +53,7 @@ func Examine(ctx context.Context, x Examination) []Finding {
 		x.program(ctx, "sh", "checks and plain commands need it"),
 	}
 	findings = append(findings, x.agents(ctx)...)
-	return append(findings, stateFolder(x.Env), workspaceFinding(x.Workspace), checkFinding(x.Workspace),
+	return append(findings, x.worker(), stateFolder(x.Env), workspaceFinding(x.Workspace), checkFinding(x.Workspace),
 		Finding{What: "sandbox", State: FindingNote, Detail: "none in this version: agents work with your rights, in their own edit mode unless --yolo"})
 }
 

@@ -76,6 +76,19 @@ func (x Examination) agents(ctx context.Context) []Finding {
 	return append(installed, missing...)
 }
 
+// worker tells which model the agent that is always there would ask.
+func (x Examination) worker() Finding {
+	const what, how = "worker", "built in, for --agent worker; "
+	if x.Trouble != nil {
+		return Finding{What: what, State: FindingUnknown, Detail: how + "the settings cannot be read: " + x.Trouble.Error()}
+	}
+	text, ready := BuiltIn(Request{Settings: x.Settings, Env: x.Env, Workspace: x.Workspace})
+	if !ready {
+		return Finding{What: what, State: FindingNote, Detail: how + text}
+	}
+	return Finding{What: what, State: FindingOK, Detail: how + text}
+}
+
 // agent fills in what is known of one CLI. An error is trouble with a probe, or with keeping it.
 func (x Examination) agent(ctx context.Context, d agent.Dialect, f *Finding) error {
 	a, about := f.Agent, d.About()

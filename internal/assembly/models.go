@@ -7,17 +7,16 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/anthropic"
 	"github.com/ralphloop/ralph/model/openai"
 	"github.com/ralphloop/ralph/model/scripted"
+	"github.com/ralphloop/ralph/model/wire"
 )
 
 // part is what a model is asked for. One file of turns may serve them all.
@@ -32,6 +31,7 @@ const (
 // chosenModel is a model that plays a part, and how it is reached.
 type chosenModel struct {
 	part     part
+	keys     part // whose settings say where it is reached: its own, or the worker's
 	provider string
 	model    string
 	baseURL  string // for scripted, the file
@@ -56,23 +56,27 @@ func (p *Plan) chooseModel(of part) (chosenModel, error) {
 	own := ownRole(of, s)
 	worker := s.Worker.RoleSettings
 	worker.Model = cmp.Or(workersModel(s), worker.Model)
+	keys := of
 	if own.Provider == "" && own.BaseURL == "" {
+		keys = workerPart
 		own.Provider, own.BaseURL = worker.Provider, worker.BaseURL
 		own.APIKeyEnv = cmp.Or(own.APIKeyEnv, worker.APIKeyEnv)
 		own.Model = cmp.Or(own.Model, worker.Model)
 	}
-	c := chosenModel{part: of, skip: p.Begun[string(of)], idle: silence(s), provider: own.Provider, model: own.Model, baseURL: own.BaseURL, keyEnv: own.APIKeyEnv}
+	c := chosenModel{
+		part: of, keys: keys, skip: p.Begun[string(of)], idle: silence(s), provider: own.Provider, model: own.Model, baseURL: own.BaseURL, keyEnv: own.APIKeyEnv,
+	}
 	if c.provider == "" {
 		c.provider = providerAtHand(own.BaseURL, env)
 	}
-	if c.provider == "" {
-		return c, &config.UsageError{
-			Msg:  fmt.Sprintf("which model the %s is to use is not known: neither %s nor %s is set", of, usualKeys["anthropic"], usualKeys["openai"]),
-			Hint: "set one of them, or worker.provider, worker.model and, for a server of your own, worker.base_url",
-		}
-	}
-	if c.provider == "scripted" {
+	switch c.provider {
+	case "":
+		return c, nobodyToAsk(of)
+	case "scripted":
 		return c.withScript(p.Workspace)
+	}
+	if err := p.checkBase(c); err != nil {
+		return c, err
 	}
 	if c.model == "" && c.baseURL != "" {
 		return c, &config.UsageError{Msg: fmt.Sprintf("which model of %s the %s is to use is not known", c.baseURL, of), Hint: fmt.Sprintf("name it: --set %s.model=NAME", of)}
@@ -84,6 +88,35 @@ func (p *Plan) chooseModel(of part) (chosenModel, error) {
 	}
 	c.key = value(env, c.keyEnv)
 	return c, nil
+}
+
+// nobodyToAsk says how a part gets a model.
+func nobodyToAsk(of part) error {
+	hint := fmt.Sprintf("set one of them, or %[1]s.provider, %[1]s.model and, for a server of your own, %[1]s.base_url", of)
+	if of != workerPart {
+		hint += "; the same keys of worker.* do for all"
+	}
+	return &config.UsageError{
+		Msg:  fmt.Sprintf("which model the %s is to use is not known: neither %s nor %s is set", of, usualKeys["anthropic"], usualKeys["openai"]),
+		Hint: hint,
+	}
+}
+
+// checkBase refuses an address that cannot be one while nothing is begun.
+func (p *Plan) checkBase(c chosenModel) error {
+	err := wire.CheckBase(c.baseURL)
+	if err == nil {
+		return nil
+	}
+	shown := c.baseURL
+	if strings.Contains(shown, "@") {
+		shown = "…" // a password may stand before it
+	}
+	hint := ""
+	if p.Resumed {
+		hint = "a run keeps its settings, so that takes a new one"
+	}
+	return &config.UsageError{Msg: fmt.Sprintf("%s.base_url %s: %v", c.keys, shown, err), Hint: hint}
 }
 
 // modelKeys are the variables that hold the keys of the models that this run asks by itself.
@@ -170,7 +203,7 @@ func providerAtHand(baseURL string, env config.Env) string {
 
 func (c chosenModel) withScript(w Workspace) (chosenModel, error) {
 	if c.baseURL == "" {
-		return c, &config.UsageError{Msg: "a scripted model follows a file, and none is named", Hint: "--set worker.base_url=FILE"}
+		return c, &config.UsageError{Msg: "a scripted model follows a file, and none is named", Hint: fmt.Sprintf("--set %s.base_url=FILE", c.keys)}
 	}
 	if !filepath.IsAbs(c.baseURL) {
 		c.baseURL = filepath.Join(w.Dir, c.baseURL)
@@ -185,7 +218,7 @@ func (c chosenModel) withScript(w Workspace) (chosenModel, error) {
 func (c chosenModel) script() (model.Client, error) {
 	script, err := scripted.Open(c.baseURL)
 	if err != nil {
-		return nil, fmt.Errorf("read script: %w", err)
+		return nil, err
 	}
 	client, err := script.Client(string(c.part), scripted.Options{Skip: c.skip})
 	if err != nil {
@@ -201,7 +234,7 @@ func (c *chosenModel) client() (model.Client, error) {
 	}
 	var err error
 	switch {
-	case c.keyEnv != "" && c.key == "":
+	case c.lacksKey():
 		c.reached = keyless{c.keyEnv}
 	case c.provider == "anthropic":
 		c.reached = anthropic.New(anthropic.Options{BaseURL: c.baseURL, Key: c.key, Idle: c.idle})
@@ -212,6 +245,9 @@ func (c *chosenModel) client() (model.Client, error) {
 	}
 	return c.reached, err
 }
+
+// lacksKey reports whether the variable that should hold the key is not set.
+func (c chosenModel) lacksKey() bool { return c.keyEnv != "" && c.key == "" }
 
 // keyless is a model that cannot be asked.
 type keyless struct{ variable string }
@@ -238,50 +274,6 @@ func withoutPassword(address string) string {
 	}
 	return u.Redacted()
 }
-
-// prices are those that the user gave, before those of the table.
-func prices(s config.Settings) func(string) (model.Price, bool) {
-	own := map[string]model.Price{}
-	for _, text := range s.Prices {
-		if name, price, ok := config.ParsePrice(text); ok {
-			own[strings.ToLower(name)] = price
-		}
-	}
-	return func(name string) (model.Price, bool) {
-		if price, ok := own[strings.ToLower(name)]; ok {
-			if known, ok := model.PriceOf(name); ok && price.Context == 0 {
-				price.Context = known.Context
-			}
-			return price, true
-		}
-		return model.PriceOf(name)
-	}
-}
-
-// worstCase is what one task can take at most, as far as that can be said before it begins: every turn reads a full window.
-func (p *Plan) worstCase() (ralph.Notice, bool) {
-	first := p.agents[0]
-	if first.by == nil {
-		return ralph.Notice{}, false
-	}
-	price, known := prices(p.Settings)(first.model)
-	window := price.Context
-	if !known || window == 0 {
-		return ralph.Notice{}, false
-	}
-	turns := int64(cmp.Or(p.Settings.Worker.MaxTurnsPerTask, 32))
-	text := fmt.Sprintf("worst case for a task: %d turns of %s tokens", turns, thousands(window))
-	if p.evaluator != nil {
-		calls := "one review for each case that passes the checks"
-		if n := p.Settings.Evaluator.MaxCallsPerTask; n > 0 {
-			calls = fmt.Sprintf("%d reviews", n)
-		}
-		text += ", and " + calls
-	}
-	return ralph.Notice{Code: "worst_case", Text: text}, true
-}
-
-func thousands(n int64) string { return strconv.FormatInt(n/1000, 10) + ",000" }
 
 func value(env config.Env, name string) string {
 	text, _ := env.Lookup(name)

@@ -126,3 +126,79 @@ func TestPricesOfTheUser(t *testing.T) {
 		t.Error("what has a price is not known")
 	}
 }
+
+func TestAddressesThatCannotBe(t *testing.T) {
+	role := func(provider, url string) config.RoleSettings {
+		return config.RoleSettings{Provider: provider, Model: "m", BaseURL: url}
+	}
+	bad := role("openai", "me:secret@host")
+	for _, c := range []struct {
+		name     string
+		part     part
+		settings config.Settings
+		resumed  bool
+		want     string
+	}{
+		{"the worker's", workerPart, config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "foo")}}, false, "worker.base_url foo: the base URL has to be like https://host/v1"},
+		{"the planner's own", plannerPart, config.Settings{Planner: role("anthropic", "ftp://x")}, false, "planner.base_url ftp://x: the base URL has to be like https://host/v1"},
+		{"the evaluator's is the worker's", evaluatorPart, config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "foo")}, Evaluator: config.EvaluatorSettings{Agent: "worker"}}, false,
+			"worker.base_url foo: the base URL has to be like https://host/v1"},
+		{"of a run that goes on", workerPart, config.Settings{Worker: config.WorkerSettings{RoleSettings: bad}}, true,
+			"worker.base_url …: the base URL has to be like https://host/v1; a run keeps its settings, so that takes a new one"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := (&Plan{Request: Request{Settings: c.settings, Resumed: c.resumed}}).chooseModel(c.part)
+			if _, usage := errors.AsType[*config.UsageError](err); !usage || err.Error() != c.want {
+				t.Errorf("it says %v", err)
+			}
+		})
+	}
+}
+
+func TestKeysThatARunNeeds(t *testing.T) {
+	lacks := func(of part) *chosenModel {
+		return &chosenModel{part: of, provider: "openai", keyEnv: "OPENAI_API_KEY"}
+	}
+	has := &chosenModel{part: workerPart, provider: "openai", keyEnv: "OPENAI_API_KEY", key: "k"}
+	for name, c := range map[string]struct {
+		agents    []chosenAgent
+		evaluator *chosenAgent
+		want      error
+	}{
+		"a CLI":                      {agents: []chosenAgent{{name: "claude"}}},
+		"a key":                      {agents: []chosenAgent{{by: has}}},
+		"no key":                     {agents: []chosenAgent{{by: lacks(workerPart)}}, want: &NoKey{"OPENAI_API_KEY", "worker"}},
+		"somebody else can go on":    {agents: []chosenAgent{{by: lacks(workerPart)}, {name: "claude"}}},
+		"no key for the evaluator":   {agents: []chosenAgent{{by: has}}, evaluator: &chosenAgent{by: lacks(evaluatorPart)}, want: &NoKey{"OPENAI_API_KEY", "evaluator"}},
+		"an evaluator that is a CLI": {agents: []chosenAgent{{by: has}}, evaluator: &chosenAgent{name: "codex"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, (&Plan{agents: c.agents, evaluator: c.evaluator}).MissingKey()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestScriptsAreNamedWhole(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere := filepath.Join(t.TempDir(), "c.json")
+	p := &Plan{Request: Request{Workspace: Workspace{Dir: dir}, Settings: config.Settings{
+		Worker:    config.WorkerSettings{RoleSettings: config.RoleSettings{Provider: "scripted", BaseURL: "../a.json"}},
+		Evaluator: config.EvaluatorSettings{RoleSettings: config.RoleSettings{Provider: "openai", BaseURL: "http://host/v1"}},
+		Planner:   config.RoleSettings{Provider: "scripted", BaseURL: elsewhere},
+	}}}
+	p.nameScripts()
+	got := []string{p.Settings.Worker.BaseURL, p.Settings.Evaluator.BaseURL, p.Settings.Planner.BaseURL}
+	if diff := cmp.Diff([]string{filepath.Join(filepath.Dir(dir), "a.json"), "http://host/v1", elsewhere}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGroupsOfDigits(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 128_000: "128,000", 1_000_000: "1,000,000", 1_050_000: "1,050,000", 33_600_001: "33,600,001"} {
+		if got := grouped(n); got != want {
+			t.Errorf("%d is %s", n, got)
+		}
+	}
+}

@@ -65,6 +65,9 @@ func Prepare(ctx context.Context, req Request) (*Plan, error) {
 		req.Settings.Worktree = ""
 	}
 	p := &Plan{Request: req, Policy: req.Settings.Policy()}
+	if !req.Resumed {
+		p.nameScripts()
+	}
 	if p.Policy.Claim == ralph.ClaimOptional && p.Policy.ChecksWhen == ralph.ChecksOnClaim {
 		return nil, &config.UsageError{Msg: "gate.claim is optional and checks.when is claim: without a claim no check would ever run", Hint: "set one of them otherwise"}
 	}
@@ -270,6 +273,9 @@ func (p *Plan) findAgent() error {
 		return err
 	}
 	p.agents = chosen
+	if alone := len(chosen) == 1; alone && chosen[0].by != nil {
+		p.Policy.IdleTimeout = p.WorkerSilence()
+	}
 	p.Notices = append(p.Notices, chosen[0].permissionNotice())
 	if names := p.fallbacks(); len(names) > 0 {
 		text := "when " + p.AgentName() + " cannot go on: " + strings.Join(names, ", then ")

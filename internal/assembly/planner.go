@@ -78,8 +78,8 @@ func NewPlanner(req Request, old OldList) (*Planner, error) {
 	}
 	if s := req.Settings; s.MaxCost > 0 && !s.AllowUnmetered && !isPriced(s, p.model.model) {
 		return nil, &config.UsageError{
-			Msg:  fmt.Sprintf("--max-cost: nobody knows what %s costs", p.model),
-			Hint: "say it with prices, or cap the tokens with --max-tokens; --allow-unmetered goes on all the same, with this cap ignored",
+			Msg:  unpriced(s, p.model.model),
+			Hint: "or cap the tokens with --max-tokens; --allow-unmetered goes on all the same, with this cap ignored",
 		}
 	}
 	return p, nil
@@ -122,11 +122,15 @@ func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
 	}
 	defer root.Close()
 	s := p.request.Settings
-	return interview.Run(ctx, interview.Options{
+	talked, err := interview.Run(ctx, interview.Options{
 		Client: client, Model: p.model.model, KeyEnv: p.model.keyEnv, Price: prices(s), Tools: tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()}),
 		Brief: t.Brief, Project: p.facts(root), Existing: p.draft.Existing(), Lint: p.draft.Try, Ask: t.Ask, Live: t.Live,
 		MaxTurns: t.MaxTurns, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens, Unmetered: s.AllowUnmetered,
 	})
+	if talked.End == ralph.EndAuth && talked.Hint == "" { // a server that wants a key, and none was named
+		talked.Hint = "set a key that is valid for this model's provider, and name its variable with planner.api_key_env or worker.api_key_env"
+	}
+	return talked, err
 }
 
 // facts are what is known of the project before anybody looked: a model need not spend turns on it.

@@ -51,7 +51,10 @@ func (a *app) doctor(ctx context.Context, probing assembly.Probing) error {
 	a.ownOrphans()
 	ctx, release := untilSignal(ctx) // a CLI that is being probed must not outlive this process
 	defer release()
-	findings := assembly.Examine(ctx, assembly.Examination{Workspace: workspace, Env: a.streams.Env, Version: version(), Probing: probing, Tell: a.tellProgress()})
+	loaded, trouble := a.load(workspace, map[string][]string{}) // who has a broken configuration wants to know the rest all the same
+	findings := assembly.Examine(ctx, assembly.Examination{
+		Workspace: workspace, Env: a.streams.Env, Version: version(), Probing: probing, Settings: loaded.Settings, Trouble: trouble, Tell: a.tellProgress(),
+	})
 	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
 		return exit(ralph.ExitCode(ralph.Interrupted, killed.Signal))
 	}

@@ -30,6 +30,7 @@ func exitCode(err error) int {
 		misuse  *config.UsageError
 		locked  *runlog.Locked
 		missing *assembly.Missing
+		noKey   *assembly.NoKey
 		newer   *runlog.TooNew
 		damaged *runlog.Damaged
 		file    *fs.PathError
@@ -43,6 +44,8 @@ func exitCode(err error) int {
 		return ralph.ExitUsage
 	case errors.As(err, &missing):
 		return ralph.ExitCode(ralph.ProgramMissing, "")
+	case errors.As(err, &noKey):
+		return ralph.ExitCode(ralph.AuthError, "")
 	case errors.As(err, &locked):
 		return ralph.ExitLocked
 	case errors.Is(err, ralph.ErrIO), errors.As(err, &damaged), errors.As(err, &file):

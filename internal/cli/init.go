@@ -232,7 +232,7 @@ func (a *app) tellInit(report initReport, survey assembly.Survey, notes []string
 		return
 	}
 	out := a.streams.Err
-	fmt.Fprintf(out, "\nChecks   %s\nAgent    %s\n", term.Clean(checksLine(report, survey)), agentLine(report.Agent, survey.Agents))
+	fmt.Fprintf(out, "\nChecks   %s\nAgent    %s\n", term.Clean(checksLine(report, survey)), a.agentLine(report.Agent, survey))
 	if report.Tasks != "" {
 		fmt.Fprintf(out, "Tasks    %s\n", report.Tasks)
 	}
@@ -275,14 +275,17 @@ func checksLine(report initReport, survey assembly.Survey) string {
 	return line + " (no test among them: green then means tidy, not done)"
 }
 
-func agentLine(chosen string, found []string) string {
+func (a *app) agentLine(chosen string, survey assembly.Survey) string {
 	switch {
 	case chosen != "":
 		return chosen
-	case len(found) > 0:
-		return found[0] + ", the first one found on PATH"
+	case len(survey.Agents) > 0:
+		return survey.Agents[0] + ", the first one found on PATH"
 	}
-	return "none found on PATH; give any command with --agent-cmd, or as agent.command"
+	if text, ready := assembly.BuiltIn(assembly.Request{Env: a.streams.Env, Workspace: survey.Workspace}); ready {
+		return "none found on PATH; the built-in worker needs none: --agent worker, or agent: worker; " + text
+	}
+	return "none found on PATH; give any command with --agent-cmd, or as agent.command; with a model's key in the environment, --agent worker needs none"
 }
 
 // nextSteps are commands that work in the project as it is now, each with what it does.

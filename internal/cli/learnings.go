@@ -31,8 +31,9 @@ func (a *app) learningsCommand() *cobra.Command {
 	var accept []string
 	cmd := &cobra.Command{
 		Use: "learnings", Short: "List what agents propose to remember, and accept it", GroupID: "look", Args: noArguments,
-		Long: `List what agents proposed to remember, with a line that begins with LEARNING:. Nothing promotes itself: --accept
-moves one into .ralph/learnings.md, which every later prompt quotes.`,
+		Long: `List what agents proposed to remember: with a line that begins with LEARNING:, or, the built-in worker, when it is asked for one
+because cases of its were rejected before one was accepted. Nothing promotes itself: --accept moves one into .ralph/learnings.md,
+which every later prompt quotes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.learnings(cmd.Context(), accept) },
 	}
 	cmd.Flags().StringArrayVar(&accept, "accept", nil, "move the learning `ID` into .ralph/learnings.md")
@@ -59,7 +60,7 @@ func (a *app) learnings(ctx context.Context, accept []string) error {
 		return a.printJSON(known)
 	}
 	if len(known) == 0 {
-		fmt.Fprintln(a.streams.Err, "no learning was proposed yet; an agent proposes one with a line that begins with LEARNING:")
+		fmt.Fprintln(a.streams.Err, "no learning was proposed yet; an agent proposes one with a line that begins with LEARNING:, and the built-in worker is asked for one after cases that were rejected")
 		return nil
 	}
 	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)

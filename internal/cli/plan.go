@@ -42,7 +42,9 @@ func (a *app) planCommand() *cobra.Command {
 tasks with criteria and checks, which are linted and then written at once. On a terminal you are asked; elsewhere answers come from
 a file, and a question that nobody answers ends with 3. The brief is one argument, a file, or what is piped in.
 
-A file of answers is JSON, an object of questions (or regular expressions) and answers, or Markdown: a line "## question", the answer below.`,
+A file of answers is JSON, an object of questions (or regular expressions) and answers, or Markdown: a line "## question", the answer below.
+Such an answer is for its question alone: the same words, or an expression that matches. Answers without questions, a JSON list or a
+line each, are taken in their order.`,
 		Example: `  ralph plan "users can log in with a passkey"
   ralph plan --brief feature.md --answers answers.md
   ralph plan "and log out again" --keep-existing`,
@@ -272,17 +274,28 @@ func (p *planning) ask(ctx context.Context, q assembly.PlanQuestion) (answer str
 	for i, option := range q.Options {
 		fmt.Fprintf(out, "  %d  %s\n", i+1, term.Clean(option))
 	}
-	choose := ""
-	if len(q.Options) > 0 {
-		choose = "a number, or "
-	}
-	fmt.Fprintf(out, "Answer (%syour own words; nothing leaves it to the planner): ", choose)
-	answer, err = p.line(ctx)
-	fmt.Fprintln(out)
+	answer, err = p.typed(ctx, q)
 	if errors.Is(err, io.EOF) { // the terminal was closed: nobody is there any more
 		return "", false, nil
 	}
 	return answer, err == nil, err
+}
+
+// typed is what the person answers. A number that is none of the options is more likely a slip than an answer, so it is asked for once more.
+func (p *planning) typed(ctx context.Context, q assembly.PlanQuestion) (string, error) {
+	out, choose := p.app.streams.Err, ""
+	if len(q.Options) > 0 {
+		choose = "a number, or "
+	}
+	for tries := 0; ; tries++ {
+		fmt.Fprintf(out, "Answer (%syour own words; nothing leaves it to the planner): ", choose)
+		answer, err := p.line(ctx)
+		fmt.Fprintln(out)
+		if err != nil || tries > 0 || !q.Misses(answer) {
+			return answer, err
+		}
+		fmt.Fprintf(out, "There is no option %s; type it again if the number itself is the answer.\n", answer)
+	}
 }
 
 // tellGiven shows which answer of the file was taken last.
@@ -291,8 +304,8 @@ func (p *planning) tellGiven() {
 	last := given[len(given)-1]
 	p.say("  asks: %s", term.Clean(last.Question))
 	how := ""
-	if last.Guessed {
-		how = fmt.Sprintf(" (meant for %q; no other answer was left that fits better)", term.Clean(last.Key))
+	if last.Key == "" {
+		how = " (the next one in the file)"
 	}
 	p.say("  answer of %s: %s%s", p.options.answers, term.Clean(last.Answer), how)
 }

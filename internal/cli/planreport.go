@@ -55,6 +55,9 @@ func (r planReport) object() planObject {
 		Questions: listed(r.Asked), Unanswered: r.Question, Turns: r.Turns, Model: r.Model, Tokens: r.Tokens, TokensPartial: r.TokensPartial,
 		Cost: r.Cost, CostEstimated: r.CostEstimated, CostPartial: r.CostPartial, Duration: r.Duration, Error: r.Error, Hint: r.Hint, RetryAfter: r.RetryAfter,
 	}
+	if r.Question != nil && r.answers != nil {
+		o.Error = r.nobody() + ": " + r.Question.Text
+	}
 	if r.landing != nil {
 		o.Status, o.Error = "failed", r.landing.Error()
 	}
@@ -176,7 +179,7 @@ func (r planReport) warnings() []string {
 
 func (r planReport) writeStop(b *strings.Builder) {
 	if q := r.Question; q != nil {
-		row(b, "Stopped because", "the planner asks, and nobody is there to answer; nothing was written")
+		row(b, "Stopped because", "the planner asks, and "+r.nobody()+"; nothing was written")
 		row(b, "It asks", q.Text)
 		for i, option := range q.Options {
 			row(b, "", fmt.Sprintf("%d  %s", i+1, option))
@@ -188,8 +191,26 @@ func (r planReport) writeStop(b *strings.Builder) {
 		row(b, "Answered", asked.Text+"\n"+asked.Answer)
 	}
 	rows(b, "Warning", r.warnings())
-	if way := r.wayOn(); way != "" {
+	if r.reason == ralph.AuthError && r.Hint != "" {
+		row(b, "What to do", r.Hint)
+	} else if way := r.wayOn(); way != "" {
 		row(b, "To go on", way)
+	}
+}
+
+// nobody says why a question has no answer.
+func (r planReport) nobody() string {
+	if r.answers == nil {
+		return "nobody is there to answer"
+	}
+	text := "no answer of " + r.options.answers + " is for this question"
+	switch unused := len(r.answers.Unused()); unused {
+	case 0:
+		return text
+	case 1:
+		return text + " (1 answer was not used)"
+	default:
+		return fmt.Sprintf("%s (%d answers were not used)", text, unused)
 	}
 }
 

@@ -111,6 +111,9 @@ func (a *app) planAgain(ctx context.Context, home assembly.Workspace, s *session
 		}
 	}
 	plan, err := a.recordedPlan(ctx, workspace, s.state, more)
+	if err == nil {
+		err = plan.MissingKey()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -167,6 +167,9 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 	if opts.dryRun {
 		return a.dryRun(ctx, plan)
 	}
+	if err := plan.MissingKey(); err != nil {
+		return err
+	}
 	return a.begin(ctx, plan)
 }
 
@@ -334,10 +337,22 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	for _, n := range plan.Notices {
 		fmt.Fprintf(out, "note: %s\n", term.Clean(n.Text))
 	}
+	if err := plan.MissingKey(); err != nil {
+		fmt.Fprintf(out, "note: %v\n", err)
+	}
 	p := plan.Policy
 	fmt.Fprintf(out, "limits: iterations %s, time %s, cost %s, tokens %s, one iteration %s, silence %s\n\n%s",
-		orNone(p.MaxIterations), orNone(p.MaxTime), orNone(p.MaxCost), orNone(p.MaxTokens), orNone(p.IterationTimeout), orNone(p.IdleTimeout), text)
+		orNone(p.MaxIterations), orNone(p.MaxTime), orNone(p.MaxCost), orNone(p.MaxTokens), orNone(p.IterationTimeout), silence(plan), text)
 	return nil
+}
+
+// silence is how long an agent may say nothing. The built-in worker has a limit of its own.
+func silence(plan *assembly.Plan) string {
+	limit := orNone(plan.Policy.IdleTimeout)
+	if own := plan.WorkerSilence(); own > 0 && own != plan.Policy.IdleTimeout {
+		return fmt.Sprintf("%s of the worker, %s of whoever takes over", own, limit)
+	}
+	return limit
 }
 
 // waiting is the mail for a run that has not begun.

@@ -82,6 +82,8 @@ var badFiles = []string{
 	"gate: {status: requierd}",
 	"gate: {status: false}",
 	"breaker: {output_decline: 101}",
+	"worker: {max_turns_per_task: 0}",
+	"worker: {max_turns_per_task: -1}",
 	"completion_tag: ''",
 	"completion_tag: '  '",
 	"completion_tag: []",

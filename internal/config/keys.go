@@ -30,7 +30,8 @@ type Key struct {
 	Doc     string // one line
 
 	Choices []string // the words that are allowed; empty: any
-	Max     float64  // for numbers; the least is always 0
+	Min     float64  // for whole numbers; that of all others is 0
+	Max     float64  // for numbers
 	Zero    string   // what 0 means, if anything but nought
 	Command bool     // names a command or widens what one may do: in a project file it needs the user's consent
 

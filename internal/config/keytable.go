@@ -272,7 +272,7 @@ var roleKeys = []Key{
 	{Name: "worker.api_key_env", Kind: Text, Metavar: "NAME", Command: true, item: checkVariable,
 		Doc:   "the variable that holds the key",
 		field: func(s *Settings) any { return &s.Worker.APIKeyEnv }},
-	{Name: "worker.max_turns_per_task", Kind: Count, Default: "32", Metavar: "N", Max: billion,
+	{Name: "worker.max_turns_per_task", Kind: Count, Default: "32", Metavar: "N", Min: 1, Max: billion,
 		Doc:   "model calls that one task may take",
 		field: func(s *Settings) any { return &s.Worker.MaxTurnsPerTask }},
 

@@ -69,7 +69,7 @@ func (k Key) schema() map[string]any {
 func (k Key) kindSchema() map[string]any {
 	switch k.Kind {
 	case Count:
-		return map[string]any{"type": []string{"integer", "null"}, "minimum": 0, "maximum": k.Max}
+		return map[string]any{"type": []string{"integer", "null"}, "minimum": k.Min, "maximum": k.Max}
 	case Amount:
 		return map[string]any{"type": []string{"number", "null"}, "minimum": 0, "maximum": k.Max}
 	case Length:

@@ -71,10 +71,10 @@ func (k Key) wants() string {
 	if k.Zero != "" {
 		zero = " (0 is " + k.Zero + ")"
 	}
-	most := strconv.FormatFloat(k.Max, 'f', -1, 64)
+	least, most := strconv.FormatFloat(k.Min, 'f', -1, 64), strconv.FormatFloat(k.Max, 'f', -1, 64)
 	switch k.Kind {
 	case Count:
-		return "give a whole number from 0 to " + most + zero
+		return "give a whole number from " + least + " to " + most + zero
 	case Amount:
 		return "give a number from 0 to " + most + zero
 	case Length:
@@ -110,6 +110,8 @@ func (k Key) readCount(text string) (any, *problem) {
 		return nil, k.refuse(text, "is negative")
 	case err != nil || float64(n) > k.Max:
 		return nil, k.refuse(text, "is too large")
+	case float64(n) < k.Min:
+		return nil, k.refuse(text, "is too small")
 	}
 	return n, nil
 }

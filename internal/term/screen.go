@@ -261,6 +261,9 @@ func goOn(s *ralph.State) string {
 	if s.Started.Demo {
 		return `ralph run "what you want done" --check "the command that proves it"`
 	}
+	if refused(s) {
+		return otherSettings(s)
+	}
 	switch s.Stopped.Reason {
 	case ralph.MaxIterations:
 		return "ralph resume --add-iterations 10"
@@ -289,6 +292,19 @@ func goOn(s *ralph.State) string {
 		return "ralph resume --add-iterations 10"
 	}
 	return "ralph resume"
+}
+
+// refused reports whether the recorded settings are why the run ended: a resume keeps them.
+func refused(s *ralph.State) bool {
+	return s.Stopped.Status != ralph.StatusCompleted && (s.Stopped.Hint == ralph.HintSettings || s.History.Now.Agent.Hint == ralph.HintSettings)
+}
+
+// otherSettings is how one goes on with a setting changed. Of the agent's, a resume takes another model; everything else takes a new run.
+func otherSettings(s *ralph.State) string {
+	if s.History.Now.Agent.Hint != ralph.HintSettings { // it is the evaluator's
+		return "a setting has to change, and that takes a new run: ralph run"
+	}
+	return "a setting has to change: ralph resume --model M for another model, a new ralph run for anything else"
 }
 
 func orElse(text, other string) string {

@@ -122,6 +122,31 @@ func TestLastScreenOfSpecialRuns(t *testing.T) {
 	}
 }
 
+// TestSettingsThatAreRefused: what only another setting mends is not to be tried again with the same one.
+func TestSettingsThatAreRefused(t *testing.T) {
+	const agents = "a setting has to change: ralph resume --model M for another model, a new ralph run for anything else"
+	for name, c := range map[string]struct {
+		stopped ralph.RunStopped
+		agent   string // its hint
+		want    string
+	}{
+		"by the agent's model":      {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, ralph.HintSettings, agents},
+		"again, after a resume":     {ralph.RunStopped{Reason: ralph.CircuitOpen}, ralph.HintSettings, agents},
+		"at the cap":                {ralph.RunStopped{Reason: ralph.MaxIterations}, ralph.HintSettings, agents},
+		"by the evaluator's":        {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, "", "a setting has to change, and that takes a new run: ralph run"},
+		"not at all":                {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: "log in"}, "log in", "ralph resume"},
+		"in a run that is complete": {ralph.RunStopped{Reason: ralph.AllChecksPassed}, ralph.HintSettings, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sample(c.stopped)
+			s.History.Now.Agent.Hint = c.agent
+			if got := goOn(s); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
 func TestResultLine(t *testing.T) {
 	blocked := ralph.RunStopped{Reason: ralph.Blocked, Detail: "why"}
 	cases := []struct {

@@ -2,12 +2,14 @@ package scripted
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -234,12 +236,35 @@ func (r *reader) turn(where string) (Turn, error) {
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&turn); err != nil {
-		return Turn{}, r.atOffset(begin+offsetOf(raw, err), "%s: %s", where, strings.TrimPrefix(err.Error(), "json: "))
+		return Turn{}, r.atOffset(begin+offsetOf(raw, err), "%s: %s", where, wrongValue(err))
 	}
 	if err := turn.check(); err != nil {
 		return Turn{}, r.atOffset(begin, "%s: %v", where, err)
 	}
 	return turn, nil
+}
+
+// wrongValue says what is wrong with a turn, in the words of whoever writes JSON and not of the program that reads it.
+func wrongValue(err error) string {
+	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	wanted := map[reflect.Kind]string{
+		reflect.String: "a text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object",
+		reflect.Int: "a whole number", reflect.Int64: "a whole number",
+	}[e.Type.Kind()]
+	if e.Type == reflect.TypeFor[Span]() {
+		wanted = `a time span like "1.5s"`
+	}
+	given := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "an object", "number": "a number"}[e.Value]
+	if given == "" { // a number with its digits
+		given = e.Value
+	}
+	if e.Field == "" {
+		return fmt.Sprintf("%s is wanted, not %s", cmp.Or(wanted, "something else"), given)
+	}
+	return fmt.Sprintf("%s: %s is wanted, not %s", e.Field, cmp.Or(wanted, "something else"), given)
 }
 
 // offsetOf is where in a turn an error is: the error itself says it, or it names the field.

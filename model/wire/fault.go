@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ralphloop/ralph/model"
@@ -39,9 +41,12 @@ func (l Line) Fault(w *Watch, err error, begun *http.Response) error {
 
 func sentence(err error) string {
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		host := e.URL
+		host, server := e.URL, e.URL
 		if u, err := url.Parse(e.URL); err == nil {
-			host = u.Host
+			host, server = u.Host, u.Scheme+"://"+u.Host
+		}
+		if nobodyListens(err) {
+			return fmt.Sprintf("reach %s: connection refused (is the server at %s running?)", host, server)
 		}
 		return fmt.Sprintf("reach %s: %v", host, e.Err)
 	}
@@ -49,6 +54,12 @@ func sentence(err error) string {
 		return "the reply was cut short"
 	}
 	return fmt.Sprintf("read the reply: %v", err)
+}
+
+// nobodyListens reports whether the server itself, and not a proxy before it, refused the connection.
+func nobodyListens(err error) bool {
+	dial, ok := errors.AsType[*net.OpError](err)
+	return ok && dial.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
 }
 
 func (l Line) refused(r *Refusal) *model.Fault {

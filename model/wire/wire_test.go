@@ -4,8 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -49,6 +53,23 @@ func TestClean(t *testing.T) {
 	} {
 		if got := l.Clean(text); got != want {
 			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"the server":        {refused, "reach 127.0.0.1:8000: connection refused (is the server at http://127.0.0.1:8000 running?)"},
+		"a proxy":           {&net.OpError{Op: "proxyconnect", Net: "tcp", Err: refused}, "reach 127.0.0.1:8000: proxyconnect tcp: dial tcp: connect: connection refused"},
+		"something else":    {io.ErrUnexpectedEOF, "reach 127.0.0.1:8000: unexpected EOF"},
+		"no answer in time": {&net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}, "reach 127.0.0.1:8000: dial tcp: i/o timeout"},
+	} {
+		if got := sentence(&url.Error{Op: "Post", URL: "http://me:secret@127.0.0.1:8000/v1/chat", Err: c.err}); got != c.want {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

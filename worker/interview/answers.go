@@ -2,6 +2,7 @@ package interview
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"regexp/syntax"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -21,16 +24,19 @@ import (
 //	## Which database is it to be?
 //	SQLite, as everywhere else.
 //
-// A model does not ask in the words that one expects. So a question gets the answer whose key is the same, else the one whose key it holds or that holds
-// it, the longest first, in small or capital letters, else, in JSON, the first whose expression matches, else the first that was not used yet. An answer
-// may serve several questions, but for the last way. One that is empty is none.
+// Such an answer is for that question alone: one in the same words, small or capital letters and punctuation aside, or, in JSON, one that the expression
+// matches somewhere. The first that fits is taken. A key is an expression if it has a mark of one in it, such as | or .*, and has to be a valid one then.
+//
+// Answers without a question are taken in their order, whatever is asked: a JSON list of texts, or a file with a line each and no heading. An answer that is
+// empty is none.
 type Answers struct {
 	entries []entry
 	given   []Given
 }
 
 type entry struct {
-	key     string // on one line
+	key     string // on one line; "" with an answer to whatever is asked next
+	words   string // of the key, as they are compared
 	text    string
 	pattern *regexp.Regexp // nil if the key is none
 	used    bool
@@ -39,9 +45,8 @@ type entry struct {
 // Given is an answer that was used.
 type Given struct {
 	Question string
-	Key      string
+	Key      string // "" if it was the next one in order
 	Answer   string
-	Guessed  bool // the key does not fit the question: it was the next one
 }
 
 const (
@@ -77,14 +82,18 @@ func parseAnswers(data []byte) (*Answers, error) {
 		return nil, errors.New("the file is not UTF-8")
 	}
 	var a Answers
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		return &a, a.readJSON(data)
+	text := bytes.TrimSpace(data)
+	switch {
+	case bytes.HasPrefix(text, []byte("{")):
+		return &a, a.readObject(data)
+	case bytes.HasPrefix(text, []byte("[")) && !bytes.Contains(text, []byte("\n## ")):
+		return &a, a.readList(data)
 	}
 	return &a, a.readMarkdown(string(data))
 }
 
-// readJSON keeps the order of the keys, which a map would lose.
-func (a *Answers) readJSON(data []byte) error {
+// readObject keeps the order of the keys, which a map would lose.
+func (a *Answers) readObject(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	bad := func(what string) error {
 		line := 1 + bytes.Count(data[:min(int(d.InputOffset()), len(data))], []byte("\n"))
@@ -106,10 +115,14 @@ func (a *Answers) readJSON(data []byte) error {
 		if !ok {
 			return bad(fmt.Sprintf("the answer to %q is no text", brief(fmt.Sprint(key))))
 		}
-		if err := a.add(fmt.Sprint(key), text); err != nil {
+		question := plainLine(fmt.Sprint(key))
+		pattern, err := expression(question)
+		if err == nil {
+			err = a.keep(entry{key: question, text: text, pattern: pattern})
+		}
+		if err != nil {
 			return bad(err.Error())
 		}
-		a.compile()
 	}
 	if _, err := d.Token(); err != nil {
 		return bad(err.Error())
@@ -120,23 +133,58 @@ func (a *Answers) readJSON(data []byte) error {
 	return nil
 }
 
-// compile takes the last key for an expression, where it is one.
-func (a *Answers) compile() {
-	last := &a.entries[len(a.entries)-1]
-	if len(last.key) <= patternLimit && last.key != "" {
-		last.pattern, _ = regexp.Compile("(?i)" + last.key) // what is none is a question in plain words
+// readList takes answers without questions.
+func (a *Answers) readList(data []byte) error {
+	var texts []*string
+	if err := json.Unmarshal(data, &texts); err != nil {
+		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return fmt.Errorf("line %d: an answer in the list is no text", 1+bytes.Count(data[:min(int(e.Offset), len(data))], []byte("\n")))
+		}
+		return fmt.Errorf("a list of texts is wanted: %w", err)
 	}
+	for _, text := range texts {
+		if text == nil {
+			return errors.New("an answer in the list is no text")
+		}
+		if err := a.queue(*text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expressive finds what tells an expression from a question in plain words, which may end with a question mark and have brackets in it.
+var expressive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\\|^$*{\[]|\.\+|\(\?|\?\pL`) })
+
+// expression is the one that a key is meant as; nil if it is a question in plain words.
+func expression(key string) (*regexp.Regexp, error) {
+	if len(key) > patternLimit || !expressive().MatchString(key) {
+		return nil, nil
+	}
+	pattern, err := regexp.Compile("(?i)" + key)
+	if err != nil {
+		return nil, fmt.Errorf("the question %q is no regular expression (%s); a backslash goes before a character that means itself, and below ## in Markdown all of them do",
+			brief(key), whyNoExpression(err))
+	}
+	return pattern, nil
+}
+
+func whyNoExpression(err error) string {
+	if e, ok := errors.AsType[*syntax.Error](err); ok {
+		return e.Code.String()
+	}
+	return err.Error()
 }
 
 func (a *Answers) readMarkdown(text string) error {
 	var key string
 	var body []string
 	inside := false
-	keep := func() error {
+	finish := func() error {
 		if !inside {
 			return nil
 		}
-		return a.add(key, strings.Join(body, "\n"))
+		return a.keep(entry{key: plainLine(key), text: strings.Join(body, "\n")})
 	}
 	fence := ""
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
@@ -146,16 +194,36 @@ func (a *Answers) readMarkdown(text string) error {
 			body = append(body, line)
 			continue
 		}
-		if err := keep(); err != nil {
+		if err := finish(); err != nil {
 			return err
 		}
 		key, body, inside = strings.TrimRight(strings.TrimSpace(title), "# "), nil, true
 	}
-	if !inside && strings.TrimSpace(text) != "" {
-		return errors.New(`there is no question in it: a line that begins with "## " is one, and the answer stands below; JSON is an object of questions and answers`)
+	if !inside {
+		return a.readLines(text)
 	}
-	return keep()
+	return finish()
 }
+
+// readLines takes a file without a question for answers in order, one a line. A heading of another level is rather a question that was meant.
+func (a *Answers) readLines(text string) error {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") {
+			return errors.New(`there is no question in it: a line that begins with "## " is one, and the answer stands below; without any, each line is an answer, in the order of the questions`)
+		}
+		if line = listMark().ReplaceAllString(line, ""); line == "" {
+			continue
+		}
+		if err := a.queue(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listMark is what stands before an item of a list in Markdown.
+var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[-*+]|\d{1,3}[.)])\s+`) })
 
 // fenceAfter is the mark of the code block that is open behind a line, "" if none is: there, a heading is none.
 func fenceAfter(open, line string) string {
@@ -172,79 +240,88 @@ func fenceAfter(open, line string) string {
 	return open
 }
 
-func (a *Answers) add(key, text string) error {
-	key = plainLine(key)
+// keep takes an answer with its question.
+func (a *Answers) keep(e entry) error {
+	e.words = wordsOf(e.key)
+	if e.key == "" && strings.TrimSpace(e.text) != "" {
+		return fmt.Errorf("the answer %q stands below no question", brief(e.text))
+	}
+	for _, other := range a.entries {
+		if other.key == e.key || other.words == e.words && e.words != "" && other.pattern == nil && e.pattern == nil {
+			return fmt.Errorf("the question %q is there twice", brief(e.key))
+		}
+	}
+	return a.add(e)
+}
+
+// queue takes an answer to whatever is asked next.
+func (a *Answers) queue(text string) error { return a.add(entry{text: text}) }
+
+func (a *Answers) add(e entry) error {
 	if len(a.entries) == entriesLimit {
 		return fmt.Errorf("there are more than %d answers", entriesLimit)
 	}
-	for _, e := range a.entries {
-		if e.key == key {
-			return fmt.Errorf("the question %q is there twice", brief(key))
+	e.text = plainText(e.text)
+	a.entries = append(a.entries, e)
+	return nil
+}
+
+// wordsOf are the words of a sentence in small letters, without what stands around them. What is within a word, or belongs to it as in C++, stays.
+func wordsOf(sentence string) string {
+	words := strings.Fields(strings.ToLower(sentence))
+	for i, word := range words {
+		words[i] = strings.TrimRight(strings.TrimLeft(word, "\"'`([{“‘«„¿¡"), "\"'`)]}”’».,;:!?…")
+		if strings.Trim(words[i], "-–—") == "" {
+			words[i] = ""
 		}
 	}
-	a.entries = append(a.entries, entry{key: key, text: plainText(text)})
-	return nil
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
 
 // Ask answers a question, if it can. It is good for Options.Ask.
 func (a *Answers) Ask(_ context.Context, q Question) (answer string, ok bool, err error) {
-	e, guessed := a.find(plainLine(q.Text)), false
-	if e == nil {
-		e, guessed = a.next(), true
-	}
+	e := a.find(plainLine(q.Text))
 	if e == nil {
 		return "", false, nil
 	}
 	e.used = true
-	a.given = append(a.given, Given{Question: q.Text, Key: e.key, Answer: e.text, Guessed: guessed})
+	a.given = append(a.given, Given{Question: q.Text, Key: e.key, Answer: e.text})
 	return e.text, true, nil
 }
 
-// find is the answer whose key fits a question best; nil if none does.
+// find is the answer that is meant for a question, or the next of those that are for any; nil if there is none.
 func (a *Answers) find(question string) *entry {
-	var held, matched *entry
-	small := strings.ToLower(question)
+	var same, matched, next *entry
+	words := wordsOf(question)
 	for i := range a.entries {
 		e := &a.entries[i]
-		key := strings.ToLower(e.key)
 		switch {
-		case e.text == "" || key == "":
+		case e.text == "":
+		case e.key == "":
+			if next == nil && !e.used {
+				next = e
+			}
 		case e.key == question:
 			return e
-		case strings.Contains(small, key) || strings.Contains(key, small):
-			if held == nil || len(key) > len(held.key) {
-				held = e
-			}
+		case same == nil && e.words != "" && e.words == words:
+			same = e
 		case matched == nil && e.pattern != nil && e.pattern.MatchString(question):
 			matched = e
 		}
 	}
-	if held != nil {
-		return held
-	}
-	return matched
-}
-
-// next is the first answer that was not used yet.
-func (a *Answers) next() *entry {
-	for i := range a.entries {
-		if e := &a.entries[i]; !e.used && e.text != "" {
-			return e
-		}
-	}
-	return nil
+	return cmp.Or(same, matched, next)
 }
 
 // Given are the answers that were used, in the order of the questions.
 func (a *Answers) Given() []Given { return a.given }
 
-// Unused are the questions of the file that nobody asked, in its order.
+// Unused are the questions of the file that nobody asked, in its order. Of an answer without a question it is the answer itself.
 func (a *Answers) Unused() []string {
-	var keys []string
+	var unused []string
 	for _, e := range a.entries {
 		if !e.used && e.text != "" {
-			keys = append(keys, e.key)
+			unused = append(unused, cmp.Or(e.key, brief(e.text)))
 		}
 	}
-	return keys
+	return unused
 }

@@ -23,13 +23,16 @@ func TestReadAnswers(t *testing.T) {
 		"markdown":         {"# Answers\n\nAside.\n\n## Which one? ##\r\nThis.\r\n\r\nAnd that.\n\n### Why\nSo.\n## Second\n", []entry{{key: "Which one?", text: "This.\n\nAnd that.\n\n### Why\nSo."}, {key: "Second"}}},
 		"markdown, fenced": {"## A\n```sh\n## no question\n~~~\n```\nb\n## C\nd", []entry{{key: "A", text: "```sh\n## no question\n~~~\n```\nb"}, {key: "C", text: "d"}}},
 		"heading alone":    {"## ", []entry{{}}},
+		"json list":        {" [\"This\\u001b.\",\n\"\", \" c \"]\n", []entry{{text: "This."}, {}, {text: "c"}}},
+		"lines":            {"yes\n\n- no\r\n2) two words\n-5\n", []entry{{text: "yes"}, {text: "no"}, {text: "two words"}, {text: "-5"}}},
+		"a link first":     {"[notes]\n## A\nb", []entry{{key: "A", text: "b"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "answers")
 			must(t, os.WriteFile(path, []byte(c.text), 0o644))
 			got, err := ReadAnswers(path)
 			must(t, err)
-			if d := cmp.Diff(c.want, got.entries, cmp.AllowUnexported(entry{}), cmpopts.IgnoreFields(entry{}, "pattern")); d != "" {
+			if d := cmp.Diff(c.want, got.entries, cmp.AllowUnexported(entry{}), cmpopts.IgnoreFields(entry{}, "pattern", "words")); d != "" {
 				t.Errorf("-want +got\n%s", d)
 			}
 		})
@@ -45,7 +48,16 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		`{"a":"b"}{}`:                "line 1: something follows the object",
 		"{\"a\":\"b\",\n\"a\":\"\"}": `line 2: the question "a" is there twice`,
 		"## a\nb\n## a\nc":           `the question "a" is there twice`,
-		"yes\nno":                    "there is no question in it: ",
+		"# a\nb":                     "there is no question in it: ",
+		"yes\n### a\nb":              "there is no question in it: ",
+		"[\"a\",\n7]":                "line 2: an answer in the list is no text",
+		`["a",null]`:                 "an answer in the list is no text",
+		`["a"`:                       "a list of texts is wanted: ",
+		`{"":"b"}`:                   `line 1: the answer "b" stands below no question`,
+		"## \nb":                     `the answer "b" stands below no question`,
+		`{"a?":"b","A":"c"}`:         `line 1: the question "A" is there twice`,
+		"{\n\"*bad(\":\"b\"}":        `line 2: the question "*bad(" is no regular expression (missing argument to repetition operator); `,
+		`{"how (long|often":"b"}`:    `line 1: the question "how (long|often" is no regular expression (missing closing )); `,
 		"## a\n\xff":                 "the file is not UTF-8",
 		"## a\n" + strings.Repeat("x", answersLimit): "the file has more than 1048576 bytes",
 		manyAnswers(entriesLimit + 1):                "there are more than 1000 answers",
@@ -74,23 +86,27 @@ func manyAnswers(n int) string {
 }
 
 func TestWhichAnswerAQuestionGets(t *testing.T) {
-	const file = `{"Database?":"d","database":"short","which database":"long","^how many":"n","a[":"open","empty":"","Last":"l"}`
+	const file = `{"Database?":"d","which database":"words","^how (many|much)":"n","colou?r":"red","Use C++?":"plus","empty":"","(Really) last.":"l"}`
+	const postgres = `{"Which database do we use?":"postgres","Delete production data?":"yes"}`
 	for _, c := range []struct {
-		name      string
-		questions []string
-		want      []string // "" is none
-		unused    []string
+		name, file string
+		questions  []string
+		want       []string // "" is none
+		unused     []string
 	}{
-		{"the same", []string{"Database?"}, []string{"d"}, []string{"database", "which database", "^how many", "a[", "Last"}},
-		{"the longest key it holds", []string{"WHICH DATABASE shall it be?"}, []string{"long"}, []string{"Database?", "database", "^how many", "a[", "Last"}},
-		{"held by a key", []string{"Which data"}, []string{"long"}, []string{"Database?", "database", "^how many", "a[", "Last"}},
-		{"twice", []string{"My database: which?", "Your database: which?"}, []string{"short", "short"}, []string{"Database?", "which database", "^how many", "a[", "Last"}},
-		{"an expression", []string{"How  many\nof them?"}, []string{"n"}, []string{"Database?", "database", "which database", "a[", "Last"}},
-		{"no expression", []string{"What is a[0]?"}, []string{"open"}, []string{"Database?", "database", "which database", "^how many", "Last"}},
-		{"in order", []string{"One?", "Two?", "database", "Three?", "Four?", "Five?", "Six?", "Seven?"}, []string{"d", "short", "short", "long", "n", "open", "l", ""}, nil},
+		{"the same", file, []string{"Database?"}, []string{"d"}, []string{"which database", "^how (many|much)", "colou?r", "Use C++?", "(Really) last."}},
+		{"the same words", file, []string{"WHICH\n“database”?", "Which - database!", "really last"}, []string{"words", "words", "l"}, []string{"Database?", "^how (many|much)", "colou?r", "Use C++?"}},
+		{"an expression", file, []string{"How  many\nof them?", "What COLOR?"}, []string{"n", "red"}, []string{"Database?", "which database", "Use C++?", "(Really) last."}},
+		{"a question that would be no expression", file, []string{"use c++", "Use C?"}, []string{"plus", ""}, []string{"Database?", "which database", "^how (many|much)", "colou?r", "(Really) last."}},
+		{"more or fewer words are another question", file, []string{"Which database is it to be?", "database which", "Really last of all?", "Data", "Empty?"}, []string{"", "", "", "", ""},
+			[]string{"Database?", "which database", "^how (many|much)", "colou?r", "Use C++?", "(Really) last."}},
+		{"meant for others", postgres, []string{"Which name should it have?", "Negative results allowed?"}, []string{"", ""}, []string{"Which database do we use?", "Delete production data?"}},
+		{"Markdown meant for others", "## Which database do we use?\npostgres", []string{"Which name?", "Which database do we use there?"}, []string{"", ""}, []string{"Which database do we use?"}},
+		{"a list", `["a","","b","c"]`, []string{"One?", "Two?"}, []string{"a", "b"}, []string{"c"}},
+		{"lines", "- a\nb\n", []string{"One?", "Two?", "Three?"}, []string{"a", "b", ""}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a, err := parseAnswers([]byte(file))
+			a, err := parseAnswers([]byte(c.file))
 			must(t, err)
 			var got []string
 			for _, q := range c.questions {
@@ -107,14 +123,19 @@ func TestWhichAnswerAQuestionGets(t *testing.T) {
 	}
 }
 
-func TestGuessedAnswersAreTold(t *testing.T) {
-	a, err := parseAnswers([]byte("## Colour\nred\n## Size\nlarge\n"))
-	must(t, err)
-	for _, q := range []string{"Which size is it?", "Who?", "Why?"} {
-		_, _, err := a.Ask(t.Context(), Question{Text: q})
+func TestWhichAnswersWereGiven(t *testing.T) {
+	for file, want := range map[string][]Given{
+		"## Colour\nred\n## Size\nlarge\n": {{Question: "Size?", Key: "Size", Answer: "large"}},
+		`["red"]`:                          {{Question: "Size?", Answer: "red"}},
+	} {
+		a, err := parseAnswers([]byte(file))
 		must(t, err)
+		for _, q := range []string{"Size?", "Who?", "Why?"} {
+			_, _, err := a.Ask(t.Context(), Question{Text: q})
+			must(t, err)
+		}
+		diff(t, want, a.Given())
 	}
-	diff(t, []Given{{Question: "Which size is it?", Key: "Size", Answer: "large"}, {Question: "Who?", Key: "Colour", Answer: "red", Guessed: true}}, a.Given())
 }
 
 func TestMarkdownKeysAreNoExpressions(t *testing.T) {
@@ -127,7 +148,7 @@ func TestMarkdownKeysAreNoExpressions(t *testing.T) {
 
 func TestAnswersAnInterview(t *testing.T) {
 	r := newRoom(t)
-	answers, err := parseAnswers([]byte("## argument or standard input\n2\n## Unasked\nx\n"))
+	answers, err := parseAnswers([]byte("## argument, or standard input\n2\n## Unasked\nx\n"))
 	must(t, err)
 	o, _ := r.with(asks(t, "Argument or standard input?", "argument", "standard input"), calls(t, writePlan, somePlan()))
 	o.Ask = answers.Ask
@@ -138,11 +159,33 @@ func TestAnswersAnInterview(t *testing.T) {
 	diff(t, []string{"Unasked"}, answers.Unused())
 }
 
-// FuzzAnswers: whatever a file holds, nothing panics, every answer is plain, and there are no more guesses than answers.
+func TestANumberThatIsNoOption(t *testing.T) {
+	two := Question{Options: []string{"SQLite", "Postgres"}}
+	years := Question{Options: []string{"7", "30 days"}}
+	for _, c := range []struct {
+		q      Question
+		answer string
+		misses bool
+		meant  string
+	}{
+		{two, "2", false, "Postgres"}, {two, " 1. ", false, "SQLite"}, {two, "7", true, "7"}, {two, "0", true, "0"}, {two, "-1", true, "-1"},
+		{two, "postgres", false, "Postgres"}, {two, "7 of them", false, "7 of them"}, {two, "", false, ""},
+		{years, "7", false, "7"}, {years, "2", false, "30 days"}, {years, "9", true, "9"}, {Question{}, "9", false, "9"},
+	} {
+		if got := c.q.Misses(c.answer); got != c.misses {
+			t.Errorf("%q of %q: %v", c.answer, c.q.Options, got)
+		}
+		diff(t, c.meant, c.q.meant(c.answer))
+	}
+}
+
+// FuzzAnswers: whatever a file holds, nothing panics, every answer is plain, and one that stands below a question is given to no other one.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"a":"b","c.*":"d"}`), "a question")
 	f.Add([]byte("## a\nb\n```\n## c\n```\n## d\n"), "d?")
 	f.Add([]byte("{\"\xff\":1}"), "")
+	f.Add([]byte(`["a","b"]`), "c")
+	f.Add([]byte("- a\n1. b\n"), "c")
 	f.Fuzz(func(t *testing.T, data []byte, question string) {
 		a, err := parseAnswers(data)
 		if err != nil {
@@ -155,8 +198,13 @@ func FuzzAnswers(f *testing.F) {
 				t.Errorf("%q %v %v", answer, ok, err)
 			}
 		}
-		used := before - len(a.Unused())
-		if used > 3 || before > 0 && used == 0 {
+		for _, g := range a.Given() {
+			fits := g.Key == "" || g.Key == plainLine(question) || wordsOf(g.Key) == wordsOf(plainLine(question))
+			if pattern, _ := expression(g.Key); !fits && (pattern == nil || !pattern.MatchString(plainLine(question))) {
+				t.Errorf("%q was answered with what is for %q", question, g.Key)
+			}
+		}
+		if used := before - len(a.Unused()); used > 3 || used > len(a.Given()) {
 			t.Errorf("%d of %d used", used, before)
 		}
 	})

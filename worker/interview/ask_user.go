@@ -59,13 +59,33 @@ func decodeQuestion(input json.RawMessage) (Question, error) {
 // meant is what an answer stands for: the number of an option is that option, unless an option is that number.
 func (q Question) meant(answer string) string {
 	answer = clip(plainText(answer), answerLimit)
-	for _, option := range q.Options {
-		if strings.EqualFold(option, answer) {
-			return option
-		}
+	if option, ok := q.named(answer); ok {
+		return option
 	}
-	if n, err := strconv.Atoi(strings.TrimSuffix(answer, ".")); err == nil && n >= 1 && n <= len(q.Options) {
+	if n, ok := numberOf(answer); ok && n >= 1 && n <= len(q.Options) {
 		return q.Options[n-1]
 	}
 	return answer
+}
+
+// Misses reports whether an answer looks like the number of an option that there is not.
+func (q Question) Misses(answer string) bool {
+	_, named := q.named(plainText(answer))
+	n, number := numberOf(answer)
+	return len(q.Options) > 0 && number && !named && (n < 1 || n > len(q.Options))
+}
+
+// named is the option that an answer has the words of.
+func (q Question) named(answer string) (string, bool) {
+	for _, option := range q.Options {
+		if strings.EqualFold(option, answer) {
+			return option, true
+		}
+	}
+	return "", false
+}
+
+func numberOf(answer string) (int, bool) {
+	n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(answer), "."))
+	return n, err == nil
 }

@@ -175,8 +175,9 @@ func listing(sentences []string) string {
 
 // noteCall counts a call and shows it.
 func (c *conversation) noteCall(call model.Call) {
-	name := brief(call.Name)
+	name, shown := brief(call.Name), brief(call.Name)
 	if _, known := c.reading[call.Name]; !known && name != askUser && name != writePlan {
+		shown = strings.TrimSpace("unknown tool " + name)
 		name = "unknown" // a model can make up more names than anybody wants to keep
 	}
 	if c.out.Tools == nil {
@@ -184,7 +185,7 @@ func (c *conversation) noteCall(call model.Call) {
 	}
 	c.out.Tools[name]++
 	if name != askUser { // the person sees the question itself
-		c.options.Live(ralph.Activity{Kind: "tool", Name: name, Detail: detailOf(call)})
+		c.options.Live(ralph.Activity{Kind: "tool", Name: shown, Detail: detailOf(call)})
 	}
 }
 

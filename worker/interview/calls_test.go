@@ -25,7 +25,7 @@ func TestProblemsAreMended(t *testing.T) {
 	diff(t, 3, got.Turns)
 	diff(t, []model.Result{{ID: "call-0", Text: "not taken: field tasks[0].title is missing", Failed: true}}, s.results(1))
 	text := s.results(2)[0].Text
-	for _, want := range []string{"not taken:\n- ", "the id T-002 is used twice", `depends on "T-02", which is not in the list; did you mean "T-002"?`, "hand over the whole plan again"} {
+	for _, want := range []string{"not taken:\n- ", "the id T-002 is used twice", `task T-002 depends on "T-02", which is not in the list`, "hand over the whole plan again"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in %q", want, text)
 		}
@@ -70,6 +70,12 @@ func TestCallsThatMakeNoSense(t *testing.T) {
 			askUser, `[]`, askUser, `{"question":" "}`, askUser, `{"question":"a","why":"b"}`, writePlan, `{"tasks":[]}`, "\x1b[31m", `{}`),
 		calls(t, writePlan, somePlan()),
 	)
+	var shown []string
+	o.Live = func(a ralph.Activity) {
+		if a.Kind == "tool" {
+			shown = append(shown, a.Name)
+		}
+	}
 	got, err := Run(t.Context(), o)
 	must(t, err)
 	diff(t, Written, got.Status)
@@ -83,6 +89,7 @@ func TestCallsThatMakeNoSense(t *testing.T) {
 	diff(t, `there is no tool "bash"; there is read_file, glob, grep, ask_user, write_plan`, results[0].Text)
 	diff(t, "field question is empty", results[5].Text)
 	diff(t, map[string]int{"unknown": 2, "read_file": 3, askUser: 3, writePlan: 2}, got.Tools)
+	diff(t, []string{"unknown tool bash", "read_file", "read_file", "read_file", writePlan, "unknown tool [31m", writePlan}, shown)
 }
 
 func TestManyCallsInOneReply(t *testing.T) {
