@@ -98,6 +98,7 @@ func TestANoStaysANo(t *testing.T) {
 		{"accepts and breaks", failing(ralph.EndFailed, accept), false, "it ended with failed: it broke"},
 		{"is out of time", failing(ralph.EndTimeout, accept), false, "it ended with timeout: it broke"},
 	}
+	in := input(t)
 	for _, first := range flaws() {
 		for _, second := range seconds {
 			t.Run(first.name+", then "+second.name, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestANoStaysANo(t *testing.T) {
 				} else if second.problem != first.problem {
 					want.Problem += "; asked again: " + second.problem
 				}
-				if diff := cmp.Diff(want, evaluate(t, e, input(t))); diff != "" {
+				if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
 				if question := r.asked[1].Prompt; !strings.Contains(question, "only a rejection is taken from you now") {
