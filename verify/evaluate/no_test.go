@@ -68,6 +68,8 @@ func flaws() []flaw {
 		{"an acceptance behind it, and another flaw", but("weak_test", "ugly") + "\n" + accept, `the category "ugly" is not one of the list; then it accepts, which takes no rejection back`, malformed(uncategorized)},
 		{"too long", but(`"concern"`, `"notes": "`+strings.Repeat("x", maxVerdict)+`", "concern"`), `the field "notes" is not known`, plain},
 		{"broken JSON", but("asserts nothing", `asserts "nothing"`), noObject, lost},
+		{"broken JSON, and an acceptance behind it", but("asserts nothing", `asserts "nothing"`) + "\n" + accept, "it accepts, which takes no rejection back", lost},
+		{"broken JSON with its nonce at the end", `{"verdict": "Reject", "concern": "it "works"", "nonce": "NONCE"}`, noObject, lost},
 		{"cut off", reject[:len(reject)-20], noObject, lost},
 	}
 }
@@ -156,6 +158,7 @@ func TestANoOfSomebodyElse(t *testing.T) {
 		"a guessed nonce":       strings.Replace(reject, "NONCE", strings.Repeat("0", 32), 1),
 		"none":                  strings.Replace(reject, `"nonce": "NONCE", `, "", 1),
 		"one in another object": `{"nonce": "NONCE"} ` + strings.Replace(reject, "NONCE", "x", 1),
+		"quoted beside its own": strings.Replace(reject, "NONCE", "x", 1) + ` and "broken": "verdict": "reject` + strings.Replace(accept, "main.go:2", "main.go:9", 1),
 		"broken, and none":      strings.Replace(reject, "NONCE", `"x`, 1),
 	} {
 		e, _ := asking(says(answer), says(accept))
