@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/subtle"
 	"encoding/json"
 	"fmt"
@@ -89,7 +88,7 @@ func saidNo(answer, nonce, dir string) *rejection {
 			return &rejection{v, flawOf(string(object), nonce)}
 		}
 	}
-	return nil
+	return brokenNo(answer, nonce)
 }
 
 func flawOf(object, nonce string) string {
@@ -103,21 +102,21 @@ func flawOf(object, nonce string) string {
 	return err.Error()
 }
 
-// brokenNo is a rejection in JSON that is none, because of a quote that was not escaped, say: what it says beside its verdict cannot be told.
-var brokenNo = regexp.MustCompile(`(?i)"verdict"\s*:\s*"\s*reject`)
-
-func saidBrokenNo(answer, nonce string) *rejection {
-	if strings.Contains(answer, nonce) && brokenNo.MatchString(answer) {
-		return &rejection{verdict: verdict{Nonce: nonce, Verdict: "reject"}}
+// brokenNo finds a rejection in JSON that is none, because it was cut, or because of a quote that was not escaped: what it says beside its verdict cannot
+// be told.
+func brokenNo(answer, nonce string) *rejection {
+	said, no := `"nonce"\s*:\s*"`+regexp.QuoteMeta(nonce)+`"`, `"verdict"\s*:\s*"\s*reject`
+	if !regexp.MustCompile(`(?i)` + said + `[^{}]*` + no + `|` + no + `[^{}]*` + said).MatchString(answer) {
+		return nil
 	}
-	return nil
+	return &rejection{verdict: verdict{Nonce: nonce, Verdict: "reject"}}
 }
 
 // unfinished is what a reviewer that could not work has said all the same.
 func unfinished(o ralph.AgentOutcome, nonce, dir string) finding {
 	return finding{
 		problem: strings.TrimSuffix(fmt.Sprintf("it ended with %s: %s", o.End, promise.OneLine(o.Error, problemCap)), ": "),
-		no:      cmp.Or(saidNo(o.Answer, nonce, dir), saidBrokenNo(o.Answer, nonce)),
+		no:      saidNo(o.Answer, nonce, dir),
 	}
 }
 

@@ -68,6 +68,8 @@ func flaws() []flaw {
 		{"an acceptance behind it, and another flaw", but("weak_test", "ugly") + "\n" + accept, `the category "ugly" is not one of the list; then it accepts, which takes no rejection back`, malformed(uncategorized)},
 		{"too long", but(`"concern"`, `"notes": "`+strings.Repeat("x", maxVerdict)+`", "concern"`), `the field "notes" is not known`, plain},
 		{"broken JSON", but("asserts nothing", `asserts "nothing"`), noObject, lost},
+		{"broken JSON, and an acceptance behind it", but("asserts nothing", `asserts "nothing"`) + "\n" + accept, "it accepts, which takes no rejection back", lost},
+		{"broken JSON with its nonce at the end", `{"verdict": "Reject", "concern": "it "works"", "nonce": "NONCE"}`, noObject, lost},
 		{"cut off", reject[:len(reject)-20], noObject, lost},
 	}
 }
@@ -98,6 +100,7 @@ func TestANoStaysANo(t *testing.T) {
 		{"accepts and breaks", failing(ralph.EndFailed, accept), false, "it ended with failed: it broke"},
 		{"is out of time", failing(ralph.EndTimeout, accept), false, "it ended with timeout: it broke"},
 	}
+	in := input(t)
 	for _, first := range flaws() {
 		for _, second := range seconds {
 			t.Run(first.name+", then "+second.name, func(t *testing.T) {
@@ -110,7 +113,7 @@ func TestANoStaysANo(t *testing.T) {
 				} else if second.problem != first.problem {
 					want.Problem += "; asked again: " + second.problem
 				}
-				if diff := cmp.Diff(want, evaluate(t, e, input(t))); diff != "" {
+				if diff := cmp.Diff(want, evaluate(t, e, in)); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
 				if question := r.asked[1].Prompt; !strings.Contains(question, "only a rejection is taken from you now") {
@@ -155,6 +158,7 @@ func TestANoOfSomebodyElse(t *testing.T) {
 		"a guessed nonce":       strings.Replace(reject, "NONCE", strings.Repeat("0", 32), 1),
 		"none":                  strings.Replace(reject, `"nonce": "NONCE", `, "", 1),
 		"one in another object": `{"nonce": "NONCE"} ` + strings.Replace(reject, "NONCE", "x", 1),
+		"quoted beside its own": strings.Replace(reject, "NONCE", "x", 1) + ` and "broken": "verdict": "reject` + strings.Replace(accept, "main.go:2", "main.go:9", 1),
 		"broken, and none":      strings.Replace(reject, "NONCE", `"x`, 1),
 	} {
 		e, _ := asking(says(answer), says(accept))

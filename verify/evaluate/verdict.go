@@ -53,10 +53,7 @@ func read(answer, nonce, dir string) (finding, error) {
 	switch {
 	case err == nil:
 		err = v.check(nonce)
-	case !errors.Is(err, errNoObject):
-	case no == nil:
-		no = saidBrokenNo(answer, nonce)
-	case no.flaw != "": // that is worth more than what stands behind it
+	case errors.Is(err, errNoObject) && no != nil && no.flaw != "": // that is worth more than what stands behind it
 		err = errors.New(no.flaw)
 	}
 	if err != nil {
