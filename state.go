@@ -39,6 +39,10 @@ type State struct {
 	Tampered []string     // protected files that the last agent changed
 	Ledger   []TaskLedger // what evaluators said of what is not done yet
 
+	Aside    []AsideWork   // on tasks that were given up
+	Unproven *UnprovenWork // that is in the tree; nil if none is
+	Move     *TreeMove     // to be done; nil if none is
+
 	CostEstimated bool // at least one iteration reckoned its cost
 }
 
@@ -136,6 +140,7 @@ func (s *State) start(e Event, data RunStarted) {
 
 func (s *State) begin(e Event, data IterationStarted) {
 	s.History.Started = e.Iteration
+	s.Unproven, s.Move = nil, nil
 	s.History.takeTurn(data.Agent)
 	s.History.Judging = true
 	s.History.Now = Observation{Number: e.Iteration, Task: s.History.Task}
@@ -223,6 +228,10 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 		if tree.Base != "" {
 			h.Base.Snapshot = tree.Base
 		}
+		if tree.Settled != "" {
+			h.Settled = tree.Settled
+		}
+		s.moved(tree)
 	}
 }
 
@@ -257,6 +266,7 @@ func (s *State) judge(data VerdictReached) {
 	if data.Verdict.Counted {
 		s.Asked = data.Verdict.asks()
 	}
+	s.giveUp(data.Verdict.Tasks)
 	s.Iterations = append(s.Iterations, iterationResult(s.History.Now, data.Verdict))
 	s.Last = s.feedback(data.Verdict)
 }
