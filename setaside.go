@@ -60,8 +60,8 @@ func (l *Loop) arrange(ctx context.Context) {
 // inTheWay reports whether the tree holds work on a task that was given up while another one is to be worked. A run that halts leaves it there for
 // whoever looks at it.
 func (l *Loop) inTheWay(next string) bool {
-	left := l.state.Unproven
-	return left != nil && left.Task != next && l.policy.OnTaskFailure != TaskHalt
+	left, rule := l.state.Unproven, l.policy.OnTaskFailure
+	return left != nil && left.Task != next && (rule == TaskSkip || rule == TaskRetry)
 }
 
 // toSetAside says what is to be set aside, and warns if that cannot be.
