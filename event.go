@@ -34,6 +34,8 @@ const (
 	EvTaskDone         EventType = "task_done"
 	EvTaskFailed       EventType = "task_failed"
 	EvTaskReopened     EventType = "task_reopened"
+	EvWorkSetAside     EventType = "work_set_aside"
+	EvWorkBroughtBack  EventType = "work_brought_back"
 	EvEvaluation       EventType = "evaluation"
 	EvVerdict          EventType = "verdict"
 	EvBreaker          EventType = "breaker"

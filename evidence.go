@@ -41,21 +41,28 @@ func (l *Loop) tellOnce(code, text string) {
 	}
 }
 
-// joinedBase names the base with what the user changed while no agent was at work, "" if that is nothing. After an iteration whose end nobody saw,
-// nobody can say whose changes they are.
-func (l *Loop) joinedBase(ctx context.Context, now TreeState) string {
+// joined names the base, and what is settled, with what the user changed while no agent was at work: all that differs from before, which is how the
+// harness left the tree. After an iteration whose end nobody saw, nobody can say whose changes they are.
+func (l *Loop) joined(ctx context.Context, before string, now TreeState) TreeState {
 	h := l.state.History
 	copies, ok := l.tree.(Copies)
-	before := h.tree.Snapshot
 	if !ok || l.iteration == 0 || h.Judging || h.treeOf != h.Started || before == "" || now.Snapshot == "" || before == now.Snapshot || h.Base.Snapshot == "" {
-		return ""
+		return now
 	}
 	base, err := copies.Join(ctx, h.Base.Snapshot, before, now.Snapshot)
+	settled := now.Snapshot
+	if err == nil && h.Settled != before {
+		settled = ""
+		if h.Settled != "" {
+			settled, err = copies.Join(ctx, h.Settled, before, now.Snapshot)
+		}
+	}
 	if err != nil {
 		l.emit(EvWarning, Notice{"base_unknown", fmt.Sprintf("what you changed counts as the agent's: %v", err)})
-		return ""
+		return now
 	}
-	return base
+	now.Base, now.Settled = base, settled
+	return now
 }
 
 // gather runs the checks and, if they are green and something is claimed, everything else that could still refuse the claim. What costs most comes

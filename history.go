@@ -89,6 +89,7 @@ type History struct {
 	tree     TreeState
 	treeOf   int // the iteration that left tree
 	checks   checkMarks
+	moved    bool              // the harness changed the tree since the checks were run
 	greenOn  map[string]string // the tree on which a check was last green
 	flaked   []string          // checks that were red and green on one tree, by their keys
 	fault    uint64
@@ -132,10 +133,11 @@ func (h *History) seeProgress() {
 		h.tree, h.treeOf = h.Now.Tree, h.Now.Number
 	}
 	for _, c := range h.Now.Checks {
-		if before, known := h.checks[checkKey(c)]; known && before != c.Passed {
+		if before, known := h.checks[checkKey(c)]; known && before != c.Passed && !h.moved {
 			h.Progress = true
 		}
 	}
+	h.moved = h.moved && len(h.Now.Checks) == 0
 	h.checks = h.checks.with(h.Now.Checks)
 }
 

@@ -56,6 +56,7 @@ func (l *Loop) choose(ctx context.Context) {
 	l.tellPlaceholders()
 	l.hearPeople(ctx)
 	l.selectTask()
+	l.arrange(ctx)
 }
 
 // begin is phase one: it is durable before the agent starts.
@@ -299,8 +300,7 @@ func (l *Loop) mayComplete() bool {
 // snapshot records the tree as it is. What the user changed while no iteration ran joins the base.
 func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
 	if tree, ok := l.look(ctx, in); ok {
-		tree.Base = l.joinedBase(ctx, tree)
-		l.emit(EvTreeSnapshot, tree)
+		l.emit(EvTreeSnapshot, l.joined(ctx, l.state.History.tree.Snapshot, tree))
 	}
 }
 

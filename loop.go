@@ -118,6 +118,7 @@ func (l *Loop) open(ctx context.Context) error {
 	case l.state.History.Started == 0:
 		l.baseline(ctx)
 	case l.state.Phase == PhaseNone:
+		l.move(ctx)                                                 // before anything is taken for the user's
 		unseen := l.state.History.treeOf != l.state.History.Started // nobody saw what the last agent left
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
 		if unseen {

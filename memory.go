@@ -25,6 +25,10 @@ func (s *State) remember(what any) {
 		if data.List != nil {
 			s.History.Tasks = data.List
 		}
+	case WorkSetAside:
+		s.setAside(data)
+	case WorkBroughtBack:
+		s.broughtBack(data)
 	case SignalSeen:
 		if id, ok := strings.CutSuffix(data.Kind, ":DONE"); ok && data.From == FromList && !slices.Contains(s.History.Now.Listed, id) {
 			s.History.Now.Listed = append(s.History.Now.Listed, id)

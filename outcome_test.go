@@ -122,8 +122,10 @@ func TestDecodePayload(t *testing.T) {
 		EvBreaker: BreakerMoved{Reason: "r"}, EvLimitWait: Waiting{For: WaitLimit}, EvNotice: Notice{Code: "n"}, EvWarning: Notice{Code: "w"}, EvTruncated: Cut{What: "w"},
 		EvTaskSelected: TaskSelected{Task: "A", Title: "do A", Try: 2, List: []TaskState{job("A", priority(1), after("B"), tried(1), isRegressed)}},
 		EvTaskDone:     TaskMoved{Task: "A", Title: "do A", Detail: "d"}, EvTaskFailed: TaskMoved{Task: "A"}, EvTaskReopened: TaskMoved{Task: "A"},
-		EvTampered: FilesTampered{What: "task_list", File: "f", Details: []string{"d"}, Restored: true},
-		EvSteering: SteeringSeen{State: SteeringDelivered, File: "f", Text: "t", Letter: "l"}, EvAnswer: AnswerGiven{Question: "q", Answer: "a", Letter: "l"},
+		EvWorkSetAside:    WorkSetAside{Task: "A", Iteration: 2, Base: "b", Work: "w"},
+		EvWorkBroughtBack: WorkBroughtBack{Task: "A", Iteration: 2, From: "f", To: "t", Why: "y", Conflicts: []string{"c"}, Stayed: true},
+		EvTampered:        FilesTampered{What: "task_list", File: "f", Details: []string{"d"}, Restored: true},
+		EvSteering:        SteeringSeen{State: SteeringDelivered, File: "f", Text: "t", Letter: "l"}, EvAnswer: AnswerGiven{Question: "q", Answer: "a", Letter: "l"},
 		EvLearning: LearningProposed{ID: "i", Text: "t"}, EvCommit: CommitResult{Commit: "c", Subject: "s", Failed: true, Output: "o"},
 	}
 	for kind, want := range payloads {

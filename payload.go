@@ -247,6 +247,8 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvTaskDone:         decode[TaskMoved],
 	EvTaskFailed:       decode[TaskMoved],
 	EvTaskReopened:     decode[TaskMoved],
+	EvWorkSetAside:     decode[WorkSetAside],
+	EvWorkBroughtBack:  decode[WorkBroughtBack],
 	EvTampered:         decode[FilesTampered],
 	EvSteering:         decode[SteeringSeen],
 	EvAnswer:           decode[AnswerGiven],

@@ -22,6 +22,7 @@ type PromptInput struct {
 	Dir          string      // the workspace
 	Task         *Task       // to work on; nil without a list, or when nothing in it is open
 	Try          int         // of the task
+	NotBack      string      // why what an earlier try left was not brought back into the tree
 	ListFile     string      // "" without a list
 	Tasks        []TaskState // the whole list
 	WhoCommits   string
@@ -58,6 +59,8 @@ func (l *Loop) promptInput(ctx context.Context, started IterationStarted) Prompt
 		if current, ok := findTask(in.Tasks, l.state.History.Task); ok {
 			in.Try = current.Tries + 1
 		}
+		kept, _ := l.state.asideOf(l.state.History.Task)
+		in.NotBack = kept.NotBack
 	}
 	in.Diff, in.DiffCut = l.diff(ctx)
 	return in
@@ -125,7 +128,7 @@ func (in PromptInput) addPlan(facts *prompt.Input) {
 	if t := in.Task; t != nil {
 		facts.Task = &prompt.Task{
 			ID: t.ID, Title: t.Title, Description: t.Description, Category: t.Category, Acceptance: t.Acceptance, Checks: t.Checks,
-			SpecFile: t.SpecFile, Try: in.Try,
+			SpecFile: t.SpecFile, Try: in.Try, NotBack: in.NotBack,
 		}
 	}
 	for _, t := range in.Tasks {

@@ -192,8 +192,10 @@ type TreeState struct {
 	Snapshot string   `json:"snapshot,omitempty"`
 	Left     []string `json:"left,omitempty"`
 
-	// Base names the copy of the base from now on, after the user changed something while no agent was at work.
-	Base string `json:"base,omitempty"`
+	// Base names the copy of the base from now on, after the user changed something while no agent was at work, and Settled that of the tree in which
+	// a task was last proven, with the same in it.
+	Base    string `json:"base,omitempty"`
+	Settled string `json:"settled,omitempty"`
 	// After says that this is the tree after the checks of the iteration ran.
 	After bool `json:"after,omitempty"`
 
@@ -224,6 +226,38 @@ type TreeInput struct {
 // gives up at about limit bytes; cut says that it did.
 type Differ interface {
 	Diff(ctx context.Context, from, to string, limit int) (patch string, cut bool, err error)
+}
+
+// Switcher is an optional power of a Tree that keeps copies: to take work out of the workspace, and to bring it back. Names are of files below the
+// workspace, with slashes.
+type Switcher interface {
+	// Switch makes the workspace, which is what the copy From is, what the copy To is. It touches the files that differ between the two, and of them
+	// none that git ignores. If a file is neither as in From nor as in To, somebody has changed it: then nothing is touched, and Others names it.
+	// A switch that was cut is finished by the same one again.
+	Switch(ctx context.Context, in SwitchInput) (Switched, error)
+	// Merge keeps a copy of Ours with everything that became of Base on the way to Theirs, and names it. If both sides changed the same, there is none,
+	// and conflicts names the files.
+	Merge(ctx context.Context, in MergeInput) (id string, conflicts []string, err error)
+}
+
+// SwitchInput names the copies of a switch.
+type SwitchInput struct {
+	From, To string
+	Own      func(name string) bool // the harness's files, which stay as they are
+}
+
+// Switched is what became of a switch.
+type Switched struct {
+	Others  []string // somebody's, for which nothing was touched
+	Begun   bool     // with Others: an earlier switch that was cut has touched something
+	Planned string   // the copy that the workspace was to be in the end; "" with Others
+	Stayed  []string // files that could not be written, for what is in their place
+}
+
+// MergeInput names the copies of a merge.
+type MergeInput struct {
+	Base, Ours, Theirs string
+	Own                func(name string) bool // the harness's files, which are as in Ours
 }
 
 // Committer commits the whole tree, untracked files included. A commit that a hook, a signature or a time-out prevents is a value; an error

@@ -40,6 +40,10 @@ type State struct {
 	Ledger   []TaskLedger // what evaluators said of what is not done yet
 	Reviews  int          // how often evaluators were asked
 
+	Aside    []AsideWork   // on tasks that were given up
+	Unproven *UnprovenWork // that is in the tree; nil if none is
+	Move     *TreeMove     // to be done; nil if none is
+
 	CostEstimated bool // at least one iteration reckoned its cost
 	CostPartial   bool // what some iteration or evaluation cost is not known, or not all of it
 	TokensPartial bool // the same of its tokens
@@ -139,6 +143,7 @@ func (s *State) start(e Event, data RunStarted) {
 
 func (s *State) begin(e Event, data IterationStarted) {
 	s.History.Started = e.Iteration
+	s.Unproven, s.Move = nil, nil
 	s.History.takeTurn(data.Agent)
 	s.History.Judging = true
 	s.History.Now = Observation{Number: e.Iteration, Task: s.History.Task}
@@ -229,6 +234,10 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 		if tree.Base != "" {
 			h.Base.Snapshot = tree.Base
 		}
+		if tree.Settled != "" {
+			h.Settled = tree.Settled
+		}
+		s.moved(tree)
 	}
 }
 
@@ -263,6 +272,7 @@ func (s *State) judge(data VerdictReached) {
 	if data.Verdict.Counted {
 		s.Asked = data.Verdict.asks()
 	}
+	s.giveUp(data.Verdict.Tasks)
 	s.Iterations = append(s.Iterations, iterationResult(s.History.Now, data.Verdict))
 	s.Last = s.feedback(data.Verdict)
 }

@@ -71,7 +71,10 @@ func TestTasksThatUseUpTheirTries(t *testing.T) {
 		w.ends(TaskTries, 4)
 		same(t, "worked on", []string{"A", "B", "B", "A"}, workedOn(w.log))
 		same(t, "moves", []string{"done A", "failed B", "reopened A", "done A"}, moves(w.log))
-		same(t, "warnings", []Notice{{"task_regressed", "A was done, and its own check is red again"}}, payloads[Notice](w.log))
+		same(t, "warnings", []Notice{
+			{"task_regressed", "A was done, and its own check is red again"},
+			{"work_left", "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from"},
+		}, payloads[Notice](w.log))
 	})
 }
 

@@ -167,6 +167,7 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 	if l.tasks == nil {
 		return
 	}
+	left := l.state.History.tree.Snapshot
 	tell := func(kind EventType, id, detail string) {
 		t, _ := findTask(l.state.History.Tasks, id)
 		l.emit(kind, TaskMoved{Task: id, Title: t.Title, Detail: detail})
@@ -188,6 +189,9 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 	moved := len(v.Tasks.Done)+len(v.Tasks.Reopened) > 0 || v.Tasks.GivenUp != ""
 	if ctx.Err() == nil && moved { // the file changed by the harness's hand: no progress of the next iteration
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
+		if v.Action != Stop {
+			l.makeWay(ctx, left)
+		}
 	}
 }
 

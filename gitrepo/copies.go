@@ -319,22 +319,28 @@ func (s *Snapshots) Join(ctx context.Context, base, from, to string) (string, er
 	if tree == onto.tree {
 		return base, nil
 	}
-	message := snapshotTitle + "\n\nrun " + onto.run + belowLine(onto.prefix)
-	parents := []string{base}
-	if onto.repository != "" {
-		parents = append(parents, onto.repository)
-		message += "\nrepository " + onto.repository
+	id, err := s.derive(onto, tree, "base")
+	if err != nil {
+		return "", fmt.Errorf("join snapshots: %w", err)
+	}
+	return id, nil
+}
+
+// derive keeps a tree that was made of a snapshot and never lay in the workspace. No
+// iteration has a name of that kind, so it is never taken for the copy of one.
+func (s *Snapshots) derive(of copied, tree, kind string) (string, error) {
+	message := snapshotTitle + "\n\nrun " + of.run + belowLine(of.prefix)
+	parents := []string{of.id}
+	if of.repository != "" {
+		parents = append(parents, of.repository)
+		message += "\nrepository " + of.repository
 	}
 	// No time of day is in it: that which is the same has one name.
 	id, err := s.putCommit(tree, parents, time.Unix(0, 0), message)
 	if err != nil {
-		return "", fmt.Errorf("join snapshots: %w", err)
+		return "", err
 	}
-	// No iteration has such a name, so a base is never taken for the copy of one.
-	if err := s.setRef(runRefs(onto.run)+"base-"+id, id); err != nil {
-		return "", fmt.Errorf("join snapshots: %w", err)
-	}
-	return id, nil
+	return id, s.setRef(runRefs(of.run)+kind+"-"+id, id)
 }
 
 // edited is the tree of a snapshot with edits made to it, in an index of its own.

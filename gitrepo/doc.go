@@ -84,6 +84,14 @@
 // refs/ralph/RUN/base-ID beside the refs/ralph/RUN/ITERATION of those that were taken, and
 // is nothing that work goes on from.
 //
+// [Keeper.Switch] takes the workspace from one copy to another, and touches only files that
+// differ between the two. Each of them must be as in the one or as in the other, and all
+// else as in both; otherwise somebody was there, and nothing is touched. So it can be cut
+// anywhere and done again. [Keeper.Merge] makes the copy to go to of three, line by line.
+// What is ignored stays, and so do .gitignore files that hide what no copy holds: without
+// them it would be part of the tree. A repository that work made inside of the workspace
+// loses its files, but not its .git.
+//
 // A [PlainKeeper], made by [Plain.Keep], keeps such copies without git. They serve to
 // compare and to look things up; a workspace cannot be restored from them. Contents are
 // files in a folder, named by their hash, and a copy is a list of names and hashes, named by

@@ -13,13 +13,22 @@ import (
 // the snapshot ignore. They may have been there when it was taken, without being in it;
 // an agent that deletes .gitignore makes them look like new ones.
 func (k *Keeper) ignoredThen(ctx context.Context, target copied, edits []edit) (map[string]bool, error) {
-	const here = "./" // a name that begins with a colon would mean something else
-	var names strings.Builder
+	var names []string
 	due := written(edits)
 	for _, e := range edits {
 		if e.after.mode == modeNone && !due.need(e.name) {
-			names.WriteString(here + e.name + "\x00")
+			names = append(names, e.name)
 		}
+	}
+	return k.ignoredBy(ctx, target, names)
+}
+
+// ignoredBy finds the files that the rules of a snapshot ignore, tracked or not.
+func (k *Keeper) ignoredBy(ctx context.Context, target copied, files []string) (map[string]bool, error) {
+	const here = "./" // a name that begins with a colon would mean something else
+	var names strings.Builder
+	for _, name := range files {
+		names.WriteString(here + name + "\x00")
 	}
 	if names.Len() == 0 {
 		return nil, nil

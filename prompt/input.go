@@ -65,6 +65,7 @@ type Task struct {
 	SpecFile   string   // where more is said about it
 	Try        int      // how often it was taken up, this time included
 	Regressed  bool     // it was proven, and does not hold any more
+	NotBack    string   // why what an earlier try left is not in the tree; "" if it is
 }
 
 // PlanLine is one task of the list, for the overview. Status is pending, done or failed.

@@ -130,6 +130,7 @@ func taskSituations() map[string]Input {
 			in.TaskRefusals = []TaskRefusal{{"TASK-2", "evaluator_rejected:half_finished", "overflow is not handled"}}
 			in.Rejections = []Rejection{{Task: "TASK-2", Category: "half_finished", Concern: "overflow is not handled", Times: 1}}
 		}),
+		"task_set_aside": laterTask(func(in *Input) { in.Task.NotBack = "add.go was changed in another way since" }),
 		"task_unclaimed": laterTask(func(in *Input) { in.GreenNoClaim, in.StatusRequired, in.Goal = true, true, "A calculator." }),
 		"tasks_all_done": laterTask(func(in *Input) {
 			in.Task, in.TasksAllDone = nil, true
@@ -217,7 +218,7 @@ func TestNothingIsSmuggledIn(t *testing.T) {
 func hostile(text string) Input {
 	return Input{
 		Ordinal: 3, SpecFile: text, Goal: "Add.", Steering: []string{text, text}, SteeringFile: text, Answers: []Answer{{text, text}}, OpenQuestion: text,
-		Task:     &Task{ID: text, Title: text, Description: text, Category: text, Acceptance: []string{text, text}, Checks: []string{text}, SpecFile: text, Try: 2, Regressed: true},
+		Task:     &Task{ID: text, Title: text, Description: text, Category: text, Acceptance: []string{text, text}, Checks: []string{text}, SpecFile: text, Try: 2, Regressed: true, NotBack: text},
 		ListFile: text, Plan: []PlanLine{{ID: text, Title: text, Status: text, Own: true}, {ID: text, Title: text, Status: "done", Optional: true, Human: true, Regressed: true}},
 		Tags: []string{text}, Checks: []string{text, text}, Diagnose: text, Diff: text, Progress: text, Learnings: text, LastError: text, Proven: []string{text},
 		Failed: []Failure{{text, text, text}}, Refusals: []Refusal{{text, text}}, TaskRefusals: []TaskRefusal{{text, text, text}}, ListProblems: []string{text},

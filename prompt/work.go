@@ -83,6 +83,9 @@ func task(in Input) Part {
 	if t.Try > 1 {
 		fmt.Fprintf(&b, "\n\nThis is try %d of this task. Look at what the tries before it left in the workspace.", t.Try)
 	}
+	if t.NotBack != "" {
+		fmt.Fprintf(&b, "\n\nWhat an earlier try of this task left was set aside and is not in the workspace, because %s. Begin anew.", inline(t.NotBack))
+	}
 	p.Text, p.Truncated = b.String(), cutDescription || cutCriteria
 	return p
 }

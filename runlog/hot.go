@@ -251,6 +251,8 @@ func (c *compact) treeState() (v ralph.TreeState) {
 			v.Left = c.strings()
 		case "base":
 			v.Base = c.string()
+		case "settled":
+			v.Settled = c.string()
 		case "after":
 			v.After = c.bool()
 		case "unfinished":

@@ -53,14 +53,45 @@ func (a *app) explain(ctx context.Context, name string, iteration int) error {
 	if err != nil {
 		return err
 	}
+	moves, err := workMoves(events(store, run))
+	if err != nil {
+		return fmt.Errorf("explain %s: %w", run, err)
+	}
 	fmt.Fprintf(a.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run)
 	for _, j := range judgements {
 		a.tellJudgement(j, state.Policy.Agents)
+		for _, line := range moves[j.Iteration] {
+			fmt.Fprintf(a.streams.Out, "  %s\n", term.Clean(line))
+		}
+		delete(moves, j.Iteration)
 	}
 	if state.Stopped != nil {
 		fmt.Fprintln(a.streams.Out, term.ResultLine(state))
 	}
 	return nil
+}
+
+// workMoves says of every iteration what became of its work, if its task was given up.
+func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
+	moves := map[int][]string{}
+	for e, err := range events {
+		if err != nil {
+			return nil, err
+		}
+		switch data := e.Data.(type) {
+		case ralph.WorkSetAside:
+			moves[data.Iteration] = append(moves[data.Iteration], fmt.Sprintf("- its work was set aside: ralph diff %s %d shows it, ralph restore %s %d --to DIR writes it out", e.Run, data.Iteration, e.Run, data.Iteration))
+		case ralph.WorkBroughtBack:
+			text := fmt.Sprintf("- its work came back before iteration %d", e.Iteration)
+			if data.Stayed {
+				text = "- its work stayed in the tree all the same"
+			} else if data.Why != "" {
+				text = fmt.Sprintf("! its work was not brought back before iteration %d: %s", e.Iteration, data.Why)
+			}
+			moves[data.Iteration] = append(moves[data.Iteration], text)
+		}
+	}
+	return moves, nil
 }
 
 func onlyIteration(judgements []ralph.Judgement, n int) []ralph.Judgement {

@@ -93,7 +93,7 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 			begun = e.Iteration
 		case ralph.VerdictReached:
 			judged = e.Iteration
-		case ralph.Waiting, ralph.RunStopped, ralph.RunResumed:
+		case ralph.Waiting, ralph.RunStopped, ralph.RunResumed, ralph.WorkSetAside: // what lies there after it is not what it left
 			rested = judged
 		}
 		return k.state.Apply(e)

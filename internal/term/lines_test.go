@@ -69,6 +69,9 @@ func story(s *teller) {
 	s.tell(ralph.EvClaimRefused, ralph.ClaimRefused{Refusals: refused.Refusals()})
 	s.tell(ralph.EvVerdict, ralph.VerdictReached{At: ralph.Moment{Elapsed: seconds(80)}, Verdict: refused})
 	s.tell(ralph.EvBreaker, ralph.BreakerMoved{From: ralph.BreakerClosed, To: ralph.BreakerDiagnose, Reason: "3 iterations in a row without progress"})
+	s.tell(ralph.EvWorkSetAside, ralph.WorkSetAside{Task: "T-2", Iteration: 1, Base: "b", Work: "w"})
+	s.tell(ralph.EvWorkBroughtBack, ralph.WorkBroughtBack{Task: "T-2", Iteration: 1, From: "f", To: "t"})
+	s.tell(ralph.EvWorkBroughtBack, ralph.WorkBroughtBack{Task: "T-2", Iteration: 1, Why: hostile, Conflicts: []string{hostile}})
 
 	s.iteration = 2
 	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Of: 4, Diagnose: true})

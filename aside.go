@@ -1,0 +1,105 @@
+package ralph
+
+import "slices"
+
+// WorkSetAside says that the work on a task that was given up is taken out of the tree, so that the next task is judged by its own work. It is
+// recorded before that is done. Base and Work are copies: what the tree is to be, and what it was.
+type WorkSetAside struct {
+	Task      string `json:"task"`
+	Iteration int    `json:"iteration"` // that left the work
+	Base      string `json:"base"`
+	Work      string `json:"work"`
+}
+
+// WorkBroughtBack says that work that was set aside comes back into the tree, since its task is worked again; that too is recorded first. From and To
+// are copies of the tree before and after. With Why it does not come back, but is kept.
+type WorkBroughtBack struct {
+	Task      string   `json:"task"`
+	Iteration int      `json:"iteration"` // that left the work
+	From      string   `json:"from,omitempty"`
+	To        string   `json:"to,omitempty"`
+	Why       string   `json:"why,omitempty"`
+	Conflicts []string `json:"conflicts,omitempty"` // files that the work changed, and somebody else since
+	Stayed    bool     `json:"stayed,omitempty"`    // it could not be set aside in the first place
+}
+
+// AsideWork is the work on a task that was given up: not in the tree, but kept.
+type AsideWork struct {
+	Task       string
+	Iteration  int // that left it
+	Base, Work string
+	NotBack    string // why it was not brought back when the task was worked again
+}
+
+// UnprovenWork is the work on a task that was given up, as long as it is in the tree and no iteration began since.
+type UnprovenWork struct {
+	Task      string
+	Iteration int // that left it
+	Work      string
+}
+
+// TreeMove is a change of the tree by the harness that was recorded and may not be done yet.
+type TreeMove struct {
+	Task     string
+	From, To string
+	Back     bool // work comes back
+}
+
+// setAside takes note that work leaves the tree. What was found out about it says nothing of what is left.
+func (s *State) setAside(data WorkSetAside) {
+	s.dropAside(data.Task)
+	s.Aside = append(s.Aside, AsideWork{Task: data.Task, Iteration: data.Iteration, Base: data.Base, Work: data.Work})
+	s.Move, s.Unproven = &TreeMove{Task: data.Task, From: data.Work, To: data.Base}, nil
+	s.History.moved = true
+	s.Tampered = nil
+	s.Last.Failed, s.Last.Tampered, s.Last.Unseen, s.Last.Rejections, s.Last.GreenNoClaim = nil, nil, nil, nil, false
+}
+
+func (s *State) broughtBack(data WorkBroughtBack) {
+	s.Move = nil
+	switch kept, _ := s.asideOf(data.Task); {
+	case data.Stayed:
+		s.dropAside(data.Task)
+		s.Unproven = &UnprovenWork{Task: data.Task, Iteration: kept.Iteration, Work: kept.Work}
+	case data.Why != "":
+		kept.NotBack = data.Why
+		s.dropAside(data.Task)
+		s.Aside = append(s.Aside, kept)
+	default:
+		s.Move = &TreeMove{Task: data.Task, From: data.From, To: data.To, Back: true}
+		s.History.moved = true
+	}
+}
+
+// moved takes note that a move is done: this is the tree that it left.
+func (s *State) moved(tree TreeState) {
+	if m := s.Move; m != nil && m.Back {
+		kept, _ := s.asideOf(m.Task)
+		s.dropAside(m.Task)
+		s.Unproven = &UnprovenWork{Task: m.Task, Iteration: kept.Iteration, Work: tree.Snapshot}
+	}
+	s.Move = nil
+}
+
+// giveUp takes note whose work lies in the tree without being proven, and forgets what is kept of tasks that are.
+func (s *State) giveUp(v TaskVerdict) {
+	for _, id := range v.Done {
+		s.dropAside(id)
+	}
+	if v.GivenUp != "" {
+		now := s.History.Now
+		s.Unproven = &UnprovenWork{Task: v.GivenUp, Iteration: now.Number, Work: now.Tree.Snapshot}
+	}
+}
+
+func (s *State) asideOf(task string) (AsideWork, bool) {
+	i := slices.IndexFunc(s.Aside, func(w AsideWork) bool { return w.Task == task })
+	if i < 0 {
+		return AsideWork{Task: task}, false
+	}
+	return s.Aside[i], true
+}
+
+func (s *State) dropAside(task string) {
+	s.Aside = slices.DeleteFunc(slices.Clone(s.Aside), func(w AsideWork) bool { return w.Task == task })
+}

@@ -1,0 +1,211 @@
+package ralph
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// ownFolders hold what is the harness's and the user's: lists, steering, prompts, configuration.
+var ownFolders = []string{".ralph", ".agent"}
+
+// own tells the files that stay as they are when work is set aside: those of the harness, and the list, which is brought in line by itself.
+func (l *Loop) own() func(name string) bool {
+	files := map[string]bool{path.Clean(l.tasks.File()): true}
+	for _, t := range l.tasks.List() {
+		if t.SpecFile != "" {
+			files[path.Clean(t.SpecFile)] = true
+		}
+	}
+	return func(name string) bool {
+		top, _, _ := strings.Cut(name, "/")
+		return files[name] || slices.Contains(ownFolders, top)
+	}
+}
+
+// makeWay sets the work on a task that was given up aside as soon as it is clear that another one comes next. left is the copy of the tree as its
+// iteration left it.
+func (l *Loop) makeWay(ctx context.Context, left string) {
+	next, ok := NextTask(l.state.History.Tasks)
+	if !ok || !l.inTheWay(next.ID) {
+		return
+	}
+	if aside, ok := l.toSetAside(ctx, left); ok {
+		l.setAside(ctx, aside)
+	}
+}
+
+// arrange sees to it that the tree holds the work on the selected task, and none on another that was given up.
+func (l *Loop) arrange(ctx context.Context) {
+	if l.tasks == nil {
+		return
+	}
+	task := l.state.History.Task
+	if l.inTheWay(task) {
+		if aside, ok := l.toSetAside(ctx, l.state.Unproven.Work); ok {
+			l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
+			l.setAside(ctx, aside)
+		}
+	}
+	if kept, ok := l.state.asideOf(task); ok && kept.NotBack == "" {
+		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
+		l.bringBack(ctx, kept)
+	}
+}
+
+// inTheWay reports whether the tree holds work on a task that was given up while another one is to be worked. A run that halts leaves it there for
+// whoever looks at it.
+func (l *Loop) inTheWay(next string) bool {
+	left, rule := l.state.Unproven, l.policy.OnTaskFailure
+	return left != nil && left.Task != next && (rule == TaskSkip || rule == TaskRetry)
+}
+
+// toSetAside says what is to be set aside, and warns if that cannot be.
+func (l *Loop) toSetAside(ctx context.Context, work string) (WorkSetAside, bool) {
+	left := l.state.Unproven
+	aside := WorkSetAside{Task: left.Task, Iteration: left.Iteration, Base: cmp.Or(l.state.History.Settled, l.state.History.Base.Snapshot), Work: work}
+	_, can := l.tree.(Switcher)
+	if !can || aside.Base == "" || aside.Work == "" {
+		l.tellOnce(workLeft, "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from")
+		return aside, false
+	}
+	changed, err := l.changedBetween(ctx, aside.Base, aside.Work)
+	if err != nil && ctx.Err() == nil {
+		l.tellLeft(aside.Task, err.Error())
+	}
+	return aside, err == nil && len(changed) > 0
+}
+
+// Codes of warnings about work that was given up: it is in the tree, or it is not.
+const (
+	workLeft    = "work_left"
+	workNotBack = "work_not_back"
+)
+
+func (l *Loop) tellLeft(task, why string) {
+	l.tellOnce(workLeft, fmt.Sprintf("the work on %s, which was given up, stays in the tree: %s", task, why))
+}
+
+// changedBetween lists the files that differ between two copies, but for those of the harness.
+func (l *Loop) changedBetween(ctx context.Context, from, to string) ([]string, error) {
+	copies, ok := l.tree.(Copies)
+	if !ok {
+		return nil, errors.New("copies cannot be compared here")
+	}
+	changes, err := copies.Changes(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	own := l.own()
+	var names []string
+	for _, c := range changes {
+		if !own(c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names, nil
+}
+
+// setAside takes work out of the tree, which was looked at just now. What somebody changed since the agent ended would be lost with it: then the work
+// stays.
+func (l *Loop) setAside(ctx context.Context, aside WorkSetAside) {
+	meanwhile, err := l.changedBetween(ctx, aside.Work, l.state.History.tree.Snapshot)
+	switch {
+	case ctx.Err() != nil || l.storage != nil:
+	case err != nil:
+		l.tellLeft(aside.Task, err.Error())
+	case len(meanwhile) > 0:
+		l.tellLeft(aside.Task, changedSince(meanwhile)+" since its agent ended")
+	default:
+		l.emit(EvWorkSetAside, aside)
+		l.sync()
+		l.move(ctx)
+	}
+}
+
+// bringBack puts the work on a task into the tree again, merged with what was done since. The tree was looked at just now.
+func (l *Loop) bringBack(ctx context.Context, kept AsideWork) {
+	tree, can := l.tree.(Switcher)
+	ours := l.state.History.tree.Snapshot
+	if !can || ours == "" {
+		l.tellNotBack(kept, "no copy of the tree can be made", nil)
+		return
+	}
+	merged, conflicts, err := tree.Merge(ctx, MergeInput{Base: kept.Base, Ours: ours, Theirs: kept.Work, Own: l.own()})
+	switch {
+	case ctx.Err() != nil || l.storage != nil:
+	case err != nil:
+		l.tellNotBack(kept, err.Error(), nil)
+	case len(conflicts) > 0:
+		l.tellNotBack(kept, changedSince(conflicts)+" in another way since", conflicts)
+	default:
+		l.emit(EvWorkBroughtBack, WorkBroughtBack{Task: kept.Task, Iteration: kept.Iteration, From: ours, To: merged})
+		l.sync()
+		l.move(ctx)
+	}
+}
+
+func (l *Loop) tellNotBack(kept AsideWork, why string, conflicts []string) {
+	l.emit(EvWorkBroughtBack, WorkBroughtBack{Task: kept.Task, Iteration: kept.Iteration, Why: why, Conflicts: conflicts})
+	l.emit(EvWarning, Notice{workNotBack, fmt.Sprintf("the work on %s was not brought back: %s; ralph diff %s %d shows it, ralph restore %s %d --to DIR writes it out",
+		kept.Task, why, l.id, kept.Iteration, l.id, kept.Iteration)})
+}
+
+// changedSince says that files were changed, and names the first of them.
+func changedSince(names []string) string {
+	const shown = 5
+	if len(names) > shown {
+		return fmt.Sprintf("%s and %d more were changed", strings.Join(names[:shown], ", "), len(names)-shown)
+	}
+	if len(names) == 1 {
+		return names[0] + " was changed"
+	}
+	return strings.Join(names, ", ") + " were changed"
+}
+
+// move does what was recorded last. A process that dies on the way leaves it to the next, which finds it in the state.
+func (l *Loop) move(ctx context.Context) {
+	m := l.state.Move
+	tree, can := l.tree.(Switcher)
+	if m == nil || !can || l.tasks == nil || l.storage != nil {
+		return
+	}
+	done, err := tree.Switch(ctx, SwitchInput{From: m.From, To: m.To, Own: l.own()})
+	if ctx.Err() != nil {
+		return
+	}
+	switch kept, _ := l.state.asideOf(m.Task); {
+	case err != nil && m.Back:
+		l.tellNotBack(kept, err.Error(), nil)
+	case err != nil:
+		l.tellLeft(m.Task, err.Error())
+	case len(done.Others) > 0:
+		l.notMoved(ctx, *m, done)
+		return
+	case len(done.Stayed) > 0:
+		l.tellLeft(m.Task, "of it "+strings.Join(done.Stayed, ", "))
+	}
+	// It is the harness's doing: no progress of the next iteration, and no part of the base.
+	if now, ok := l.look(ctx, TreeInput{BaseHead: l.state.History.Base.Head}); ok {
+		l.emit(EvTreeSnapshot, l.joined(ctx, done.Planned, now))
+	}
+}
+
+// notMoved says that somebody was faster, and takes what he did for the user's.
+func (l *Loop) notMoved(ctx context.Context, m TreeMove, done Switched) {
+	kept, _ := l.state.asideOf(m.Task)
+	why := changedSince(done.Others)
+	if m.Back {
+		l.tellNotBack(kept, why+" meanwhile", done.Others)
+	} else {
+		if !done.Begun {
+			l.emit(EvWorkBroughtBack, WorkBroughtBack{Task: m.Task, Iteration: kept.Iteration, Stayed: true})
+		}
+		l.tellLeft(m.Task, why+" since its agent ended")
+	}
+	l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
+}
