@@ -35,8 +35,7 @@ type Turn struct {
 
 // TurnOrder is what a turn is answered with.
 type TurnOrder struct {
-	Stop bool   // no other turn may follow
-	Why  string // in one sentence
+	Stop bool // no other turn may follow
 }
 
 // Case is a claim with its reasons: what was done, where each criterion is met, and what is doubtful.
@@ -165,7 +164,7 @@ func (l *Loop) listen(in *AgentInput, calls chan<- func()) {
 	}
 	in.Task = l.state.History.Now.Task
 	in.Turn = func(ctx context.Context, t Turn) TurnOrder {
-		order := TurnOrder{Stop: true, Why: runEnds}
+		order := TurnOrder{Stop: true}
 		onLoop(ctx, func() { order = l.hearTurn(ctx, t) })
 		return order
 	}
@@ -206,13 +205,10 @@ func (l *Loop) hearTurn(ctx context.Context, t Turn) TurnOrder {
 	l.emit(EvTurn, t)
 	l.tellCallHooks(warned)
 	if l.storage != nil || ctx.Err() != nil {
-		return TurnOrder{Stop: true, Why: runEnds}
+		return TurnOrder{Stop: true}
 	}
 	h := l.state.History.Judge(l.moment(ctx))
-	if over := limitsRule(l.policy.inRound(), h, Verdict{}); over != nil {
-		return TurnOrder{Stop: true, Why: over.Detail}
-	}
-	return TurnOrder{}
+	return TurnOrder{Stop: limitsRule(l.policy.inRound(), h, Verdict{}) != nil}
 }
 
 // hearCase judges a case while the agent waits: with the evidence, and by the rules, of the end of an iteration.

@@ -281,11 +281,11 @@ func TestBudgetsAreAskedBeforeEveryTurn(t *testing.T) {
 		limit func(*Policy)
 		ends  StopReason
 		turns int
-		why   string
+		stops bool
 	}{
-		"tokens": {func(p *Policy) { p.MaxTokens = 300 }, MaxTokens, 3, "300 of 300 tokens are spent"},
-		"cost":   {func(p *Policy) { p.MaxCost = 0.2 }, MaxCost, 2, "$0.20 of a budget of $0.20 is spent"},
-		"none":   {func(p *Policy) { p.MaxIterations = 1 }, MaxIterations, 5, ""},
+		"tokens": {func(p *Policy) { p.MaxTokens = 300 }, MaxTokens, 3, true},
+		"cost":   {func(p *Policy) { p.MaxCost = 0.2 }, MaxCost, 2, true},
+		"none":   {func(p *Policy) { p.MaxIterations = 1 }, MaxIterations, 5, false},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			turns, orders := 0, []TurnOrder{}
@@ -294,7 +294,7 @@ func TestBudgetsAreAskedBeforeEveryTurn(t *testing.T) {
 			tt.limit(&w.policy)
 			result := w.ends(tt.ends, 1)
 			same(t, "turns", tt.turns, turns)
-			same(t, "the last order", TurnOrder{Stop: tt.why != "", Why: tt.why}, orders[len(orders)-1])
+			same(t, "the last order", TurnOrder{Stop: tt.stops}, orders[len(orders)-1])
 			same(t, "tokens", int64(100*tt.turns), result.TotalTokens.Input)
 		})
 	}
