@@ -86,7 +86,7 @@ func TestResumeInTheMiddleOfEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, whole, result := liveSite(t, recordedSite{}, &site{files: "0"})
 		same(t, "refusals of the uncut run", [][]string{{RefusedTampered}, {"evaluator_rejected:weak_test"}, {RefusedCheckInert}, {}}, refusedIn(result))
-		for k := 1; k <= len(whole.events); k++ {
+		for k := range cuts(whole.events) {
 			past := recordedSite{whole.events[:k:k], whole.sites[:k:k]}
 			s := whole.sites[k-1]
 			w, again, result := liveSite(t, past, &s)

@@ -117,25 +117,32 @@ func TestResumeOfAListAtEveryCut(t *testing.T) {
 		if result.StopReason != TasksDone {
 			t.Fatalf("the uncut run ended with %s (%s)", result.StopReason, result.Summary)
 		}
-		for cut := range 2 * len(whole.events) {
-			k, late := cut/2+1, cut%2 == 1
-			past, y := whole.cutAfter(k, late)
-			w, again, result := liveYard(t, past, y)
-			name := fmt.Sprintf("cut after event %d, %s (late: %t): ", k, past.events[k-1].Type, late)
-			if result.StopReason != TasksDone || result.ExitCode != 0 {
-				t.Errorf("%sended with %s (%s)", name, result.StopReason, result.Summary)
+		for k := range cuts(whole.events) {
+			for _, late := range []bool{false, true} {
+				mustEndWell(t, whole, k, late)
 			}
-			same(t, name+"the list", map[string]TaskStatus{"A": TaskDone, "B": TaskDone, "C": TaskDone, "N": TaskDone}, y.book.lies())
-			same(t, name+"tasks", TaskCount{Done: 4}, result.Tasks)
-			final := refold(t, again.events)
-			same(t, name+"the fold", w.loop.State().Result(), final.Result())
-			same(t, name+"states", statesOf(w.loop.State().History.Tasks), statesOf(final.History.Tasks))
-			mustBeDoneOnce(t, name, again.events)
 			if t.Failed() {
 				return
 			}
 		}
 	})
+}
+
+// mustEndWell cuts a run after k events and holds the resumed one against what resume promises.
+func mustEndWell(t *testing.T, whole recordedYard, k int, late bool) {
+	t.Helper()
+	past, y := whole.cutAfter(k, late)
+	w, again, result := liveYard(t, past, y)
+	name := fmt.Sprintf("cut after event %d, %s (late: %t): ", k, past.events[k-1].Type, late)
+	if result.StopReason != TasksDone || result.ExitCode != 0 {
+		t.Errorf("%sended with %s (%s)", name, result.StopReason, result.Summary)
+	}
+	same(t, name+"the list", map[string]TaskStatus{"A": TaskDone, "B": TaskDone, "C": TaskDone, "N": TaskDone}, y.book.lies())
+	same(t, name+"tasks", TaskCount{Done: 4}, result.Tasks)
+	final := refold(t, again.events)
+	same(t, name+"the fold", w.loop.State().Result(), final.Result())
+	same(t, name+"states", statesOf(w.loop.State().History.Tasks), statesOf(final.History.Tasks))
+	mustBeDoneOnce(t, name, again.events)
 }
 
 func statesOf(tasks []TaskState) map[string]TaskStatus {

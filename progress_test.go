@@ -111,7 +111,10 @@ func TestTheTailOfProgress(t *testing.T) {
 // A prompt does not grow with the run: nothing that it is built from does.
 func TestAThousandIterationsMakeNoLongerPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const iterations = 1000
+		iterations := 1000
+		if testing.Short() {
+			iterations = 300
+		}
 		b := newBook(entry("A", "own A"), entry("B"))
 		w := listed(t, b, tagging("A"))
 		w.cfg.Dir = t.TempDir()

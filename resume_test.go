@@ -3,6 +3,7 @@ package ralph
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -97,6 +98,19 @@ type treeOf func() TreeState
 
 func (f treeOf) Fingerprint(context.Context, TreeInput) (TreeState, error) { return f(), nil }
 
+// cuts are the numbers of events after which a recorded run is cut: of all, or in a short run of every fifth and the first of each kind.
+func cuts(events []Event) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		seen := map[EventType]bool{}
+		for i, e := range events {
+			if k := i + 1; (!testing.Short() || k%5 == 0 || k == len(events) || !seen[e.Type]) && !yield(k) {
+				return
+			}
+			seen[e.Type] = true
+		}
+	}
+}
+
 func TestResumeAtEveryCut(t *testing.T) {
 	bubble(t, "one agent", func(t *testing.T) { resumeAtEveryCut(t, &workspace{}) })
 	bubble(t, "two agents", func(t *testing.T) { resumeAtEveryCut(t, &workspace{fallback: true}) })
@@ -108,7 +122,7 @@ func resumeAtEveryCut(t *testing.T, ws *workspace) {
 	if result.StopReason != AllChecksPassed || result.TotalIterations != 5 {
 		t.Fatalf("the uncut run ended with %s after %d iterations", result.StopReason, result.TotalIterations)
 	}
-	for k := 1; k <= len(whole.events); k++ {
+	for k := range cuts(whole.events) {
 		past, ws := whole.cutAfter(k)
 		w, again, result := live(t, past, ws)
 		mustResumeWell(t, fmt.Sprintf("cut after event %d, %s", k, past.events[k-1].Type), past, again, result, w)
