@@ -221,7 +221,7 @@ func TestFingerprintBeforeTheFirstCommit(t *testing.T) {
 				t.Errorf("base (-want +got)\n%s", diff)
 			}
 			w.write("later", "z // TODO\n")
-			head := w.commit()
+			head := w.committedAs()
 			want = ralph.TreeState{Known: true, Head: head, Unfinished: []string{"later: z // TODO", "new: y // TODO", "staged: x // TODO"}}
 			if diff := cmp.Diff(want, w.fingerprint(repo, ralph.TreeInput{Claimed: true})); diff != "" {
 				t.Errorf("claim after the first commit (-want +got)\n%s", diff)
@@ -294,7 +294,7 @@ func TestFingerprintStaysWithItsRepository(t *testing.T) {
 	w := outer.at("inner")
 	w.git("init", "-q")
 	w.write("file", "x")
-	head := w.commit()
+	head := w.committedAs()
 	repo := w.find()
 	w.must(os.Rename(w.path(".git"), outer.path("away")))
 	if state, err := repo.Fingerprint(t.Context(), since); err == nil {

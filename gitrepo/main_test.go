@@ -16,5 +16,15 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	os.Exit(withModels(m))
+}
+
+func withModels(m *testing.M) int {
+	var err error
+	if models.dir, err = os.MkdirTemp("", "models-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(models.dir)
+	return m.Run()
 }

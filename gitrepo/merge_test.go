@@ -67,7 +67,7 @@ func TestMergeBringsWorkHome(t *testing.T) {
 			w.git("commit", "-q", "-m", "ours")
 			ours := w.git("rev-parse", "HEAD")
 			tree.write("new", "theirs again")
-			theirs = tree.commit()
+			theirs = tree.committedAs()
 			got := w.merge(git, "ralph/x")
 			want = gitrepo.MergeResult{End: gitrepo.MergeCommitted, Branch: "ralph/x", Into: "main", Commit: w.git("rev-parse", "main")}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -153,7 +153,10 @@ func odd() []string {
 // rich is a repository with a bit of everything.
 func rich(t testing.TB) workspace {
 	t.Helper()
-	w := newFolder(t)
+	return copyOf(t, "rich", enrich)
+}
+
+func enrich(w workspace) {
 	w.git("init", "-q", "-b", "main")
 	w.write(".gitignore", "*.log\n/out/\n")
 	w.write(".gitattributes", "* text=auto eol=crlf\n*.id ident\n*.u16 working-tree-encoding=UTF-16\n")
@@ -190,7 +193,6 @@ func rich(t testing.TB) workspace {
 	w.write("staged", "and changed\n")
 	w.write("noise.log", "ignored\n")
 	w.write("out/made", "ignored\n")
-	return w
 }
 
 // large is more than fits into one read, with zeros and line breaks in it.

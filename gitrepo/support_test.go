@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,10 +43,32 @@ func newFolder(t testing.TB) workspace {
 // newRepo is a repository with one commit that holds the file "kept".
 func newRepo(t testing.TB) workspace {
 	t.Helper()
-	w := newFolder(t)
-	w.git("init", "-q", "-b", "main")
-	w.write("kept", "one\n")
-	w.commit()
+	return copyOf(t, "small", func(w workspace) {
+		w.git("init", "-q", "-b", "main")
+		w.write("kept", "one\n")
+		w.commit()
+	})
+}
+
+// models has a repository of each kind that copyOf gives out, for as long as the tests run.
+var models struct {
+	sync.Mutex
+	dir string
+}
+
+// copyOf is a repository like the one of this name, which is made once: some hundred tests begin with one, and a copy needs one git.
+func copyOf(t testing.TB, name string, fill func(model workspace)) workspace {
+	t.Helper()
+	models.Lock()
+	defer models.Unlock()
+	model, w := workspace{t, filepath.Join(models.dir, name)}, newFolder(t)
+	if _, err := os.Lstat(model.dir); err != nil {
+		begun := newFolder(t).at("model") // which is a model only when nothing failed
+		fill(begun)
+		w.must(os.Rename(begun.dir, model.dir))
+	}
+	model.sh("exec cp -a . '" + w.dir + "'")
+	w.git("update-index", "-q", "--refresh") // the index knows other files
 	return w
 }
 
@@ -72,10 +95,16 @@ func (w workspace) git(args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-func (w workspace) commit() string {
+func (w workspace) commit() {
 	w.Helper()
 	w.git("add", "-A")
 	w.git("commit", "-q", "--allow-empty", "-m", "x")
+}
+
+// committedAs is commit, and the name of what was committed.
+func (w workspace) committedAs() string {
+	w.Helper()
+	w.commit()
 	return w.git("rev-parse", "HEAD")
 }
 

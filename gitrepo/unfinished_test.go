@@ -23,7 +23,7 @@ func TestUnfinishedListsWhatWasAddedSinceTheBase(t *testing.T) {
 	w := newRepo(t)
 	w.write("old.go", "// TODO from before\nsame\nsame\n")
 	w.write("gone.go", "// TODO will go\n")
-	base := w.commit()
+	base := w.committedAs()
 	repo := w.find()
 
 	w.write("committed.go", "\t// FIXME: later  \r\n")

@@ -46,7 +46,7 @@ func refused(t *testing.T, err error, kind gitrepo.ProblemKind, holds ...string)
 func TestAddWorktree(t *testing.T) {
 	w := newRepo(t)
 	w.write("below/file", "x")
-	base := w.commit()
+	base := w.committedAs()
 	before := w.picture()
 	got, said, err := workspace{t, w.path("below")}.find().AddWorktree(t.Context(), gitrepo.WorktreeInput{Path: w.beside("x/y"), Branch: "ralph/x"})
 	w.must(err)
@@ -151,7 +151,7 @@ func TestAddWorktreeRefuses(t *testing.T) {
 		}, gitrepo.ProblemBranchTaken, []string{"is checked out in "}},
 		"pushed, but not merged": {func(w workspace, _ *gitrepo.WorktreeInput) {
 			w.git("switch", "-q", "-c", "ralph/x")
-			w.git("update-ref", "refs/remotes/origin/ralph/x", w.commit())
+			w.git("update-ref", "refs/remotes/origin/ralph/x", w.committedAs())
 			w.git("switch", "-q", "main")
 		}, gitrepo.ProblemBranchTaken, nil},
 	}
@@ -187,7 +187,7 @@ func TestAMergedBranchBeginsAnew(t *testing.T) {
 		},
 		"merged at the remote": func(w workspace) {
 			tree, _ := w.worktree("ralph/x")
-			w.git("update-ref", "refs/remotes/origin/main", tree.commit())
+			w.git("update-ref", "refs/remotes/origin/main", tree.committedAs())
 		},
 		"its folder is gone": func(w workspace) {
 			tree, _ := w.worktree("ralph/x")

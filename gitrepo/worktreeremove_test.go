@@ -175,7 +175,7 @@ func TestRemoveWorktreeKeepsOtherBranches(t *testing.T) {
 	w := newRepo(t)
 	tree, added := w.worktree("ralph/x")
 	tree.git("switch", "-q", "-c", "feature")
-	tip := tree.commit()
+	tip := tree.committedAs()
 	w.must(w.find().RemoveWorktree(t.Context(), added, gitrepo.RemoveMerged))
 	if got := w.git("rev-parse", "feature"); got != tip {
 		t.Errorf("feature is at %s", got)

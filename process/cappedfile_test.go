@@ -51,14 +51,13 @@ func TestCappedFile(t *testing.T) {
 func TestCappedFileOracle(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
+	noise := rand.NewChaCha8([32]byte{})
 	for _, limit := range []int64{2, 3, 7, 100, 1 << 10, 64<<10 - 1, 64 << 10, 64<<10 + 1, 200_001} {
 		for range 20 {
 			var writes [][]byte
 			for size := random.Int64N(4 * limit); size > 0; {
 				w := make([]byte, 1+random.Int64N(size))
-				for i := range w {
-					w[i] = byte(random.Uint32())
-				}
+				_, _ = noise.Read(w)
 				writes = append(writes, w)
 				size -= int64(len(w))
 			}

@@ -68,7 +68,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return *built, nil
 	}
 	name := filepath.Join(workshop.dir, "ralph")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", name, "github.com/ralphloop/ralph/cmd/ralph")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", name, "github.com/ralphloop/ralph/cmd/ralph")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build ralph: %w\n%s", err, out)
 	}
