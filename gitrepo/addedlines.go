@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // diffReader reads `git diff -U0` as it is written and gives every added line to line.
@@ -41,7 +42,7 @@ func (d *diffReader) keep(p []byte) {
 	d.partial = append(d.partial, p[:min(len(p), lineLimit-len(d.partial))]...)
 }
 
-var hunk = regexp.MustCompile(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
+var hunk = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`) })
 
 func (d *diffReader) take(line []byte) {
 	if len(line) == 0 {
@@ -56,7 +57,7 @@ func (d *diffReader) take(line []byte) {
 	case bytes.HasPrefix(line, []byte("+++ ")):
 		d.name = diffName(string(line[4:]))
 	case line[0] == '@':
-		if m := hunk.FindSubmatch(line); m != nil {
+		if m := hunk().FindSubmatch(line); m != nil {
 			d.removed, d.added = hunkLines(m[1]), hunkLines(m[2])
 		}
 	}

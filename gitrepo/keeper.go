@@ -332,7 +332,7 @@ func (k *Keeper) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if id := strings.TrimSpace(string(head)); snapshotID.MatchString(id) {
+	if id := strings.TrimSpace(string(head)); snapshotID().MatchString(id) {
 		if k.last, err = k.snaps.read(ctx, id); errors.Is(err, ErrNoSnapshot) {
 			err = k.snaps.write("HEAD", []byte("ref: refs/ralph/none\n"))
 		}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ralphloop/ralph"
 )
@@ -167,7 +168,7 @@ func (s *switching) compare(ctx context.Context, top *os.Root) error {
 		delete(done, e.name)
 	}
 	for name, e := range done {
-		if halfWritten.MatchString(name) && e.before.mode == modeNone {
+		if halfWritten().MatchString(name) && e.before.mode == modeNone {
 			s.litter = append(s.litter, name)
 			continue
 		}
@@ -177,7 +178,7 @@ func (s *switching) compare(ctx context.Context, top *os.Root) error {
 }
 
 // halfWritten is how a writer calls a file until it is whole.
-var halfWritten = regexp.MustCompile(`(?:^|/)\.ralph-[A-Z2-7]{26}$`)
+var halfWritten = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|/)\.ralph-[A-Z2-7]{26}$`) })
 
 // do deletes and writes what is left to do.
 func (s *switching) do(ctx context.Context, top *os.Root) (ralph.Switched, error) {

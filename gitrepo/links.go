@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // copyLimit is how many bytes of a repository's objects are copied, at one time, where
@@ -19,9 +20,9 @@ const copyLimit = 2 << 30
 var (
 	errCopyLimit = fmt.Errorf("its objects cannot be linked to where snapshots are kept, and are more than the %d GiB that are copied", copyLimit>>30)
 
-	looseFolder = regexp.MustCompile(`^[0-9a-f]{2}$`)
-	looseFile   = regexp.MustCompile(`^(?:[0-9a-f]{38}|[0-9a-f]{62})$`)
-	packFile    = regexp.MustCompile(`^pack-[0-9a-f]+\.(pack|idx|rev|promisor)$`)
+	looseFolder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{2}$`) })
+	looseFile   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9a-f]{38}|[0-9a-f]{62})$`) })
+	packFile    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pack-[0-9a-f]+\.(pack|idx|rev|promisor)$`) })
 )
 
 // linkObjects makes every object of one objects folder, and of those that it borrows
@@ -101,10 +102,10 @@ func missingObjects(from, to string) []objectFile {
 	folders, _ := os.ReadDir(from)
 	for _, folder := range folders {
 		name := folder.Name()
-		pattern := looseFile
+		pattern := looseFile()
 		if name == "pack" {
-			pattern = packFile
-		} else if !looseFolder.MatchString(name) {
+			pattern = packFile()
+		} else if !looseFolder().MatchString(name) {
 			continue
 		}
 		files, _ := os.ReadDir(filepath.Join(from, name))

@@ -104,7 +104,7 @@ func (s *store) putList(files []entry) (id string, err error) {
 
 // files lists the files of a copy.
 func (s *store) files(id string) ([]entry, error) {
-	if !snapshotID.MatchString(id) {
+	if !snapshotID().MatchString(id) {
 		return nil, fmt.Errorf("read copy %q: %w", id, ErrNoSnapshot)
 	}
 	return s.listings.list(id, func() ([]entry, error) {

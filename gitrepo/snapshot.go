@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -236,7 +237,7 @@ func (s *Snapshots) feed(text []byte, use func(file string) error) error {
 	return use(f.Name())
 }
 
-var snapshotID = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+var snapshotID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`) })
 
 // Has reports whether there is a snapshot of that name.
 func (s *Snapshots) Has(ctx context.Context, id string) bool {
@@ -256,7 +257,7 @@ type copied struct {
 }
 
 func (s *Snapshots) read(ctx context.Context, id string) (copied, error) {
-	if !snapshotID.MatchString(id) {
+	if !snapshotID().MatchString(id) {
 		return copied{}, fmt.Errorf("read snapshot %q: %w", id, ErrNoSnapshot)
 	}
 	text, known := s.loose("commit", id)

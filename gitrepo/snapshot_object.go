@@ -129,7 +129,7 @@ func (s *Snapshots) setRef(name, id string) error {
 func (s *Snapshots) ref(name string) string {
 	text, err := os.ReadFile(s.path(name))
 	id := strings.TrimSpace(string(text))
-	if err != nil || !snapshotID.MatchString(id) {
+	if err != nil || !snapshotID().MatchString(id) {
 		return ""
 	}
 	return id

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -138,10 +139,11 @@ func shorten(entry string) string {
 	return strings.TrimSpace(entry)
 }
 
-var unfinishedWords = regexp.MustCompile(
-	`\b(?:TODO|FIXME|XXX)(?:$|[^\w./-]|[./-](?:\W|$))` +
+var unfinishedWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:TODO|FIXME|XXX)(?:$|[^\w./-]|[./-](?:\W|$))` +
 		`|(?i:(?:^|[^\w.])(?:not (?:yet )?implemented|unimplemented|placeholder implementation)\b)` +
 		`|\bNotImplemented(?:Error|Exception)\b|\btodo!\s*[(\[{]`)
+})
 
 // hints are parts of the words above. They are looked for first, since nearly no line
 // holds one and matching is slow.
@@ -151,7 +153,7 @@ func looksUnfinished(line []byte) bool {
 	line = bytes.TrimRight(line[:min(len(line), lineLimit)], "\r\n")
 	for _, hint := range hints {
 		if bytes.Contains(line, hint) {
-			return unfinishedWords.Match(line)
+			return unfinishedWords().Match(line)
 		}
 	}
 	return false

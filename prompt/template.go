@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -54,7 +55,7 @@ func isKnown(name string) bool {
 // neverLeftOut are the parts that follow a filled prompt file which does not name them: without them the agent works in vain. Steering comes before it.
 var neverLeftOut = []string{"goal", "task", "signals", "diagnose", "failed_checks", "refusals", "answers"}
 
-var placeholder = regexp.MustCompile(`\{\{([A-Za-z][A-Za-z0-9_-]*)\}\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{([A-Za-z][A-Za-z0-9_-]*)\}\}`) })
 
 // piece is a stretch of a prompt file: its own text, or a placeholder that we know.
 type piece struct{ text, name string }
@@ -68,7 +69,7 @@ func (ps pieces) anyKnown() bool {
 func splitTemplate(template string) pieces {
 	var ps pieces
 	from := 0
-	for _, at := range placeholder.FindAllStringSubmatchIndex(template, -1) {
+	for _, at := range placeholder().FindAllStringSubmatchIndex(template, -1) {
 		name := template[at[2]:at[3]]
 		if !isKnown(name) || foreign(template, at[0], at[1]) {
 			continue
@@ -88,7 +89,7 @@ func foreign(template string, from, to int) bool {
 var goWords = []string{"end", "else", "break", "continue"}
 
 // blanked is a placeholder with blanks inside.
-var blanked = regexp.MustCompile(`\{\{\s+([a-z_]+)\s*\}\}|\{\{([a-z_]+)\s+\}\}`)
+var blanked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{\s+([a-z_]+)\s*\}\}|\{\{([a-z_]+)\s+\}\}`) })
 
 // Unknown lists what looks like a placeholder in a prompt file but is none: an unknown name, or a known one with blanks inside the braces. Each is given as
 // it stands, once, in the order of the file.
@@ -98,13 +99,13 @@ func Unknown(template string) []string {
 		text string
 	}
 	var found []find
-	for _, at := range placeholder.FindAllStringSubmatchIndex(template, -1) {
+	for _, at := range placeholder().FindAllStringSubmatchIndex(template, -1) {
 		name := template[at[2]:at[3]]
 		if !isKnown(name) && !slices.Contains(goWords, name) && !foreign(template, at[0], at[1]) {
 			found = append(found, find{at[0], template[at[0]:at[1]]})
 		}
 	}
-	for _, at := range blanked.FindAllStringIndex(template, -1) {
+	for _, at := range blanked().FindAllStringIndex(template, -1) {
 		text := template[at[0]:at[1]]
 		if isKnown(strings.TrimSpace(strings.Trim(text, "{}"))) && !foreign(template, at[0], at[1]) {
 			found = append(found, find{at[0], text})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -50,9 +51,11 @@ func (c *caseMaking) maxTurns() int                    { return c.o.MaxTurns }
 func (*caseMaking) tools(o tools.Options) []tools.Tool { return tools.Set(o) }
 func (*caseMaking) must(int) string                    { return "" }
 
-var caseTool = model.Tool{Name: submitCase, Description: strings.TrimSpace(submitCasePage), Schema: tools.Schema(caseInput{})}
+var caseTool = sync.OnceValue(func() model.Tool {
+	return model.Tool{Name: submitCase, Description: strings.TrimSpace(submitCasePage), Schema: tools.Schema(caseInput{})}
+})
 
-func (*caseMaking) closing() model.Tool { return caseTool }
+func (*caseMaking) closing() model.Tool { return caseTool() }
 
 func (*caseMaking) hurry(left int) string {
 	switch left {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
@@ -57,7 +58,7 @@ func (reviewing) name() string                       { return "reviewer" }
 func (reviewing) system() string                     { return reviewPage }
 func (r reviewing) maxTurns() int                    { return r.o.MaxTurns }
 func (reviewing) tools(o tools.Options) []tools.Tool { return tools.Reading(o) }
-func (reviewing) closing() model.Tool                { return verdictTool }
+func (reviewing) closing() model.Tool                { return verdictTool() }
 
 // verdictInput is a verdict as the model writes it, and as verify/evaluate wants it. What only whoever asked can know is checked there: the nonce, and
 // whether the lines are there.
@@ -70,7 +71,9 @@ type verdictInput struct {
 	NextStep string   `json:"next_step,omitempty" doc:"What to do about the concern, in one sentence, if you reject."`
 }
 
-var verdictTool = model.Tool{Name: submitVerdict, Description: strings.TrimSpace(submitVerdictPage), Schema: tools.Schema(verdictInput{})}
+var verdictTool = sync.OnceValue(func() model.Tool {
+	return model.Tool{Name: submitVerdict, Description: strings.TrimSpace(submitVerdictPage), Schema: tools.Schema(verdictInput{})}
+})
 
 // close takes a verdict that has the right form. Another one can be mended in the same conversation, until that was tried often enough.
 func (r reviewing) close(_ context.Context, input json.RawMessage) (tools.Output, *ending) {
@@ -85,7 +88,7 @@ func (r reviewing) close(_ context.Context, input json.RawMessage) (tools.Output
 	return failure("the verdict is not submitted: %v", err), end
 }
 
-var pointerForm = regexp.MustCompile(`^.+:\s*[0-9]+(-[0-9]+)?$`)
+var pointerForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.+:\s*[0-9]+(-[0-9]+)?$`) })
 
 // checkVerdict says what is wrong with the form of a verdict. The error is about one problem, for the model.
 func checkVerdict(input json.RawMessage) error {
@@ -109,7 +112,7 @@ func checkVerdict(input json.RawMessage) error {
 		return errors.New("field next_step is empty; whoever rejects says what to do about the concern")
 	}
 	for i, pointer := range in.Evidence {
-		if !pointerForm.MatchString(strings.TrimSpace(pointer)) {
+		if !pointerForm().MatchString(strings.TrimSpace(pointer)) {
 			return fmt.Errorf("field evidence[%d] must be of the form path:line, not %q", i, promise.OneLine(pointer, shownSize))
 		}
 	}

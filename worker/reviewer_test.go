@@ -159,7 +159,7 @@ func TestTheCategoriesOfTheTool(t *testing.T) {
 			} `json:"category"`
 		} `json:"properties"`
 	}
-	if err := json.Unmarshal(verdictTool.Schema, &schema); err != nil {
+	if err := json.Unmarshal(verdictTool().Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "categories", ralph.Rejections(), schema.Properties.Category.Enum)
@@ -235,7 +235,7 @@ func TestTheVerdictToolAgreesWithTheInstructions(t *testing.T) {
 	var schema struct {
 		Properties map[string]any `json:"properties"`
 	}
-	if err := json.Unmarshal(verdictTool.Schema, &schema); err != nil {
+	if err := json.Unmarshal(verdictTool().Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
 	var known []string
@@ -245,8 +245,8 @@ func TestTheVerdictToolAgreesWithTheInstructions(t *testing.T) {
 	slices.Sort(told)
 	slices.Sort(known)
 	same(t, "fields", told, known)
-	if !contains(verdictTool.Description, "the JSON object that the instructions ask for") {
-		t.Errorf("the tool is described as %q", verdictTool.Description)
+	if !contains(verdictTool().Description, "the JSON object that the instructions ask for") {
+		t.Errorf("the tool is described as %q", verdictTool().Description)
 	}
 }
 

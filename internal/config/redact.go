@@ -3,6 +3,7 @@ package config
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // redacted stands where a secret stood.
@@ -20,21 +21,21 @@ func secretName(name string) bool {
 }
 
 var (
-	urlLogin   = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s'"@]+@`)
-	assignment = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)(=|: *|\s+)`)
-	bearer     = regexp.MustCompile(`([Bb]earer|[Bb]asic) +[^\s'"]+`)
-	knownShape = regexp.MustCompile(`\b(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{8,}`)
+	urlLogin   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s'"@]+@`) })
+	assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)(=|: *|\s+)`) })
+	bearer     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([Bb]earer|[Bb]asic) +[^\s'"]+`) })
+	knownShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{8,}`) })
 )
 
 // redact takes secrets out of a value that is to be shown: the login part of a URL, what is assigned to a name that sounds like a secret, what
 // follows an option so called, and the shapes of well-known keys.
 func redact(text string) string {
-	text = urlLogin.ReplaceAllString(text, "${1}"+redacted+"@")
-	text = knownShape.ReplaceAllString(text, redacted)
-	text = bearer.ReplaceAllString(text, "${1} "+redacted)
+	text = urlLogin().ReplaceAllString(text, "${1}"+redacted+"@")
+	text = knownShape().ReplaceAllString(text, redacted)
+	text = bearer().ReplaceAllString(text, "${1} "+redacted)
 	var out strings.Builder
 	for {
-		found := assignment.FindStringSubmatchIndex(text)
+		found := assignment().FindStringSubmatchIndex(text)
 		if found == nil {
 			return out.String() + text
 		}

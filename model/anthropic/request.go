@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/wire"
@@ -15,7 +16,7 @@ import (
 const usualOutput = 32_000
 
 // tooMuch is how the API says what a model allows.
-var tooMuch = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
+var tooMuch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`max_tokens: \d+ > (\d+)`) })
 
 // learn notes how much output a model allows, and reports whether that is news.
 func (c *client) learn(name string, err error) bool {
@@ -23,7 +24,7 @@ func (c *client) learn(name string, err error) bool {
 	if !ok || fault.Kind != model.FaultRefused {
 		return false
 	}
-	m := tooMuch.FindStringSubmatch(fault.Message)
+	m := tooMuch().FindStringSubmatch(fault.Message)
 	if m == nil {
 		return false
 	}

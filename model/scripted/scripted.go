@@ -198,13 +198,13 @@ func (u *Usage) model() *model.Usage {
 }
 
 // callID names a call so that a later request tells whose conversation it belongs to.
-var callID = regexp.MustCompile(`^scripted_c(\d+)t\d+i\d+$`)
+var callID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^scripted_c(\d+)t\d+i\d+$`) })
 
 // conversationOf reads it from the last call that a request has.
 func conversationOf(r model.Request) (conversation int, ok bool) {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		for _, call := range r.Messages[i].Calls {
-			if m := callID.FindStringSubmatch(call.ID); m != nil {
+			if m := callID().FindStringSubmatch(call.ID); m != nil {
 				n, err := strconv.Atoi(m[1])
 				return n, err == nil
 			}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 )
@@ -107,7 +108,7 @@ func behind(router map[string]any, depth int) string {
 const longestWait = 366 * 24 * time.Hour
 
 // gemini tells it in the body.
-var retryDelay = regexp.MustCompile(`"retryDelay"\s*:\s*"([0-9.]+)s"`)
+var retryDelay = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"retryDelay"\s*:\s*"([0-9.]+)s"`) })
 
 // retryAfter is how long a provider wants to be left alone; 0 if it does not say.
 func retryAfter(h http.Header, body []byte, now time.Time) time.Duration {
@@ -124,7 +125,7 @@ func retryAfter(h http.Header, body []byte, now time.Time) time.Duration {
 	if reset, err := strconv.ParseInt(h.Get("Anthropic-Ratelimit-Unified-Reset"), 10, 64); err == nil && reset > 0 && reset < math.MaxInt32*8 {
 		return bound(time.Unix(reset, 0).Sub(now))
 	}
-	if m := retryDelay.FindSubmatch(body); m != nil {
+	if m := retryDelay().FindSubmatch(body); m != nil {
 		return seconds(string(m[1]), time.Second)
 	}
 	return 0
