@@ -24,7 +24,9 @@ var (
 	urlLogin   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s'"@]+@`) })
 	assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)(=|: *|\s+)`) })
 	bearer     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([Bb]earer|[Bb]asic) +[^\s'"]+`) })
-	knownShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{8,}`) })
+	knownShape = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{8,}`)
+	})
 )
 
 // redact takes secrets out of a value that is to be shown: the login part of a URL, what is assigned to a name that sounds like a secret, what
