@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/model"
@@ -39,11 +41,19 @@ func (t *talk) mayCall(ctx context.Context, c model.Call) (blocked *tools.Output
 	if !v.Blocked {
 		return nil, asRemarks(v.Warnings)
 	}
-	if len(t.denials) < maxDenials {
+	if t.denied++; t.denied <= maxDenials {
 		t.denials = append(t.denials, strings.TrimSuffix(c.Name+": "+detailOf(c.Input), ": "))
 	}
 	output := failure("this call is blocked: %s", v.Text)
 	return &output, ""
+}
+
+// allDenials are the first of them, and how many more there were.
+func (t *talk) allDenials() []string {
+	if more := t.denied - maxDenials; more > 0 {
+		return append(slices.Clip(t.denials), fmt.Sprintf("and %d more", more))
+	}
+	return t.denials
 }
 
 // edited asks the hooks about files that a call changed, and gives what they say.

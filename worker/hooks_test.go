@@ -153,5 +153,6 @@ func TestManyOddCallsAreCountedInLittleSpace(t *testing.T) {
 	got := works(t, Options{Client: &fakeModel{steps: []step{calls(many...), calls(odder...), submits()}}, Hooks: set}, j.input(t), &fakeTool{name: "noop"})
 	same(t, "names", maxToolNames+1, len(got.Tools))
 	same(t, "calls of tools beyond", 28, got.Tools[otherTools])
-	same(t, "denials", maxDenials, len(got.Denials))
+	same(t, "denials", maxDenials+1, len(got.Denials))
+	same(t, "the last", "and 14 more", got.Denials[maxDenials])
 }

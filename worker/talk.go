@@ -66,7 +66,8 @@ type talk struct {
 	toolCounts map[string]int
 	repeats    repeats
 	hooks      *hooks.Set
-	denials    []string
+	denials    []string // the first of those that were denied
+	denied     int
 	notTaken   []string // inputs of closing calls that ended nothing
 
 	hookWarnings []ralph.HookRun // that the loop was not told of yet
@@ -224,7 +225,7 @@ func (t *talk) outcome(end *ending) ralph.AgentOutcome {
 		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, TokensPartial: spent.TokensPartial,
 		Cost: spent.Cost, CostEstimated: spent.Estimated, CostPartial: spent.CostPartial,
 		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, Answer: end.answer,
-		Denials: t.denials, Hooks: t.hookWarnings,
+		Denials: t.allDenials(), Hooks: t.hookWarnings,
 	}
 	if len(t.toolCounts) > 0 {
 		o.Tools = t.toolCounts
