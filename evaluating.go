@@ -147,7 +147,7 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 	ledger := l.state.ledgerOf(task)
 	in := EvaluationInput{
 		Iteration: l.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.Now.Checks, TestChanges: h.Now.Weighed,
-		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: l.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: l.about.Marker, Case: caseText(h.Now.Case),
+		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: l.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: l.about.Marker, Case: h.Now.lastCase(),
 		Live: func(a Activity) { told(func() { l.live(a) }) },
 	}
 	folder, err := l.folder()

@@ -207,7 +207,7 @@ func askStatus(p Policy, h History) Gate {
 	if p.Status != StatusRequired {
 		return noted("gate.status is " + string(p.Status))
 	}
-	if h.Now.Case != nil {
+	if len(h.Now.Cases) > 0 {
 		return noted("a case was submitted in place of a status block")
 	}
 	status := h.Now.Agent.Said.Status

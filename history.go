@@ -30,10 +30,8 @@ type Observation struct {
 	Weighed     *TestsWeighed // how the tests of the base fared, if tests were changed
 	Evaluations []Evaluation
 
-	Rounds int          // cases that were submitted
-	Case   *Case        // the last of them
-	Cases  []CaseRecord // all of them
-	Proven string       // the tree of the last round
+	Cases  []CaseRecord // that were submitted
+	Proven string       // the tree of the last of them
 
 	Accepted  bool // its case, and nothing was changed since
 	Committed bool // since then

@@ -118,7 +118,6 @@ func (c CaseSubmitted) saidBy() promise.Report {
 // submitted takes a case into the state: everything is judged as if the agent had ended here and claimed.
 func (s *State) submitted(c CaseSubmitted) {
 	now := &s.History.Now
-	now.Rounds, now.Case = c.Round, &c.Case
 	now.Cases = append(slices.Clip(now.Cases), CaseRecord{CaseSubmitted: c})
 	now.Agent.End, now.Agent.Said = EndOK, c.saidBy()
 	now.forget()
@@ -185,17 +184,18 @@ func (l *Loop) claimedBy(agent Agent, o AgentOutcome) AgentOutcome {
 	o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = false, "", "", nil
 	if now := l.state.History.Now; now.Accepted {
 		o.Said.Status, o.Said.StatusProblem = nil, "" // what was proven needs no block
-		said := CaseSubmitted{Task: now.Task, Case: *now.Case}.saidBy()
+		said := now.Cases[len(now.Cases)-1].saidBy()
 		o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = said.Complete, said.CompleteTag, said.CompleteText, said.TasksDone
 	}
 	return o
 }
 
-func caseText(c *Case) string {
-	if c == nil {
+// lastCase is the newest case as an evaluator reads it, "" if there is none.
+func (o Observation) lastCase() string {
+	if len(o.Cases) == 0 {
 		return ""
 	}
-	return c.String()
+	return o.Cases[len(o.Cases)-1].String()
 }
 
 // hearTurn records a turn and says whether another may follow.
@@ -213,7 +213,7 @@ func (l *Loop) hearTurn(ctx context.Context, t Turn) TurnOrder {
 
 // hearCase judges a case while the agent waits: with the evidence, and by the rules, of the end of an iteration.
 func (l *Loop) hearCase(ctx context.Context, c Case) CaseAnswer {
-	round, reviews := l.state.History.Now.Rounds+1, len(l.state.History.Now.Evaluations)
+	round, reviews := len(l.state.History.Now.Cases)+1, len(l.state.History.Now.Evaluations)
 	l.emit(EvCase, CaseSubmitted{Round: round, Task: l.state.History.Now.Task, Case: c})
 	l.inspectTasks()
 	l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: true})

@@ -157,14 +157,10 @@ func (l *Loop) tellNotBack(kept AsideWork, why string, conflicts []string) {
 
 // changedSince says that files were changed, and names the first of them.
 func changedSince(names []string) string {
-	const shown = 5
-	if len(names) > shown {
-		return fmt.Sprintf("%s and %d more were changed", strings.Join(names[:shown], ", "), len(names)-shown)
-	}
 	if len(names) == 1 {
 		return names[0] + " was changed"
 	}
-	return strings.Join(names, ", ") + " were changed"
+	return firstOf(names) + " were changed"
 }
 
 // move does what was recorded last. A process that dies on the way leaves it to the next, which finds it in the state.

@@ -325,13 +325,13 @@ func taskRule(p Policy, h History, v Verdict) *Verdict {
 		return v.stop(6, EvaluatorCap, "the evaluator rejected the work %s", times(n))
 	}
 	if end := h.Now.Agent.TaskEnd; end != "" && len(h.Tasks) == 0 {
-		return v.stop(6, end, "%s", taskEnded(end, h.Now.Rounds))
+		return v.stop(6, end, "%s", taskEnded(end, len(h.Now.Cases)))
 	}
 	if v.Tasks.GivenUp == "" || v.Tasks.Retried || p.OnTaskFailure == TaskSkip {
 		return nil
 	}
 	if end := v.Tasks.Because; end != "" {
-		return v.stop(6, end, "task %s: %s", v.Tasks.GivenUp, taskEnded(end, h.Now.Rounds))
+		return v.stop(6, end, "task %s: %s", v.Tasks.GivenUp, taskEnded(end, len(h.Now.Cases)))
 	}
 	if v.Tasks.Rejected {
 		return v.stop(6, EvaluatorCap, "the evaluator rejected task %s %s", v.Tasks.GivenUp, times(h.rejected(v.Tasks.GivenUp)))

@@ -176,7 +176,7 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 		tell(EvTaskDone, id, "claimed, and every check is green")
 	}
 	if id := v.Tasks.GivenUp; id != "" {
-		tell(EvTaskFailed, id, givenUp(l.policy, v.Tasks, l.state.History.Now.Rounds))
+		tell(EvTaskFailed, id, givenUp(l.policy, v.Tasks, len(l.state.History.Now.Cases)))
 	}
 	for _, id := range v.Tasks.Reopened {
 		tell(EvTaskReopened, id, "its own check is red again")

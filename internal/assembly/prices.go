@@ -61,10 +61,10 @@ func (p *Plan) worstCase() (ralph.Notice, bool) {
 	if first.by.provider == "scripted" && !priced { // nobody reads, and nobody pays
 		return ralph.Notice{}, false
 	}
-	known, _ := model.Window(first.model)
-	window, guessed := cmp.Or(known, price.Context), ""
-	if window == 0 {
-		window, guessed = chat.DefaultWindow, " (the worker's own bound, since the model's window is not known)"
+	window, known := chat.WindowOf(first.model, prices(p.Settings))
+	guessed := ""
+	if !known {
+		guessed = " (the worker's own bound, since the model's window is not known)"
 	}
 	turns := int64(cmp.Or(p.Settings.Worker.MaxTurnsPerTask, worker.DefaultMaxTurns))
 	text := fmt.Sprintf("worst case for a task: %s turns that read %s tokens each%s, at most %s in all", grouped(turns), grouped(window), guessed, grouped(turns*window))

@@ -187,10 +187,12 @@ func proved(s *ralph.State) string {
 	switch {
 	case slices.Contains(by, ralph.VerifiedEvaluator):
 		return "an evaluator accepts the work; no check ran"
-	case slices.Contains(by, ralph.VerifiedChecks) && s.Stopped.Status != ralph.StatusCompleted:
-		return "not the goal; green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
 	case slices.Contains(by, ralph.VerifiedChecks):
-		return "green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
+		but := ""
+		if s.Stopped.Status != ralph.StatusCompleted {
+			but = "not the goal; "
+		}
+		return but + "green on the final tree, and not before this run: " + Clean(strings.Join(turnedGreen(s), "; ")) + stillRed(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && stillRed(s) != "":
 		return "nothing" + stillRed(s)
 	case slices.Contains(by, ralph.VerifiedUnchanged) && len(s.History.Baseline) == 0:

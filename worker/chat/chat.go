@@ -67,13 +67,19 @@ func (c *Conversation) Begin(system string, tools []model.Tool) {
 }
 
 func (c *Conversation) window() int64 {
-	known, _ := model.Window(c.o.Model)
-	if c.o.Price != nil && known == 0 {
-		if price, ok := c.o.Price(c.o.Model); ok {
-			known = price.Context
+	known, _ := WindowOf(c.o.Model, c.o.Price)
+	return cmp.Or(c.o.Window, known)
+}
+
+// WindowOf is how many tokens a model holds, and whether that is known of it. What is not known is DefaultWindow. price may be nil.
+func WindowOf(name string, price func(string) (model.Price, bool)) (tokens int64, known bool) {
+	tokens, _ = model.Window(name)
+	if price != nil && tokens == 0 {
+		if told, ok := price(name); ok {
+			tokens = told.Context
 		}
 	}
-	return cmp.Or(c.o.Window, known, DefaultWindow)
+	return cmp.Or(tokens, DefaultWindow), tokens != 0
 }
 
 // Add takes a message into the conversation, which owns it from then on. Results of tools may be dropped when room is needed; those at the places in kept stay.
