@@ -54,6 +54,7 @@ type IterationResult struct {
 	Agent              string          `json:"agent"`
 	StepsTaken         *int            `json:"steps_taken"`
 	Cost               *float64        `json:"cost"`
+	CostPartial        bool            `json:"cost_partial,omitempty"`
 	Duration           Span            `json:"duration"`
 	CompletionTagFound bool            `json:"completion_tag_found"`
 	Claims             []string        `json:"claims"`
@@ -72,7 +73,8 @@ type IterationResult struct {
 func iterationResult(o Observation, v Verdict) IterationResult {
 	said := o.Agent.Said
 	r := IterationResult{
-		Iteration: o.Number, Agent: o.Agent.Agent, StepsTaken: o.Agent.Steps, Cost: o.Agent.Cost, Duration: o.Agent.Duration,
+		Iteration: o.Number, Agent: o.Agent.Agent, StepsTaken: o.Agent.Steps, Cost: o.Agent.Cost, CostPartial: o.Agent.CostPartial,
+		Duration:           o.Agent.Duration,
 		CompletionTagFound: said.CompleteTag != "", Claims: claimsOf(o), Task: o.Task, TasksDone: append([]string{}, v.Tasks.Done...),
 		CheckResults: o.Checks, AllChecksPassed: allPassed(o.Checks), StatusBlock: said.Status, Refusals: []string{}, Counted: v.Counted,
 		Denials: o.Agent.Denials, Allow: o.Agent.Allow,

@@ -20,6 +20,7 @@ type State struct {
 	PID        int
 	History    History
 	Elapsed    Span // spent by the run, as far as events tell
+	Begun      Span // Elapsed when the newest iteration began
 	Iterations []IterationResult
 	Stopped    *RunStopped // nil while the run goes on
 	Waiting    *Waiting    // nil unless it waits right now
@@ -148,6 +149,7 @@ func (s *State) begin(e Event, data IterationStarted) {
 	s.History.Judging = true
 	s.History.Now = Observation{Number: e.Iteration, Task: s.History.Task}
 	s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
+	s.Begun = s.Elapsed
 	if s.Policy.CallsPerHour > 0 {
 		s.Calls = lastOf(append(s.Calls, e.Time), s.Policy.CallsPerHour)
 	}
@@ -192,7 +194,8 @@ func (s *State) resume(data RunResumed) {
 		s.History.Now.Tree = TreeState{}
 		known := s.History.Now.Agent
 		s.History.Now.Agent = AgentOutcome{ // what it spent is known up to some moment before
-			Agent: cut, End: EndInterrupted, Error: "interrupted", Cost: known.Cost, CostEstimated: known.CostEstimated, CostPartial: known.CostPartial || known.Cost != nil,
+			Agent: cut, End: EndInterrupted, Error: "interrupted", Duration: s.Elapsed - s.Begun,
+			Cost: known.Cost, CostEstimated: known.CostEstimated, CostPartial: known.CostPartial || known.Cost != nil,
 			Tokens: known.Tokens, TokensPartial: known.TokensPartial || known.Tokens != nil,
 		}
 		s.account(s.History.Now.Agent.spending())

@@ -194,6 +194,7 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 		}, Result{Status: StatusActive, TotalIterations: 1, TotalDuration: Span(9 * time.Second), Iterations: []IterationResult{
 			altered(plain, func(r *IterationResult) {
 				r.Agent, r.Error, r.ErrorClass, r.Counted = "fake", new("interrupted"), ClassKilled, false
+				r.Duration = Span(6 * time.Second) // from its start to the last sign of it
 			}),
 		}}},
 	} {

@@ -119,6 +119,7 @@ var beyondTheResult = []string{
 	"hint",                               // what to do about an end that somebody can do something about
 	"cost_partial",                       // only a part of what was spent is known
 	"tokens_partial",                     //
+	"iterations.cost_partial",            //
 	"iterations.denials",                 // what the agent was not allowed to do
 	"iterations.allow",                   // and what would have allowed it
 	"iterations.counted",                 // an interrupted iteration keeps its number but not its place under the cap
