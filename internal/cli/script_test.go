@@ -47,7 +47,7 @@ func runScripts(t *testing.T, dir string) {
 		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Deadline:            time.Now().Add(6 * time.Minute),
+		Deadline:            time.Now().Add(20 * time.Minute),
 		Setup:               func(env *testscript.Env) error { return prepare(env, tools) },
 		Condition:           condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
