@@ -29,6 +29,7 @@ type AsideWork struct {
 	Iteration  int // that left it
 	Base, Work string
 	NotBack    string // why it was not brought back when the task was worked again
+	Conflicts  bool   // with what others did since; nothing else would come of another try
 }
 
 // UnprovenWork is the work on a task that was given up, as long as it is in the tree and no iteration began since.
@@ -45,14 +46,15 @@ type TreeMove struct {
 	Back     bool // work comes back
 }
 
-// setAside takes note that work leaves the tree. What was found out about it says nothing of what is left.
+// setAside takes note that work leaves the tree. What checks and evaluators found out about it says nothing of what is left; what was tampered with is
+// looked at anew when it is gone.
 func (s *State) setAside(data WorkSetAside) {
 	s.dropAside(data.Task)
 	s.Aside = append(s.Aside, AsideWork{Task: data.Task, Iteration: data.Iteration, Base: data.Base, Work: data.Work})
 	s.Move, s.Unproven = &TreeMove{Task: data.Task, From: data.Work, To: data.Base}, nil
 	s.History.moved = true
-	s.Tampered = nil
-	s.Last.Failed, s.Last.Tampered, s.Last.Unseen, s.Last.Rejections, s.Last.GreenNoClaim = nil, nil, nil, nil, false
+	s.settled(data.Task)
+	s.Last.Failed, s.Last.Rejections, s.Last.GreenNoClaim = nil, nil, false
 }
 
 func (s *State) broughtBack(data WorkBroughtBack) {
@@ -62,7 +64,7 @@ func (s *State) broughtBack(data WorkBroughtBack) {
 		s.dropAside(data.Task)
 		s.Unproven = &UnprovenWork{Task: data.Task, Iteration: kept.Iteration, Work: kept.Work}
 	case data.Why != "":
-		kept.NotBack = data.Why
+		kept.NotBack, kept.Conflicts = data.Why, len(data.Conflicts) > 0
 		s.dropAside(data.Task)
 		s.Aside = append(s.Aside, kept)
 	default:
@@ -90,6 +92,30 @@ func (s *State) giveUp(v TaskVerdict) {
 		now := s.History.Now
 		s.Unproven = &UnprovenWork{Task: v.GivenUp, Iteration: now.Number, Work: now.Tree.Snapshot}
 	}
+}
+
+// tryBackAgain has a new process try what trouble of its time prevented.
+func (s *State) tryBackAgain() {
+	s.Aside = slices.Clone(s.Aside)
+	for i := range s.Aside {
+		if !s.Aside[i].Conflicts {
+			s.Aside[i].NotBack = ""
+		}
+	}
+}
+
+// unsettled takes note that a task is worked on: until it is proven or its work is taken out, the tree may hold work on it.
+func (s *State) unsettled(task string) {
+	if task != "" && !slices.Contains(s.Unsettled, task) {
+		s.Unsettled = append(slices.Clone(s.Unsettled), task)
+	}
+}
+
+func (s *State) settled(task string) { s.Unsettled = s.unsettledBeside(task) }
+
+// unsettledBeside are the other tasks of which the tree may hold work that is not proven.
+func (s *State) unsettledBeside(task string) []string {
+	return slices.DeleteFunc(slices.Clone(s.Unsettled), func(id string) bool { return id == task })
 }
 
 func (s *State) asideOf(task string) (AsideWork, bool) {

@@ -26,7 +26,7 @@ func (l *Loop) compare(ctx context.Context, now TreeState) {
 	for _, text := range found.Around {
 		l.tellOnce("surroundings_changed", text)
 	}
-	if len(found.Tampered)+len(found.Unseen) == 0 && len(l.state.History.Now.Tampered) == 0 {
+	if known := l.state.History.Now; len(found.Tampered)+len(found.Unseen)+len(known.Tampered)+len(known.Unseen) == 0 {
 		return
 	}
 	names, lines := changeNames(found.Tampered)

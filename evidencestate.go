@@ -30,6 +30,9 @@ func (s *State) tampered(data FilesTampered) {
 	}
 	s.Tampered = data.Files
 	s.History.Now.Tampered, s.History.Now.Unseen = data.Details, data.Unseen
+	if !s.History.Judging { // the verdict is given: this is for the next agent
+		s.Last.Tampered, s.Last.Unseen = data.Details, data.Unseen
+	}
 }
 
 // proven puts a proof beside the result of its check.

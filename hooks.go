@@ -241,10 +241,8 @@ func (l *Loop) hookBefore(ctx context.Context) *Verdict {
 	if len(runs) > 0 { // that took time, in which anything may have been asked for
 		at := l.moment(ctx)
 		at.Blocked = blockedBy(runs)
-		if v := Decide(l.policy, l.state.History.Judge(at)); v.Action == Stop {
-			l.iteration = l.state.History.Started // the next one never began
-			l.emit(EvVerdict, VerdictReached{at, v})
-			return &v
+		if v := l.stopsAt(at); v != nil {
+			return v
 		}
 	}
 	if l.hooked {
@@ -252,6 +250,17 @@ func (l *Loop) hookBefore(ctx context.Context) *Verdict {
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
 	}
 	return nil
+}
+
+// stopsAt gives the verdict if the next iteration is not to begin.
+func (l *Loop) stopsAt(at Moment) *Verdict {
+	v := Decide(l.policy, l.state.History.Judge(at))
+	if v.Action != Stop {
+		return nil
+	}
+	l.iteration = l.state.History.Started // the next one never began
+	l.emit(EvVerdict, VerdictReached{at, v})
+	return &v
 }
 
 // hookAfter tells hooks of a verdict. A run that is being killed has no time for them.

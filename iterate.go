@@ -28,6 +28,11 @@ func nextSummary(worked time.Duration) time.Duration {
 func (l *Loop) iterate(ctx context.Context) Verdict {
 	l.iteration = l.state.History.Started + 1
 	l.choose(ctx)
+	if ctx.Err() != nil { // perhaps in the middle of a move, which the next process goes on with
+		if v := l.stopsAt(l.moment(ctx)); v != nil {
+			return *v
+		}
+	}
 	if v := l.hookBefore(ctx); v != nil {
 		return *v
 	}
@@ -299,6 +304,9 @@ func (l *Loop) mayComplete() bool {
 
 // snapshot records the tree as it is. What the user changed while no iteration ran joins the base.
 func (l *Loop) snapshot(ctx context.Context, in TreeInput) {
+	if l.state.Move != nil && ctx.Err() != nil { // the next process finds the tree on its way, and goes on
+		return
+	}
 	if tree, ok := l.look(ctx, in); ok {
 		l.emit(EvTreeSnapshot, l.joined(ctx, l.state.History.tree.Snapshot, tree))
 	}

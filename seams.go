@@ -248,10 +248,10 @@ type SwitchInput struct {
 
 // Switched is what became of a switch.
 type Switched struct {
-	Others  []string // somebody's, for which nothing was touched
-	Begun   bool     // with Others: an earlier switch that was cut has touched something
-	Planned string   // the copy that the workspace was to be in the end; "" with Others
-	Stayed  []string // files that could not be written, for what is in their place
+	Others []string // somebody's, for which nothing was touched
+	Begun  bool     // with Others: an earlier switch that was cut has touched something
+	Copy   string   // of the workspace, as far as the switch made it what it is; "" with Others or an error
+	Stayed []string // files that could not be written, for what is in their place
 }
 
 // MergeInput names the copies of a merge.

@@ -73,6 +73,10 @@ func (l *Loop) toSetAside(ctx context.Context, work string) (WorkSetAside, bool)
 		l.tellOnce(workLeft, "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from")
 		return aside, false
 	}
+	if others := l.state.unsettledBeside(left.Task); len(others) > 0 {
+		l.tellLeft(left.Task, "work on "+firstOf(others)+", which is not done, lies there with it")
+		return aside, false
+	}
 	changed, err := l.changedBetween(ctx, aside.Base, aside.Work)
 	if err != nil && ctx.Err() == nil {
 		l.tellLeft(aside.Task, err.Error())
@@ -180,28 +184,36 @@ func (l *Loop) move(ctx context.Context) {
 	case err != nil:
 		l.tellLeft(m.Task, err.Error())
 	case len(done.Others) > 0:
-		l.notMoved(ctx, *m, done)
-		return
+		done.Copy = l.notMoved(*m, done)
 	case len(done.Stayed) > 0:
-		l.tellLeft(m.Task, "of it "+strings.Join(done.Stayed, ", "))
+		l.tellLeft(m.Task, "of it "+firstOf(done.Stayed))
 	}
 	// It is the harness's doing: no progress of the next iteration, and no part of the base.
 	if now, ok := l.look(ctx, TreeInput{BaseHead: l.state.History.Base.Head}); ok {
-		l.emit(EvTreeSnapshot, l.joined(ctx, done.Planned, now))
+		l.emit(EvTreeSnapshot, l.joined(ctx, done.Copy, now))
+		l.compare(ctx, now)
 	}
 }
 
-// notMoved says that somebody was faster, and takes what he did for the user's.
-func (l *Loop) notMoved(ctx context.Context, m TreeMove, done Switched) {
+// notMoved says that somebody was faster, and names the copy from which only what he did differs. After a switch that was cut there is none: what
+// the harness wrote before is no user's.
+func (l *Loop) notMoved(m TreeMove, done Switched) string {
 	kept, _ := l.state.asideOf(m.Task)
 	why := changedSince(done.Others)
-	if m.Back {
+	switch {
+	case m.Back && done.Begun:
+		l.tellNotBack(kept, why+" meanwhile, when only a part of it was in the tree", done.Others)
+	case m.Back:
 		l.tellNotBack(kept, why+" meanwhile", done.Others)
-	} else {
-		if !done.Begun {
-			l.emit(EvWorkBroughtBack, WorkBroughtBack{Task: m.Task, Iteration: kept.Iteration, Stayed: true})
-		}
+	case done.Begun:
+		l.tellLeft(m.Task, "a part of it, since "+why+" meanwhile")
+	default:
+		l.emit(EvWorkBroughtBack, WorkBroughtBack{Task: m.Task, Iteration: kept.Iteration, Stayed: true})
 		l.tellLeft(m.Task, why+" since its agent ended")
 	}
-	l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
+	if done.Begun {
+		l.tellOnce("base_unknown", "what you changed counts as the agent's: it cannot be told from work that was being moved")
+		return ""
+	}
+	return l.state.History.tree.Snapshot
 }

@@ -198,6 +198,12 @@ func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 			if strings.Contains(named(s.seen[3]), "half") && name != "disk full" { // which leaves what was written until then
 				t.Errorf("B finds %s", named(s.seen[3]))
 			}
+			kept := w.loop.State().Aside
+			state := refold(t, w.log.events)
+			state.resume(RunResumed{Policy: w.policy})
+			if conflicts := name == "somebody writes meanwhile"; len(kept) > 0 && (state.Aside[0].NotBack != "") != conflicts {
+				t.Errorf("when it goes on: %+v", state.Aside)
+			}
 		})
 	}
 }
@@ -222,7 +228,7 @@ func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 		"somebody writes meanwhile": {func(_ *world, s *shelf) {
 			s.before = func(SwitchInput) { s.write("mine=new") }
 		}, stays + "mine was changed since its agent ended"},
-		"a file stays": {func(_ *world, s *shelf) { s.stays = []string{".gitignore"} }, stays + "of it .gitignore"},
+		"a file stays": {func(_ *world, s *shelf) { s.stays = []string{"b"} }, stays + "of it b"},
 		"disk full":    {func(_ *world, s *shelf) { s.fails["Switch"] = errDisk }, stays + errDisk.Error()},
 	} {
 		bubble(t, name, func(t *testing.T) {
@@ -232,8 +238,11 @@ func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 			w.run(t.Context())
 			same(t, "warnings", []string{tt.want}, warningsOf(w.log, workLeft))
 			mine := strings.Contains(s.holds(), "mine")
-			if there := strings.Contains(named(s.seen[2]), "half"); there == (name == "a file stays") || mine != strings.HasPrefix(name, "somebody") {
+			if !strings.Contains(named(s.seen[2]), "half") || mine != strings.HasPrefix(name, "somebody") {
 				t.Errorf("C finds %s; at the end there is %s", named(s.seen[2]), s.holds())
+			}
+			if base := w.loop.State().History.Base.Snapshot; strings.Contains(base, "half") {
+				t.Errorf("what the agent left is in the base: %s", base)
 			}
 			stayed := slices.ContainsFunc(payloads[WorkBroughtBack](w.log), func(b WorkBroughtBack) bool { return b.Stayed })
 			if stayed != (name == "somebody writes meanwhile") {
@@ -309,6 +318,106 @@ func TestResumeWithWorkSetAsideAtEveryCut(t *testing.T) {
 		if halves < 2 {
 			t.Errorf("%d cuts in the middle of a move", halves)
 		}
+	})
+}
+
+// What the harness had written when it was killed is no user's, whatever the user writes then.
+func TestHalfMovedWorkIsNoPartOfTheBase(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		whole, _ := liveShelf(t, shelfCut{book: newBook(entry("A"), entry("B"), entry("C")), shelf: newShelf()})
+		told := map[string]bool{}
+		for i, cut := range whole {
+			if !cut.half {
+				continue
+			}
+			again := shelfCut{cut.events, cut.book.copied(), cut.shelf.copied(), false}
+			again.shelf.write("mine=new")
+			after, _ := liveShelf(t, again)
+			for _, e := range after[len(after)-1].events {
+				if n, ok := e.Data.(Notice); ok {
+					told[n.Code] = true
+				}
+				if tree, ok := e.Data.(TreeState); ok && strings.Contains(tree.Base, "half") {
+					t.Errorf("cut %d: the base is %s", i, tree.Base)
+				}
+			}
+		}
+		if !told["base_unknown"] || !told[workLeft] || !told[workNotBack] {
+			t.Errorf("told %v", told)
+		}
+	})
+}
+
+// A key that ends the program in the middle of a move leaves the rest to the next process; no agent works on the halves.
+func TestInterruptedMove(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		s := newShelf()
+		w, b := shelved(t, TaskSkip, s, s.does(tagging("A"), "a=half"), s.does(tagging("B"), "b=half"), s.does(tagging("C"), "c=half", "c2=half"))
+		w.ends(TaskTries, 3)
+
+		cut := w.resumed(b, s.does(tagging("A"), "a=done"))
+		cut.onShelf(s)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s.between = func() { cancel(Killed{SignalInterrupt}) }
+		cut.ended(cut.run(ctx), Interrupted, 0)
+		same(t, "the tree", "c2=half code=old", s.holds())
+
+		s.between = nil
+		w.log.events = append(w.log.events, cut.log.events...)
+		again := w.resumed(b, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"), s.does(tagging("C"), "c=done", "c2=done"))
+		again.onShelf(s)
+		again.ends(TasksDone, 3)
+		same(t, "what agents find", []string{"4: a=half code=old", "5: a=done b=half code=old", "6: a=done b=done c=half c2=half code=old"}, s.found()[3:])
+	})
+}
+
+// Files of the harness stay when work is set aside: that an agent changed them is not forgotten. What is put back is.
+func TestTamperingThatStaysIsRemembered(t *testing.T) {
+	for edit, want := range map[string][]string{"x_test.go=weak": nil, ".ralph/learnings.md=obey": {".ralph/learnings.md (changed)"}} {
+		bubble(t, edit, func(t *testing.T) {
+			s := newShelf()
+			s.write("x_test.go=strict", ".ralph/learnings.md=user's")
+			w, _ := shelved(t, TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=half", edit), s.does(tagging("C"), "c=done"))
+			name, _, _ := strings.Cut(edit, "=")
+			w.options = append(w.options, WithExaminer(&fakeExaminer{
+				t: t, mode: IsolationOverlay,
+				check: func(in ViewInput, _ string) CheckResult { return greenIf(!strings.Contains(in.Now.Hash, "half")) },
+				compare: func(_, now TreeState) (Tampering, error) {
+					found := Tampering{Known: true}
+					if strings.Contains(now.Snapshot, edit) {
+						found.Tampered = []FileChange{{Name: name, Kind: FileChanged}}
+					}
+					return found, nil
+				},
+			}))
+			inputs := w.prompted()
+			w.run(t.Context())
+			same(t, "moved", 1, len(payloads[WorkSetAside](w.log)))
+			same(t, "what C is told", want, (*inputs)[2].Last.Tampered)
+		})
+	}
+}
+
+// A task in the middle of another one's tries takes nothing of it along when it is given up.
+func TestWorkUnderWayIsNotTakenAlong(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		s := newShelf()
+		b := newBook(entry("A"), entry("B"))
+		w := listed(t, b, s.does(tagging("A"), "a=done"), s.does(nothing(), "b=part"), s.does(nothing(), "d=bad"), s.does(nothing(), "d=worse"), s.does(tagging("B"), "b=done"))
+		w.policy.TaskTries, w.policy.OnTaskFailure = 2, TaskSkip
+		w.onShelf(s)
+		w.options = append(w.options, WithHooks(HookFuncs{After: func(_ context.Context, judged IterationJudged) error {
+			if judged.Iteration == 2 {
+				urgent := entry("D")
+				urgent.Priority = new(0)
+				b.append(urgent)
+			}
+			return nil
+		}}))
+		w.ends(TaskTries, 5)
+		same(t, "worked on", []string{"A", "B", "D", "D", "B"}, workedOn(w.log))
+		same(t, "what B finds", "a=done b=part code=old d=worse", named(s.seen[4]))
+		same(t, "warnings", []string{"the work on D, which was given up, stays in the tree: work on B, which is not done, lies there with it"}, warningsOf(w.log, workLeft))
 	})
 }
 

@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ type shelf struct {
 	between func()               // is called when the harness has changed one file
 	before  func(in SwitchInput) // is called before it looks at any
 	fails   map[string]error     // by the name of the method
-	stays   []string             // of a switch
+	stays   []string             // files that a switch cannot write
 	seen    []map[string]string  // by agents
 }
 
@@ -155,7 +156,7 @@ func (s *shelf) Merge(_ context.Context, in MergeInput) (string, []string, error
 	return s.keep(merged), nil, nil
 }
 
-func (s *shelf) Switch(_ context.Context, in SwitchInput) (Switched, error) {
+func (s *shelf) Switch(ctx context.Context, in SwitchInput) (Switched, error) {
 	if s.before != nil {
 		s.before(in)
 	}
@@ -165,11 +166,15 @@ func (s *shelf) Switch(_ context.Context, in SwitchInput) (Switched, error) {
 	if from == nil || to == nil {
 		return Switched{}, errors.New("there is no such copy")
 	}
-	planned := maps.Clone(from)
+	planned, stayed := maps.Clone(from), []string(nil)
 	var due, others []string
 	begun := false
 	for _, name := range differing(from, to) {
 		if in.Own(name) {
+			continue
+		}
+		if slices.Contains(s.stays, name) {
+			stayed = append(stayed, name)
 			continue
 		}
 		put(planned, name, to[name])
@@ -187,7 +192,7 @@ func (s *shelf) Switch(_ context.Context, in SwitchInput) (Switched, error) {
 		return Switched{Others: others, Begun: begun}, nil
 	}
 	for i, name := range due {
-		if err := s.fails["Switch"]; err != nil && i > 0 {
+		if err := cmp.Or(ctx.Err(), s.fails["Switch"]); err != nil && i > 0 {
 			return Switched{}, err
 		}
 		put(s.files, name, to[name])
@@ -195,7 +200,7 @@ func (s *shelf) Switch(_ context.Context, in SwitchInput) (Switched, error) {
 			s.between()
 		}
 	}
-	return Switched{Planned: s.keep(planned), Stayed: s.stays}, nil
+	return Switched{Copy: s.keep(planned), Stayed: stayed}, nil
 }
 
 // does has an agent write, and notes what it finds first.

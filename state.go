@@ -41,9 +41,10 @@ type State struct {
 	Ledger   []TaskLedger // what evaluators said of what is not done yet
 	Reviews  int          // how often evaluators were asked
 
-	Aside    []AsideWork   // on tasks that were given up
-	Unproven *UnprovenWork // that is in the tree; nil if none is
-	Move     *TreeMove     // to be done; nil if none is
+	Aside     []AsideWork   // on tasks that were given up
+	Unproven  *UnprovenWork // that is in the tree; nil if none is
+	Unsettled []string      // tasks that were worked on since one was last proven, and whose work was not set aside
+	Move      *TreeMove     // to be done; nil if none is
 
 	CostEstimated bool // at least one iteration reckoned its cost
 	CostPartial   bool // what some iteration or evaluation cost is not known, or not all of it
@@ -145,6 +146,7 @@ func (s *State) start(e Event, data RunStarted) {
 func (s *State) begin(e Event, data IterationStarted) {
 	s.History.Started = e.Iteration
 	s.Unproven, s.Move = nil, nil
+	s.unsettled(s.History.Task)
 	s.History.takeTurn(data.Agent)
 	s.History.Judging = true
 	s.History.Now = Observation{Number: e.Iteration, Task: s.History.Task}
@@ -179,6 +181,7 @@ func (s *State) resume(data RunResumed) {
 		s.Started.Settings = data.Settings
 	}
 	s.Stopped = nil
+	s.tryBackAgain()
 	s.History.startAnew()
 	if s.History.Started == 0 { // the baseline is taken anew, and a check that was broken then may be gone
 		s.History.Baseline, s.Last.Failed = nil, nil
@@ -266,7 +269,7 @@ func (s *State) judge(data VerdictReached) {
 	s.History = s.History.Judge(data.At)
 	s.History.settle(data.Verdict)
 	if len(data.Verdict.Tasks.Done) > 0 {
-		s.History.Settled = s.History.Now.Tree.Snapshot
+		s.History.Settled, s.Unsettled = s.History.Now.Tree.Snapshot, nil
 	}
 	s.Phase = PhaseNone
 	if !wasJudging {

@@ -183,15 +183,10 @@ var halfWritten = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // do deletes and writes what is left to do.
 func (s *switching) do(ctx context.Context, top *os.Root) (ralph.Switched, error) {
 	k := s.keeper
-	var done ralph.Switched
-	var err error
-	if done.Planned, err = s.keepPlan(ctx); err != nil {
-		return done, err
-	}
 	w := &writer{root: top, base: strings.TrimSuffix(k.repo.prefix, "/"), done: &Restored{}}
 	for _, name := range s.litter {
 		if err := w.delete(name); err != nil {
-			return done, err
+			return ralph.Switched{}, err
 		}
 	}
 	for _, e := range s.left {
@@ -199,22 +194,27 @@ func (s *switching) do(ctx context.Context, top *os.Root) (ralph.Switched, error
 			continue
 		}
 		if err := w.delete(e.name); err != nil {
-			return done, err
+			return ralph.Switched{}, err
 		}
 	}
 	w.prune()
 	if err := w.put(ctx, k.snaps, s.left); err != nil {
-		return done, err
+		return ralph.Switched{}, err
 	}
-	done.Stayed = s.below(append(s.rules, w.stayed...))
-	return done, nil
+	id, err := s.keepDone(ctx, w.stayed)
+	if err != nil {
+		return ralph.Switched{}, err
+	}
+	return ralph.Switched{Copy: id, Stayed: s.below(append(s.rules, w.stayed...))}, nil
 }
 
-// keepPlan keeps a copy of what the workspace will be.
-func (s *switching) keepPlan(ctx context.Context) (string, error) {
+// keepDone keeps a copy of what the workspace is now, as far as it was switched.
+func (s *switching) keepDone(ctx context.Context, stayed []string) (string, error) {
 	edits := make([]edit, 0, len(s.planned))
 	for _, e := range s.planned {
-		edits = append(edits, edit{strings.TrimPrefix(e.name, s.from.prefix), e.before, e.after})
+		if !slices.Contains(stayed, e.name) {
+			edits = append(edits, edit{strings.TrimPrefix(e.name, s.from.prefix), e.before, e.after})
+		}
 	}
 	if len(edits) == 0 {
 		return s.from.id, nil

@@ -29,7 +29,7 @@ func (w workspace) switched(k *gitrepo.Keeper, from, to string) ralph.Switched {
 func (w workspace) switches(k *gitrepo.Keeper, from, to string) ralph.Switched {
 	w.Helper()
 	done := w.switched(k, from, to)
-	if diff := cmp.Diff(ralph.Switched{Planned: done.Planned}, done); diff != "" || done.Planned == "" {
+	if diff := cmp.Diff(ralph.Switched{Copy: done.Copy}, done); diff != "" || done.Copy == "" {
 		w.Errorf("switched (-want +got):\n%s", diff)
 	}
 	return done
@@ -118,7 +118,7 @@ func TestWorkIsSetAsideAndBroughtBack(t *testing.T) {
 			}
 			before = beside(before, after)
 			w.same("set aside", before)
-			w.holds(k, done.Planned, w.export(k, w.snapshot(k)))
+			w.holds(k, done.Copy, w.export(k, w.snapshot(k)))
 			w.switches(k, work, base) // once more, as after a crash
 			w.same("set aside twice", before)
 
@@ -236,7 +236,7 @@ func TestRulesThatHideWhatTheWorkInstalledStay(t *testing.T) {
 	work, after := w.snapshot(k), w.tree()
 	for range 2 {
 		done := w.switched(k, work, base)
-		if diff := cmp.Diff(ralph.Switched{Planned: done.Planned, Stayed: []string{".gitignore"}}, done); diff != "" {
+		if diff := cmp.Diff(ralph.Switched{Copy: done.Copy, Stayed: []string{".gitignore"}}, done); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		w.same("set aside", without(after, "half"))
@@ -349,6 +349,28 @@ func TestOnlyTheWorkspaceIsSwitched(t *testing.T) {
 	}
 }
 
+// TestWhatStaysIsNotInTheCopy: what could not be put back is not said to be there.
+func TestWhatStaysIsNotInTheCopy(t *testing.T) {
+	w := newRepo(t)
+	k, _ := w.keeper()
+	w.write("x_test.sh", "strict\n")
+	base := w.snapshot(k)
+	w.sh("rm x_test.sh kept; git init -q x_test.sh; echo half >half")
+	work := w.snapshot(k)
+	done := w.switched(k, work, base)
+	if !cmp.Equal(done.Stayed, []string{"x_test.sh"}) {
+		t.Errorf("stayed %q", done.Stayed)
+	}
+	changes, err := k.Changes(t.Context(), done.Copy, w.snapshot(k))
+	w.must(err)
+	if len(changes) > 0 {
+		t.Errorf("what the switch did differs from what is there by %+v", changes)
+	}
+	if now := w.tree(); now["kept"] == "" || now["half"] != "" {
+		t.Errorf("the workspace is %q", now)
+	}
+}
+
 // TestASwitchThatFails says so; nothing of the two is lost.
 func TestASwitchThatFails(t *testing.T) {
 	w := newRepo(t)
@@ -361,7 +383,7 @@ func TestASwitchThatFails(t *testing.T) {
 		w.must(os.RemoveAll(filepath.Join(dir, objects, lost[:2], lost[2:])))
 	}
 	before := w.tree()
-	if done, err := k.Switch(t.Context(), ralph.SwitchInput{From: work, To: base, Own: own}); err == nil || !strings.Contains(err.Error(), "switch to snapshot "+base) {
+	if done, err := k.Switch(t.Context(), ralph.SwitchInput{From: work, To: base, Own: own}); err == nil || !strings.Contains(err.Error(), "switch to snapshot "+base) || !cmp.Equal(done, ralph.Switched{}) {
 		t.Errorf("got %+v, %v", done, err)
 	}
 	w.same("untouched", before)
