@@ -30,6 +30,9 @@ func (l *Loop) compare(ctx context.Context, now TreeState) {
 		return
 	}
 	names, lines := changeNames(found.Tampered)
+	if known := l.state.History.Now; !l.state.History.Judging && slices.Equal(lines, known.Tampered) && slices.Equal(found.Unseen, known.Unseen) {
+		return
+	}
 	l.emit(EvTampered, FilesTampered{What: TamperedFiles, Files: names, Details: append([]string{}, lines...), Unseen: found.Unseen})
 }
 

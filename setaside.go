@@ -155,8 +155,8 @@ func (l *Loop) bringBack(ctx context.Context, kept AsideWork) {
 
 func (l *Loop) tellNotBack(kept AsideWork, why string, conflicts []string) {
 	l.emit(EvWorkBroughtBack, WorkBroughtBack{Task: kept.Task, Iteration: kept.Iteration, Why: why, Conflicts: conflicts})
-	l.emit(EvWarning, Notice{workNotBack, fmt.Sprintf("the work on %s was not brought back: %s; ralph diff %s %d shows it, ralph restore %s %d --to DIR writes it out",
-		kept.Task, why, l.id, kept.Iteration, l.id, kept.Iteration)})
+	l.emit(EvWarning, Notice{workNotBack, fmt.Sprintf("the work on %s was not brought back: %s; ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out",
+		kept.Task, why, l.id, kept.Task, l.id, kept.Iteration)})
 }
 
 // changedSince says that files were changed, and names the first of them.

@@ -172,7 +172,7 @@ func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 		same(t, "what B finds", ".ralph/config.yaml=agent's a=done c=done code=new tasks.json=1", named(s.seen[3]))
 		why := "code was changed in another way since"
 		same(t, "brought back", []WorkBroughtBack{{Task: "B", Iteration: 2, Why: why, Conflicts: []string{"code"}}}, payloads[WorkBroughtBack](w.log))
-		same(t, "warnings", []string{"the work on B was not brought back: " + why + "; ralph diff R1 2 shows it, ralph restore R1 2 --to DIR writes it out"}, warningsOf(w.log, workNotBack))
+		same(t, "warnings", []string{"the work on B was not brought back: " + why + "; ralph diff R1 --task B shows it, ralph restore R1 2 --to DIR writes it out"}, warningsOf(w.log, workNotBack))
 		same(t, "what prompts say", []string{"", "", "", why}, []string{(*inputs)[0].NotBack, (*inputs)[1].NotBack, (*inputs)[2].NotBack, (*inputs)[3].NotBack})
 		same(t, "what is aside when it is proven", nil, w.loop.State().Aside)
 	})

@@ -80,7 +80,7 @@ func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
 		}
 		switch data := e.Data.(type) {
 		case ralph.WorkSetAside:
-			moves[data.Iteration] = append(moves[data.Iteration], fmt.Sprintf("- its work was set aside: ralph diff %s %d shows it, ralph restore %s %d --to DIR writes it out", e.Run, data.Iteration, e.Run, data.Iteration))
+			moves[data.Iteration] = append(moves[data.Iteration], fmt.Sprintf("- its work was set aside: ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out", e.Run, data.Task, e.Run, data.Iteration))
 		case ralph.WorkBroughtBack:
 			text := fmt.Sprintf("- its work came back before iteration %d", e.Iteration)
 			if data.Stayed {

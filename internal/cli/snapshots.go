@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,14 +24,18 @@ import (
 )
 
 func (a *app) diffCommand() *cobra.Command {
-	return &cobra.Command{
+	var task string
+	cmd := &cobra.Command{
 		Use: "diff [RUN] [ITER]", Short: "Show what a run, or one of its iterations, changed", GroupID: "look",
 		Long: `Show what a run changed, from the tree that it began with to the last one that it left, untracked files included and
-ignored ones not. With an iteration's number, show what that one changed.`,
-		Example: "  ralph diff            # the newest run\n  ralph diff 3          # its third iteration\n  ralph diff 01K9 3",
+ignored ones not. With an iteration's number, show what that one changed. With --task, show the work on a task in all of its
+iterations, also if it was given up and set aside.`,
+		Example: "  ralph diff            # the newest run\n  ralph diff 3          # its third iteration\n  ralph diff 01K9 3\n  ralph diff --task T-2 # one task of the list",
 		Args:    atMostTwo,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args, task) },
 	}
+	cmd.Flags().StringVar(&task, "task", "", "show the work on the task `ID`")
+	return cmd
 }
 
 func (a *app) restoreCommand() *cobra.Command {
@@ -112,7 +117,43 @@ func (k kept) at(iteration int) (string, error) {
 	return "", usage("run %s has no snapshot of iteration %d; it has those of 0 to %d", k.run, iteration, k.last)
 }
 
-func (a *app) diff(ctx context.Context, args []string) error {
+// span is the trees between which an iteration, a task or, without either, the whole run changed something.
+func (k kept) span(iteration int, task string) (from, to string, err error) {
+	switch {
+	case task != "" && iteration >= 0:
+		return "", "", usage("give an iteration or a task, not both")
+	case task != "":
+		return k.spanOf(task)
+	case iteration >= 0:
+		to, err = k.at(iteration)
+		return k.before[iteration], to, err
+	}
+	return k.ids[0], k.ids[k.last], nil
+}
+
+// spanOf is the trees before and after the work on a task: of what is set aside, or else of its iterations, which must have followed one another.
+func (k kept) spanOf(task string) (from, to string, err error) {
+	var first, last, count int
+	for _, it := range k.state.Iterations {
+		if it.Task == task {
+			first, last = cmp.Or(first, it.Iteration), it.Iteration
+			count++
+		}
+	}
+	aside := slices.IndexFunc(k.state.Aside, func(w ralph.AsideWork) bool { return w.Task == task })
+	switch {
+	case aside >= 0:
+		return k.state.Aside[aside].Base, k.state.Aside[aside].Work, nil
+	case count == 0:
+		return "", "", usage("run %s did not work on a task %q", k.run, task)
+	case last-first+1 != count:
+		return "", "", usage("others were worked on between iterations %d and %d, in which run %s worked on %s; name one of them", first, last, k.run, task)
+	}
+	to, err = k.at(last)
+	return k.before[first], to, err
+}
+
+func (a *app) diff(ctx context.Context, args []string, task string) error {
 	run, iteration, err := a.runAndIteration(ctx, args)
 	if err != nil {
 		return err
@@ -121,12 +162,9 @@ func (a *app) diff(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	from, to := k.ids[0], k.ids[k.last]
-	if iteration >= 0 {
-		if to, err = k.at(iteration); err != nil {
-			return err
-		}
-		from = k.before[iteration]
+	from, to, err := k.span(iteration, task)
+	if err != nil {
+		return err
 	}
 	patch, cut := "", false
 	if from != to && from != "" {

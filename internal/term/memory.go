@@ -24,7 +24,7 @@ func (l *Lines) memory(e ralph.Event) []string {
 			return []string{"  " + l.Style.yellow("task "+data.Task+" is open again") + reasonOf(data.Detail)}
 		}
 	case ralph.WorkSetAside:
-		return []string{fmt.Sprintf("  work on %s set aside: ralph diff %s %d shows it, ralph restore %s %d --to DIR writes it out", data.Task, e.Run, data.Iteration, e.Run, data.Iteration)}
+		return []string{fmt.Sprintf("  work on %s set aside: ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out", data.Task, e.Run, data.Task, e.Run, data.Iteration)}
 	case ralph.WorkBroughtBack:
 		if data.Why == "" && !data.Stayed { // otherwise a warning says it
 			return []string{fmt.Sprintf("  work on %s is back in the tree, as iteration %d left it", data.Task, data.Iteration)}

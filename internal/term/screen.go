@@ -104,7 +104,7 @@ func Screen(s *ralph.State, style Style) string {
 		rows = append(rows, [2]string{"See it, undo it", fmt.Sprintf("ralph diff %s; ralph restore %s 0", s.Run, s.Run)})
 	}
 	for _, kept := range s.Aside {
-		rows = append(rows, [2]string{"Set aside", fmt.Sprintf("the work on %s: ralph diff %s %d", kept.Task, s.Run, kept.Iteration)})
+		rows = append(rows, [2]string{"Set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, s.Run, kept.Task)})
 	}
 	rows = append(rows, flaked(s)...)
 	rows = append(rows, warned(s)...)
