@@ -3,7 +3,9 @@ package gitrepo
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,6 +43,7 @@ type switching struct {
 	litter  []string // half-written files of a switch that was cut
 	others  []string
 	rules   []string // that stay, for what they hide
+	seen    map[string]fs.FileInfo
 }
 
 func (s *switching) run(ctx context.Context, from, to string) (ralph.Switched, error) {
@@ -64,6 +67,7 @@ func (s *switching) run(ctx context.Context, from, to string) (ralph.Switched, e
 		return ralph.Switched{}, err
 	}
 	defer top.Close()
+	s.note(top)
 	if err := s.compare(ctx, top); err != nil {
 		return ralph.Switched{}, err
 	}
@@ -132,6 +136,14 @@ func (s *switching) ignored(ctx context.Context, edits []edit) (map[string]bool,
 	return stays, nil
 }
 
+// note remembers how the files are that are going to be touched.
+func (s *switching) note(top *os.Root) {
+	s.seen = map[string]fs.FileInfo{}
+	for _, e := range s.planned {
+		s.seen[e.name], _ = top.Lstat(filepath.FromSlash(e.name))
+	}
+}
+
 // compare says how far the workspace is, and what in it is neither of the two. What lies
 // in the place of new files is looked at although it may be ignored.
 func (s *switching) compare(ctx context.Context, top *os.Root) error {
@@ -183,7 +195,7 @@ var halfWritten = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // do deletes and writes what is left to do.
 func (s *switching) do(ctx context.Context, top *os.Root) (ralph.Switched, error) {
 	k := s.keeper
-	w := &writer{root: top, base: strings.TrimSuffix(k.repo.prefix, "/"), done: &Restored{}}
+	w := &writer{root: top, base: strings.TrimSuffix(k.repo.prefix, "/"), done: &Restored{}, seen: s.seen}
 	for _, name := range s.litter {
 		if err := w.delete(name); err != nil {
 			return ralph.Switched{}, err

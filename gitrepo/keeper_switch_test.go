@@ -349,6 +349,32 @@ func TestOnlyTheWorkspaceIsSwitched(t *testing.T) {
 	}
 }
 
+// TestASaveInTheLastMoment is not lost: between the comparison, which asks whose a file is,
+// and its being replaced or deleted somebody writes it.
+func TestASaveInTheLastMoment(t *testing.T) {
+	for _, name := range []string{"kept", "new"} {
+		w := newRepo(t)
+		k, _ := w.keeper()
+		base := w.snapshot(k)
+		w.write("kept", "half\n")
+		w.write("new", "half\n")
+		work := w.snapshot(k)
+		w.write(".ralph/note", "of the harness\n")
+		done, err := k.Switch(t.Context(), ralph.SwitchInput{From: work, To: base, Own: func(file string) bool {
+			if file == ".ralph/note" { // it is in neither copy
+				w.write(name, "saved by somebody\n")
+			}
+			return own(file)
+		}})
+		if err == nil || !strings.Contains(err.Error(), name+": it was changed meanwhile") || !cmp.Equal(done, ralph.Switched{}) {
+			t.Errorf("%s: %+v, %v", name, done, err)
+		}
+		if now := w.tree()[name]; !strings.Contains(now, "saved by somebody") {
+			t.Errorf("%s is %q", name, now)
+		}
+	}
+}
+
 // TestWhatStaysIsNotInTheCopy: what could not be put back is not said to be there.
 func TestWhatStaysIsNotInTheCopy(t *testing.T) {
 	w := newRepo(t)

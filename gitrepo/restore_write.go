@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -21,12 +22,29 @@ type writer struct {
 	root    *os.Root
 	base    string // the folder that stays, even if it is empty; "" is the top
 	done    *Restored
-	folders map[string]bool // known to be real ones
-	emptied []string        // folders in which something was deleted
-	stayed  []string        // files that were not written, for what is in their place
+	folders map[string]bool        // known to be real ones
+	emptied []string               // folders in which something was deleted
+	stayed  []string               // files that were not written, for what is in their place
+	seen    map[string]fs.FileInfo // how files were before they were compared, nil for none: those that are otherwise now are somebody's
+}
+
+// still wants a file to be the one that was compared.
+func (w *writer) still(name string) error {
+	before, noted := w.seen[name]
+	now, err := w.root.Lstat(filepath.FromSlash(name))
+	if !noted || err != nil || now.IsDir() { // there is nothing to lose, or it is not replaced
+		return nil
+	}
+	if before == nil || !os.SameFile(before, now) || before.Size() != now.Size() || !before.ModTime().Equal(now.ModTime()) {
+		return errors.New("it was changed meanwhile")
+	}
+	return nil
 }
 
 func (w *writer) delete(name string) error {
+	if err := w.still(name); err != nil {
+		return fmt.Errorf("delete %s: %w", name, err)
+	}
 	err := w.inFolder(folderOf(name), func() error { return w.root.Remove(filepath.FromSlash(name)) })
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete %s: %w", name, err)
@@ -311,7 +329,7 @@ func (b *blobs) finish() error {
 		err = errors.Join(err, b.file.Close())
 		b.file = nil
 	}
-	if err != nil {
+	if err := cmp.Or(err, b.to.still(e.name)); err != nil {
 		return err
 	}
 	err = b.to.inFolder(folderOf(e.name), func() error {
