@@ -61,24 +61,59 @@ func (l *Loop) run(ctx context.Context, checks []check, files checkFile) {
 	}
 	session := l.session(kind, files)
 	session.runAll(ctx, checks)
-	if session.plainly && !l.state.History.Judging {
-		l.lookAfterChecks(ctx)
+	if session.plainly {
+		l.tidy(ctx)
 	}
 }
 
-// lookAfterChecks looks at the tree that checks in place left. What they wrote is nobody's work; it does not join the base, since it may be code of
-// the agent that wrote it.
-func (l *Loop) lookAfterChecks(ctx context.Context) {
-	if ctx.Err() != nil {
+// tidy puts back what checks changed that ran in the workspace itself, whatever else ends: it is nobody's work, and evidence is of the tree that was
+// there before. What cannot be put back does not join the base, since it may be code of the agent that wrote it.
+func (l *Loop) tidy(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	before := l.treeUnderCheck()
+	left, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()})
+	if !ok || !left.Known || !before.Known || left.same(before) {
 		return
 	}
-	before := l.state.History.tree
-	if tree, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()}); ok {
-		if tree.Known && before.Known && !tree.same(before) {
-			l.emit(EvNotice, Notice{"check_wrote", "a check that was run in the workspace itself, to see whether it is green there, changed files of it"})
-		}
-		l.emit(EvTreeSnapshot, tree)
+	what := "a check that ran in the workspace itself changed files of it"
+	if names, err := l.differing(ctx, before.Snapshot, left.Snapshot); err == nil && len(names) > 0 {
+		what = "a check that ran in the workspace itself changed " + firstOf(names)
 	}
+	if l.putBack(ctx, left, before) {
+		if what += "; that was put back"; !l.left[what] {
+			l.left[what] = true
+			l.emit(EvNotice, Notice{"check_wrote", what})
+		}
+		return
+	}
+	if !l.left["check_wrote"] { // once, though it is tried more than once and names differ
+		l.left["check_wrote"] = true
+		l.emit(EvWarning, Notice{"check_wrote", what + ", which could not be put back"})
+	}
+	if l.state.History.Judging {
+		return // whether that matters is for whoever asks for evidence
+	}
+	if left, ok = l.look(ctx, TreeInput{BaseHead: l.baseHead()}); ok {
+		l.emit(EvTreeSnapshot, left)
+	}
+}
+
+// putBack makes the workspace what it was, and reports whether it is.
+func (l *Loop) putBack(ctx context.Context, now, before TreeState) bool {
+	if !l.canPutBack(now) || !l.canPutBack(before) {
+		return false
+	}
+	_, err := l.tree.(Switcher).Switch(ctx, SwitchInput{From: now.Snapshot, To: before.Snapshot, Own: func(string) bool { return false }})
+	if err != nil {
+		return false
+	}
+	after, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()})
+	return ok && after.same(before)
+}
+
+func (l *Loop) canPutBack(tree TreeState) bool {
+	_, can := l.tree.(Switcher)
+	return can && tree.Snapshot != ""
 }
 
 func (l *Loop) baseHead() string {
@@ -180,7 +215,8 @@ func (s *session) plain(ctx context.Context, i int, c check, red CheckResult) (C
 	if red.Weaker == WayUsual {
 		return red, ok
 	}
-	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: what it writes stays, and an agent can change what it finds in PATH", c.name, isolated)
+	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: "+
+		"what it writes is put back, but for what git ignores, and an agent can change what it finds in PATH", c.name, isolated)
 	if red.Weaker == WayPath {
 		text = fmt.Sprintf("%q needs programs from a folder of the workspace that is in PATH; an agent can change these", c.name)
 	}
@@ -215,6 +251,7 @@ func (s *session) once(ctx context.Context, i int, c check, way Way) (CheckResul
 	l.attendCheck(ctx, func(ctx context.Context) {
 		result, err = checker.Check(ctx, l.checkInput(c, s.folder, s.files.name(i)))
 	})
+	s.plainly = s.plainly || isolation == IsolationInPlace
 	if ctx.Err() != nil { // killed with the run: it says nothing about the work
 		return result, false
 	}
@@ -230,7 +267,6 @@ func (s *session) once(ctx context.Context, i int, c check, way Way) (CheckResul
 	if c.hidden {
 		result.Output = "" // it stays in the run's folder, for people
 	}
-	s.plainly = s.plainly || isolation == IsolationInPlace
 	return result, true
 }
 

@@ -215,10 +215,14 @@ func (l *Loop) prove(ctx context.Context) {
 }
 
 // lookAgain hashes the tree once more: evidence is of the tree that was judged, or it is none. Where checks ran in place they may have changed it
-// themselves.
+// themselves, which is put back; where that cannot be, nobody can ask for more.
 func (l *Loop) lookAgain(ctx context.Context) {
 	h := l.state.History
-	if l.tree == nil || l.ranInPlace() || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known {
+	inPlace := l.ranInPlace()
+	if inPlace {
+		l.tidy(ctx)
+	}
+	if l.tree == nil || l.examiner == nil || inPlace && !l.canPutBack(h.Now.Tree) || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known {
 		return
 	}
 	tree, err := l.tree.Fingerprint(ctx, TreeInput{BaseHead: h.Base.Head, Run: l.id, Iteration: l.iteration})
@@ -234,7 +238,7 @@ func (l *Loop) lookAgain(ctx context.Context) {
 
 // ranInPlace reports whether a check of this iteration ran in the workspace itself, and may have changed it.
 func (l *Loop) ranInPlace() bool {
-	return l.examiner == nil || slices.ContainsFunc(l.state.History.Now.Checks, func(c CheckResult) bool { return c.Isolation == IsolationInPlace })
+	return slices.ContainsFunc(l.state.History.Now.Checks, func(c CheckResult) bool { return c.Isolation == IsolationInPlace })
 }
 
 // criteria are what a task must meet, and its text.

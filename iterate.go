@@ -283,8 +283,8 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 		l.emit(EvClaimRefused, ClaimRefused{append([]Refusal{}, refusals...), v.Tasks.Refused})
 	}
 	l.emit(EvVerdict, VerdictReached{at, v})
-	if l.examiner != nil && l.ranInPlace() {
-		l.lookAfterChecks(ctx)
+	if l.ranInPlace() {
+		l.tidy(ctx)
 	}
 	l.tellTasks(ctx, v)
 	l.tellForecast(v)

@@ -96,22 +96,21 @@ func (l *Loop) tellLeft(task, why string) {
 
 // changedBetween lists the files that differ between two copies, but for those of the harness.
 func (l *Loop) changedBetween(ctx context.Context, from, to string) ([]string, error) {
+	names, err := l.differing(ctx, from, to)
+	return slices.DeleteFunc(names, l.own()), err
+}
+
+func (l *Loop) differing(ctx context.Context, from, to string) ([]string, error) {
 	copies, ok := l.tree.(Copies)
 	if !ok {
 		return nil, errors.New("copies cannot be compared here")
 	}
 	changes, err := copies.Changes(ctx, from, to)
-	if err != nil {
-		return nil, err
-	}
-	own := l.own()
 	var names []string
 	for _, c := range changes {
-		if !own(c.Name) {
-			names = append(names, c.Name)
-		}
+		names = append(names, c.Name)
 	}
-	return names, nil
+	return names, err
 }
 
 // setAside takes work out of the tree, which was looked at just now. What somebody changed since the agent ended would be lost with it: then the work

@@ -64,7 +64,7 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		{"with the workspace in PATH", true, []Way{WayPath, WayInPlace}, []string{"claimed: go test", "claimed/path: go test"},
 			[]string{`"go test" needs programs from a folder of the workspace that is in PATH; an agent can change these`}, "claimed/path: go test"},
 		{"only in place", true, []Way{WayInPlace}, []string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"},
-			[]string{`"go test" does not work in a view of the tree (overlay), so it runs in place: what it writes stays, and an agent can change what it finds in PATH`}, "claimed/inplace: go test"},
+			[]string{`"go test" does not work in a view of the tree (overlay), so it runs in place: what it writes is put back, but for what git ignores, and an agent can change what it finds in PATH`}, "claimed/inplace: go test"},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, e, k := examined(t)

@@ -1,0 +1,58 @@
+package ralph
+
+import (
+	"context"
+	"testing"
+)
+
+// inPlace is a world over a shelf whose check runs in the workspace itself and writes there.
+func inPlace(t *testing.T, s *shelf, turns ...turn) (*world, *fakeExaminer) {
+	w := newWorld(t, turns...)
+	e := &fakeExaminer{t: t, mode: IsolationInPlace}
+	e.check = func(ViewInput, string) CheckResult {
+		green := s.holds() == "code=new"
+		s.write("code=spoilt", "junk=new")
+		return greenIf(green)
+	}
+	w.options = append(w.options, WithExaminer(e), WithTree(s))
+	return w, e
+}
+
+// What checks in place write is put back before anything is concluded from them, the user's files of before the run as well.
+func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
+	const wrote = "a check that ran in the workspace itself changed code, junk; that was put back"
+	bubble(t, "after a claim", func(t *testing.T) {
+		s := newShelf()
+		w, _ := inPlace(t, s, s.does(done(), "code=new"))
+		w.policy.MaxIterations = 1
+		w.ends(AllChecksPassed, 1)
+		same(t, "the tree", "code=new", s.holds())
+		same(t, "what the agent finds", []string{"1: code=old"}, s.found())
+		same(t, "base", "code=old", w.loop.State().History.Base.Snapshot)
+		same(t, "told, once", []string{wrote}, warningsOf(w.log, "check_wrote"))
+	})
+	bubble(t, "by a key in the middle of a check", func(t *testing.T) {
+		s := newShelf()
+		w, e := inPlace(t, s, s.does(done(), "code=new"))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		check := e.check
+		e.check = func(in ViewInput, name string) CheckResult {
+			defer func() {
+				if s.seen != nil {
+					cancel(Killed{SignalInterrupt})
+				}
+			}()
+			return check(in, name)
+		}
+		w.ended(w.run(ctx), Interrupted, 1)
+		same(t, "the tree", "code=new", s.holds())
+	})
+	bubble(t, "where that fails, nothing is proven", func(t *testing.T) {
+		s := newShelf()
+		w, _ := inPlace(t, s, s.does(done().then(func() { s.stays = []string{"code"} }), "code=new"))
+		w.policy.MaxIterations = 1
+		result := w.ends(MaxIterations, 1)
+		same(t, "refusals", []string{RefusedStale}, result.Iterations[0].Refusals)
+		same(t, "warnings", []string{wrote, "a check that ran in the workspace itself changed code, junk, which could not be put back"}, warningsOf(w.log, "check_wrote"))
+	})
+}
