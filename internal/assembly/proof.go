@@ -68,7 +68,7 @@ func (p *Plan) toProtect() []string {
 			checks = append(checks, t.Checks...)
 		}
 	}
-	literal = append(literal, protect.FirstWordScripts(p.Workspace.Dir, checks)...)
+	literal = append(literal, protect.CheckScripts(p.Workspace.Dir, checks)...)
 	slices.Sort(literal)
 	return append(slices.Compact(literal), p.Settings.Protect...)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/verify/protect"
@@ -199,9 +200,10 @@ func TestTroubleIsAnError(t *testing.T) {
 	}
 }
 
-func TestFirstWordScripts(t *testing.T) {
+func TestCheckScripts(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"check.sh": "#!/bin/sh\n", "scripts/a b.sh": "true\n", "sub/run": "x", "plain": "x", "app": "\x7fELF\x00\x00", "scripts/lint.sh": "x", "t.py": "x"} {
+	for name, text := range map[string]string{"check.sh": "#!/bin/sh\n", "scripts/a b.sh": "true\n", "sub/run": "x", "plain": "x", "app": "\x7fELF\x00\x00", "scripts/lint.sh": "x", "t.py": "x",
+		"check.py": "x", "main.py": "x", "scripts/verify-all.js": "x", "sub/smoke.rb": "x", "Check.pl": "x", "checkout.py": "x", "test_check.py": "x", "acceptance": "x"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -209,14 +211,21 @@ func TestFirstWordScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := protect.FirstWordScripts(dir, []string{
+	got := protect.CheckScripts(dir, []string{
 		"./check.sh --all", "A=1 timeout -k 5 60s './scripts/a b.sh' | tee x", "cd sub && ./run", "plain", "./app", "./missing", "bash -e scripts/lint.sh", "sh -c ./plain",
 		"../outside", "python3 t.py", filepath.Join(dir, "check.sh"), "(env X=1 ./check.sh) # ./plain", filepath.Join(dir, "plain"), "",
 	})
 	if diff := cmp.Diff([]string{"check.sh", "scripts/a b.sh", "sub/run", "scripts/lint.sh", "plain"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if got := protect.FirstWordScripts(filepath.Join(dir, "none"), []string{"./check.sh"}); got != nil {
+	got = protect.CheckScripts(dir, []string{
+		"python3 -u check.py", "python3 main.py", "python3 checkout.py", "pytest test_check.py", `test "$(node ./scripts/verify-all.js; echo $?)" = 0`, "cd sub && ruby smoke.rb",
+		"sh -c 'perl Check.pl'", "sh <acceptance", "go vet ./...", "make check", "npm run verify",
+	})
+	if diff := cmp.Diff([]string{"acceptance", "check.py", "scripts/verify-all.js", "sub/smoke.rb", "Check.pl"}, got, cmpopts.SortSlices(strings.Compare)); diff != "" {
+		t.Error(diff)
+	}
+	if got := protect.CheckScripts(filepath.Join(dir, "none"), []string{"./check.sh"}); got != nil {
 		t.Errorf("without a folder there is %q", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // simpleCommands takes a shell command apart at its operators, and each part into words without their quotes. It is no
@@ -128,16 +129,45 @@ func scriptNames(checks []string) []string {
 	return cleanNames(names)
 }
 
-// FirstWordScripts names the scripts below dir that the checks start: files that are the first word of a command, or that
-// a shell is told to read. A program that was built is none: it is what the work makes.
-func FirstWordScripts(dir string, checks []string) []string {
+// checkWords are parts of the names of files that check something, and are no tests.
+var checkWords = []string{"check", "checks", "verify", "verification", "validate", "validation", "acceptance", "smoke"}
+
+// namedChecks lists the words of checks, however they are nested and quoted, that name a file which checks something by
+// its name: python3 check.py, or sh <scripts/verify.sh. What else an interpreter is given may be the product. Tests have
+// rules of their own.
+func namedChecks(checks []string) []string {
+	var names []string
+	for _, check := range checks {
+		words := strings.FieldsFunc(check, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"`;&|()<>{}=", r) })
+		folders := []string{""}
+		for i, word := range words {
+			if i > 0 && words[i-1] == "cd" {
+				folders = append(folders, word)
+			}
+			parts := strings.FieldsFunc(path.Base(word), func(r rune) bool { return strings.ContainsRune("._-", r) })
+			checksByName := slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(checkWords, strings.ToLower(part)) })
+			if !checksByName || testName(word) {
+				continue
+			}
+			for _, folder := range folders {
+				names = append(names, path.Join(folder, word))
+			}
+		}
+	}
+	return cleanNames(names)
+}
+
+// CheckScripts names the scripts below dir that the checks start: files that are the first word of a command, that a
+// shell is told to read, or that say by their name that they check. A program that was built is none: it is what the
+// work makes.
+func CheckScripts(dir string, checks []string) []string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil // without a workspace there are no scripts
 	}
 	defer func() { _ = root.Close() }()
 	var found []string
-	for _, name := range absoluteToo(dir, checks) {
+	for _, name := range append(absoluteToo(dir, checks), namedChecks(checks)...) {
 		if !slices.Contains(found, name) && isScript(root, name) {
 			found = append(found, name)
 		}
