@@ -286,7 +286,7 @@ func TestAnEvaluatorAlone(t *testing.T) {
 		result := w.ends(EvaluatorAccepted, 2)
 		same(t, "summary", "the claim stands and judge accepts it; nothing else was checked", result.Summary)
 		same(t, "verified by", []string{VerifiedEvaluator}, result.VerifiedBy)
-		same(t, "verified", true, result.Verified)
+		same(t, "verified", false, result.Verified)
 	})
 	bubble(t, "looks again at what a commit hook changed", func(t *testing.T) {
 		w, _, k := claiming(t)

@@ -353,7 +353,7 @@ func (s *State) Result() Result {
 	if stopped := s.Stopped; stopped != nil {
 		r.StopReason, r.ExitCode, r.Summary = stopped.Reason, stopped.ExitCode, stopped.Detail
 		r.Success, r.Hint = stopped.ExitCode == 0, stopped.Hint
-		r.Verified = len(stopped.VerifiedBy) > 0
+		r.Verified = slices.ContainsFunc(stopped.VerifiedBy, func(by string) bool { return by != VerifiedEvaluator }) // a check is what verifies
 		r.VerifiedBy = append(r.VerifiedBy, stopped.VerifiedBy...)
 		switch stopped.Reason {
 		case Blocked:

@@ -95,6 +95,8 @@ func (r Report) verified() string {
 	switch {
 	case r.Outcome.Verified:
 		return "yes, by " + prose(strings.Join(r.Outcome.VerifiedBy, ", "))
+	case len(r.Outcome.VerifiedBy) > 0:
+		return "no: an evaluator accepted it, and no check was run"
 	case r.Outcome.Ended && r.Outcome.ExitCode == 0:
 		return "**no: nothing was checked**"
 	}
