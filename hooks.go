@@ -278,6 +278,20 @@ func (l *Loop) hookAfter(ctx context.Context, v Verdict) {
 		judged.Refusals = append(judged.Refusals, r.Code)
 	}
 	l.askHooks(PostIteration, func(h Hooks) []HookRun { return h.AfterIteration(ctx, judged) })
+	if v.Action == Stop {
+		l.tellTouched(ctx, v.Reason)
+	}
+}
+
+// tellTouched warns if hooks changed what was proven before they ran.
+func (l *Loop) tellTouched(ctx context.Context, reason StopReason) {
+	proven := l.state.History.tree
+	if !l.hooked || StatusOf(reason) != StatusCompleted || !proven.Known {
+		return
+	}
+	if now, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()}); ok && now.Known && !now.same(proven) {
+		l.tellOnce("changed_after_proof", "a hook changed files after the claim was proven: what is there now is not what was proven")
+	}
 }
 
 // hookStop tells hooks of the end, also of one that a kill brought. It changes nothing about that end.
@@ -290,5 +304,6 @@ func (l *Loop) hookStop(ctx context.Context, stopped RunStopped) {
 	}
 	end := RunEnd{HookPlace: l.hookPlace(), Status: stopped.Status, Reason: stopped.Reason, ExitCode: stopped.ExitCode, Summary: stopped.Detail}
 	l.askHooks(OnStop, func(h Hooks) []HookRun { return h.AtStop(ctx, end) })
+	l.tellTouched(ctx, stopped.Reason)
 	l.sync()
 }

@@ -197,6 +197,7 @@ func TestWhatHappensWhileAHookIsAsked(t *testing.T) {
 func TestHooksAfterAVerdict(t *testing.T) {
 	bubble(t, "are told, and cannot block", func(t *testing.T) {
 		w := newWorld(t, done(), done())
+		w.tree.frozen = true
 		w.checker.results = []CheckResult{isRed, isRed, isGreen}
 		f := w.withHooks()
 		f.after = func(context.Context, IterationJudged) []HookRun {
@@ -243,6 +244,7 @@ func TestHooksAfterAVerdict(t *testing.T) {
 func TestAHookThatPanicsWarns(t *testing.T) {
 	bubble(t, "everywhere", func(t *testing.T) {
 		w := newWorld(t, done())
+		w.tree.frozen = true
 		w.checker.results = []CheckResult{isRed, isGreen}
 		f := w.withHooks()
 		f.before = func(context.Context, IterationAhead) []HookRun { panic("a") }
