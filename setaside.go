@@ -184,6 +184,9 @@ func (l *Loop) move(ctx context.Context) {
 		l.tellLeft(m.Task, err.Error())
 	case len(done.Others) > 0:
 		done.Copy = l.notMoved(*m, done)
+	case len(done.Stayed) > 0 && m.Back:
+		l.emit(EvWarning, Notice{workNotBack, fmt.Sprintf("of the work on %s not brought back, for what is in its place: %s; ralph restore %s %d --to DIR writes it out",
+			m.Task, firstOf(done.Stayed), l.id, kept.Iteration)})
 	case len(done.Stayed) > 0:
 		l.tellLeft(m.Task, "of it "+firstOf(done.Stayed))
 	}

@@ -43,6 +43,7 @@ type switching struct {
 	litter  []string // half-written files of a switch that was cut
 	others  []string
 	rules   []string // that stay, for what they hide
+	hidden  []string // that are not written, since somebody has ignored files in their place
 	seen    map[string]fs.FileInfo
 }
 
@@ -103,7 +104,14 @@ func (s *switching) edits(ctx context.Context, to string, inTheWay []string) ([]
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(e edit) bool { return stays[e.name] && !slices.Contains(inTheWay, e.name) }), nil
+	s.hidden = nil
+	return slices.DeleteFunc(all, func(e edit) bool {
+		stay := stays[e.name] && !slices.Contains(inTheWay, e.name)
+		if stay && e.before.mode == modeNone {
+			s.hidden = append(s.hidden, e.name)
+		}
+		return stay
+	}), nil
 }
 
 // ignored finds what is not ours to touch. A file that the second snapshot ignores may
@@ -217,7 +225,7 @@ func (s *switching) do(ctx context.Context, top *os.Root) (ralph.Switched, error
 	if err != nil {
 		return ralph.Switched{}, err
 	}
-	return ralph.Switched{Copy: id, Stayed: s.below(append(s.rules, w.stayed...))}, nil
+	return ralph.Switched{Copy: id, Stayed: s.below(slices.Concat(s.rules, s.hidden, w.stayed))}, nil
 }
 
 // keepDone keeps a copy of what the workspace is now, as far as it was switched.

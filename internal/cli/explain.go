@@ -86,7 +86,9 @@ func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
 			if data.Stayed {
 				text = "- its work stayed in the tree all the same"
 			} else if data.Why != "" {
+				planned := text // it was recorded before it was tried
 				text = fmt.Sprintf("! its work was not brought back before iteration %d: %s", e.Iteration, data.Why)
+				moves[data.Iteration] = slices.DeleteFunc(moves[data.Iteration], func(line string) bool { return line == planned })
 			}
 			moves[data.Iteration] = append(moves[data.Iteration], text)
 		}

@@ -27,7 +27,7 @@ func (l *Lines) memory(e ralph.Event) []string {
 		return []string{fmt.Sprintf("  work on %s set aside: ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out", data.Task, e.Run, data.Task, e.Run, data.Iteration)}
 	case ralph.WorkBroughtBack:
 		if data.Why == "" && !data.Stayed { // otherwise a warning says it
-			return []string{fmt.Sprintf("  work on %s is back in the tree, as iteration %d left it", data.Task, data.Iteration)}
+			return []string{fmt.Sprintf("  work on %s comes back into the tree, from iteration %d", data.Task, data.Iteration)}
 		}
 	case ralph.SteeringSeen:
 		if data.State == ralph.SteeringRemoved {
