@@ -172,7 +172,7 @@ func rejectionIn(in PromptInput) string {
 }
 
 func TestAnEvaluatorThatCannotBeAsked(t *testing.T) {
-	limited := Evaluation{End: EndLimit, Error: "limit", RetryAfter: Span(time.Hour)}
+	limited := Evaluation{End: EndLimit, Tries: 1, Error: "limit", RetryAfter: Span(time.Hour)}
 	for _, tt := range []struct {
 		name   string
 		change func(p *Policy)

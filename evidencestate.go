@@ -50,7 +50,7 @@ func (s *State) evaluated(e Evaluation) {
 		return
 	}
 	s.account(e.spending())
-	s.Reviews += max(e.Tries, 1)
+	s.Reviews += e.Tries
 	if e.End != EndOK {
 		return
 	}

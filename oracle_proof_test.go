@@ -145,7 +145,7 @@ func (d dice) aboutEvidence(st *step, p Policy, list []TaskState) {
 }
 
 func (d dice) evaluation() Evaluation {
-	e := Evaluation{Agent: "judge", End: EndOK, Accepted: d.oneIn(2)}
+	e := Evaluation{Agent: "judge", Tries: 1, End: EndOK, Accepted: d.oneIn(2)}
 	switch {
 	case d.oneIn(10):
 		e.Accepted, e.End = false, pick(d, EndAuth, EndMissing, EndSandbox, EndLimit, EndProvider, EndFailed, EndTimeout, EndOutOfTime)

@@ -90,9 +90,7 @@ func TestWhatIsSaidOfACap(t *testing.T) {
 		claims := whole
 		claims.Said.Complete = true
 		w.agent.turns = []turn{ends(claims).then(k.becomes("1"))}
-		verdict := accepts()
-		verdict.Tries = 1
-		w.judgedBy(verdict)
+		w.judgedBy(accepts())
 		w.policy.MaxCost = 5
 		result := w.ends(AllChecksPassed, 1)
 		var got []string

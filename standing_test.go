@@ -79,6 +79,19 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 	})
 }
 
+// TestWhatNobodyWasAskedAbout was no review: a conversation of the evaluator's script is not used up by it.
+func TestWhatNobodyWasAskedAbout(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		again := accepts()
+		again.Tries = 2
+		w, _, k, _ := unchanging(t, unasked(), again)
+		w.agent.turns = append(w.agent.turns, done().then(k.becomes("2")))
+		w.ends(AllChecksPassed, 2)
+		same(t, "reviews", 2, w.loop.State().Reviews)
+		w.mustFoldTheSame()
+	})
+}
+
 func TestACaseWithOtherWordsIsTheSameWork(t *testing.T) {
 	bubble(t, "in rounds", func(t *testing.T) {
 		var k *keeper
