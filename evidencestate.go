@@ -51,7 +51,7 @@ func (s *State) evaluated(e Evaluation) {
 	}
 	s.account(e.spending())
 	s.Reviews += e.Tries
-	if e.End != EndOK {
+	if e.End != EndOK || e.Tries == 0 { // nobody looked at the work
 		return
 	}
 	s.Ledger = slices.Clone(s.Ledger) // evaluators and prompts hold the one before

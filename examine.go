@@ -198,7 +198,7 @@ type Evaluation struct {
 	NextStep      string    `json:"next_step,omitempty"`
 	Malformed     bool      `json:"malformed,omitempty"` // a rejection in a form that could not be used; it counts like any other
 	Problem       string    `json:"problem,omitempty"`   // why an answer before could not be used as it was
-	Tries         int       `json:"tries,omitempty"`     // how often it was asked before it could be understood
+	Tries         int       `json:"tries,omitempty"`     // how often it was asked before it could be understood; with 0 nobody was, and it neither stands nor counts
 	Agent         string    `json:"agent"`
 	Model         string    `json:"model,omitempty"`
 	End           EndClass  `json:"end"`
