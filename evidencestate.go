@@ -96,6 +96,20 @@ func (s *State) standing(task, terms string) (Evaluation, bool) {
 	return e, true
 }
 
+// doubt keeps what evaluators said of a tree from standing: they may have read other files. A rejection counts all the same.
+func (s *State) doubt(tree string) {
+	s.Ledger = slices.Clone(s.Ledger)
+	for i := range s.Ledger {
+		last := slices.Clone(s.Ledger[i].Last)
+		for j := range last {
+			if last[j].Tree == tree {
+				last[j].Tree = ""
+			}
+		}
+		s.Ledger[i].Last = last
+	}
+}
+
 // rejectionsNow are what the evaluators of this iteration want mended.
 func (s *State) rejectionsNow() []Evaluation {
 	return rejectedIn(s.History.Now.Evaluations)

@@ -226,7 +226,9 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 	case iteration == 0:
 		h.Base, h.tree = tree, tree
 	case tree.After:
-		h.Now.Stale = !tree.same(h.Now.Tree)
+		if h.Now.Stale = !tree.same(h.Now.Tree); h.Now.Stale {
+			s.doubt(h.Now.Tree.ID())
+		}
 	case h.Judging:
 		h.Now.Tree = tree
 		if h.Now.Accepted && h.Now.Proven != tree.ID() && !h.Now.Committed { // a commit names the same files otherwise
