@@ -138,6 +138,28 @@ func TestAnEvaluatorThatTakesItsTimeSeesAnotherTree(t *testing.T) {
 		w.ends(EvaluatorCap, 3)
 		same(t, "asked", 3, len(judge.inputs))
 	})
+	bubble(t, "nor when the run was cut before anybody looked", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task = ""
+		book := newBook(entry("A"), entry("B"))
+		w.options = append(w.options, WithTasks(book))
+		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1"))}
+		ctx, kill := context.WithCancelCause(t.Context())
+		judge := w.judgedBy(accepts())
+		judge.before = func(context.Context, EvaluationInput) {
+			k.files = "swapped"
+			if len(judge.inputs) == 2 {
+				k.files = "1"
+				kill(Killed{SignalTerminate})
+			}
+		}
+		w.ended(w.run(ctx), Interrupted, 1)
+		again := w.reExamined(e, k, nothing())
+		again.options = append(again.options, WithTasks(book))
+		asked := again.judgedBy(accepts())
+		again.ends(TasksDone, 0)
+		same(t, "asked", []string{"A", "B"}, asked.asked())
+	})
 	bubble(t, "also if it swaps them while another is asked about", func(t *testing.T) {
 		w, _, k := examined(t)
 		w.cfg.Task, w.policy.MaxIterations = "", 2

@@ -180,6 +180,9 @@ func (s *State) resume(data RunResumed) {
 	}
 	s.Stopped = nil
 	s.History.startAnew()
+	if cases := s.History.Now.Cases; (data.Judged > 0 || data.Interrupted > 0) && (len(cases) == 0 || cases[len(cases)-1].Answer == nil) {
+		s.doubt(s.History.Now.Tree.ID()) // it was cut before anybody looked at the files again
+	}
 	if s.History.Started == 0 { // the baseline is taken anew, and a check that was broken then may be gone
 		s.History.Baseline, s.Last.Failed = nil, nil
 	}
