@@ -72,8 +72,11 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 		if err != nil {
 			l.storageFailed(err)
 		}
-		if ctx.Err() != nil || l.storage != nil {
+		if l.storage != nil || ctx.Err() != nil && e.Tries == 0 {
 			return false
+		}
+		if ctx.Err() != nil {
+			e = e.cut()
 		}
 		e.Task, e.Tree, e.Terms = task, in.Now.ID(), terms
 		if e.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime {
@@ -97,6 +100,14 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 		if l.lookAgain(ctx); l.state.History.Now.Stale {
 			return false
 		}
+	}
+}
+
+// cut is what is left of an evaluation that a signal ended, whatever was said in it: what it cost.
+func (e Evaluation) cut() Evaluation {
+	return Evaluation{
+		Agent: e.Agent, Model: e.Model, Tries: e.Tries, Duration: e.Duration, End: EndInterrupted, Error: "interrupted",
+		Cost: e.Cost, CostEstimated: e.CostEstimated, CostPartial: e.CostPartial, Tokens: e.Tokens, TokensPartial: e.TokensPartial,
 	}
 }
 
@@ -130,7 +141,7 @@ func (l *Loop) evaluatorWait(e Evaluation, so *patience) (Waiting, bool) {
 			return Waiting{}, false
 		}
 		return Waiting{For: WaitLimit, Wait: wait, Detail: "the evaluator is limited: " + e.Error}, true
-	case EndAuth, EndMissing, EndSandbox, EndOutOfTime:
+	case EndAuth, EndMissing, EndSandbox, EndOutOfTime, EndInterrupted:
 		return Waiting{}, false
 	}
 	so.failures++
@@ -155,7 +166,7 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 		return in, err
 	}
 	if folder != "" {
-		in.Folder = filepath.Join(folder, fmt.Sprintf("evaluation-%02d", len(h.Now.Evaluations)+1))
+		in.Folder = filepath.Join(folder, fmt.Sprintf("evaluation-%02d", len(h.Now.Evaluations)+len(h.Now.Cut)+1))
 		if err := os.MkdirAll(in.Folder, 0o700); err != nil {
 			return in, fmt.Errorf("%w: %w", ErrIO, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -269,6 +270,44 @@ func TestWhatAnEvaluatorCosts(t *testing.T) {
 		same(t, "cost", new(1.2), result.TotalCost)
 		same(t, "tokens", &Tokens{Input: 80}, result.TotalTokens)
 		same(t, "estimated", true, result.CostEstimated)
+	})
+	bubble(t, "also if it was cut, when it is no verdict", func(t *testing.T) {
+		w, e, k := claiming(t)
+		w.policy.MaxRejections = 1
+		ctx, kill := context.WithCancelCause(t.Context())
+		w.judgedBy(costly).before = func(context.Context, EvaluationInput) { kill(Killed{SignalTerminate}) }
+		result := w.run(ctx)
+		w.ended(result, Interrupted, 1)
+		same(t, "cost", new(0.6), result.TotalCost)
+		same(t, "refusals", [][]string{{}}, refusedIn(result))
+		told := payloads[Evaluation](w.log)
+		same(t, "told", []Evaluation{{
+			Agent: "judge", Tries: 1, End: EndInterrupted, Error: "interrupted", Tree: "c0+1", Terms: termsOf("", "make it green", nil),
+			Cost: costly.Cost, CostEstimated: true, Tokens: costly.Tokens,
+		}}, told)
+		w.mustFoldTheSame()
+		again := w.reExamined(e, k, nothing())
+		again.policy.MaxRejections = 1
+		cheap := accepts()
+		cheap.Cost, cheap.Tokens = new(0.1), &Tokens{Input: 1}
+		f := again.judgedBy(cheap)
+		result = again.ends(AllChecksPassed, 0)
+		same(t, "asked", 1, len(f.inputs))
+		same(t, "the ledger", 0, len(f.inputs[0].Ledger))
+		same(t, "cost with the second", new(0.7), result.TotalCost)
+		same(t, "tokens with the second", &Tokens{Input: 41}, result.TotalTokens)
+		mustReplay(t, append(slices.Clone(w.log.events), again.log.events...))
+	})
+	bubble(t, "and if a cut one does not tell, the sum is a part", func(t *testing.T) {
+		w, _, k := claiming(t)
+		paid := AgentOutcome{End: EndOK, Cost: new(1.0), Tokens: &Tokens{Input: 5}}
+		paid.Said.Complete = true
+		w.agent.turns = []turn{ends(paid).then(k.becomes("1"))}
+		ctx, kill := context.WithCancelCause(t.Context())
+		w.judgedBy(accepts()).before = func(context.Context, EvaluationInput) { kill(Killed{SignalTerminate}) }
+		result := w.run(ctx)
+		w.ended(result, Interrupted, 1)
+		same(t, "at least", []any{1.0, true, int64(5), true}, []any{*result.TotalCost, result.CostPartial, result.TotalTokens.Total(), result.TokensPartial})
 	})
 	bubble(t, "counts against the tokens", func(t *testing.T) {
 		w, _, _ := claiming(t)

@@ -45,7 +45,12 @@ func (s *State) proven(p Proof) {
 
 // evaluated takes a verdict of an evaluator into the observation and, if it is one, into the ledger.
 func (s *State) evaluated(e Evaluation) {
-	s.History.Now.Evaluations = append(slices.Clip(s.History.Now.Evaluations), e)
+	now := &s.History.Now
+	if e.End == EndInterrupted {
+		now.Cut = append(slices.Clip(now.Cut), e)
+	} else {
+		now.Evaluations = append(slices.Clip(now.Evaluations), e)
+	}
 	if e.Standing {
 		return
 	}

@@ -27,7 +27,7 @@ func (o AgentOutcome) spending() Spending {
 
 func (e Evaluation) spending() Spending {
 	s := Spending{e.Tokens, e.TokensPartial, e.Cost, e.CostEstimated, e.CostPartial}
-	if e.Tries > 0 && counts(e.End) {
+	if e.Tries > 0 && (counts(e.End) || e.End == EndInterrupted) {
 		return s.worked()
 	}
 	return s
