@@ -63,25 +63,11 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 	}
 	var so patience
 	for {
-		var e Evaluation
-		in.Timeout = evaluationTime
-		if left := l.timeLeft(); left > 0 {
-			in.Timeout = min(in.Timeout, left)
-		}
-		l.attendCheck(ctx, func(ctx context.Context) { e, err = l.evaluator.Evaluate(ctx, in) })
-		if err != nil {
-			l.storageFailed(err)
-		}
-		if l.storage != nil || ctx.Err() != nil && e.Tries == 0 {
+		e, ok := l.ask(ctx, in)
+		if !ok {
 			return false
 		}
-		if ctx.Err() != nil {
-			e = e.cut()
-		}
 		e.Task, e.Tree, e.Terms = task, in.Now.ID(), terms
-		if e.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime {
-			e.End = EndOutOfTime // it is the run's time that was too short
-		}
 		l.emit(EvEvaluation, e)
 		if e.Tries > 0 {
 			l.warnUnmetered("this evaluation", e.spending(), e.End)
@@ -100,6 +86,46 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 		if l.lookAgain(ctx); l.state.History.Now.Stale {
 			return false
 		}
+	}
+}
+
+// ask asks an evaluator, if the run's budget allows it. It reports whether there is something to be recorded.
+func (l *Loop) ask(ctx context.Context, in EvaluationInput) (e Evaluation, ok bool) {
+	in.Over = l.budget()
+	if why := in.Over(e); why != "" {
+		return Evaluation{Agent: l.policy.Evaluator, End: EndOverBudget, Error: why}, true
+	}
+	in.Timeout = evaluationTime
+	if left := l.timeLeft(); left > 0 {
+		in.Timeout = min(in.Timeout, left)
+	}
+	var err error
+	l.attendCheck(ctx, func(ctx context.Context) { e, err = l.evaluator.Evaluate(ctx, in) })
+	if err != nil {
+		l.storageFailed(err)
+	}
+	switch {
+	case l.storage != nil, ctx.Err() != nil && e.Tries == 0:
+		return e, false
+	case ctx.Err() != nil:
+		return e.cut(), true
+	case e.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime:
+		e.End = EndOutOfTime // it is the run's time that was too short
+	}
+	return e, true
+}
+
+// budget is a function that says which limit is reached with what an evaluation took so far, "" if none is. It may be called while the loop works.
+func (l *Loop) budget() func(so Evaluation) string {
+	policy, before := l.policy.inRound(), l.state.History.Judge(Moment{})
+	return func(so Evaluation) string {
+		h := before
+		h.Moment.Elapsed = l.elapsed()
+		h.spend(so.spending())
+		if reached := limitsRule(policy, h, Verdict{}); reached != nil {
+			return reached.Detail
+		}
+		return ""
 	}
 }
 
@@ -141,7 +167,7 @@ func (l *Loop) evaluatorWait(e Evaluation, so *patience) (Waiting, bool) {
 			return Waiting{}, false
 		}
 		return Waiting{For: WaitLimit, Wait: wait, Detail: "the evaluator is limited: " + e.Error}, true
-	case EndAuth, EndMissing, EndSandbox, EndOutOfTime, EndInterrupted:
+	case EndAuth, EndMissing, EndSandbox, EndOutOfTime, EndInterrupted, EndOverBudget:
 		return Waiting{}, false
 	}
 	so.failures++

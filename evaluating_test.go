@@ -54,13 +54,13 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 		f := w.judgedBy(first, second, accepts())
 		w.ends(AllChecksPassed, 3)
 		in := f.inputs[2]
-		if in.Live == nil || len(in.Checks) != 1 || in.TestChanges == nil || in.Timeout > 10*time.Minute {
+		if in.Live == nil || in.Over == nil || len(in.Checks) != 1 || in.TestChanges == nil || in.Timeout > 10*time.Minute {
 			t.Errorf("the evaluator gets %+v", in)
 		}
 		first.Agent, second.Agent = "judge", "judge"
 		first.Tree, second.Tree, first.Terms = "c0+1", "c0+2", termsOf("", "make it green", nil)
 		second.Terms = first.Terms
-		in.Live, in.Checks, in.TestChanges, in.Timeout = nil, nil, nil, 0
+		in.Live, in.Over, in.Checks, in.TestChanges, in.Timeout = nil, nil, nil, nil, 0
 		same(t, "trees", [2]string{"0", "3"}, [2]string{in.Base.Snapshot, in.Now.Snapshot})
 		in.Base, in.Now = TreeState{}, TreeState{}
 		same(t, "input", EvaluationInput{

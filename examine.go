@@ -164,6 +164,8 @@ type EvaluationInput struct {
 	Marker      string
 	Timeout     time.Duration
 	Live        func(Activity) // never nil
+	// Over says why nobody may be asked once more, with what the evaluation took so far; "" is that somebody may. nil is no limit.
+	Over func(so Evaluation) string
 }
 
 // Rejection is why an evaluator rejects.

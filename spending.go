@@ -18,7 +18,9 @@ func (s Spending) worked() Spending {
 }
 
 // tookSome reports whether somebody who ended so had worked, and so took tokens and money. Whoever was cut had begun.
-func tookSome(end EndClass) bool { return counts(end) || end == EndInterrupted }
+func tookSome(end EndClass) bool {
+	return counts(end) || end == EndInterrupted || end == EndOverBudget
+}
 
 func (o AgentOutcome) spending() Spending {
 	s := Spending{o.Tokens, o.TokensPartial, o.Cost, o.CostEstimated, o.CostPartial}
