@@ -99,6 +99,7 @@ func (l *Loop) ask(ctx context.Context, in EvaluationInput) (e Evaluation, ok bo
 	if left := l.timeLeft(); left > 0 {
 		in.Timeout = min(in.Timeout, left)
 	}
+	l.emit(EvAgentOutput, AgentOutput{Elapsed: l.elapsed(), Review: true}) // should the process be killed meanwhile, the log says what was paid for
 	var err error
 	l.attendCheck(ctx, func(ctx context.Context) { e, err = l.evaluator.Evaluate(ctx, in) })
 	if err != nil {

@@ -309,6 +309,29 @@ func TestWhatAnEvaluatorCosts(t *testing.T) {
 		w.ended(result, Interrupted, 1)
 		same(t, "at least", []any{1.0, true, int64(5), true}, []any{*result.TotalCost, result.CostPartial, result.TotalTokens.Total(), result.TokensPartial})
 	})
+	bubble(t, "and so it is if the whole process was killed meanwhile", func(t *testing.T) {
+		w, _, k := claiming(t)
+		paid := AgentOutcome{End: EndOK, Cost: new(1.0), Tokens: &Tokens{Input: 5}}
+		paid.Said.Complete = true
+		w.agent.turns = []turn{ends(paid).then(k.becomes("1"))}
+		var before []Event
+		told := accepts()
+		told.Cost, told.Tokens = new(0.1), &Tokens{Input: 1}
+		w.judgedBy(told).before = func(context.Context, EvaluationInput) { before = slices.Clone(w.log.events) }
+		w.ends(AllChecksPassed, 1)
+		for name, c := range map[string]struct {
+			events []Event
+			want   bool
+		}{"while it was asked": {before, true}, "after it": {w.log.events, false}} {
+			state := refold(t, c.events)
+			resumed := Event{Version: EventVersion, Seq: state.Seq + 1, Type: EvRunResumed, Data: RunResumed{Policy: w.policy, Judged: 1}}
+			if err := state.Apply(resumed); err != nil {
+				t.Fatal(err)
+			}
+			result := state.Result()
+			same(t, name, [2]bool{c.want, c.want}, [2]bool{result.CostPartial, result.TokensPartial})
+		}
+	})
 	bubble(t, "counts against the tokens", func(t *testing.T) {
 		w, _, _ := claiming(t)
 		w.judgedBy(costly)

@@ -46,6 +46,7 @@ func (s *State) proven(p Proof) {
 // evaluated takes a verdict of an evaluator into the observation and, if it is one, into the ledger.
 func (s *State) evaluated(e Evaluation) {
 	now := &s.History.Now
+	now.Reviewing = false
 	if e.End == EndInterrupted {
 		now.Cut = append(slices.Clip(now.Cut), e)
 	} else {

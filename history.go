@@ -30,6 +30,7 @@ type Observation struct {
 	Weighed     *TestsWeighed // how the tests of the base fared, if tests were changed
 	Evaluations []Evaluation
 	Cut         []Evaluation // by a signal: nobody's word, but they cost
+	Reviewing   bool         // an evaluator was asked, and has not answered yet
 
 	Cases  []CaseRecord // that were submitted
 	Proven string       // the tree of the last of them

@@ -104,6 +104,7 @@ func (s *State) Apply(e Event) error {
 		s.begin(e, data)
 	case AgentOutput:
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
+		s.History.Now.Reviewing = s.History.Now.Reviewing || data.Review
 		s.spent(Spending{Tokens: data.Tokens, Cost: data.Cost, Estimated: data.Estimated})
 	case AgentOutcome:
 		s.exited(data)
@@ -182,6 +183,10 @@ func (s *State) resume(data RunResumed) {
 	s.History.startAnew()
 	if cases := s.History.Now.Cases; (data.Judged > 0 || data.Interrupted > 0) && (len(cases) == 0 || cases[len(cases)-1].Answer == nil) {
 		s.doubt(s.History.Now.Tree.ID()) // it was cut before anybody looked at the files again
+	}
+	if s.History.Now.Reviewing { // what that took is known to nobody
+		s.account(Spending{}.worked())
+		s.History.Now.Reviewing = false
 	}
 	if s.History.Started == 0 { // the baseline is taken anew, and a check that was broken then may be gone
 		s.History.Baseline, s.Last.Failed = nil, nil
