@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -184,7 +185,7 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 	h := l.state.History
 	ledger := l.state.ledgerOf(task)
 	in := EvaluationInput{
-		Iteration: l.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.Now.Checks, TestChanges: h.Now.Weighed,
+		Iteration: l.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.checksFor(task), TestChanges: h.Now.Weighed,
 		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: l.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: l.about.Marker, Case: h.Now.lastCase(),
 		Live: func(a Activity) { told(func() { l.live(a) }) },
 	}
@@ -208,4 +209,12 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 		}
 	}
 	return in, nil
+}
+
+// checksFor are the checks by which a task is measured, "" being the goal: not those that are red for another claim.
+func (h History) checksFor(id string) []CheckResult {
+	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c CheckResult) bool {
+		t, _ := findTask(h.Tasks, c.Task)
+		return !c.Passed && c.Task != "" && c.Task != id && t.Status != TaskDone
+	})
 }

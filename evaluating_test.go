@@ -100,6 +100,11 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 		f := w.judgedBy(accepts())
 		w.ends(TasksDone, 2)
 		same(t, "asked", []string{"A", "B"}, f.asked())
+		shown := map[string]bool{}
+		for _, c := range f.inputs[0].Checks {
+			shown[c.Name] = c.Passed
+		}
+		same(t, "what is shown for the green one", map[string]bool{"go test": true}, shown)
 	})
 }
 
