@@ -139,7 +139,7 @@ type TestsWeighed struct {
 }
 
 // Evaluator gives a second opinion on a claim, with fresh context. That it rejects, or cannot be asked, is a value; an error means that the
-// harness is in trouble.
+// harness is in trouble. An Evaluation must say in Tries how often somebody was asked.
 type Evaluator interface {
 	Evaluate(ctx context.Context, in EvaluationInput) (Evaluation, error)
 }
