@@ -228,15 +228,21 @@ func tamperRule(p Policy, h History, v Verdict) *Verdict {
 	return v.stop(4, Tampered, "protected files were changed: %s", firstOf(h.Now.Tampered))
 }
 
-// Row 4: the claim stands but for an evaluator that cannot be asked. Asking again was tried.
-func evaluatorRule(_ Policy, h History, v Verdict) *Verdict {
+// Row 4: the claim stands but for an evaluator that cannot be asked. Asking again was tried. If it was the budget, that ends the run as ever.
+func evaluatorRule(p Policy, h History, v Verdict) *Verdict {
 	reasons := map[EndClass]StopReason{
 		EndSandbox: SandboxError, EndMissing: ProgramMissing, EndAuth: AuthError, EndLimit: RateLimited, EndProvider: ProviderFailed,
 		EndFailed: AgentFailed, EndBroken: AgentFailed, EndKilled: AgentFailed, EndEmpty: AgentFailed, EndTimeout: AgentFailed, EndIdle: AgentFailed,
 	}
 	for _, e := range h.Now.Evaluations {
 		latest, _ := h.Now.evaluationOf(e.Task)
-		if reason, ok := reasons[latest.End]; ok && !h.Now.Stale { // of other files it need not be asked
+		if h.Now.Stale { // of other files it need not be asked
+			break
+		}
+		if reached := limitsRule(p, h, v); reached != nil && latest.End == EndOverBudget {
+			return reached
+		}
+		if reason, ok := reasons[latest.End]; ok {
 			v.Hint = latest.Hint
 			return v.stop(4, reason, "the evaluator %s cannot be asked: %s", latest.Agent, latest.Error)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -63,22 +64,11 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 	}
 	var so patience
 	for {
-		var e Evaluation
-		in.Timeout = evaluationTime
-		if left := l.timeLeft(); left > 0 {
-			in.Timeout = min(in.Timeout, left)
-		}
-		l.attendCheck(ctx, func(ctx context.Context) { e, err = l.evaluator.Evaluate(ctx, in) })
-		if err != nil {
-			l.storageFailed(err)
-		}
-		if ctx.Err() != nil || l.storage != nil {
+		e, ok := l.ask(ctx, in)
+		if !ok {
 			return false
 		}
 		e.Task, e.Tree, e.Terms = task, in.Now.ID(), terms
-		if e.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime {
-			e.End = EndOutOfTime // it is the run's time that was too short
-		}
 		l.emit(EvEvaluation, e)
 		if e.Tries > 0 {
 			l.warnUnmetered("this evaluation", e.spending(), e.End)
@@ -97,6 +87,55 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 		if l.lookAgain(ctx); l.state.History.Now.Stale {
 			return false
 		}
+	}
+}
+
+// ask asks an evaluator, if the run's budget allows it. It reports whether there is something to be recorded.
+func (l *Loop) ask(ctx context.Context, in EvaluationInput) (e Evaluation, ok bool) {
+	in.Over = l.budget()
+	if why := in.Over(e); why != "" {
+		return Evaluation{Agent: l.policy.Evaluator, End: EndOverBudget, Error: why}, true
+	}
+	in.Timeout = evaluationTime
+	if left := l.timeLeft(); left > 0 {
+		in.Timeout = min(in.Timeout, left)
+	}
+	l.emit(EvAgentOutput, AgentOutput{Elapsed: l.elapsed(), Review: true}) // should the process be killed meanwhile, the log says what was paid for
+	var err error
+	l.attendCheck(ctx, func(ctx context.Context) { e, err = l.evaluator.Evaluate(ctx, in) })
+	if err != nil {
+		l.storageFailed(err)
+	}
+	switch {
+	case l.storage != nil, ctx.Err() != nil && e.Tries == 0:
+		return e, false
+	case ctx.Err() != nil:
+		return e.cut(), true
+	case e.End == EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime:
+		e.End = EndOutOfTime // it is the run's time that was too short
+	}
+	return e, true
+}
+
+// budget is a function that says which limit is reached with what an evaluation took so far, "" if none is. It may be called while the loop works.
+func (l *Loop) budget() func(so Evaluation) string {
+	policy, before := l.policy.inRound(), l.state.History.Judge(Moment{})
+	return func(so Evaluation) string {
+		h := before
+		h.Moment.Elapsed = l.elapsed()
+		h.spend(so.spending())
+		if reached := limitsRule(policy, h, Verdict{}); reached != nil {
+			return reached.Detail
+		}
+		return ""
+	}
+}
+
+// cut is what is left of an evaluation that a signal ended, whatever was said in it: what it cost.
+func (e Evaluation) cut() Evaluation {
+	return Evaluation{
+		Agent: e.Agent, Model: e.Model, Tries: e.Tries, Duration: e.Duration, End: EndInterrupted, Error: "interrupted",
+		Cost: e.Cost, CostEstimated: e.CostEstimated, CostPartial: e.CostPartial, Tokens: e.Tokens, TokensPartial: e.TokensPartial,
 	}
 }
 
@@ -130,7 +169,7 @@ func (l *Loop) evaluatorWait(e Evaluation, so *patience) (Waiting, bool) {
 			return Waiting{}, false
 		}
 		return Waiting{For: WaitLimit, Wait: wait, Detail: "the evaluator is limited: " + e.Error}, true
-	case EndAuth, EndMissing, EndSandbox, EndOutOfTime:
+	case EndAuth, EndMissing, EndSandbox, EndOutOfTime, EndInterrupted, EndOverBudget:
 		return Waiting{}, false
 	}
 	so.failures++
@@ -146,7 +185,7 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 	h := l.state.History
 	ledger := l.state.ledgerOf(task)
 	in := EvaluationInput{
-		Iteration: l.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.Now.Checks, TestChanges: h.Now.Weighed,
+		Iteration: l.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.checksFor(task), TestChanges: h.Now.Weighed,
 		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: l.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: l.about.Marker, Case: h.Now.lastCase(),
 		Live: func(a Activity) { told(func() { l.live(a) }) },
 	}
@@ -155,7 +194,7 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 		return in, err
 	}
 	if folder != "" {
-		in.Folder = filepath.Join(folder, fmt.Sprintf("evaluation-%02d", len(h.Now.Evaluations)+1))
+		in.Folder = filepath.Join(folder, fmt.Sprintf("evaluation-%02d", len(h.Now.Evaluations)+len(h.Now.Cut)+1))
 		if err := os.MkdirAll(in.Folder, 0o700); err != nil {
 			return in, fmt.Errorf("%w: %w", ErrIO, err)
 		}
@@ -170,4 +209,12 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInpu
 		}
 	}
 	return in, nil
+}
+
+// checksFor are the checks by which a task is measured, "" being the goal: not those that are red for another claim.
+func (h History) checksFor(id string) []CheckResult {
+	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c CheckResult) bool {
+		t, _ := findTask(h.Tasks, c.Task)
+		return !c.Passed && c.Task != "" && c.Task != id && t.Status != TaskDone
+	})
 }

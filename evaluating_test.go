@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -53,13 +54,13 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 		f := w.judgedBy(first, second, accepts())
 		w.ends(AllChecksPassed, 3)
 		in := f.inputs[2]
-		if in.Live == nil || len(in.Checks) != 1 || in.TestChanges == nil || in.Timeout > 10*time.Minute {
+		if in.Live == nil || in.Over == nil || len(in.Checks) != 1 || in.TestChanges == nil || in.Timeout > 10*time.Minute {
 			t.Errorf("the evaluator gets %+v", in)
 		}
 		first.Agent, second.Agent = "judge", "judge"
 		first.Tree, second.Tree, first.Terms = "c0+1", "c0+2", termsOf("", "make it green", nil)
 		second.Terms = first.Terms
-		in.Live, in.Checks, in.TestChanges, in.Timeout = nil, nil, nil, 0
+		in.Live, in.Over, in.Checks, in.TestChanges, in.Timeout = nil, nil, nil, nil, 0
 		same(t, "trees", [2]string{"0", "3"}, [2]string{in.Base.Snapshot, in.Now.Snapshot})
 		in.Base, in.Now = TreeState{}, TreeState{}
 		same(t, "input", EvaluationInput{
@@ -99,6 +100,11 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 		f := w.judgedBy(accepts())
 		w.ends(TasksDone, 2)
 		same(t, "asked", []string{"A", "B"}, f.asked())
+		shown := map[string]bool{}
+		for _, c := range f.inputs[0].Checks {
+			shown[c.Name] = c.Passed
+		}
+		same(t, "what is shown for the green one", map[string]bool{"go test": true}, shown)
 	})
 }
 
@@ -172,7 +178,7 @@ func rejectionIn(in PromptInput) string {
 }
 
 func TestAnEvaluatorThatCannotBeAsked(t *testing.T) {
-	limited := Evaluation{End: EndLimit, Error: "limit", RetryAfter: Span(time.Hour)}
+	limited := Evaluation{End: EndLimit, Tries: 1, Error: "limit", RetryAfter: Span(time.Hour)}
 	for _, tt := range []struct {
 		name   string
 		change func(p *Policy)
@@ -269,6 +275,67 @@ func TestWhatAnEvaluatorCosts(t *testing.T) {
 		same(t, "cost", new(1.2), result.TotalCost)
 		same(t, "tokens", &Tokens{Input: 80}, result.TotalTokens)
 		same(t, "estimated", true, result.CostEstimated)
+	})
+	bubble(t, "also if it was cut, when it is no verdict", func(t *testing.T) {
+		w, e, k := claiming(t)
+		w.policy.MaxRejections = 1
+		ctx, kill := context.WithCancelCause(t.Context())
+		w.judgedBy(costly).before = func(context.Context, EvaluationInput) { kill(Killed{SignalTerminate}) }
+		result := w.run(ctx)
+		w.ended(result, Interrupted, 1)
+		same(t, "cost", new(0.6), result.TotalCost)
+		same(t, "refusals", [][]string{{}}, refusedIn(result))
+		told := payloads[Evaluation](w.log)
+		same(t, "told", []Evaluation{{
+			Agent: "judge", Tries: 1, End: EndInterrupted, Error: "interrupted", Tree: "c0+1", Terms: termsOf("", "make it green", nil),
+			Cost: costly.Cost, CostEstimated: true, Tokens: costly.Tokens,
+		}}, told)
+		w.mustFoldTheSame()
+		again := w.reExamined(e, k, nothing())
+		again.policy.MaxRejections = 1
+		cheap := accepts()
+		cheap.Cost, cheap.Tokens = new(0.1), &Tokens{Input: 1}
+		f := again.judgedBy(cheap)
+		result = again.ends(AllChecksPassed, 0)
+		same(t, "asked", 1, len(f.inputs))
+		same(t, "the ledger", 0, len(f.inputs[0].Ledger))
+		same(t, "cost with the second", new(0.7), result.TotalCost)
+		same(t, "tokens with the second", &Tokens{Input: 41}, result.TotalTokens)
+		mustReplay(t, append(slices.Clone(w.log.events), again.log.events...))
+	})
+	bubble(t, "and if a cut one does not tell, the sum is a part", func(t *testing.T) {
+		w, _, k := claiming(t)
+		paid := AgentOutcome{End: EndOK, Cost: new(1.0), Tokens: &Tokens{Input: 5}}
+		paid.Said.Complete = true
+		w.agent.turns = []turn{ends(paid).then(k.becomes("1"))}
+		ctx, kill := context.WithCancelCause(t.Context())
+		w.judgedBy(accepts()).before = func(context.Context, EvaluationInput) { kill(Killed{SignalTerminate}) }
+		result := w.run(ctx)
+		w.ended(result, Interrupted, 1)
+		same(t, "at least", []any{1.0, true, int64(5), true}, []any{*result.TotalCost, result.CostPartial, result.TotalTokens.Total(), result.TokensPartial})
+	})
+	bubble(t, "and so it is if the whole process was killed meanwhile", func(t *testing.T) {
+		w, _, k := claiming(t)
+		paid := AgentOutcome{End: EndOK, Cost: new(1.0), Tokens: &Tokens{Input: 5}}
+		paid.Said.Complete = true
+		w.agent.turns = []turn{ends(paid).then(k.becomes("1"))}
+		var before []Event
+		told := accepts()
+		told.Cost, told.Tokens = new(0.1), &Tokens{Input: 1}
+		w.judgedBy(told).before = func(context.Context, EvaluationInput) { before = slices.Clone(w.log.events) }
+		w.ends(AllChecksPassed, 1)
+		for name, c := range map[string]struct {
+			events []Event
+			want   bool
+		}{"while it was asked": {before, true}, "after it": {w.log.events, false}} {
+			state := refold(t, c.events)
+			resumed := Event{Version: EventVersion, Seq: state.Seq + 1, Type: EvRunResumed, Data: RunResumed{Policy: w.policy, Judged: 1}}
+			if err := state.Apply(resumed); err != nil {
+				t.Fatal(err)
+			}
+			result := state.Result()
+			same(t, name, [2]bool{c.want, c.want}, [2]bool{result.CostPartial, result.TokensPartial})
+		}
 	})
 	bubble(t, "counts against the tokens", func(t *testing.T) {
 		w, _, _ := claiming(t)

@@ -48,13 +48,19 @@ func (s *State) proven(p Proof) {
 
 // evaluated takes a verdict of an evaluator into the observation and, if it is one, into the ledger.
 func (s *State) evaluated(e Evaluation) {
-	s.History.Now.Evaluations = append(slices.Clip(s.History.Now.Evaluations), e)
+	now := &s.History.Now
+	now.Reviewing = false
+	if e.End == EndInterrupted {
+		now.Cut = append(slices.Clip(now.Cut), e)
+	} else {
+		now.Evaluations = append(slices.Clip(now.Evaluations), e)
+	}
 	if e.Standing {
 		return
 	}
 	s.account(e.spending())
-	s.Reviews += max(e.Tries, 1)
-	if e.End != EndOK {
+	s.Reviews += e.Tries
+	if e.End != EndOK || e.Tries == 0 { // nobody looked at the work
 		return
 	}
 	s.Ledger = slices.Clone(s.Ledger) // evaluators and prompts hold the one before
@@ -97,6 +103,20 @@ func (s *State) standing(task, terms string) (Evaluation, bool) {
 	e.Standing, e.Tries, e.Duration = true, 0, 0
 	e.Cost, e.CostEstimated, e.CostPartial, e.Tokens, e.TokensPartial = nil, false, false, nil, false // paid for once
 	return e, true
+}
+
+// doubt keeps what evaluators said of a tree from standing: they may have read other files. A rejection counts all the same.
+func (s *State) doubt(tree string) {
+	s.Ledger = slices.Clone(s.Ledger)
+	for i := range s.Ledger {
+		last := slices.Clone(s.Ledger[i].Last)
+		for j := range last {
+			if last[j].Tree == tree {
+				last[j].Tree = ""
+			}
+		}
+		s.Ledger[i].Last = last
+	}
 }
 
 // rejectionsNow are what the evaluators of this iteration want mended.

@@ -139,7 +139,7 @@ type TestsWeighed struct {
 }
 
 // Evaluator gives a second opinion on a claim, with fresh context. That it rejects, or cannot be asked, is a value; an error means that the
-// harness is in trouble.
+// harness is in trouble. An Evaluation must say in Tries how often somebody was asked.
 type Evaluator interface {
 	Evaluate(ctx context.Context, in EvaluationInput) (Evaluation, error)
 }
@@ -164,6 +164,8 @@ type EvaluationInput struct {
 	Marker      string
 	Timeout     time.Duration
 	Live        func(Activity) // never nil
+	// Over says why nobody may be asked once more, with what the evaluation took so far; "" is that somebody may. nil is no limit.
+	Over func(so Evaluation) string
 }
 
 // Rejection is why an evaluator rejects.
@@ -198,7 +200,7 @@ type Evaluation struct {
 	NextStep      string    `json:"next_step,omitempty"`
 	Malformed     bool      `json:"malformed,omitempty"` // a rejection in a form that could not be used; it counts like any other
 	Problem       string    `json:"problem,omitempty"`   // why an answer before could not be used as it was
-	Tries         int       `json:"tries,omitempty"`     // how often it was asked before it could be understood
+	Tries         int       `json:"tries,omitempty"`     // how often it was asked before it could be understood; with 0 nobody was, and it neither stands nor counts
 	Agent         string    `json:"agent"`
 	Model         string    `json:"model,omitempty"`
 	End           EndClass  `json:"end"`

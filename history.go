@@ -29,6 +29,8 @@ type Observation struct {
 	Unseen      []string      // added files that checks did not see
 	Weighed     *TestsWeighed // how the tests of the base fared, if tests were changed
 	Evaluations []Evaluation
+	Cut         []Evaluation // by a signal: nobody's word, but they cost
+	Reviewing   bool         // an evaluator was asked, and has not answered yet
 
 	Cases  []CaseRecord // that were submitted
 	Proven string       // the tree of the last of them
@@ -102,7 +104,7 @@ func (h History) Judge(at Moment) History {
 	h.Outputs, h.Phrases = slices.Clone(h.Outputs), slices.Clone(h.Phrases)
 	now := h.Now
 	h.spend(now.Agent.spending())
-	for _, e := range now.Evaluations {
+	for _, e := range slices.Concat(now.Evaluations, now.Cut) {
 		h.spend(e.spending())
 	}
 	h.seeProgress()

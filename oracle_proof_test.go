@@ -70,7 +70,8 @@ func (n notebook) evaluated() string {
 	return ""
 }
 
-// unasked is how a run ends whose evaluator cannot be asked: as with an agent that cannot work. Of files that changed it need not be asked.
+// unasked is how a run ends whose evaluator cannot be asked: as with an agent that cannot work, or with the limit that is in the way. Of files that
+// changed it need not be asked.
 func (n notebook) unasked() StopReason {
 	for _, e := range lastWords(n.now()) {
 		if n.now().Stale {
@@ -89,9 +90,18 @@ func (n notebook) unasked() StopReason {
 			return ProviderFailed
 		case EndFailed, EndTimeout:
 			return AgentFailed
+		case EndOverBudget:
+			if limit := n.limitHit(n.now().at.Elapsed); limit != "" {
+				return limit
+			}
 		}
 	}
 	return ""
+}
+
+// unpaid: the newest word on a task is that the budget was used up.
+func unpaid(q page, id string) bool {
+	return slices.ContainsFunc(lastWords(q), func(e Evaluation) bool { return e.Task == id && e.End == EndOverBudget })
 }
 
 // trusted: nothing that is measured beside the checks stands against the claim for a task.
@@ -145,10 +155,10 @@ func (d dice) aboutEvidence(st *step, p Policy, list []TaskState) {
 }
 
 func (d dice) evaluation() Evaluation {
-	e := Evaluation{Agent: "judge", End: EndOK, Accepted: d.oneIn(2)}
+	e := Evaluation{Agent: "judge", Tries: 1, End: EndOK, Accepted: d.oneIn(2)}
 	switch {
 	case d.oneIn(10):
-		e.Accepted, e.End = false, pick(d, EndAuth, EndMissing, EndSandbox, EndLimit, EndProvider, EndFailed, EndTimeout, EndOutOfTime)
+		e.Accepted, e.End = false, pick(d, EndAuth, EndMissing, EndSandbox, EndLimit, EndProvider, EndFailed, EndTimeout, EndOutOfTime, EndOverBudget)
 		e.Error = "it broke"
 	case !e.Accepted:
 		e.Category = pick(d, RejectedGap, RejectedWeakTest, RejectedInvalid)

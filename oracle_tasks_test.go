@@ -98,7 +98,7 @@ func (n notebook) countTry(q page, d *day) {
 	asked := n.policy.OnDecide == DecideWait && q.Agent.Said.Decide != nil
 	hated := n.policy.MaxRejections > 0 && d.anger[q.Task] >= n.policy.MaxRejections
 	quits := q.Agent.TaskEnd // the agent itself has had enough
-	if (hated || quits != "" || n.policy.TaskTries > 0 && s.Tries >= n.policy.TaskTries) && !asked {
+	if (hated || quits != "" || n.policy.TaskTries > 0 && s.Tries >= n.policy.TaskTries) && !asked && !unpaid(q, q.Task) {
 		d.givenUp, d.because, s.Tries = q.Task, TaskTries, 0
 		if quits != "" {
 			d.because = quits

@@ -179,7 +179,9 @@ func (n notebook) answer() answer {
 	if proven {
 		return stop(4, n.completeReason())
 	}
-	if unasked := n.unasked(); unasked != "" {
+	if unasked := n.unasked(); oneOf(unasked, Timeout, MaxCost, MaxTokens, MaxIterations) {
+		return stop(9, unasked)
+	} else if unasked != "" {
 		return stop(4, unasked)
 	}
 	if n.blocked() {

@@ -90,6 +90,8 @@ type AgentOutput struct {
 	Elapsed Span   `json:"elapsed"` // of the run
 	Tool    string `json:"tool,omitempty"`
 	Events  int    `json:"events"` // activities seen so far
+	// Review says that an evaluator is being asked, which costs as well.
+	Review bool `json:"review,omitempty"`
 
 	Cost      *float64 `json:"cost,omitempty"` // of the iteration so far, where known
 	Tokens    *Tokens  `json:"tokens,omitempty"`

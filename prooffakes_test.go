@@ -189,14 +189,21 @@ func (w *world) judgedBy(verdicts ...Evaluation) *fakeEvaluator {
 }
 
 func accepts(evidence ...string) Evaluation {
-	return Evaluation{End: EndOK, Accepted: true, Evidence: evidence}
+	return Evaluation{End: EndOK, Tries: 1, Accepted: true, Evidence: evidence}
 }
 
 func rejects(category Rejection, concern string) Evaluation {
-	return Evaluation{End: EndOK, Category: category, Concern: concern, NextStep: "mend it", Evidence: []string{"a.go:1"}}
+	return Evaluation{End: EndOK, Tries: 1, Category: category, Concern: concern, NextStep: "mend it", Evidence: []string{"a.go:1"}}
 }
 
-func cannotBeAsked(end EndClass, why string) Evaluation { return Evaluation{End: end, Error: why} }
+// unasked is what an evaluator says of what it need not look at.
+func unasked() Evaluation {
+	return Evaluation{End: EndOK, Category: RejectedHalf, Concern: "a check is red, so that the reviewer was not asked"}
+}
+
+func cannotBeAsked(end EndClass, why string) Evaluation {
+	return Evaluation{End: end, Tries: 1, Error: why}
+}
 
 // asked are the tasks that an evaluator was asked about.
 func (f *fakeEvaluator) asked() []string {

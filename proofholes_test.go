@@ -115,6 +115,65 @@ func TestAnEvaluatorThatTakesItsTimeSeesAnotherTree(t *testing.T) {
 		same(t, "refusals", [][]string{{RefusedStale}}, refusedIn(result))
 		same(t, "verified by", []string{}, result.VerifiedBy)
 	})
+	bubble(t, "so that its word does not stand when the files are back", func(t *testing.T) {
+		w, _, k := examined(t)
+		w.policy.MaxIterations = 3
+		w.agent.turns = []turn{done().then(k.becomes("1"))}
+		judge := w.judgedBy(accepts(), rejects(RejectedGap, "gap"))
+		judge.before = func(context.Context, EvaluationInput) {
+			if len(judge.inputs) == 1 {
+				k.files = "swapped"
+			}
+		}
+		result := w.ends(MaxIterations, 3)
+		same(t, "refusals", [][]string{{RefusedStale}, {"evaluator_rejected:acceptance_gap"}, {"evaluator_rejected:acceptance_gap"}}, refusedIn(result))
+		same(t, "asked", 2, len(judge.inputs))
+		w.mustFoldTheSame()
+	})
+	bubble(t, "and neither does a no, which counts all the same", func(t *testing.T) {
+		w, _, k := examined(t)
+		w.agent.turns = []turn{done().then(k.becomes("1"))}
+		judge := w.judgedBy(rejects(RejectedGap, "gap"))
+		judge.before = func(context.Context, EvaluationInput) { k.files = "swapped" }
+		w.ends(EvaluatorCap, 3)
+		same(t, "asked", 3, len(judge.inputs))
+	})
+	bubble(t, "nor when the run was cut before anybody looked", func(t *testing.T) {
+		w, e, k := examined(t)
+		w.cfg.Task = ""
+		book := newBook(entry("A"), entry("B"))
+		w.options = append(w.options, WithTasks(book))
+		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1"))}
+		ctx, kill := context.WithCancelCause(t.Context())
+		judge := w.judgedBy(accepts())
+		judge.before = func(context.Context, EvaluationInput) {
+			k.files = "swapped"
+			if len(judge.inputs) == 2 {
+				k.files = "1"
+				kill(Killed{SignalTerminate})
+			}
+		}
+		w.ended(w.run(ctx), Interrupted, 1)
+		again := w.reExamined(e, k, nothing())
+		again.options = append(again.options, WithTasks(book))
+		asked := again.judgedBy(accepts())
+		again.ends(TasksDone, 0)
+		same(t, "asked", []string{"A", "B"}, asked.asked())
+	})
+	bubble(t, "also if it swaps them while another is asked about", func(t *testing.T) {
+		w, _, k := examined(t)
+		w.cfg.Task, w.policy.MaxIterations = "", 2
+		w.options = append(w.options, WithTasks(newBook(entry("A"), entry("B"))))
+		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1"))}
+		judge := w.judgedBy(accepts(), accepts(), rejects(RejectedGap, "gap"))
+		judge.before = func(context.Context, EvaluationInput) {
+			if len(judge.inputs) == 2 {
+				k.files = "swapped"
+			}
+		}
+		w.ends(MaxIterations, 2)
+		same(t, "asked", []string{"A", "B", "A", "B"}, judge.asked())
+	})
 }
 
 func TestLearningsThatTheAgentWroteItself(t *testing.T) {

@@ -227,7 +227,7 @@ func (l *Loop) hearCase(ctx context.Context, c Case) CaseAnswer {
 	task := l.state.History.Now.Task
 	completed := v.Action == Stop && StatusOf(v.Reason) == StatusCompleted
 	answer.Accepted = completed || task != "" && slices.Contains(v.Tasks.Done, task)
-	settled := v.Action == Stop && (v.Row == 4 || v.Row == 6) // tampered, an evaluator that cannot be asked or has had enough
+	settled := v.Action == Stop && (v.Row == 4 || v.Row == 6 || v.Row == 9) // tampered, an evaluator that cannot be asked or has had enough, the budget
 	answer.Over = answer.Accepted || settled || v.Tasks.GivenUp != ""
 	text, rejected := "accepted", rejectedIn(l.state.History.Now.Evaluations[reviews:])
 	if !answer.Accepted {

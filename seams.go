@@ -63,6 +63,7 @@ const (
 	EndIdle        EndClass = "idle"        // killed because it went silent
 	EndOutOfTime   EndClass = "out_of_time" // killed because the run's time was used up
 	EndInterrupted EndClass = "interrupted" // killed because the run was
+	EndOverBudget  EndClass = "over_budget" // of an evaluation: not made, or not to its end, because the run's budget is used up
 	EndAuth        EndClass = "auth"        // not logged in
 	EndMissing     EndClass = "missing"     // the program is not there or not executable
 	EndSandbox     EndClass = "sandbox"     // the sandbox did not start

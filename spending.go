@@ -17,9 +17,14 @@ func (s Spending) worked() Spending {
 	return s
 }
 
+// tookSome reports whether somebody who ended so had worked, and so took tokens and money. Whoever was cut had begun.
+func tookSome(end EndClass) bool {
+	return counts(end) || end == EndInterrupted || end == EndOverBudget
+}
+
 func (o AgentOutcome) spending() Spending {
 	s := Spending{o.Tokens, o.TokensPartial, o.Cost, o.CostEstimated, o.CostPartial}
-	if counts(o.End) {
+	if tookSome(o.End) {
 		return s.worked()
 	}
 	return s
@@ -27,7 +32,7 @@ func (o AgentOutcome) spending() Spending {
 
 func (e Evaluation) spending() Spending {
 	s := Spending{e.Tokens, e.TokensPartial, e.Cost, e.CostEstimated, e.CostPartial}
-	if e.Tries > 0 && counts(e.End) {
+	if e.Tries > 0 && tookSome(e.End) {
 		return s.worked()
 	}
 	return s

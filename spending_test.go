@@ -90,9 +90,7 @@ func TestWhatIsSaidOfACap(t *testing.T) {
 		claims := whole
 		claims.Said.Complete = true
 		w.agent.turns = []turn{ends(claims).then(k.becomes("1"))}
-		verdict := accepts()
-		verdict.Tries = 1
-		w.judgedBy(verdict)
+		w.judgedBy(accepts())
 		w.policy.MaxCost = 5
 		result := w.ends(AllChecksPassed, 1)
 		var got []string
@@ -126,6 +124,8 @@ func TestASumOfWhichAPartIsNotKnown(t *testing.T) {
 		"its cost is not":             {[]AgentOutcome{known, {End: EndOK, Tokens: &Tokens{}}}, figures{Cost: new(0.5), CostPartial: true, Tokens: tokens}},
 		"what did not work took none": {[]AgentOutcome{known, {End: EndLimit}}, figures{Cost: new(0.5), Tokens: tokens}},
 		"unless it says otherwise":    {[]AgentOutcome{known, {End: EndProvider, CostPartial: true}}, figures{Cost: new(0.5), CostPartial: true, Tokens: tokens}},
+		"what was cut took some":      {[]AgentOutcome{known, {End: EndInterrupted}}, figures{Cost: new(0.5), CostPartial: true, Tokens: tokens, TokensPartial: true}},
+		"of which nobody ever tells":  {[]AgentOutcome{{End: EndOK}, {End: EndInterrupted}}, figures{}},
 		"a part of one iteration":     {[]AgentOutcome{{End: EndOK, Cost: new(0.5), CostEstimated: true, CostPartial: true, Tokens: tokens, TokensPartial: true}}, figures{new(0.5), true, true, tokens, true}},
 		"nothing beside what is free": {[]AgentOutcome{{End: EndOK, Cost: new(0.0), Tokens: tokens}, {End: EndOK}}, figures{Tokens: tokens, TokensPartial: true}},
 	} {
@@ -142,6 +142,7 @@ func TestASumOfWhichAPartIsNotKnown(t *testing.T) {
 		"an iteration that was cut":        {Tokens: tokens, Cost: new(0.5)},
 		"of which only a part was told":    {Tokens: tokens, TokensPartial: true, Cost: new(0.5), CostPartial: true},
 		"of which nothing was told at all": {TokensPartial: true, CostPartial: true},
+		"which told nothing":               {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fold(t)
@@ -152,7 +153,7 @@ func TestASumOfWhichAPartIsNotKnown(t *testing.T) {
 			f.see(EvAgentOutput, AgentOutput{Cost: told.Cost, Tokens: told.Tokens}) // which knows no better
 			f.see(EvRunResumed, RunResumed{Policy: DefaultPolicy(), Interrupted: 2})
 			want := figures{Cost: new(1.5), CostPartial: true, Tokens: &Tokens{Input: 10}, TokensPartial: true}
-			if told.Cost == nil {
+			if told.Cost == nil { // what was told before is what is known
 				want.Cost, want.Tokens = new(1.0), tokens
 			}
 			r := f.state.Result()

@@ -79,6 +79,33 @@ func TestAVerdictStandsWhileNothingChanges(t *testing.T) {
 	})
 }
 
+// TestWhatNobodyWasAskedAbout was no review: a conversation of the evaluator's script is not used up by it, and it neither stands nor counts.
+func TestWhatNobodyWasAskedAbout(t *testing.T) {
+	bubble(t, "does not stand when the check is green again", func(t *testing.T) {
+		w, f, _, _ := unchanging(t, unasked(), accepts())
+		w.ends(AllChecksPassed, 2)
+		same(t, "asked", 2, len(f.inputs))
+		same(t, "ledger", 0, len(f.inputs[1].Ledger))
+		w.mustFoldTheSame()
+	})
+	bubble(t, "nor towards the cap of rejections", func(t *testing.T) {
+		w, _, _ := claiming(t)
+		w.judgedBy(unasked())
+		w.policy.MaxRejections, w.policy.MaxIterations = 1, 3
+		result := w.ends(MaxIterations, 3)
+		same(t, "refusals", []string{"evaluator_rejected:half_finished"}, result.Iterations[2].Refusals)
+	})
+	bubble(t, "nor as a review", func(t *testing.T) {
+		again := accepts()
+		again.Tries = 2
+		w, _, k, _ := unchanging(t, unasked(), again)
+		w.agent.turns = append(w.agent.turns, done().then(k.becomes("2")))
+		w.ends(AllChecksPassed, 2)
+		same(t, "reviews", 2, w.loop.State().Reviews)
+		w.mustFoldTheSame()
+	})
+}
+
 func TestACaseWithOtherWordsIsTheSameWork(t *testing.T) {
 	bubble(t, "in rounds", func(t *testing.T) {
 		var k *keeper

@@ -105,6 +105,7 @@ func (s *State) Apply(e Event) error {
 		s.begin(e, data)
 	case AgentOutput:
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
+		s.History.Now.Reviewing = s.History.Now.Reviewing || data.Review
 		s.spent(Spending{Tokens: data.Tokens, Cost: data.Cost, Estimated: data.Estimated})
 	case AgentOutcome:
 		s.exited(data)
@@ -183,6 +184,13 @@ func (s *State) resume(data RunResumed) {
 	s.Stopped = nil
 	s.tryBackAgain()
 	s.History.startAnew()
+	if cases := s.History.Now.Cases; (data.Judged > 0 || data.Interrupted > 0) && (len(cases) == 0 || cases[len(cases)-1].Answer == nil) {
+		s.doubt(s.History.Now.Tree.ID()) // it was cut before anybody looked at the files again
+	}
+	if s.History.Now.Reviewing { // what that took is known to nobody
+		s.account(Spending{}.worked())
+		s.History.Now.Reviewing = false
+	}
 	if s.History.Started == 0 { // the baseline is taken anew, and a check that was broken then may be gone
 		s.History.Baseline, s.Last.Failed = nil, nil
 	}
@@ -229,7 +237,9 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 	case iteration == 0:
 		h.Base, h.tree = tree, tree
 	case tree.After:
-		h.Now.Stale = !tree.same(h.Now.Tree)
+		if h.Now.Stale = !tree.same(h.Now.Tree); h.Now.Stale {
+			s.doubt(h.Now.Tree.ID())
+		}
 	case h.Judging:
 		h.Now.Tree = tree
 		if h.Now.Accepted && h.Now.Proven != tree.ID() && !h.Now.Committed { // a commit names the same files otherwise

@@ -265,7 +265,9 @@ func (v *TaskVerdict) giveUp(p Policy, h History) {
 	tired := p.TaskTries > 0 && t.Tries+1 >= p.TaskTries
 	rejected := p.MaxRejections > 0 && h.rejected(t.ID) >= p.MaxRejections
 	ended := h.Now.Agent.TaskEnd
-	if proven || asks || !counts(h.Now.Agent.End) || !tired && !rejected && ended == "" {
+	e, _ := h.Now.evaluationOf(t.ID)
+	unpaid := e.End == EndOverBudget // nobody had anything against it
+	if proven || asks || unpaid || !counts(h.Now.Agent.End) || !tired && !rejected && ended == "" {
 		return
 	}
 	v.GivenUp, v.Rejected = t.ID, rejected

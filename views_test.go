@@ -291,7 +291,7 @@ func TestEvidenceThatGrewStale(t *testing.T) {
 }
 
 func TestAWaitForAnEvaluatorKeepsTheJudgedTree(t *testing.T) {
-	limited := Evaluation{End: EndLimit, Error: "limit", RetryAfter: Span(time.Minute)}
+	limited := Evaluation{End: EndLimit, Tries: 1, Error: "limit", RetryAfter: Span(time.Minute)}
 	bubble(t, "and the lines that look unfinished", func(t *testing.T) {
 		w, _, k := examined(t)
 		w.policy.Unfinished, w.policy.MaxIterations = UnfinishedWarn, 1

@@ -60,6 +60,8 @@ func (c *compact) agentOutput() (v ralph.AgentOutput) {
 			v.Tool = c.string()
 		case "events":
 			v.Events = c.smallInteger()
+		case "review":
+			v.Review = c.bool()
 		case "cost":
 			cost := c.float()
 			v.Cost = &cost

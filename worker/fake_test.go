@@ -86,7 +86,7 @@ type judge struct {
 	answers []ralph.CaseAnswer // the last one is for all cases that come later
 	cases   []ralph.Case
 	turns   []ralph.Turn
-	stopAt  int // the turn, free ones counted, after which no other may follow; 0 is none
+	stopAt  int // the turn, free ones counted, from which on no other may follow; 0 is none
 	live    []ralph.Activity
 }
 
@@ -100,7 +100,7 @@ func (j *judge) input(t testing.TB) ralph.AgentInput {
 		},
 		Turn: func(_ context.Context, turn ralph.Turn) ralph.TurnOrder {
 			j.turns = append(j.turns, turn)
-			return ralph.TurnOrder{Stop: len(j.turns) == j.stopAt}
+			return ralph.TurnOrder{Stop: j.stopAt > 0 && len(j.turns) >= j.stopAt} // what is spent stays spent
 		},
 		Submit: func(_ context.Context, c ralph.Case) ralph.CaseAnswer {
 			j.cases = append(j.cases, c)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,5 +109,33 @@ func TestAWorkerInALoop(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(filepath.Join(dir, "greeting.txt")); string(text) != "Hello world!\n" {
 		t.Errorf("the greeting is %q", text)
+	}
+}
+
+// TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused: it is the budget that ends the run, and no other turn is paid for.
+func TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused(t *testing.T) {
+	const turn = `{"calls": [{"name": "submit_case", "input": {"summary": "greets", "ac_coverage": [{"criterion": "greets the world", "addressed_by": "greeting.txt:1"}]}}], "usage": {"input": 1000, "output": 100}}`
+	parsed, err := scripted.Parse([]byte(`{"worker": [[` + strings.Repeat(turn+",", 7) + turn + `]]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := parsed.Client("worker", scripted.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks := ralph.CheckFuncs{"greets": func(context.Context) error { return errors.New("nobody is greeted") }}
+	loop, err := ralph.New(ralph.Config{
+		Task: "Greet the world.", Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", MaxTurns: 8}), AgentName: "worker", Checks: []string{"greets"},
+		Dir: t.TempDir(), MaxIterations: 2, MaxTokens: 2000,
+	}, ralph.WithChecker(checks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := loop.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.StopReason != ralph.MaxTokens || len(result.Iterations) != 1 || *result.Iterations[0].StepsTaken != 2 {
+		t.Errorf("ended with %s (%s) after %d iterations", result.StopReason, result.Summary, len(result.Iterations))
 	}
 }

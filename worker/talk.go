@@ -120,8 +120,11 @@ func (t *talk) goOn(ctx context.Context) *ending {
 		if end == nil {
 			end = t.react(ctx, reply)
 		}
-		if end != nil || t.record.err != nil {
+		switch {
+		case end != nil || t.record.err != nil:
 			return end
+		case t.stopped: // not even if its case was refused
+			return &ending{class: ralph.EndOK}
 		}
 	}
 	return t.lead.usedUp()

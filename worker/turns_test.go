@@ -80,6 +80,9 @@ func TestHowATaskEnds(t *testing.T) {
 		{name: "nor one after a quiet reply", steps: []step{says("done")}, judge: &judge{stopAt: 1}, turns: 1, calls: 1},
 		{name: "a case that is paid for is submitted", steps: []step{submits()}, judge: &judge{stopAt: 1}, turns: 1, calls: 1, submits: 1},
 		{name: "and nothing is learned of it then", steps: []step{submits()}, judge: &judge{stopAt: 2, answers: []ralph.CaseAnswer{rejected, accepted}}, turns: 2, calls: 2, submits: 2},
+		{name: "nor one after a case that is refused", steps: []step{submits()}, judge: &judge{stopAt: 1, answers: []ralph.CaseAnswer{red}}, turns: 1, calls: 1, submits: 1},
+		{name: "nor one after a case in the wrong form", steps: []step{calls(submitCase, `{}`)}, judge: &judge{stopAt: 2}, turns: 2, calls: 2},
+		{name: "and a refusal in the last turn does not hide it", steps: []step{submits()}, judge: &judge{stopAt: 5, answers: []ralph.CaseAnswer{red}}, turns: 5, calls: 5, submits: 5},
 		{name: "but not with work before it", steps: []step{calls("noop", `{}`, submitCase, goodCase)}, judge: &judge{stopAt: 1}, turns: 1, calls: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

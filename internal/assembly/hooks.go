@@ -9,14 +9,14 @@ import (
 	"github.com/ralphloop/ralph/worker/hooks"
 )
 
-// hookSet is the hooks that the settings name. They are the user's own commands, so they have the environment of checks: programs that an agent
-// leaves in the workspace do not come before those on PATH.
+// hookSet is the hooks that the settings name. They have the environment of checks, since they may run what an agent wrote, and what they say goes back
+// to it: no key of a model, and programs that an agent leaves in the workspace do not come before those on PATH.
 func (p *Plan) hookSet() *hooks.Set {
 	h, timeout := p.Settings.Hooks, p.Settings.Hooks.Timeout.Duration()
 	if timeout == 0 { // no limit
 		timeout = -1
 	}
-	env := append(verify.WithoutWorkspace(p.Env.Untrusted(), p.Workspace.Dir), config.InsideRunVariable+"="+p.run)
+	env := append(verify.WithoutWorkspace(p.checkEnv(), p.Workspace.Dir), config.InsideRunVariable+"="+p.run)
 	return &hooks.Set{
 		PreTool: hooks.Hooks[hooks.ToolCall]{Commands: h.PreTool}, PostEdit: hooks.Hooks[hooks.Edit]{Commands: h.PostEdit},
 		PreIteration:  hooks.Hooks[ralph.IterationAhead]{Commands: h.PreIteration},

@@ -136,7 +136,7 @@ func (b *Builder) evaluation(e ralph.Event, data ralph.Evaluation) {
 		evaluation.Concern = clean(data.Error)
 	}
 	b.report.Evaluations = append(b.report.Evaluations, evaluation)
-	if data.Task != "" {
+	if data.Task != "" && data.Tries > 0 { // otherwise nobody was paid
 		b.task(data.Task).Spent.add(evaluation.Spent)
 	}
 }

@@ -130,11 +130,11 @@ func wholeStory() *story {
 	s.tell(ralph.EvCheckProof, ralph.Proof{Name: "hidden check 1", Canary: ralph.CanaryMute, Detail: "secret", Tests: 2, Lost: 1, Missing: []string{"TestSecret"}})
 	s.tell(ralph.EvTreeSnapshot, after("work"))
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{
-		Task: "T-1", Accepted: true, Agent: "codex", Model: "m", End: ralph.EndOK, Evidence: []string{"a.go:12"}, Cost: dollars(0.125), Problem: "the answer | is empty",
+		Task: "T-1", Accepted: true, Tries: 1, Agent: "codex", Model: "m", End: ralph.EndOK, Evidence: []string{"a.go:12"}, Cost: dollars(0.125), Problem: "the answer | is empty",
 		Tokens: &ralph.Tokens{Input: 10}, Duration: ralph.Span(3 * time.Second),
 	})
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{
-		Task: "T-2", Agent: "codex", End: ralph.EndOK, Category: ralph.RejectedGap, Concern: evil, NextStep: "write it", Duration: ralph.Span(4 * time.Second),
+		Task: "T-2", Tries: 1, Agent: "codex", End: ralph.EndOK, Category: ralph.RejectedGap, Concern: evil, NextStep: "write it", Duration: ralph.Span(4 * time.Second),
 	})
 	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{
 		Row: 10, Action: ralph.GoOn, Counted: true, Progress: true, Claimed: true, Breaker: ralph.Breaker{State: ralph.BreakerClosed},
@@ -288,6 +288,20 @@ func TestWhatWasSpentIsWritten(t *testing.T) {
 		if diff := cmp.Diff([]string{test.tokens, test.money}, []string{test.spent.tokens(), test.spent.money()}); diff != "" {
 			t.Errorf("%+v: %s", test.spent, diff)
 		}
+	}
+}
+
+// TestWhatNobodyWasAskedAboutCostsNothing: neither a verdict that stands nor a review that the budget did not reach for makes a bill a part.
+func TestWhatNobodyWasAskedAboutCostsNothing(t *testing.T) {
+	s := &story{}
+	s.tell(ralph.EvRunStarted, ralph.RunStarted{Policy: ralph.DefaultPolicy()})
+	s.tell(ralph.EvTaskSelected, ralph.TaskSelected{Task: "T-1", Try: 1, List: []ralph.TaskState{{ID: "T-1", Status: ralph.TaskPending}}})
+	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", Tries: 1, End: ralph.EndOK, Category: ralph.RejectedGap, Cost: dollars(1), Tokens: &ralph.Tokens{Input: 5}})
+	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", Standing: true, End: ralph.EndOK, Category: ralph.RejectedGap})
+	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", End: ralph.EndOverBudget, Error: "$1.00 of a budget of $1.00 is spent"})
+	r := built(t, s.events, Receipt{})
+	if diff := cmp.Diff(Spent{Cost: dollars(1), Tokens: &ralph.Tokens{Input: 5}}, r.Tasks[0].Spent); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

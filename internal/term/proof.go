@@ -84,6 +84,8 @@ func (l *Lines) evaluated(e ralph.Evaluation) []string {
 		what = " " + Clean(e.Task)
 	}
 	switch {
+	case e.End == ralph.EndInterrupted:
+		return []string{"  " + l.Style.yellow("the evaluation by "+Clean(e.Agent)+" was cut")}
 	case e.End != ralph.EndOK:
 		return []string{"  " + l.Style.yellow("the evaluator "+Clean(e.Agent)+" could not be asked") + reasonOf(Clean(e.Error))}
 	case e.Standing && e.Accepted:

@@ -39,6 +39,10 @@ func TestWhatAnEvaluatorSaid(t *testing.T) {
 			}),
 			[]string{"  the evaluator judge could not be asked: it broke", unused},
 		},
+		"is cut": {
+			asked(func(e *ralph.Evaluation) { e.End, e.Error = ralph.EndInterrupted, "interrupted" }),
+			[]string{"  the evaluation by judge was cut"},
+		},
 		"says something hostile": {
 			asked(func(e *ralph.Evaluation) { e.Accepted, e.Problem = true, hostile }),
 			[]string{"  ✓ judge accepts", "    an answer could not be used as it was: " + Clean(hostile)},

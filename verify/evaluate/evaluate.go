@@ -63,6 +63,13 @@ func (e *Evaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ral
 		if outcome.End.Failed() {
 			break
 		}
+		if why := over(in, sum); why != "" && so.no == nil {
+			sum.End, sum.Error, sum.Problem = ralph.EndOverBudget, why, problem(so.problems)
+			return sum, nil
+		} else if why != "" {
+			so.problems[len(so.problems)-1] += "; it was not asked again: " + why
+			break
+		}
 		if in.Timeout > 0 && time.Duration(sum.Duration) >= in.Timeout {
 			so.problems[len(so.problems)-1] += "; there was no time to ask again"
 			break
@@ -70,6 +77,14 @@ func (e *Evaluator) Evaluate(ctx context.Context, in ralph.EvaluationInput) (ral
 	}
 	so.reject(&sum)
 	return sum, nil
+}
+
+// over says why the reviewer may not be asked once more, "" if it may or has been asked often enough.
+func over(in ralph.EvaluationInput, so ralph.Evaluation) string {
+	if in.Over == nil || so.Tries == maxTries {
+		return ""
+	}
+	return in.Over(so)
 }
 
 // redCheck names a check that did not pass.

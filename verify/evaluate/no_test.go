@@ -152,6 +152,52 @@ func TestANoWithoutTimeToAskAgain(t *testing.T) {
 	}
 }
 
+// TestNoBudgetToAskAgain: what it said that cannot be used is no verdict, unless it was a no.
+func TestNoBudgetToAskAgain(t *testing.T) {
+	const used = "$6.00 of a budget of $5.00 is spent"
+	cost := 6.0
+	costly := func(answer string) func(string) ralph.AgentOutcome {
+		return func(nonce string) ralph.AgentOutcome {
+			o := says(answer)(nonce)
+			o.Cost = &cost
+			return o
+		}
+	}
+	no := malformed(func(e *ralph.Evaluation) { e.Category = ralph.RejectedInvalid })
+	no.Problem = `the category "ugly" is not one of the list; it was not asked again: ` + used
+	for name, c := range map[string]struct {
+		answer string
+		want   ralph.Evaluation
+	}{
+		"nothing": {"what?", ralph.Evaluation{Task: "T-1", Tries: 1, Problem: noObject, Agent: "fake", End: ralph.EndOverBudget, Error: used}},
+		"a no":    {strings.Replace(reject, "weak_test", "ugly", 1), no},
+	} {
+		e, r := asking(costly(c.answer), says(accept))
+		in := input(t)
+		in.Over = func(so ralph.Evaluation) string {
+			if so.Tries != 1 || *so.Cost != cost {
+				t.Errorf("%s: the budget is asked about %+v", name, so)
+			}
+			return used
+		}
+		c.want.Cost = &cost
+		if diff := cmp.Diff(c.want, evaluate(t, e, in)); diff != "" || len(r.asked) != 1 {
+			t.Errorf("%s: asked %d times, -want +got:\n%s", name, len(r.asked), diff)
+		}
+	}
+	e, r := asking(says("what?"), costly("what now?"))
+	in := input(t)
+	in.Over = func(so ralph.Evaluation) string {
+		if so.Cost != nil {
+			return used
+		}
+		return ""
+	}
+	if got := evaluate(t, e, in); !got.NoVerdict() || got.End != ralph.EndOK || len(r.asked) != 2 {
+		t.Errorf("asked %d times: %+v", len(r.asked), got)
+	}
+}
+
 // TestANoOfSomebodyElse: without the nonce it is an echo of something that was planted, and the next answer counts.
 func TestANoOfSomebodyElse(t *testing.T) {
 	for name, answer := range map[string]string{
