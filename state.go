@@ -355,6 +355,9 @@ func (s *State) Result() Result {
 	if r.Iterations == nil {
 		r.Iterations = []IterationResult{}
 	}
+	if s.Phase == PhaseBegun && s.Stopped == nil { // more than that, by now
+		history.spend(s.History.Now.Agent.spending())
+	}
 	r.sumUp(history)
 	r.Tasks = countTasks(history.Tasks)
 	if worktree := s.Started.Worktree; worktree != nil {

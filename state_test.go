@@ -186,6 +186,11 @@ func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
 			Status: StatusNeedsDecision, StopReason: NeedsDecision, ExitCode: 3, Question: "a?", Summary: "a?", TotalIterations: 1,
 			Iterations: []IterationResult{altered(plain, func(r *IterationResult) { r.Claims = []string{"DECIDE"} })},
 		}},
+		{"an iteration under way", func(f *folding) {
+			f.iteration++
+			f.see(EvIterationStarted, IterationStarted{Elapsed: Span(3 * time.Second)})
+			f.see(EvAgentOutput, AgentOutput{Elapsed: Span(9 * time.Second), Tokens: &Tokens{Input: 7}, Cost: new(0.5)})
+		}, Result{Status: StatusActive, TotalDuration: Span(9 * time.Second), TotalTokens: &Tokens{Input: 7}, TotalCost: new(0.5)}},
 		{"an iteration that was cut", func(f *folding) {
 			f.iteration++
 			f.see(EvIterationStarted, IterationStarted{Elapsed: Span(3 * time.Second)})

@@ -58,7 +58,12 @@ func (a *app) explain(ctx context.Context, name string, iteration int) error {
 		return fmt.Errorf("explain %s: %w", run, err)
 	}
 	fmt.Fprintf(a.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run)
-	for _, j := range judgements {
+	for i, j := range judgements {
+		if i > 0 {
+			a.tellCut(state, judgements[i-1].Iteration, j.Iteration)
+		} else if iteration == 0 {
+			a.tellCut(state, 0, j.Iteration)
+		}
 		a.tellJudgement(j, state.Policy.Agents)
 		for _, line := range moves[j.Iteration] {
 			fmt.Fprintf(a.streams.Out, "  %s\n", term.Clean(line))
@@ -69,6 +74,24 @@ func (a *app) explain(ctx context.Context, name string, iteration int) error {
 		fmt.Fprintln(a.streams.Out, term.ResultLine(state))
 	}
 	return nil
+}
+
+func (a *app) tellDenials(agent ralph.AgentOutcome) {
+	for _, denial := range agent.Denials {
+		fmt.Fprintf(a.streams.Out, "  ! denied: %s\n", term.Clean(denial))
+	}
+	for _, allow := range agent.Allow {
+		fmt.Fprintf(a.streams.Out, "    to allow it: ralph run … %s\n", term.Clean(allow))
+	}
+}
+
+// tellCut names the iterations between two that were judged: nobody judged them.
+func (a *app) tellCut(state *ralph.State, after, before int) {
+	for _, it := range state.Iterations {
+		if it.Iteration > after && it.Iteration < before && it.Error != nil {
+			fmt.Fprintf(a.streams.Out, "\niteration %d: %s before its agent ended: it was not judged and does not count against the cap\n", it.Iteration, term.Clean(*it.Error))
+		}
+	}
 }
 
 // workMoves says of every iteration what became of its work, if its task was given up.
@@ -116,13 +139,10 @@ func (a *app) tellJudgement(j ralph.Judgement, agents []string) {
 	} else {
 		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, saidText(j), verdictText(j.Again))
 	}
-	a.tellCases(j)
-	a.tellTasks(j)
-	for _, denial := range j.Seen.Agent.Denials {
-		fmt.Fprintf(out, "  ! denied: %s\n", term.Clean(denial))
-	}
-	for _, allow := range j.Seen.Agent.Allow {
-		fmt.Fprintf(out, "    to allow it: ralph run … %s\n", term.Clean(allow))
+	if j.Judged {
+		a.tellCases(j)
+		a.tellTasks(j)
+		a.tellDenials(j.Seen.Agent)
 	}
 	for _, gate := range j.Again.Gates {
 		fmt.Fprintf(out, "  %s %s%s\n", gateMark(gate.State), gate.Name, gateText(gate))

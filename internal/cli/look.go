@@ -87,6 +87,9 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 		row("tokens", ofLimit(tokens, fmt.Sprint(state.Policy.MaxTokens), state.Policy.MaxTokens > 0))
 	}
 	row("breaker", string(state.History.Breaker.State))
+	for _, kept := range state.Aside {
+		row("set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, run, kept.Task))
+	}
 	for _, c := range lastChecks(state) {
 		row("check", term.Clean(c.Name)+": "+passWord(c))
 	}

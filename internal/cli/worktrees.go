@@ -16,11 +16,11 @@ import (
 
 func (a *app) mergeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "merge RUN", Short: "Bring a worktree's work home", GroupID: "work",
-		Long: `Merge the branch of a run that worked in a worktree into the branch that is checked out here: a fast-forward where that is
-possible, else a merge commit. A conflict refuses it and leaves both sides as they are.`,
-		Args: exactlyOne("a run; ralph runs lists them"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.merge(cmd.Context(), args[0]) },
+		Use: "merge [RUN]", Short: "Bring a worktree's work home", GroupID: "work",
+		Long: `Merge the branch of a run that worked in a worktree, the newest run if none is named, into the branch that is checked out
+here: a fast-forward where that is possible, else a merge commit. A conflict refuses it and leaves both sides as they are.`,
+		Args: atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.merge(cmd.Context(), firstOf(args)) },
 	}
 }
 
