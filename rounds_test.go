@@ -197,6 +197,18 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 			again.ends(TasksDone, 2)
 		})
 	}
+	bubble(t, "by answers that are cut", func(t *testing.T) {
+		cut := AgentOutcome{Agent: "worker", End: EndOK, TaskEnd: NoCase, AnswersCut: true, Hint: "take another model"}
+		w := listed(t, newBook(entry("A")), ends(cut))
+		result := w.ends(NoCase, 1)
+		same(t, "summary", "task A: the model's answers were cut at its length limit again and again, and no case was submitted", result.Summary)
+		same(t, "told", "no_case: the model's answers were cut at its length limit again and again, and no case was submitted", payloads[TaskMoved](w.log)[0].Detail)
+		same(t, "hint", "take another model", payloads[RunStopped](w.log)[0].Hint)
+		w = newWorld(t, ends(cut))
+		result = w.ends(NoCase, 1)
+		same(t, "summary of a goal", "the model's answers were cut at its length limit again and again, and no case was submitted", result.Summary)
+		same(t, "hint of a goal", "take another model", payloads[RunStopped](w.log)[0].Hint)
+	})
 	bubble(t, "skipped", func(t *testing.T) {
 		w := listed(t, newBook(entry("A"), entry("B")), gaveUp(IterCap), tagging("B"))
 		w.policy.OnTaskFailure = TaskSkip

@@ -229,7 +229,7 @@ func (t *talk) outcome(end *ending) ralph.AgentOutcome {
 		Agent: t.lead.name(), Model: t.answering(), End: end.class, Error: end.text, Hint: end.hint, RetryAfter: ralph.Span(end.wait),
 		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, TokensPartial: spent.TokensPartial,
 		Cost: spent.Cost, CostEstimated: spent.Estimated, CostPartial: spent.CostPartial,
-		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, Answer: end.answer,
+		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, AnswersCut: end.cut, Answer: end.answer,
 		Denials: t.allDenials(), Hooks: t.hookWarnings,
 	}
 	if len(t.toolCounts) > 0 {

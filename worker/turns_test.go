@@ -156,6 +156,28 @@ func TestQuietRepliesAreNudged(t *testing.T) {
 	same(t, "system", systemPage, fake.asked[0].System)
 }
 
+func TestAnswersThatAreCutAreNotCalledQuiet(t *testing.T) {
+	cut := replies(model.Reply{Message: model.Message{Text: "and so"}, End: model.EndLength})
+	for name, c := range map[string]struct {
+		steps []step
+		cut   bool
+		turns int
+	}{
+		"all of them":                 {[]step{cut}, true, 3},
+		"some of them":                {[]step{cut, says("done"), cut}, false, 3},
+		"the last ones":               {[]step{says("done"), calls("noop", `{}`), cut}, true, 5},
+		"those before a call are not": {[]step{cut, cut, calls("noop", `{}`), says("done")}, false, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := works(t, Options{Client: &fakeModel{steps: c.steps}}, (&judge{}).input(t), &fakeTool{name: "noop"})
+			same(t, "task end", ralph.NoCase, got.TaskEnd)
+			same(t, "cut", c.cut, got.AnswersCut)
+			same(t, "a hint", c.cut, got.Hint == hintCut)
+			same(t, "turns", c.turns, *got.Steps)
+		})
+	}
+}
+
 func TestReportsEndTheIteration(t *testing.T) {
 	for _, c := range []struct {
 		name, text      string
