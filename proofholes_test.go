@@ -228,8 +228,8 @@ func TestProgressTellsOfHiddenChecksOnlyThatOneFailed(t *testing.T) {
 
 func TestAGivenUpTaskTellsWhy(t *testing.T) {
 	p := Policy{TaskTries: 3, MaxRejections: 2}
-	same(t, "tries", "not proven in 3 iterations", givenUp(p, TaskVerdict{GivenUp: "A"}, 0))
-	same(t, "rejections", "rejected by the evaluator twice; it is tried again after the others", givenUp(p, TaskVerdict{GivenUp: "A", Rejected: true, Retried: true}, 0))
+	same(t, "tries", "not proven in 3 iterations", givenUp(p, TaskVerdict{GivenUp: "A"}, Observation{}))
+	same(t, "rejections", "rejected by the evaluator twice; it is tried again after the others", givenUp(p, TaskVerdict{GivenUp: "A", Rejected: true, Retried: true}, Observation{}))
 }
 
 func TestAHiddenCheckThatCannotRun(t *testing.T) {

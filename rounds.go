@@ -35,7 +35,8 @@ type Turn struct {
 
 // TurnOrder is what a turn is answered with.
 type TurnOrder struct {
-	Stop bool // no other turn may follow
+	Stop bool // no other turn may follow; what this one asks for is paid, and is done
+	Late bool // with Stop: there is no time for what it asks for either, except for a case that stands alone
 }
 
 // Case is a claim with its reasons: what was done, where each criterion is met, and what is doubtful.
@@ -163,7 +164,7 @@ func (l *Loop) listen(in *AgentInput, calls chan<- func()) {
 	}
 	in.Task = l.state.History.Now.Task
 	in.Turn = func(ctx context.Context, t Turn) TurnOrder {
-		order := TurnOrder{Stop: true}
+		order := TurnOrder{Stop: true, Late: true}
 		onLoop(ctx, func() { order = l.hearTurn(ctx, t) })
 		return order
 	}
@@ -205,10 +206,10 @@ func (l *Loop) hearTurn(ctx context.Context, t Turn) TurnOrder {
 	l.emit(EvTurn, t)
 	l.tellCallHooks(warned)
 	if l.storage != nil || ctx.Err() != nil {
-		return TurnOrder{Stop: true}
+		return TurnOrder{Stop: true, Late: true}
 	}
-	h := l.state.History.Judge(l.moment(ctx))
-	return TurnOrder{Stop: limitsRule(l.policy.inRound(), h, Verdict{}) != nil}
+	limit := limitsRule(l.policy.inRound(), l.state.History.Judge(l.moment(ctx)), Verdict{})
+	return TurnOrder{Stop: limit != nil, Late: limit != nil && limit.Reason == Timeout}
 }
 
 // hearCase judges a case while the agent waits: with the evidence, and by the rules, of the end of an iteration.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralphloop/ralph/promise"
 )
@@ -196,6 +197,18 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 			again.ends(TasksDone, 2)
 		})
 	}
+	bubble(t, "by answers that are cut", func(t *testing.T) {
+		cut := AgentOutcome{Agent: "worker", End: EndOK, TaskEnd: NoCase, AnswersCut: true, Hint: "take another model"}
+		w := listed(t, newBook(entry("A")), ends(cut))
+		result := w.ends(NoCase, 1)
+		same(t, "summary", "task A: the model's answers were cut at its length limit again and again, and no case was submitted", result.Summary)
+		same(t, "told", "no_case: the model's answers were cut at its length limit again and again, and no case was submitted", payloads[TaskMoved](w.log)[0].Detail)
+		same(t, "hint", "take another model", payloads[RunStopped](w.log)[0].Hint)
+		w = newWorld(t, ends(cut))
+		result = w.ends(NoCase, 1)
+		same(t, "summary of a goal", "the model's answers were cut at its length limit again and again, and no case was submitted", result.Summary)
+		same(t, "hint of a goal", "take another model", payloads[RunStopped](w.log)[0].Hint)
+	})
 	bubble(t, "skipped", func(t *testing.T) {
 		w := listed(t, newBook(entry("A"), entry("B")), gaveUp(IterCap), tagging("B"))
 		w.policy.OnTaskFailure = TaskSkip
@@ -258,11 +271,12 @@ func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 	})
 }
 
-// spending is an agent that takes turns of 100 tokens and 10 cents until it is told to stop.
+// spending is an agent that takes turns of a minute, 100 tokens and 10 cents until it is told to stop.
 func spending(turns *int, orders *[]TurnOrder) turn {
 	return func(ctx context.Context, in AgentInput) AgentOutcome {
 		var spent Spending
 		for n := 1; n <= 5; n++ {
+			time.Sleep(time.Minute)
 			cost := float64(n) / 10
 			spent = Spending{Tokens: &Tokens{Input: int64(100 * n)}, Cost: &cost, Estimated: true}
 			*turns = n
@@ -281,11 +295,12 @@ func TestBudgetsAreAskedBeforeEveryTurn(t *testing.T) {
 		limit func(*Policy)
 		ends  StopReason
 		turns int
-		stops bool
+		last  TurnOrder
 	}{
-		"tokens": {func(p *Policy) { p.MaxTokens = 300 }, MaxTokens, 3, true},
-		"cost":   {func(p *Policy) { p.MaxCost = 0.2 }, MaxCost, 2, true},
-		"none":   {func(p *Policy) { p.MaxIterations = 1 }, MaxIterations, 5, false},
+		"tokens": {func(p *Policy) { p.MaxTokens = 300 }, MaxTokens, 3, TurnOrder{Stop: true}},
+		"cost":   {func(p *Policy) { p.MaxCost = 0.2 }, MaxCost, 2, TurnOrder{Stop: true}},
+		"time":   {func(p *Policy) { p.MaxTime = Span(2 * time.Minute) }, Timeout, 2, TurnOrder{Stop: true, Late: true}},
+		"none":   {func(p *Policy) { p.MaxIterations = 1 }, MaxIterations, 5, TurnOrder{}},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			turns, orders := 0, []TurnOrder{}
@@ -294,7 +309,7 @@ func TestBudgetsAreAskedBeforeEveryTurn(t *testing.T) {
 			tt.limit(&w.policy)
 			result := w.ends(tt.ends, 1)
 			same(t, "turns", tt.turns, turns)
-			same(t, "the last order", TurnOrder{Stop: tt.stops}, orders[len(orders)-1])
+			same(t, "the last order", tt.last, orders[len(orders)-1])
 			same(t, "tokens", int64(100*tt.turns), result.TotalTokens.Input)
 		})
 	}

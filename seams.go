@@ -102,7 +102,8 @@ type AgentOutcome struct {
 	Survivors     int            `json:"survivors,omitempty"` // processes that outlived the agent and were killed
 	SurvivorNames []string       `json:"survivor_names,omitempty"`
 	Said          promise.Report `json:"said"`
-	TaskEnd       StopReason     `json:"task_end,omitempty"` // of a CaseMaker: why it gave the task up
+	TaskEnd       StopReason     `json:"task_end,omitempty"`    // of a CaseMaker: why it gave the task up
+	AnswersCut    bool           `json:"answers_cut,omitempty"` // with NoCase: its last answers were not quiet, but cut at the model's length limit
 	// Hooks are those about single calls that warned, as far as no Turn told of them. They are recorded as events of their own.
 	Hooks []HookRun `json:"-"`
 	// Answer is the agent's last message, or the end of a long one. It is kept only of an agent that may only read, and never recorded.

@@ -327,13 +327,15 @@ func taskRule(p Policy, h History, v Verdict) *Verdict {
 		return v.stop(6, EvaluatorCap, "the evaluator rejected the work %s", times(n))
 	}
 	if end := h.Now.Agent.TaskEnd; end != "" && len(h.Tasks) == 0 {
-		return v.stop(6, end, "%s", taskEnded(end, len(h.Now.Cases)))
+		v.Hint = h.Now.Agent.Hint
+		return v.stop(6, end, "%s", h.Now.taskEnded(end))
 	}
 	if v.Tasks.GivenUp == "" || v.Tasks.Retried || p.OnTaskFailure == TaskSkip {
 		return nil
 	}
 	if end := v.Tasks.Because; end != "" {
-		return v.stop(6, end, "task %s: %s", v.Tasks.GivenUp, taskEnded(end, len(h.Now.Cases)))
+		v.Hint = h.Now.Agent.Hint
+		return v.stop(6, end, "task %s: %s", v.Tasks.GivenUp, h.Now.taskEnded(end))
 	}
 	if v.Tasks.Rejected {
 		return v.stop(6, EvaluatorCap, "the evaluator rejected task %s %s", v.Tasks.GivenUp, times(h.rejected(v.Tasks.GivenUp)))
@@ -342,25 +344,33 @@ func taskRule(p Policy, h History, v Verdict) *Verdict {
 		plural(p.TaskTries*(roundsOf(h.Tasks, v.Tasks.GivenUp)+1), "iteration"))
 }
 
-// taskEnded says why an agent gave up, having submitted so many cases in vain.
-func taskEnded(end StopReason, cases int) string {
-	inVain := fmt.Sprintf("and none of its %d cases was accepted", cases)
-	if cases == 1 {
-		inVain = "and its only case was not accepted"
-	}
+// taskEnded says why an agent gave up, perhaps having submitted cases in vain.
+func (o Observation) taskEnded(end StopReason) string {
+	why := string(end)
 	switch {
-	case end == IterCap && cases > 0:
-		return "the worker used up its turns, " + inVain
-	case end == IterCap:
+	case end == IterCap && len(o.Cases) == 0:
 		return "the worker used up its turns without a case that was accepted"
-	case end == NoCase && cases > 0:
-		return "the worker fell silent again and again, " + inVain
+	case end == IterCap:
+		why = "the worker used up its turns"
+	case end == NoCase && o.Agent.AnswersCut:
+		why = "the model's answers were cut at its length limit again and again"
 	case end == NoCase:
-		return "the worker fell silent again and again and submitted no case"
+		why = "the worker fell silent again and again"
 	case end == EmptyResponses:
 		return "the model's answers were empty again and again"
+	default:
+		return why
 	}
-	return string(end)
+	switch n := len(o.Cases); {
+	case n == 0 && o.Agent.AnswersCut:
+		return why + ", and no case was submitted"
+	case n == 0:
+		return why + " and submitted no case"
+	case n == 1:
+		return why + ", and its only case was not accepted"
+	default:
+		return fmt.Sprintf("%s, and none of its %d cases was accepted", why, n)
+	}
 }
 
 func roundsOf(tasks []TaskState, id string) int {

@@ -176,7 +176,7 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 		tell(EvTaskDone, id, "claimed, and every check is green")
 	}
 	if id := v.Tasks.GivenUp; id != "" {
-		tell(EvTaskFailed, id, givenUp(l.policy, v.Tasks, len(l.state.History.Now.Cases)))
+		tell(EvTaskFailed, id, givenUp(l.policy, v.Tasks, l.state.History.Now))
 	}
 	for _, id := range v.Tasks.Reopened {
 		tell(EvTaskReopened, id, "its own check is red again")
@@ -195,13 +195,13 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 	}
 }
 
-func givenUp(p Policy, v TaskVerdict, cases int) string {
+func givenUp(p Policy, v TaskVerdict, now Observation) string {
 	tries := fmt.Sprintf("not proven in %s", plural(p.TaskTries, "iteration"))
 	switch {
 	case v.Rejected:
 		tries = "rejected by the evaluator " + times(p.MaxRejections)
 	case v.Because != "":
-		tries = string(v.Because) + ": " + taskEnded(v.Because, cases)
+		tries = string(v.Because) + ": " + now.taskEnded(v.Because)
 	}
 	if v.Retried {
 		return tries + "; it is tried again after the others"

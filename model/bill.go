@@ -14,7 +14,7 @@ type Bill struct {
 type Sum struct {
 	Usage    *Usage
 	Cost     *float64 // USD
-	Untold   bool     // some reply did not say what it took, so that there is more of both
+	Untold   bool     // some reply, or one that broke off, did not say what it took, so that there is more of both
 	Unpriced bool     // what some tokens cost is not known, so that there is more of the cost
 }
 
@@ -47,6 +47,9 @@ func (b *Bill) Count(u *Usage, names ...string) *float64 {
 	b.sum.Cost = &whole
 	return rounded(&usd)
 }
+
+// Miss counts what nobody told, such as a reply that broke off: it is paid as far as it came.
+func (b *Bill) Miss() { b.sum.Untold = true }
 
 func (b *Bill) costOf(u Usage, names []string) (usd float64, known bool) {
 	price := b.Price

@@ -90,3 +90,11 @@ func TestABillOfTokensAlone(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+func TestABillWithSomethingThatNobodyTold(t *testing.T) {
+	var b model.Bill
+	b.Miss()
+	if diff := cmp.Diff(model.Sum{Untold: true}, b.Sum()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

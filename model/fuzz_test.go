@@ -13,6 +13,7 @@ import (
 
 // answers gives every request the same bytes, and counts how many of them are taken.
 type answers struct {
+	kind  string
 	body  string
 	taken int
 }
@@ -22,7 +23,7 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body := io.NopCloser(io.TeeReader(strings.NewReader(a.body), counter{&a.taken}))
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {a.kind}}, Body: body}, nil
 }
 
 type counter struct{ n *int }
@@ -45,44 +46,55 @@ func fuzzStream(f *testing.F, w wireFormat) {
 	for n := range w.frames {
 		f.Add(strings.Join(w.frames[:n], ""))
 	}
-	const bound = 1 << 16
+	atOnce, err := json.Marshal(w.atOnce)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(atOnce))
 	f.Fuzz(func(t *testing.T, body string) {
-		transport := &answers{body: body}
-		client := w.connect("http://memory", limits{http: &http.Client{Transport: transport}, maxReply: bound})
-		told := 0
-		reply, err := client.Send(t.Context(), ask, func(d model.Delta) { told += len(d.Text) + len(d.Thought) })
-		if transport.taken > bound {
-			t.Errorf("%d bytes were taken", transport.taken)
-		}
-		if told > 3*bound { // a byte that is no letter becomes three
-			t.Errorf("%d bytes were told", told)
-		}
-		if err != nil {
-			if fault, ok := errors.AsType[*model.Fault](err); !ok || fault.Message == "" {
-				t.Errorf("%v", err)
-			}
-			return
-		}
-		for _, call := range reply.Message.Calls {
-			if call.ID == "" || len(call.Input) == 0 {
-				t.Errorf("%+v", call)
-			}
-		}
-		for _, thought := range reply.Message.Thought {
-			if !json.Valid(thought) {
-				t.Errorf("%q is thought", thought)
-			}
-		}
-		if reply.End == "" || reply.Usage != nil && min(reply.Usage.Input, reply.Usage.Output, reply.Usage.CacheRead, reply.Usage.CacheWrite) < 0 {
-			t.Errorf("%+v", reply)
-		}
-		// What came can be sent back.
-		next := ask
-		next.Messages = append(next.Messages[:1:1], reply.Message)
-		if _, err := client.Send(t.Context(), next, nil); err != nil {
-			t.Errorf("and again: %v", err)
+		for _, kind := range []string{"text/event-stream", "application/json"} {
+			fuzzReply(t, w, &answers{kind: kind, body: body})
 		}
 	})
+}
+
+// fuzzReply sends a request that is answered with whatever there is. Nothing is taken beyond the bound, and what is taken for a reply can be sent back.
+func fuzzReply(t *testing.T, w wireFormat, transport *answers) {
+	const bound = 1 << 16
+	client := w.connect("http://memory", limits{http: &http.Client{Transport: transport}, maxReply: bound})
+	told := 0
+	reply, err := client.Send(t.Context(), ask, func(d model.Delta) { told += len(d.Text) + len(d.Thought) })
+	if transport.taken > bound {
+		t.Errorf("%d bytes were taken", transport.taken)
+	}
+	if told > 3*bound { // a byte that is no letter becomes three
+		t.Errorf("%d bytes were told", told)
+	}
+	if err != nil {
+		if fault, ok := errors.AsType[*model.Fault](err); !ok || fault.Message == "" {
+			t.Errorf("%v", err)
+		}
+		return
+	}
+	for _, call := range reply.Message.Calls {
+		if call.ID == "" || len(call.Input) == 0 {
+			t.Errorf("%+v", call)
+		}
+	}
+	for _, thought := range reply.Message.Thought {
+		if !json.Valid(thought) {
+			t.Errorf("%q is thought", thought)
+		}
+	}
+	if reply.End == "" || reply.Usage != nil && min(reply.Usage.Input, reply.Usage.Output, reply.Usage.CacheRead, reply.Usage.CacheWrite) < 0 {
+		t.Errorf("%+v", reply)
+	}
+	// What came can be sent back.
+	next := ask
+	next.Messages = append(next.Messages[:1:1], reply.Message)
+	if _, err := client.Send(t.Context(), next, nil); err != nil {
+		t.Errorf("and again: %v", err)
+	}
 }
 
 func FuzzAnthropicStream(f *testing.F) { fuzzStream(f, messages()) }

@@ -85,8 +85,6 @@ var refusals = []struct {
 	{"wrong parameter", 400, "", `{"type":"error","error":{"type":"invalid_request_error","message":"temperature: out of range"}}`, refused, "temperature: out of range", 0},
 	{"no JSON", 400, "", "bad\x00\x1b[31m request \xff", refused, "bad [31m request \uFFFD", 0},
 	{"a redirect", 307, "Location: https://elsewhere.invalid/?k=" + key, ``, refused, "the provider sends elsewhere, to https://elsewhere.invalid/?k=[key]", 0},
-	{"no stream", 200, "Content-Type: application/json", `{"choices":[]}`, provider, "the provider answers without a stream", 0},
-	{"a page", 200, "Content-Type: text/html", `<html>`, provider, "the provider answers without a stream", 0},
 	{"an error with a good status", 200, "Content-Type: application/json", `{"error":{"code":429,"message":"slowly"}}`, limit, "slowly", 0},
 }
 

@@ -35,6 +35,7 @@ type wireFormat struct {
 	usage   map[int]int // how many tokens of output are known after so many frames; those before have none
 	want    model.Reply
 	failing string // a frame that tells an error
+	atOnce  obj    // the same reply from a server that does not stream
 }
 
 const text = "Grüße 👋 an alle"
@@ -90,6 +91,10 @@ func messages() wireFormat {
 			},
 		},
 		failing: frame("error", obj{"type": "error", "error": obj{"type": "overloaded_error", "message": "Overloaded"}}),
+		atOnce: obj{"type": "message", "role": "assistant", "id": "msg_1", "model": "claude-x", "stop_reason": "tool_use", "stop_sequence": nil, "content": []obj{
+			{"type": "thinking", "thinking": "Hm, hm.", "signature": "c2ln"}, {"type": "text", "text": text},
+			{"type": "tool_use", "id": "toolu_1", "name": "write", "input": obj{"path": "ä.txt"}},
+		}, "usage": obj{"input_tokens": 7, "output_tokens": 33, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5}},
 	}
 }
 
@@ -131,6 +136,10 @@ func chat() wireFormat {
 			},
 		},
 		failing: frame("", obj{"error": obj{"type": "server_error", "code": 503, "message": "Overloaded"}}),
+		atOnce: obj{"object": "chat.completion", "id": "chat_1", "model": "gpt-x", "choices": []obj{{"index": 0, "finish_reason": "tool_calls", "message": obj{
+			"role": "assistant", "content": text, "refusal": nil, "reasoning_content": "Hm, hm.",
+			"tool_calls": []obj{{"id": "call_1", "type": "function", "function": obj{"name": "write", "arguments": `{"path":"ä.txt"}`}}},
+		}}}, "usage": obj{"prompt_tokens": 102, "completion_tokens": 33, "total_tokens": 135, "prompt_tokens_details": obj{"cached_tokens": 90, "cache_write_tokens": 5}}},
 	}
 }
 

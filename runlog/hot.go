@@ -116,6 +116,8 @@ func (c *compact) agentOutcome() (v ralph.AgentOutcome) {
 			v.Said = c.report()
 		case "task_end":
 			v.TaskEnd = ralph.StopReason(c.string())
+		case "answers_cut":
+			v.AnswersCut = c.bool()
 		default:
 			c.figure(key, &v)
 		}

@@ -18,6 +18,7 @@ type ending struct {
 	text, hint      string
 	wait            time.Duration
 	task            ralph.StopReason // why the task is given up
+	cut             bool             // because replies were cut at the model's length limit
 	blocked, decide *string          // that it needs a person
 	answer          string           // of a reviewer
 	accepted        bool

@@ -25,6 +25,7 @@ const (
 	maxCoverage    = 100
 	maxWorkArounds = 5
 	maxDoubts      = 20
+	hintCut        = "let the model's server allow longer answers, which is its own setting, or take a model that may write more"
 	proseWords     = 8 // so many words without a path among them are no pointer
 )
 
@@ -41,6 +42,7 @@ var (
 type caseMaking struct {
 	*talk
 	quiets     int      // in a row
+	cuts       int      // of them, at the model's length limit
 	quietAt    int      // the turn of the last of them
 	rejections []string // what the reviewer wanted mended
 }
@@ -83,10 +85,15 @@ func (c *caseMaking) quiet(r model.Reply) (string, *ending) {
 		return "", &ending{class: ralph.EndOK, blocked: said.Blocked, decide: said.Decide}
 	}
 	if c.quietAt != c.turns-1 {
-		c.quiets = 0 // there was a call in between
+		c.quiets, c.cuts = 0, 0 // there was a call in between
 	}
 	c.quiets, c.quietAt = c.quiets+1, c.turns
+	if r.End == model.EndLength {
+		c.cuts++
+	}
 	switch {
+	case c.quiets >= maxQuiet && c.cuts == c.quiets:
+		return "", &ending{class: ralph.EndOK, task: ralph.NoCase, cut: true, hint: hintCut}
 	case c.quiets >= maxQuiet:
 		return "", &ending{class: ralph.EndOK, task: ralph.NoCase}
 	case r.End == model.EndLength:

@@ -86,7 +86,8 @@ type judge struct {
 	answers []ralph.CaseAnswer // the last one is for all cases that come later
 	cases   []ralph.Case
 	turns   []ralph.Turn
-	stopAt  int // the turn, free ones counted, from which on no other may follow; 0 is none
+	stopAt  int  // the turn, free ones counted, from which on no other may follow; 0 is none
+	late    bool // then, because the time is over
 	live    []ralph.Activity
 }
 
@@ -100,7 +101,8 @@ func (j *judge) input(t testing.TB) ralph.AgentInput {
 		},
 		Turn: func(_ context.Context, turn ralph.Turn) ralph.TurnOrder {
 			j.turns = append(j.turns, turn)
-			return ralph.TurnOrder{Stop: j.stopAt > 0 && len(j.turns) >= j.stopAt} // what is spent stays spent
+			stop := j.stopAt > 0 && len(j.turns) >= j.stopAt // what is spent stays spent
+			return ralph.TurnOrder{Stop: stop, Late: stop && j.late}
 		},
 		Submit: func(_ context.Context, c ralph.Case) ralph.CaseAnswer {
 			j.cases = append(j.cases, c)

@@ -60,6 +60,7 @@ type talk struct {
 	specs    []model.Tool
 	turns    int
 	stopped  bool // no other turn may follow
+	late     bool // nor is there time for what this one asks for
 
 	said       *promise.Scanner
 	record     *transcript
@@ -169,7 +170,8 @@ func (t *talk) heard(ctx context.Context, r chat.Reply, turn ralph.Turn) {
 	if t.in.Turn != nil {
 		// Not with the iteration's deadline: what was paid for has to be recorded.
 		turn.Hooks, t.hookWarnings = t.hookWarnings, nil
-		t.stopped = t.in.Turn(ctx, turn).Stop
+		order := t.in.Turn(ctx, turn)
+		t.stopped, t.late = order.Stop, order.Late
 	}
 }
 
@@ -190,7 +192,7 @@ func (t *talk) react(ctx context.Context, r model.Reply) *ending {
 		return &ending{class: ralph.EndFailed, text: "the model refuses to go on" + quoted(r.Message.Text)}
 	case len(m.Calls) == 0:
 		return t.quiet(r)
-	case t.stopped && !t.onlyCloses(m.Calls):
+	case t.late && !t.onlyCloses(m.Calls):
 		return &ending{class: ralph.EndOK}
 	}
 	return t.answer(ctx, r)
@@ -209,7 +211,7 @@ func (t *talk) quiet(r model.Reply) *ending {
 	return nil
 }
 
-// onlyCloses reports whether there is nothing to do but to close: that much is done even if no other turn may follow, for it is paid already.
+// onlyCloses reports whether there is nothing to do but to close: that much is done even if the time is over.
 func (t *talk) onlyCloses(calls []model.Call) bool {
 	for _, c := range calls {
 		if c.Name != t.lead.closing().Name {
@@ -227,7 +229,7 @@ func (t *talk) outcome(end *ending) ralph.AgentOutcome {
 		Agent: t.lead.name(), Model: t.answering(), End: end.class, Error: end.text, Hint: end.hint, RetryAfter: ralph.Span(end.wait),
 		Duration: ralph.Span(time.Since(t.begun)), Steps: &steps, Tokens: spent.Tokens, TokensPartial: spent.TokensPartial,
 		Cost: spent.Cost, CostEstimated: spent.Estimated, CostPartial: spent.CostPartial,
-		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, Answer: end.answer,
+		OutputBytes: t.record.bytes, Truncated: t.record.full, Said: t.said.Report(), TaskEnd: end.task, AnswersCut: end.cut, Answer: end.answer,
 		Denials: t.allDenials(), Hooks: t.hookWarnings,
 	}
 	if len(t.toolCounts) > 0 {

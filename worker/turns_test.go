@@ -83,7 +83,9 @@ func TestHowATaskEnds(t *testing.T) {
 		{name: "nor one after a case that is refused", steps: []step{submits()}, judge: &judge{stopAt: 1, answers: []ralph.CaseAnswer{red}}, turns: 1, calls: 1, submits: 1},
 		{name: "nor one after a case in the wrong form", steps: []step{calls(submitCase, `{}`)}, judge: &judge{stopAt: 2}, turns: 2, calls: 2},
 		{name: "and a refusal in the last turn does not hide it", steps: []step{submits()}, judge: &judge{stopAt: 5, answers: []ralph.CaseAnswer{red}}, turns: 5, calls: 5, submits: 5},
-		{name: "but not with work before it", steps: []step{calls("noop", `{}`, submitCase, goodCase)}, judge: &judge{stopAt: 1}, turns: 1, calls: 1},
+		{name: "with the work before it", steps: []step{calls("noop", `{}`, submitCase, goodCase)}, judge: &judge{stopAt: 1}, turns: 1, calls: 1, submits: 1},
+		{name: "but not if the time is over", steps: []step{calls("noop", `{}`, submitCase, goodCase)}, judge: &judge{stopAt: 1, late: true}, turns: 1, calls: 1},
+		{name: "except for the case alone", steps: []step{submits()}, judge: &judge{stopAt: 1, late: true}, turns: 1, calls: 1, submits: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -99,6 +101,25 @@ func TestHowATaskEnds(t *testing.T) {
 				same(t, "waited", c.waits, time.Since(begun))
 				same(t, "cases", c.submits, len(j.cases))
 			})
+		})
+	}
+}
+
+// What an answer asks for is done even if it is the last one that may be paid for, unless there is no time for it.
+func TestThePaidAnswerIsDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		judge *judge
+		runs  int
+	}{
+		"the money is spent": {&judge{stopAt: 1}, 2},
+		"the time is over":   {&judge{stopAt: 1, late: true}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake, tool := &fakeModel{steps: []step{calls("noop", `{}`, "noop", `{"a":1}`)}}, &fakeTool{name: "noop"}
+			got := works(t, Options{Client: fake}, c.judge.input(t), tool)
+			same(t, "end", ralph.EndOK, got.End)
+			same(t, "model calls", 1, len(fake.asked))
+			same(t, "tool calls", c.runs, len(tool.ran))
 		})
 	}
 }
@@ -133,6 +154,28 @@ func TestQuietRepliesAreNudged(t *testing.T) {
 		{Role: model.User, Text: trimmed(nudgeCutPage)},
 	}, messages)
 	same(t, "system", systemPage, fake.asked[0].System)
+}
+
+func TestAnswersThatAreCutAreNotCalledQuiet(t *testing.T) {
+	cut := replies(model.Reply{Message: model.Message{Text: "and so"}, End: model.EndLength})
+	for name, c := range map[string]struct {
+		steps []step
+		cut   bool
+		turns int
+	}{
+		"all of them":                 {[]step{cut}, true, 3},
+		"some of them":                {[]step{cut, says("done"), cut}, false, 3},
+		"the last ones":               {[]step{says("done"), calls("noop", `{}`), cut}, true, 5},
+		"those before a call are not": {[]step{cut, cut, calls("noop", `{}`), says("done")}, false, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := works(t, Options{Client: &fakeModel{steps: c.steps}}, (&judge{}).input(t), &fakeTool{name: "noop"})
+			same(t, "task end", ralph.NoCase, got.TaskEnd)
+			same(t, "cut", c.cut, got.AnswersCut)
+			same(t, "a hint", c.cut, got.Hint == hintCut)
+			same(t, "turns", c.turns, *got.Steps)
+		})
+	}
 }
 
 func TestReportsEndTheIteration(t *testing.T) {

@@ -42,9 +42,10 @@ func (a *app) planCommand() *cobra.Command {
 tasks with criteria and checks, which are linted and then written at once. On a terminal you are asked; elsewhere answers come from
 a file, and a question that nobody answers ends with 3. The brief is one argument, a file, or what is piped in.
 
-A file of answers is JSON, an object of questions (or regular expressions) and answers, or Markdown: a line "## question", the answer below.
-Such an answer is for its question alone: the same words, or an expression that matches. Answers without questions, a JSON list or a
-line each, are taken in their order.`,
+A file of answers is JSON, an object of questions and answers, or Markdown: a line "## question", the answer below. Such an answer is for
+its question alone: the same words, case and punctuation aside. In JSON a key between slashes, "/old API/", is a regular expression and
+answers every question that it matches somewhere, case aside; so is one with a mark that no sentence has (^ $ * | \ [ { .+ (? or a ? within
+a word). One that does not compile is 64. Answers without questions, a JSON list or a line each, are taken in their order.`,
 		Example: `  ralph plan "users can log in with a passkey"
   ralph plan --brief feature.md --answers answers.md
   ralph plan "and log out again" --keep-existing`,

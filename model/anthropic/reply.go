@@ -106,6 +106,29 @@ func (a *assembly) Add(data []byte) (came bool, err error) {
 	return true, nil
 }
 
+// AddWhole takes a message that came in one piece, and reports whether it is one.
+func (a *assembly) AddWhole(data []byte) bool {
+	var m struct {
+		Type       string            `json:"type"`
+		ID         string            `json:"id"`
+		Model      string            `json:"model"`
+		Content    []json.RawMessage `json:"content"`
+		StopReason string            `json:"stop_reason"`
+		Usage      json.RawMessage   `json:"usage"`
+	}
+	if json.Unmarshal(data, &m) != nil || m.Type != "message" {
+		return false
+	}
+	for i, raw := range m.Content {
+		if a.begin(event{Index: i, ContentBlock: raw}) != nil {
+			return false
+		}
+	}
+	a.id, a.model, a.stop, a.whole = m.ID, m.Model, m.StopReason, true
+	a.usage.add(m.Usage)
+	return true
+}
+
 func (a *assembly) begin(e event) error {
 	if a.byIndex[e.Index] != nil {
 		return nil // it has begun already

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/model"
@@ -23,6 +24,7 @@ type chunk struct {
 type choice struct {
 	Index        int    `json:"index"`
 	Delta        delta  `json:"delta"`
+	Message      *delta `json:"message"` // in place of it, if all comes at once
 	FinishReason string `json:"finish_reason"`
 }
 
@@ -107,6 +109,26 @@ func (a *assembly) Add(data []byte) (came bool, err error) {
 		}
 	}
 	return len(c.Choices) > 0 || given(c.Usage), nil
+}
+
+// AddWhole takes a reply that came in one piece, and reports whether it is one.
+func (a *assembly) AddWhole(data []byte) bool {
+	var c chunk
+	if json.Unmarshal(data, &c) != nil || given(c.Error) {
+		return false
+	}
+	i := slices.IndexFunc(c.Choices, func(c choice) bool { return c.Index == 0 && c.Message != nil })
+	if i < 0 {
+		return false
+	}
+	whole := c.Choices[i]
+	whole.Delta = *whole.Message
+	for n := range whole.Delta.ToolCalls {
+		whole.Delta.ToolCalls[n].Index = n // their order is all that tells them apart here
+	}
+	a.id, a.model, a.usage, a.done = c.ID, c.Model, c.Usage, true
+	a.take(whole, data)
+	return true
 }
 
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }

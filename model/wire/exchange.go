@@ -3,6 +3,8 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/ralphloop/ralph/model"
@@ -19,6 +21,8 @@ type Ask struct {
 type Assembly interface {
 	// Add takes the data of one event, and reports whether it brought the reply forward.
 	Add(data []byte) (came bool, err error)
+	// AddWhole takes a reply that came in one piece, from a server that does not stream, and reports whether it is one.
+	AddWhole(data []byte) bool
 	// Trouble is the data of an event that tells an error, nil if none did.
 	Trouble() []byte
 	// Done says that nothing else needs to be read, Whole that the stream may end here.
@@ -53,11 +57,39 @@ func (l Line) exchange(ctx context.Context, ask Ask, into Assembly) error {
 	}
 	defer response.Body.Close()
 	watch.Progress()
+	if isJSON(response.Header) {
+		err = l.readWhole(response, into)
+	} else {
+		err = l.readEvents(response, watch, into)
+	}
+	if err != nil {
+		return l.Fault(watch, err, response)
+	}
+	return nil
+}
+
+// readWhole reads a reply that is no stream. What is none at all is a [*Refusal].
+func (l Line) readWhole(response *http.Response, into Assembly) error {
+	body, err := io.ReadAll(response.Body)
+	switch {
+	case err != nil:
+		return err
+	case !into.AddWhole(body):
+		return refusalOf(response, body[:min(len(body), maxRefusal)])
+	case into.Trouble() != nil:
+		return l.StreamFault(into.Trouble())
+	}
+	return nil
+}
+
+func (l Line) readEvents(response *http.Response, watch *Watch, into Assembly) error {
+	some := false
 	events := Read(response.Body)
 	for !into.Done() && events.Next() {
+		some = true
 		came, err := into.Add(events.Data())
 		if err != nil {
-			return l.Fault(watch, err, response)
+			return err
 		}
 		if came {
 			watch.Progress()
@@ -66,11 +98,11 @@ func (l Line) exchange(ctx context.Context, ask Ask, into Assembly) error {
 			return l.StreamFault(trouble)
 		}
 	}
-	if err = events.Err(); err == nil && !into.Whole() {
-		err = Cut("the stream ended before the reply did")
+	switch err := events.Err(); {
+	case err != nil || into.Whole():
+		return err
+	case !some:
+		return Cut(l.Clean(fmt.Sprintf("%s answers with nothing that a model streams (%s)", placeOf(response), kindOfBody(response.Header))))
 	}
-	if err != nil {
-		return l.Fault(watch, err, response)
-	}
-	return nil
+	return Cut("the stream ended before the reply did")
 }

@@ -65,9 +65,9 @@ func nobodyListens(err error) bool {
 func (l Line) refused(r *Refusal) *model.Fault {
 	f := &model.Fault{Status: r.Status, Kind: kindOf(r.Status, r.Body), Message: l.Clean(words(r.Body))}
 	switch {
+	case r.Status < 300 && (f.Message == "" || isPage(r.Header)): // whoever answers so is no model: asking again does not make it one
+		f.Kind, f.Message = model.FaultRefused, l.Clean(fmt.Sprintf("%s answers with %s; is the base URL right?", r.From, r.what()))
 	case f.Message != "":
-	case r.Status < 300:
-		f.Message = "the provider answers without a stream"
 	case r.Status < 400:
 		f.Message = l.Clean("the provider sends elsewhere, to " + r.Header.Get("Location"))
 	default:
@@ -78,6 +78,14 @@ func (l Line) refused(r *Refusal) *model.Fault {
 	}
 	when(f, r.Header, r.Body)
 	return f
+}
+
+// what says what came in place of a reply.
+func (r *Refusal) what() string {
+	if isPage(r.Header) {
+		return "a web page (" + kindOfBody(r.Header) + ")"
+	}
+	return "JSON that is no answer of a model (" + kindOfBody(r.Header) + ")"
 }
 
 // when says until when it is of no use to ask again. A quota with a time is a limit like any other: some call what they allow in a minute a quota.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,16 +47,26 @@ func (l Line) Client() *http.Client {
 	return &c
 }
 
-// Refusal is a response that is no stream: an error status, a redirect, a page.
+// Refusal is a response that is no reply: an error status, a redirect, a page.
 type Refusal struct {
 	Status int
 	Header http.Header
 	Body   []byte // its beginning
+	From   string // the host and the path that were asked, and nothing else of the address
+}
+
+func refusalOf(response *http.Response, body []byte) *Refusal {
+	return &Refusal{Status: response.StatusCode, Header: response.Header, Body: body, From: placeOf(response)}
+}
+
+// placeOf is where a response came from, without what may be secret in an address.
+func placeOf(response *http.Response) string {
+	return response.Request.URL.Host + response.Request.URL.Path
 }
 
 func (r *Refusal) Error() string { return fmt.Sprintf("the provider answers with status %d", r.Status) }
 
-// Post sends a request and gives the stream that answers it. What is no stream is a [*Refusal].
+// Post sends a request and gives the response that answers it: a stream, or JSON. What can be neither is a [*Refusal].
 func (l Line) Post(ctx context.Context, ask Ask) (*http.Response, error) {
 	text, err := json.Marshal(ask.Body)
 	if err != nil {
@@ -73,10 +84,11 @@ func (l Line) Post(ctx context.Context, ask Ask) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if response.StatusCode >= 300 || !streams(response.Header) {
+	response.Request = request // a transport of somebody's own may leave it out
+	if response.StatusCode >= 300 || isPage(response.Header) {
 		defer response.Body.Close()
 		body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // half of a body still says more than none
-		return nil, &Refusal{Status: response.StatusCode, Header: response.Header, Body: body}
+		return nil, refusalOf(response, body)
 	}
 	left := l.MaxReply
 	if left <= 0 {
@@ -86,11 +98,18 @@ func (l Line) Post(ctx context.Context, ask Ask) (*http.Response, error) {
 	return response, nil
 }
 
-// streams reports whether a body may be a stream. Some servers name no type or a wrong one, so only what is certainly none is refused.
-func streams(h http.Header) bool {
+// kindOfBody is the type of a body, without its parameters.
+func kindOfBody(h http.Header) string {
 	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	return !slices.Contains([]string{"application/json", "application/problem+json", "text/html"}, kind)
+	return cmp.Or(kind, "of no type")
 }
+
+// isJSON and isPage know what is certainly no stream. Some servers name no type for theirs, or a wrong one, so everything else may be one.
+func isJSON(h http.Header) bool {
+	return slices.Contains([]string{"application/json", "application/problem+json"}, kindOfBody(h))
+}
+
+func isPage(h http.Header) bool { return kindOfBody(h) == "text/html" }
 
 var errTooLong = errors.New("the reply is longer than allowed")
 

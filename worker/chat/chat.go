@@ -46,6 +46,7 @@ type Conversation struct {
 	answers string
 	waiting string
 	unpaid  []model.Usage // of attempts that failed while one call is waited for
+	came    bool          // something of the reply that is waited for has come
 }
 
 // Reply is what the model said, as a message of the assistant, and what that cost; nil if it is not known.
@@ -125,10 +126,10 @@ func (c *Conversation) Ask(ctx context.Context, must string) (Reply, error) {
 
 // send makes one model call.
 func (c *Conversation) send(ctx context.Context, must string) (Reply, error) {
-	c.shown = &lines{live: c.o.Live, terse: c.o.Terse}
+	c.shown, c.came = &lines{live: c.o.Live, terse: c.o.Terse}, false
 	reply, err := c.client.Send(ctx, model.Request{
 		Model: c.o.Model, System: c.system, Messages: c.history.messages, Tools: c.tools, MaxOutput: c.o.MaxOutput, MustCall: must,
-	}, c.shown.hear)
+	}, c.hear)
 	if err != nil {
 		c.shown.flush()
 		c.lost(err)
@@ -152,9 +153,23 @@ func (c *Conversation) send(ctx context.Context, must string) (Reply, error) {
 	return Reply{reply, cost}, nil
 }
 
+func (c *Conversation) hear(d model.Delta) {
+	c.came = true
+	c.shown.hear(d)
+}
+
+// brokeOff counts a reply that began and did not come to its end: what a provider tells of it, if anything, is not all.
+func (c *Conversation) brokeOff() {
+	if c.came {
+		c.bill.Miss()
+	}
+	c.came = false
+}
+
 // waits shows what the client waits for.
 func (c *Conversation) waits(p model.Pause) {
 	c.shown.cut()
+	c.brokeOff()
 	c.waiting = promise.OneLine(p.Fault.Error(), sentenceSize)
 	if p.Fault.Usage != nil {
 		c.unpaid = append(c.unpaid, *p.Fault.Usage)
@@ -164,6 +179,7 @@ func (c *Conversation) waits(p model.Pause) {
 
 // lost counts what was paid for no reply: a fault has the sum of it, and where there is none each attempt told it.
 func (c *Conversation) lost(err error) {
+	c.brokeOff()
 	paid := c.unpaid
 	if fault, ok := errors.AsType[*model.Fault](err); ok {
 		paid = nil

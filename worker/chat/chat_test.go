@@ -137,6 +137,45 @@ func TestWaitingIsShownAndPaidFor(t *testing.T) {
 	})
 }
 
+// An answer that broke off was paid for as far as it came, and nobody said how far that was.
+func TestAnAnswerThatBrokeOffIsPaidFor(t *testing.T) {
+	down := &model.Fault{Kind: model.FaultProvider, Message: "down"}
+	refused := &model.Fault{Kind: model.FaultRefused, Message: "no"}
+	after := func(err error, deltas ...model.Delta) step {
+		return func(_ model.Request, tell func(model.Delta)) (model.Reply, error) {
+			for _, d := range deltas {
+				tell(d)
+			}
+			return model.Reply{}, err
+		}
+	}
+	told := says("So.")
+	told.Usage = &model.Usage{Input: 5}
+	for name, c := range map[string]struct {
+		steps   []step
+		partial bool
+	}{
+		"text":                    {[]step{after(down, model.Delta{Text: "S"}), replies(told)}, true},
+		"a thought":               {[]step{after(down, model.Delta{Thought: "H"}), replies(told)}, true},
+		"a call":                  {[]step{after(down, model.Delta{Tool: "read"}), replies(told)}, true},
+		"not the last":            {[]step{after(down, model.Delta{Text: "S"}), after(down), replies(told)}, true},
+		"nothing had come":        {[]step{after(down), replies(told)}, false},
+		"nor did anything follow": {[]step{after(refused, model.Delta{Text: "S"})}, true},
+		"refused at once":         {[]step{after(refused)}, false},
+		"cut by the time":         {[]step{after(context.Canceled, model.Delta{Text: "S"})}, true},
+		"all is well":             {[]step{replies(told)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := begin(Options{Price: func(string) (model.Price, bool) { return model.Price{Model: "priced", Input: 1}, true }, Model: "priced"}, c.steps...)
+				_, _ = s.Ask(t.Context(), "") // what it took is told, whether there is a reply or not
+				same(t, "tokens", c.partial, s.Spent().TokensPartial)
+				same(t, "cost", c.partial, s.Spent().CostPartial)
+			})
+		})
+	}
+}
+
 func TestWhatIsNotKnownOfTheBill(t *testing.T) {
 	tokens := func(n int64) *ralph.Tokens { return &ralph.Tokens{Input: n} }
 	price := func(name string) (model.Price, bool) { return model.Price{Model: name, Input: 1}, name == "priced" }

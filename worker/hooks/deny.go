@@ -34,15 +34,16 @@ func Deny(command, dir, home string) string {
 
 // Why a command is refused.
 const (
-	whySudo  = "refused: commands are run without sudo; work with the rights that you have, or say what is missing"
-	whyFetch = "refused: what is fetched from the network is not run unseen; save it to a file and look at it first"
-	whyBomb  = "refused: this is a fork bomb"
-	whyDisk  = "refused: this writes over a disk"
-	whyRoot  = "refused: this would delete the root, the home folder or the workspace with its git history; name what is to be deleted more narrowly"
-	whyLong  = "refused: the command is too long; write it to a file and run that"
-	whyPush  = "refused: a forced push overwrites what others have; push without force"
-	whyReset = "refused: git reset --hard throws work away; use git restore or git stash for single files"
-	whyClean = "refused: git clean -f deletes files for good; delete what you made by its name"
+	whySudo   = "refused: commands are run without sudo; work with the rights that you have, or say what is missing"
+	whyFetch  = "refused: what is fetched from the network is not run unseen; save it to a file and look at it first"
+	whyBomb   = "refused: this is a fork bomb"
+	whyDisk   = "refused: this writes over a disk"
+	whyRoot   = "refused: this would delete the root, the home folder or the workspace with its git history; name what is to be deleted more narrowly"
+	whyLong   = "refused: the command is too long; write it to a file and run that"
+	whyPush   = "refused: a forced push overwrites what others have; push without force"
+	whyUnpush = "refused: this push deletes branches or tags that others have; leave it to a person"
+	whyReset  = "refused: git reset --hard throws work away; use git restore or git stash for single files"
+	whyClean  = "refused: git clean -f deletes files for good; delete what you made by its name"
 )
 
 // guard looks at commands.

@@ -15,7 +15,7 @@
 //
 // # The built-in rules
 //
-// [Deny] keeps a shell command from what cannot be undone: force pushes, git reset --hard, git clean -f, sudo, programs that are run while they are fetched, fork
+// [Deny] keeps a shell command from what cannot be undone: pushes that overwrite or delete, git reset --hard, git clean -f, sudo, programs that are run while they are fetched, fork
 // bombs, rm -r of the root, the home folder or the workspace's own .git, and writing over disks. It reads commands as a shell reads words, so that
 // quotes do not hide a program and a quoted sentence is none.
 //

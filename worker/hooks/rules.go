@@ -24,8 +24,8 @@ func gitRule(args []word) string {
 	command := args[0].text
 	args = args[1:]
 	switch {
-	case command == "push" && forces(args):
-		return whyPush
+	case command == "push":
+		return pushRule(args)
 	case command == "reset" && slices.ContainsFunc(args, func(w word) bool { return abbreviates(w.text, "--hard", "--ha") }):
 		return whyReset
 	case command == "clean" && (hasFlag(args, 'f', "e") || slices.ContainsFunc(args, func(w word) bool { return abbreviates(w.text, "--force", "--f") })):
@@ -34,22 +34,29 @@ func gitRule(args []word) string {
 	return ""
 }
 
-// forces looks at the arguments of git push.
-func forces(args []word) bool {
-	if hasFlag(args, 'f', "o") {
-		return true
-	}
+// pushValues are options of git push whose value is the next word.
+var pushValues = []string{"-o", "--push-option", "--repo", "--receive-pack", "--exec"}
+
+// pushRule looks at the arguments of git push: what is there already must neither be overwritten nor be deleted.
+func pushRule(args []word) string {
+	forces, deletes := hasFlag(args, 'f', "o"), hasFlag(args, 'd', "o")
 	for i, w := range args {
-		option := i > 0 && slices.Contains([]string{"-o", "--push-option", "--repo", "--receive-pack", "--exec"}, args[i-1].text)
-		switch {
-		case option:
-		case w.text == "--mirror", strings.HasPrefix(w.text, "--force") && !strings.HasPrefix(w.text, "--force-i"):
-			return true
-		case strings.HasPrefix(w.text, "+"):
-			return true
+		if i > 0 && slices.Contains(pushValues, args[i-1].text) {
+			continue
 		}
+		text := w.text
+		forces = forces || abbreviates(text, "--mirror", "--m") || strings.HasPrefix(text, "+") ||
+			strings.HasPrefix(text, "--force") && !strings.HasPrefix(text, "--force-i")
+		// Nothing on the left of a colon deletes what is on its right; a colon alone means all branches that are on both sides.
+		deletes = deletes || abbreviates(text, "--delete", "--de") || abbreviates(text, "--prune", "--pru") || len(text) > 1 && text[0] == ':'
 	}
-	return false
+	switch {
+	case forces:
+		return whyPush
+	case deletes:
+		return whyUnpush
+	}
+	return ""
 }
 
 // abbreviates reports whether an option is a long one, or enough of its beginning.

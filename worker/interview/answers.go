@@ -25,7 +25,9 @@ import (
 //	SQLite, as everywhere else.
 //
 // Such an answer is for that question alone: one in the same words, small or capital letters and punctuation aside, or, in JSON, one that the expression
-// matches somewhere. The first that fits is taken. A key is an expression if it has a mark of one in it, such as | or .*, and has to be a valid one then.
+// matches somewhere, small or capital letters aside. The first that fits is taken. A key between slashes, as in "/old API/", is an expression, and so is one
+// with a mark in it that no sentence has: \ | ^ $ * [ { or .+ or (? or a ? within a word. It has to be a valid one then. Every other key is a question in plain
+// words, which answers no other question that happens to have these words in it.
 //
 // Answers without a question are taken in their order, whatever is asked: a JSON list of texts, or a file with a line each and no heading. An answer that is
 // empty is none.
@@ -158,15 +160,29 @@ var expressive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 
 // expression is the one that a key is meant as; nil if it is a question in plain words.
 func expression(key string) (*regexp.Regexp, error) {
-	if len(key) > patternLimit || !expressive().MatchString(key) {
+	text, slashed := betweenSlashes(key)
+	switch {
+	case slashed && text == "":
+		return nil, fmt.Errorf("the question %q is an expression that matches everything; answers to whatever is asked are a list", brief(key))
+	case slashed && len(text) > patternLimit:
+		return nil, fmt.Errorf("the expression %q has more than %d bytes", brief(key), patternLimit)
+	case !slashed && (len(text) > patternLimit || !expressive().MatchString(text)):
 		return nil, nil
 	}
-	pattern, err := regexp.Compile("(?i)" + key)
+	pattern, err := regexp.Compile("(?i)" + text)
 	if err != nil {
 		return nil, fmt.Errorf("the question %q is no regular expression (%s); a backslash goes before a character that means itself, and below ## in Markdown all of them do",
 			brief(key), whyNoExpression(err))
 	}
 	return pattern, nil
+}
+
+// betweenSlashes is what stands between the slashes of a key, or else the key itself.
+func betweenSlashes(key string) (text string, slashed bool) {
+	if len(key) < 2 || key[0] != '/' || key[len(key)-1] != '/' {
+		return key, false
+	}
+	return key[1 : len(key)-1], true
 }
 
 func whyNoExpression(err error) string {

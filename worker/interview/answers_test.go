@@ -58,7 +58,10 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		`{"a?":"b","A":"c"}`:         `line 1: the question "A" is there twice`,
 		"{\n\"*bad(\":\"b\"}":        `line 2: the question "*bad(" is no regular expression (missing argument to repetition operator); `,
 		`{"how (long|often":"b"}`:    `line 1: the question "how (long|often" is no regular expression (missing closing )); `,
-		"## a\n\xff":                 "the file is not UTF-8",
+		`{"/how (long/":"b"}`:        `line 1: the question "/how (long/" is no regular expression (missing closing )); `,
+		`{"//":"b"}`:                 `line 1: the question "//" is an expression that matches everything`,
+		`{"/` + strings.Repeat("x", patternLimit+1) + `/":"b"}`: "line 1: the expression \"/xxx",
+		"## a\n\xff": "the file is not UTF-8",
 		"## a\n" + strings.Repeat("x", answersLimit): "the file has more than 1048576 bytes",
 		manyAnswers(entriesLimit + 1):                "there are more than 1000 answers",
 	} {
@@ -102,6 +105,10 @@ func TestWhichAnswerAQuestionGets(t *testing.T) {
 			[]string{"Database?", "which database", "^how (many|much)", "colou?r", "Use C++?", "(Really) last."}},
 		{"meant for others", postgres, []string{"Which name should it have?", "Negative results allowed?"}, []string{"", ""}, []string{"Which database do we use?", "Delete production data?"}},
 		{"Markdown meant for others", "## Which database do we use?\npostgres", []string{"Which name?", "Which database do we use there?"}, []string{"", ""}, []string{"Which database do we use?"}},
+		{"between slashes", `{"/old API/":"keep","/which.numbers/":"all","/^database\\?$/":"sqlite","old":"no"}`, []string{"Does the OLD  api stay?", "Which numbers?", "Database?", "Database? Or files?", "/old API/"},
+			[]string{"keep", "all", "sqlite", "", "keep"}, []string{"old"}},
+		{"plain words are no expression without them", `{"old API":"a","which.numbers":"b","Which numbers":"c","how (many":"d","and/or":"e"}`,
+			[]string{"Does the old API stay?", "which-numbers", "Which numbers do we take?", "How (many)?", "this and/or that"}, []string{"", "", "", "d", ""}, []string{"old API", "which.numbers", "Which numbers", "and/or"}},
 		{"a list", `["a","","b","c"]`, []string{"One?", "Two?"}, []string{"a", "b"}, []string{"c"}},
 		{"lines", "- a\nb\n", []string{"One?", "Two?", "Three?"}, []string{"a", "b", ""}, nil},
 	} {

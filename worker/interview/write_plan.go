@@ -39,7 +39,7 @@ type planInput struct {
 type taskInput struct {
 	ID          string   `json:"id" doc:"Such as T-001."`
 	Title       string   `json:"title" doc:"One line: what holds when it is done."`
-	Description string   `json:"description" doc:"What is to be done, where, and what is known about it. The agent sees nothing else of this conversation."`
+	Description string   `json:"description,omitempty" doc:"What is to be done, where, and what is known about it. The agent sees nothing else of this conversation: leave it out only if the title says it all."`
 	Acceptance  []string `json:"acceptance" doc:"Statements that can be checked, at least one; only a task with human set may have none."`
 	DependsOn   []string `json:"depends_on,omitempty" doc:"Ids of tasks that have to be done before."`
 	Priority    *int     `json:"priority,omitempty" doc:"The lowest number is worked first; leave it out if the order of the list will do."`
