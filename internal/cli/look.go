@@ -72,20 +72,7 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 		state.Elapsed += ralph.Span(time.Since(state.UpdatedAt))
 	}
 	row("time", ofLimit(term.Seconds(state.Elapsed), term.Seconds(state.Policy.MaxTime), state.Policy.MaxTime > 0))
-	if r := state.Result(); r.TotalCost != nil || state.Policy.MaxCost > 0 {
-		cost := "unknown"
-		if r.TotalCost != nil {
-			cost = term.AtLeast(term.Money(*r.TotalCost, r.CostEstimated), r.CostPartial)
-		}
-		row("cost", ofLimit(cost, term.Money(state.Policy.MaxCost, false), state.Policy.MaxCost > 0))
-	}
-	if t := state.Result().TotalTokens; t != nil || state.Policy.MaxTokens > 0 {
-		tokens := "unknown"
-		if t != nil {
-			tokens = fmt.Sprint(t.Total())
-		}
-		row("tokens", ofLimit(tokens, fmt.Sprint(state.Policy.MaxTokens), state.Policy.MaxTokens > 0))
-	}
+	showSpending(state, row)
 	row("breaker", string(state.History.Breaker.State))
 	for _, kept := range state.Aside {
 		row("set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, run, kept.Task))
@@ -102,6 +89,25 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	}
 	row("files", store.RunDir(run))
 	return out.Flush()
+}
+
+// showSpending tells what was spent of what may be, as far as that is known.
+func showSpending(state *ralph.State, row func(name, text string)) {
+	r, limits := state.Result(), state.Policy
+	if r.TotalCost != nil || limits.MaxCost > 0 {
+		cost := "unknown"
+		if r.TotalCost != nil {
+			cost = term.AtLeast(term.Money(*r.TotalCost, r.CostEstimated), r.CostPartial)
+		}
+		row("cost", ofLimit(cost, term.Money(limits.MaxCost, false), limits.MaxCost > 0))
+	}
+	if r.TotalTokens != nil || limits.MaxTokens > 0 {
+		tokens := "unknown"
+		if r.TotalTokens != nil {
+			tokens = term.AtLeast(fmt.Sprint(r.TotalTokens.Total()), r.TokensPartial)
+		}
+		row("tokens", ofLimit(tokens, fmt.Sprint(limits.MaxTokens), limits.MaxTokens > 0))
+	}
 }
 
 func endedWith(state *ralph.State) *int {
