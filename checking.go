@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 )
 
 // The ways in which a view keeps checks and workspace apart.
@@ -67,7 +68,7 @@ func (l *Loop) run(ctx context.Context, checks []check, files checkFile) {
 }
 
 // tidy puts back what checks changed that ran in the workspace itself, whatever else ends: it is nobody's work, and evidence is of the tree that was
-// there before. What cannot be put back does not join the base, since it may be code of the agent that wrote it.
+// there before. A copy is kept, since people may have written meanwhile, too.
 func (l *Loop) tidy(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	before := l.treeUnderCheck()
@@ -75,45 +76,61 @@ func (l *Loop) tidy(ctx context.Context) {
 	if !ok || !left.Known || !before.Known || left.same(before) {
 		return
 	}
+	names, _ := l.differing(ctx, before.Snapshot, left.Snapshot)
 	what := "a check that ran in the workspace itself changed files of it"
-	if names, err := l.differing(ctx, before.Snapshot, left.Snapshot); err == nil && len(names) > 0 {
+	if len(names) > 0 {
 		what = "a check that ran in the workspace itself changed " + firstOf(names)
 	}
-	if l.putBack(ctx, left, before) {
-		if what += "; that was put back"; !l.left[what] {
-			l.left[what] = true
-			l.emit(EvNotice, Notice{"check_wrote", what})
-		}
-		return
-	}
-	if !l.left["check_wrote"] { // once, though it is tried more than once and names differ
+	kept, put := l.putBack(ctx, left, before, names)
+	switch {
+	case put && !l.left[what]:
+		l.left[what] = true // once
+		l.emit(EvNotice, Notice{"check_wrote", what + "; that was put back" + kept})
+	case !put && !l.left["check_wrote"]: // once, though it is tried more than once and names differ
 		l.left["check_wrote"] = true
 		l.emit(EvWarning, Notice{"check_wrote", what + ", which could not be put back"})
 	}
-	if l.state.History.Judging {
-		return // whether that matters is for whoever asks for evidence
-	}
-	if left, ok = l.look(ctx, TreeInput{BaseHead: l.baseHead()}); ok {
-		l.emit(EvTreeSnapshot, left)
+	if !put && !l.state.History.Judging { // whether that matters otherwise is for whoever asks for evidence
+		l.takeAsItIs(ctx)
 	}
 }
 
-// putBack makes the workspace what it was, and reports whether it is.
-func (l *Loop) putBack(ctx context.Context, now, before TreeState) bool {
-	if !l.canPutBack(now) || !l.canPutBack(before) {
-		return false
+// takeAsItIs takes the tree for what the next iteration begins with. What differs from before does not join the base, since it may be code of the
+// agent that wrote it.
+func (l *Loop) takeAsItIs(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	if tree, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()}); ok && !tree.same(l.state.History.tree) {
+		l.emit(EvTreeSnapshot, tree)
 	}
-	_, err := l.tree.(Switcher).Switch(ctx, SwitchInput{From: now.Snapshot, To: before.Snapshot, Own: func(string) bool { return false }})
+}
+
+// keptAtMost is how many files of those that were put back are kept as they were found.
+const keptAtMost = 200
+
+// putBack makes the workspace what it was, and reports whether it is, and where the files are that were found instead.
+func (l *Loop) putBack(ctx context.Context, now, before TreeState, names []string) (kept string, ok bool) {
+	if !l.canPutBack(now) || !l.canPutBack(before) {
+		return "", false
+	}
+	folder, err := l.checkFolder(len(names))
+	if err == nil && folder != "" {
+		folder = filepath.Join(folder, "wrote")
+		if err := l.tree.(Copies).Extract(ctx, now.Snapshot, folder, names[:min(len(names), keptAtMost)]); err == nil {
+			kept = ", and is kept in " + folder
+		}
+	}
+	_, err = l.tree.(Switcher).Switch(ctx, SwitchInput{From: now.Snapshot, To: before.Snapshot, Own: func(string) bool { return false }})
 	if err != nil {
-		return false
+		return kept, false
 	}
 	after, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()})
-	return ok && after.same(before)
+	return kept, ok && after.same(before)
 }
 
 func (l *Loop) canPutBack(tree TreeState) bool {
-	_, can := l.tree.(Switcher)
-	return can && tree.Snapshot != ""
+	_, switches := l.tree.(Switcher)
+	_, copies := l.tree.(Copies)
+	return switches && copies && tree.Snapshot != ""
 }
 
 func (l *Loop) baseHead() string {

@@ -83,6 +83,9 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 		l.confirmFlaked(ctx)
 		l.prove(ctx)
 	}
+	if l.ranInPlace() {
+		l.tidy(ctx)
+	}
 	if l.promising(ctx) {
 		l.lookAgain(ctx)
 		l.evaluate(ctx)
@@ -215,14 +218,10 @@ func (l *Loop) prove(ctx context.Context) {
 }
 
 // lookAgain hashes the tree once more: evidence is of the tree that was judged, or it is none. Where checks ran in place they may have changed it
-// themselves, which is put back; where that cannot be, nobody can ask for more.
+// themselves; where that cannot be put back, nobody can ask for more.
 func (l *Loop) lookAgain(ctx context.Context) {
 	h := l.state.History
-	inPlace := l.ranInPlace()
-	if inPlace {
-		l.tidy(ctx)
-	}
-	if l.tree == nil || l.examiner == nil || inPlace && !l.canPutBack(h.Now.Tree) || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known {
+	if l.tree == nil || l.examiner == nil || l.ranInPlace() && !l.canPutBack(h.Now.Tree) || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known {
 		return
 	}
 	tree, err := l.tree.Fingerprint(ctx, TreeInput{BaseHead: h.Base.Head, Run: l.id, Iteration: l.iteration})

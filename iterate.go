@@ -284,7 +284,7 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 	}
 	l.emit(EvVerdict, VerdictReached{at, v})
 	if l.ranInPlace() {
-		l.tidy(ctx)
+		l.takeAsItIs(ctx)
 	}
 	l.tellTasks(ctx, v)
 	l.tellForecast(v)

@@ -56,3 +56,25 @@ func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
 		same(t, "warnings", []string{wrote, "a check that ran in the workspace itself changed code, junk, which could not be put back"}, warningsOf(w.log, "check_wrote"))
 	})
 }
+
+// What the user wrote since the last look is his, also if a check writes in place right after it.
+func TestTheUsersEditsAreNotPutBack(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		s := newShelf()
+		w := listed(t, newBook(entry("A"), entry("B", "own B")), s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"))
+		e := &fakeExaminer{t: t, mode: IsolationInPlace}
+		e.check = func(_ ViewInput, name string) CheckResult {
+			green := name != "own B" || s.seen != nil && len(s.seen) > 1
+			s.write("junk=new")
+			return greenIf(green)
+		}
+		w.options = append(w.options, WithExaminer(e), WithTree(s))
+		w.log.onAppend = func(e Event) {
+			if selected, ok := e.Data.(TaskSelected); ok && selected.Task == "B" {
+				s.write("mine=new")
+			}
+		}
+		w.ends(TasksDone, 2)
+		same(t, "the tree", "a=done b=done code=old mine=new", s.holds())
+	})
+}

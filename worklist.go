@@ -234,6 +234,7 @@ func (l *Loop) selectedBaseline(ctx context.Context) {
 		}
 	}
 	if len(fresh) > 0 {
+		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head}) // what the user did until now is not for checks to answer for
 		l.runChecks(ctx, fresh)
 	}
 }
