@@ -62,6 +62,7 @@ func (s *State) broughtBack(data WorkBroughtBack) {
 	switch kept, _ := s.asideOf(data.Task); {
 	case data.Stayed:
 		s.dropAside(data.Task)
+		s.unsettled(data.Task)
 		s.Unproven = &UnprovenWork{Task: data.Task, Iteration: kept.Iteration, Work: kept.Work}
 	case data.Why != "":
 		kept.NotBack, kept.Conflicts = data.Why, len(data.Conflicts) > 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 // The ways in which a view keeps checks and workspace apart.
@@ -76,22 +77,30 @@ func (l *Loop) tidy(ctx context.Context) {
 	if !ok || !left.Known || !before.Known || left.same(before) {
 		return
 	}
-	names, _ := l.differing(ctx, before.Snapshot, left.Snapshot)
+	names, err := l.differing(ctx, before.Snapshot, left.Snapshot)
 	what := "a check that ran in the workspace itself changed files of it"
 	if len(names) > 0 {
 		what = "a check that ran in the workspace itself changed " + firstOf(names)
 	}
-	kept, put := l.putBack(ctx, left, before, names)
-	switch {
-	case put && !l.left[what]:
-		l.left[what] = true // once
-		l.emit(EvNotice, Notice{"check_wrote", what + "; that was put back" + kept})
-	case !put && !l.left["check_wrote"]: // once, though it is tried more than once and names differ
-		l.left["check_wrote"] = true
-		l.emit(EvWarning, Notice{"check_wrote", what + ", which could not be put back"})
+	if err == nil && l.notPut != l.iteration+1 { // a second try could take what somebody wrote meanwhile for the check's
+		kept, put := l.putBack(ctx, left, before, names)
+		if put {
+			l.tellWrote(EvNotice, strings.Join(names, "\n"), what+"; that was put back"+kept)
+			return
+		}
+		l.notPut = l.iteration + 1
 	}
-	if !put && !l.state.History.Judging { // whether that matters otherwise is for whoever asks for evidence
+	l.tellWrote(EvWarning, "", what+", which could not be put back")
+	if !l.state.History.Judging { // whether that matters otherwise is for whoever asks for evidence
 		l.takeAsItIs(ctx)
+	}
+}
+
+// tellWrote says once what checks did to the workspace.
+func (l *Loop) tellWrote(kind EventType, about, text string) {
+	if key := "check_wrote " + about; !l.left[key] {
+		l.left[key] = true
+		l.emit(kind, Notice{"check_wrote", text})
 	}
 }
 
@@ -104,24 +113,26 @@ func (l *Loop) takeAsItIs(ctx context.Context) {
 	}
 }
 
-// keptAtMost is how many files of those that were put back are kept as they were found.
-const keptAtMost = 200
+// keptAtMost is how many files are put back: what is put back is kept as it was found, and a check that writes so many should write somewhere else.
+const keptAtMost = 1000
 
 // putBack makes the workspace what it was, and reports whether it is, and where the files are that were found instead.
 func (l *Loop) putBack(ctx context.Context, now, before TreeState, names []string) (kept string, ok bool) {
-	if !l.canPutBack(now) || !l.canPutBack(before) {
+	if !l.canPutBack(now) || !l.canPutBack(before) || len(names) > keptAtMost {
 		return "", false
 	}
 	folder, err := l.checkFolder(len(names))
 	if err == nil && folder != "" {
-		folder = filepath.Join(folder, "wrote")
-		if err := l.tree.(Copies).Extract(ctx, now.Snapshot, folder, names[:min(len(names), keptAtMost)]); err == nil {
-			kept = ", and is kept in " + folder
-		}
+		l.wrote++
+		folder = filepath.Join(folder, fmt.Sprintf("wrote-%02d", l.wrote))
+		kept = ", and is kept in " + folder
+		err = l.tree.(Copies).Extract(ctx, now.Snapshot, folder, names)
 	}
-	_, err = l.tree.(Switcher).Switch(ctx, SwitchInput{From: now.Snapshot, To: before.Snapshot, Own: func(string) bool { return false }})
 	if err != nil {
-		return kept, false
+		return "", false
+	}
+	if _, err = l.tree.(Switcher).Switch(ctx, SwitchInput{From: now.Snapshot, To: before.Snapshot, Own: func(string) bool { return false }}); err != nil {
+		return "", false
 	}
 	after, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()})
 	return kept, ok && after.same(before)

@@ -107,7 +107,7 @@ func (l *Loop) ask(ctx context.Context, in EvaluationInput) (e Evaluation, ok bo
 		l.storageFailed(err)
 	}
 	switch {
-	case l.storage != nil, ctx.Err() != nil && e.Tries == 0:
+	case l.storage != nil:
 		return e, false
 	case ctx.Err() != nil:
 		return e.cut(), true

@@ -218,10 +218,10 @@ func (l *Loop) prove(ctx context.Context) {
 }
 
 // lookAgain hashes the tree once more: evidence is of the tree that was judged, or it is none. Where checks ran in place they may have changed it
-// themselves; where that cannot be put back, nobody can ask for more.
+// themselves; where nothing can be put back, what they added is no harm.
 func (l *Loop) lookAgain(ctx context.Context) {
 	h := l.state.History
-	if l.tree == nil || l.examiner == nil || l.ranInPlace() && !l.canPutBack(h.Now.Tree) || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known {
+	if l.tree == nil || l.examiner == nil || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known {
 		return
 	}
 	tree, err := l.tree.Fingerprint(ctx, TreeInput{BaseHead: h.Base.Head, Run: l.id, Iteration: l.iteration})
@@ -230,14 +230,31 @@ func (l *Loop) lookAgain(ctx context.Context) {
 	}
 	if err != nil { // what cannot be looked at may be anything
 		tree = TreeState{}
+	} else if l.ranInPlace() && !l.canPutBack(h.Now.Tree) && l.onlyAdded(ctx, h.Now.Tree.Snapshot, tree.Snapshot) {
+		return
 	}
 	tree.After = true
 	l.emit(EvTreeSnapshot, tree)
 }
 
+// onlyAdded reports whether one copy holds all that is in another, as it is there. Without copies nobody can tell.
+func (l *Loop) onlyAdded(ctx context.Context, from, to string) bool {
+	copies, ok := l.tree.(Copies)
+	if !ok || from == "" || to == "" {
+		return true
+	}
+	changes, err := copies.Changes(ctx, from, to)
+	return err == nil && !slices.ContainsFunc(changes, func(c FileChange) bool { return c.Kind != FileAdded })
+}
+
 // ranInPlace reports whether a check of this iteration ran in the workspace itself, and may have changed it.
 func (l *Loop) ranInPlace() bool {
 	return slices.ContainsFunc(l.state.History.Now.Checks, func(c CheckResult) bool { return c.Isolation == IsolationInPlace })
+}
+
+// checkedInPlace reports whether baselines of this run were taken in the workspace itself.
+func (h History) checkedInPlace() bool {
+	return slices.ContainsFunc(h.Baseline, func(c CheckResult) bool { return c.Isolation == IsolationInPlace })
 }
 
 // criteria are what a task must meet, and its text.

@@ -48,6 +48,9 @@ type Loop struct {
 	unknown   string           // what was said about placeholders of the prompt file
 	unread    string           // what was said about a list that cannot be read
 	left      map[string]bool  // what was said to be missing from snapshots
+	traceless map[string]bool  // tasks that were given up and left nothing in the tree
+	notPut    int              // the iteration after which what checks wrote could not be put back, counted from 1
+	wrote     int              // folders with what checks wrote
 	callHooks map[HookRun]bool // hooks about single calls whose warning was said, with the reason
 	asked     string           // by an earlier run, and never answered
 	changed   Tampering        // what the agent under judgement did to files that matter to checks
@@ -120,8 +123,11 @@ func (l *Loop) open(ctx context.Context) error {
 	case l.state.Phase == PhaseNone:
 		l.move(ctx)                                                 // before anything is taken for the user's
 		unseen := l.state.History.treeOf != l.state.History.Started // nobody saw what the last agent left
+		if l.state.Checking && l.state.History.checkedInPlace() {   // a check that was killed may have written what is there
+			l.takeAsItIs(ctx)
+		}
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
-		if unseen {
+		if unseen || len(l.state.Last.Tampered) > 0 { // or a move was done, and the process died before it looked what came of it
 			l.compare(ctx, l.state.History.tree)
 		}
 	}

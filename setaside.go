@@ -45,6 +45,7 @@ func (l *Loop) arrange(ctx context.Context) {
 		return
 	}
 	task := l.state.History.Task
+	delete(l.traceless, task)
 	if l.inTheWay(task) {
 		if aside, ok := l.toSetAside(ctx, l.state.Unproven.Work); ok {
 			l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head})
@@ -73,7 +74,8 @@ func (l *Loop) toSetAside(ctx context.Context, work string) (WorkSetAside, bool)
 		l.tellOnce(workLeft, "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from")
 		return aside, false
 	}
-	if others := l.state.unsettledBeside(left.Task); len(others) > 0 {
+	others := slices.DeleteFunc(l.state.unsettledBeside(left.Task), func(id string) bool { return l.traceless[id] })
+	if len(others) > 0 {
 		l.tellLeft(left.Task, "work on "+firstOf(others)+", which is not done, lies there with it")
 		return aside, false
 	}
@@ -81,6 +83,7 @@ func (l *Loop) toSetAside(ctx context.Context, work string) (WorkSetAside, bool)
 	if err != nil && ctx.Err() == nil {
 		l.tellLeft(aside.Task, err.Error())
 	}
+	l.traceless[left.Task] = err == nil && len(changed) == 0
 	return aside, err == nil && len(changed) > 0
 }
 

@@ -482,3 +482,31 @@ func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []strin
 	mustReplay(t, events)
 	return cuts, violations
 }
+
+// A task that is given up without a trace is in nobody's way, and work that had to stay is not taken along with another one's.
+func TestOnlyWorkThatIsThereIsInTheWay(t *testing.T) {
+	bubble(t, "without a trace", func(t *testing.T) {
+		s := newShelf()
+		w, b := shelved(t, TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(nothing()), s.does(tagging("C"), "c=half"), s.does(tagging("D"), "d=done"))
+		b.append(entry("D"))
+		w.ends(TaskTries, 4)
+		same(t, "what D finds", "a=done code=old", named(s.seen[3]))
+	})
+	bubble(t, "it stayed", func(t *testing.T) {
+		s := newShelf()
+		w, b := shelved(t, TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=half"), s.does(tagging("C"), "c=half"), s.does(tagging("D"), "d=done"))
+		b.append(entry("D"))
+		s.before = func(SwitchInput) {
+			s.write("mine=new")
+			s.before = nil
+		}
+		w.run(t.Context())
+		same(t, "set aside", []string{"B"}, func() (tasks []string) {
+			for _, aside := range payloads[WorkSetAside](w.log) {
+				tasks = append(tasks, aside.Task)
+			}
+			return tasks
+		}())
+		same(t, "what D finds", "a=done b=half c=half code=old mine=new", named(s.seen[3]))
+	})
+}

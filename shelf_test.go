@@ -104,7 +104,11 @@ func (s *shelf) Changes(_ context.Context, from, to string) ([]FileChange, error
 	defer s.mu.Unlock()
 	var changes []FileChange
 	for _, name := range differing(s.copies[from], s.copies[to]) {
-		changes = append(changes, FileChange{Name: name, Kind: FileChanged})
+		kind := FileChanged
+		if _, there := s.copies[from][name]; !there {
+			kind = FileAdded
+		}
+		changes = append(changes, FileChange{Name: name, Kind: kind})
 	}
 	return changes, s.fails["Changes"]
 }

@@ -45,6 +45,7 @@ type State struct {
 	Unproven  *UnprovenWork // that is in the tree; nil if none is
 	Unsettled []string      // tasks that were worked on since one was last proven, and whose work was not set aside
 	Move      *TreeMove     // to be done; nil if none is
+	Checking  bool          // checks were begun between iterations, and the tree was not looked at since
 
 	CostEstimated bool // at least one iteration reckoned its cost
 	CostPartial   bool // what some iteration or evaluation cost is not known, or not all of it
@@ -111,6 +112,8 @@ func (s *State) Apply(e Event) error {
 		s.exited(data)
 	case TreeState:
 		s.snapshot(e.Iteration, data)
+	case CheckStarted:
+		s.Checking = !s.History.Judging && e.Iteration > 0
 	case CheckResult:
 		s.check(e.Iteration, data)
 	case CommitResult:
@@ -146,7 +149,7 @@ func (s *State) start(e Event, data RunStarted) {
 
 func (s *State) begin(e Event, data IterationStarted) {
 	s.History.Started = e.Iteration
-	s.Unproven, s.Move = nil, nil
+	s.Unproven, s.Move, s.Checking = nil, nil, false
 	s.unsettled(s.History.Task)
 	s.History.takeTurn(data.Agent)
 	s.History.Judging = true
@@ -246,7 +249,7 @@ func (s *State) snapshot(iteration int, tree TreeState) {
 			h.Now.forget()
 		}
 	default: // between iterations: what the user changed joins what the next one is measured by
-		h.tree, h.treeOf = tree, h.Started
+		h.tree, h.treeOf, s.Checking = tree, h.Started, false
 		if tree.Base != "" {
 			h.Base.Snapshot = tree.Base
 		}

@@ -78,3 +78,71 @@ func TestTheUsersEditsAreNotPutBack(t *testing.T) {
 		same(t, "the tree", "a=done b=done code=old mine=new", s.holds())
 	})
 }
+
+// A process that dies while a baseline is taken in place leaves what the check wrote. Nobody takes that for the user's.
+func TestABaselineInPlaceThatWasKilled(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		s := newShelf()
+		s.write("x_test.go=strict")
+		b := newBook(entry("A"), entry("B", "own B"))
+		play := func(w *world) *fakeExaminer {
+			e := &fakeExaminer{t: t, mode: IsolationInPlace}
+			e.check = func(_ ViewInput, name string) CheckResult { return greenIf(name != "own B" || len(s.seen) > 1) }
+			w.options = append(w.options, WithExaminer(e), WithTree(s))
+			return e
+		}
+		w := listed(t, b, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"))
+		play(w)
+		w.ends(TasksDone, 2)
+		cut := 0
+		for i, e := range w.log.events {
+			if started, ok := e.Data.(CheckStarted); ok && started.Task == "B" && cut == 0 {
+				cut = i + 1
+			}
+		}
+		w.log.events = w.log.events[:cut]
+		s.write("b=", "x_test.go=weak")
+		b.change("B", func(t *Task) { t.Status = TaskPending })
+		again := w.resumed(b, s.does(tagging("B"), "b=done"))
+		play(again)
+		again.ends(TasksDone, 1)
+		same(t, "the base", "code=old x_test.go=strict", again.loop.State().History.Base.Snapshot)
+	})
+}
+
+// Where the harness cannot put anything back, a check that unmakes what it proved has proved nothing; what it adds is no harm.
+func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
+	for edit, want := range map[string]StopReason{"code=spoilt": MaxIterations, "junk=new": AllChecksPassed} {
+		bubble(t, edit, func(t *testing.T) {
+			s := newShelf()
+			w, e := inPlace(t, s, s.does(done(), "code=new"))
+			w.policy.MaxIterations = 1
+			e.check = func(ViewInput, string) CheckResult {
+				green := len(s.seen) > 0
+				if green {
+					s.write(edit)
+				}
+				return greenIf(green)
+			}
+			w.options = append(w.options, WithTree(struct {
+				Tree
+				Copies
+			}{s, s}))
+			w.ends(want, 1)
+		})
+	}
+}
+
+// What somebody writes while the first try to put things back is under way is not taken for the check's by a second one.
+func TestPuttingBackIsTriedOnce(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		s := newShelf()
+		w, _ := inPlace(t, s, s.does(done().then(func() {
+			s.before = func(SwitchInput) { s.write("mine=new") }
+		}), "code=new"))
+		w.policy.MaxIterations = 1
+		result := w.ends(MaxIterations, 1)
+		same(t, "refusals", []string{RefusedStale}, result.Iterations[0].Refusals)
+		same(t, "the tree", "code=spoilt junk=new mine=new", s.holds())
+	})
+}

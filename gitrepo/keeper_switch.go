@@ -56,7 +56,7 @@ func (s *switching) run(ctx context.Context, from, to string) (ralph.Switched, e
 	if s.to, err = k.here(ctx, to); err != nil {
 		return ralph.Switched{}, err
 	}
-	if s.planned, err = s.edits(ctx, s.to.tree, nil); err != nil {
+	if s.planned, s.hidden, err = s.edits(ctx, s.to.tree, nil); err != nil {
 		return ralph.Switched{}, err
 	}
 	if err := s.leaveRules(ctx); err != nil {
@@ -90,11 +90,11 @@ func (k *Keeper) here(ctx context.Context, id string) (copied, error) {
 }
 
 // edits lead from the first snapshot to a tree, without what is the harness's, and without
-// what is ignored and not in the way.
-func (s *switching) edits(ctx context.Context, to string, inTheWay []string) ([]edit, error) {
+// what is ignored and not in the way; of that, hidden are those that would be new.
+func (s *switching) edits(ctx context.Context, to string, inTheWay []string) (edits []edit, hidden []string, err error) {
 	all, err := s.keeper.snaps.edits(ctx, s.from.tree, to)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all = slices.DeleteFunc(all, func(e edit) bool {
 		name, inside := strings.CutPrefix(e.name, s.keeper.repo.prefix)
@@ -102,16 +102,16 @@ func (s *switching) edits(ctx context.Context, to string, inTheWay []string) ([]
 	})
 	stays, err := s.ignored(ctx, all)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s.hidden = nil
-	return slices.DeleteFunc(all, func(e edit) bool {
+	edits = slices.DeleteFunc(all, func(e edit) bool {
 		stay := stays[e.name] && !slices.Contains(inTheWay, e.name)
 		if stay && e.before.mode == modeNone {
-			s.hidden = append(s.hidden, e.name)
+			hidden = append(hidden, e.name)
 		}
 		return stay
-	}), nil
+	})
+	return edits, hidden, nil
 }
 
 // ignored finds what is not ours to touch. A file that the second snapshot ignores may
@@ -169,7 +169,7 @@ func (s *switching) compare(ctx context.Context, top *os.Root) error {
 			return err
 		}
 	}
-	changed, err := s.edits(ctx, now.tree, also)
+	changed, _, err := s.edits(ctx, now.tree, also)
 	if err != nil {
 		return err
 	}

@@ -264,7 +264,9 @@ func TestIgnoredFilesThatChecksSeeStay(t *testing.T) {
 	w.sh("echo 2 >one.cfg; rm two.cfg; echo 2 >three.cfg; echo half >half")
 	work := w.snapshot(k)
 	want := without(w.tree(), "half")
-	w.switches(k, work, base)
+	if done := w.switched(k, work, base); !cmp.Equal(done.Stayed, []string{"two.cfg"}) {
+		t.Errorf("switched %+v: what is not written is told", done)
+	}
 	w.same("set aside", want)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -109,9 +110,10 @@ func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
 			if data.Stayed {
 				text = "- its work stayed in the tree all the same"
 			} else if data.Why != "" {
-				planned := text // it was recorded before it was tried
 				text = fmt.Sprintf("! its work was not brought back before iteration %d: %s", e.Iteration, data.Why)
-				moves[data.Iteration] = slices.DeleteFunc(moves[data.Iteration], func(line string) bool { return line == planned })
+				if told := moves[data.Iteration]; len(told) > 0 && strings.HasPrefix(told[len(told)-1], "- its work came back") {
+					moves[data.Iteration] = told[:len(told)-1] // that was recorded before it was tried
+				}
 			}
 			moves[data.Iteration] = append(moves[data.Iteration], text)
 		}

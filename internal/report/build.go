@@ -66,6 +66,9 @@ func (b *Builder) remark(e ralph.Event) {
 		}
 		b.report.Tests = append(b.report.Tests, weighed)
 	case ralph.FilesTampered:
+		if len(data.Details)+len(data.Unseen) == 0 { // all is as it was again
+			break
+		}
 		b.report.Tampering = append(b.report.Tampering, Tampering{
 			Iteration: e.Iteration, What: clean(data.What), File: clean(data.File), Details: cleanAll(data.Details), Unseen: cleanAll(data.Unseen),
 			Restored: data.Restored,

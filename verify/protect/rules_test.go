@@ -225,6 +225,12 @@ func TestCheckScripts(t *testing.T) {
 	if diff := cmp.Diff([]string{"acceptance", "check.py", "scripts/verify-all.js", "sub/smoke.rb", "Check.pl"}, got, cmpopts.SortSlices(strings.Compare)); diff != "" {
 		t.Error(diff)
 	}
+	got = protect.CheckScripts(dir, []string{ // products and outputs, whatever they are called
+		"make test >check.py", "pytest --junitxml=check.py", "ruff check check.py", "cat main.py | grep check.py", "awk -f scripts/verify-all.js", "gofmt -l acceptance", "python3 main.py check.py",
+	})
+	if len(got) > 0 {
+		t.Errorf("taken for checks: %q", got)
+	}
 	if got := protect.CheckScripts(filepath.Join(dir, "none"), []string{"./check.sh"}); got != nil {
 		t.Errorf("without a folder there is %q", got)
 	}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // simpleCommands takes a shell command apart at its operators, and each part into words without their quotes. It is no
@@ -103,63 +102,73 @@ func program(words []string) []string {
 	return nil
 }
 
-var shells = []string{"sh", "bash", "dash", "zsh", "ksh", ".", "source"}
+var (
+	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", ".", "source"}
+	interpreters = lazily(`^(?:.*/)?(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|lua|tsx|ts-node|Rscript)[0-9.]*$`)
+	substituted  = lazily(`\$\(([^()]*)\)`)
+	// checksByName are names of files that check something, and are no tests.
+	checksByName = lazily(`(?i)(?:^|[._-])(?:checks?|verify|verification|acceptance|smoke)(?:[._-]|$)`)
+)
 
-// scriptNames lists what the checks start by a path of the workspace: first words with a slash, and the file that a
-// shell is given. A `cd` before it is followed.
+// scriptNames lists what the checks start by a path of the workspace: first words with a slash, the file that a shell is
+// given, and what an interpreter is given if its name says that it checks, since otherwise it may be the product. A `cd`
+// before it is followed, and so are `sh -c` and `$()`.
 func scriptNames(checks []string) []string {
 	var names []string
 	for _, check := range checks {
-		dir := ""
-		for _, words := range simpleCommands(check) {
-			words = program(words)
-			switch {
-			case len(words) == 0:
-			case words[0] == "cd" && len(words) > 1:
-				dir = path.Join(dir, words[1])
-			case slices.Contains(shells, words[0]):
-				if i := slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") }); i >= 0 && !slices.Contains(words[1:i+1], "-c") {
-					names = append(names, path.Join(dir, words[i+1]))
-				}
-			case strings.Contains(words[0], "/"):
-				names = append(names, path.Join(dir, words[0]))
-			}
-		}
+		names = append(names, started(check, "")...)
 	}
 	return cleanNames(names)
 }
 
-// checkWords are parts of the names of files that check something, and are no tests.
-var checkWords = []string{"check", "checks", "verify", "verification", "validate", "validation", "acceptance", "smoke"}
-
-// namedChecks lists the words of checks, however they are nested and quoted, that name a file which checks something by
-// its name: python3 check.py, or sh <scripts/verify.sh. What else an interpreter is given may be the product. Tests have
-// rules of their own.
-func namedChecks(checks []string) []string {
-	var names []string
-	for _, check := range checks {
-		words := strings.FieldsFunc(check, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"`;&|()<>{}=", r) })
-		folders := []string{""}
-		for i, word := range words {
-			if i > 0 && words[i-1] == "cd" {
-				folders = append(folders, word)
-			}
-			parts := strings.FieldsFunc(path.Base(word), func(r rune) bool { return strings.ContainsRune("._-", r) })
-			checksByName := slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(checkWords, strings.ToLower(part)) })
-			if !checksByName || testName(word) {
-				continue
-			}
-			for _, folder := range folders {
-				names = append(names, path.Join(folder, word))
-			}
+func started(command, dir string) (names []string) {
+	for _, inner := range substituted().FindAllStringSubmatch(command, -1) {
+		names = append(names, started(inner[1], dir)...)
+	}
+	for _, words := range simpleCommands(command) {
+		words = program(words)
+		if len(words) == 0 {
+			continue
+		}
+		file, isCommand := operand(words[1:])
+		switch {
+		case words[0] == "cd" && len(words) > 1:
+			dir = path.Join(dir, words[1])
+		case slices.Contains(shells, words[0]) && isCommand:
+			names = append(names, started(file, dir)...)
+		case slices.Contains(shells, words[0]) && file != "":
+			names = append(names, path.Join(dir, file))
+		case interpreters().MatchString(words[0]) && checksByName().MatchString(path.Base(file)) && !testName(file):
+			names = append(names, path.Join(dir, file))
+		case strings.Contains(words[0], "/"):
+			names = append(names, path.Join(dir, words[0]))
 		}
 	}
-	return cleanNames(names)
+	return names
+}
+
+// operand is the file that a program is given, as its first argument that is no option or as its input, or the command
+// behind -c.
+func operand(words []string) (text string, isCommand bool) {
+	for i, word := range words {
+		switch {
+		case word == "-c" && i+1 < len(words):
+			return words[i+1], true
+		case word == "<" && i+1 < len(words):
+			return words[i+1], false
+		case strings.HasPrefix(word, "<") && !strings.HasPrefix(word, "<<"):
+			return word[1:], false
+		case strings.HasPrefix(word, "-") || word == "run": // bun run, deno run
+		default:
+			return word, false
+		}
+	}
+	return "", false
 }
 
 // CheckScripts names the scripts below dir that the checks start: files that are the first word of a command, that a
-// shell is told to read, or that say by their name that they check. A program that was built is none: it is what the
-// work makes.
+// shell is told to read, or an interpreter if they say by their name that they check. A program that was built is none:
+// it is what the work makes.
 func CheckScripts(dir string, checks []string) []string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -167,7 +176,7 @@ func CheckScripts(dir string, checks []string) []string {
 	}
 	defer func() { _ = root.Close() }()
 	var found []string
-	for _, name := range append(absoluteToo(dir, checks), namedChecks(checks)...) {
+	for _, name := range absoluteToo(dir, checks) {
 		if !slices.Contains(found, name) && isScript(root, name) {
 			found = append(found, name)
 		}
