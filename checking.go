@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 )
 
 // The ways in which a view keeps checks and workspace apart.
@@ -66,82 +64,6 @@ func (l *Loop) run(ctx context.Context, checks []check, files checkFile) {
 	if session.plainly {
 		l.tidy(ctx)
 	}
-}
-
-// tidy puts back what checks changed that ran in the workspace itself, whatever else ends: it is nobody's work, and evidence is of the tree that was
-// there before. A copy is kept, since people may have written meanwhile, too.
-func (l *Loop) tidy(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
-	before := l.treeUnderCheck()
-	left, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()})
-	if !ok || !left.Known || !before.Known || left.same(before) {
-		return
-	}
-	names, err := l.differing(ctx, before.Snapshot, left.Snapshot)
-	what := "a check that ran in the workspace itself changed files of it"
-	if len(names) > 0 {
-		what = "a check that ran in the workspace itself changed " + firstOf(names)
-	}
-	if err == nil && l.notPut != l.iteration+1 { // a second try could take what somebody wrote meanwhile for the check's
-		kept, put := l.putBack(ctx, left, before, names)
-		if put {
-			l.tellWrote(EvNotice, strings.Join(names, "\n"), what+"; that was put back"+kept)
-			return
-		}
-		l.notPut = l.iteration + 1
-	}
-	l.tellWrote(EvWarning, "", what+", which could not be put back")
-	if !l.state.History.Judging { // whether that matters otherwise is for whoever asks for evidence
-		l.takeAsItIs(ctx)
-	}
-}
-
-// tellWrote says once what checks did to the workspace.
-func (l *Loop) tellWrote(kind EventType, about, text string) {
-	if key := "check_wrote " + about; !l.left[key] {
-		l.left[key] = true
-		l.emit(kind, Notice{"check_wrote", text})
-	}
-}
-
-// takeAsItIs takes the tree for what the next iteration begins with. What differs from before does not join the base, since it may be code of the
-// agent that wrote it.
-func (l *Loop) takeAsItIs(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
-	if tree, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()}); ok && !tree.same(l.state.History.tree) {
-		l.emit(EvTreeSnapshot, tree)
-	}
-}
-
-// keptAtMost is how many files are put back: what is put back is kept as it was found, and a check that writes so many should write somewhere else.
-const keptAtMost = 1000
-
-// putBack makes the workspace what it was, and reports whether it is, and where the files are that were found instead.
-func (l *Loop) putBack(ctx context.Context, now, before TreeState, names []string) (kept string, ok bool) {
-	if !l.canPutBack(now) || !l.canPutBack(before) || len(names) > keptAtMost {
-		return "", false
-	}
-	folder, err := l.checkFolder(len(names))
-	if err == nil && folder != "" {
-		l.wrote++
-		folder = filepath.Join(folder, fmt.Sprintf("wrote-%02d", l.wrote))
-		kept = ", and is kept in " + folder
-		err = l.tree.(Copies).Extract(ctx, now.Snapshot, folder, names)
-	}
-	if err != nil {
-		return "", false
-	}
-	if _, err = l.tree.(Switcher).Switch(ctx, SwitchInput{From: now.Snapshot, To: before.Snapshot, Own: func(string) bool { return false }}); err != nil {
-		return "", false
-	}
-	after, ok := l.look(ctx, TreeInput{BaseHead: l.baseHead()})
-	return kept, ok && after.same(before)
-}
-
-func (l *Loop) canPutBack(tree TreeState) bool {
-	_, switches := l.tree.(Switcher)
-	_, copies := l.tree.(Copies)
-	return switches && copies && tree.Snapshot != ""
 }
 
 func (l *Loop) baseHead() string {

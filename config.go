@@ -109,7 +109,7 @@ func WithQuestion(question string) Option { return func(l *Loop) { l.asked = que
 
 // New makes a loop ready to run. It refuses what could never work.
 func New(cfg Config, options ...Option) (*Loop, error) {
-	l := &Loop{cfg: cfg, policy: policyOf(cfg), prompter: StandardPrompt{}, state: &State{}, live: func(Activity) {}, left: map[string]bool{}, traceless: map[string]bool{}}
+	l := &Loop{cfg: cfg, policy: policyOf(cfg), prompter: StandardPrompt{}, state: &State{}, live: func(Activity) {}, told: map[string]bool{}, traceless: map[string]bool{}}
 	for _, option := range options {
 		option(l)
 	}

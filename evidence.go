@@ -26,11 +26,12 @@ func (l *Loop) compare(ctx context.Context, now TreeState) {
 	for _, text := range found.Around {
 		l.tellOnce("surroundings_changed", text)
 	}
-	if known := l.state.History.Now; len(found.Tampered)+len(found.Unseen)+len(known.Tampered)+len(known.Unseen) == 0 {
+	known := l.state.History.Now
+	if len(found.Tampered)+len(found.Unseen)+len(known.Tampered)+len(known.Unseen) == 0 {
 		return
 	}
 	names, lines := changeNames(found.Tampered)
-	if known := l.state.History.Now; !l.state.History.Judging && slices.Equal(lines, known.Tampered) && slices.Equal(found.Unseen, known.Unseen) {
+	if !l.state.History.Judging && slices.Equal(lines, known.Tampered) && slices.Equal(found.Unseen, known.Unseen) {
 		return
 	}
 	l.emit(EvTampered, FilesTampered{What: TamperedFiles, Files: names, Details: append([]string{}, lines...), Unseen: found.Unseen})
@@ -38,10 +39,16 @@ func (l *Loop) compare(ctx context.Context, now TreeState) {
 
 // tellOnce warns, but not in every iteration.
 func (l *Loop) tellOnce(code, text string) {
-	if !l.left[text] {
-		l.left[text] = true
+	if l.first(text) {
 		l.emit(EvWarning, Notice{code, text})
 	}
+}
+
+// first reports whether something is said for the first time.
+func (l *Loop) first(about string) bool {
+	before := l.told[about]
+	l.told[about] = true
+	return !before
 }
 
 // joined names the base, and what is settled, with what the user changed while no agent was at work: all that differs from before, which is how the
@@ -235,26 +242,6 @@ func (l *Loop) lookAgain(ctx context.Context) {
 	}
 	tree.After = true
 	l.emit(EvTreeSnapshot, tree)
-}
-
-// onlyAdded reports whether one copy holds all that is in another, as it is there. Without copies nobody can tell.
-func (l *Loop) onlyAdded(ctx context.Context, from, to string) bool {
-	copies, ok := l.tree.(Copies)
-	if !ok || from == "" || to == "" {
-		return true
-	}
-	changes, err := copies.Changes(ctx, from, to)
-	return err == nil && !slices.ContainsFunc(changes, func(c FileChange) bool { return c.Kind != FileAdded })
-}
-
-// ranInPlace reports whether a check of this iteration ran in the workspace itself, and may have changed it.
-func (l *Loop) ranInPlace() bool {
-	return slices.ContainsFunc(l.state.History.Now.Checks, func(c CheckResult) bool { return c.Isolation == IsolationInPlace })
-}
-
-// checkedInPlace reports whether baselines of this run were taken in the workspace itself.
-func (h History) checkedInPlace() bool {
-	return slices.ContainsFunc(h.Baseline, func(c CheckResult) bool { return c.Isolation == IsolationInPlace })
 }
 
 // criteria are what a task must meet, and its text.

@@ -326,8 +326,7 @@ func (l *Loop) look(ctx context.Context, in TreeInput) (TreeState, bool) {
 		return TreeState{}, false
 	}
 	for _, left := range tree.Left {
-		if !l.left[left] {
-			l.left[left] = true
+		if l.first(left) {
 			l.emit(EvWarning, Notice{"snapshot_incomplete", left})
 		}
 	}

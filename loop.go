@@ -47,7 +47,7 @@ type Loop struct {
 	steering  []SteeringSeen   // in force, in the order of its files
 	unknown   string           // what was said about placeholders of the prompt file
 	unread    string           // what was said about a list that cannot be read
-	left      map[string]bool  // what was said to be missing from snapshots
+	told      map[string]bool  // what was said and is not said again
 	traceless map[string]bool  // tasks that were given up and left nothing in the tree
 	notPut    int              // the iteration after which what checks wrote could not be put back, counted from 1
 	wrote     int              // folders with what checks wrote

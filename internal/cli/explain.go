@@ -59,12 +59,10 @@ func (a *app) explain(ctx context.Context, name string, iteration int) error {
 		return fmt.Errorf("explain %s: %w", run, err)
 	}
 	fmt.Fprintf(a.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run)
-	for i, j := range judgements {
-		if i > 0 {
-			a.tellCut(state, judgements[i-1].Iteration, j.Iteration)
-		} else if iteration == 0 {
-			a.tellCut(state, 0, j.Iteration)
-		}
+	last := iteration
+	for _, j := range judgements {
+		a.tellCut(state, last, j.Iteration)
+		last = j.Iteration
 		a.tellJudgement(j, state.Policy.Agents)
 		for _, line := range moves[j.Iteration] {
 			fmt.Fprintf(a.streams.Out, "  %s\n", term.Clean(line))

@@ -138,7 +138,7 @@ func started(command, dir string) (names []string) {
 			names = append(names, started(file, dir)...)
 		case slices.Contains(shells, words[0]) && file != "":
 			names = append(names, path.Join(dir, file))
-		case interpreters().MatchString(words[0]) && checksByName().MatchString(path.Base(file)) && !testName(file):
+		case !isCommand && interpreters().MatchString(words[0]) && checksByName().MatchString(path.Base(file)) && !testName(file):
 			names = append(names, path.Join(dir, file))
 		case strings.Contains(words[0], "/"):
 			names = append(names, path.Join(dir, words[0]))
