@@ -50,19 +50,24 @@ func runScripts(t *testing.T, dir string) {
 		Deadline:            time.Now().Add(20 * time.Minute),
 		Setup:               func(env *testscript.Env) error { return prepare(env, tools) },
 		Condition:           condition,
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code":       exitsWith,
-			"json":       jsonIs,
-			"samejson":   jsonSame,
-			"schema":     fitsSchema,
-			"golden":     func(ts *testscript.TestScript, neg bool, args []string) { matchesGolden(ts, golden, args) },
-			"editlog":    editLog,
-			"eventually": eventually,
-			"repo":       makeRepo,
-			"program":    makeProgram,
-			"sametree":   sameTree,
-		},
+		Cmds:                scriptCommands(golden),
 	})
+}
+
+// scriptCommands are what scripts can say beside testscript's own commands.
+func scriptCommands(golden string) map[string]func(ts *testscript.TestScript, neg bool, args []string) {
+	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
+		"code":       exitsWith,
+		"json":       jsonIs,
+		"samejson":   jsonSame,
+		"schema":     fitsSchema,
+		"golden":     func(ts *testscript.TestScript, neg bool, args []string) { matchesGolden(ts, golden, args) },
+		"editlog":    editLog,
+		"eventually": eventually,
+		"repo":       makeRepo,
+		"program":    makeProgram,
+		"sametree":   sameTree,
+	}
 }
 
 // heedSignals lets scripts start programs that a signal can end, also where these tests were started by nohup or behind a shell's &: what a
