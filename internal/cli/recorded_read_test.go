@@ -1,0 +1,203 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ralphloop/ralph/runlog"
+)
+
+// reader collects what commands say of one workspace.
+type reader struct {
+	recording *recording
+	ask       asker
+	workspace string
+	steady    *strings.Replacer
+	all       []said
+}
+
+// read asks every reading command about every workspace of a recording and every run in it.
+func (r *recording) read(t *testing.T, ask asker) []said {
+	t.Helper()
+	var all []said
+	for _, name := range r.workspaces {
+		reader := r.reader(name, ask)
+		reader.readWorkspace()
+		store, err := runlog.Open(r.stateDir(), r.workspace(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, _ := os.ReadDir(filepath.Join(store.Dir(), "runs")) // there need not be any
+		for _, entry := range entries {
+			if r.brief[entry.Name()] {
+				reader.readBriefly(store, entry.Name())
+				continue
+			}
+			reader.readRun(t, store, entry.Name())
+		}
+		all = append(all, reader.all...)
+	}
+	return all
+}
+
+func (r *recording) reader(workspace string, ask asker) *reader {
+	id := runlog.WorkspaceID(r.workspace(workspace))
+	return &reader{recording: r, ask: ask, workspace: workspace, steady: strings.NewReplacer(id, workspace+"-ID", r.root, "$ROOT")}
+}
+
+// tell runs a command and keeps what it printed, in full.
+func (r *reader) tell(args ...string) { r.run(true, r.recording.env(""), args) }
+
+// hash runs a command and keeps a hash of what it printed: of what is long and says again what another command says in full.
+func (r *reader) hash(args ...string) { r.run(false, r.recording.env(""), args) }
+
+func (r *reader) run(full bool, env, args []string) {
+	stdout, stderr, code := r.ask(env, append([]string{"-C", r.recording.workspace(r.workspace)}, args...)...)
+	text := r.steady.Replace(ended(stdout))
+	if stderr != "" {
+		text += "[stderr]\n" + r.steady.Replace(ended(stderr))
+	}
+	if args[0] == "runs" && strings.Contains(text, "$ROOT") { // the columns are as wide as the path of a log that cannot be read
+		text = blanks.ReplaceAllString(text, "  ")
+	}
+	r.all = append(r.all, said{name: fmt.Sprintf("%s: %s: exit %d", r.workspace, strings.Join(args, " "), code), text: text, full: full})
+}
+
+var blanks = regexp.MustCompile(` {2,}`)
+
+// ended gives a text the newline at its end that a txtar file needs, without making two texts the same.
+func ended(text string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		return text + "\n[no newline]\n"
+	}
+	return text
+}
+
+// readWorkspace asks what does not belong to one run.
+func (r *reader) readWorkspace() {
+	r.tell("runs")
+	r.hash("runs", "--json")
+	r.tell("tasks", "list")
+	r.hash("tasks", "list", "--json")
+	r.hash("tasks", "lint")
+	r.tell("learnings")
+	r.hash("learnings", "--json")
+	show := r.hash
+	if _, err := os.Stat(filepath.Join(r.recording.workspace(r.workspace), ".ralph", "config.yaml")); err == nil {
+		show = r.tell
+	}
+	show("config", "show")
+	r.hash("config", "show", "--json")
+}
+
+// rulesToReplay are asked "what if" of every run.
+var rulesToReplay = [][]string{
+	{"gate.unfinished=refuse", "gate.status=required", "gate.tamper=stop", "gate.test_change=refuse"},
+	{"gate.claim=optional", "gate.status=off", "gate.unfinished=off", "allow_unverified=true"},
+	{"max_iterations=1", "breaker.no_progress=1", "breaker.diagnose=false", "tasks.max_tries=1"},
+}
+
+// readRun asks everything about one run.
+func (r *reader) readRun(t *testing.T, store *runlog.Store, run string) {
+	t.Helper()
+	r.tell("explain", run)
+	r.hash("explain", run, "--json")
+	r.tell("replay", run)
+	r.hash("replay", run, "--json")
+	for _, rules := range rulesToReplay {
+		args := []string{"replay", run}
+		for _, rule := range rules {
+			args = append(args, "--set", rule)
+		}
+		r.hash(args...)
+		r.hash(append(args, "--json")...)
+	}
+	r.tell("status", run)
+	r.hash("status", run, "--json")
+	r.tell("logs", run)
+	r.hash("logs", run, "--json")
+	r.tell("report", run)
+	r.hash("report", run, "--json")
+	iterations := 0
+	if state, err := store.State(run); err == nil {
+		iterations = len(state.Iterations)
+	}
+	for n := 1; n <= iterations; n = next(n, iterations) {
+		r.hash("explain", run, "--iteration", strconv.Itoa(n))
+		r.hash("explain", run, "--iteration", strconv.Itoa(n), "--json")
+	}
+	r.readTrees(t, store, run, iterations)
+	r.all = append(r.all, said{name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run)), full: true})
+}
+
+// readBriefly asks the same about a run that shows nothing which another one does not, and keeps hashes alone.
+func (r *reader) readBriefly(store *runlog.Store, run string) {
+	r.hash("explain", run, "--json")
+	r.hash("explain", run)
+	r.hash("status", run, "--json")
+	r.hash("logs", run)
+	r.hash("report", run)
+	r.all = append(r.all, said{name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run))})
+}
+
+// next goes from one iteration to the second, and from there to the last.
+func next(n, last int) int {
+	if n >= 2 && n < last {
+		return last
+	}
+	return n + 1
+}
+
+// readTrees asks what a run changed, if its snapshots were kept.
+func (r *reader) readTrees(t *testing.T, store *runlog.Store, run string, iterations int) {
+	t.Helper()
+	kept, err := filepath.Glob(filepath.Join(store.Dir(), "*", "*.snapshots.git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(store.SnapshotsDir()); err != nil && len(kept) == 0 {
+		return
+	}
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := r.recording.env(filepath.Dir(git))
+	r.run(true, env, []string{"diff", run})
+	for n := 1; n <= iterations; n = next(n, iterations) {
+		r.run(true, env, []string{"diff", run, strconv.Itoa(n)})
+	}
+	r.run(true, env, []string{"diff", run, "--task", "T-2"})
+	r.run(true, env, []string{"diff", run, "--json"})
+}
+
+// readSettings asks for configurations that no file holds, and for the schemas.
+func (r *recording) readSettings(t *testing.T, ask asker) []said {
+	t.Helper()
+	if err := os.MkdirAll(r.workspace("empty"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	reader := r.reader("empty", ask)
+	for _, format := range []string{"config", "tasks", "event", "result"} {
+		reader.tell("schema", format)
+	}
+	for _, profile := range []string{"default", "promise", "case", "checks", "status", "goal"} {
+		reader.tell("config", "show", "--profile", profile)
+		reader.hash("config", "show", "--profile", profile, "--json")
+	}
+	environment := r.env("", "RALPH_MAX_ITERATIONS=4", "RALPH_CHECKS__COMMANDS=make test", "RALPH_BREAKER__COOLDOWN=5m", "RALPH_NOT_A_KEY=1",
+		"TILTH_MAX_TURNS_PER_TASK=9", "MAX_EVALUATOR_CALLS_PER_TASK=2", "ANTHROPIC_API_KEY=none")
+	reader.run(true, environment, []string{"config", "show", "--set", "gate.claim=optional", "--once"})
+	reader.run(true, environment, []string{"config", "show", "--profile", "case", "--fallback", "codex:gpt-5", "--fallback", "claude"})
+	for _, wrong := range []string{"max_iterations=many", "max_iteration=3", "gate.claim=maybe", "tasks.on_failure=rety:1", "checks.timeout=-1", "prices=free"} {
+		reader.tell("config", "show", "--set", wrong)
+		reader.tell("config", "show", "--set", wrong, "--json")
+	}
+	return reader.all
+}
