@@ -1,7 +1,7 @@
 # Needs Go, git and make. A C compiler is optional: with one, `make test` looks for data races too.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 # The race detector has nothing to see in packages without goroutines or that only start programs, and makes the scripts of internal/cli twice as slow.
-PLAINLY := /(cmd/ralph|examples/embed|gitrepo|internal/(bench|cheats|cli|config|contract|demo|layout|progress|report)|model/gen|plan|promise|prompt|verify/.*|worker/interview)$$
+PLAINLY := /(cmd/ralph|examples/embed|gitrepo|internal/(bench|cheats|cli|config|contract|demo|layout|progress|prompt|proof/.*|report|worker/interview)|model/internal/gen|plan|promise)$$
 QUICKLY := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
 .PHONY: build test race lint vet-cross bench cheats e2e e2e-all clean
@@ -29,7 +29,7 @@ cheats: build
 e2e: build
 	bin/ralph demo --speed 0
 	go run ./examples/embed
-	.ci/go-test plainly -count=1 -shuffle=on . ./agent ./runlog ./verify/...
+	.ci/go-test plainly -count=1 -shuffle=on . ./agent ./runlog ./verify ./internal/proof/...
 	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
 	.ci/go-test plainly -count=1 -tags e2e -run 'TestKillNine|TestLongScripts' ./internal/cli
 e2e-all: build

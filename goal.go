@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ralphloop/ralph/prompt"
+	"github.com/ralphloop/ralph/internal/prompt"
 )
 
 // goalText is what the run works on, as it was last read.

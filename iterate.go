@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ralphloop/ralph/internal/prompt"
 	"github.com/ralphloop/ralph/promise"
-	"github.com/ralphloop/ralph/prompt"
 )
 
 // An iteration records now and then what was spent, so that a crash loses little of it: a second, or a twentieth of a long iteration.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ralphloop/ralph/prompt"
+	"github.com/ralphloop/ralph/internal/prompt"
 )
 
 // FromList is the From of a signal that was not said, but marked in the task list.

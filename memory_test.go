@@ -7,8 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/ralphloop/ralph/internal/prompt"
 	"github.com/ralphloop/ralph/promise"
-	"github.com/ralphloop/ralph/prompt"
 )
 
 func TestWhatAnAgentProposesToRememberIsOnlyProposed(t *testing.T) {

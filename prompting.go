@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ralphloop/ralph/prompt"
+	"github.com/ralphloop/ralph/internal/prompt"
 )
 
 // PromptInput is what a Prompter gets to know.

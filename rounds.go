@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralphloop/ralph/internal/prompt"
 	"github.com/ralphloop/ralph/promise"
-	"github.com/ralphloop/ralph/prompt"
 )
 
 // CaseMaker is an optional power of an Agent: it is judged while it works. It tells of its turns with AgentInput.Turn, and claims with AgentInput.Submit

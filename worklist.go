@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // testsPlace stands in a check for the test files of the current and all done tasks.

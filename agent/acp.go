@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // acpDialect is any agent that speaks the Agent Client Protocol, version 1, on its standard input and output, such as `gemini --experimental-acp`,

@@ -18,7 +18,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/promise"
 )
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // command is any shell command. What it prints on standard output is what the agent says; what it prints on standard error is only kept.

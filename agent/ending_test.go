@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // TestUnkillableProcessesAreAFailure: an agent of which something still runs has not ended well, whatever it says.

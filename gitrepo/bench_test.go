@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // busy is a repository of 2,000 files with 40 dirty and 20 untracked ones.

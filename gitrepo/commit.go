@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // DefaultCommitTimeout bounds one commit with its hooks and its signature.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ralphloop/ralph/gitrepo"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 func TestMessage(t *testing.T) {

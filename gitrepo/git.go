@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // DefaultTimeout bounds one git call when a Git names no other time. A status of a huge

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // TestMain takes in orphans, as the program does for a run. A git that left nothing behind is then known by one system call to be gone; without

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // ProblemKind tells problems apart.

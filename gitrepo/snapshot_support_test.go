@@ -14,7 +14,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // tree is every file of a folder, as "kind content" by name. What is named .git is left out.

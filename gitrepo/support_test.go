@@ -11,7 +11,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // environment is all that git gets in these tests: nothing of the user's, and no waiting for a disk or housekeeping that nobody looks at.

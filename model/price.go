@@ -1,6 +1,6 @@
 package model
 
-//go:generate go run ./gen -api $MODELS_DEV_JSON -out prices.go
+//go:generate go run ./internal/gen -api $MODELS_DEV_JSON -out prices.go
 
 // Price is what one model costs, in US dollars for a million tokens of each kind.
 type Price struct {

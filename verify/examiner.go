@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/process"
-	"github.com/ralphloop/ralph/verify/pristine"
-	"github.com/ralphloop/ralph/verify/protect"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
+	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
 // Examiner looks at what an agent left of the workspace, and runs checks in views of it. It implements [ralph.Examiner] and is used by one

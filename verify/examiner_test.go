@@ -20,9 +20,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
+	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/verify"
-	"github.com/ralphloop/ralph/verify/pristine"
-	"github.com/ralphloop/ralph/verify/protect"
 )
 
 // folders are copies of a tree that are plain folders: the name of a copy is its path.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // GateKind says what a gate looks at.

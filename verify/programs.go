@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // Programs are those that checks run, as they were when a run began: where their names led to in PATH, and what was there.

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/process"
-	"github.com/ralphloop/ralph/verify/canary"
-	"github.com/ralphloop/ralph/verify/pristine"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/proof/canary"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
 )
 
 const (

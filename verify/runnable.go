@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // askTimeout bounds the question to the shell whether it knows a word.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // DefaultCap is how many bytes of a check's output are kept on disk when a Shell names

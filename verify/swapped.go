@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/verify/pristine"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
 )
 
 // standings is how tests of the base stood in the workspace when a tree was compared with it. Views show these very files, so that somebody outside of

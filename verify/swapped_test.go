@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/verify/pristine"
-	"github.com/ralphloop/ralph/verify/protect"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
+	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
 // Somebody outside of the view has a weaker test in its place for as long as the check runs, and puts it back with its times.

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/verify/canary"
-	"github.com/ralphloop/ralph/verify/pristine"
+	"github.com/ralphloop/ralph/internal/proof/canary"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
 )
 
 // viewHiddenBase is the base, with the files of hidden checks laid over.

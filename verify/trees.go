@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/verify/protect"
+	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
 // trees is how two copies are looked at.

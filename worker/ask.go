@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/chat"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
-	"github.com/ralphloop/ralph/worker/chat"
 )
 
 // ending says how a conversation ended.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/scripted"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 const benchTurns = 200

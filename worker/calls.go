@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 const (

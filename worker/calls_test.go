@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 // TestBadCallsAreAnswered has whatever a model can do wrong with a call: each is answered, and the loop goes on.

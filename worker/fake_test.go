@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 // step is one answer of a fake model.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 func TestEndsByFaults(t *testing.T) {

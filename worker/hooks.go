@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralphloop/ralph/internal/hooks"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/worker/hooks"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/hooks"
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/worker/hooks"
 )
 
 func TestHooksDecideAboutCalls(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/proof/evaluate"
 	"github.com/ralphloop/ralph/model/scripted"
-	"github.com/ralphloop/ralph/verify/evaluate"
 	"github.com/ralphloop/ralph/worker"
 )
 

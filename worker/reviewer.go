@@ -12,9 +12,9 @@ import (
 	"sync"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/proof/evaluate"
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/verify/evaluate"
 )
 
 func reviews(t *testing.T, client model.Client, in ralph.AgentInput) ralph.AgentOutcome {

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/hooks"
+	"github.com/ralphloop/ralph/internal/worker/chat"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
-	"github.com/ralphloop/ralph/worker/chat"
-	"github.com/ralphloop/ralph/worker/hooks"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 func readTranscript(t *testing.T, folder string) []entry {

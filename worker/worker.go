@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/hooks"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/process"
-	"github.com/ralphloop/ralph/worker/hooks"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 // DefaultMaxTurns is how many turns a task gets.

@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // AgentFiles lists what the repository's own files would make an agent CLI run by itself, or let it do beyond its edit mode. It needs consent like any

@@ -9,7 +9,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // Missing says that a program is needed and not there.

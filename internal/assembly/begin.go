@@ -12,9 +12,9 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/proof/evaluate"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/verify"
-	"github.com/ralphloop/ralph/verify/evaluate"
 )
 
 // Places is where a run keeps what must not lie in its workspace.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/verify"
 )
 

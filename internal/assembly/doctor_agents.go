@@ -12,7 +12,7 @@ import (
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/probe"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // Probing says which agents are probed.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/hooks"
 	"github.com/ralphloop/ralph/verify"
-	"github.com/ralphloop/ralph/worker/hooks"
 )
 
 // hookSet is the hooks that the settings name. They have the environment of checks, since they may run what an agent wrote, and what they say goes back

@@ -16,7 +16,6 @@ import (
 	"github.com/ralphloop/ralph/model/anthropic"
 	"github.com/ralphloop/ralph/model/openai"
 	"github.com/ralphloop/ralph/model/scripted"
-	"github.com/ralphloop/ralph/model/wire"
 )
 
 // part is what a model is asked for. One file of turns may serve them all.
@@ -104,7 +103,7 @@ func nobodyToAsk(of part) error {
 
 // checkBase refuses an address that cannot be one while nothing is begun.
 func (p *Plan) checkBase(c chosenModel) error {
-	err := wire.CheckBase(c.baseURL)
+	err := model.CheckBaseURL(c.baseURL)
 	if err == nil {
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/plan"
-	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/verify"
-	"github.com/ralphloop/ralph/verify/protect"
 )
 
 // notifyTimeout keeps a notifier that hangs from holding the exit code back.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/worker/interview"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/verify"
-	"github.com/ralphloop/ralph/worker/interview"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 type (

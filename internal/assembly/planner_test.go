@@ -17,9 +17,9 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/worker/interview"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/plan"
-	"github.com/ralphloop/ralph/worker/interview"
 )
 
 // onePlan is a plan that lints.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/worker/chat"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/worker"
-	"github.com/ralphloop/ralph/worker/chat"
 )
 
 // prices are those that the user gave, before those of the table.

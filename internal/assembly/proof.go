@@ -13,12 +13,12 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/proof/evaluate"
+	"github.com/ralphloop/ralph/internal/proof/pristine"
+	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/plan"
-	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/verify"
-	"github.com/ralphloop/ralph/verify/evaluate"
-	"github.com/ralphloop/ralph/verify/pristine"
-	"github.com/ralphloop/ralph/verify/protect"
 )
 
 // ownFiles are the harness's own files of a project: its configuration and what the agent is told.

@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/progress"
-	"github.com/ralphloop/ralph/verify/protect"
+	"github.com/ralphloop/ralph/internal/proof/protect"
 )
 
 // Workspace is the folder that a run works on.

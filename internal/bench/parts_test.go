@@ -20,7 +20,7 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/cli"
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/runlog"
 )
 

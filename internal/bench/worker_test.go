@@ -11,11 +11,11 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/anthropic"
 	"github.com/ralphloop/ralph/runlog"
 	"github.com/ralphloop/ralph/worker"
-	"github.com/ralphloop/ralph/worker/tools"
 )
 
 // taskTurns is how long the worker's conversations are: as long as a task may take.

@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/demo"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // demoPause is how long the scripted agent seems to think before a step at speed 1: a run takes about eight seconds.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/runlog"
 )
 

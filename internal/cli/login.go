@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 func (a *app) loginCommand() *cobra.Command {

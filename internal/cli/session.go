@@ -13,9 +13,9 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/term"
-	"github.com/ralphloop/ralph/process"
 	"github.com/ralphloop/ralph/runlog"
 )
 

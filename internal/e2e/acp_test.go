@@ -15,8 +15,8 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
-	"github.com/ralphloop/ralph/process"
 )
 
 // acpAgents are real agents that speak ACP, each with what it needs to find the scripted model instead of its own. One that is not on PATH is passed over.

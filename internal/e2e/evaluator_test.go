@@ -15,8 +15,8 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/internal/proof/evaluate"
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
-	"github.com/ralphloop/ralph/verify/evaluate"
 )
 
 // reads is how a CLI's own tool reads the file fact.txt, and breaks are the tools by which it could do more than that.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
-	"github.com/ralphloop/ralph/process"
 )
 
 // scene is the throw-away world of one probe: a home folder, a repository, a place outside of it, and the words and files by which is told what

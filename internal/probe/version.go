@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/agent"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 )
 
 // askTimeout bounds the question for a version. Some CLIs take seconds to start on a busy machine.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/model/wire"
+	"github.com/ralphloop/ralph/model/internal/wire"
 )
 
 // The types of blocks that are known here.

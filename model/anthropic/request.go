@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/model/wire"
+	"github.com/ralphloop/ralph/model/internal/wire"
 )
 
 // usualOutput is the bound of a reply where the request has none. The API wants one.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/model/wire"
+	"github.com/ralphloop/ralph/model/internal/wire"
 )
 
 // chunk is what matters of one event of a stream.

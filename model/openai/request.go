@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/model"
-	"github.com/ralphloop/ralph/model/wire"
+	"github.com/ralphloop/ralph/model/internal/wire"
 )
 
 // request is what the API wants, as far as it is used here.

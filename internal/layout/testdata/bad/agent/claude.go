@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent/dialect"
-	"github.com/ralphloop/ralph/process"
+	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/verify"
 )
 

@@ -3,7 +3,7 @@ package promise
 import (
 	"regexp"
 
-	"github.com/ralphloop/ralph/prompt"
+	"github.com/ralphloop/ralph/internal/prompt"
 )
 
 var tag = regexp.MustCompile(`(?i)<promise>`)

@@ -1,0 +1,129 @@
+package hooks
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph/internal/process"
+)
+
+// textLimit is how many bytes of a command's words are kept.
+const textLimit = 4000
+
+// blockCode is the exit code with which a command blocks.
+const blockCode = 2
+
+// message is what a command reads.
+func message(hook Name, event any) []byte {
+	body, err := json.Marshal(event)
+	if err != nil {
+		// The only thing in an event that can be malformed is what a model wrote.
+		call, _ := event.(ToolCall)
+		call.Input, _ = json.Marshal(strings.ToValidUTF8(string(call.Input), "\uFFFD")) // a string can be written
+		body, _ = json.Marshal(call)
+	}
+	return named(hook, body)
+}
+
+// named puts the name of the hook in front of the fields of its event.
+func named(hook Name, body []byte) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"hook":%q,`, hook)
+	b.Write(body[1:])
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+// run asks one command.
+func (s *Set) run(ctx context.Context, command, dir string, message []byte) Answer {
+	input, err := inputFile(message)
+	if err != nil {
+		return Answer{Decision: Warn, Text: "it could not be asked: " + err.Error()}
+	}
+	defer func() {
+		input.Close()
+		os.Remove(input.Name())
+	}()
+	var stdout, stderr head
+	timeout := max(cmp.Or(s.Timeout, DefaultTimeout), 0)
+	spec := process.Spec{
+		Argv: process.Shell(command), Dir: dir, Env: s.Env, Marker: s.Marker, Stdin: input,
+		Stdout: process.Sink{Tap: &stdout}, Stderr: process.Sink{Tap: &stderr}, Timeout: timeout, Grace: s.Grace,
+	}
+	if s.Enter != nil {
+		s.Enter(&spec)
+	}
+	ended, err := process.Run(ctx, spec)
+	if err != nil {
+		return Answer{Decision: Warn, Text: "it could not be asked: " + err.Error()}
+	}
+	return answer(ended, timeout, cmp.Or(stderr.text(), stdout.text()))
+}
+
+// answer is what the end of a command means.
+func answer(ended process.Result, timeout time.Duration, said string) Answer {
+	warn := func(what string) Answer {
+		if said != "" {
+			what += ": " + said
+		}
+		return Answer{Decision: Warn, Text: what}
+	}
+	switch {
+	case ended.State == process.TimedOut:
+		return warn(fmt.Sprintf("it did not answer within %s", timeout))
+	case ended.State == process.NotStarted:
+		return warn("it could not be started: " + ended.StartError.Error())
+	case ended.State != process.Exited:
+		return warn("it was interrupted")
+	case ended.ExitCode == 0:
+		return Answer{Decision: Allow, Text: said}
+	case ended.ExitCode == blockCode:
+		return Answer{Decision: Block, Text: cmp.Or(said, "a hook of this project refuses this, without a reason")}
+	}
+	return warn(fmt.Sprintf("exit code %d", ended.ExitCode))
+}
+
+// inputFile is a file that holds a text, to be read from its beginning. It takes no goroutine to feed it to a command that does not read.
+func inputFile(text []byte) (*os.File, error) {
+	file, err := os.CreateTemp("", "ralph-hook-*.json")
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.Write(text)
+	if err == nil {
+		_, err = file.Seek(0, 0)
+	}
+	if err != nil {
+		file.Close()
+		os.Remove(file.Name())
+		return nil, err
+	}
+	return file, nil
+}
+
+// head keeps the beginning of what is written to it.
+type head struct {
+	kept []byte
+	cut  bool
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	room := min(textLimit-len(h.kept), len(p))
+	h.kept = append(h.kept, p[:room]...)
+	h.cut = h.cut || room < len(p)
+	return len(p), nil
+}
+
+func (h *head) text() string {
+	text := strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(string(h.kept), "\uFFFD"), "\x00", "\uFFFD"))
+	if h.cut {
+		text += "\n[… the rest is cut …]"
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package pristine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ralphloop/ralph/internal/process"
+)
+
+// What an overlay keeps in Options.Folder.
+const (
+	upperName   = "upper"
+	workName    = "work"
+	scratchName = "scratch"
+	probeName   = "probe"
+)
+
+// overlay covers the workspace anew for every command, with what the commands before it wrote.
+type overlay struct {
+	workspace string
+	folder    string
+	binds     []process.Mount
+	inMemory  bool
+	edits     []Edit // that every command needs anew, if nothing is kept between them
+}
+
+func openOverlay(ctx context.Context, o *Options, around covered) (*overlay, error) {
+	v := &overlay{workspace: o.Dir, folder: o.Folder, binds: around.binds}
+	edits := append(append([]Edit{}, o.Edits...), around.edits...)
+	if o.Tried && len(edits) == 0 {
+		return v, nil
+	}
+	err := v.lay(ctx, edits)
+	if err == nil {
+		return v, nil
+	}
+	onDisk := err
+	if err := v.useMemory(); err == nil && v.lay(ctx, edits) == nil {
+		return v, nil
+	}
+	return nil, errors.Join(onDisk, v.close())
+}
+
+// useMemory is for file systems that cannot hold what an overlay writes, as those that are overlays themselves.
+func (v *overlay) useMemory() error {
+	v.inMemory, v.edits = true, nil
+	if err := wipe(v.folder, upperName, workName); err != nil {
+		return err
+	}
+	return os.Mkdir(filepath.Join(v.folder, scratchName), 0o700)
+}
+
+func (v *overlay) mounts() []process.Mount {
+	base := v.folder
+	var list []process.Mount
+	if v.inMemory {
+		base = filepath.Join(v.folder, scratchName)
+		list = append(list, process.Mount{Kind: process.Tmpfs, Target: base})
+	}
+	list = append(list, process.Mount{Kind: process.Overlay, Target: v.workspace, Lower: v.workspace,
+		Upper: filepath.Join(base, upperName), Work: filepath.Join(base, workName)})
+	return append(list, v.binds...)
+}
+
+func (v *overlay) dir() string { return v.workspace }
+
+func (v *overlay) enter(s *process.Spec) {
+	e := enclosure(s)
+	e.Mounts = append(v.mounts(), e.Mounts...)
+	if len(v.edits) > 0 {
+		e.Root = v.workspace
+		e.Edits = append(append([]Edit{}, v.edits...), e.Edits...)
+	}
+}
+
+// lay edits through the overlay itself: only the kernel knows how to write down there that something is gone.
+func (v *overlay) lay(ctx context.Context, edits []Edit) error {
+	all := append(append([]Edit{}, v.edits...), edits...)
+	e := process.Enclosure{Mounts: v.mounts(), Root: v.workspace, Edits: all}
+	if err := e.Make(ctx); err != nil {
+		return err
+	}
+	if v.inMemory {
+		v.edits = all
+	}
+	return nil
+}
+
+func (v *overlay) written() func(name string) (file string, own bool) {
+	if v.inMemory {
+		return nil
+	}
+	l := layer{root: filepath.Join(v.folder, upperName), folders: map[string]depth{}}
+	return l.find
+}
+
+func (v *overlay) close() error { return wipe(v.folder, upperName, workName, scratchName) }
+
+// Strongest tries which mode works for a workspace with a folder for its views, and says in a sentence why it is not Overlay. An overlay that can hold
+// what is written only in memory is one, with a sentence.
+func Strongest(ctx context.Context, dir, folder string) (mode Mode, why string) {
+	if _, inside := below(realPath(folder), realPath(dir)); inside {
+		return InPlace, "what a view needs would lie in the workspace itself, in " + folder
+	}
+	probe := filepath.Join(folder, probeName)
+	defer wipe(folder, probeName) //nolint:errcheck // what cannot be removed here, the owner of the folder removes with it
+	if err := os.Mkdir(probe, 0o700); err != nil {
+		return InPlace, fmt.Sprintf("nothing can be written for a view: %v", err)
+	}
+	kept, err := tryOverlay(ctx, dir, probe)
+	if err == nil && kept {
+		return Overlay, ""
+	}
+	if err == nil {
+		return Overlay, "what checks write is held in memory, and gone for the next one, since the file system of " + folder + " cannot hold it"
+	}
+	why = "no overlay: " + err.Error()
+	if errors.Is(err, errors.ErrUnsupported) {
+		why = "this system has no overlays"
+	}
+	if err := os.Symlink(dir, filepath.Join(probe, "link")); err != nil {
+		return InPlace, why + ", and no copy: " + err.Error()
+	}
+	return Copy, why
+}
+
+// tryOverlay opens a view that puts one file and looks whether it went where it should.
+func tryOverlay(ctx context.Context, dir, probe string) (kept bool, err error) {
+	source := filepath.Join(probe, "source")
+	if err := os.WriteFile(source, nil, 0o600); err != nil {
+		return false, err
+	}
+	name := "." + rand.Text()
+	o := Options{Dir: dir, Folder: probe, Mode: Overlay, Edits: []Edit{{Name: name, Source: source}}}
+	v, err := openOverlay(ctx, &o, covered{})
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+		_ = os.Remove(filepath.Join(dir, name))
+		return false, errors.New("what was written reached the workspace")
+	}
+	if v.inMemory {
+		return false, nil
+	}
+	if _, err := os.Lstat(filepath.Join(probe, upperName, name)); err != nil {
+		return false, fmt.Errorf("what was written is lost: %w", err)
+	}
+	return true, nil
+}

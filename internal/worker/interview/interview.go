@@ -1,0 +1,211 @@
+package interview
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/chat"
+	"github.com/ralphloop/ralph/internal/worker/tools"
+	"github.com/ralphloop/ralph/model"
+)
+
+const (
+	// DefaultTurns is how many model calls an interview may take.
+	DefaultTurns = 60
+	// MaxQuestions is how many questions a person is asked at most.
+	MaxQuestions = 10
+
+	// BriefLimit is how many characters a brief may have.
+	BriefLimit = 200_000
+
+	inARow     = 3  // quiet turns, or empty replies, that end an interview
+	callsLimit = 64 // calls of one reply that are made
+)
+
+// The tools that belong to the interview itself.
+const (
+	askUser   = "ask_user"
+	writePlan = "write_plan"
+)
+
+//go:embed interview.md
+var systemPage string
+
+// Options say what an interview is about and who takes part.
+type Options struct {
+	Client model.Client // if it is no model.Patient, it is made one
+	Model  string
+	Tools  []tools.Tool // for reading
+
+	Brief    string       // what is to be planned
+	Project  string       // what is known of the project: its checks, its files
+	Existing []ralph.Task // that are in the list already; the new ones follow them
+
+	// Ask puts a question to a person and waits for the answer. ok is false if nobody can answer. It ends with ctx; an error is trouble of the
+	// harness. Without Ask nobody can answer anything.
+	Ask func(ctx context.Context, q Question) (answer string, ok bool, err error)
+
+	// Lint makes a list out of tasks, and says what keeps it from being worked and what makes it doubtful.
+	Lint func(tasks []ralph.Task) (text string, faults, doubts []string)
+
+	MaxTurns  int                                            // 0 is DefaultTurns
+	MaxCost   float64                                        // USD; 0 is no cap, and so for the tokens
+	MaxTokens int64                                          // of all calls together
+	Unmetered bool                                           // a cap may go unheeded if nobody says what was spent
+	MaxOutput int                                            // tokens of one reply; 0 leaves it to the client
+	Window    int64                                          // tokens that fit into the model's; 0 is what is known of it, or chat.DefaultWindow
+	Price     func(name string) (price model.Price, ok bool) // of a model; nil is model.PriceOf
+	KeyEnv    string                                         // the variable that holds the key, for a hint
+	Live      func(ralph.Activity)                           // may be nil
+}
+
+// Run holds an interview. How it ended is a value; an error is trouble of the harness, or options that make no sense.
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	c, err := begin(o)
+	if err != nil {
+		return Outcome{Status: Failed, End: ralph.EndFailed, Error: err.Error()}, fmt.Errorf("begin interview: %w", err)
+	}
+	started := time.Now()
+	err = c.talk(ctx)
+	c.out.Duration = ralph.Span(time.Since(started))
+	c.out.Model = cmp.Or(c.chat.Answers(), o.Model)
+	spent := c.chat.Spent()
+	c.out.Tokens, c.out.TokensPartial = spent.Tokens, spent.TokensPartial
+	c.out.Cost, c.out.CostEstimated, c.out.CostPartial = spent.Cost, spent.Estimated, spent.CostPartial
+	return c.out, err
+}
+
+// conversation is an interview under way.
+type conversation struct {
+	options Options
+	chat    *chat.Conversation
+	tools   []model.Tool
+	reading map[string]tools.Tool
+	out     Outcome
+
+	over    bool // out says how
+	quiet   int  // turns in a row that called nothing
+	empty   int  // replies in a row that said nothing
+	doubted bool // the model was told of doubts
+}
+
+func begin(o Options) (*conversation, error) {
+	switch {
+	case o.Client == nil || o.Lint == nil:
+		return nil, errors.New("there is nobody to talk to, or nothing to judge a plan by")
+	case strings.TrimSpace(o.Brief) == "":
+		return nil, errors.New("the brief is empty")
+	case utf8.RuneCountInString(o.Brief) > BriefLimit:
+		return nil, fmt.Errorf("the brief has more than %d characters; say what it is about and name the files that say more", BriefLimit)
+	}
+	if o.MaxTurns <= 0 {
+		o.MaxTurns = DefaultTurns
+	}
+	if o.Live == nil {
+		o.Live = func(ralph.Activity) {}
+	}
+	c := &conversation{options: o, reading: map[string]tools.Tool{}}
+	for _, t := range o.Tools {
+		spec := t.Spec()
+		c.reading[spec.Name] = t
+		c.tools = append(c.tools, spec)
+	}
+	c.tools = append(c.tools, askUserSpec(), writePlanSpec())
+	c.chat = chat.New(chat.Options{Client: o.Client, Model: o.Model, MaxOutput: o.MaxOutput, Window: o.Window, Price: o.Price, Live: o.Live, Terse: true})
+	c.chat.Begin(strings.ReplaceAll(strings.TrimSpace(systemPage), "{{questions}}", strconv.Itoa(MaxQuestions)), c.tools)
+	c.chat.Add(model.Message{Role: model.User, Text: firstMessage(o)})
+	return c, nil
+}
+
+// talk goes on until there is an outcome.
+func (c *conversation) talk(ctx context.Context) error {
+	for !c.over {
+		if why := c.overspent(); why != "" {
+			c.end(OverBudget, ralph.EndOK, "%s", why)
+			break
+		}
+		reply, err := c.chat.Ask(ctx, "")
+		if err != nil {
+			c.fail(ctx, err)
+			break
+		}
+		if reply.Empty() {
+			c.hearNothing(ctx)
+			continue
+		}
+		c.empty = 0
+		c.out.Turns++
+		c.chat.Add(reply.Message)
+		if len(reply.Message.Calls) == 0 {
+			c.nudge(reply.End)
+		} else if err := c.answer(ctx, reply.Message.Calls); err != nil {
+			return err
+		}
+		if left := c.options.MaxTurns - c.out.Turns; left <= 0 && !c.over {
+			c.end(NoPlan, ralph.EndOK, "there is no plan after %d turns", c.out.Turns)
+		}
+	}
+	return nil
+}
+
+func (c *conversation) end(s Status, e ralph.EndClass, format string, args ...any) {
+	c.over, c.out.Status, c.out.End = true, s, e
+	c.out.Error = plainLine(fmt.Sprintf(format, args...))
+}
+
+// emptyPause is waited after an empty reply, and twice that after a second one.
+const emptyPause = 2 * time.Second
+
+// hearNothing asks again after a pause. Nobody got anything for an empty reply, so that it is no turn.
+func (c *conversation) hearNothing(ctx context.Context) {
+	c.empty++
+	if c.empty == inARow {
+		c.end(NoPlan, ralph.EndEmpty, "the model said nothing, %d times in a row", inARow)
+		return
+	}
+	c.options.Live(ralph.Activity{Kind: "retry", Detail: "the model said nothing"})
+	pause := time.NewTimer(time.Duration(c.empty) * emptyPause)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done(): // which the next call finds out
+	}
+}
+
+// nudge answers a turn that called nothing.
+func (c *conversation) nudge(why model.End) {
+	c.quiet++
+	if c.quiet == inARow {
+		c.end(NoPlan, ralph.EndOK, "the model talked and called no tool, %d times in a row", inARow)
+		if why == model.EndRefuse {
+			c.out.Error = "the model refuses"
+		}
+		return
+	}
+	text := "Nobody reads text without a tool call. Ask with ask_user, look with the reading tools, or hand over the plan with write_plan."
+	if why == model.EndLength {
+		text = "Your answer was cut off because it was too long. Say less, and call a tool: if the plan is too long for one call, plan fewer or shorter tasks."
+	}
+	c.chat.Add(model.Message{Role: model.User, Text: text + c.reminder()})
+}
+
+// reminder tells the model when it has to come to an end.
+func (c *conversation) reminder() string {
+	const soon = 5
+	switch left := c.options.MaxTurns - c.out.Turns; {
+	case left > soon || left <= 0:
+		return ""
+	case left == 1:
+		return "\n\n[This is the last turn: call write_plan now.]"
+	default:
+		return fmt.Sprintf("\n\n[%d turns are left: come to an end and call write_plan.]", left)
+	}
+}

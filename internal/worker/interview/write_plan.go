@@ -1,0 +1,179 @@
+package interview
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/tools"
+	"github.com/ralphloop/ralph/model"
+)
+
+//go:embed write_plan.md
+var writePlanPage string
+
+// The bounds of a plan. Texts are measured in characters.
+const (
+	planLimit     = 2 << 20 // bytes of the call
+	tasksLimit    = 200
+	idLimit       = 64
+	titleLimit    = 200
+	longLimit     = 8_000 // a description, the overview
+	shortLimit    = 2_000 // a criterion, a check, a note
+	criteriaLimit = 40
+	checksLimit   = 20
+	notesLimit    = 50
+)
+
+type planInput struct {
+	Overview      string      `json:"overview" doc:"The goal and the way to it, in a few sentences, for the person who reads the list."`
+	Tasks         []taskInput `json:"tasks" doc:"The tasks, in the order in which they are to be worked."`
+	OpenQuestions []string    `json:"open_questions,omitempty" doc:"What a person should still settle, and what you took for granted meanwhile."`
+	Blockers      []string    `json:"blockers,omitempty" doc:"What keeps tasks from being done until a person acts."`
+	ScopeNotes    []string    `json:"scope_notes,omitempty" doc:"What was left out on purpose, and what you decided yourself."`
+}
+
+type taskInput struct {
+	ID          string   `json:"id" doc:"Such as T-001."`
+	Title       string   `json:"title" doc:"One line: what holds when it is done."`
+	Description string   `json:"description,omitempty" doc:"What is to be done, where, and what is known about it. The agent sees nothing else of this conversation: leave it out only if the title says it all."`
+	Acceptance  []string `json:"acceptance" doc:"Statements that can be checked, at least one; only a task with human set may have none."`
+	DependsOn   []string `json:"depends_on,omitempty" doc:"Ids of tasks that have to be done before."`
+	Priority    *int     `json:"priority,omitempty" doc:"The lowest number is worked first; leave it out if the order of the list will do."`
+	Checks      []string `json:"checks,omitempty" doc:"Shell commands that prove this task: red now, green when it is done."`
+	Category    string   `json:"category,omitempty" doc:"One word, such as setup, feature, test, docs."`
+	Optional    bool     `json:"optional,omitempty" doc:"The work is complete without it."`
+	Human       bool     `json:"human,omitempty" doc:"Only a person can do it."`
+}
+
+func writePlanSpec() model.Tool {
+	return model.Tool{Name: writePlan, Description: strings.TrimSpace(writePlanPage), Schema: tools.Schema(planInput{})}
+}
+
+// decodePlan reads the input of write_plan. The error is one sentence about one problem, for the model.
+func decodePlan(input json.RawMessage) (Plan, error) {
+	if len(input) > planLimit {
+		return Plan{}, fmt.Errorf("the input has more than %d bytes; write shorter texts", planLimit)
+	}
+	var in planInput
+	if err := tools.Decode(input, &in); err != nil {
+		return Plan{}, err
+	}
+	if len(in.Tasks) == 0 || len(in.Tasks) > tasksLimit {
+		return Plan{}, fmt.Errorf("field tasks must hold 1 to %d tasks, not %d", tasksLimit, len(in.Tasks))
+	}
+	var r planReader
+	p := Plan{
+		Overview:      r.text("overview", in.Overview, longLimit),
+		OpenQuestions: r.texts("open_questions", in.OpenQuestions, notesLimit),
+		Blockers:      r.texts("blockers", in.Blockers, notesLimit),
+		ScopeNotes:    r.texts("scope_notes", in.ScopeNotes, notesLimit),
+	}
+	if p.Overview == "" {
+		r.fault("field overview is empty")
+	}
+	for i, t := range in.Tasks {
+		p.Tasks = append(p.Tasks, r.task(fmt.Sprintf("tasks[%d]", i), t))
+	}
+	if r.err != nil {
+		return Plan{}, r.err
+	}
+	return p, nil
+}
+
+// planReader makes texts plain and holds them within bounds. It keeps the first thing that is wrong.
+type planReader struct{ err error }
+
+func (r *planReader) fault(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (r *planReader) task(at string, in taskInput) ralph.Task {
+	t := ralph.Task{
+		ID:          strings.TrimSpace(in.ID), // its form is the lint's matter
+		Title:       plainLine(r.text(at+".title", in.Title, titleLimit)),
+		Description: r.text(at+".description", in.Description, longLimit),
+		Acceptance:  r.texts(at+".acceptance", in.Acceptance, criteriaLimit),
+		DependsOn:   r.ids(at+".depends_on", in.DependsOn),
+		Priority:    in.Priority,
+		Checks:      r.commands(at+".checks", in.Checks),
+		Category:    plainLine(r.text(at+".category", in.Category, idLimit)),
+		Optional:    in.Optional,
+		Human:       in.Human,
+		Status:      ralph.TaskPending,
+	}
+	r.bounded(at+".id", in.ID, idLimit)
+	switch {
+	case t.Title == "":
+		r.fault("field %s.title is empty", at)
+	case len(t.Acceptance) == 0 && !t.Human:
+		r.fault("field %s.acceptance is empty: say how one can tell that task %s is done", at, brief(t.ID))
+	case t.Priority != nil && (*t.Priority < 0 || *t.Priority > 1_000_000):
+		r.fault("field %s.priority must be from 0 to 1000000", at)
+	}
+	return t
+}
+
+func (r *planReader) bounded(at, text string, limit int) {
+	if n := utf8.RuneCountInString(text); n > limit {
+		r.fault("field %s has %d characters; at most %d are taken", at, n, limit)
+	}
+}
+
+func (r *planReader) text(at, text string, limit int) string {
+	r.bounded(at, text, limit)
+	return plainText(text)
+}
+
+func (r *planReader) texts(at string, texts []string, limit int) []string {
+	r.few(at, len(texts), limit)
+	var all []string
+	for i, text := range texts {
+		place := fmt.Sprintf("%s[%d]", at, i)
+		text = r.text(place, text, shortLimit)
+		if text == "" {
+			r.fault("field %s is empty", place)
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func (r *planReader) ids(at string, ids []string) []string {
+	r.few(at, len(ids), tasksLimit)
+	var all []string
+	for i, id := range ids {
+		r.bounded(fmt.Sprintf("%s[%d]", at, i), id, idLimit)
+		all = append(all, strings.TrimSpace(id))
+	}
+	return all
+}
+
+// commands are never changed: what is run must be what was written, and what was written must be what is seen.
+func (r *planReader) commands(at string, commands []string) []string {
+	r.few(at, len(commands), checksLimit)
+	var all []string
+	for i, command := range commands {
+		place := fmt.Sprintf("%s[%d]", at, i)
+		r.bounded(place, command, shortLimit)
+		switch {
+		case strings.TrimSpace(command) == "":
+			r.fault("field %s is empty", place)
+		case strings.ContainsFunc(command, hidden) || strings.ContainsRune(command, utf8.RuneError):
+			r.fault("field %s holds a character that cannot be seen; write the command in plain text", place)
+		}
+		all = append(all, strings.TrimSpace(command))
+	}
+	return all
+}
+
+func (r *planReader) few(at string, n, limit int) {
+	if n > limit {
+		r.fault("field %s has %d items; at most %d are taken", at, n, limit)
+	}
+}

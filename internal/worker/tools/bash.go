@@ -1,0 +1,158 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/model"
+)
+
+//go:embed bash.md
+var bashPage string
+
+const (
+	// DefaultBashTimeout is how long a command may take that asks for no other time.
+	DefaultBashTimeout = 120 * time.Second
+	// MaxBashTimeout is the longest that a command may ask for.
+	MaxBashTimeout = 600 * time.Second
+
+	// bashLimit is how many characters a command's result has at most.
+	bashLimit = 8000
+	// commandLimit is less than systems allow for one argument.
+	commandLimit = 100_000
+)
+
+type bash struct {
+	*workspace
+	shell         string
+	timeout, most time.Duration
+	grace         time.Duration
+}
+
+type bashInput struct {
+	Command string `json:"command" doc:"The command, as one would type it."`
+	Timeout int    `json:"timeout_seconds,omitempty" doc:"How long it may take."`
+}
+
+func newBash(w *workspace, o Options) bash {
+	timeout := cmp.Or(max(o.BashTimeout, 0), DefaultBashTimeout)
+	return bash{workspace: w, shell: findShell(w), timeout: timeout, most: max(timeout, MaxBashTimeout), grace: o.Grace}
+}
+
+// findShell looks for bash; "" is the system's own shell.
+func findShell(w *workspace) string {
+	const usual = "/bin/bash"
+	if info, err := os.Stat(usual); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		return usual
+	}
+	path, err := process.LookPath("bash")
+	if err != nil || runtime.GOOS == "windows" {
+		return "" // what is called bash on Windows sees another file system
+	}
+	if _, err := w.inside(path); err == nil {
+		return "" // the agent could have written it
+	}
+	return path
+}
+
+func (t bash) Spec() model.Tool {
+	name := "bash"
+	if t.shell == "" {
+		name = process.Shell("")[0] + " (there is no bash here)"
+	}
+	page := strings.NewReplacer("{shell}", name, "{timeout}", seconds(t.timeout), "{most}", seconds(t.most)).Replace(bashPage)
+	return spec("bash", page, bashInput{})
+}
+
+func (t bash) Run(ctx context.Context, input json.RawMessage) Output {
+	var in bashInput
+	if err := Decode(input, &in); err != nil {
+		return failed(err)
+	}
+	timeout := time.Duration(in.Timeout) * time.Second
+	switch {
+	case strings.TrimSpace(in.Command) == "":
+		return failf("the command is empty")
+	case strings.ContainsRune(in.Command, 0):
+		return failf("the command holds a NUL byte")
+	case len(in.Command) > commandLimit:
+		return failf("the command has more than %d bytes; write it to a file and run that", commandLimit)
+	case in.Timeout < 0 || in.Timeout > int(t.most.Seconds()):
+		return failf("timeout_seconds must be from 1 to %s", seconds(t.most))
+	case timeout == 0:
+		timeout = t.timeout
+	}
+	return t.run(ctx, in.Command, timeout)
+}
+
+func (t bash) run(ctx context.Context, command string, timeout time.Duration) Output {
+	argv := process.Shell(command)
+	if t.shell != "" {
+		argv = []string{t.shell, "-c", command}
+	}
+	var seen excerpt
+	spec := t.spec(".", argv...)
+	spec.Stdout, spec.StderrToStdout = process.Sink{Tap: &seen}, true
+	spec.Timeout, spec.Grace = timeout, t.grace
+	ended, err := process.Run(ctx, t.entered(spec))
+	if err != nil {
+		return failf("the command could not be run: %w", err)
+	}
+	if ended.State == process.NotStarted {
+		return failf("the command could not be started: %w", ended.StartError)
+	}
+	text, cut := seen.text(bashLimit, remarks(ended, timeout))
+	return Output{Text: text, Cut: cut, Failed: ended.State != process.Exited || ended.ExitCode != 0}
+}
+
+// remarks is what the harness says below the output of a command.
+func remarks(ended process.Result, timeout time.Duration) string {
+	var b strings.Builder
+	if ended.OutputHeld {
+		b.WriteString("[somebody kept the output open, so that its end may be missing]\n")
+	}
+	switch ended.State {
+	case process.Exited:
+		switch {
+		case ended.Survivors == 1:
+			fmt.Fprintf(&b, "[1 background process was ended: %s]\n", nameList(ended.SurvivorNames))
+		case ended.Survivors > 1:
+			fmt.Fprintf(&b, "[%d background processes were ended: %s]\n", ended.Survivors, nameList(ended.SurvivorNames))
+		}
+		fmt.Fprintf(&b, "[exit code %d", ended.ExitCode)
+		if ended.Signal != "" {
+			fmt.Fprintf(&b, ": %s", ended.Signal)
+		}
+		b.WriteString("]\n")
+	case process.TimedOut:
+		fmt.Fprintf(&b, "[the command did not end within %s seconds and was ended; this is its output until then]\n", seconds(timeout))
+	default:
+		b.WriteString("[the command was interrupted; this is its output until then]\n")
+	}
+	if ended.Unkillable > 0 {
+		fmt.Fprintf(&b, "[%d processes could not be ended]\n", ended.Unkillable)
+	}
+	return b.String()
+}
+
+// nameList is the names of processes, which choose them freely, on one line.
+func nameList(names []string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.Join(names, ", "))
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }

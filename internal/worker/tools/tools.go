@@ -1,0 +1,78 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/model"
+)
+
+// Tool is something that the model can call. It may be called by several goroutines at once.
+type Tool interface {
+	// Spec is the tool as the model is told of it.
+	Spec() model.Tool
+	// Run makes one call and blocks until nothing of it is running any more. A done ctx ends it early. What goes wrong is told to the model.
+	Run(ctx context.Context, input json.RawMessage) Output
+}
+
+// Output is what became of a call.
+type Output struct {
+	Text   string
+	Failed bool // it is not what was asked for: a refusal, trouble, or a command with another exit code than 0
+	Cut    bool // something was left out of Text, and Text says so
+	// Edited names the files that were changed, below the workspace and with slashes.
+	Edited []string
+}
+
+// Options say where tools work.
+type Options struct {
+	// Root is the workspace. It stays open as long as the tools are used; whoever opened it closes it.
+	Root *os.Root
+	// Env is the whole environment of commands.
+	Env []string
+	// Marker is put into the environment of all processes; see process.Spec.
+	Marker string
+	// Enter may change how a command is started, for a sandbox; nil leaves it as it is.
+	Enter func(*process.Spec)
+	// BashTimeout bounds a command that asks for no other time; 0 is DefaultBashTimeout.
+	BashTimeout time.Duration
+	// Grace is the time between TERM and KILL when a command is ended; 0 is process.DefaultGrace, less than 0 none.
+	Grace time.Duration
+}
+
+// Set gives all tools: bash, read_file, write_file, edit_file, glob, grep.
+func Set(o Options) []Tool {
+	w := newWorkspace(o)
+	return []Tool{newBash(w, o), readFile{w}, writeFile{w}, editFile{w}, glob{w}, grep{w}}
+}
+
+// Reading gives the tools that change nothing: read_file, glob, grep.
+func Reading(o Options) []Tool {
+	w := newWorkspace(o)
+	return []Tool{readFile{w}, glob{w}, grep{w}}
+}
+
+// spec puts a tool's description together. page is its Markdown, input an empty value of what it takes.
+func spec(name, page string, input any) model.Tool {
+	return model.Tool{Name: name, Description: strings.TrimSpace(page), Schema: Schema(input)}
+}
+
+func failed(err error) Output { return Output{Text: err.Error(), Failed: true} }
+
+func failf(format string, args ...any) Output { return failed(fmt.Errorf(format, args...)) }
+
+// readTime bounds a call that only reads.
+const readTime = 60 * time.Second
+
+// gaveUp is the answer to a call whose context was done; asked is the caller's own.
+func gaveUp(asked context.Context) Output {
+	if asked.Err() == nil {
+		return failf("it took longer than %s and was given up; ask for less", readTime)
+	}
+	return failf("the call was interrupted")
+}

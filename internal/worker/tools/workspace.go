@@ -1,0 +1,223 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/ralphloop/ralph/internal/process"
+)
+
+// maxLinks is how many links one path may lead through.
+const maxLinks = 40
+
+var (
+	errOutside = errors.New("leads out of the workspace; the file tools stay inside of it")
+	errGit     = errors.New("is inside of .git, which can be read but not written; use git commands instead")
+)
+
+// workspace is the folder that all tools of a set work in.
+type workspace struct {
+	root   *os.Root
+	dir    string // its absolute path
+	env    []string
+	marker string
+	enter  func(*process.Spec)
+	// writing is held while a file is changed: two edits of one file in the same turn must not lose each other.
+	writing sync.Mutex
+}
+
+func newWorkspace(o Options) *workspace {
+	dir, err := filepath.Abs(o.Root.Name())
+	if err != nil {
+		dir = o.Root.Name() // without a working folder of our own; relative is still right for whoever has one
+	}
+	return &workspace{root: o.Root, dir: dir, env: o.Env, marker: o.Marker, enter: o.Enter}
+}
+
+// spec is a command in a folder of the workspace.
+func (w *workspace) spec(name string, argv ...string) process.Spec {
+	return process.Spec{Argv: argv, Dir: filepath.Join(w.dir, name), Env: w.env, Marker: w.marker}
+}
+
+// entered is a command as a sandbox has it.
+func (w *workspace) entered(s process.Spec) process.Spec {
+	if w.enter != nil {
+		w.enter(&s)
+	}
+	return s
+}
+
+// find turns a path that the model gave into the name of what it leads to, below the workspace and without links. Nothing need be there.
+func (w *workspace) find(path string) (string, error) {
+	switch {
+	case path == "":
+		return "", errors.New("path is empty")
+	case strings.ContainsRune(path, 0):
+		return "", errors.New("path holds a NUL byte")
+	case len(path) > 4096:
+		return "", errors.New("path is longer than 4,096 bytes")
+	}
+	name, err := w.inside(path)
+	if err == nil {
+		name, err = w.follow(name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s %w", path, err)
+	}
+	return name, nil
+}
+
+// inside makes a path relative to the workspace.
+func (w *workspace) inside(path string) (string, error) {
+	path = filepath.FromSlash(path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(w.dir, path)
+	}
+	if name, err := filepath.Rel(w.dir, path); err == nil && filepath.IsLocal(name) {
+		return name, nil
+	}
+	// The folder may have other names: its real one, or another link to it.
+	here, err := w.root.Stat(".")
+	if err != nil {
+		return "", fmt.Errorf("cannot be looked up: %w", reason(err))
+	}
+	for folder := filepath.Clean(path); ; folder = filepath.Dir(folder) {
+		if info, err := os.Stat(folder); err == nil && os.SameFile(info, here) {
+			return filepath.Rel(folder, path)
+		}
+		if folder == filepath.Dir(folder) {
+			return "", errOutside
+		}
+	}
+}
+
+// follow resolves links. os.Root would, too, but not those with an absolute target, and what a file is really called decides whether it may be written.
+func (w *workspace) follow(name string) (string, error) {
+	todo, done, links := parts(name), "", 0
+	for len(todo) > 0 {
+		part := todo[0]
+		todo = todo[1:]
+		if part == ".." {
+			if done == "" {
+				return "", errOutside
+			}
+			done = strings.TrimPrefix(filepath.Dir(done), ".")
+			continue
+		}
+		next := filepath.Join(done, part)
+		info, err := w.root.Lstat(next)
+		if err != nil || info.Mode().Type() != fs.ModeSymlink {
+			done = next // what is wrong with it shows when it is opened
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", errors.New("leads through too many links")
+		}
+		target, err := w.root.Readlink(next)
+		if err != nil {
+			return "", fmt.Errorf("cannot be looked up: %w", reason(err))
+		}
+		if filepath.IsAbs(target) {
+			if target, err = w.inside(target); err != nil {
+				return "", err
+			}
+			done = ""
+		}
+		todo = append(parts(target), todo...)
+	}
+	return filepath.Join(".", done), nil
+}
+
+// parts are the names that a path is made of.
+func parts(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) || r == 0 })
+}
+
+// findWritable is find for a file that is to be changed.
+func (w *workspace) findWritable(path string) (string, error) {
+	name, err := w.find(path)
+	if err != nil {
+		return "", err
+	}
+	if os.IsPathSeparator(path[len(path)-1]) {
+		return "", fmt.Errorf("%s names a folder, not a file", path)
+	}
+	for _, part := range parts(name) {
+		// Some file systems fold case, and one has short names.
+		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
+			return "", fmt.Errorf("%s %w", path, errGit)
+		}
+	}
+	return name, nil
+}
+
+// open opens a regular file for reading, and nothing else: to open a pipe would wait for somebody to write, and to open a device may do anything.
+func (w *workspace) open(path, name string) (*os.File, fs.FileInfo, error) {
+	if _, err := w.regular(path, name); err != nil {
+		return nil, nil, err
+	}
+	file, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s cannot be opened: %w", path, reason(err))
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, fmt.Errorf("%s cannot be opened: %w", path, reason(err))
+	}
+	return file, info, nil
+}
+
+// regular says what is wrong with a file that should be an ordinary one. The error is fs.ErrNotExist if nothing is there.
+func (w *workspace) regular(path, name string) (fs.FileInfo, error) {
+	info, err := w.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return nil, &missing{path}
+	case err != nil:
+		return nil, fmt.Errorf("%s cannot be looked up: %w", path, reason(err))
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder; use glob to see what is in it", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file but a %s, and is not opened", path, special(info.Mode()))
+	}
+	return info, nil
+}
+
+// missing says that there is no such file.
+type missing struct{ path string }
+
+func (m *missing) Error() string        { return "there is no file " + m.path }
+func (m *missing) Is(target error) bool { return target == fs.ErrNotExist }
+
+func special(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "pipe"
+	case mode&fs.ModeSocket != 0:
+		return "socket"
+	case mode&fs.ModeDevice != 0:
+		return "device"
+	}
+	return "special file"
+}
+
+// reason takes paths and calls out of an error: the model knows what it asked for.
+func reason(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathErr.Err
+	}
+	if linkErr, ok := errors.AsType[*os.LinkError](err); ok {
+		return linkErr.Err
+	}
+	return err
+}

@@ -1,0 +1,44 @@
+// Command gen trims a snapshot of models.dev to the table of prices in package model.
+//
+//	go run ./internal/gen -api api.json -out prices.go
+//
+// The snapshot is the file api.json of that project, fetched by whoever renews the table. Of it remain the models of a few makers, at the makers' own
+// prices, that can write text and call tools. What is left out, and why, is in select.go. The file supplement.json fills what the snapshot lacks:
+// models that makers have taken off their lists while others still sell them, models younger than the snapshot, and prices of caches. Each of its rows
+// names its source; a row that the snapshot has caught up with can go.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+func main() {
+	api := flag.String("api", "", "the snapshot: api.json of models.dev")
+	out := flag.String("out", "prices.go", "the table to be written")
+	flag.Parse()
+	if err := run(*api, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1) //nolint:forbidigo // this is a main
+	}
+}
+
+func run(api, out string) error {
+	text, err := os.ReadFile(api)
+	if err != nil {
+		return fmt.Errorf("read snapshot: %w", err)
+	}
+	list, err := selected(text)
+	if err != nil {
+		return err
+	}
+	source, err := list.source()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(out, source, 0o644); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	return nil
+}
