@@ -1,0 +1,49 @@
+// Package atomicfile replaces files so that a reader sees the old content or the new one, never a part, and makes
+// names durable.
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Write replaces the file at path durably: the content is synced before the rename, and the folder after it.
+func Write(path string, content []byte, mode fs.FileMode) error {
+	if err := Swap(path, content, mode); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// Swap replaces the file at path with synced content, but leaves the folder's sync to the caller.
+func Swap(path string, content []byte, mode fs.FileMode) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // fails once the file is renamed, as it should
+	_, err = temp.Write(content)
+	if err == nil {
+		err = errors.Join(temp.Chmod(mode), temp.Sync())
+	}
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}
+
+// SyncDir makes the names in a folder durable. Windows has no such call and needs none.
+func SyncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
