@@ -3,6 +3,8 @@ package ralph
 import (
 	"fmt"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // BreakerState is where the breaker stands.
@@ -26,8 +28,8 @@ type Breaker struct {
 
 const maxCooldown = Span(8 * time.Hour)
 
-// move is the breaker after the iteration under judgement.
-func (b Breaker) move(p BreakerPolicy, h History) Breaker {
+// moveBreaker is the breaker after the iteration under judgement.
+func moveBreaker(b Breaker, p BreakerPolicy, h History) Breaker {
 	if b.State == "" {
 		b.State = BreakerClosed
 	}
@@ -40,7 +42,7 @@ func (b Breaker) move(p BreakerPolicy, h History) Breaker {
 		}
 		return Breaker{State: BreakerOpen, Reason: b.Reason, Waits: b.Waits}
 	}
-	reason := p.tripped(h)
+	reason := tripped(p, h)
 	switch {
 	case reason == "":
 		return b
@@ -50,14 +52,14 @@ func (b Breaker) move(p BreakerPolicy, h History) Breaker {
 	return Breaker{State: BreakerOpen, Reason: reason}
 }
 
-func (p BreakerPolicy) tripped(h History) string {
+func tripped(p BreakerPolicy, h History) string {
 	switch {
 	case p.NoProgress > 0 && h.NoProgress >= p.NoProgress:
-		return plural(h.NoProgress, "iteration") + " in a row without progress"
+		return text.Count(h.NoProgress, "iteration") + " in a row without progress"
 	case p.SameError > 0 && h.SameError >= p.SameError:
-		return "the same error in " + plural(h.SameError, "iteration") + " in a row"
+		return "the same error in " + text.Count(h.SameError, "iteration") + " in a row"
 	case p.PermissionDenials > 0 && h.Denials >= p.PermissionDenials:
-		return "work stopped by permission denials in " + plural(h.Denials, "iteration") + " in a row"
+		return "work stopped by permission denials in " + text.Count(h.Denials, "iteration") + " in a row"
 	case p.OutputDecline > 0 && !h.Progress && declined(h.Outputs, p.OutputDecline):
 		return fmt.Sprintf("output fell by %d%% or more over %d iterations, and nothing changed", p.OutputDecline, declineWindow)
 	}
@@ -70,16 +72,4 @@ func declined(outputs []int64, percent int) bool {
 	}
 	first, last := outputs[0], outputs[len(outputs)-1]
 	return first > 0 && last*100 <= first*int64(100-percent)
-}
-
-// cooldown is how long an open breaker waits before its next probe.
-func (p BreakerPolicy) cooldown(waits int) Span {
-	wait := p.Cooldown
-	for range waits {
-		if wait >= maxCooldown {
-			break
-		}
-		wait *= 2
-	}
-	return min(wait, maxCooldown)
 }

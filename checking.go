@@ -112,7 +112,7 @@ func (s *session) check(ctx context.Context, i int, c check) (CheckResult, bool)
 		return CheckResult{Name: c.name, Task: c.task, Broken: true, ExitCode: -1, Output: why}, true
 	}
 	h := s.l.state.History
-	result, ok := s.once(ctx, i, c, h.wayOf(c))
+	result, ok := s.once(ctx, i, c, h.wayOf(c.name, c.task))
 	switch {
 	case !ok || result.Passed:
 	case !h.Judging && (s.l.iteration == 0 || h.needsWeaker()): // later, an agent may have seen to it that only the weaker way is green
@@ -127,7 +127,7 @@ func (s *session) check(ctx context.Context, i int, c check) (CheckResult, bool)
 func (s *session) again(ctx context.Context, i int, c check, red CheckResult) (CheckResult, bool) {
 	red.Attempts = 1
 	for try := range s.l.policy.Retries {
-		result, ok := s.once(ctx, i, c, s.l.state.History.wayOf(c))
+		result, ok := s.once(ctx, i, c, s.l.state.History.wayOf(c.name, c.task))
 		if !ok {
 			return result, false
 		}

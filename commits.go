@@ -32,7 +32,7 @@ func (l *Loop) commit(ctx context.Context) {
 		return
 	}
 	likely := Decide(l.policy, l.state.History.Judge(l.moment(ctx)))
-	complete := likely.Action == Stop && StatusOf(likely.Reason) == StatusCompleted
+	complete := Completed(likely)
 	if l.commits.when == CommitTask && len(likely.Tasks.Done) == 0 && !complete {
 		return
 	}
@@ -61,7 +61,7 @@ func (l *Loop) commit(ctx context.Context) {
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: true})
 		if made.Changed && len(now.Checks)+len(now.Evaluations) > 0 {
 			l.compare(ctx, l.state.History.Now.Tree)
-			l.gather(ctx, l.mayComplete())
+			l.gather(ctx, MayComplete(l.policy, l.state.History))
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Action is what the loop does after a verdict.
@@ -67,12 +69,12 @@ func (v Verdict) asks() *string {
 }
 
 const (
-	limitSlack    = Span(15 * time.Second) // resets come late
-	firstLimit    = Span(time.Minute)      // without a reset time
-	longestLimit  = Span(30 * time.Minute)
-	farthestReset = Span(366 * 24 * time.Hour) // whatever a CLI says: times must still add up
-	firstBackoff  = Span(time.Second)
-	longestBackof = Span(time.Minute)
+	limitSlack     = Span(15 * time.Second) // resets come late
+	firstLimit     = Span(time.Minute)      // without a reset time
+	longestLimit   = Span(30 * time.Minute)
+	farthestReset  = Span(366 * 24 * time.Hour) // whatever a CLI says: times must still add up
+	firstBackoff   = Span(time.Second)
+	longestBackoff = Span(time.Minute)
 )
 
 // rule is one row of the verdict table: nil when it does not fire.
@@ -93,7 +95,7 @@ func Decide(p Policy, h History) Verdict {
 		v.Progress = h.Progress
 		if v.Claimed || v.Tasks.AllDone || p.Claim == ClaimOptional {
 			asked := h
-			asked.Tasks = v.Tasks.apply(h.Tasks, v.Counted)
+			asked.Tasks = applyTasks(v.Tasks, h.Tasks, v.Counted)
 			v.Gates = askGates(p, asked)
 		}
 		rules = []rule{
@@ -103,7 +105,7 @@ func Decide(p Policy, h History) Verdict {
 		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim goes before it
 			rules = []rule{killRule, completeRule, interruptRule}
 		}
-		v.Breaker = h.Breaker.move(p.Breaker, h)
+		v.Breaker = moveBreaker(h.Breaker, p.Breaker, h)
 	}
 	for _, fires := range rules {
 		if verdict := fires(p, h, v); verdict != nil {
@@ -119,12 +121,17 @@ func claims(p Policy, h History) bool {
 	return said.Complete && (!byBlock || p.Status != StatusOff)
 }
 
-func (v Verdict) stop(row int, reason StopReason, format string, args ...any) *Verdict {
+func stopAt(v Verdict, row int, reason StopReason, format string, args ...any) *Verdict {
 	v.Row, v.Action, v.Reason, v.Detail = row, Stop, reason, fmt.Sprintf(format, args...)
 	return &v
 }
 
-func (v Verdict) wait(row int, why WaitReason, wait Span, detail string) *Verdict {
+// abort is the verdict on a run that the harness itself cannot go on with. No row of the table has it.
+func abort(b Breaker, reason StopReason, format string, args ...any) Verdict {
+	return *stopAt(Verdict{Breaker: b}, 0, reason, format, args...)
+}
+
+func waitAt(v Verdict, row int, why WaitReason, wait Span, detail string) *Verdict {
 	v.Row, v.Action, v.WaitFor, v.Wait, v.Detail = row, Wait, why, wait.kept(), detail
 	return &v
 }
@@ -144,9 +151,9 @@ func interruptRule(_ Policy, h History, v Verdict) *Verdict {
 	}
 	v.Signal = h.Moment.Signal
 	if v.Signal == SignalStop {
-		return v.stop(0, Interrupted, "ended by ralph stop")
+		return stopAt(v, 0, Interrupted, "ended by ralph stop")
 	}
-	return v.stop(0, Interrupted, "interrupted by %s", h.Moment.Signal)
+	return stopAt(v, 0, Interrupted, "interrupted by %s", h.Moment.Signal)
 }
 
 // Before iteration 1: a check that cannot run proves nothing, whatever the agent does.
@@ -156,10 +163,10 @@ func baselineRule(_ Policy, h History, v Verdict) *Verdict {
 			break
 		}
 		if c.Broken {
-			return v.stop(7, CheckBroken, "the check %q cannot run: %s", c.Name, whyBroken(c))
+			return stopAt(v, 7, CheckBroken, "the check %q cannot run: %s", c.Name, whyBroken(c))
 		}
 		if c.TimedOut {
-			return v.stop(7, CheckBroken, "the check %q did not end in time before any agent started; raise --check-timeout", c.Name)
+			return stopAt(v, 7, CheckBroken, "the check %q did not end in time before any agent started; raise --check-timeout", c.Name)
 		}
 	}
 	return nil
@@ -170,7 +177,7 @@ func whyBroken(c CheckResult) string {
 	if c.Hidden {
 		return "what it printed is in the run's folder"
 	}
-	return firstLine(c.Output)
+	return text.FirstLine(c.Output)
 }
 
 // Row 1: the sandbox, the agent program or its login failed.
@@ -186,7 +193,7 @@ func environmentRule(p Policy, h History, v Verdict) *Verdict {
 			return next
 		}
 	}
-	return v.stop(1, reason, "%s", h.Now.Agent.Error)
+	return stopAt(v, 1, reason, "%s", h.Now.Agent.Error)
 }
 
 // Row 2: a usage limit. Another agent takes over at once.
@@ -214,10 +221,9 @@ func providerRule(p Policy, h History, v Verdict) *Verdict {
 			return next
 		}
 		v.Hint = providerHint
-		return v.stop(3, ProviderFailed, "the model failed %d times in a row: %s", h.ProviderFailures, h.Now.Agent.Error)
+		return stopAt(v, 3, ProviderFailed, "the model failed %d times in a row: %s", h.ProviderFailures, h.Now.Agent.Error)
 	}
-	wait := doubled(firstBackoff, h.ProviderFailures-1, longestBackof)
-	return v.wait(3, WaitBackoff, wait+jitter(wait, h.Started), h.Now.Agent.Error)
+	return waitAt(v, 3, WaitBackoff, backoff(h.ProviderFailures, h.Started), h.Now.Agent.Error)
 }
 
 // Row 4, before anything is complete: a protected file was changed, and the user wants to see that at once.
@@ -225,7 +231,7 @@ func tamperRule(p Policy, h History, v Verdict) *Verdict {
 	if p.Tamper != TamperStop || len(h.Now.Tampered) == 0 {
 		return nil
 	}
-	return v.stop(4, Tampered, "protected files were changed: %s", firstOf(h.Now.Tampered))
+	return stopAt(v, 4, Tampered, "protected files were changed: %s", text.List(h.Now.Tampered))
 }
 
 // Row 4: the claim stands but for an evaluator that cannot be asked. Asking again was tried. If it was the budget, that ends the run as ever.
@@ -244,7 +250,7 @@ func evaluatorRule(p Policy, h History, v Verdict) *Verdict {
 		}
 		if reason, ok := reasons[latest.End]; ok {
 			v.Hint = latest.Hint
-			return v.stop(4, reason, "the evaluator %s cannot be asked: %s", latest.Agent, latest.Error)
+			return stopAt(v, 4, reason, "the evaluator %s cannot be asked: %s", latest.Agent, latest.Error)
 		}
 	}
 	return nil
@@ -252,23 +258,23 @@ func evaluatorRule(p Policy, h History, v Verdict) *Verdict {
 
 // Row 4: a completion claim, and every gate open.
 func completeRule(p Policy, h History, v Verdict) *Verdict {
-	mayClaimItself := p.Claim == ClaimOptional && allPassed(h.Now.Checks)
+	mayClaimItself := p.Claim == ClaimOptional && AllPassed(h.Now.Checks)
 	if !v.Claimed && !v.Tasks.AllDone && !mayClaimItself || len(refusalsOf(v.Gates)) > 0 {
 		return nil
 	}
 	if len(h.Tasks) > 0 {
 		v.VerifiedBy = provenBy(h)
-		return v.stop(4, TasksDone, "%s", "every task of the list is proven done"+unproven(h))
+		return stopAt(v, 4, TasksDone, "%s", "every task of the list is proven done"+unproven(h))
 	}
 	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {
 		v.VerifiedBy = provenBy(h)
-		return v.stop(4, EvaluatorAccepted, "the claim stands and %s accepts it; nothing else was checked", by)
+		return stopAt(v, 4, EvaluatorAccepted, "the claim stands and %s accepts it; nothing else was checked", by)
 	}
 	if len(h.Now.Checks) == 0 {
-		return v.stop(4, Unverified, "%s", "the agent says it is done, and nothing was checked")
+		return stopAt(v, 4, Unverified, "%s", "the agent says it is done, and nothing was checked")
 	}
 	v.VerifiedBy = provenBy(h)
-	return v.stop(4, AllChecksPassed, "%s", "the claim stands and every check is green")
+	return stopAt(v, 4, AllChecksPassed, "%s", "the claim stands and every check is green")
 }
 
 func unproven(h History) string {
@@ -322,7 +328,7 @@ func blockedRule(p Policy, h History, v Verdict) *Verdict {
 	if s := said.Status; p.Status == StatusOff && s != nil && s.State == "BLOCKED" && *said.Blocked == s.Recommendation {
 		return nil
 	}
-	return v.stop(5, Blocked, "%s", *said.Blocked)
+	return stopAt(v, 5, Blocked, "%s", *said.Blocked)
 }
 
 func decideRule(p Policy, h History, v Verdict) *Verdict {
@@ -333,9 +339,9 @@ func decideRule(p Policy, h History, v Verdict) *Verdict {
 		if v.Breaker.State == BreakerOpen { // an answer is a reason to try once more
 			v.Breaker.State = BreakerHalfOpen
 		}
-		return v.wait(5, WaitAnswer, 0, *h.Now.Agent.Said.Decide)
+		return waitAt(v, 5, WaitAnswer, 0, *h.Now.Agent.Said.Decide)
 	}
-	return v.stop(5, NeedsDecision, "%s", *h.Now.Agent.Said.Decide)
+	return stopAt(v, 5, NeedsDecision, "%s", *h.Now.Agent.Said.Decide)
 }
 
 // Row 7: the agent's own failures in a row.
@@ -349,7 +355,7 @@ func agentFailedRule(p Policy, h History, v Verdict) *Verdict {
 		return next
 	}
 	v.Hint = h.Now.Agent.Hint
-	return v.stop(7, AgentFailed, "the agent failed %d times in a row: %s", h.AgentFailures, h.Now.Agent.Error)
+	return stopAt(v, 7, AgentFailed, "the agent failed %d times in a row: %s", h.AgentFailures, h.Now.Agent.Error)
 }
 
 // Row 7: a check that cannot run, again and again.
@@ -359,7 +365,7 @@ func checkBrokenRule(p Policy, h History, v Verdict) *Verdict {
 	}
 	for _, c := range h.Now.Checks {
 		if c.Broken {
-			return v.stop(7, CheckBroken, "the check %q could not run in %d iterations in a row: %s", c.Name, h.BrokenChecks, whyBroken(c))
+			return stopAt(v, 7, CheckBroken, "the check %q could not run in %d iterations in a row: %s", c.Name, h.BrokenChecks, whyBroken(c))
 		}
 	}
 	return nil
@@ -371,29 +377,44 @@ func breakerRule(p Policy, h History, v Verdict) *Verdict {
 		return nil
 	}
 	if p.Breaker.Cooldown == 0 {
-		return v.stop(8, CircuitOpen, "%s", v.Breaker.Reason)
+		return stopAt(v, 8, CircuitOpen, "%s", v.Breaker.Reason)
 	}
 	if limit := limitsRule(p, h, v); limit != nil {
 		return limit
 	}
-	wait := p.Breaker.cooldown(v.Breaker.Waits)
+	wait := doubled(p.Breaker.Cooldown, v.Breaker.Waits, maxCooldown)
 	v.Breaker = Breaker{State: BreakerHalfOpen, Reason: v.Breaker.Reason, Waits: v.Breaker.Waits + 1}
-	return v.wait(8, WaitCooldown, wait, v.Breaker.Reason)
+	return waitAt(v, 8, WaitCooldown, wait, v.Breaker.Reason)
 }
 
 // Row 9: time; money or tokens; the cap.
 func limitsRule(p Policy, h History, v Verdict) *Verdict {
 	switch {
 	case p.MaxTime > 0 && h.Moment.Elapsed >= p.MaxTime:
-		return v.stop(9, Timeout, "the time budget of %s is used up", round(p.MaxTime))
+		return stopAt(v, 9, Timeout, "the time budget of %s is used up", p.MaxTime.Short())
 	case p.MaxCost > 0 && h.Cost >= p.MaxCost:
-		return v.stop(9, MaxCost, "$%.2f of a budget of $%.2f is spent", h.Cost, p.MaxCost)
+		return stopAt(v, 9, MaxCost, "$%.2f of a budget of $%.2f is spent", h.Cost, p.MaxCost)
 	case p.MaxTokens > 0 && h.Tokens.Total() >= p.MaxTokens:
-		return v.stop(9, MaxTokens, "%d of %d tokens are spent", h.Tokens.Total(), p.MaxTokens)
+		return stopAt(v, 9, MaxTokens, "%d of %d tokens are spent", h.Tokens.Total(), p.MaxTokens)
 	case p.MaxIterations > 0 && h.Counted >= p.MaxIterations:
-		return v.stop(9, MaxIterations, "the cap of %s is reached with work pending", plural(p.MaxIterations, "iteration"))
+		return stopAt(v, 9, MaxIterations, "the cap of %s is reached with work pending", text.Count(p.MaxIterations, "iteration"))
 	}
 	return nil
+}
+
+// limitWait is how long to wait for the reset of a usage limit that was hit times in a row. after is the time that
+// the provider named, 0 if it named none.
+func limitWait(after Span, times int) Span {
+	if after <= 0 {
+		return doubled(firstLimit, times-1, longestLimit)
+	}
+	return min(after, farthestReset) + limitSlack
+}
+
+// backoff is how long to wait after a number of failures in a row.
+func backoff(failures, iteration int) Span {
+	wait := doubled(firstBackoff, failures-1, longestBackoff)
+	return wait + jitter(wait, iteration)
 }
 
 func doubled(wait Span, times int, longest Span) Span {

@@ -22,32 +22,11 @@ func (l *Loop) evaluate(ctx context.Context) {
 	if l.evaluator == nil {
 		return
 	}
-	for _, task := range l.toEvaluate() {
+	for _, task := range ToEvaluate(l.policy, l.state.History) {
 		if !l.evaluateOne(ctx, task) {
 			return
 		}
 	}
-}
-
-// toEvaluate are the tasks whose claims stand but for the evaluator; "" is the goal of a run without a list, or of one whose list is done though
-// nothing was checked.
-func (l *Loop) toEvaluate() []string {
-	alone := unevaluated(l.policy)
-	h := l.state.History.Judge(Moment{})
-	tasks := judgeTasks(alone, h)
-	switch {
-	case len(tasks.Done) > 0:
-		return tasks.Done
-	case len(h.Tasks) > 0 && (!tasks.AllDone || len(h.Now.Checks) > 0), len(refusalsOf(askGates(alone, h))) > 0:
-		return nil
-	}
-	return []string{""}
-}
-
-// unevaluated is the policy without its evaluator, and with nothing in its place.
-func unevaluated(p Policy) Policy {
-	p.Evaluator, p.AllowUnverified = "", true
-	return p
 }
 
 // evaluateOne asks about one task until there is an answer, or no sense in asking. It reports whether the next may be asked about.
@@ -62,7 +41,7 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 		l.storageFailed(err)
 		return false
 	}
-	var so patience
+	var so Patience
 	for {
 		e, ok := l.ask(ctx, in)
 		if !ok {
@@ -76,7 +55,9 @@ func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
 		if e.End == EndOK {
 			return true
 		}
-		wait, again := l.evaluatorWait(e, &so)
+		h := l.state.History
+		h.Moment.Elapsed = l.elapsed()
+		wait, again := AskAgain(l.policy, h, e, &so)
 		if !again {
 			return false
 		}
@@ -119,15 +100,12 @@ func (l *Loop) ask(ctx context.Context, in EvaluationInput) (e Evaluation, ok bo
 
 // budget is a function that says which limit is reached with what an evaluation took so far, "" if none is. It may be called while the loop works.
 func (l *Loop) budget() func(so Evaluation) string {
-	policy, before := l.policy.inRound(), l.state.History.Judge(Moment{})
+	policy, before := l.policy, l.state.History.Judge(Moment{})
 	return func(so Evaluation) string {
 		h := before
 		h.Moment.Elapsed = l.elapsed()
 		h.spend(so.spending())
-		if reached := limitsRule(policy, h, Verdict{}); reached != nil {
-			return reached.Detail
-		}
-		return ""
+		return OverBudget(policy, h)
 	}
 }
 
@@ -146,38 +124,6 @@ func termsOf(title, goal string, criteria []string) string {
 		fmt.Fprintf(sum, "%d %s\n", len(text), text)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
-}
-
-// patience is what was borne with an evaluator so far.
-type patience struct {
-	limits, failures int
-	waited           Span // for limits
-}
-
-// evaluatorWait says whether an evaluator that could not be asked is asked again, and when.
-func (l *Loop) evaluatorWait(e Evaluation, so *patience) (Waiting, bool) {
-	switch e.End {
-	case EndLimit:
-		so.limits++
-		wait := min(e.RetryAfter, farthestReset) + limitSlack
-		if e.RetryAfter <= 0 {
-			wait = doubled(firstLimit, so.limits-1, longestLimit)
-		}
-		so.waited += wait
-		tooLong := l.policy.MaxWait > 0 && so.waited > l.policy.MaxWait || l.policy.MaxTime > 0 && l.elapsed()+wait >= l.policy.MaxTime
-		if l.policy.OnLimit == LimitStop || tooLong {
-			return Waiting{}, false
-		}
-		return Waiting{For: WaitLimit, Wait: wait, Detail: "the evaluator is limited: " + e.Error}, true
-	case EndAuth, EndMissing, EndSandbox, EndOutOfTime, EndInterrupted, EndOverBudget:
-		return Waiting{}, false
-	}
-	so.failures++
-	if l.policy.MaxFailures > 0 && so.failures >= l.policy.MaxFailures {
-		return Waiting{}, false
-	}
-	wait := doubled(firstBackoff, so.failures-1, longestBackof)
-	return Waiting{For: WaitBackoff, Wait: wait + jitter(wait, l.iteration), Detail: "the evaluator failed: " + e.Error}, true
 }
 
 func (l *Loop) evaluationInput(ctx context.Context, task string) (EvaluationInput, error) {

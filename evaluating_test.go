@@ -173,7 +173,7 @@ func TestRejections(t *testing.T) {
 
 // rejectionIn is what a prompt is told of a rejection.
 func rejectionIn(in PromptInput) string {
-	r := in.facts().Rejections[0]
+	r := promptFacts(in).Rejections[0]
 	return fmt.Sprint(r.Category, " ", r.Concern, " ", r.NextStep, " ", r.Evidence, " ", r.Times)
 }
 

@@ -79,14 +79,12 @@ func (l *Loop) joined(ctx context.Context, before string, now TreeState) TreeSta
 // last.
 func (l *Loop) gather(ctx context.Context, claimed bool) {
 	l.runChecks(ctx, l.checksToRun(claimed))
-	h := l.state.History
-	byItself := l.policy.Claim == ClaimOptional && len(h.Tasks) == 0 && allPassed(h.Now.Checks) // green checks claim
-	if !claimed && !byItself || !l.promising(ctx) {
+	if !claimed && !ChecksClaim(l.policy, l.state.History) || !l.promising(ctx) {
 		return
 	}
 	l.runHidden(ctx)
 	l.weighTests(ctx)
-	if l.promising(ctx) && l.wouldEnd() {
+	if l.promising(ctx) && WouldEnd(l.policy, l.state.History) {
 		l.confirmFlaked(ctx)
 		l.prove(ctx)
 	}
@@ -102,28 +100,9 @@ func (l *Loop) gather(ctx context.Context, claimed bool) {
 	}
 }
 
-// promising reports whether a claim may still stand. Of a list, one that is red does not speak for the others.
+// promising reports whether a claim may still be accepted, and the run goes on.
 func (l *Loop) promising(ctx context.Context) bool {
-	h := l.state.History
-	if ctx.Err() != nil || l.storage != nil || h.Now.Agent.End.Failed() {
-		return false
-	}
-	return l.nothingRed() || l.wouldEnd() || len(judgeTasks(unevaluated(l.policy), h).Done) > 0
-}
-
-func (l *Loop) nothingRed() bool {
-	checks := l.state.History.Now.Checks
-	return len(checks) == 0 || allPassed(checks)
-}
-
-// wouldEnd reports whether the run is complete if nothing else refuses the claim: every task is done then, those that were mended among them, and
-// nothing that counts is red.
-func (l *Loop) wouldEnd() bool {
-	h := l.state.History
-	tasks := judgeTasks(unevaluated(l.policy), h)
-	whole := len(h.Tasks) == 0 || tasks.AllDone
-	h.Tasks = tasks.apply(h.Tasks, false)
-	return whole && askChecks(l.policy, h).State != GateShut
+	return ctx.Err() == nil && l.storage == nil && CouldStillPass(l.policy, l.state.History)
 }
 
 // runHidden runs the checks that the agent must not know. They have views of their own.
@@ -208,8 +187,8 @@ func (l *Loop) prove(ctx context.Context) {
 			continue
 		}
 		var proof Proof
-		in := l.viewInput(kind, l.state.History.wayOf(c))
-		in.BaseRed = l.state.History.redAtBase(c)
+		in := l.viewInput(kind, l.state.History.wayOf(c.name, c.task))
+		in.BaseRed = l.state.History.redAtBase(c.name, c.task)
 		l.attendCheck(ctx, func(ctx context.Context) {
 			proof, err = l.examiner.Prove(ctx, in, l.checkInput(c, folder, checkFile("canary").name(i)))
 		})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // ledgerKept is how many verdicts on one task the next evaluation gets to know.
@@ -70,7 +72,7 @@ func (s *State) evaluated(e Evaluation) {
 		i = len(s.Ledger) - 1
 	}
 	entry := &s.Ledger[i]
-	entry.Last = lastOf(append(slices.Clip(entry.Last), e), ledgerKept)
+	entry.Last = text.LastOf(append(slices.Clip(entry.Last), e), ledgerKept)
 	if !e.Accepted {
 		entry.Counts = maps.Clone(entry.Counts)
 		entry.Counts[e.Category]++
@@ -218,14 +220,14 @@ func attribute(baseline []CheckResult, now CheckResult) Attribution {
 }
 
 // redAtBase reports whether a check was seen red before any agent worked.
-func (h History) redAtBase(c check) bool {
-	return slices.ContainsFunc(h.Baseline, func(b CheckResult) bool { return b.Name == c.name && b.Task == c.task && !b.Passed })
+func (h History) redAtBase(name, task string) bool {
+	return slices.ContainsFunc(h.Baseline, func(b CheckResult) bool { return b.Name == name && b.Task == task && !b.Passed })
 }
 
 // wayOf is how a check has to be run, as its baseline showed.
-func (h History) wayOf(c check) Way {
+func (h History) wayOf(name, task string) Way {
 	for _, before := range h.Baseline {
-		if before.Name == c.name && before.Task == c.task {
+		if before.Name == name && before.Task == task {
 			return before.Weaker
 		}
 	}

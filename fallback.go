@@ -93,11 +93,7 @@ func (h History) limitRest(p Policy) AgentRest {
 			rest.Times = before.Times + 1
 		}
 	}
-	wait := min(h.Now.Agent.RetryAfter, farthestReset) + limitSlack
-	if h.Now.Agent.RetryAfter <= 0 {
-		wait = doubled(firstLimit, rest.Times-1, longestLimit)
-	}
-	rest.Until = h.Moment.Elapsed + wait
+	rest.Until = h.Moment.Elapsed + limitWait(h.Now.Agent.RetryAfter, rest.Times)
 	return rest
 }
 
@@ -131,11 +127,11 @@ func (h History) waitFor(p Policy, v Verdict, row int, wait Span) *Verdict {
 	why := h.Now.Agent.Error
 	switch {
 	case p.OnLimit == LimitStop:
-		return v.stop(row, RateLimited, "%s", why)
+		return stopAt(v, row, RateLimited, "%s", why)
 	case h.LimitWaited+wait > p.MaxWait && p.MaxWait > 0:
-		return v.stop(row, RateLimited, "%s; the reset is %s away and --max-wait allows %s", why, round(h.LimitWaited+wait), round(p.MaxWait))
+		return stopAt(v, row, RateLimited, "%s; the reset is %s away and --max-wait allows %s", why, (h.LimitWaited + wait).Short(), p.MaxWait.Short())
 	case p.MaxTime > 0 && h.Moment.Elapsed+wait >= p.MaxTime:
-		return v.stop(9, Timeout, "the usage limit's reset is %s away, past the time budget of %s", round(wait), round(p.MaxTime))
+		return stopAt(v, 9, Timeout, "the usage limit's reset is %s away, past the time budget of %s", wait.Short(), p.MaxTime.Short())
 	}
-	return v.wait(row, WaitLimit, wait, why)
+	return waitAt(v, row, WaitLimit, wait, why)
 }

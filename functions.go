@@ -29,7 +29,7 @@ func (f agentFunc) Run(ctx context.Context, in AgentInput) (AgentOutcome, error)
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		outcome.End, outcome.Error = EndTimeout, fmt.Sprintf("timed out after %s", round(Span(in.Timeout)))
+		outcome.End, outcome.Error = EndTimeout, fmt.Sprintf("timed out after %s", Span(in.Timeout).Short())
 	case err != nil:
 		outcome.End, outcome.Error = EndFailed, err.Error()
 	case !outcome.Said.Text:
@@ -61,7 +61,7 @@ func (c CheckFuncs) Check(ctx context.Context, in CheckInput) (CheckResult, erro
 	case err == nil:
 		result.Passed = true
 	case errors.Is(err, context.DeadlineExceeded):
-		result.TimedOut, result.ExitCode, result.Output = true, 124, fmt.Sprintf("Timeout after %s", round(Span(in.Timeout)))
+		result.TimedOut, result.ExitCode, result.Output = true, 124, fmt.Sprintf("Timeout after %s", Span(in.Timeout).Short())
 	default:
 		result.ExitCode, result.Output = 1, err.Error()
 	}

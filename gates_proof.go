@@ -4,21 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // hiddenFailed is all that an agent learns of a hidden check.
 const hiddenFailed = "a hidden check"
-
-// namesShown is how many files, tests or checks a sentence names.
-const namesShown = 5
-
-func firstOf(names []string) string {
-	text := strings.Join(names[:min(namesShown, len(names))], ", ")
-	if len(names) > namesShown {
-		text += fmt.Sprintf(" and %d more", len(names)-namesShown)
-	}
-	return text
-}
 
 // askCanaries looks at what the green checks are worth.
 func askCanaries(p Policy, h History) Gate {
@@ -48,7 +39,7 @@ func askCanaries(p Policy, h History) Gate {
 	case !asked:
 		return noted("no canary exists for these checks")
 	case len(mute) > 0:
-		return noted("there is no canary for " + firstOf(mute))
+		return noted("there is no canary for " + text.List(mute))
 	}
 	return open("a test that must fail turned every check red, and no test of the base is missing")
 }
@@ -57,13 +48,13 @@ func lostTests(p Proof) string {
 	if len(p.Missing) == 0 {
 		return p.Detail
 	}
-	return fmt.Sprintf("%s that ran at the base did not run: %s (if they are meant to be gone, a new run has this tree as its base)", plural(p.Lost, "test"), firstOf(p.Missing))
+	return fmt.Sprintf("%s that ran at the base did not run: %s (if they are meant to be gone, a new run has this tree as its base)", text.Count(p.Lost, "test"), text.List(p.Missing))
 }
 
 func askTampered(p Policy, h History) Gate {
 	switch {
 	case len(h.Now.Tampered) > 0:
-		return shut(RefusedTampered, "protected files are not as they were when the run began: %s; put them back", firstOf(h.Now.Tampered))
+		return shut(RefusedTampered, "protected files are not as they were when the run began: %s; put them back", text.List(h.Now.Tampered))
 	case h.Now.Weighed != nil:
 		return askTests(p, *h.Now.Weighed)
 	case len(p.Protects) == 0:
@@ -71,20 +62,20 @@ func askTampered(p Policy, h History) Gate {
 	case h.Base.Snapshot == "":
 		return noted("no copy of the tree is kept, so nobody knows what became of protected files")
 	case len(h.Now.Unseen) > 0:
-		return open("checks did not see " + firstOf(h.Now.Unseen) + ", which were added")
+		return open("checks did not see " + text.List(h.Now.Unseen) + ", which were added")
 	}
 	return open("")
 }
 
 // askTests weighs changed tests and code that knows of tests: honest work may have both.
 func askTests(p Policy, weighed TestsWeighed) Gate {
-	code, detail := RefusedTestsChanged, "old tests fail, new ones pass: "+firstOf(weighed.Files)
+	code, detail := RefusedTestsChanged, "old tests fail, new ones pass: "+text.List(weighed.Files)
 	switch {
 	case !weighed.OldPassed:
 	case len(weighed.Aware) > 0:
-		code, detail = RefusedTestAware, "code of the product asks whether it is being tested: "+firstOf(weighed.Aware)
+		code, detail = RefusedTestAware, "code of the product asks whether it is being tested: "+text.List(weighed.Aware)
 	default:
-		return open("tests were changed, and those of the base pass as well: " + firstOf(weighed.Files))
+		return open("tests were changed, and those of the base pass as well: " + text.List(weighed.Files))
 	}
 	switch p.TestChange {
 	case TestsRefuse:
@@ -194,12 +185,12 @@ func rejection(e Evaluation) (code, detail string) {
 }
 
 func acceptance(e Evaluation) string {
-	text := e.Agent + " accepted it"
+	said := e.Agent + " accepted it"
 	if e.Standing {
-		text = e.Agent + " accepted this very tree before"
+		said = e.Agent + " accepted this very tree before"
 	}
 	if len(e.Evidence) == 0 {
-		return text
+		return said
 	}
-	return text + ", and points to " + firstOf(e.Evidence)
+	return said + ", and points to " + text.List(e.Evidence)
 }

@@ -2,15 +2,13 @@ package ralph
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/internal/prompt"
+	"github.com/ralphloop/ralph/internal/textfile"
 )
 
 // goalText is what the run works on, as it was last read.
@@ -43,7 +41,7 @@ func (l *Loop) readProtected(ctx context.Context, name string) (string, error) {
 	if text, ok := l.baseText(ctx, filepath.ToSlash(filepath.Clean(inside))); ok {
 		return text, nil
 	}
-	return ReadText(l.cfg.Dir, name)
+	return textfile.Read(l.cfg.Dir, name)
 }
 
 // baseText is a file that the agent before has changed as it was; false if it has not, or the file was empty.
@@ -55,7 +53,7 @@ func (l *Loop) baseText(ctx context.Context, name string) (string, bool) {
 	if err != nil || strings.TrimSpace(text) == "" {
 		return "", false
 	}
-	return strings.ToValidUTF8(strings.TrimPrefix(text, "\ufeff"), "\ufffd"), true
+	return textfile.Clean(text), true
 }
 
 // learnings are what people accepted. What an agent wrote there itself is none: nothing promotes itself.
@@ -66,7 +64,7 @@ func (l *Loop) learnings(ctx context.Context) string {
 	if slices.Contains(l.state.Tampered, LearningsFile) || slices.Contains(l.state.History.Now.Unseen, LearningsFile) {
 		return ""
 	}
-	text, err := readInside(l.cfg.Dir, LearningsFile)
+	text, err := textfile.ReadInside(l.cfg.Dir, LearningsFile)
 	if err != nil {
 		return ""
 	}
@@ -91,44 +89,3 @@ func (l *Loop) tellPlaceholders() {
 }
 
 const unknownShown = 5
-
-// maxText is far more than a prompt can take.
-const maxText = 4 << 20
-
-// ReadText reads a goal, a spec or a prompt. A path that is not absolute lies in dir. Only a regular file of sensible size is read: an agent can
-// put anything in its place, a pipe that nobody writes to included.
-func ReadText(dir, path string) (string, error) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	file, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	return readText(file, path)
-}
-
-// readText reads an open file; path is for messages.
-func readText(file *os.File, path string) (string, error) {
-	switch info, err := file.Stat(); {
-	case err != nil:
-		return "", err
-	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > maxText:
-		return "", fmt.Errorf("%s is larger than %d MiB", path, maxText>>20)
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxText))
-	if err != nil {
-		return "", err
-	}
-	text := strings.ToValidUTF8(strings.TrimPrefix(string(data), "\ufeff"), "\ufffd")
-	if strings.TrimSpace(text) == "" {
-		return "", fmt.Errorf("%s: %w", path, ErrEmpty)
-	}
-	return text, nil
-}
-
-// ErrEmpty says that a goal, a spec or a prompt holds nothing but blanks.
-var ErrEmpty = errors.New("the file is empty")

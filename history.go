@@ -1,10 +1,14 @@
 package ralph
 
 import (
+	"hash"
+	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // phraseWindow is how many iterations the status gate looks at: this one and the four before.
@@ -113,7 +117,7 @@ func (h History) Judge(at Moment) History {
 		h.Counted++
 		h.countStalls()
 	}
-	h.Phrases = lastOf(append(h.Phrases, now.Agent.Said.Phrases), phraseWindow)
+	h.Phrases = text.LastOf(append(h.Phrases, now.Agent.Said.Phrases), phraseWindow)
 	return h
 }
 
@@ -184,7 +188,7 @@ func (h *History) countStalls() {
 	}
 	h.SameError = streak(h.SameError, fault != 0)
 	h.fault = fault
-	h.Outputs = lastOf(append(h.Outputs, h.Now.Agent.OutputBytes), declineWindow)
+	h.Outputs = text.LastOf(append(h.Outputs, h.Now.Agent.OutputBytes), declineWindow)
 }
 
 // addCost adds up so that ten times a dime is a dollar.
@@ -195,13 +199,6 @@ func streak(n int, goesOn bool) int {
 		return n + 1
 	}
 	return 0
-}
-
-func lastOf[T any](s []T, n int) []T {
-	if len(s) > n {
-		return s[len(s)-n:]
-	}
-	return s
 }
 
 // settle takes a verdict's consequences into the history and closes the iteration.
@@ -215,7 +212,7 @@ func (h *History) settle(v Verdict) {
 		h.forgetStalls()
 	}
 	h.Breaker = v.Breaker
-	h.Tasks = v.Tasks.apply(h.Tasks, v.Counted)
+	h.Tasks = applyTasks(v.Tasks, h.Tasks, v.Counted)
 	h.Rejections = slices.DeleteFunc(slices.Clone(h.Rejections), func(r TaskRejections) bool {
 		return r.Task == v.Tasks.GivenUp && r.Task != "" || slices.Contains(v.Tasks.Done, r.Task)
 	})
@@ -279,7 +276,7 @@ func (m checkMarks) with(checks []CheckResult) checkMarks {
 
 // faultPrint reduces what went wrong in an iteration to a number that is equal when the fault is; 0 is no fault.
 func faultPrint(o Observation) uint64 {
-	fault := newFingerprint()
+	fault := fingerprint{hash: fnv.New64a()}
 	if o.Agent.End.Failed() {
 		fault.add(string(o.Agent.End))
 		fault.add(o.Agent.Error)
@@ -293,13 +290,12 @@ func faultPrint(o Observation) uint64 {
 	return fault.sum()
 }
 
-// fingerprint hashes words (FNV-1a) and leaves out what differs from one run of a command to the next: figures, scratch paths and blanks.
+// fingerprint hashes words and leaves out what differs from one run of a command to the next: figures, scratch paths
+// and blanks.
 type fingerprint struct {
-	hash uint64
+	hash hash.Hash64
 	any  bool
 }
-
-func newFingerprint() *fingerprint { return &fingerprint{hash: 14695981039346656037} }
 
 func (f *fingerprint) add(text string) {
 	for word := range strings.FieldsSeq(text) {
@@ -307,20 +303,19 @@ func (f *fingerprint) add(text string) {
 		if strings.HasPrefix(word, "/tmp/") || strings.HasPrefix(word, "/var/folders/") {
 			word = "/tmp"
 		}
-		for i := range len(word) {
-			if b := word[i]; b < '0' || b > '9' {
-				f.byte(b)
+		letters := make([]byte, 0, len(word)+1)
+		for _, b := range []byte(word) {
+			if b < '0' || b > '9' {
+				letters = append(letters, b)
 			}
 		}
-		f.byte(' ')
+		f.hash.Write(append(letters, ' '))
 	}
 }
-
-func (f *fingerprint) byte(b byte) { f.hash = (f.hash ^ uint64(b)) * 1099511628211 }
 
 func (f *fingerprint) sum() uint64 {
 	if !f.any {
 		return 0
 	}
-	return max(f.hash, 1)
+	return max(f.hash.Sum64(), 1)
 }

@@ -157,7 +157,7 @@ func hookRule(_ Policy, h History, v Verdict) *Verdict {
 	if h.Moment.Blocked == "" {
 		return nil
 	}
-	return v.stop(5, Blocked, "%s", h.Moment.Blocked)
+	return stopAt(v, 5, Blocked, "%s", h.Moment.Blocked)
 }
 
 // askHooks asks everybody until somebody blocks, and records what was said. Whoever panics has warned.

@@ -38,7 +38,7 @@ func (l *Loop) iterate(ctx context.Context) Verdict {
 	}
 	text, err := l.begin(ctx)
 	if err != nil {
-		return *Verdict{Breaker: l.state.History.Breaker}.stop(0, Internal, "build prompt: %v", err)
+		return abort(l.state.History.Breaker, Internal, "build prompt: %v", err)
 	}
 	if l.storage != nil {
 		return l.storageVerdict()
@@ -253,13 +253,12 @@ func (l *Loop) tellOutcome(o AgentOutcome) {
 func (l *Loop) judge(ctx context.Context) Verdict {
 	agent := l.state.History.Now.Agent
 	l.inspectTasks()
-	claimed := l.mayComplete()
+	claimed := MayComplete(l.policy, l.state.History)
 	if ctx.Err() == nil {
 		l.snapshot(ctx, TreeInput{BaseHead: l.state.History.Base.Head, Claimed: claimed || l.policy.Claim == ClaimOptional})
 	}
 	l.compare(ctx, l.state.History.Now.Tree)
-	now := l.state.History.Now
-	proven := now.Accepted && now.Proven == now.Tree.ID() // in the round that ended it, on this very tree
+	proven := ProvenInCase(l.state.History)
 	if ctx.Err() == nil && counts(agent.End) && !proven && (l.policy.ChecksWhen == ChecksAlways || claimed) {
 		l.gather(ctx, claimed)
 	}
@@ -293,13 +292,6 @@ func (l *Loop) judge(ctx context.Context) Verdict {
 	}
 	l.hookAfter(ctx, v)
 	return v
-}
-
-// mayComplete reports whether the iteration is to be measured by everything: something was claimed, or no task is open any more.
-func (l *Loop) mayComplete() bool {
-	h := l.state.History
-	nothingLeft := len(h.Tasks) > 0 && len(openTasks(h.Tasks)) == 0
-	return claims(l.policy, h) || len(claimedTasks(l.policy, h)) > 0 || nothingLeft
 }
 
 // snapshot records the tree as it is. What the user changed while no iteration ran joins the base.
@@ -342,30 +334,9 @@ func (l *Loop) tellStatus() {
 	}
 	seen := StatusBlockSeen{Block: said.Status, Problem: said.StatusProblem}
 	if said.Status != nil {
-		seen.Mismatches = mismatches(*said.Status, now, l.state.History.tree)
+		seen.Mismatches = Mismatches(*said.Status, l.state.History)
 	}
 	l.emit(EvStatusBlock, seen)
-}
-
-func mismatches(s promise.Status, now Observation, before TreeState) []string {
-	var found []string
-	passed := allPassed(now.Checks)
-	switch {
-	case len(now.Checks) > 0 && s.Tests == "PASSING" && !passed:
-		found = append(found, "TESTS_STATUS says PASSING, and a check failed")
-	case len(now.Checks) > 0 && s.Tests == "FAILING" && passed:
-		found = append(found, "TESTS_STATUS says FAILING, and every check passed")
-	}
-	if now.Tree.Known && before.Known {
-		changed := !now.Tree.same(before)
-		switch {
-		case s.FilesModified > 0 && !changed:
-			found = append(found, fmt.Sprintf("FILES_MODIFIED says %d, and no file changed", s.FilesModified))
-		case s.FilesModified == 0 && changed:
-			found = append(found, "FILES_MODIFIED says 0, and files changed")
-		}
-	}
-	return found
 }
 
 // folder is where this iteration leaves its files, "" when nothing keeps them.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/textfile"
 )
 
 // What people write for the agent, as paths in the workspace.
@@ -81,7 +83,7 @@ func appendSteering(dir, text string) (file, item string, err error) {
 	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
 		return "", "", err
 	}
-	out, err := root.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND|nonBlocking, 0o644)
+	out, err := root.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND|textfile.NonBlocking, 0o644)
 	if err != nil {
 		return "", "", err
 	}
@@ -94,7 +96,7 @@ func placeSteering(dir, text string) (file, item, line string, err error) {
 	file = steeringFiles[0]
 	before := ""
 	for _, name := range steeringFiles {
-		if text, err := readInside(dir, name); err == nil || errors.Is(err, ErrEmpty) {
+		if text, err := textfile.ReadInside(dir, name); err == nil || errors.Is(err, textfile.ErrEmpty) {
 			file, before = name, text
 			break
 		}
@@ -125,9 +127,9 @@ func (l *Loop) readSteering() {
 	}
 	var now []SteeringSeen
 	for _, file := range steeringFiles {
-		text, err := readInside(l.cfg.Dir, file)
+		text, err := textfile.ReadInside(l.cfg.Dir, file)
 		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrEmpty) {
+			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, textfile.ErrEmpty) {
 				l.emit(EvWarning, Notice{"steering_unreadable", err.Error()})
 			}
 			continue
@@ -154,21 +156,6 @@ func (l *Loop) readSteering() {
 		}
 		l.steering = append(l.steering, item)
 	}
-}
-
-// readInside reads a file of the workspace that a repository may have brought along. It may not lead out of the workspace.
-func readInside(dir, name string) (string, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	file, err := root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	return readText(file, name)
 }
 
 // awaitAnswer keeps the run alive until somebody answers the agent's question, wants the run to end, or its time is up.

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Loop runs one agent again and again until its work is proven, a person is needed, or a limit is reached.
@@ -87,7 +89,7 @@ func (l *Loop) Run(ctx context.Context) (Result, error) {
 func (l *Loop) guarded(ctx context.Context) (v Verdict, err error) {
 	defer func() {
 		if bug := recover(); bug != nil {
-			v = *Verdict{}.stop(0, Internal, "a bug in ralph: %v", bug)
+			v = abort(Breaker{}, Internal, "a bug in ralph: %v", bug)
 			l.emit(EvWarning, Notice{"panic", fmt.Sprintf("%v\n%s", bug, debug.Stack())})
 			err = nil
 		}
@@ -202,7 +204,7 @@ func (l *Loop) between(ctx context.Context) Verdict {
 
 // provenBefore is the verdict of a run that was proven done and killed before it could say so.
 func (l *Loop) provenBefore() *Verdict {
-	if v := l.state.Verdict; l.resuming && v.Action == Stop && StatusOf(v.Reason) == StatusCompleted {
+	if v := l.state.Verdict; l.resuming && Completed(v) {
 		return &v
 	}
 	return nil
@@ -268,7 +270,7 @@ func (l *Loop) whatChanged(ctx context.Context) string {
 		return ""
 	}
 	if base.Dirty > 0 {
-		changed += fmt.Sprintf(" (with %s that had been changed before the run)", plural(base.Dirty, "file"))
+		changed += fmt.Sprintf(" (with %s that had been changed before the run)", text.Count(base.Dirty, "file"))
 	}
 	return changed
 }
@@ -321,7 +323,7 @@ func (l *Loop) storageFailed(err error) {
 }
 
 func (l *Loop) storageVerdict() Verdict {
-	return *Verdict{Breaker: l.state.History.Breaker}.stop(0, IOFailed, "%v", l.storage)
+	return abort(l.state.History.Breaker, IOFailed, "%v", l.storage)
 }
 
 func (l *Loop) elapsed() Span { return (l.before + Span(time.Since(l.begun))).kept() }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ralphloop/ralph/internal/prompt"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // FromList is the From of a signal that was not said, but marked in the task list.
@@ -56,7 +56,7 @@ func (s *State) remember(what any) {
 		s.took(data.Letter)
 	case AnswerGiven:
 		s.Asked = nil
-		s.Answers = lastOf(append(slices.Clip(s.Answers), data), maxAnswers)
+		s.Answers = text.LastOf(append(slices.Clip(s.Answers), data), maxAnswers)
 		s.took(data.Letter)
 	case LearningProposed:
 		known := slices.ContainsFunc(s.Learnings, func(l LearningProposed) bool { return l.ID == data.ID })
@@ -67,8 +67,8 @@ func (s *State) remember(what any) {
 }
 
 // learned is a learning with the id that its text has.
-func learned(text string) LearningProposed {
-	return LearningProposed{ID: prompt.Hash(text)[:8], Text: text}
+func learned(said string) LearningProposed {
+	return LearningProposed{ID: text.Digest(said)[:8], Text: said}
 }
 
 // injured notes what had to be put back in the list. A judgement that was cut may have found it before.
@@ -86,7 +86,7 @@ func (s *State) injured(details []string) {
 
 func (s *State) took(letter string) {
 	if letter != "" {
-		s.Letters = lastOf(append(slices.Clip(s.Letters), letter), maxLetters)
+		s.Letters = text.LastOf(append(slices.Clip(s.Letters), letter), maxLetters)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ralphloop/ralph/internal/prompt"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -18,7 +18,7 @@ func TestWhatAnAgentProposesToRememberIsOnlyProposed(t *testing.T) {
 		w.writeFile(LearningsFile, "- the tests want a database\n")
 		inputs := w.prompted()
 		w.ends(MaxIterations, 2)
-		proposed := func(text string) LearningProposed { return LearningProposed{ID: prompt.Hash(text)[:8], Text: text} }
+		proposed := func(said string) LearningProposed { return LearningProposed{ID: text.Digest(said)[:8], Text: said} }
 		same(t, "proposed", []LearningProposed{proposed("make needs GNU make"), proposed("use tabs")}, w.loop.State().Learnings)
 		for _, in := range *inputs {
 			same(t, "what the prompt is built from", "- the tests want a database\n", in.Learnings)

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // progressShown is how many iterations a prompt looks back: what is older is in the files, and a prompt that grows with the run would drown it.
 const progressShown = 8
 
 // ProgressEntry is the iteration as .ralph/progress.md tells it.
-func (r IterationResult) ProgressEntry() string {
+func ProgressEntry(r IterationResult) string {
 	var b strings.Builder
 	how := passOrFail(r.AllChecksPassed)
 	if len(r.CheckResults) == 0 {
@@ -20,9 +22,9 @@ func (r IterationResult) ProgressEntry() string {
 	if r.Task != "" {
 		fmt.Fprintf(&b, "- Task: %s%s\n", r.Task, taskNote(r))
 	}
-	fmt.Fprintf(&b, "- Steps: %s\n- Cost: %s\n- Duration: %s\n", orUnknown(r.StepsTaken, "%d"), orUnknown(r.Cost, "$%.4f"), round(r.Duration))
+	fmt.Fprintf(&b, "- Steps: %s\n- Cost: %s\n- Duration: %s\n", orUnknown(r.StepsTaken, "%d"), orUnknown(r.Cost, "$%.4f"), r.Duration.Short())
 	if r.Error != nil {
-		fmt.Fprintf(&b, "- Error: %s\n", cutLine(cutLine(firstLine(*r.Error))))
+		fmt.Fprintf(&b, "- Error: %s\n", cutLine(cutLine(text.FirstLine(*r.Error))))
 	}
 	if len(r.Refusals) > 0 {
 		fmt.Fprintf(&b, "- Refused: %s\n", strings.Join(r.Refusals, ", "))
@@ -96,8 +98,8 @@ func cutLine(line string) string {
 // progressTail is the newest of the run's progress.
 func (s *State) progressTail() string {
 	var entries []string
-	for _, r := range lastOf(s.Iterations, progressShown) {
-		entries = append(entries, r.ProgressEntry())
+	for _, r := range text.LastOf(s.Iterations, progressShown) {
+		entries = append(entries, ProgressEntry(r))
 	}
 	return strings.Join(entries, "\n")
 }

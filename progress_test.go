@@ -90,7 +90,7 @@ func TestProgressEntries(t *testing.T) {
   - loud: FAIL: ` + long[:400] + `…
 `},
 	} {
-		t.Run(tt.name, func(t *testing.T) { same(t, "entry", tt.want, tt.r.ProgressEntry()) })
+		t.Run(tt.name, func(t *testing.T) { same(t, "entry", tt.want, ProgressEntry(tt.r)) })
 	}
 }
 
@@ -100,7 +100,7 @@ func TestTheTailOfProgress(t *testing.T) {
 	var entries []string
 	for i := range 1000 {
 		s.Iterations = append(s.Iterations, IterationResult{Iteration: i + 1})
-		entries = append(entries, s.Iterations[i].ProgressEntry())
+		entries = append(entries, ProgressEntry(s.Iterations[i]))
 		if i == 1 {
 			same(t, "of two", strings.Join(entries, "\n"), s.progressTail())
 		}

@@ -85,7 +85,7 @@ type StandardPrompt struct{}
 
 // Prompt implements Prompter.
 func (StandardPrompt) Prompt(_ context.Context, in PromptInput) (Prompt, error) {
-	parts := prompt.Build(in.facts())
+	parts := prompt.Build(promptFacts(in))
 	built := Prompt{Text: prompt.Join(parts)}
 	for _, p := range parts {
 		built.Parts = append(built.Parts, PromptPart{p.Name, len(p.Text), p.Truncated, p.Hash()})
@@ -93,7 +93,7 @@ func (StandardPrompt) Prompt(_ context.Context, in PromptInput) (Prompt, error) 
 	return built, nil
 }
 
-func (in PromptInput) facts() prompt.Input {
+func promptFacts(in PromptInput) prompt.Input {
 	facts := prompt.Input{
 		Ordinal: in.Ordinal, Of: in.Of, Template: in.Template, Goal: in.Goal, SpecFile: in.SpecFile,
 		Tags: in.Policy.CompletionTags, Checks: in.Checks, Diagnose: in.Diagnose,
@@ -101,9 +101,9 @@ func (in PromptInput) facts() prompt.Input {
 		LastError: in.Last.Error, GreenNoClaim: in.Last.GreenNoClaim, Recommendation: in.Last.Recommendation,
 		StatusProblem: in.Last.StatusProblem, Mismatches: in.Last.Mismatches, Mentions: in.Last.Mentions,
 	}
-	in.addPlan(&facts)
-	in.addMemory(&facts)
-	in.addEvidence(&facts)
+	addPlan(in, &facts)
+	addMemory(in, &facts)
+	addEvidence(in, &facts)
 	for _, c := range in.Last.Failed {
 		if c.Hidden {
 			facts.HiddenFailed = true
@@ -122,7 +122,7 @@ func (in PromptInput) facts() prompt.Input {
 }
 
 // addPlan tells about the task list.
-func (in PromptInput) addPlan(facts *prompt.Input) {
+func addPlan(in PromptInput, facts *prompt.Input) {
 	facts.ListFile, facts.Commits, facts.ProjectRoot = in.ListFile, in.WhoCommits, in.Dir
 	facts.ListProblems, facts.Proven = in.Last.ListProblems, in.Last.Proven
 	if t := in.Task; t != nil {
@@ -147,7 +147,7 @@ func (in PromptInput) addPlan(facts *prompt.Input) {
 }
 
 // addEvidence tells what became of protected files, and what evaluators said.
-func (in PromptInput) addEvidence(facts *prompt.Input) {
+func addEvidence(in PromptInput, facts *prompt.Input) {
 	facts.Tampered, facts.Unseen = in.Last.Tampered, in.Last.Unseen
 	for _, e := range in.Last.Rejections {
 		rejected := prompt.Rejection{Task: e.Task, Category: string(e.Category), Concern: e.Concern, NextStep: e.NextStep, Evidence: e.Evidence, Standing: e.Standing}
@@ -161,7 +161,7 @@ func (in PromptInput) addEvidence(facts *prompt.Input) {
 }
 
 // addMemory tells what people wrote and what was done so far.
-func (in PromptInput) addMemory(facts *prompt.Input) {
+func addMemory(in PromptInput, facts *prompt.Input) {
 	for _, item := range in.Steering {
 		facts.Steering = append(facts.Steering, item.Text)
 		facts.SteeringFile = item.File

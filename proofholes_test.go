@@ -221,15 +221,15 @@ func TestProgressTellsOfHiddenChecksOnlyThatOneFailed(t *testing.T) {
 		"nothing else":        {[]CheckResult{hidden(true)}, head},
 	} {
 		t.Run(name, func(t *testing.T) {
-			same(t, "entry", tt.want, IterationResult{Iteration: 1, CheckResults: tt.checks}.ProgressEntry())
+			same(t, "entry", tt.want, ProgressEntry(IterationResult{Iteration: 1, CheckResults: tt.checks}))
 		})
 	}
 }
 
 func TestAGivenUpTaskTellsWhy(t *testing.T) {
 	p := Policy{TaskTries: 3, MaxRejections: 2}
-	same(t, "tries", "not proven in 3 iterations", givenUp(p, TaskVerdict{GivenUp: "A"}, Observation{}))
-	same(t, "rejections", "rejected by the evaluator twice; it is tried again after the others", givenUp(p, TaskVerdict{GivenUp: "A", Rejected: true, Retried: true}, Observation{}))
+	same(t, "tries", "not proven in 3 iterations", WhyGivenUp(p, TaskVerdict{GivenUp: "A"}, Observation{}))
+	same(t, "rejections", "rejected by the evaluator twice; it is tried again after the others", WhyGivenUp(p, TaskVerdict{GivenUp: "A", Rejected: true, Retried: true}, Observation{}))
 }
 
 func TestAHiddenCheckThatCannotRun(t *testing.T) {

@@ -76,7 +76,7 @@ func iterationResult(o Observation, v Verdict) IterationResult {
 		Iteration: o.Number, Agent: o.Agent.Agent, StepsTaken: o.Agent.Steps, Cost: o.Agent.Cost, CostPartial: o.Agent.CostPartial,
 		Duration:           o.Agent.Duration,
 		CompletionTagFound: said.CompleteTag != "", Claims: claimsOf(o), Task: o.Task, TasksDone: append([]string{}, v.Tasks.Done...),
-		CheckResults: o.Checks, AllChecksPassed: allPassed(o.Checks), StatusBlock: said.Status, Refusals: []string{}, Counted: v.Counted,
+		CheckResults: o.Checks, AllChecksPassed: AllPassed(o.Checks), StatusBlock: said.Status, Refusals: []string{}, Counted: v.Counted,
 		Denials: o.Agent.Denials, Allow: o.Agent.Allow,
 	}
 	if r.CheckResults == nil {
@@ -137,7 +137,8 @@ func claimsOf(o Observation) []string {
 	return claims
 }
 
-func allPassed(checks []CheckResult) bool {
+// AllPassed reports whether checks ran and all of them passed.
+func AllPassed(checks []CheckResult) bool {
 	for _, c := range checks {
 		if !c.Passed {
 			return false

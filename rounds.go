@@ -144,12 +144,6 @@ func (o *Observation) forget() {
 	o.Checks, o.Weighed, o.Stale, o.Proven, o.Accepted = nil, nil, false, "", false
 }
 
-// inRound is the policy without what only the end of an iteration can use up.
-func (p Policy) inRound() Policy {
-	p.MaxIterations, p.TaskTries = 0, 0
-	return p
-}
-
 // listen lets an agent be heard while it works. It calls from its own goroutine, and what it calls for is done on the loop's.
 func (l *Loop) listen(in *AgentInput, calls chan<- func()) {
 	onLoop := func(ctx context.Context, do func()) bool {
@@ -208,8 +202,7 @@ func (l *Loop) hearTurn(ctx context.Context, t Turn) TurnOrder {
 	if l.storage != nil || ctx.Err() != nil {
 		return TurnOrder{Stop: true, Late: true}
 	}
-	limit := limitsRule(l.policy.inRound(), l.state.History.Judge(l.moment(ctx)), Verdict{})
-	return TurnOrder{Stop: limit != nil, Late: limit != nil && limit.Reason == Timeout}
+	return MayTakeTurn(l.policy, l.state.History.Judge(l.moment(ctx)))
 }
 
 // hearCase judges a case while the agent waits: with the evidence, and by the rules, of the end of an iteration.
@@ -223,13 +216,11 @@ func (l *Loop) hearCase(ctx context.Context, c Case) CaseAnswer {
 	if ctx.Err() != nil || l.storage != nil {
 		return CaseAnswer{Over: true, Text: runEnds}
 	}
-	v := Decide(l.policy.inRound(), l.state.History.Judge(l.moment(ctx)))
-	answer := CaseAnswered{Round: round, Refusals: v.Refusals(), Tasks: v.Tasks.Refused}
-	task := l.state.History.Now.Task
-	completed := v.Action == Stop && StatusOf(v.Reason) == StatusCompleted
-	answer.Accepted = completed || task != "" && slices.Contains(v.Tasks.Done, task)
-	settled := v.Action == Stop && (v.Row == 4 || v.Row == 6 || v.Row == 9) // tampered, an evaluator that cannot be asked or has had enough, the budget
-	answer.Over = answer.Accepted || settled || v.Tasks.GivenUp != ""
+	decision := DecideCase(l.policy, l.state.History.Judge(l.moment(ctx)))
+	v := decision.Verdict
+	answer := CaseAnswered{
+		Round: round, Refusals: v.Refusals(), Tasks: v.Tasks.Refused, Accepted: decision.Accepted, Over: decision.Over,
+	}
 	text, rejected := "accepted", rejectedIn(l.state.History.Now.Evaluations[reviews:])
 	if !answer.Accepted {
 		text = l.whyRefused(v, rejected, answer.Over)
@@ -245,7 +236,7 @@ func (l *Loop) whyRefused(v Verdict, rejected []Evaluation, over bool) string {
 	if l.state.History.Now.Task != "" {
 		in.Task = &Task{ID: l.state.History.Now.Task}
 	}
-	facts := in.facts()
+	facts := promptFacts(in)
 	facts.CaseOver = over
 	return prompt.CaseRefused(facts)
 }

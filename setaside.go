@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // ownFolders hold what is the harness's and the user's: lists, steering, prompts, configuration.
@@ -61,8 +63,8 @@ func (l *Loop) arrange(ctx context.Context) {
 // inTheWay reports whether the tree holds work on a task that was given up while another one is to be worked. A run that halts leaves it there for
 // whoever looks at it.
 func (l *Loop) inTheWay(next string) bool {
-	left, rule := l.state.Unproven, l.policy.OnTaskFailure
-	return left != nil && left.Task != next && (rule == TaskSkip || rule == TaskRetry)
+	left := l.state.Unproven
+	return left != nil && left.Task != next && StashesFailedTasks(l.policy)
 }
 
 // toSetAside says what is to be set aside, and warns if that cannot be.
@@ -76,7 +78,7 @@ func (l *Loop) toSetAside(ctx context.Context, work string) (WorkSetAside, bool)
 	}
 	others := slices.DeleteFunc(l.state.unsettledBeside(left.Task), func(id string) bool { return l.traceless[id] })
 	if len(others) > 0 {
-		l.tellLeft(left.Task, "work on "+firstOf(others)+", which is not done, lies there with it")
+		l.tellLeft(left.Task, "work on "+text.List(others)+", which is not done, lies there with it")
 		return aside, false
 	}
 	changed, err := l.changedBetween(ctx, aside.Base, aside.Work)
@@ -166,7 +168,7 @@ func changedSince(names []string) string {
 	if len(names) == 1 {
 		return names[0] + " was changed"
 	}
-	return firstOf(names) + " were changed"
+	return text.List(names) + " were changed"
 }
 
 // move does what was recorded last. A process that dies on the way leaves it to the next, which finds it in the state.
@@ -189,9 +191,9 @@ func (l *Loop) move(ctx context.Context) {
 		done.Copy = l.notMoved(*m, done)
 	case len(done.Stayed) > 0 && m.Back:
 		l.emit(EvWarning, Notice{workNotBack, fmt.Sprintf("of the work on %s not brought back, for what is in its place: %s; ralph restore %s %d --to DIR writes it out",
-			m.Task, firstOf(done.Stayed), l.id, kept.Iteration)})
+			m.Task, text.List(done.Stayed), l.id, kept.Iteration)})
 	case len(done.Stayed) > 0:
-		l.tellLeft(m.Task, "of it "+firstOf(done.Stayed))
+		l.tellLeft(m.Task, "of it "+text.List(done.Stayed))
 	}
 	// It is the harness's doing: no progress of the next iteration, and no part of the base.
 	if now, ok := l.look(ctx, TreeInput{BaseHead: l.state.History.Base.Head}); ok {

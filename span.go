@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,27 @@ func (s Span) String() string { return time.Duration(s).String() }
 
 // kept is the span with the precision that the log keeps. What is decided by must be kept, or a replay would decide otherwise.
 func (s Span) kept() Span { return Span(s.Duration().Round(time.Millisecond)) }
+
+// Short is the span for people, with no more digits than they read: 1.2s, 3m, 1h5m.
+func (s Span) Short() string {
+	d := s.Duration()
+	switch {
+	case d >= time.Minute:
+		d = d.Round(time.Second)
+	case d >= time.Second:
+		d = d.Round(100 * time.Millisecond)
+	default:
+		d = d.Round(time.Millisecond)
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
 
 // MarshalJSON writes seconds with millisecond precision.
 func (s Span) MarshalJSON() ([]byte, error) {

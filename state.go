@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // State is everything that is known of a run. It changes in one way only: Apply. The live loop, resume, explain and every view are folds of
@@ -157,7 +159,7 @@ func (s *State) begin(e Event, data IterationStarted) {
 	s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
 	s.Begun = s.Elapsed
 	if s.Policy.CallsPerHour > 0 {
-		s.Calls = lastOf(append(s.Calls, e.Time), s.Policy.CallsPerHour)
+		s.Calls = text.LastOf(append(s.Calls, e.Time), s.Policy.CallsPerHour)
 	}
 }
 
@@ -313,7 +315,7 @@ func (s *State) feedback(v Verdict) Feedback {
 		f.Error = now.Agent.Error
 	}
 	f.Failed = failedOf(now.Checks)
-	f.GreenNoClaim = allPassed(now.Checks) && !v.Claimed && len(v.Tasks.Done)+len(v.Tasks.Refused) == 0
+	f.GreenNoClaim = AllPassed(now.Checks) && !v.Claimed && len(v.Tasks.Done)+len(v.Tasks.Refused) == 0
 	if said.Status != nil {
 		f.Recommendation = said.Status.Recommendation
 	} else {
@@ -361,7 +363,7 @@ func (s *State) Result() Result {
 	if s.Phase == PhaseBegun && s.Stopped == nil { // more than that, by now
 		history.spend(s.History.Now.Agent.spending())
 	}
-	r.sumUp(history)
+	sumUp(&r, history)
 	r.Tasks = countTasks(history.Tasks)
 	if worktree := s.Started.Worktree; worktree != nil {
 		r.WorktreePath, r.Branch = worktree.Path, worktree.Branch
@@ -382,7 +384,7 @@ func (s *State) Result() Result {
 }
 
 // sumUp adds costs and tokens: a sum of nothing known is unknown, not zero.
-func (r *Result) sumUp(h History) {
+func sumUp(r *Result, h History) {
 	for _, it := range r.Iterations {
 		if it.Cost != nil {
 			r.TotalCost = &h.Cost

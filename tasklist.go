@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // TaskState is a task as the run knows it: what the choice of the next task and the verdict need, and nothing else.
@@ -136,7 +138,7 @@ func openTasks(tasks []TaskState) []string {
 func judgeTasks(p Policy, h History) TaskVerdict {
 	v := TaskVerdict{Current: h.Now.Task}
 	red := redTasks(h.Now.Checks)
-	claimed := claimedTasks(p, h)
+	claimed := ClaimedTasks(p, h)
 	for _, t := range h.Tasks {
 		isRed, ran := red[t.ID]
 		switch {
@@ -156,8 +158,8 @@ func judgeTasks(p Policy, h History) TaskVerdict {
 		}
 		v.Done = append(v.Done, t.ID)
 	}
-	v.giveUp(p, h)
-	v.AllDone = len(h.Tasks) > 0 && len(openTasks(v.apply(h.Tasks, false))) == 0
+	giveUp(&v, p, h)
+	v.AllDone = len(h.Tasks) > 0 && len(openTasks(applyTasks(v, h.Tasks, false))) == 0
 	return v
 }
 
@@ -172,8 +174,8 @@ func redTasks(checks []CheckResult) map[string]bool {
 	return red
 }
 
-// claimedTasks are the tasks that the agent says are done: by tag, in the list, or, with a claim that everything is, the one it worked on.
-func claimedTasks(p Policy, h History) []string {
+// ClaimedTasks are the tasks that the agent says are done: by tag, in the list, or, with a claim that everything is, the one it worked on.
+func ClaimedTasks(p Policy, h History) []string {
 	var claimed []string
 	for _, id := range slices.Concat(h.Now.Agent.Said.TasksDone, h.Now.Listed) {
 		if t, ok := findTask(h.Tasks, id); ok && !t.Human { // no agent can have done what is for a person
@@ -254,11 +256,11 @@ func refuseTask(p Policy, h History, id string) (code, detail string) {
 }
 
 // giveUp looks whether the current task has used up its tries. What regressed meanwhile takes its place.
-func (v *TaskVerdict) giveUp(p Policy, h History) {
+func giveUp(v *TaskVerdict, p Policy, h History) {
 	t, ok := findTask(h.Tasks, v.Current)
 	proven := slices.Contains(v.Done, v.Current)
 	if v.Current == "" || !ok {
-		v.Reopened = regressedTasks(v.apply(h.Tasks, false))
+		v.Reopened = regressedTasks(applyTasks(*v, h.Tasks, false))
 		return
 	}
 	asks := h.Now.Agent.Said.Decide != nil && p.OnDecide == DecideWait // somebody answers, and it has one more try
@@ -275,7 +277,7 @@ func (v *TaskVerdict) giveUp(p Policy, h History) {
 		v.Because = ended
 	}
 	v.Retried = p.OnTaskFailure == TaskRetry && t.Rounds < p.TaskRetries
-	v.Reopened = regressedTasks(v.apply(h.Tasks, false))
+	v.Reopened = regressedTasks(applyTasks(*v, h.Tasks, false))
 }
 
 func regressedTasks(tasks []TaskState) []string {
@@ -288,8 +290,8 @@ func regressedTasks(tasks []TaskState) []string {
 	return regressed
 }
 
-// apply gives the tasks as the verdict leaves them. counted says that the iteration was one of the N.
-func (v TaskVerdict) apply(tasks []TaskState, counted bool) []TaskState {
+// applyTasks gives the tasks as the verdict leaves them. counted says that the iteration was one of the N.
+func applyTasks(v TaskVerdict, tasks []TaskState, counted bool) []TaskState {
 	tasks = slices.Clone(tasks)
 	for i := range tasks {
 		t := &tasks[i]
@@ -324,24 +326,24 @@ func (v TaskVerdict) apply(tasks []TaskState, counted bool) []TaskState {
 // Row 6: a task used up its tries, or its evaluations.
 func taskRule(p Policy, h History, v Verdict) *Verdict {
 	if n := h.rejected(""); p.MaxRejections > 0 && n >= p.MaxRejections {
-		return v.stop(6, EvaluatorCap, "the evaluator rejected the work %s", times(n))
+		return stopAt(v, 6, EvaluatorCap, "the evaluator rejected the work %s", text.Times(n))
 	}
 	if end := h.Now.Agent.TaskEnd; end != "" && len(h.Tasks) == 0 {
 		v.Hint = h.Now.Agent.Hint
-		return v.stop(6, end, "%s", h.Now.taskEnded(end))
+		return stopAt(v, 6, end, "%s", h.Now.taskEnded(end))
 	}
 	if v.Tasks.GivenUp == "" || v.Tasks.Retried || p.OnTaskFailure == TaskSkip {
 		return nil
 	}
 	if end := v.Tasks.Because; end != "" {
 		v.Hint = h.Now.Agent.Hint
-		return v.stop(6, end, "task %s: %s", v.Tasks.GivenUp, h.Now.taskEnded(end))
+		return stopAt(v, 6, end, "task %s: %s", v.Tasks.GivenUp, h.Now.taskEnded(end))
 	}
 	if v.Tasks.Rejected {
-		return v.stop(6, EvaluatorCap, "the evaluator rejected task %s %s", v.Tasks.GivenUp, times(h.rejected(v.Tasks.GivenUp)))
+		return stopAt(v, 6, EvaluatorCap, "the evaluator rejected task %s %s", v.Tasks.GivenUp, text.Times(h.rejected(v.Tasks.GivenUp)))
 	}
-	return v.stop(6, TaskTries, "task %s was worked on in %s without being proven", v.Tasks.GivenUp,
-		plural(p.TaskTries*(roundsOf(h.Tasks, v.Tasks.GivenUp)+1), "iteration"))
+	return stopAt(v, 6, TaskTries, "task %s was worked on in %s without being proven", v.Tasks.GivenUp,
+		text.Count(p.TaskTries*(roundsOf(h.Tasks, v.Tasks.GivenUp)+1), "iteration"))
 }
 
 // taskEnded says why an agent gave up, perhaps having submitted cases in vain.
@@ -380,11 +382,11 @@ func roundsOf(tasks []TaskState, id string) int {
 
 // Row 4, before an agent starts: the list was done already, and the checks agree.
 func nothingLeftRule(_ Policy, h History, v Verdict) *Verdict {
-	if h.Started > 0 || len(h.Tasks) == 0 || len(openTasks(h.Tasks)) > 0 || !allPassed(h.Baseline) {
+	if h.Started > 0 || len(h.Tasks) == 0 || len(openTasks(h.Tasks)) > 0 || !AllPassed(h.Baseline) {
 		return nil
 	}
 	v.VerifiedBy = provenBy(h)
-	return v.stop(4, TasksDone, "every task of the list was done already, and every check is green")
+	return stopAt(v, 4, TasksDone, "every task of the list was done already, and every check is green")
 }
 
 // Row 6, between iterations: what is open cannot be worked on.
@@ -411,7 +413,7 @@ func stuckRule(_ Policy, h History, v Verdict) *Verdict {
 	if waiting > 0 {
 		detail += fmt.Sprintf("; %s for %s", tasksWait(waiting), them(len(failed)))
 	}
-	return v.stop(6, TaskTries, "%s", detail)
+	return stopAt(v, 6, TaskTries, "%s", detail)
 }
 
 func tasksWait(n int) string {
@@ -441,5 +443,5 @@ func askTasks(_ Policy, h History) Gate {
 	if len(left) > shown {
 		names += ", …"
 	}
-	return shut(RefusedTasksOpen, "%s not done: %s", plural(len(left), "task"), names)
+	return shut(RefusedTasksOpen, "%s not done: %s", text.Count(len(left), "task"), names)
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // tidy puts back what checks changed that ran in the workspace itself, whatever else ends: it is nobody's work, and evidence is of the tree that was
@@ -20,7 +22,7 @@ func (l *Loop) tidy(ctx context.Context) {
 	names, err := l.differing(ctx, before.Snapshot, left.Snapshot)
 	what := "a check that ran in the workspace itself changed files of it"
 	if len(names) > 0 {
-		what = "a check that ran in the workspace itself changed " + firstOf(names)
+		what = "a check that ran in the workspace itself changed " + text.List(names)
 	}
 	if err == nil && l.notPut != l.iteration+1 { // a second try could take what somebody wrote meanwhile for the check's
 		kept, put := l.putBack(ctx, left, before, names)

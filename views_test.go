@@ -194,7 +194,7 @@ func TestNothingIsToldOfHiddenChecks(t *testing.T) {
 		same(t, "what the log keeps", CheckResult{
 			Name: "hidden check 1", ExitCode: 77, TimedOut: true, Hidden: true, Isolation: IsolationOverlay, Tree: "c0+2", Attribution: CheckWasBroken,
 		}, result.Iterations[1].CheckResults[1])
-		said := []string{result.Iterations[1].ProgressEntry()}
+		said := []string{ProgressEntry(result.Iterations[1])}
 		for _, in := range w.agent.inputs {
 			said = append(said, in.Prompt)
 		}

@@ -90,24 +90,15 @@ func (l *Loop) nap(ctx context.Context, d time.Duration) {
 	}
 }
 
-// callRate is how long the next call must wait so that no more than CallsPerHour fall into any hour. At 80 % it warns once.
+// callRate is how long the next call must wait. At 80 % of the calls that an hour allows it warns once.
 func (l *Loop) callRate() Span {
 	allowed := l.policy.CallsPerHour
 	if allowed == 0 {
 		return 0
 	}
-	hourAgo := time.Now().Add(-time.Hour)
-	var recent []time.Time
-	for _, t := range l.state.Calls {
-		if t.After(hourAgo) {
-			recent = append(recent, t)
-		}
+	wait, recent := CallRate(allowed, l.state.Calls, time.Now())
+	if recent >= (allowed*8+9)/10 && l.first("calls_per_hour") {
+		l.emit(EvWarning, Notice{"calls_per_hour", fmt.Sprintf("%d of %d calls an hour are used", recent, allowed)})
 	}
-	if len(recent) == (allowed*8+9)/10 {
-		l.emit(EvWarning, Notice{"calls_per_hour", fmt.Sprintf("%d of %d calls an hour are used", len(recent), allowed)})
-	}
-	if len(recent) < allowed {
-		return 0
-	}
-	return Span(recent[len(recent)-allowed].Sub(hourAgo))
+	return wait
 }

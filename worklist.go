@@ -176,7 +176,7 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 		tell(EvTaskDone, id, "claimed, and every check is green")
 	}
 	if id := v.Tasks.GivenUp; id != "" {
-		tell(EvTaskFailed, id, givenUp(l.policy, v.Tasks, l.state.History.Now))
+		tell(EvTaskFailed, id, WhyGivenUp(l.policy, v.Tasks, l.state.History.Now))
 	}
 	for _, id := range v.Tasks.Reopened {
 		tell(EvTaskReopened, id, "its own check is red again")
@@ -193,20 +193,6 @@ func (l *Loop) tellTasks(ctx context.Context, v Verdict) {
 			l.makeWay(ctx, left)
 		}
 	}
-}
-
-func givenUp(p Policy, v TaskVerdict, now Observation) string {
-	tries := fmt.Sprintf("not proven in %s", plural(p.TaskTries, "iteration"))
-	switch {
-	case v.Rejected:
-		tries = "rejected by the evaluator " + times(p.MaxRejections)
-	case v.Because != "":
-		tries = string(v.Because) + ": " + now.taskEnded(v.Because)
-	}
-	if v.Retried {
-		return tries + "; it is tried again after the others"
-	}
-	return tries
 }
 
 // baselineChecks are what is run before any agent: the run's checks and the own checks of the first task. If every task is done already, those
@@ -250,7 +236,7 @@ func (l *Loop) checksToRun(claimed bool) []check {
 	if !claimed {
 		return append(l.runsChecks(append(done, h.Now.Task)), l.ownChecks([]string{h.Now.Task})...)
 	}
-	proven := append(done, claimedTasks(l.policy, h)...) // if the checks agree; what regressed may be mended
+	proven := append(done, ClaimedTasks(l.policy, h)...) // if the checks agree; what regressed may be mended
 	left := slices.DeleteFunc(openTasks(h.Tasks), func(id string) bool { return slices.Contains(proven, id) })
 	all := append(proven, h.Now.Task)
 	if len(left) > 0 {

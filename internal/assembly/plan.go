@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/protect"
+	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/verify"
 )
@@ -157,8 +158,8 @@ func (p *Plan) findPrompt() error {
 		if inside, err := filepath.Rel(p.Workspace.Dir, real); err != nil || !filepath.IsLocal(inside) {
 			return &config.UsageError{Msg: fmt.Sprintf("%s leads out of the workspace, to %s", name, real), Hint: "if that is meant, name it with --prompt"}
 		}
-		_, err = ralph.ReadText(p.Workspace.Dir, name)
-		if errors.Is(err, ralph.ErrEmpty) {
+		_, err = textfile.Read(p.Workspace.Dir, name)
+		if errors.Is(err, textfile.ErrEmpty) {
 			continue
 		}
 		if err != nil {
@@ -171,11 +172,11 @@ func (p *Plan) findPrompt() error {
 }
 
 func (p *Plan) mustHaveText(flag, file string) error {
-	_, err := ralph.ReadText(p.Workspace.Dir, file)
+	_, err := textfile.Read(p.Workspace.Dir, file)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ralph.ErrEmpty):
+	case errors.Is(err, textfile.ErrEmpty):
 		return &config.UsageError{Msg: fmt.Sprintf("%s %s: the file is empty", flag, file)}
 	}
 	return &config.UsageError{Msg: fmt.Sprintf("%s %s: cannot be read: %v", flag, file, unwrapPath(err))}

@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -106,8 +107,8 @@ func proposed(store *runlog.Store, dir string) ([]learning, error) {
 func learningLine(text string) string { return "- " + text + "\n" }
 
 func acceptedLearnings(dir string) (string, error) {
-	text, err := ralph.ReadText(dir, ralph.LearningsFile)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ralph.ErrEmpty) {
+	text, err := textfile.Read(dir, ralph.LearningsFile)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, textfile.ErrEmpty) {
 		return "", nil
 	}
 	if err != nil {

@@ -31,7 +31,7 @@ var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types
 // The groups of rooms, from left to right; docs/decisions/0002-rooms.md draws them.
 var (
 	root     = []string{"."}
-	leaves   = []string{"promise", "model", "internal/process", "internal/prompt", "internal/atomicfile", "internal/text", "internal/shell"}
+	leaves   = []string{"promise", "model", "internal/process", "internal/prompt", "internal/atomicfile", "internal/text", "internal/textfile", "internal/shell"}
 	proof    = []string{"internal/proof"}
 	adapters = []string{"agent", "verify", "gitrepo", "runlog", "plan", "worker"}
 	views    = []string{"internal/term", "internal/notify", "internal/progress", "internal/report"}

@@ -92,7 +92,7 @@ func (v *View) goOn() error {
 		return v.rewrite()
 	}
 	for i := len(v.State.Iterations) - 1; i >= 0; i-- {
-		if entry := "\n" + v.State.Iterations[i].ProgressEntry(); entry == string(tail[at:]) {
+		if entry := "\n" + ralph.ProgressEntry(v.State.Iterations[i]); entry == string(tail[at:]) {
 			v.size, v.told = info.Size(), i+1
 			if v.told == len(v.State.Iterations) {
 				return nil
@@ -130,7 +130,7 @@ func (v *View) rewrite() error {
 	var text strings.Builder
 	text.WriteString(v.title())
 	for _, r := range v.State.Iterations {
-		text.WriteString("\n" + r.ProgressEntry())
+		text.WriteString("\n" + ralph.ProgressEntry(r))
 	}
 	if err := root.Remove(ralph.ProgressFile); err != nil && !errors.Is(err, fs.ErrNotExist) { // whatever lies there: a link is not followed
 		return err
@@ -156,7 +156,7 @@ func (v *View) add(fresh []ralph.IterationResult) error {
 	}
 	for _, r := range fresh {
 		var n int
-		n, err = file.WriteString("\n" + r.ProgressEntry())
+		n, err = file.WriteString("\n" + ralph.ProgressEntry(r))
 		v.size += int64(n)
 		v.told++
 	}

@@ -3,6 +3,8 @@
 package text
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,7 +32,7 @@ func OneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// FirstLine returns the first line of s without surrounding white space.
+// FirstLine returns the first line of s that is not blank.
 func FirstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
@@ -67,4 +69,36 @@ func EditDistance(a, b string, limit int) int {
 // LazyRegexp compiles an expression when it is first needed: most calls of the program need none of them.
 func LazyRegexp(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+// Times returns "once", "twice" or "3 times".
+func Times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return strconv.Itoa(n) + " times"
+}
+
+// Digest returns the first 16 hexadecimal digits of the text's SHA-256.
+func Digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}
+
+// LastOf returns the last n elements of s, or all of them.
+func LastOf[T any](s []T, n int) []T { return s[max(0, len(s)-n):] }
+
+// listed is how many files, tests or checks a sentence names.
+const listed = 5
+
+// List returns the first names for a sentence, such as "a, b, c, d, e and 3 more".
+func List(names []string) string {
+	list := strings.Join(names[:min(listed, len(names))], ", ")
+	if len(names) > listed {
+		list += " and " + strconv.Itoa(len(names)-listed) + " more"
+	}
+	return list
 }

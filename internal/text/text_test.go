@@ -24,8 +24,10 @@ func TestOneLine(t *testing.T) {
 }
 
 func TestFirstLine(t *testing.T) {
-	if got := FirstLine("\n one\ntwo"); got != "one" {
-		t.Errorf("got %q", got)
+	for in, want := range map[string]string{"": "", "one": "one", "\n first \nsecond": "first "} {
+		if got := FirstLine(in); got != want {
+			t.Errorf("FirstLine(%q) = %q, want %q", in, got, want)
+		}
 	}
 }
 
@@ -51,5 +53,37 @@ func TestLazyRegexp(t *testing.T) {
 	digits := LazyRegexp(`^\d+$`)
 	if !digits().MatchString("42") || digits().MatchString("x") || digits() != digits() {
 		t.Error("the expression is compiled once and matches digits")
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for n, want := range map[int]string{1: "once", 2: "twice", 3: "3 times"} {
+		if got := Times(n); got != want {
+			t.Errorf("Times(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	if got := Digest("use tabs"); len(got) != 16 || got != Digest("use tabs") || got == Digest("use spaces") {
+		t.Errorf("Digest = %q", got)
+	}
+}
+
+func TestLastOf(t *testing.T) {
+	if got := LastOf([]int{1, 2, 3}, 2); len(got) != 2 || got[0] != 2 {
+		t.Errorf("LastOf = %v", got)
+	}
+	if got := LastOf([]int{1}, 5); len(got) != 1 {
+		t.Errorf("LastOf = %v", got)
+	}
+}
+
+func TestList(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e", "f", "g"}
+	for n, want := range map[int]string{0: "", 1: "a", 5: "a, b, c, d, e", 7: "a, b, c, d, e and 2 more"} {
+		if got := List(names[:n]); got != want {
+			t.Errorf("List of %d = %q, want %q", n, got, want)
+		}
 	}
 }

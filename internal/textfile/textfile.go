@@ -1,0 +1,72 @@
+// Package textfile reads texts that people write for a run: goals, specs, prompts, steering. An agent can put anything
+// in their place, so only a regular file of sensible size is read.
+package textfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxSize is far more than a prompt can take.
+const maxSize = 4 << 20
+
+// ErrEmpty means that the file holds nothing but white space.
+var ErrEmpty = errors.New("the file is empty")
+
+// Read reads the file at path, which lies in dir unless it is absolute.
+func Read(dir, path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|NonBlocking, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	return readAll(file, path)
+}
+
+// ReadInside reads a file that a repository may have brought along. Its name may not lead out of dir.
+func ReadInside(dir, name string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(name, os.O_RDONLY|NonBlocking, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	return readAll(file, name)
+}
+
+// Clean drops a byte order mark and replaces invalid UTF-8.
+func Clean(text string) string {
+	return strings.ToValidUTF8(strings.TrimPrefix(text, "\ufeff"), "\ufffd")
+}
+
+// readAll reads an open file; path is for messages.
+func readAll(file *os.File, path string) (string, error) {
+	switch info, err := file.Stat(); {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > maxSize:
+		return "", fmt.Errorf("%s is larger than %d MiB", path, maxSize>>20)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxSize))
+	if err != nil {
+		return "", err
+	}
+	text := Clean(string(data))
+	if strings.TrimSpace(text) == "" {
+		return "", fmt.Errorf("%s: %w", path, ErrEmpty)
+	}
+	return text, nil
+}

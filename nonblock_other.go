@@ -1,5 +1,0 @@
-//go:build !unix
-
-package ralph
-
-const nonBlocking = 0
