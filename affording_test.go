@@ -16,7 +16,7 @@ func (play turn) costing(dollars float64, tokens int64) turn {
 }
 
 // costing has a review cost something.
-func (e Evaluation) costing(dollars float64) Evaluation {
+func priced(e Evaluation, dollars float64) Evaluation {
 	e.Cost, e.Tokens = &dollars, &Tokens{Input: 10}
 	return e
 }
@@ -42,7 +42,7 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 				}
 				return greenIf(in.Now.Hash != "0")
 			}
-			f := w.judgedBy(accepts().costing(4))
+			f := w.judgedBy(priced(accepts(), 4))
 			tt.change(&w.policy)
 			w.policy.MaxIterations = 3
 			result := w.ends(tt.ends, 1)
@@ -58,7 +58,7 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 
 			again := w.reExamined(e, k, done().costing(0, 0))
 			again.policy.MaxCost, again.policy.MaxTokens, again.policy.MaxTime = 20, 2000, Span(time.Hour)
-			f = again.judgedBy(accepts().costing(4))
+			f = again.judgedBy(priced(accepts(), 4))
 			result = again.ends(AllChecksPassed, 1)
 			same(t, "asked by whoever has more", 1, len(f.inputs))
 			same(t, "what that cost", new(10.0), result.TotalCost)
@@ -67,7 +67,7 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 	bubble(t, "nor is one made again", func(t *testing.T) {
 		w, _, k := examined(t)
 		w.agent.turns = []turn{done().costing(1, 1).then(k.becomes("1"))}
-		f := w.judgedBy(cannotBeAsked(EndProvider, "529").costing(4), accepts())
+		f := w.judgedBy(priced(cannotBeAsked(EndProvider, "529"), 4), accepts())
 		w.policy.MaxCost = 5
 		w.ends(MaxCost, 1)
 		same(t, "asked", 1, len(f.inputs))
@@ -77,7 +77,7 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 		w.cfg.Task, w.policy.TaskTries = "", 1
 		w.options = append(w.options, WithTasks(newBook(entry("B"), entry("A"))))
 		w.agent.turns = []turn{tagging("A", "B").costing(1, 1).then(k.becomes("1"))}
-		f := w.judgedBy(accepts().costing(4))
+		f := w.judgedBy(priced(accepts(), 4))
 		w.policy.MaxCost = 5
 		w.ends(MaxCost, 1)
 		same(t, "asked", []string{"B"}, f.asked())
@@ -125,7 +125,7 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 		var k *keeper
 		w, _, own, answers := inRounds(t, becoming(&k, "1", "2")...)
 		k = own
-		f := w.judgedBy(rejects(RejectedGap, "gap").costing(6), accepts())
+		f := w.judgedBy(priced(rejects(RejectedGap, "gap"), 6), accepts())
 		w.policy.MaxCost = 5
 		w.ends(MaxCost, 1)
 		same(t, "asked", 1, len(f.inputs))
@@ -142,7 +142,7 @@ func TestWhatIsProvenGoesBeforeTheBudget(t *testing.T) {
 		w.ends(AllChecksPassed, 1)
 	})
 	bubble(t, "by a verdict that stands", func(t *testing.T) {
-		w, f, k, _ := unchanging(t, accepts().costing(1))
+		w, f, k, _ := unchanging(t, priced(accepts(), 1))
 		w.agent.turns = []turn{done().costing(1, 1).then(k.becomes("1")), done().costing(6, 1)}
 		committing(w, &committer{results: []CommitResult{{Failed: true, Output: "the hook says no"}, {Commit: "c1"}}}, CommitIteration)
 		w.policy.MaxCost = 5

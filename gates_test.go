@@ -38,6 +38,8 @@ type gateCase struct {
 }
 
 func refused(code, detail string) Gate { return Gate{State: GateShut, Refusal: code, Detail: detail} }
+func openGate(detail string) Gate      { return Gate{State: GateOpen, Detail: detail} }
+func notedGate(detail string) Gate     { return Gate{State: GateNoted, Detail: detail} }
 func warned(detail string) Gate        { return Gate{State: GateWarned, Detail: detail} }
 
 func askGateCases(t *testing.T, cases []gateCase) {

@@ -24,6 +24,9 @@ func TestWhatAnAgentProposesToRememberIsOnlyProposed(t *testing.T) {
 			same(t, "what the prompt is built from", "- the tests want a database\n", in.Learnings)
 		}
 	})
+}
+
+func TestLearningsAreBounded(t *testing.T) {
 	var s State
 	for i := range 2 * maxLearnings {
 		s.remember(LearningProposed{ID: fmt.Sprint(i), Text: "x"})

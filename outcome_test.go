@@ -115,7 +115,7 @@ func TestDecodePayload(t *testing.T) {
 		EvSignal: SignalSeen{Kind: "mention"}, EvStatusBlock: StatusBlockSeen{Problem: "p"}, EvClaimRefused: ClaimRefused{Refusals: []Refusal{{"a", "b"}}},
 		EvCheckStarted: CheckStarted{Name: "c"}, EvCheckFinished: CheckResult{Name: "c"}, EvVerdict: VerdictReached{Verdict: Verdict{Row: 9}},
 		EvBreaker: BreakerMoved{Reason: "r"}, EvLimitWait: Waiting{For: WaitLimit}, EvNotice: Notice{Code: "n"}, EvWarning: Notice{Code: "w"}, EvTruncated: Cut{What: "w"},
-		EvTaskSelected: TaskSelected{Task: "A", Title: "do A", Try: 2, List: []TaskState{job("A", priority(1), after("B"), tried(1), isRegressed)}},
+		EvTaskSelected: TaskSelected{Task: "A", Title: "do A", Try: 2, List: []TaskState{{ID: "A", Title: "do A", Status: TaskPending, Priority: new(1), DependsOn: []string{"B"}, Tries: 1, Regressed: true}}},
 		EvTaskDone:     TaskMoved{Task: "A", Title: "do A", Detail: "d"}, EvTaskFailed: TaskMoved{Task: "A"}, EvTaskReopened: TaskMoved{Task: "A"},
 		EvWorkSetAside:    WorkSetAside{Task: "A", Iteration: 2, Base: "b", Work: "w"},
 		EvWorkBroughtBack: WorkBroughtBack{Task: "A", Iteration: 2, From: "f", To: "t", Why: "y", Conflicts: []string{"c"}, Stayed: true},

@@ -34,7 +34,7 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 		{"old ones pass", TestsRefuse, isGreen, AllChecksPassed, Gate{State: GateOpen, Detail: "tests were changed, and those of the base pass as well: a_test.go"}, []string{"old_tests: go test"}},
 		{"warn", TestsWarn, isRed, AllChecksPassed, warned(failing), []string{"claimed: go test"}},
 		{"a log of before", "", isRed, AllChecksPassed, warned(failing), []string{"claimed: go test"}},
-		{"evaluate", TestsEvaluate, isRed, AllChecksPassed, noted(failing + "; the evaluator is told"), []string{"claimed: go test"}},
+		{"evaluate", TestsEvaluate, isRed, AllChecksPassed, notedGate(failing + "; the evaluator is told"), []string{"claimed: go test"}},
 		{"refuse", TestsRefuse, isRed, MaxIterations, refused(RefusedTestsChanged, failing), []string{"claimed: go test"}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 	const aware = "a.go: if testing.Testing() {"
 	for rule, gate := range map[TestRule]Gate{
 		TestsWarn:     warned("code of the product asks whether it is being tested: " + aware),
-		TestsEvaluate: noted("code of the product asks whether it is being tested: " + aware + "; the evaluator is told"),
+		TestsEvaluate: notedGate("code of the product asks whether it is being tested: " + aware + "; the evaluator is told"),
 		TestsRefuse:   refused(RefusedTestAware, "code of the product asks whether it is being tested: "+aware),
 	} {
 		bubble(t, "the product knows of tests: "+string(rule), func(t *testing.T) {
@@ -111,13 +111,13 @@ func TestProofs(t *testing.T) {
 		gate  Gate
 		by    []string
 	}{
-		{"red", Proof{Canary: CanaryRed}, open("a test that must fail turned every check red, and no test of the base is missing"), []string{VerifiedChecks}},
+		{"red", Proof{Canary: CanaryRed}, openGate("a test that must fail turned every check red, and no test of the base is missing"), []string{VerifiedChecks}},
 		{"inert", Proof{Canary: CanaryGreen, Detail: "TestCanary did not run", Lost: 3}, refused(RefusedCheckInert, "go test: TestCanary did not run"), nil},
 		{"missing", Proof{Canary: CanaryRed, Lost: 7, Missing: []string{"1", "2", "3", "4", "5", "6"}},
 			refused(RefusedTestsMissing, "go test: 7 tests that ran at the base did not run: 1, 2, 3, 4, 5 and 1 more (if they are meant to be gone, a new run has this tree as its base)"), nil},
 		{"missing, without names", Proof{Canary: CanaryRed, Lost: 1, Detail: "8 tests ran, 9 at the base"}, refused(RefusedTestsMissing, "go test: 8 tests ran, 9 at the base"), nil},
-		{"mute", Proof{Canary: CanaryMute}, noted("there is no canary for go test"), []string{VerifiedUnchanged}},
-		{"none", Proof{Canary: CanaryNone}, noted("there is no canary for go test"), []string{VerifiedChecks}},
+		{"mute", Proof{Canary: CanaryMute}, notedGate("there is no canary for go test"), []string{VerifiedUnchanged}},
+		{"none", Proof{Canary: CanaryNone}, notedGate("there is no canary for go test"), []string{VerifiedChecks}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, e, k := examined(t)

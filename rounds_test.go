@@ -62,7 +62,7 @@ func TestACaseIsJudgedWhileItsMakerWaits(t *testing.T) {
 		w.policy.MaxIterations = 1
 		e.check = func(in ViewInput, _ string) CheckResult { return greenIf(in.Now.Hash == "2") }
 		result := w.ends(AllChecksPassed, 1)
-		same(t, "claims", []string{claimByCase}, result.Iterations[0].Claims)
+		same(t, "claims", []string{"submit_case"}, result.Iterations[0].Claims)
 		same(t, "what ran after the baseline", []string{"claimed: go test", "claimed: go test"}, e.ranSince(2))
 		same(t, "proven", []string{"claimed: go test"}, e.proved)
 		same(t, "answered", []CaseAnswered{

@@ -200,7 +200,9 @@ func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 			}
 			kept := w.loop.State().Aside
 			state := refold(t, w.log.events)
-			state.resume(RunResumed{Policy: w.policy})
+			if err := state.Apply(Event{Version: EventVersion, Seq: state.Seq + 1, Type: EvRunResumed, Data: RunResumed{Policy: w.policy}}); err != nil {
+				t.Fatal(err)
+			}
 			if conflicts := name == "somebody writes meanwhile"; len(kept) > 0 && (state.Aside[0].NotBack != "") != conflicts {
 				t.Errorf("when it goes on: %+v", state.Aside)
 			}
