@@ -1,5 +1,7 @@
 package ralph
 
+import ()
+
 // ErrorClass is the end of an agent in the one word that decides what can be done about it.
 type ErrorClass string
 

@@ -1,6 +1,8 @@
 package ralph
 
-import "time"
+import (
+	"time"
+)
 
 // EventVersion is the version of the event format that this package writes.
 const EventVersion = 1

@@ -5,6 +5,21 @@ import (
 	"time"
 )
 
+// The ways in which a view keeps checks and workspace apart.
+const (
+	IsolationOverlay = "overlay"
+	IsolationCopy    = "copy"
+	IsolationInPlace = "inplace"
+)
+
+// cut is what is left of an evaluation that a signal ended, whatever was said in it: what it cost.
+func (e Evaluation) AsInterrupted() Evaluation {
+	return Evaluation{
+		Agent: e.Agent, Model: e.Model, Tries: e.Tries, Duration: e.Duration, End: EndInterrupted, Error: "interrupted",
+		Cost: e.Cost, CostEstimated: e.CostEstimated, CostPartial: e.CostPartial, Tokens: e.Tokens, TokensPartial: e.TokensPartial,
+	}
+}
+
 // Copies is an optional power of a Tree that keeps copies. Names are of files below the workspace, with slashes; a link is a file.
 type Copies interface {
 	// Changes lists the files that differ between two copies, by name.

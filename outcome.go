@@ -1,6 +1,13 @@
 package ralph
 
-import "fmt"
+import (
+	"fmt"
+)
+
+// Killed is the cause to cancel Run's context with: the agent is killed, the state saved, and the run is Interrupted by Signal.
+type Killed struct{ Signal Signal }
+
+func (k Killed) Error() string { return "killed by " + string(k.Signal) }
 
 // StopReason says why a run ended, in one stable word.
 type StopReason string

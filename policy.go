@@ -1,6 +1,8 @@
 package ralph
 
-import "time"
+import (
+	"time"
+)
 
 // Policy is every rule that Decide follows and every limit that the loop keeps. It is recorded when a run starts, so that the run's
 // decisions can be repeated from its log. A zero limit means no limit.

@@ -1,8 +1,6 @@
 package ralph
 
 import (
-	"slices"
-
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -68,81 +66,4 @@ type IterationResult struct {
 	Denials            []string        `json:"denials,omitempty"`
 	Allow              []string        `json:"allow,omitempty"` // what would have allowed them, behind `ralph run`
 	Counted            bool            `json:"counted"`
-}
-
-func iterationResult(o Observation, v Verdict) IterationResult {
-	said := o.Agent.Said
-	r := IterationResult{
-		Iteration: o.Number, Agent: o.Agent.Agent, StepsTaken: o.Agent.Steps, Cost: o.Agent.Cost, CostPartial: o.Agent.CostPartial,
-		Duration:           o.Agent.Duration,
-		CompletionTagFound: said.CompleteTag != "", Claims: claimsOf(o), Task: o.Task, TasksDone: append([]string{}, v.Tasks.Done...),
-		CheckResults: o.Checks, AllChecksPassed: AllPassed(o.Checks), StatusBlock: said.Status, Refusals: []string{}, Counted: v.Counted,
-		Denials: o.Agent.Denials, Allow: o.Agent.Allow,
-	}
-	if r.CheckResults == nil {
-		r.CheckResults = []CheckResult{}
-	}
-	for _, refusal := range v.Refusals() {
-		r.Refusals = append(r.Refusals, refusal.Code)
-	}
-	for _, refused := range v.Tasks.Refused {
-		if !slices.Contains(r.Refusals, refused.Code) {
-			r.Refusals = append(r.Refusals, refused.Code)
-		}
-	}
-	if o.Agent.End != EndOK {
-		text := o.Agent.Error
-		if text == "" {
-			text = string(o.Agent.End)
-		}
-		r.Error, r.ErrorClass = &text, o.Agent.Class()
-	}
-	return r
-}
-
-// TaskCount counts the tasks of the list that is worked.
-func (s *State) TaskCount() TaskCount { return countTasks(s.History.Tasks) }
-
-func countTasks(tasks []TaskState) TaskCount {
-	count := TaskCount{Open: len(openTasks(tasks))}
-	for _, t := range tasks {
-		if t.Status == TaskDone && !t.Open() {
-			count.Done++
-		}
-	}
-	return count
-}
-
-// claimsOf lists what the agent claimed, by tag, by block or in the task list.
-func claimsOf(o Observation) []string {
-	said := o.Agent.Said
-	claims := []string{}
-	switch {
-	case said.CompleteTag != "":
-		claims = append(claims, said.CompleteTag)
-	case said.Complete:
-		claims = append(claims, "COMPLETE")
-	}
-	if said.Blocked != nil {
-		claims = append(claims, "BLOCKED")
-	}
-	if said.Decide != nil {
-		claims = append(claims, "DECIDE")
-	}
-	for _, task := range slices.Concat(said.TasksDone, o.Listed) {
-		if claim := task + ":DONE"; !slices.Contains(claims, claim) {
-			claims = append(claims, claim)
-		}
-	}
-	return claims
-}
-
-// AllPassed reports whether checks ran and all of them passed.
-func AllPassed(checks []CheckResult) bool {
-	for _, c := range checks {
-		if !c.Passed {
-			return false
-		}
-	}
-	return len(checks) > 0
 }

@@ -1,5 +1,9 @@
 package ralph
 
+import (
+	"math"
+)
+
 // TaskStatus is how far a task is, as the harness knows it.
 type TaskStatus string
 
@@ -67,4 +71,52 @@ type TaskTests interface {
 	Tests(ids []string) ([]string, error)
 	// Suite lists every file that the pattern could mean, but those of the tasks named.
 	Suite(without []string) ([]string, error)
+}
+
+// TaskState is a task as the run knows it: what the choice of the next task and the verdict need, and nothing else.
+type TaskState struct {
+	ID        string     `json:"id"`
+	Title     string     `json:"title"`
+	DependsOn []string   `json:"depends_on,omitempty"`
+	Priority  *int       `json:"priority,omitempty"`
+	Optional  bool       `json:"optional,omitempty"`
+	Human     bool       `json:"human,omitempty"`
+	Status    TaskStatus `json:"status"`
+	Regressed bool       `json:"regressed,omitempty"` // it was done, and its own check turned red
+	Tries     int        `json:"tries,omitempty"`     // iterations that it was worked on without being proven
+	Rounds    int        `json:"rounds,omitempty"`    // how often it was given up and put behind the others
+}
+
+// Open reports whether the run cannot be complete because of this task.
+func (t TaskState) Open() bool {
+	return !t.Optional && !t.Human && (t.Status != TaskDone || t.Regressed)
+}
+
+// TaskVerdict is what a verdict says about the tasks.
+type TaskVerdict struct {
+	Current   string        `json:"current,omitempty"`
+	Done      []string      `json:"done,omitempty"`      // proven by this iteration
+	Refused   []TaskRefusal `json:"refused,omitempty"`   // claimed and not proven
+	Regressed []string      `json:"regressed,omitempty"` // done before, own check red now
+	Mended    []string      `json:"mended,omitempty"`    // regressed before, own checks green now
+	GivenUp   string        `json:"given_up,omitempty"`  // used up its tries
+	Rejected  bool          `json:"rejected,omitempty"`  // not its tries, but its evaluations
+	Because   StopReason    `json:"because,omitempty"`   // the agent itself gave it up
+	Retried   bool          `json:"retried,omitempty"`   // and is put behind the others
+	Reopened  []string      `json:"reopened,omitempty"`  // regressed ones that take the given-up one's place
+	AllDone   bool          `json:"all_done,omitempty"`  // no blocking task is open any more
+}
+
+// TaskRefusal says why a claim for one task was refused.
+type TaskRefusal struct {
+	Task   string `json:"task"`
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+func (t TaskState) Urgency() int {
+	if t.Priority == nil {
+		return math.MaxInt
+	}
+	return *t.Priority
 }

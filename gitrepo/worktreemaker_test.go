@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/loop"
 )
 
 // A program that embeds the loop asks for a worktree, and gets one whose files are seen, gone on with and removed.
@@ -24,12 +25,12 @@ func TestALoopInAWorktreeOfItsOwn(t *testing.T) {
 		return err
 	}}
 	var events []ralph.Event
-	loop, err := ralph.New(
-		ralph.Config{Task: "write made", Checks: []string{"written"}, UseWorktree: true, Agent: ralph.AgentFunc(func(context.Context, string) (string, error) {
+	loop, err := loop.New(
+		loop.Config{Task: "write made", Checks: []string{"written"}, UseWorktree: true, Agent: ralph.AgentFunc(func(context.Context, string) (string, error) {
 			return "<promise>COMPLETE</promise>", os.WriteFile(filepath.Join(dir, "made"), []byte("x"), 0o600)
 		})},
-		ralph.WithChecker(checks), ralph.WithWorktrees(maker),
-		ralph.WithObserver(func(e ralph.Event) {
+		loop.WithChecker(checks), loop.WithWorktrees(maker),
+		loop.WithObserver(func(e ralph.Event) {
 			events = append(events, e)
 			if started, ok := e.Data.(ralph.RunStarted); ok {
 				dir = started.Workspace

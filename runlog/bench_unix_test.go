@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 func BenchmarkAppend(b *testing.B) {
@@ -69,7 +69,7 @@ func BenchmarkApply(b *testing.B) {
 		sample.iteration(n + 1)
 	}
 	for b.Loop() {
-		var state ralph.State
+		var state fold.State
 		for _, e := range sample.events {
 			if err := state.Apply(e); err != nil {
 				b.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 // Read visits every event of a run in order, verified, up to a last line that is torn or being written. The line that fn is given has no newline
@@ -19,7 +20,7 @@ func (s *Store) Read(run string, fn func(e ralph.Event, line []byte) error) erro
 }
 
 // State folds the log of a run into what is known of it.
-func (s *Store) State(run string) (*ralph.State, error) {
+func (s *Store) State(run string) (*fold.State, error) {
 	state, _, err := s.fold(run)
 	if err != nil {
 		return nil, fmt.Errorf("read run %s: %w", run, err)
@@ -27,8 +28,8 @@ func (s *Store) State(run string) (*ralph.State, error) {
 	return state, nil
 }
 
-func (s *Store) fold(run string) (*ralph.State, *reader, error) {
-	state := &ralph.State{}
+func (s *Store) fold(run string) (*fold.State, *reader, error) {
+	state := &fold.State{}
 	r := s.reader(run, decodeForState)
 	if err := r.read(func(e ralph.Event, _ []byte) error { return state.Apply(e) }); err != nil {
 		return nil, nil, err

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // allTypes is a log of 30 events and more with every payload that exists, and one that does not.
@@ -42,9 +44,9 @@ func allTypes() []ralph.Event {
 }
 
 // folded is the state that events have once they were written and read, by the plain way.
-func folded(tb testing.TB, events []ralph.Event) *ralph.State {
+func folded(tb testing.TB, events []ralph.Event) *fold.State {
 	tb.Helper()
-	state := &ralph.State{}
+	state := &fold.State{}
 	for _, e := range events {
 		data, err := ralph.DecodePayload(e.Type, asJSON(tb, e.Data))
 		if err != nil {
@@ -59,20 +61,20 @@ func folded(tb testing.TB, events []ralph.Event) *ralph.State {
 }
 
 // prefixes are the states after each number of events.
-func prefixes(tb testing.TB, events []ralph.Event) []*ralph.State {
+func prefixes(tb testing.TB, events []ralph.Event) []*fold.State {
 	tb.Helper()
-	var states []*ralph.State
+	var states []*fold.State
 	for n := range len(events) + 1 {
 		states = append(states, folded(tb, events[:n]))
 	}
 	return states
 }
 
-func diffStates(want, got *ralph.State) string {
+func diffStates(want, got *fold.State) string {
 	if reflect.DeepEqual(want, got) {
 		return ""
 	}
-	return cmp.Diff(want, got, cmp.AllowUnexported(ralph.History{}))
+	return cmp.Diff(want, got, cmp.AllowUnexported(judge.History{}))
 }
 
 // logText is a log as bytes, with the offset of each line and of the end.

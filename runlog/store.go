@@ -12,7 +12,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 const (
@@ -139,7 +139,7 @@ func (s *Store) Create(run string) (*Log, error) {
 
 // Reopen takes a run up again: it reads and verifies the whole log, cuts off a torn last line, and stands ready to append. Orders that were
 // given to the run's earlier life are thrown away. The state of a run that wrote no event is empty. The caller holds the lock and closes the log.
-func (s *Store) Reopen(run string) (*Log, *ralph.State, Tail, error) {
+func (s *Store) Reopen(run string) (*Log, *fold.State, Tail, error) {
 	log, state, tail, err := s.reopen(run)
 	if err != nil {
 		return nil, nil, Tail{}, fmt.Errorf("reopen run: %w", err)
@@ -147,7 +147,7 @@ func (s *Store) Reopen(run string) (*Log, *ralph.State, Tail, error) {
 	return log, state, tail, nil
 }
 
-func (s *Store) reopen(run string) (*Log, *ralph.State, Tail, error) {
+func (s *Store) reopen(run string) (*Log, *fold.State, Tail, error) {
 	if owner, ok := s.heldElsewhere(); ok { // its last line is not torn, it is being written
 		return nil, nil, Tail{}, &Locked{Path: s.lockPath(), Owner: owner}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
+	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/model/scripted"
 	"github.com/ralphloop/ralph/worker"
 )
@@ -72,11 +73,11 @@ func TestAWorkerInALoop(t *testing.T) {
 	var answers []ralph.CaseAnswered
 	var turns []ralph.Turn
 	var learned int
-	loop, err := ralph.New(ralph.Config{
+	loop, err := loop.New(loop.Config{
 		Task: "Greet the world.", Agent: worker.New(options("worker")), AgentName: "worker", Checks: []string{"greets the world"}, Dir: dir, MaxIterations: 2,
-	}, ralph.WithChecker(checks), ralph.WithTree(folder(dir)),
-		ralph.WithEvaluator("reviewer", &evaluate.Evaluator{Agent: worker.NewReviewer(options("evaluator"))}),
-		ralph.WithObserver(func(e ralph.Event) {
+	}, loop.WithChecker(checks), loop.WithTree(folder(dir)),
+		loop.WithEvaluator("reviewer", &evaluate.Evaluator{Agent: worker.NewReviewer(options("evaluator"))}),
+		loop.WithObserver(func(e ralph.Event) {
 			events = append(events, e.Type)
 			switch p := e.Data.(type) {
 			case ralph.CaseAnswered:
@@ -124,10 +125,10 @@ func TestABudgetThatIsUsedUpEndsAWorkerWhoseCaseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	checks := ralph.CheckFuncs{"greets": func(context.Context) error { return errors.New("nobody is greeted") }}
-	loop, err := ralph.New(ralph.Config{
+	loop, err := loop.New(loop.Config{
 		Task: "Greet the world.", Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", MaxTurns: 8}), AgentName: "worker", Checks: []string{"greets"},
 		Dir: t.TempDir(), MaxIterations: 2, MaxTokens: 2000,
-	}, ralph.WithChecker(checks))
+	}, loop.WithChecker(checks))
 	if err != nil {
 		t.Fatal(err)
 	}

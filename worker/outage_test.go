@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
+	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/anthropic"
 	"github.com/ralphloop/ralph/model/openai"
@@ -131,7 +132,7 @@ func newOutageRun(t *testing.T) *outageRun {
 // goOn begins the run, or goes on with it, until it ends.
 func (r *outageRun) goOn(t *testing.T, client model.Client) ralph.Result {
 	t.Helper()
-	options := []ralph.Option{ralph.WithChecker(ralph.CheckFuncs{"it is right": r.isRight})}
+	options := []loop.Option{loop.WithChecker(ralph.CheckFuncs{"it is right": r.isRight})}
 	log, err := r.open(&options)
 	if err != nil {
 		t.Fatal(err)
@@ -139,10 +140,10 @@ func (r *outageRun) goOn(t *testing.T, client model.Client) ralph.Result {
 	defer log.Close()
 	policy := ralph.DefaultPolicy()
 	policy.MaxFailures, policy.MaxIterations, policy.Canary = 1, 3, false
-	loop, err := ralph.New(ralph.Config{
+	loop, err := loop.New(loop.Config{
 		Task: "Make it right.", Agent: worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", Env: os.Environ()}), AgentName: "worker",
 		Checks: []string{"it is right"}, Dir: r.dir,
-	}, append(options, ralph.WithTree(folder(r.dir)), ralph.WithPolicy(policy), ralph.WithRecorder(log), ralph.WithRun(r.id, ralph.RunStarted{}))...)
+	}, append(options, loop.WithTree(folder(r.dir)), loop.WithPolicy(policy), loop.WithRecorder(log), loop.WithRun(r.id, ralph.RunStarted{}))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,13 +154,13 @@ func (r *outageRun) goOn(t *testing.T, client model.Client) ralph.Result {
 	return result
 }
 
-func (r *outageRun) open(options *[]ralph.Option) (*runlog.Log, error) {
+func (r *outageRun) open(options *[]loop.Option) (*runlog.Log, error) {
 	if !r.begun {
 		r.begun = true
 		return r.store.Create(r.id)
 	}
 	log, state, _, err := r.store.Reopen(r.id)
-	*options = append(*options, ralph.WithState(state))
+	*options = append(*options, loop.WithState(state))
 	return log, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/loop"
 )
 
 func main() {
@@ -32,9 +33,9 @@ func main() {
 		return nil
 	}}
 
-	loop, err := ralph.New(ralph.Config{
+	loop, err := loop.New(loop.Config{
 		Task: "Write a greeting to the world.", Agent: agent, AgentName: "drafter", Checks: []string{"greets the world"}, MaxIterations: 5,
-	}, ralph.WithChecker(checks))
+	}, loop.WithChecker(checks))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
+	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/verify"
 )
@@ -138,7 +139,7 @@ func (p *Plan) mustBeIn(dir string) error {
 }
 
 // Loop makes the loop for the run of that id. Whoever calls it brings the recorder and the views.
-func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...ralph.Option) (*ralph.Loop, error) {
+func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...loop.Option) (*loop.Loop, error) {
 	settings, err := json.Marshal(p.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("record settings: %w", err)
@@ -156,9 +157,9 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...r
 		Ralph: p.Version, Profile: p.Settings.Profile, Demo: p.Demo, Settings: settings, PID: os.Getpid(), Marker: run,
 	}
 	shell := verify.Shell{Env: checkEnv}
-	all := []ralph.Option{ralph.WithPolicy(p.Policy), ralph.WithChecker(shell), ralph.WithRun(run, about)}
+	all := []loop.Option{loop.WithPolicy(p.Policy), loop.WithChecker(shell), loop.WithRun(run, about)}
 	if p.Request.Worktree != nil {
-		all = append(all, ralph.WithWorktree(*p.Request.Worktree))
+		all = append(all, loop.WithWorktree(*p.Request.Worktree))
 	}
 	tree := p.keptTree(ctx, places)
 	parts, err := p.keepers(ctx, places, tree)
@@ -172,21 +173,21 @@ func (p *Plan) Loop(ctx context.Context, run string, places Places, options ...r
 	}
 	all = append(all, proof...)
 	if len(p.Settings.Hooks.All()) > 0 {
-		all = append(all, ralph.WithHooks(p.hookSet()))
+		all = append(all, loop.WithHooks(p.hookSet()))
 	}
 	for _, n := range p.Notices {
-		all = append(all, ralph.WithNotice(n))
+		all = append(all, loop.WithNotice(n))
 	}
-	return ralph.New(p.loopConfig(), append(all, options...)...)
+	return loop.New(p.loopConfig(), append(all, options...)...)
 }
 
-func (p *Plan) loopConfig() ralph.Config {
+func (p *Plan) loopConfig() loop.Config {
 	first := p.agents[0]
-	var fallbacks []ralph.Fallback
+	var fallbacks []loop.Fallback
 	for _, c := range p.agents[1:] {
-		fallbacks = append(fallbacks, ralph.Fallback{Name: c.name, Model: c.model, Agent: p.guard(c)})
+		fallbacks = append(fallbacks, loop.Fallback{Name: c.name, Model: c.model, Agent: p.guard(c)})
 	}
-	return ralph.Config{
+	return loop.Config{
 		Task: p.Goal, SpecFile: p.Settings.Spec, PromptFile: p.PromptFile, Agent: p.guard(first), AgentName: first.name,
 		Model: p.Settings.Agent.Model, Fallbacks: fallbacks, Checks: p.Checks, Hidden: p.Settings.Checks.Hidden, Dir: p.Workspace.Dir, WhoCommits: p.Settings.WhoCommits(), Agreed: p.agreed(),
 	}
@@ -218,30 +219,30 @@ func (p *Plan) keptTree(ctx context.Context, places Places) ralph.Tree {
 }
 
 // proof are the parts of a loop that look at the work where the agent cannot reach it.
-func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell verify.Shell) ([]ralph.Option, error) {
+func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell verify.Shell) ([]loop.Option, error) {
 	copies, _ := tree.(ralph.Copies)
 	examiner, err := p.examiner(ctx, places, copies, shell)
 	if err != nil {
 		return nil, err
 	}
-	var options []ralph.Option
+	var options []loop.Option
 	if examiner != nil {
 		watcher, err := p.watch(examiner, places)
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, ralph.WithExaminer(watcher))
+		options = append(options, loop.WithExaminer(watcher))
 	}
 	if p.evaluator != nil {
 		opinion := secondOpinion{plan: p, chosen: *p.evaluator, examiner: examiner, ledger: evaluate.Ledger(places.Run)}
-		options = append(options, ralph.WithEvaluator(p.evaluator.name, opinion))
+		options = append(options, loop.WithEvaluator(p.evaluator.name, opinion))
 	}
 	return options, nil
 }
 
 // keepers are the parts of a loop that look after the tree, the list and the commits.
-func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]ralph.Option, error) {
-	options := []ralph.Option{ralph.WithTree(tree)}
+func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]loop.Option, error) {
+	options := []loop.Option{loop.WithTree(tree)}
 	if p.TaskFile != "" {
 		book, err := plan.OpenBook(p.Workspace.Dir, p.TaskFile, places.Tasks, p.Settings.Checks.TaskTests)
 		if err == nil && !p.Resumed {
@@ -250,14 +251,14 @@ func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]r
 		if err != nil {
 			return nil, fmt.Errorf("open task list: %w", err)
 		}
-		options = append(options, ralph.WithTasks(book))
+		options = append(options, loop.WithTasks(book))
 	}
 	if when := p.Settings.Commits(); when != ralph.CommitOff {
 		committer, err := p.Workspace.repo.Committer(ctx, gitrepo.CommitOptions{})
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, ralph.WithCommits(committer, when, commitMessage(p.Settings.CommitMessage)))
+		options = append(options, loop.WithCommits(committer, when, commitMessage(p.Settings.CommitMessage)))
 	}
 	return options, nil
 }

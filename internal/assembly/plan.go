@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/internal/textfile"
+	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/verify"
 )
@@ -342,13 +343,13 @@ func (p *Plan) EvaluatorCommand() (*Command, error) {
 
 // FirstPrompt is the prompt of iteration 1, for --dry-run. post holds what people wrote to the next run.
 func (p *Plan) FirstPrompt(ctx context.Context, post ralph.Mailbox, question string) (string, error) {
-	options := []ralph.Option{
-		ralph.WithPolicy(p.Policy), ralph.WithChecker(verify.Shell{}), ralph.WithMailbox(post), ralph.WithQuestion(question),
+	options := []loop.Option{
+		loop.WithPolicy(p.Policy), loop.WithChecker(verify.Shell{}), loop.WithMailbox(post), loop.WithQuestion(question),
 	}
 	if p.list != nil {
-		options = append(options, ralph.WithTasks(listed{p.list}))
+		options = append(options, loop.WithTasks(listed{p.list}))
 	}
-	loop, err := ralph.New(p.loopConfig(), options...)
+	loop, err := loop.New(p.loopConfig(), options...)
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/verify"
 )
@@ -32,7 +33,7 @@ func fateOf(c ralph.CheckResult) Fate { return Fate{c.Passed, c.ExitCode, c.Outp
 
 // Reverify runs the checks of a run's last iteration again, each in a view of the tree that it was judged by. The workspace may have changed since; it
 // is left as it is, but for what a check writes that runs in place. Whoever calls it holds the workspace's lock.
-func Reverify(ctx context.Context, req Request, state *ralph.State, places Places) ([]Rechecked, error) {
+func Reverify(ctx context.Context, req Request, state *fold.State, places Places) ([]Rechecked, error) {
 	checks, tree := Judged(state)
 	switch {
 	case len(checks) == 0:
@@ -72,7 +73,7 @@ func Reverify(ctx context.Context, req Request, state *ralph.State, places Place
 
 // Judged are the checks that the last verdict of a run went by, and the tree that they ran on: those of its last iteration, or of its baseline if
 // no agent ever worked.
-func Judged(state *ralph.State) ([]ralph.CheckResult, ralph.TreeState) {
+func Judged(state *fold.State) ([]ralph.CheckResult, ralph.TreeState) {
 	h := state.History
 	if h.Started == 0 {
 		return h.Baseline, h.Base
@@ -83,7 +84,7 @@ func Judged(state *ralph.State) ([]ralph.CheckResult, ralph.TreeState) {
 // rechecking runs recorded checks, each in a view of its own.
 type rechecking struct {
 	examiner *verify.Examiner
-	state    *ralph.State
+	state    *fold.State
 	dir      string
 	hidden   []string
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/ralphloop/ralph/internal/cli"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -43,7 +44,7 @@ func playLoop(task task) error {
 	if !ok {
 		return nil
 	}
-	loop, err := makeLoop(context.Background(), task, ralph.WithObserver(func(e ralph.Event) {
+	loop, err := makeLoop(context.Background(), task, loop.WithObserver(func(e ralph.Event) {
 		if e.Type != ralph.EvIterationStarted {
 			return
 		}
@@ -65,7 +66,7 @@ func playLoop(task task) error {
 }
 
 // makeLoop makes a loop with a durable log.
-func makeLoop(ctx context.Context, task task, more ...ralph.Option) (*ralph.Loop, error) {
+func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, error) {
 	env := config.NewEnv(append(plainEnv(), "RALPH_STATE_DIR="+task.State))
 	loaded, err := config.Load(config.Input{
 		Env: env, Set: breakerOff,
@@ -92,9 +93,9 @@ func makeLoop(ctx context.Context, task task, more ...ralph.Option) (*ralph.Loop
 	if err != nil {
 		return nil, err
 	}
-	options := []ralph.Option{ralph.WithRecorder(log), ralph.WithMailbox(log)}
+	options := []loop.Option{loop.WithRecorder(log), loop.WithMailbox(log)}
 	if !task.Tree {
-		options = append(options, ralph.WithTree(nil))
+		options = append(options, loop.WithTree(nil))
 	}
 	return plan.Loop(ctx, run, assembly.Places{Snapshots: store.SnapshotsDir()}, append(options, more...)...)
 }
@@ -219,7 +220,7 @@ func playCrowd(task task) error {
 				return err
 			}
 			atWork.Add(1)
-			loop, err := makeLoop(ctx, own, ralph.WithActivity(func(ralph.Activity) { atWork.Done() }))
+			loop, err := makeLoop(ctx, own, loop.WithActivity(func(ralph.Activity) { atWork.Done() }))
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 	"github.com/ralphloop/ralph/internal/worker/tools"
+	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/anthropic"
 	"github.com/ralphloop/ralph/runlog"
@@ -87,8 +88,8 @@ func workOnTask(store *runlog.Store, dir string, agent ralph.Agent) error {
 	if err != nil {
 		return err
 	}
-	loop, err := ralph.New(ralph.Config{Task: "measure", Agent: agent, AgentName: "worker", Dir: dir, AllowUnverified: true, MaxIterations: 1},
-		ralph.WithRecorder(log), ralph.WithRun(run, ralph.RunStarted{}))
+	loop, err := loop.New(loop.Config{Task: "measure", Agent: agent, AgentName: "worker", Dir: dir, AllowUnverified: true, MaxIterations: 1},
+		loop.WithRecorder(log), loop.WithRun(run, ralph.RunStarted{}))
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}

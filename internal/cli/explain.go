@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/runlog"
@@ -37,7 +38,7 @@ func (a *app) explain(ctx context.Context, name string, iteration int) error {
 	if err != nil {
 		return err
 	}
-	judgements, err := ralph.Replay(events(store, run), func(p ralph.Policy) ralph.Policy { return p })
+	judgements, err := fold.Replay(events(store, run), func(p ralph.Policy) ralph.Policy { return p })
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", run, err)
 	}
@@ -85,7 +86,7 @@ func (a *app) tellDenials(agent ralph.AgentOutcome) {
 }
 
 // tellCut names the iterations between two that were judged: nobody judged them.
-func (a *app) tellCut(state *ralph.State, after, before int) {
+func (a *app) tellCut(state *fold.State, after, before int) {
 	for _, it := range state.Iterations {
 		if it.Iteration > after && it.Iteration < before && it.Error != nil {
 			fmt.Fprintf(a.streams.Out, "\niteration %d: %s before its agent ended: it was not judged and does not count against the cap\n", it.Iteration, term.Clean(*it.Error))
@@ -119,8 +120,8 @@ func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
 	return moves, nil
 }
 
-func onlyIteration(judgements []ralph.Judgement, n int) []ralph.Judgement {
-	var only []ralph.Judgement
+func onlyIteration(judgements []fold.Judgement, n int) []fold.Judgement {
+	var only []fold.Judgement
 	for _, j := range judgements {
 		if j.Iteration == n && j.Judged {
 			only = append(only, j)
@@ -129,7 +130,7 @@ func onlyIteration(judgements []ralph.Judgement, n int) []ralph.Judgement {
 	return only
 }
 
-func (a *app) tellJudgement(j ralph.Judgement, agents []string) {
+func (a *app) tellJudgement(j fold.Judgement, agents []string) {
 	out, who := a.streams.Out, ""
 	if len(agents) > 1 {
 		who = ", " + term.Clean(j.Seen.Agent.Agent)
@@ -155,7 +156,7 @@ func (a *app) tellJudgement(j ralph.Judgement, agents []string) {
 	}
 }
 
-func whyNoGate(j ralph.Judgement) string {
+func whyNoGate(j fold.Judgement) string {
 	switch {
 	case len(j.Again.Tasks.Refused)+len(j.Again.Tasks.Done) > 0:
 		return "completion was not claimed, and tasks are open"
@@ -166,7 +167,7 @@ func whyNoGate(j ralph.Judgement) string {
 }
 
 // refusedCases counts the cases of an agent of which none was accepted.
-func refusedCases(j ralph.Judgement) int {
+func refusedCases(j fold.Judgement) int {
 	for _, c := range j.Cases {
 		if c.Answer != nil && c.Answer.Accepted {
 			return 0
@@ -176,7 +177,7 @@ func refusedCases(j ralph.Judgement) int {
 }
 
 // tellCases says of every case that the agent submitted what became of it, and what the evaluator said that could not be used.
-func (a *app) tellCases(j ralph.Judgement) {
+func (a *app) tellCases(j fold.Judgement) {
 	out := a.streams.Out
 	for _, c := range j.Cases {
 		summary := term.Shorten(term.Clean(c.Summary), 200)
@@ -207,7 +208,7 @@ func (a *app) tellRefusals(c ralph.CaseAnswered) {
 }
 
 // tellTasks says of every claimed task what became of the claim, and how it was made.
-func (a *app) tellTasks(j ralph.Judgement) {
+func (a *app) tellTasks(j fold.Judgement) {
 	out, tasks := a.streams.Out, j.Again.Tasks
 	if tasks.Current != "" {
 		fmt.Fprintf(out, "  task: %s\n", tasks.Current)
@@ -235,7 +236,7 @@ func (a *app) tellTasks(j ralph.Judgement) {
 	}
 }
 
-func saidText(j ralph.Judgement) string {
+func saidText(j fold.Judgement) string {
 	agent := j.Seen.Agent
 	said := "no claim"
 	switch claimed := len(j.Again.Tasks.Done) + len(j.Again.Tasks.Refused); {
@@ -323,7 +324,7 @@ func (a *app) replay(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	judgements, err := ralph.Replay(events(store, run), overlay)
+	judgements, err := fold.Replay(events(store, run), overlay)
 	if err != nil {
 		return fmt.Errorf("replay %s: %w", run, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -188,7 +189,7 @@ func (v *victim) killAndResume(delay time.Duration) {
 }
 
 // checkResult compares the end with what was known at the kill, and with the work in the tree.
-func (v *victim) checkResult(state *ralph.State, after ralph.Result) {
+func (v *victim) checkResult(state *fold.State, after ralph.Result) {
 	t := v.t
 	t.Helper()
 	before := state.Result()
@@ -281,7 +282,7 @@ func (v *victim) checkLog(store *runlog.Store, result ralph.Result) {
 
 func (v *victim) checkReplay(events []ralph.Event) {
 	v.t.Helper()
-	again, err := ralph.Replay(func(yield func(ralph.Event, error) bool) {
+	again, err := fold.Replay(func(yield func(ralph.Event, error) bool) {
 		for _, e := range events {
 			if !yield(e, nil) {
 				return

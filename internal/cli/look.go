@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -92,7 +93,7 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 }
 
 // showSpending tells what was spent of what may be, as far as that is known.
-func showSpending(state *ralph.State, row func(name, text string)) {
+func showSpending(state *fold.State, row func(name, text string)) {
 	r, limits := state.Result(), state.Policy
 	if r.TotalCost != nil || limits.MaxCost > 0 {
 		cost := "unknown"
@@ -110,7 +111,7 @@ func showSpending(state *ralph.State, row func(name, text string)) {
 	}
 }
 
-func endedWith(state *ralph.State) *int {
+func endedWith(state *fold.State) *int {
 	if state.Stopped == nil {
 		return nil
 	}
@@ -118,7 +119,7 @@ func endedWith(state *ralph.State) *int {
 }
 
 // standing is the status in words: a run that says it is active while nobody works on it was cut off.
-func standing(state *ralph.State, live bool) string {
+func standing(state *fold.State, live bool) string {
 	status := state.LiveStatus()
 	switch {
 	case state.Stopped != nil:
@@ -130,13 +131,13 @@ func standing(state *ralph.State, live bool) string {
 		return fmt.Sprintf("%s until %s: %s", status, until, term.Clean(state.Waiting.Detail))
 	case state.Waiting != nil:
 		return fmt.Sprintf("%s; %s", status, term.Clean(state.Waiting.Detail))
-	case state.Phase == ralph.PhaseBegun:
+	case state.Phase == fold.PhaseBegun:
 		return fmt.Sprintf("%s: iteration %d, the agent works (pid of ralph: %d)", status, state.History.Started, state.PID)
 	}
 	return string(status)
 }
 
-func goalOf(state *ralph.State) string {
+func goalOf(state *fold.State) string {
 	switch {
 	case state.Started.SpecFile != "":
 		return state.Started.SpecFile
@@ -155,7 +156,7 @@ func ofLimit(spent, limit string, limited bool) string {
 	return spent
 }
 
-func lastChecks(state *ralph.State) []ralph.CheckResult {
+func lastChecks(state *fold.State) []ralph.CheckResult {
 	if n := len(state.Iterations); n > 0 {
 		return state.Iterations[n-1].CheckResults
 	}
@@ -247,7 +248,7 @@ func (a *app) showLog(ctx context.Context, name string, follow bool) error {
 	if err != nil {
 		return err
 	}
-	state := &ralph.State{}
+	state := &fold.State{}
 	lines := &term.Lines{Out: a.streams.Out, Style: a.styleOn(a.streams.OutTerm), State: state}
 	tell := func(e ralph.Event, line []byte) error {
 		if a.wantsJSON() {

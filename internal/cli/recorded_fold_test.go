@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -27,7 +28,7 @@ var renamedFields = map[string]string{}
 // can move, and has every field with a small first letter, so that fields can be exported.
 func foldedRun(store *runlog.Store, run string) string {
 	var after []string
-	state := &ralph.State{}
+	state := &fold.State{}
 	err := store.Read(run, func(e ralph.Event, _ []byte) error {
 		if err := state.Apply(e); err != nil {
 			return err
@@ -57,7 +58,7 @@ func foldedRun(store *runlog.Store, run string) string {
 }
 
 // resultAgain says whether the result that the fold gives is, byte for byte, the one that the run left.
-func resultAgain(store *runlog.Store, run string, state *ralph.State) string {
+func resultAgain(store *runlog.Store, run string, state *fold.State) string {
 	left, err := os.ReadFile(filepath.Join(store.RunDir(run), "result.json"))
 	if err != nil {
 		return "none"
@@ -78,7 +79,7 @@ func resultAgain(store *runlog.Store, run string, state *ralph.State) string {
 	return "the one that the log gives"
 }
 
-func foldHash(state *ralph.State) string {
+func foldHash(state *fold.State) string {
 	result, err := json.Marshal(state.Result())
 	if err != nil {
 		return err.Error()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/runlog"
@@ -135,7 +136,7 @@ func (a *app) planAgain(ctx context.Context, home assembly.Workspace, s *session
 	return plan, a.consent(home, plan.Agreed)
 }
 
-func (a *app) recordedPlan(ctx context.Context, workspace assembly.Workspace, state *ralph.State, more raise) (*assembly.Plan, error) {
+func (a *app) recordedPlan(ctx context.Context, workspace assembly.Workspace, state *fold.State, more raise) (*assembly.Plan, error) {
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are not known", state.Run)
@@ -262,6 +263,6 @@ func (a *app) outsideOnly(command string) error {
 }
 
 // conversations are how many each model has had in a run so far.
-func conversations(state *ralph.State) map[string]int {
+func conversations(state *fold.State) map[string]int {
 	return map[string]int{"worker": state.History.Started, "evaluator": state.Reviews}
 }

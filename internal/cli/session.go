@@ -11,11 +11,13 @@ import (
 	"syscall"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -32,7 +34,7 @@ type session struct {
 	app   *app
 	plan  *assembly.Plan
 	run   string
-	state *ralph.State // of a run that is resumed, else nil
+	state *fold.State // of a run that is resumed, else nil
 	store *runlog.Store
 	log   *runlog.Log
 	torn  int64
@@ -51,7 +53,7 @@ func (s *session) play(ctx context.Context) error {
 	outliveReaders()
 	state := s.state
 	if state == nil {
-		state = &ralph.State{}
+		state = &fold.State{}
 	}
 	places, err := s.places()
 	if err != nil {
@@ -60,8 +62,8 @@ func (s *session) play(ctx context.Context) error {
 	v := s.app.newView(state)
 	file := &progress.View{Dir: s.plan.Workspace.Dir, State: state, Warn: func(err error) { v.Say("warning: " + err.Error()) }}
 	loop, err := s.plan.Loop(ctx, s.run, places,
-		ralph.WithState(state), ralph.WithTornTail(s.torn), ralph.WithRecorder(s.log), ralph.WithMailbox(s.log), ralph.WithQuestion(s.asked),
-		ralph.WithObserver(v.See), ralph.WithObserver(file.See), ralph.WithObserver(s.ringWhileWaiting(ctx)), ralph.WithActivity(v.Live))
+		loop.WithState(state), loop.WithTornTail(s.torn), loop.WithRecorder(s.log), loop.WithMailbox(s.log), loop.WithQuestion(s.asked),
+		loop.WithObserver(v.See), loop.WithObserver(file.See), loop.WithObserver(s.ringWhileWaiting(ctx)), loop.WithActivity(v.Live))
 	if err != nil {
 		v.Close()
 		return err
@@ -127,7 +129,7 @@ func (s *session) ring(ctx context.Context, result ralph.Result) {
 }
 
 // finish shows the end of a run and turns it into a status.
-func (a *app) finish(state *ralph.State, result ralph.Result, exitMap string) error {
+func (a *app) finish(state *fold.State, result ralph.Result, exitMap string) error {
 	switch {
 	case a.wantsJSON():
 		err := a.printJSON(result)
@@ -171,7 +173,7 @@ func (a *app) status(result ralph.Result, exitMap string) error {
 func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // watchSignals lets the first Ctrl-C end the run after its iteration and anything stronger end it now. The returned function stops watching.
-func watchSignals(ctx context.Context, loop *ralph.Loop, v view) (context.Context, func()) {
+func watchSignals(ctx context.Context, loop *loop.Loop, v view) (context.Context, func()) {
 	ctx, kill := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, deadlySignals()...)
@@ -220,7 +222,7 @@ func deadlySignals() []os.Signal {
 }
 
 // newView picks the view that fits where the output goes.
-func (a *app) newView(state *ralph.State) view {
+func (a *app) newView(state *fold.State) view {
 	env := a.streams.Env
 	switch {
 	case a.globals.quiet:

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/runlog"
@@ -66,7 +67,7 @@ func atMostTwo(cmd *cobra.Command, args []string) error {
 type kept struct {
 	run    string
 	folder string
-	state  *ralph.State
+	state  *fold.State
 	ids    map[int]string
 	before map[int]string // what each began with
 	last   int
@@ -78,7 +79,7 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 	if err != nil {
 		return kept{}, err
 	}
-	k := kept{run: run, state: &ralph.State{}, ids: map[int]string{}, before: map[int]string{}}
+	k := kept{run: run, state: &fold.State{}, ids: map[int]string{}, before: map[int]string{}}
 	newest := ""
 	begun, judged, rested := 0, 0, 0 // the last iteration that began, that had a verdict, and after which the run rested
 	err = store.Read(run, func(e ralph.Event, _ []byte) error {
@@ -140,7 +141,7 @@ func (k kept) spanOf(task string) (from, to string, err error) {
 			count++
 		}
 	}
-	aside := slices.IndexFunc(k.state.Aside, func(w ralph.AsideWork) bool { return w.Task == task })
+	aside := slices.IndexFunc(k.state.Aside, func(w fold.AsideWork) bool { return w.Task == task })
 	switch {
 	case aside >= 0:
 		return k.state.Aside[aside].Base, k.state.Aside[aside].Work, nil

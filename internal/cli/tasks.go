@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
@@ -258,7 +259,7 @@ func (a *app) editList(workspace assembly.Workspace, edit func() error) error {
 	if err != nil {
 		return err
 	}
-	if state.Started.TaskFile == "" || state.Started.Worktree != nil || state.Phase == ralph.PhaseNone {
+	if state.Started.TaskFile == "" || state.Started.Worktree != nil || state.Phase == fold.PhaseNone {
 		return edit()
 	}
 	return assembly.EditKeptList(workspace, state, filepath.Join(store.RunDir(runs[0].Run), "tasks"), edit)

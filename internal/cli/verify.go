@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
@@ -88,7 +89,7 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 }
 
 // reverify runs the checks of a run again, where it worked.
-func (a *app) reverify(ctx context.Context, home assembly.Workspace, store *runlog.Store, state *ralph.State) ([]assembly.Rechecked, error) {
+func (a *app) reverify(ctx context.Context, home assembly.Workspace, store *runlog.Store, state *fold.State) ([]assembly.Rechecked, error) {
 	workspace, run := home, state.Run
 	var err error
 	if w := state.Started.Worktree; w != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/judge"
 )
 
 const root = "../.."
@@ -89,7 +90,7 @@ func TestStates(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	var got []Gate
-	for _, kind := range ralph.GateKinds() {
+	for _, kind := range judge.GateKinds() {
 		got = append(got, Gate{kind.Name, kind.Refusals})
 	}
 	if diff := cmp.Diff(readPage(t).Gates(), got); diff != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/hooks"
+	"github.com/ralphloop/ralph/loop"
 )
 
 // One set serves both: as worker.Options.Hooks it is asked about tool calls, with ralph.WithHooks about iterations. Functions and commands go together.
@@ -35,7 +36,7 @@ func ExampleSet() {
 		fmt.Println(set.BeforeTool(ctx, call).Text)
 	}
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "<promise>COMPLETE</promise>", nil })
-	loop, err := ralph.New(ralph.Config{Task: "nothing much", Agent: agent, AllowUnverified: true}, ralph.WithHooks(set))
+	loop, err := loop.New(loop.Config{Task: "nothing much", Agent: agent, AllowUnverified: true}, loop.WithHooks(set))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -30,7 +30,8 @@ var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types
 
 // The groups of rooms, from left to right; docs/decisions/0002-rooms.md draws them.
 var (
-	root     = []string{"."}
+	root     = []string{"."} // the vocabulary
+	core     = []string{".", "judge", "fold", "loop"}
 	leaves   = []string{"promise", "model", "internal/process", "internal/prompt", "internal/atomicfile", "internal/text", "internal/textfile", "internal/shell"}
 	proof    = []string{"internal/proof"}
 	adapters = []string{"agent", "verify", "gitrepo", "runlog", "plan", "worker"}
@@ -47,25 +48,28 @@ type direction struct {
 
 var directions = []direction{
 	{leaves, nil, "a leaf imports nothing of ours, so that it can be understood, tested and reused alone"},
-	{root, leaves, "the loop knows leaves and its own small interfaces; adapters know the loop, never the other way round"},
+	{root, leaves, "the vocabulary knows leaves; everything else knows the vocabulary"},
+	{[]string{"judge"}, join(root, leaves), "a verdict is a function of policy and history, and needs nothing but their words"},
+	{[]string{"fold"}, join(root, leaves, []string{"judge"}), "the state of a run is a fold of its events, with the verdicts of judge"},
+	{[]string{"loop"}, join(root, leaves, []string{"judge", "fold"}), "the loop knows its own small interfaces; adapters know the vocabulary, never the other way round"},
 	{proof, join(root, leaves), "a part of the proof knows the loop and the leaves; verify puts the parts together"},
 	{parts, join(root, leaves), "a part of the worker knows the loop and the leaves; worker puts the parts together"},
 	{[]string{"verify"}, join(root, leaves, proof), "an adapter knows the loop, the leaves and its own parts, never another adapter"},
 	{[]string{"worker"}, join(root, leaves, parts), "an adapter knows the loop, the leaves and its own parts, never another adapter"},
 	{[]string{"agent", "gitrepo", "runlog", "plan"}, join(root, leaves),
 		"an adapter knows the loop and the leaves, never another adapter: what two of them share belongs to the loop"},
-	{views, join(root, leaves), "a view shows events; with an adapter or the configuration in reach it would begin to decide"},
+	{views, join(root, leaves, []string{"judge", "fold"}), "a view shows events; with an adapter or the configuration in reach it would begin to decide"},
 	{[]string{"internal/config"}, join(root, leaves), "configuration is a plain value that others are built from; it builds nothing"},
 	{[]string{"internal/trust"}, join(root, []string{"internal/config"}), "consent covers the commands that a configuration names, and needs nothing else"},
 	{[]string{"internal/scriptedmodel"}, nil, "a model that follows a script knows wire formats and nothing of ours: whoever it is tried on must not notice"},
 	{[]string{"internal/probe"}, join(root, leaves, []string{"agent", "internal/scriptedmodel"}), "a probe is one agent run against a scripted model; what it means for a run is assembly's matter"},
-	{[]string{"internal/assembly"}, join(root, leaves, proof, parts, adapters, views, []string{"internal/config", "internal/trust", "internal/demo", "internal/probe"}),
+	{[]string{"internal/assembly"}, join(core, leaves, proof, parts, adapters, views, []string{"internal/config", "internal/trust", "internal/demo", "internal/probe"}),
 		"assembly builds a loop for whoever asks; the command line is one of those who ask"},
 	{[]string{"internal/demo"}, join(root, leaves), "the demo is a sample project and a scripted agent; the loop that works on it is the real one, built by assembly"},
-	{[]string{"internal/cli"}, join(root, leaves, views, []string{"runlog", "internal/config", "internal/trust", "internal/demo", "internal/assembly", "internal/scriptedmodel"}),
+	{[]string{"internal/cli"}, join(core, leaves, views, []string{"runlog", "internal/config", "internal/trust", "internal/demo", "internal/assembly", "internal/scriptedmodel"}),
 		"only assembly knows every adapter; of them the command line reads the log and nothing else"},
 	{[]string{"cmd"}, []string{"internal/cli"}, whyMain},
-	{[]string{"examples"}, join(root, []string{"promise", "model"}, adapters), "an example shows what a user can import"},
+	{[]string{"examples"}, join(core, []string{"promise", "model"}, adapters), "an example shows what a user can import"},
 	{[]string{"internal/layout", "internal/contract"}, nil, "what checks the code must not depend on it; its tests may"},
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 // ignoreFile keeps the view, and itself, out of what git shows.
@@ -40,9 +41,9 @@ func Alone(dir string) bool {
 
 // View writes the file as events come. The zero value is not ready: Dir and State must be set.
 type View struct {
-	Dir   string       // the workspace
-	State *ralph.State // of the run; read when an event is told, after it was applied
-	Warn  func(error)  // is told once if the view cannot be kept; the run goes on without it
+	Dir   string      // the workspace
+	State *fold.State // of the run; read when an event is told, after it was applied
+	Warn  func(error) // is told once if the view cannot be kept; the run goes on without it
 
 	told   int   // iterations
 	size   int64 // of what was written
@@ -92,7 +93,7 @@ func (v *View) goOn() error {
 		return v.rewrite()
 	}
 	for i := len(v.State.Iterations) - 1; i >= 0; i-- {
-		if entry := "\n" + ralph.ProgressEntry(v.State.Iterations[i]); entry == string(tail[at:]) {
+		if entry := "\n" + fold.ProgressEntry(v.State.Iterations[i]); entry == string(tail[at:]) {
 			v.size, v.told = info.Size(), i+1
 			if v.told == len(v.State.Iterations) {
 				return nil
@@ -130,7 +131,7 @@ func (v *View) rewrite() error {
 	var text strings.Builder
 	text.WriteString(v.title())
 	for _, r := range v.State.Iterations {
-		text.WriteString("\n" + ralph.ProgressEntry(r))
+		text.WriteString("\n" + fold.ProgressEntry(r))
 	}
 	if err := root.Remove(ralph.ProgressFile); err != nil && !errors.Is(err, fs.ErrNotExist) { // whatever lies there: a link is not followed
 		return err
@@ -156,7 +157,7 @@ func (v *View) add(fresh []ralph.IterationResult) error {
 	}
 	for _, r := range fresh {
 		var n int
-		n, err = file.WriteString("\n" + ralph.ProgressEntry(r))
+		n, err = file.WriteString("\n" + fold.ProgressEntry(r))
 		v.size += int64(n)
 		v.told++
 	}

@@ -10,18 +10,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 // told is a run that is told event by event.
 type told struct {
 	t     *testing.T
-	state *ralph.State
+	state *fold.State
 	view  *View
 	warns []string
 }
 
 func newRun(t *testing.T) *told {
-	r := &told{t: t, state: &ralph.State{}}
+	r := &told{t: t, state: &fold.State{}}
 	r.view = &View{Dir: t.TempDir(), State: r.state, Warn: func(err error) { r.warns = append(r.warns, err.Error()) }}
 	return r
 }

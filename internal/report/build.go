@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 // Builder makes a report of events. The zero value is ready.
 type Builder struct {
-	state  ralph.State
+	state  fold.State
 	report Report
 	now    turn
 	before string // the tree that the next agent finds

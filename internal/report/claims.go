@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // claimed is what the claims of one iteration are held against.
 type claimed struct {
 	iteration Iteration
-	seen      ralph.Observation
+	seen      judge.Observation
 	verdict   ralph.Verdict
 	listed    bool // a task list was worked
 }

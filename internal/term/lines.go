@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 // Lines tells a run in plain lines, one for everything that a person would want to have been told. It is the view for logs, pipes and CI.
 type Lines struct {
 	Out   io.Writer
 	Style Style
-	State *ralph.State // of the run; read when an event is told, after it was applied
+	State *fold.State // of the run; read when an event is told, after it was applied
 }
 
 // See writes what an event means to a person, if anything.

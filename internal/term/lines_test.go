@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/promise"
 )
 
 // teller applies events to a state, as the loop does, and shows each to a view.
 type teller struct {
 	t         *testing.T
-	state     *ralph.State
+	state     *fold.State
 	see       func(ralph.Event)
 	iteration int
 }
@@ -104,7 +105,7 @@ func TestLines(t *testing.T) {
 	}
 	for _, c := range cases {
 		var out strings.Builder
-		state := &ralph.State{}
+		state := &fold.State{}
 		lines := &Lines{Out: &out, Style: c.style, State: state}
 		story(&teller{t: t, state: state, see: func(e ralph.Event) {
 			state.Started.Demo = c.demo
@@ -119,7 +120,7 @@ func TestLines(t *testing.T) {
 
 func TestAHandOverIsTold(t *testing.T) {
 	var out strings.Builder
-	state := &ralph.State{}
+	state := &fold.State{}
 	lines := &Lines{Out: &out, State: state}
 	s := &teller{t: t, state: state, see: lines.See}
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Workspace: "/w", Agent: "claude", Policy: ralph.Policy{Agents: []string{"claude", "codex"}}})
@@ -140,7 +141,7 @@ func TestAHandOverIsTold(t *testing.T) {
 
 func TestARunWithoutCapsSaysSo(t *testing.T) {
 	var out strings.Builder
-	state := &ralph.State{}
+	state := &fold.State{}
 	lines := &Lines{Out: &out, State: state}
 	s := &teller{t: t, state: state, see: lines.See}
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Workspace: "/w", Agent: "command"})

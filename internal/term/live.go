@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 const (
@@ -35,7 +36,7 @@ type Live struct {
 }
 
 // NewLive starts the moving line; Close ends it.
-func NewLive(out io.Writer, style Style, state *ralph.State, width func() int) *Live {
+func NewLive(out io.Writer, style Style, state *fold.State, width func() int) *Live {
 	v := &Live{
 		lines: Lines{Out: out, Style: style, State: state}, out: out, width: width, begun: time.Now(), spent: state.Elapsed,
 		done: make(chan struct{}), ended: make(chan struct{}),
@@ -148,7 +149,7 @@ func (v *Live) text() string {
 }
 
 // facts are the task, the money and the breaker, where there is something to say.
-func facts(state *ralph.State) []string {
+func facts(state *fold.State) []string {
 	var parts []string
 	if len(state.History.Tasks) > 0 {
 		count := state.TaskCount()

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 // ours are the sequences that the views themselves write.
@@ -40,7 +41,7 @@ func TestLiveLine(t *testing.T) {
 	const width = 60
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		state := &ralph.State{}
+		state := &fold.State{}
 		view := NewLive(&out, Style{Colour: true}, state, func() int { return width })
 		time.Sleep(frameEvery / 2) // so that no event falls on the instant of a frame
 		s := &teller{t: t, state: state}
@@ -92,7 +93,7 @@ func distinct(frames []string) []string {
 func TestLiveLineCountsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		state := &ralph.State{Elapsed: seconds(3600)} // of a run that is resumed
+		state := &fold.State{Elapsed: seconds(3600)} // of a run that is resumed
 		view := NewLive(&out, Style{}, state, func() int { return 200 })
 		s := &teller{t: t, state: state, see: view.See}
 		s.tell(ralph.EvRunStarted, ralph.RunStarted{Agent: "claude"})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 // proof tells what was found out about a claim beside its checks.
@@ -113,7 +114,7 @@ func names(all []string) string {
 }
 
 // warned is what the last verdict let through with a warning.
-func warned(s *ralph.State) [][2]string {
+func warned(s *fold.State) [][2]string {
 	if s.Stopped.Status != ralph.StatusCompleted {
 		return nil
 	}
@@ -127,7 +128,7 @@ func warned(s *ralph.State) [][2]string {
 }
 
 // wasRed reports whether a check that is green at the end was red before any agent worked.
-func wasRed(s *ralph.State) bool {
+func wasRed(s *fold.State) bool {
 	for _, c := range lastChecks(s) {
 		if c.Passed && c.Attribution == ralph.CheckFixed {
 			return true
@@ -137,7 +138,7 @@ func wasRed(s *ralph.State) bool {
 }
 
 // flaked names the checks that were red and green on one tree.
-func flaked(s *ralph.State) [][2]string {
+func flaked(s *fold.State) [][2]string {
 	seen := map[string]bool{}
 	var all []string
 	for _, it := range s.Iterations {

@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 )
 
 // ResultLine is the last line of a run: its outcome in one sentence. Scripts may match its beginning.
-func ResultLine(s *ralph.State) string {
+func ResultLine(s *fold.State) string {
 	stopped := s.Stopped
 	name := ralph.NameOf(stopped.Reason)
 	line := fmt.Sprintf("%s %s: %s", name, where(s), Clean(why(s)))
@@ -23,7 +24,7 @@ func ResultLine(s *ralph.State) string {
 }
 
 // where says how far the run came.
-func where(s *ralph.State) string {
+func where(s *fold.State) string {
 	n, of := s.History.Counted, s.Policy.MaxIterations
 	if s.History.Started == 0 {
 		return "before iteration 1"
@@ -35,7 +36,7 @@ func where(s *ralph.State) string {
 		}
 		return "after " + count(n, "iteration")
 	}
-	if cut := len(s.Iterations) == 0 || s.Phase != ralph.PhaseNone; cut || !s.Iterations[len(s.Iterations)-1].Counted {
+	if cut := len(s.Iterations) == 0 || s.Phase != fold.PhaseNone; cut || !s.Iterations[len(s.Iterations)-1].Counted {
 		n++
 	}
 	if of > 0 {
@@ -44,7 +45,7 @@ func where(s *ralph.State) string {
 	return fmt.Sprintf("at iteration %d", n)
 }
 
-func why(s *ralph.State) string {
+func why(s *fold.State) string {
 	stopped := s.Stopped
 	switch stopped.Reason {
 	case ralph.Blocked:
@@ -64,7 +65,7 @@ func why(s *ralph.State) string {
 }
 
 // because is why, for a reader who has not seen the name of the exit code yet.
-func because(s *ralph.State) string {
+func because(s *fold.State) string {
 	switch s.Stopped.Reason {
 	case ralph.Blocked:
 		if s.History.Moment.Blocked != "" {
@@ -77,7 +78,7 @@ func because(s *ralph.State) string {
 	return why(s)
 }
 
-func proofLine(s *ralph.State) string {
+func proofLine(s *fold.State) string {
 	n := 0
 	if k := len(s.Iterations); k > 0 {
 		n = len(s.Iterations[k-1].CheckResults)
@@ -86,7 +87,7 @@ func proofLine(s *ralph.State) string {
 }
 
 // Screen is what a person sees at the end: why it stopped, what changed, what was proved, what was spent, and how to go on.
-func Screen(s *ralph.State, style Style) string {
+func Screen(s *fold.State, style Style) string {
 	stopped := s.Stopped
 	rows := [][2]string{
 		{"Stopped because", Clean(because(s))},
@@ -130,7 +131,7 @@ func Screen(s *ralph.State, style Style) string {
 }
 
 // denied says what the last agent of a run that did not complete was not allowed to do. A resume keeps the permissions of its run.
-func denied(s *ralph.State) (rows [][2]string) {
+func denied(s *fold.State) (rows [][2]string) {
 	if len(s.Iterations) == 0 || s.Stopped.Status == ralph.StatusCompleted {
 		return nil
 	}
@@ -145,7 +146,7 @@ func denied(s *ralph.State) (rows [][2]string) {
 }
 
 // Tasks counts the list and names what is open.
-func Tasks(s *ralph.State) string {
+func Tasks(s *fold.State) string {
 	const shown = 5
 	count := s.TaskCount()
 	text := fmt.Sprintf("%d done, %d open in %s", count.Done, count.Open, Clean(s.Started.TaskFile))
@@ -162,7 +163,7 @@ func Tasks(s *ralph.State) string {
 }
 
 // worktree says where the work lies and how to bring it home.
-func worktree(s *ralph.State) [][2]string {
+func worktree(s *fold.State) [][2]string {
 	w := s.Started.Worktree
 	if w == nil {
 		return nil
@@ -175,14 +176,14 @@ func worktree(s *ralph.State) [][2]string {
 	}
 }
 
-func explain(s *ralph.State) string {
+func explain(s *fold.State) string {
 	if s.Started.Demo { // nobody stands in the sample project
 		return "ralph -C " + s.Started.Workspace + " explain"
 	}
 	return "ralph explain " + s.Run
 }
 
-func proved(s *ralph.State) string {
+func proved(s *fold.State) string {
 	by := s.Stopped.VerifiedBy
 	switch {
 	case slices.Contains(by, ralph.VerifiedEvaluator):
@@ -206,7 +207,7 @@ func proved(s *ralph.State) string {
 }
 
 // stillRed names the checks that are red at the end.
-func stillRed(s *ralph.State) string {
+func stillRed(s *fold.State) string {
 	var red []string
 	for _, c := range lastChecks(s) {
 		if !c.Passed {
@@ -219,7 +220,7 @@ func stillRed(s *ralph.State) string {
 	return "; red: " + Clean(strings.Join(red, "; "))
 }
 
-func lastChecks(s *ralph.State) []ralph.CheckResult {
+func lastChecks(s *fold.State) []ralph.CheckResult {
 	if n := len(s.Iterations); n > 0 {
 		return s.Iterations[n-1].CheckResults
 	}
@@ -227,7 +228,7 @@ func lastChecks(s *ralph.State) []ralph.CheckResult {
 }
 
 // turnedGreen names the checks of the last iteration that were not green at the base.
-func turnedGreen(s *ralph.State) []string {
+func turnedGreen(s *fold.State) []string {
 	var names []string
 	for _, c := range s.Iterations[len(s.Iterations)-1].CheckResults {
 		before := slices.IndexFunc(s.History.Baseline, func(b ralph.CheckResult) bool { return b.Name == c.Name && b.Task == c.Task })
@@ -238,7 +239,7 @@ func turnedGreen(s *ralph.State) []string {
 	return names
 }
 
-func spent(s *ralph.State) string {
+func spent(s *fold.State) string {
 	parts := []string{count(len(s.Iterations), "iteration") + uncounted(s), Seconds(s.Elapsed)}
 	r := s.Result()
 	if r.TotalCost != nil {
@@ -254,7 +255,7 @@ func spent(s *ralph.State) string {
 }
 
 // uncounted says how many iterations the cap leaves out: limits, failing models and interrupts are nobody's work.
-func uncounted(s *ralph.State) string {
+func uncounted(s *fold.State) string {
 	if n := len(s.Iterations) - s.History.Counted; n > 0 {
 		return fmt.Sprintf(" (%d not counted)", n)
 	}
@@ -262,7 +263,7 @@ func uncounted(s *ralph.State) string {
 }
 
 // goOn is the command that makes sense next.
-func goOn(s *ralph.State) string {
+func goOn(s *fold.State) string {
 	if s.Started.Demo {
 		return `ralph run "what you want done" --check "the command that proves it"`
 	}
@@ -300,12 +301,12 @@ func goOn(s *ralph.State) string {
 }
 
 // refused reports whether the recorded settings are why the run ended: a resume keeps them.
-func refused(s *ralph.State) bool {
+func refused(s *fold.State) bool {
 	return s.Stopped.Status != ralph.StatusCompleted && (s.Stopped.Hint == ralph.HintSettings || s.History.Now.Agent.Hint == ralph.HintSettings)
 }
 
 // otherSettings is how one goes on with a setting changed. Of the agent's, a resume takes another model; everything else takes a new run.
-func otherSettings(s *ralph.State) string {
+func otherSettings(s *fold.State) string {
 	if s.History.Now.Agent.Hint != ralph.HintSettings { // it is the evaluator's
 		return "a setting has to change, and that takes a new run: ralph run"
 	}

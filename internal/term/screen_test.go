@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/judge"
 )
 
 const sampleRun = "01KA0000000000000000000000"
 
 // sample is a run that has ended after three iterations of fifty, as far as every ending has it in common.
-func sample(stopped ralph.RunStopped) *ralph.State {
+func sample(stopped ralph.RunStopped) *fold.State {
 	cost := 0.41
 	iteration := func(n int, passed bool) ralph.IterationResult {
 		return ralph.IterationResult{
@@ -22,10 +24,10 @@ func sample(stopped ralph.RunStopped) *ralph.State {
 	}
 	stopped.Status = ralph.StatusOf(stopped.Reason)
 	stopped.ExitCode = ralph.ExitCode(stopped.Reason, stopped.Signal)
-	return &ralph.State{
+	return &fold.State{
 		Run: sampleRun, Agent: "claude", Elapsed: ralph.Span(81200 * time.Millisecond),
 		Policy: ralph.Policy{MaxIterations: 50},
-		History: ralph.History{
+		History: judge.History{
 			Started: 3, Counted: 3, Cost: 1.23, Tokens: ralph.Tokens{Input: 9000, Output: 600},
 			Baseline: []ralph.CheckResult{{Name: "go test ./...", ExitCode: 1}, {Name: "go vet ./...", ExitCode: 1}},
 		},
@@ -97,20 +99,20 @@ func TestLastScreens(t *testing.T) {
 }
 
 func TestLastScreenOfSpecialRuns(t *testing.T) {
-	cases := map[string]func(*ralph.State){
-		"of a demo":              func(s *ralph.State) { s.Started.Demo, s.Started.Workspace = true, "/tmp/ralph-demo-1/project" },
-		"in colour":              func(s *ralph.State) {},
-		"green before and after": func(s *ralph.State) { s.Stopped.VerifiedBy = []string{ralph.VerifiedUnchanged} },
-		"after one iteration":    func(s *ralph.State) { s.Iterations, s.History.Counted, s.Policy.MaxIterations = s.Iterations[2:], 1, 1 },
-		"no cost known": func(s *ralph.State) {
+	cases := map[string]func(*fold.State){
+		"of a demo":              func(s *fold.State) { s.Started.Demo, s.Started.Workspace = true, "/tmp/ralph-demo-1/project" },
+		"in colour":              func(s *fold.State) {},
+		"green before and after": func(s *fold.State) { s.Stopped.VerifiedBy = []string{ralph.VerifiedUnchanged} },
+		"after one iteration":    func(s *fold.State) { s.Iterations, s.History.Counted, s.Policy.MaxIterations = s.Iterations[2:], 1, 1 },
+		"no cost known": func(s *fold.State) {
 			for i := range s.Iterations {
 				s.Iterations[i].Cost = nil
 			}
 			s.History.Cost, s.History.Tokens = 0, ralph.Tokens{}
 		},
-		"cost reckoned":       func(s *ralph.State) { s.CostEstimated = true },
-		"cost known in part":  func(s *ralph.State) { s.CostEstimated, s.CostPartial, s.TokensPartial = true, true, true },
-		"nothing known of it": func(s *ralph.State) { s.Stopped.Changed = "" },
+		"cost reckoned":       func(s *fold.State) { s.CostEstimated = true },
+		"cost known in part":  func(s *fold.State) { s.CostEstimated, s.CostPartial, s.TokensPartial = true, true, true },
+		"nothing known of it": func(s *fold.State) { s.Stopped.Changed = "" },
 	}
 	for name, change := range cases {
 		s := sample(ralph.RunStopped{
@@ -152,25 +154,25 @@ func TestResultLine(t *testing.T) {
 	cases := []struct {
 		name    string
 		stopped ralph.RunStopped
-		change  func(*ralph.State)
+		change  func(*fold.State)
 		want    string
 	}{
 		{"before the first iteration", ralph.RunStopped{Reason: ralph.CheckBroken, Detail: "it cannot run"},
-			func(s *ralph.State) { s.Iterations, s.History = nil, ralph.History{} }, "CHECK_BROKEN before iteration 1: it cannot run"},
-		{"BLOCKED without a reason", ralph.RunStopped{Reason: ralph.Blocked}, func(*ralph.State) {}, "BLOCKED at iteration 3 of 50: the agent gave no reason"},
-		{"DECIDE without a question", ralph.RunStopped{Reason: ralph.NeedsDecision}, func(*ralph.State) {}, "DECIDE at iteration 3 of 50: the agent asked no question"},
+			func(s *fold.State) { s.Iterations, s.History = nil, judge.History{} }, "CHECK_BROKEN before iteration 1: it cannot run"},
+		{"BLOCKED without a reason", ralph.RunStopped{Reason: ralph.Blocked}, func(*fold.State) {}, "BLOCKED at iteration 3 of 50: the agent gave no reason"},
+		{"DECIDE without a question", ralph.RunStopped{Reason: ralph.NeedsDecision}, func(*fold.State) {}, "DECIDE at iteration 3 of 50: the agent asked no question"},
 		{"the last one did not count", ralph.RunStopped{Reason: ralph.RateLimited, Detail: "usage limit"},
-			func(s *ralph.State) { s.History.Counted, s.Iterations[2].Counted = 2, false }, "LIMITED at iteration 3 of 50: usage limit"},
+			func(s *fold.State) { s.History.Counted, s.Iterations[2].Counted = 2, false }, "LIMITED at iteration 3 of 50: usage limit"},
 		{"cut in its first iteration", ralph.RunStopped{Reason: ralph.IOFailed, Detail: "disk full"},
-			func(s *ralph.State) {
-				s.Iterations, s.History, s.Phase = nil, ralph.History{Started: 1}, ralph.PhaseExited
+			func(s *fold.State) {
+				s.Iterations, s.History, s.Phase = nil, judge.History{Started: 1}, fold.PhaseExited
 			}, "IO_ERROR at iteration 1 of 50: disk full"},
 		{"cut in a later iteration", ralph.RunStopped{Reason: ralph.IOFailed, Detail: "disk full"},
-			func(s *ralph.State) { s.History.Started, s.Phase = 4, ralph.PhaseBegun }, "IO_ERROR at iteration 4 of 50: disk full"},
-		{"control characters", ralph.RunStopped{Reason: ralph.Blocked, Detail: "a\x1b]52;c;eA==\ab\r\nc\u202e"}, func(*ralph.State) {},
+			func(s *fold.State) { s.History.Started, s.Phase = 4, fold.PhaseBegun }, "IO_ERROR at iteration 4 of 50: disk full"},
+		{"control characters", ralph.RunStopped{Reason: ralph.Blocked, Detail: "a\x1b]52;c;eA==\ab\r\nc\u202e"}, func(*fold.State) {},
 			"BLOCKED at iteration 3 of 50: a]52;c;eA==b  c"},
-		{"a demo", blocked, func(s *ralph.State) { s.Started.Demo = true }, "DEMO: BLOCKED at iteration 3 of 50: why"},
-		{"one iteration of one", blocked, func(s *ralph.State) {
+		{"a demo", blocked, func(s *fold.State) { s.Started.Demo = true }, "DEMO: BLOCKED at iteration 3 of 50: why"},
+		{"one iteration of one", blocked, func(s *fold.State) {
 			s.Iterations, s.History.Counted, s.Policy.MaxIterations = s.Iterations[:1], 1, 1
 		}, "BLOCKED at iteration 1 of 1: why"},
 	}

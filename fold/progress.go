@@ -1,0 +1,107 @@
+package fold
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/judge"
+)
+
+// progressShown is how many iterations a prompt looks back: what is older is in the files, and a prompt that grows with the run would drown it.
+const progressShown = 8
+
+// ProgressEntry is the iteration as .ralph/progress.md tells it.
+func ProgressEntry(r ralph.IterationResult) string {
+	var b strings.Builder
+	how := passOrFail(r.AllChecksPassed)
+	if len(r.CheckResults) == 0 {
+		how = "no check ran"
+	}
+	fmt.Fprintf(&b, "## Iteration %d: %s\n", r.Iteration, how)
+	if r.Task != "" {
+		fmt.Fprintf(&b, "- Task: %s%s\n", r.Task, taskNote(r))
+	}
+	fmt.Fprintf(&b, "- Steps: %s\n- Cost: %s\n- Duration: %s\n", orUnknown(r.StepsTaken, "%d"), orUnknown(r.Cost, "$%.4f"), r.Duration.Short())
+	if r.Error != nil {
+		fmt.Fprintf(&b, "- Error: %s\n", cutLine(cutLine(text.FirstLine(*r.Error))))
+	}
+	if len(r.Refusals) > 0 {
+		fmt.Fprintf(&b, "- Refused: %s\n", strings.Join(r.Refusals, ", "))
+	}
+	checks := disclosed(r.CheckResults) // agents read this
+	if len(checks) > 0 {
+		b.WriteString("- Checks:\n")
+	}
+	for _, c := range checks {
+		fmt.Fprintf(&b, "  - %s%s: %s%s\n", CheckOwner(c), c.Name, passOrFail(c.Passed), firstFailing(c))
+	}
+	return b.String()
+}
+
+func passOrFail(passed bool) string {
+	if passed {
+		return "PASS"
+	}
+	return "FAIL"
+}
+
+func taskNote(r ralph.IterationResult) string {
+	if slices.Contains(r.TasksDone, r.Task) {
+		return " (proven)"
+	}
+	return ""
+}
+
+func CheckOwner(c ralph.CheckResult) string {
+	if c.Task == "" {
+		return ""
+	}
+	return c.Task + ": "
+}
+
+func orUnknown[T any](value *T, format string) string {
+	if value == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf(format, *value)
+}
+
+// firstFailing is the first line of a failed check's output that says that something failed, or else the first line at all.
+func firstFailing(c ralph.CheckResult) string {
+	if c.Passed || c.Hidden {
+		return ""
+	}
+	lines := slices.DeleteFunc(strings.Split(c.Output, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+	for _, line := range lines {
+		low := strings.ToLower(line)
+		for _, word := range []string{"fail", "error", "panic", "expected", "not ok", "assert", "exception", "timeout"} {
+			if strings.Contains(low, word) {
+				return ": " + cutLine(line)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return ": " + judge.HowFailed(c)
+	}
+	return ": " + cutLine(lines[0])
+}
+
+func cutLine(line string) string {
+	const longest = 200
+	if runes := []rune(strings.TrimSpace(line)); len(runes) > longest {
+		return string(runes[:longest]) + "…"
+	}
+	return strings.TrimSpace(line)
+}
+
+// progressTail is the newest of the run's progress.
+func (s *State) ProgressTail() string {
+	var entries []string
+	for _, r := range text.LastOf(s.Iterations, progressShown) {
+		entries = append(entries, ProgressEntry(r))
+	}
+	return strings.Join(entries, "\n")
+}

@@ -1,0 +1,260 @@
+package fold
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/judge"
+	"github.com/ralphloop/ralph/promise"
+)
+
+// dice makes up runs. Values come from small sets, so that streaks, repeats and thresholds are met often.
+type dice struct{ *rand.Rand }
+
+func newDice(seed uint64) dice { return dice{rand.New(rand.NewPCG(seed, 1))} }
+
+// oneIn is true once in n throws.
+func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
+
+func pick[T any](d dice, from ...T) T { return from[d.IntN(len(from))] }
+
+func (d dice) policy() ralph.Policy {
+	p := ralph.DefaultPolicy()
+	p.MaxIterations = pick(d, 0, 2, 5, 9)
+	p.MaxTime = pick(d, 0, 0, ralph.Span(time.Hour), ralph.Span(3*time.Hour))
+	p.MaxCost = pick(d, 0, 0, 0.25, 0.75)
+	p.MaxTokens = pick[int64](d, 0, 0, 150, 300)
+	p.Claim = pick(d, ralph.ClaimRequired, ralph.ClaimRequired, ralph.ClaimOptional)
+	p.Status = pick(d, ralph.StatusOff, ralph.StatusAdvisory, ralph.StatusAdvisory, ralph.StatusRequired)
+	p.StatusMin = d.IntN(4)
+	p.Unfinished = pick(d, ralph.UnfinishedOff, ralph.UnfinishedWarn, ralph.UnfinishedRefuse)
+	p.AllowUnverified = d.oneIn(2)
+	p.MaxFailures = d.IntN(4)
+	p.MaxBroken = d.IntN(4)
+	p.ChecksWhen = pick(d, ralph.ChecksAlways, ralph.ChecksAlways, ralph.ChecksOnClaim)
+	p.Breaker = ralph.BreakerPolicy{
+		NoProgress: d.IntN(4), SameError: d.IntN(4), PermissionDenials: d.IntN(3), OutputDecline: pick(d, 0, 50, 70),
+		Diagnose: d.oneIn(2), Cooldown: pick(d, 0, 0, ralph.Span(30*time.Minute)),
+	}
+	p.TaskTries = pick(d, 0, 0, 1, 2, 3)
+	p.OnTaskFailure, p.TaskRetries = pick(d, ralph.TaskHalt, ralph.TaskSkip, ralph.TaskRetry), 1+d.IntN(2)
+	p.OnDecide = pick(d, ralph.DecideStop, ralph.DecideWait)
+	p.OnLimit = pick(d, ralph.LimitWait, ralph.LimitWait, ralph.LimitWait, ralph.LimitStop)
+	p.MaxWait = pick(d, 0, ralph.Span(10*time.Minute), ralph.Span(6*time.Hour))
+	p.Agents = d.agents()
+	p.Tamper, p.TestChange = pick(d, ralph.TamperRefuse, ralph.TamperRefuse, ralph.TamperStop), pick(d, ralph.TestsWarn, ralph.TestsEvaluate, ralph.TestsRefuse)
+	p.Canary, p.Protects = d.oneIn(2), pick(d, nil, []string{"*_test.go"})
+	if d.oneIn(3) {
+		p.Evaluator, p.MaxRejections = "judge", d.IntN(4)
+	}
+	return p
+}
+
+// endings are weighed so that most runs live for some iterations.
+func (d dice) ending() ralph.EndClass {
+	if d.oneIn(40) {
+		return pick(d, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndInterrupted)
+	}
+	return pick(d, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndOK, ralph.EndFailed, pick(d, ralph.EndBroken, ralph.EndKilled), ralph.EndEmpty, ralph.EndTimeout, ralph.EndIdle, ralph.EndLimit, ralph.EndProvider)
+}
+
+func (d dice) outcome(end ralph.EndClass) ralph.AgentOutcome {
+	o := ralph.AgentOutcome{Agent: "fake", End: end, OutputBytes: pick[int64](d, 0, 100, 1000), Duration: ralph.Span(d.IntN(9000)) * ralph.Span(time.Millisecond)}
+	if end == ralph.EndOK && d.oneIn(25) {
+		o.TaskEnd = pick(d, ralph.IterCap, ralph.NoCase, ralph.EmptyResponses)
+	}
+	if end != ralph.EndOK {
+		o.Error = pick(d, "it broke", "Unauthorized: 429")
+	}
+	if end == ralph.EndLimit {
+		o.RetryAfter = pick(d, 0, 0, ralph.Span(4*time.Minute), ralph.Span(2*time.Hour))
+	}
+	if d.oneIn(3) {
+		o.Cost, o.Tokens = new(pick(d, 0, 0.25, 0.5)), &ralph.Tokens{Input: d.Int64N(200), Output: d.Int64N(90), CacheRead: d.Int64N(9)}
+	}
+	if d.oneIn(5) {
+		o.Denials = []string{"Bash(rm)"}
+	}
+	o.Said = d.report(end)
+	return o
+}
+
+func (d dice) report(end ralph.EndClass) promise.Report {
+	if end == ralph.EndEmpty {
+		return promise.Report{}
+	}
+	said := promise.Report{Text: true, Phrases: d.IntN(3)}
+	if d.oneIn(4) {
+		said.Complete, said.CompleteTag = true, pick(d, "COMPLETE", "DONE")
+	}
+	if d.oneIn(25) {
+		said.Blocked = new(pick(d, "", "no key"))
+	}
+	if d.oneIn(25) {
+		said.Decide = new("a or b?")
+	}
+	if d.oneIn(3) {
+		d.block(&said)
+	}
+	return said
+}
+
+// block adds a status block and what the parser makes of it.
+func (d dice) block(said *promise.Report) {
+	s := promise.Status{
+		State: pick(d, "COMPLETE", "COMPLETE", "COMPLETE", "COMPLETE", "IN_PROGRESS", "IN_PROGRESS", "BLOCKED"), Tests: pick(d, "PASSING", "PASSING", "FAILING", "NOT_RUN"),
+		FilesModified: d.IntN(2), WorkType: "TESTING", ExitSignal: !d.oneIn(3), Recommendation: "go on",
+	}
+	said.Status = &s
+	said.Complete = said.Complete || s.Claims()
+	if s.State == "BLOCKED" && said.Blocked == nil {
+		said.Blocked = new(s.Recommendation)
+	}
+}
+
+func (d dice) tree() ralph.TreeState {
+	if d.oneIn(12) {
+		return ralph.TreeState{}
+	}
+	t := ralph.TreeState{Known: true, Head: pick(d, "c1", "c1", "c1", "c2"), Hash: pick(d, "h1", "h1", "h1", "h2")}
+	if d.oneIn(3) {
+		t.Unfinished = []string{pick(d, "a.go: TODO", "b.go: FIXME")}
+	}
+	return t
+}
+
+func (d dice) checks(names []string) []ralph.CheckResult {
+	var results []ralph.CheckResult
+	for _, name := range names {
+		c := ralph.CheckResult{Name: name, Passed: d.oneIn(2), Duration: ralph.Span(d.IntN(5000)) * ralph.Span(time.Millisecond)}
+		switch {
+		case c.Passed:
+		case d.oneIn(4):
+			c.Broken, c.ExitCode, c.Output = true, 127, "not found"
+		default:
+			c.ExitCode, c.TimedOut, c.Output = 1, d.oneIn(8), pick(d, "got a, want b", "panic: nil")
+		}
+		results = append(results, c)
+	}
+	return results
+}
+
+// fresh gives the checks of the baseline: seldom one that cannot run, which ends the run at once.
+func (d dice) fresh(names []string) []ralph.CheckResult {
+	results := d.checks(names)
+	if d.oneIn(25) {
+		return results
+	}
+	for i := range results {
+		results[i].Broken, results[i].TimedOut = false, false
+	}
+	return results
+}
+
+func checkNames(n int) []string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("check %c", 'A'+i))
+	}
+	return names
+}
+
+// cut says where a process died, if it did, and another took over.
+type cut int
+
+const (
+	uncut cut = iota
+	cutBeforeExit
+	cutAfterExit
+	cutBetween
+)
+
+// script is a made-up run: what will be seen, whether or not it gets that far.
+type script struct {
+	policy   ralph.Policy
+	names    []string
+	base     ralph.TreeState
+	baseline []ralph.CheckResult
+	list     []ralph.TaskState
+	steps    []step
+}
+
+type step struct {
+	page
+	own    []ralph.CheckResult // of every task's own check, were it run
+	pause  ralph.Span          // before it begins
+	cut    cut
+	raised ralph.Policy  // in force after a cut
+	hook   *ralph.Moment // that it took, and how it ended; nil if none was asked
+}
+
+func (d dice) script() script {
+	s := script{policy: d.policy(), names: checkNames(d.IntN(3)), base: d.tree()}
+	if d.oneIn(2) {
+		s.list = d.tasks()
+	}
+	if s.policy.Baseline = !d.oneIn(4); s.policy.Baseline {
+		s.baseline = d.fresh(s.names)
+	}
+	p, elapsed, ending := s.policy, ralph.Span(0), d.ending
+	if d.oneIn(4) { // a night in which little works
+		ending = func() ralph.EndClass {
+			return pick(d, ralph.EndLimit, ralph.EndLimit, ralph.EndProvider, ralph.EndProvider, ralph.EndFailed, d.ending())
+		}
+	}
+	for number := range 3 + d.IntN(11) {
+		elapsed += ralph.Span(d.IntN(40*60*1000)) * ralph.Span(time.Millisecond)
+		st := step{page: page{Observation: judge.Observation{Number: number + 1, Agent: d.outcome(ending()), Tree: d.tree()}, at: d.moment(elapsed)}}
+		if d.oneIn(3) {
+			st.pause = ralph.Span(d.IntN(20*60*1000)) * ralph.Span(time.Millisecond)
+		}
+		if d.oneIn(4) {
+			st.hook = new(d.moment(ralph.Span(d.IntN(20)) * ralph.Span(time.Second)))
+			if d.oneIn(10) {
+				st.hook.Blocked = "the freeze is on"
+			}
+		}
+		if d.oneIn(10) {
+			p = d.raise(p)
+			st.cut, st.raised = pick(d, cutBeforeExit, cutAfterExit, cutBetween), p
+		}
+		if p.MaxTime > 0 && elapsed >= p.MaxTime && st.Agent.End == ralph.EndTimeout {
+			st.Agent.End = ralph.EndOutOfTime
+		}
+		d.aboutTasks(&st, s.list)
+		claimed := st.Agent.Said.CompleteTag != "" || st.Agent.Said.Complete && p.Status != ralph.StatusOff || len(s.list) > 0
+		if counted := !slices.Contains([]ralph.EndClass{ralph.EndLimit, ralph.EndProvider, ralph.EndInterrupted, ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox}, st.Agent.End); counted && (claimed || p.ChecksWhen == ralph.ChecksAlways) {
+			st.Checks = d.checks(s.names)
+		}
+		d.aboutEvidence(&st, p, s.list)
+		d.proofs(st.Checks)
+		d.proofs(st.own)
+		s.steps = append(s.steps, st)
+	}
+	return s
+}
+
+func (d dice) moment(elapsed ralph.Span) ralph.Moment {
+	at := ralph.Moment{Elapsed: elapsed}
+	if d.oneIn(25) {
+		at.Signal, at.Killed = pick(d, ralph.SignalInterrupt, ralph.SignalTerminate, ralph.SignalHangup), d.oneIn(3)
+	}
+	return at
+}
+
+func (d dice) raise(p ralph.Policy) ralph.Policy {
+	if p.MaxIterations > 0 && d.oneIn(2) {
+		p.MaxIterations += 3
+	}
+	if p.MaxTime > 0 && d.oneIn(2) {
+		p.MaxTime += ralph.Span(2 * time.Hour)
+	}
+	if p.MaxCost > 0 && d.oneIn(2) {
+		p.MaxCost++
+	}
+	p.Agents = d.otherAgents(p.Agents)
+	return p
+}

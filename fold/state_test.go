@@ -1,0 +1,279 @@
+package fold
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/judge"
+	"github.com/ralphloop/ralph/promise"
+)
+
+// folding applies payloads one after the other as events of one run.
+type folding struct {
+	t         *testing.T
+	state     State
+	iteration int
+}
+
+func fold(t *testing.T) *folding {
+	f := &folding{t: t}
+	f.see(ralph.EvRunStarted, ralph.RunStarted{Agent: "fake", Checks: []string{"go test"}, Policy: ralph.DefaultPolicy(), Settings: json.RawMessage(`{"a":1}`)})
+	return f
+}
+
+func (f *folding) see(kind ralph.EventType, data any) {
+	f.t.Helper()
+	e := ralph.Event{Version: ralph.EventVersion, Seq: f.state.Seq + 1, Time: time.Unix(f.state.Seq, 0), Run: "R1", Iteration: f.iteration, Type: kind, Data: data}
+	if err := f.state.Apply(e); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// iterate folds one whole iteration and gives its verdict.
+func (f *folding) iterate(o ralph.AgentOutcome, checks ...ralph.CheckResult) ralph.Verdict {
+	f.t.Helper()
+	f.iteration++
+	f.see(ralph.EvIterationStarted, ralph.IterationStarted{})
+	f.see(ralph.EvAgentExited, o)
+	for _, c := range checks {
+		f.see(ralph.EvCheckFinished, c)
+	}
+	return f.judge()
+}
+
+func (f *folding) judge() ralph.Verdict {
+	f.t.Helper()
+	v := judge.Decide(f.state.Policy, f.state.History.Judge(ralph.Moment{}))
+	f.see(ralph.EvVerdict, ralph.VerdictReached{Verdict: v})
+	return v
+}
+
+func TestApplyRefusesWhatItCannotKnow(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		e    ralph.Event
+		want string
+	}{
+		{"a newer format", ralph.Event{Version: 2, Seq: 2}, "event 2 has version 2; this program reads up to version 1: use a newer ralph"},
+		{"a gap", ralph.Event{Version: 1, Seq: 3}, "event 3 follows event 1"},
+		{"an event twice", ralph.Event{Version: 1, Seq: 1}, "event 1 follows event 1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := fold(t)
+			before := f.state
+			err := f.state.Apply(tt.e)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+			if diff := cmp.Diff(before, f.state, cmp.AllowUnexported(judge.History{})); diff != "" {
+				t.Errorf("a refused event changed the state:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestApplyPassesOverWhatOtherVersionsWrite(t *testing.T) {
+	f := fold(t)
+	f.see(ralph.EvSteering, json.RawMessage(`{"text":"later"}`))
+	f.see("from_the_future", json.RawMessage(`{}`))
+	if f.state.Seq != 3 || f.state.LiveStatus() != ralph.StatusActive {
+		t.Errorf("seq %d, status %s", f.state.Seq, f.state.LiveStatus())
+	}
+}
+
+func TestFeedbackIsAboutTheLastIterationThatWorked(t *testing.T) {
+	red := ralph.CheckResult{Name: "go test", ExitCode: 1, Output: "FAIL"}
+	inProgress := promise.Status{State: "IN_PROGRESS", Tests: "PASSING", Recommendation: "next: b"}
+	for _, tt := range []struct {
+		name string
+		play func(f *folding)
+		want ralph.Feedback
+	}{
+		{"a failed check", func(f *folding) { f.iterate(ralph.AgentOutcome{End: ralph.EndOK}, red) }, ralph.Feedback{Number: 1, Failed: []ralph.CheckResult{red}}},
+		{"a refused claim", func(f *folding) {
+			f.iterate(ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Complete: true, CompleteTag: "DONE"}}, red)
+		}, ralph.Feedback{Number: 1, Failed: []ralph.CheckResult{red}, Refusals: []ralph.Refusal{{Code: "check_failed", Detail: "go test (exit 1) failed"}}}},
+		{"green and no claim", func(f *folding) {
+			f.iterate(ralph.AgentOutcome{End: ralph.EndOK}, ralph.CheckResult{Name: "go test", Passed: true})
+		}, ralph.Feedback{Number: 1, GreenNoClaim: true}},
+		{"an error, a mention, an invalid block", func(f *folding) {
+			f.iterate(ralph.AgentOutcome{End: ralph.EndFailed, Error: "exit 1", Said: promise.Report{Mentions: []string{"m"}, StatusProblem: "no RECOMMENDATION"}})
+		}, ralph.Feedback{Number: 1, Error: "exit 1", Mentions: []string{"m"}, StatusProblem: "no RECOMMENDATION"}},
+		{"a missing block is a problem where one is required", func(f *folding) {
+			f.state.Policy.Status = ralph.StatusRequired
+			f.iterate(ralph.AgentOutcome{End: ralph.EndOK})
+		}, ralph.Feedback{Number: 1, StatusProblem: "the block is missing"}},
+		{"a usage limit taught nothing new", func(f *folding) {
+			f.iterate(ralph.AgentOutcome{End: ralph.EndOK}, red)
+			f.iterate(ralph.AgentOutcome{End: ralph.EndLimit, Error: "limit"})
+		}, ralph.Feedback{Number: 2, Failed: []ralph.CheckResult{red}}},
+		{"the last recommendation stays", func(f *folding) {
+			f.iterate(ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Status: &inProgress}}, red)
+			f.iterate(ralph.AgentOutcome{End: ralph.EndOK}, red)
+		}, ralph.Feedback{Number: 2, Failed: []ralph.CheckResult{red}, Recommendation: "next: b"}},
+		{"a mismatch is told once", func(f *folding) {
+			f.iteration++
+			f.see(ralph.EvIterationStarted, ralph.IterationStarted{})
+			f.see(ralph.EvAgentExited, ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Status: &inProgress}})
+			f.see(ralph.EvStatusBlock, ralph.StatusBlockSeen{Block: &inProgress, Mismatches: []string{"it lied"}})
+			f.judge()
+			if diff := cmp.Diff([]string{"it lied"}, f.state.Last.Mismatches); diff != "" {
+				t.Errorf("mismatches after the iteration with the block (-want +got):\n%s", diff)
+			}
+			f.iterate(ralph.AgentOutcome{End: ralph.EndOK}, red)
+		}, ralph.Feedback{Number: 2, Failed: []ralph.CheckResult{red}, Recommendation: "next: b"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := fold(t)
+			tt.play(f)
+			if diff := cmp.Diff(tt.want, f.state.Last, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("feedback (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestResultTellsWhatIsKnownAndNothingElse(t *testing.T) {
+	green := ralph.CheckResult{Name: "go test", Passed: true}
+	plain := ralph.IterationResult{
+		Iteration: 1, Claims: []string{}, TasksDone: []string{}, CheckResults: []ralph.CheckResult{}, Refusals: []string{}, Counted: true,
+	}
+	for _, tt := range []struct {
+		name string
+		play func(f *folding)
+		want ralph.Result
+	}{
+		{"nothing happened yet", func(*folding) {}, ralph.Result{Status: ralph.StatusActive}},
+		{"costs nobody knows are null", func(f *folding) { f.iterate(ralph.AgentOutcome{End: ralph.EndOK}) },
+			ralph.Result{Status: ralph.StatusActive, TotalIterations: 1, Iterations: []ralph.IterationResult{plain}}},
+		{"a known zero is zero", func(f *folding) { f.iterate(ralph.AgentOutcome{End: ralph.EndOK, Cost: new(0.0)}) },
+			ralph.Result{Status: ralph.StatusActive, TotalIterations: 1, TotalCost: new(0.0), Iterations: []ralph.IterationResult{
+				altered(plain, func(r *ralph.IterationResult) { r.Cost = new(0.0) }),
+			}}},
+		{"a proven claim", func(f *folding) {
+			f.state.History.Baseline = []ralph.CheckResult{{Name: green.Name, ExitCode: 1}}
+			v := f.iterate(ralph.AgentOutcome{
+				Agent: "fake", End: ralph.EndOK, Steps: new(8), Cost: new(0.02), CostEstimated: true, Tokens: &ralph.Tokens{Input: 5}, Duration: ralph.Span(time.Second),
+				Said: promise.Report{Complete: true, CompleteTag: "DONE", TasksDone: []string{"T-1"}},
+			}, green)
+			f.see(ralph.EvRunStopped, ralph.RunStopped{Reason: v.Reason, Status: ralph.StatusCompleted, Detail: v.Detail, VerifiedBy: v.VerifiedBy, Elapsed: ralph.Span(2 * time.Second)})
+		}, ralph.Result{
+			Status: ralph.StatusCompleted, StopReason: ralph.AllChecksPassed, Success: true, Verified: true, VerifiedBy: []string{ralph.VerifiedChecks},
+			Summary: "the claim stands and every check is green", TotalIterations: 1, TotalCost: new(0.02), CostEstimated: true,
+			TotalTokens: &ralph.Tokens{Input: 5}, TotalDuration: ralph.Span(2 * time.Second),
+			Iterations: []ralph.IterationResult{{
+				Iteration: 1, Agent: "fake", StepsTaken: new(8), Cost: new(0.02), Duration: ralph.Span(time.Second), CompletionTagFound: true,
+				Claims: []string{"DONE", "T-1:DONE"}, TasksDone: []string{}, CheckResults: []ralph.CheckResult{{Name: green.Name, Passed: true, Attribution: ralph.CheckFixed}}, AllChecksPassed: true, Refusals: []string{}, Counted: true,
+			}},
+		}},
+		{"a refused claim by block beside BLOCKED and DECIDE", func(f *folding) {
+			v := f.iterate(ralph.AgentOutcome{End: ralph.EndFailed, Said: promise.Report{Complete: true, Blocked: new("no key"), Decide: new("a?")}})
+			f.see(ralph.EvRunStopped, ralph.RunStopped{Reason: v.Reason, ExitCode: 2, Status: ralph.StatusBlocked, Detail: v.Detail})
+		}, ralph.Result{
+			Status: ralph.StatusBlocked, StopReason: ralph.Blocked, ExitCode: 2, Reason: "no key", Summary: "no key", TotalIterations: 1,
+			Iterations: []ralph.IterationResult{altered(plain, func(r *ralph.IterationResult) {
+				r.Claims, r.Refusals, r.Error = []string{"COMPLETE", "BLOCKED", "DECIDE"}, []string{"agent_failed", "contradiction", "no_evidence"}, new("failed")
+				r.ErrorClass = ralph.ClassBroken
+			})},
+		}},
+		{"a question", func(f *folding) {
+			v := f.iterate(ralph.AgentOutcome{End: ralph.EndOK, Said: promise.Report{Decide: new("a?")}})
+			f.see(ralph.EvRunStopped, ralph.RunStopped{Reason: v.Reason, ExitCode: 3, Status: ralph.StatusNeedsDecision, Detail: v.Detail})
+		}, ralph.Result{
+			Status: ralph.StatusNeedsDecision, StopReason: ralph.NeedsDecision, ExitCode: 3, Question: "a?", Summary: "a?", TotalIterations: 1,
+			Iterations: []ralph.IterationResult{altered(plain, func(r *ralph.IterationResult) { r.Claims = []string{"DECIDE"} })},
+		}},
+		{"an iteration under way", func(f *folding) {
+			f.iteration++
+			f.see(ralph.EvIterationStarted, ralph.IterationStarted{Elapsed: ralph.Span(3 * time.Second)})
+			f.see(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: ralph.Span(9 * time.Second), Tokens: &ralph.Tokens{Input: 7}, Cost: new(0.5)})
+		}, ralph.Result{Status: ralph.StatusActive, TotalDuration: ralph.Span(9 * time.Second), TotalTokens: &ralph.Tokens{Input: 7}, TotalCost: new(0.5)}},
+		{"an iteration that was cut", func(f *folding) {
+			f.iteration++
+			f.see(ralph.EvIterationStarted, ralph.IterationStarted{Elapsed: ralph.Span(3 * time.Second)})
+			f.see(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: ralph.Span(9 * time.Second)})
+			f.see(ralph.EvRunResumed, ralph.RunResumed{Agent: "other", Policy: ralph.DefaultPolicy(), Interrupted: 1, Settings: json.RawMessage(`{"a":2}`)})
+		}, ralph.Result{Status: ralph.StatusActive, TotalIterations: 1, TotalDuration: ralph.Span(9 * time.Second), Iterations: []ralph.IterationResult{
+			altered(plain, func(r *ralph.IterationResult) {
+				r.Agent, r.Error, r.ErrorClass, r.Counted = "fake", new("interrupted"), ralph.ClassKilled, false
+				r.Duration = ralph.Span(6 * time.Second) // from its start to the last sign of it
+			}),
+		}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := fold(t)
+			tt.play(f)
+			tt.want.RunID = "R1"
+			got := f.state.Result()
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+			if text, err := json.Marshal(got); err != nil || strings.Contains(string(text), `"verified_by":null`) || strings.Contains(string(text), `"iterations":null`) {
+				t.Errorf("lists must be lists: %s %v", text, err)
+			}
+		})
+	}
+}
+
+func altered(r ralph.IterationResult, change func(*ralph.IterationResult)) ralph.IterationResult {
+	change(&r)
+	return r
+}
+
+func TestLiveStatusFollowsWaits(t *testing.T) {
+	f := fold(t)
+	var got []ralph.Status
+	note := func() { got = append(got, f.state.LiveStatus()) }
+	note()
+	f.see(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause})
+	note()
+	f.see(ralph.EvNotice, ralph.Notice{Code: "x"})
+	note()
+	f.see(ralph.EvAgentOutput, ralph.AgentOutput{})
+	note()
+	f.see(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitLimit})
+	note()
+	f.see(ralph.EvIterationStarted, ralph.IterationStarted{})
+	note()
+	f.see(ralph.EvRunStopped, ralph.RunStopped{Reason: ralph.Timeout, Status: ralph.StatusExhausted})
+	note()
+	f.see(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy()})
+	note()
+	want := []ralph.Status{ralph.StatusActive, ralph.StatusPaused, ralph.StatusPaused, ralph.StatusPaused, ralph.StatusWaiting, ralph.StatusActive, ralph.StatusExhausted, ralph.StatusActive}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+func TestStateKeepsNoMoreThanItNeeds(t *testing.T) {
+	f := fold(t)
+	f.state.Policy.CallsPerHour = 3
+	for i := range 200 {
+		f.see(ralph.EvWarning, ralph.Notice{Code: "w", Text: fmt.Sprint(i)})
+		f.iterate(ralph.AgentOutcome{End: ralph.EndOK})
+	}
+	if len(f.state.Warnings) != maxWarnings || len(f.state.Calls) != 3 {
+		t.Errorf("%d warnings, %d calls", len(f.state.Warnings), len(f.state.Calls))
+	}
+}
+
+func TestABaselineTakenTwiceCountsOnce(t *testing.T) {
+	f := fold(t)
+	f.see(ralph.EvCheckFinished, ralph.CheckResult{Name: "a", ExitCode: 1})
+	f.see(ralph.EvCheckFinished, ralph.CheckResult{Name: "b", Passed: true})
+	f.see(ralph.EvRunResumed, ralph.RunResumed{Policy: ralph.DefaultPolicy()})
+	f.see(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Hash: "h1"})
+	f.see(ralph.EvCheckFinished, ralph.CheckResult{Name: "a", Passed: true})
+	f.see(ralph.EvCheckFinished, ralph.CheckResult{Name: "b", Passed: true})
+	want := []ralph.CheckResult{{Name: "a", Passed: true}, {Name: "b", Passed: true}}
+	if diff := cmp.Diff(want, f.state.History.Baseline); diff != "" {
+		t.Errorf("baseline (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,213 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/promise"
+)
+
+// MayComplete reports whether the iteration is to be measured by everything: something was claimed, or no task is open
+// any more.
+func MayComplete(p ralph.Policy, h History) bool {
+	nothingLeft := len(h.Tasks) > 0 && len(OpenTasks(h.Tasks)) == 0
+	return claims(p, h) || len(ClaimedTasks(p, h)) > 0 || nothingLeft
+}
+
+// ChecksClaim reports whether passing checks are a claim by themselves, without a word of the agent.
+func ChecksClaim(p ralph.Policy, h History) bool {
+	return p.Claim == ralph.ClaimOptional && len(h.Tasks) == 0 && AllPassed(h.Now.Checks)
+}
+
+// CouldStillPass reports whether a claim of this iteration can still be accepted. In a task list, a failed check of
+// one task does not speak against the others.
+func CouldStillPass(p ralph.Policy, h History) bool {
+	if h.Now.Agent.End.Failed() {
+		return false
+	}
+	nothingFailed := len(h.Now.Checks) == 0 || AllPassed(h.Now.Checks)
+	return nothingFailed || WouldEnd(p, h) || len(judgeTasks(unevaluated(p), h).Done) > 0
+}
+
+// WouldEnd reports whether the run is complete if nothing else refuses the claim: every task is done then, including
+// those that are fixed again, and no check that counts fails.
+func WouldEnd(p ralph.Policy, h History) bool {
+	tasks := judgeTasks(unevaluated(p), h)
+	whole := len(h.Tasks) == 0 || tasks.AllDone
+	h.Tasks = applyTasks(tasks, h.Tasks, false)
+	return whole && askChecks(p, h).State != ralph.GateShut
+}
+
+// ProvenInCase reports whether a case that was accepted while the agent worked proves the tree that it left.
+func ProvenInCase(h History) bool { return h.Now.Accepted && h.Now.Proven == h.Now.Tree.ID() }
+
+// ToEvaluate lists the tasks whose claims only the evaluator can still refuse. "" is the goal of a run without a list,
+// or of one whose list is done though nothing was checked.
+func ToEvaluate(p ralph.Policy, h History) []string {
+	alone := unevaluated(p)
+	h = h.Judge(ralph.Moment{})
+	tasks := judgeTasks(alone, h)
+	switch {
+	case len(tasks.Done) > 0:
+		return tasks.Done
+	case len(h.Tasks) > 0 && (!tasks.AllDone || len(h.Now.Checks) > 0), len(ralph.RefusalsOf(askGates(alone, h))) > 0:
+		return nil
+	}
+	return []string{""}
+}
+
+// unevaluated is the policy without its evaluator, and with nothing in its place.
+func unevaluated(p ralph.Policy) ralph.Policy {
+	p.Evaluator, p.AllowUnverified = "", true
+	return p
+}
+
+// Patience counts how often one evaluator could not be asked, and how long that was waited for.
+type Patience struct {
+	Limits, Failures int
+	Waited           ralph.Span // for limits
+}
+
+// AskAgain decides whether an evaluator that could not be asked is asked again, and how long to wait for it. It
+// counts the attempt in so.
+func AskAgain(p ralph.Policy, h History, e ralph.Evaluation, so *Patience) (ralph.Waiting, bool) {
+	switch e.End {
+	case ralph.EndLimit:
+		so.Limits++
+		wait := limitWait(e.RetryAfter, so.Limits)
+		so.Waited += wait
+		tooLong := p.MaxWait > 0 && so.Waited > p.MaxWait || p.MaxTime > 0 && h.Moment.Elapsed+wait >= p.MaxTime
+		if p.OnLimit == ralph.LimitStop || tooLong {
+			return ralph.Waiting{}, false
+		}
+		return ralph.Waiting{For: ralph.WaitLimit, Wait: wait, Detail: "the evaluator is limited: " + e.Error}, true
+	case ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndOutOfTime, ralph.EndInterrupted, ralph.EndOverBudget:
+		return ralph.Waiting{}, false
+	}
+	so.Failures++
+	if p.MaxFailures > 0 && so.Failures >= p.MaxFailures {
+		return ralph.Waiting{}, false
+	}
+	return ralph.Waiting{For: ralph.WaitBackoff, Wait: backoff(so.Failures, h.Now.Number), Detail: "the evaluator failed: " + e.Error}, true
+}
+
+// OverBudget says which limit of the run is reached inside an iteration, "" if none is. What only the end of an
+// iteration can use up does not count.
+func OverBudget(p ralph.Policy, h History) string {
+	if reached := limitsRule(inRound(p), h, ralph.Verdict{}); reached != nil {
+		return reached.Detail
+	}
+	return ""
+}
+
+// MayTakeTurn decides whether an agent that reports its turns may take another one.
+func MayTakeTurn(p ralph.Policy, h History) ralph.TurnOrder {
+	limit := limitsRule(inRound(p), h, ralph.Verdict{})
+	return ralph.TurnOrder{Stop: limit != nil, Late: limit != nil && limit.Reason == ralph.Timeout}
+}
+
+// CaseDecision is the decision on a case that was submitted while the agent works.
+type CaseDecision struct {
+	Verdict  ralph.Verdict
+	Accepted bool
+	Over     bool // the agent is not to go on, whether it was accepted or not
+}
+
+// DecideCase judges a case by the rules of the end of an iteration.
+func DecideCase(p ralph.Policy, h History) CaseDecision {
+	v := Decide(inRound(p), h)
+	task := h.Now.Task
+	accepted := Completed(v) || task != "" && slices.Contains(v.Tasks.Done, task)
+	// Row 4: files were tampered with. Row 6: the evaluator cannot be asked or rejected too often. Row 9: the budget.
+	settled := v.Action == ralph.Stop && (v.Row == 4 || v.Row == 6 || v.Row == 9)
+	return CaseDecision{Verdict: v, Accepted: accepted, Over: accepted || settled || v.Tasks.GivenUp != ""}
+}
+
+// inRound is the policy without what only the end of an iteration can use up.
+func inRound(p ralph.Policy) ralph.Policy {
+	p.MaxIterations, p.TaskTries = 0, 0
+	return p
+}
+
+// Completed reports whether the verdict ends the run as completed.
+func Completed(v ralph.Verdict) bool {
+	return v.Action == ralph.Stop && ralph.StatusOf(v.Reason) == ralph.StatusCompleted
+}
+
+// CallRate decides how long the next call must wait so that no more than allowed fall into any hour, and counts the
+// calls of the last hour.
+func CallRate(allowed int, calls []time.Time, now time.Time) (wait ralph.Span, recent int) {
+	hourAgo := now.Add(-time.Hour)
+	counted := slices.DeleteFunc(slices.Clone(calls), func(t time.Time) bool { return !t.After(hourAgo) })
+	if allowed > 0 && len(counted) >= allowed {
+		wait = ralph.Span(counted[len(counted)-allowed].Sub(hourAgo))
+	}
+	return wait, len(counted)
+}
+
+// Mismatches compares what a status block says with what was seen.
+func Mismatches(s promise.Status, h History) []string {
+	now, before := h.Now, h.Tree
+	var found []string
+	passed := AllPassed(now.Checks)
+	switch {
+	case len(now.Checks) > 0 && s.Tests == "PASSING" && !passed:
+		found = append(found, "TESTS_STATUS says PASSING, and a check failed")
+	case len(now.Checks) > 0 && s.Tests == "FAILING" && passed:
+		found = append(found, "TESTS_STATUS says FAILING, and every check passed")
+	}
+	if now.Tree.Known && before.Known {
+		changed := !now.Tree.Same(before)
+		switch {
+		case s.FilesModified > 0 && !changed:
+			found = append(found, fmt.Sprintf("FILES_MODIFIED says %d, and no file changed", s.FilesModified))
+		case s.FilesModified == 0 && changed:
+			found = append(found, "FILES_MODIFIED says 0, and files changed")
+		}
+	}
+	return found
+}
+
+// Forecast estimates what the open tasks will take if each takes one iteration like those before: rather too little
+// than too much. It returns "" where nothing is known.
+func Forecast(h History) string {
+	open := len(OpenTasks(h.Tasks))
+	if open == 0 || h.Counted == 0 || h.Tokens.Total() == 0 && h.Cost == 0 {
+		return ""
+	}
+	var parts []string
+	if n := h.Tokens.Total(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens", n/int64(h.Counted)*int64(open)))
+	}
+	if h.Cost > 0 {
+		parts = append(parts, fmt.Sprintf("$%.2f", h.Cost/float64(h.Counted)*float64(open)))
+	}
+	each := h.Moment.Elapsed / ralph.Span(h.Counted)
+	return fmt.Sprintf("at this pace the %s will take at least %s and %s",
+		text.Count(open, "open task"), (each * ralph.Span(open)).Short(), strings.Join(parts, ", "))
+}
+
+// WhyGivenUp says in one sentence why the verdict gives a task up.
+func WhyGivenUp(p ralph.Policy, v ralph.TaskVerdict, now Observation) string {
+	why := fmt.Sprintf("not proven in %s", text.Count(p.TaskTries, "iteration"))
+	switch {
+	case v.Rejected:
+		why = "rejected by the evaluator " + text.Times(p.MaxRejections)
+	case v.Because != "":
+		why = string(v.Because) + ": " + now.taskEnded(v.Because)
+	}
+	if v.Retried {
+		return why + "; it is tried again after the others"
+	}
+	return why
+}
+
+// StashesFailedTasks reports whether the work on a task that was given up makes way for the next task. A run that
+// stops there leaves it in the tree for whoever looks at it.
+func StashesFailedTasks(p ralph.Policy) bool {
+	return p.OnTaskFailure == ralph.TaskSkip || p.OnTaskFailure == ralph.TaskRetry
+}

@@ -1,0 +1,384 @@
+package judge
+
+import (
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
+)
+
+const (
+	limitSlack     = ralph.Span(15 * time.Second) // resets come late
+	firstLimit     = ralph.Span(time.Minute)      // without a reset time
+	longestLimit   = ralph.Span(30 * time.Minute)
+	farthestReset  = ralph.Span(366 * 24 * time.Hour) // whatever a CLI says: times must still add up
+	firstBackoff   = ralph.Span(time.Second)
+	longestBackoff = ralph.Span(time.Minute)
+)
+
+// rule is one row of the verdict table: nil when it does not fire.
+type rule func(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict
+
+// Decide gives the verdict on the iteration that h holds, or, between iterations, says whether another may start. It is a pure function: the
+// same policy and history give the same verdict, live, on resume, in explain and in replay. The first rule that fires is the verdict.
+func Decide(p ralph.Policy, h History) ralph.Verdict {
+	v := ralph.Verdict{Row: 10, Action: ralph.GoOn, Breaker: h.Breaker}
+	if v.Breaker.State == "" {
+		v.Breaker.State = ralph.BreakerClosed
+	}
+	rules := []rule{interruptRule, baselineRule, nothingLeftRule, limitsRule, stuckRule, hookRule}
+	if h.Judging {
+		v.Counted, v.Claimed = ralph.CountsAsIteration(h.Now.Agent.End), claims(p, h)
+		v.Tasks = judgeTasks(p, h)
+		h.NoteTasks(v.Tasks)
+		v.Progress = h.Progress
+		if v.Claimed || v.Tasks.AllDone || p.Claim == ralph.ClaimOptional {
+			asked := h
+			asked.Tasks = applyTasks(v.Tasks, h.Tasks, v.Counted)
+			v.Gates = askGates(p, asked)
+		}
+		rules = []rule{
+			environmentRule, usageLimitRule, providerRule, tamperRule, completeRule, evaluatorRule,
+			blockedRule, decideRule, taskRule, agentFailedRule, checkBrokenRule, breakerRule, limitsRule,
+		}
+		if h.Moment.Signal != "" { // row 0 comes first; only a proven claim goes before it
+			rules = []rule{killRule, completeRule, interruptRule}
+		}
+		v.Breaker = moveBreaker(h.Breaker, p.Breaker, h)
+	}
+	for _, fires := range rules {
+		if verdict := fires(p, h, v); verdict != nil {
+			return *verdict
+		}
+	}
+	return v
+}
+
+func claims(p ralph.Policy, h History) bool {
+	said := h.Now.Agent.Said
+	byBlock := said.Complete && said.CompleteTag == ""
+	return said.Complete && (!byBlock || p.Status != ralph.StatusOff)
+}
+
+func stopAt(v ralph.Verdict, row int, reason ralph.StopReason, format string, args ...any) *ralph.Verdict {
+	v.Row, v.Action, v.Reason, v.Detail = row, ralph.Stop, reason, fmt.Sprintf(format, args...)
+	return &v
+}
+
+// abort is the verdict on a run that the harness itself cannot go on with. No row of the table has it.
+func Abort(b ralph.Breaker, reason ralph.StopReason, format string, args ...any) ralph.Verdict {
+	return *stopAt(ralph.Verdict{Breaker: b}, 0, reason, format, args...)
+}
+
+func waitAt(v ralph.Verdict, row int, why ralph.WaitReason, wait ralph.Span, detail string) *ralph.Verdict {
+	v.Row, v.Action, v.WaitFor, v.Wait, v.Detail = row, ralph.Wait, why, wait.Rounded(), detail
+	return &v
+}
+
+// Row 0: somebody killed the run.
+func killRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if !h.Moment.Killed {
+		return nil
+	}
+	return interruptRule(p, h, v)
+}
+
+// Row 0: somebody asked the run to end; a proven claim has been looked at before.
+func interruptRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if h.Moment.Signal == "" {
+		return nil
+	}
+	v.Signal = h.Moment.Signal
+	if v.Signal == ralph.SignalStop {
+		return stopAt(v, 0, ralph.Interrupted, "ended by ralph stop")
+	}
+	return stopAt(v, 0, ralph.Interrupted, "interrupted by %s", h.Moment.Signal)
+}
+
+// Before iteration 1: a check that cannot run proves nothing, whatever the agent does.
+func baselineRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	for _, c := range h.Baseline {
+		if h.Started > 0 {
+			break
+		}
+		if c.Broken {
+			return stopAt(v, 7, ralph.CheckBroken, "the check %q cannot run: %s", c.Name, whyBroken(c))
+		}
+		if c.TimedOut {
+			return stopAt(v, 7, ralph.CheckBroken, "the check %q did not end in time before any agent started; raise --check-timeout", c.Name)
+		}
+	}
+	return nil
+}
+
+// whyBroken is what a check that cannot run said. What a hidden one prints is not recorded.
+func whyBroken(c ralph.CheckResult) string {
+	if c.Hidden {
+		return "what it printed is in the run's folder"
+	}
+	return text.FirstLine(c.Output)
+}
+
+// Row 1: the sandbox, the agent program or its login failed.
+func environmentRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	reasons := map[ralph.EndClass]ralph.StopReason{ralph.EndSandbox: ralph.SandboxError, ralph.EndMissing: ralph.ProgramMissing, ralph.EndAuth: ralph.AuthError}
+	reason, ok := reasons[h.Now.Agent.End]
+	if !ok {
+		return nil
+	}
+	v.Hint = h.Now.Agent.Hint
+	if reason != ralph.SandboxError { // another agent would be in the same one
+		if next := h.handOver(p, v, 1, ralph.AgentRest{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
+			return next
+		}
+	}
+	return stopAt(v, 1, reason, "%s", h.Now.Agent.Error)
+}
+
+// Row 2: a usage limit. Another agent takes over at once.
+func usageLimitRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if h.Now.Agent.End != ralph.EndLimit {
+		return nil
+	}
+	rest := h.limitRest(p)
+	if next := h.handOver(p, v, 2, rest); next != nil {
+		return next
+	}
+	return h.waitFor(p, v, 2, rest.Until-h.Moment.Elapsed)
+}
+
+const providerHint = "ralph resume goes on when the model answers again; agent.max_failures allows more failures in a row"
+
+// Row 3: the model behind the agent failed.
+func providerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if h.Now.Agent.End != ralph.EndProvider {
+		return nil
+	}
+	if h.ProviderFailures >= p.MaxFailures && p.MaxFailures > 0 {
+		rest := ralph.AgentRest{Agent: h.Agent, Because: ralph.EndProvider, Until: h.Moment.Elapsed + outageRest}
+		if next := h.handOver(p, v, 3, rest); next != nil {
+			return next
+		}
+		v.Hint = providerHint
+		return stopAt(v, 3, ralph.ProviderFailed, "the model failed %d times in a row: %s", h.ProviderFailures, h.Now.Agent.Error)
+	}
+	return waitAt(v, 3, ralph.WaitBackoff, backoff(h.ProviderFailures, h.Started), h.Now.Agent.Error)
+}
+
+// Row 4, before anything is complete: a protected file was changed, and the user wants to see that at once.
+func tamperRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if p.Tamper != ralph.TamperStop || len(h.Now.Tampered) == 0 {
+		return nil
+	}
+	return stopAt(v, 4, ralph.Tampered, "protected files were changed: %s", text.List(h.Now.Tampered))
+}
+
+// Row 4: the claim stands but for an evaluator that cannot be asked. Asking again was tried. If it was the budget, that ends the run as ever.
+func evaluatorRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	reasons := map[ralph.EndClass]ralph.StopReason{
+		ralph.EndSandbox: ralph.SandboxError, ralph.EndMissing: ralph.ProgramMissing, ralph.EndAuth: ralph.AuthError, ralph.EndLimit: ralph.RateLimited, ralph.EndProvider: ralph.ProviderFailed,
+		ralph.EndFailed: ralph.AgentFailed, ralph.EndBroken: ralph.AgentFailed, ralph.EndKilled: ralph.AgentFailed, ralph.EndEmpty: ralph.AgentFailed, ralph.EndTimeout: ralph.AgentFailed, ralph.EndIdle: ralph.AgentFailed,
+	}
+	for _, e := range h.Now.Evaluations {
+		latest, _ := h.Now.evaluationOf(e.Task)
+		if h.Now.Stale { // of other files it need not be asked
+			break
+		}
+		if reached := limitsRule(p, h, v); reached != nil && latest.End == ralph.EndOverBudget {
+			return reached
+		}
+		if reason, ok := reasons[latest.End]; ok {
+			v.Hint = latest.Hint
+			return stopAt(v, 4, reason, "the evaluator %s cannot be asked: %s", latest.Agent, latest.Error)
+		}
+	}
+	return nil
+}
+
+// Row 4: a completion claim, and every gate open.
+func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	mayClaimItself := p.Claim == ralph.ClaimOptional && AllPassed(h.Now.Checks)
+	if !v.Claimed && !v.Tasks.AllDone && !mayClaimItself || len(ralph.RefusalsOf(v.Gates)) > 0 {
+		return nil
+	}
+	if len(h.Tasks) > 0 {
+		v.VerifiedBy = ProvenBy(h)
+		return stopAt(v, 4, ralph.TasksDone, "%s", "every task of the list is proven done"+unproven(h))
+	}
+	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {
+		v.VerifiedBy = ProvenBy(h)
+		return stopAt(v, 4, ralph.EvaluatorAccepted, "the claim stands and %s accepts it; nothing else was checked", by)
+	}
+	if len(h.Now.Checks) == 0 {
+		return stopAt(v, 4, ralph.Unverified, "%s", "the agent says it is done, and nothing was checked")
+	}
+	v.VerifiedBy = ProvenBy(h)
+	return stopAt(v, 4, ralph.AllChecksPassed, "%s", "the claim stands and every check is green")
+}
+
+func unproven(h History) string {
+	by := h.Now.acceptedBy()
+	switch {
+	case len(h.Now.Checks) > 0:
+		return ""
+	case by != "":
+		return fmt.Sprintf(": %s accepts it, and nothing else was checked", by)
+	}
+	return ", by the agent's word alone: nothing was checked"
+}
+
+// provenBy tells checks that turned green in this run from those that already were.
+func ProvenBy(h History) []string {
+	if h.Now.Stale { // of other files than those that are there
+		return nil
+	}
+	redBefore := map[string]bool{} // one that was not run before may have been green
+	for _, c := range h.Baseline {
+		redBefore[CheckKey(c)] = !c.Passed
+	}
+	checks := h.Now.Checks
+	if h.Started == 0 { // nothing but the baseline was run
+		checks, redBefore = h.Baseline, nil
+	}
+	var turned, unchanged []string
+	for _, c := range checks {
+		mute := c.Proof != nil && c.Proof.Canary == ralph.CanaryMute // tried, and nothing turned it red
+		worthless := c.Proof != nil && (c.Proof.Canary == ralph.CanaryGreen || c.Proof.Lost > 0)
+		switch {
+		case !c.Passed || worthless:
+		case redBefore[CheckKey(c)] && !mute:
+			turned = []string{ralph.VerifiedChecks}
+		default:
+			unchanged = []string{ralph.VerifiedUnchanged}
+		}
+	}
+	if len(checks) == 0 && h.Now.acceptedBy() != "" {
+		return []string{ralph.VerifiedEvaluator}
+	}
+	return append(turned, unchanged...)
+}
+
+// Row 5: the agent needs a person.
+func blockedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	said := h.Now.Agent.Said
+	if said.Blocked == nil {
+		return nil
+	}
+	if s := said.Status; p.Status == ralph.StatusOff && s != nil && s.State == "BLOCKED" && *said.Blocked == s.Recommendation {
+		return nil
+	}
+	return stopAt(v, 5, ralph.Blocked, "%s", *said.Blocked)
+}
+
+func decideRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if h.Now.Agent.Said.Decide == nil {
+		return nil
+	}
+	if p.OnDecide == ralph.DecideWait {
+		if v.Breaker.State == ralph.BreakerOpen { // an answer is a reason to try once more
+			v.Breaker.State = ralph.BreakerHalfOpen
+		}
+		return waitAt(v, 5, ralph.WaitAnswer, 0, *h.Now.Agent.Said.Decide)
+	}
+	return stopAt(v, 5, ralph.NeedsDecision, "%s", *h.Now.Agent.Said.Decide)
+}
+
+// Row 7: the agent's own failures in a row.
+func agentFailedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if p.MaxFailures == 0 || h.AgentFailures < p.MaxFailures {
+		return nil
+	}
+	anew := v
+	anew.Breaker = ralph.Breaker{State: ralph.BreakerClosed} // an agent that cannot work is no stalled run
+	if next := h.handOver(p, anew, 7, ralph.AgentRest{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
+		return next
+	}
+	v.Hint = h.Now.Agent.Hint
+	return stopAt(v, 7, ralph.AgentFailed, "the agent failed %d times in a row: %s", h.AgentFailures, h.Now.Agent.Error)
+}
+
+// Row 7: a check that cannot run, again and again.
+func checkBrokenRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if p.MaxBroken == 0 || h.BrokenChecks < p.MaxBroken {
+		return nil
+	}
+	for _, c := range h.Now.Checks {
+		if c.Broken {
+			return stopAt(v, 7, ralph.CheckBroken, "the check %q could not run in %d iterations in a row: %s", c.Name, h.BrokenChecks, whyBroken(c))
+		}
+	}
+	return nil
+}
+
+// Row 8: the breaker.
+func breakerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if v.Breaker.State != ralph.BreakerOpen {
+		return nil
+	}
+	if p.Breaker.Cooldown == 0 {
+		return stopAt(v, 8, ralph.CircuitOpen, "%s", v.Breaker.Reason)
+	}
+	if limit := limitsRule(p, h, v); limit != nil {
+		return limit
+	}
+	wait := doubled(p.Breaker.Cooldown, v.Breaker.Waits, maxCooldown)
+	v.Breaker = ralph.Breaker{State: ralph.BreakerHalfOpen, Reason: v.Breaker.Reason, Waits: v.Breaker.Waits + 1}
+	return waitAt(v, 8, ralph.WaitCooldown, wait, v.Breaker.Reason)
+}
+
+// Row 9: time; money or tokens; the cap.
+func limitsRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	switch {
+	case p.MaxTime > 0 && h.Moment.Elapsed >= p.MaxTime:
+		return stopAt(v, 9, ralph.Timeout, "the time budget of %s is used up", p.MaxTime.Short())
+	case p.MaxCost > 0 && h.Cost >= p.MaxCost:
+		return stopAt(v, 9, ralph.MaxCost, "$%.2f of a budget of $%.2f is spent", h.Cost, p.MaxCost)
+	case p.MaxTokens > 0 && h.Tokens.Total() >= p.MaxTokens:
+		return stopAt(v, 9, ralph.MaxTokens, "%d of %d tokens are spent", h.Tokens.Total(), p.MaxTokens)
+	case p.MaxIterations > 0 && h.Counted >= p.MaxIterations:
+		return stopAt(v, 9, ralph.MaxIterations, "the cap of %s is reached with work pending", text.Count(p.MaxIterations, "iteration"))
+	}
+	return nil
+}
+
+// limitWait is how long to wait for the reset of a usage limit that was hit times in a row. after is the time that
+// the provider named, 0 if it named none.
+func limitWait(after ralph.Span, times int) ralph.Span {
+	if after <= 0 {
+		return doubled(firstLimit, times-1, longestLimit)
+	}
+	return min(after, farthestReset) + limitSlack
+}
+
+// backoff is how long to wait after a number of failures in a row.
+func backoff(failures, iteration int) ralph.Span {
+	wait := doubled(firstBackoff, failures-1, longestBackoff)
+	return wait + jitter(wait, iteration)
+}
+
+func doubled(wait ralph.Span, times int, longest ralph.Span) ralph.Span {
+	for range times {
+		if wait >= longest {
+			break
+		}
+		wait *= 2
+	}
+	return min(wait, longest)
+}
+
+// jitter spreads retries of many loops by up to a quarter of the wait. It is a function of the iteration's number, so that replay agrees.
+func jitter(wait ralph.Span, iteration int) ralph.Span {
+	hash := fnv.New32a()
+	fmt.Fprint(hash, iteration)
+	return wait / 4 * ralph.Span(hash.Sum32()%1000) / 1000
+}
+
+// Row 5, between iterations: a hook of the user's needs him.
+func hookRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if h.Moment.Blocked == "" {
+		return nil
+	}
+	return stopAt(v, 5, ralph.Blocked, "%s", h.Moment.Blocked)
+}

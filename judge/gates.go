@@ -1,0 +1,189 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+)
+
+// GateKind is one row of the gate table.
+type GateKind struct {
+	Name     string
+	Refusals []string
+	ask      func(ralph.Policy, History) ralph.Gate
+}
+
+// GateKinds lists the gates in the order they are asked.
+func GateKinds() []GateKind {
+	return []GateKind{
+		{"the agent ended well", []string{ralph.RefusedAgentFailed}, askEndedWell},
+		{"it does not contradict itself", []string{ralph.RefusedContradiction}, askContradiction},
+		{"no task is open", []string{ralph.RefusedTasksOpen}, askTasks},
+		{"checks pass", []string{ralph.RefusedCheckFailed, ralph.RefusedCheckBroken}, askChecks},
+		{"a check can still fail", []string{ralph.RefusedCheckInert, ralph.RefusedTestsMissing}, askCanaries},
+		{"nothing protected was changed", []string{ralph.RefusedTampered, ralph.RefusedTestsChanged, ralph.RefusedTestAware}, askTampered},
+		{"evidence is fresh", []string{ralph.RefusedStale}, askFresh},
+		{"nothing visibly unfinished", []string{ralph.RefusedUnfinished}, askUnfinished},
+		{"the evaluator accepts", []string{ralph.RefusedEvaluator}, askEvaluator},
+		{"the status gate", []string{ralph.RefusedStatusGate}, askStatus},
+		{"something proves it", []string{ralph.RefusedNoEvidence}, askEvidence},
+	}
+}
+
+// askGates asks every gate, also after one was shut: the agent is told everything that is missing at once.
+func askGates(p ralph.Policy, h History) []ralph.Gate {
+	gates := make([]ralph.Gate, 0, 11)
+	for _, kind := range GateKinds() {
+		gate := kind.ask(p, h)
+		gate.Name = kind.Name
+		gates = append(gates, gate)
+	}
+	return evaluatorLast(gates)
+}
+
+func open(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateOpen, Detail: detail} }
+
+func shut(refusal, format string, args ...any) ralph.Gate {
+	return ralph.Gate{State: ralph.GateShut, Refusal: refusal, Detail: fmt.Sprintf(format, args...)}
+}
+
+func noted(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateNoted, Detail: detail} }
+
+func askEndedWell(_ ralph.Policy, h History) ralph.Gate {
+	agent := h.Now.Agent
+	if !agent.End.Failed() {
+		return open("")
+	}
+	if agent.Error == "" {
+		return shut(ralph.RefusedAgentFailed, "the agent ended with %s", agent.End)
+	}
+	return shut(ralph.RefusedAgentFailed, "%s", agent.Error)
+}
+
+func askContradiction(p ralph.Policy, h History) ralph.Gate {
+	said := h.Now.Agent.Said
+	wholly := claims(p, h) || p.Claim == ralph.ClaimOptional // otherwise the list is done, task by task, and a block may speak of this one alone
+	if s := said.Status; s != nil && p.Status != ralph.StatusOff && wholly {
+		switch {
+		case s.State == "BLOCKED" || s.State == "IN_PROGRESS":
+			return shut(ralph.RefusedContradiction, "the claim stands beside STATUS: %s", s.State)
+		case !s.ExitSignal:
+			return shut(ralph.RefusedContradiction, "the claim stands beside EXIT_SIGNAL: false")
+		case s.Tests == "FAILING":
+			return shut(ralph.RefusedContradiction, "the claim stands beside TESTS_STATUS: FAILING")
+		}
+	}
+	if len(h.Now.Checks) == 0 && said.Blocked != nil {
+		return shut(ralph.RefusedContradiction, "the claim stands beside BLOCKED, and no check can tell which is true")
+	}
+	if len(h.Now.Checks) == 0 && said.Decide != nil {
+		return shut(ralph.RefusedContradiction, "the claim stands beside DECIDE, and no check can tell which is true")
+	}
+	return open("")
+}
+
+// countingChecks leaves out the own checks of tasks that neither are done nor have to be: an optional one that was claimed in vain keeps nothing
+// open, and proves nothing.
+func countingChecks(h History) []ralph.CheckResult {
+	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool {
+		t, _ := FindTask(h.Tasks, c.Task)
+		return c.Task != "" && t.Status != ralph.TaskDone && !t.Open()
+	})
+}
+
+func askChecks(_ ralph.Policy, h History) ralph.Gate {
+	checks := countingChecks(h)
+	if len(checks) == 0 {
+		return noted("no check ran")
+	}
+	var failed, broken []string
+	for _, c := range checks {
+		switch {
+		case c.Hidden && !c.Passed: // nothing else about it is the agent's business
+			if !slices.Contains(failed, HiddenCheckName) {
+				failed = append(failed, HiddenCheckName)
+			}
+		case c.Broken:
+			broken = append(broken, c.Name)
+		case !c.Passed:
+			failed = append(failed, c.Name+" ("+HowFailed(c)+")")
+		}
+	}
+	if len(failed) > 0 {
+		return shut(ralph.RefusedCheckFailed, "%s failed", strings.Join(failed, ", "))
+	}
+	if len(broken) > 0 {
+		return shut(ralph.RefusedCheckBroken, "%s cannot run", strings.Join(broken, ", "))
+	}
+	return open(fmt.Sprintf("%d of %d green on this tree", len(checks), len(checks)))
+}
+
+func HowFailed(c ralph.CheckResult) string {
+	if c.TimedOut {
+		return "timed out"
+	}
+	return fmt.Sprintf("exit %d", c.ExitCode)
+}
+
+func askUnfinished(p ralph.Policy, h History) ralph.Gate {
+	if p.Unfinished == ralph.UnfinishedOff {
+		return noted("gate.unfinished is off")
+	}
+	if !h.Now.Tree.Known || !h.Base.Known {
+		return noted("added lines are not known without git")
+	}
+	var added []string
+	for _, line := range h.Now.Tree.Unfinished {
+		if !slices.Contains(h.Base.Unfinished, line) {
+			added = append(added, line)
+		}
+	}
+	if len(added) == 0 {
+		return open("")
+	}
+	const shown = 5
+	text := strings.Join(added[:min(shown, len(added))], "; ")
+	if p.Unfinished == ralph.UnfinishedWarn {
+		return ralph.Gate{State: ralph.GateWarned, Detail: "added lines look unfinished: " + text}
+	}
+	return shut(ralph.RefusedUnfinished, "added lines look unfinished: %s", text)
+}
+
+func askStatus(p ralph.Policy, h History) ralph.Gate {
+	if p.Status != ralph.StatusRequired {
+		return noted("gate.status is " + string(p.Status))
+	}
+	if len(h.Now.Cases) > 0 {
+		return noted("a case was submitted in place of a status block")
+	}
+	status := h.Now.Agent.Said.Status
+	if status == nil {
+		return shut(ralph.RefusedStatusGate, "no valid status block in this iteration")
+	}
+	if !status.ExitSignal {
+		return shut(ralph.RefusedStatusGate, "EXIT_SIGNAL is not true")
+	}
+	phrases := 0
+	for _, n := range h.Phrases {
+		phrases += n
+	}
+	if phrases < p.StatusMin {
+		return shut(ralph.RefusedStatusGate, "EXIT_SIGNAL is true, but only %d of %d completion phrases stand in the last five iterations", phrases, p.StatusMin)
+	}
+	return open(fmt.Sprintf("EXIT_SIGNAL is true and %d completion phrases agree", phrases))
+}
+
+func askEvidence(p ralph.Policy, h History) ralph.Gate {
+	if len(countingChecks(h)) > 0 {
+		return open("a check ran")
+	}
+	if h.Now.acceptedBy() != "" {
+		return open("the evaluator accepted it")
+	}
+	if p.AllowUnverified {
+		return noted("no check ran; --allow-unverified lets it pass, unverified")
+	}
+	return shut(ralph.RefusedNoEvidence, "no check ran, so nothing proves it")
+}

@@ -1,0 +1,197 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
+)
+
+// hiddenFailed is all that an agent learns of a hidden check.
+const HiddenCheckName = "a hidden check"
+
+// askCanaries looks at what the green checks are worth.
+func askCanaries(p ralph.Policy, h History) ralph.Gate {
+	var inert, missing, mute []string
+	asked := false
+	for _, c := range countingChecks(h) {
+		if c.Proof == nil {
+			continue
+		}
+		asked = true
+		switch {
+		case c.Proof.Canary == ralph.CanaryGreen:
+			inert = append(inert, c.Name+": "+c.Proof.Detail)
+		case c.Proof.Lost > 0:
+			missing = append(missing, c.Name+": "+lostTests(*c.Proof))
+		case c.Proof.Canary == ralph.CanaryNone, c.Proof.Canary == ralph.CanaryMute:
+			mute = append(mute, c.Name)
+		}
+	}
+	switch {
+	case len(inert) > 0:
+		return shut(ralph.RefusedCheckInert, "%s", strings.Join(inert, "; "))
+	case len(missing) > 0:
+		return shut(ralph.RefusedTestsMissing, "%s", strings.Join(missing, "; "))
+	case !p.Canary:
+		return noted("checks.canary is off")
+	case !asked:
+		return noted("no canary exists for these checks")
+	case len(mute) > 0:
+		return noted("there is no canary for " + text.List(mute))
+	}
+	return open("a test that must fail turned every check red, and no test of the base is missing")
+}
+
+func lostTests(p ralph.Proof) string {
+	if len(p.Missing) == 0 {
+		return p.Detail
+	}
+	return fmt.Sprintf("%s that ran at the base did not run: %s (if they are meant to be gone, a new run has this tree as its base)", text.Count(p.Lost, "test"), text.List(p.Missing))
+}
+
+func askTampered(p ralph.Policy, h History) ralph.Gate {
+	switch {
+	case len(h.Now.Tampered) > 0:
+		return shut(ralph.RefusedTampered, "protected files are not as they were when the run began: %s; put them back", text.List(h.Now.Tampered))
+	case h.Now.Weighed != nil:
+		return askTests(p, *h.Now.Weighed)
+	case len(p.Protects) == 0:
+		return noted("nothing is protected in this run")
+	case h.Base.Snapshot == "":
+		return noted("no copy of the tree is kept, so nobody knows what became of protected files")
+	case len(h.Now.Unseen) > 0:
+		return open("checks did not see " + text.List(h.Now.Unseen) + ", which were added")
+	}
+	return open("")
+}
+
+// askTests weighs changed tests and code that knows of tests: honest work may have both.
+func askTests(p ralph.Policy, weighed ralph.TestsWeighed) ralph.Gate {
+	code, detail := ralph.RefusedTestsChanged, "old tests fail, new ones pass: "+text.List(weighed.Files)
+	switch {
+	case !weighed.OldPassed:
+	case len(weighed.Aware) > 0:
+		code, detail = ralph.RefusedTestAware, "code of the product asks whether it is being tested: "+text.List(weighed.Aware)
+	default:
+		return open("tests were changed, and those of the base pass as well: " + text.List(weighed.Files))
+	}
+	switch p.TestChange {
+	case ralph.TestsRefuse:
+		return shut(code, "%s", detail)
+	case ralph.TestsEvaluate:
+		return noted(detail + "; the evaluator is told")
+	}
+	return ralph.Gate{State: ralph.GateWarned, Detail: detail}
+}
+
+func askFresh(_ ralph.Policy, h History) ralph.Gate {
+	if h.Now.Stale {
+		return shut(ralph.RefusedStale, "files of the workspace changed while checks ran, though no process of the agent was known to be alive")
+	}
+	if h.Now.Accepted {
+		return open("the harness ran the checks itself, while the agent waited for them")
+	}
+	return open("the harness ran the checks itself, after the agent was gone")
+}
+
+// evaluationOf is the newest verdict on a task in this iteration, "" being the goal.
+func (o Observation) evaluationOf(task string) (ralph.Evaluation, bool) {
+	for _, e := range slices.Backward(o.Evaluations) {
+		if e.Task == task {
+			return e, true
+		}
+	}
+	return ralph.Evaluation{}, false
+}
+
+// acceptedBy is who accepted everything that was asked about in this iteration, "" if nobody did.
+func (o Observation) acceptedBy() string {
+	by := ""
+	for _, e := range o.Evaluations {
+		latest, _ := o.evaluationOf(e.Task)
+		if !latest.Accepted {
+			return ""
+		}
+		by = latest.Agent
+	}
+	return by
+}
+
+// notAsked is the evaluator gate's state before it is known whether another gate is shut.
+const notAsked = "it was not asked"
+
+func askEvaluator(p ralph.Policy, h History) ralph.Gate {
+	if p.Evaluator == "" {
+		return noted("no evaluator is configured")
+	}
+	if len(h.Tasks) > 0 {
+		return askTaskEvaluations(h)
+	}
+	e, ok := h.Now.evaluationOf("")
+	if !ok {
+		return shut(ralph.RefusedEvaluator, notAsked)
+	}
+	if code, detail := rejection(e); code != "" {
+		return shut(code, "%s", detail)
+	}
+	return open(acceptance(e))
+}
+
+// askTaskEvaluations: of a list, every task was accepted on its own when it was done.
+func askTaskEvaluations(h History) ralph.Gate {
+	for _, e := range h.Now.Evaluations {
+		latest, _ := h.Now.evaluationOf(e.Task)
+		if code, detail := rejection(latest); code != "" {
+			return shut(code, "%s: %s", e.Task, detail)
+		}
+	}
+	return open("each task was accepted when it was done")
+}
+
+// evaluatorLast: an evaluator is asked only if every other gate is open, so that its silence says nothing beside a shut one.
+func evaluatorLast(gates []ralph.Gate) []ralph.Gate {
+	others := 0
+	for _, g := range gates {
+		if g.State == ralph.GateShut && g.Detail != notAsked {
+			others++
+		}
+	}
+	for i, g := range gates {
+		if g.Detail == notAsked && others > 0 {
+			gates[i] = ralph.Gate{Name: g.Name, State: ralph.GateNoted, Detail: "not asked, since another gate is shut"}
+		}
+	}
+	return gates
+}
+
+// rejection is why an evaluation does not let a claim through; no code means that it does.
+func rejection(e ralph.Evaluation) (code, detail string) {
+	switch {
+	case e.End != ralph.EndOK:
+		return ralph.RefusedEvaluator + ":unavailable", "the evaluator could not be asked: " + e.Error
+	case e.Accepted:
+		return "", ""
+	}
+	detail = e.Concern
+	if e.Standing {
+		detail = "nothing changed since it was rejected: " + detail
+	}
+	if e.NextStep != "" {
+		detail += "; next: " + e.NextStep
+	}
+	return ralph.RefusedEvaluator + ":" + string(e.Category), detail
+}
+
+func acceptance(e ralph.Evaluation) string {
+	said := e.Agent + " accepted it"
+	if e.Standing {
+		said = e.Agent + " accepted this very tree before"
+	}
+	if len(e.Evidence) == 0 {
+		return said
+	}
+	return said + ", and points to " + text.List(e.Evidence)
+}

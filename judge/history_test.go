@@ -1,0 +1,121 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
+)
+
+func TestJudgeDoesNotChangeTheHistoryItIsAskedOn(t *testing.T) {
+	s := plainSituation()
+	s.before.Outputs, s.before.Phrases = make([]int64, 2, 9), make([]int, 4, 9)
+	before := s.before
+	first := s.before.Judge(s.at)
+	second := s.before.Judge(s.at)
+	if diff := cmp.Diff(before, s.before, cmp.AllowUnexported(History{})); diff != "" {
+		t.Errorf("history changed:\n%s", diff)
+	}
+	if diff := cmp.Diff(first, second, cmp.AllowUnexported(History{})); diff != "" {
+		t.Errorf("judged again, it differs:\n%s", diff)
+	}
+}
+
+func TestHistoryStaysSmall(t *testing.T) {
+	h := plainSituation().before
+	for i := range 1000 {
+		h.Judging = true
+		h.Started, h.Now.Number = i+1, i+1
+		h = h.Judge(ralph.Moment{Elapsed: ralph.Span(i) * ralph.Span(time.Second)})
+		h.Settle(Decide(ralph.DefaultPolicy(), h))
+	}
+	if len(h.Outputs) != 3 || len(h.Phrases) != 5 || h.Counted != 1000 {
+		t.Errorf("after 1000 iterations: %d outputs, %d phrases, %d counted", len(h.Outputs), len(h.Phrases), h.Counted)
+	}
+}
+
+func TestWhichEndsCount(t *testing.T) {
+	want := map[ralph.EndClass]bool{
+		ralph.EndOK: true, ralph.EndFailed: true, ralph.EndEmpty: true, ralph.EndTimeout: true, ralph.EndIdle: true, ralph.EndOutOfTime: true,
+		ralph.EndInterrupted: false, ralph.EndAuth: false, ralph.EndMissing: false, ralph.EndSandbox: false, ralph.EndLimit: false, ralph.EndProvider: false,
+	}
+	got := map[ralph.EndClass]bool{}
+	for end := range want {
+		got[end] = ralph.CountsAsIteration(end)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what counts against the cap (-want +got):\n%s", diff)
+	}
+}
+
+// streaks are the numbers that a sequence of ends leaves behind.
+type streaks struct{ Agent, Provider, Limits, Broken int }
+
+func TestFailuresInARow(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		ends []ralph.EndClass
+		want streaks
+	}{
+		{"its own failures add up", []ralph.EndClass{ralph.EndFailed, ralph.EndTimeout, ralph.EndIdle}, streaks{Agent: 3}},
+		{"a good end breaks the row", []ralph.EndClass{ralph.EndFailed, ralph.EndOK, ralph.EndFailed}, streaks{Agent: 1}},
+		{"limits and failing models say nothing about the agent", []ralph.EndClass{ralph.EndFailed, ralph.EndLimit, ralph.EndProvider, ralph.EndFailed}, streaks{Agent: 2}},
+		{"models fail in a row", []ralph.EndClass{ralph.EndProvider, ralph.EndProvider}, streaks{Provider: 2}},
+		{"a limit between says nothing about the model", []ralph.EndClass{ralph.EndProvider, ralph.EndLimit, ralph.EndProvider}, streaks{Provider: 2}},
+		{"any agent that worked shows that the model works", []ralph.EndClass{ralph.EndProvider, ralph.EndProvider, ralph.EndFailed}, streaks{Agent: 1}},
+		{"limits in a row", []ralph.EndClass{ralph.EndLimit, ralph.EndLimit}, streaks{Limits: 2}},
+		{"work between two limits", []ralph.EndClass{ralph.EndLimit, ralph.EndOK, ralph.EndLimit}, streaks{Limits: 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := plainSituation()
+			h := s.before
+			h.Now.Checks = nil
+			for _, end := range tt.ends {
+				h.Judging, h.Now.Agent.End = true, end
+				h = h.Judge(ralph.Moment{})
+				h.Settle(ralph.Verdict{Breaker: closed})
+			}
+			got := streaks{h.AgentFailures, h.ProviderFailures, h.LimitHits, h.BrokenChecks}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("streaks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatMakesTwoErrorsTheSame(t *testing.T) {
+	failing := func(output string) Observation {
+		return Observation{Agent: ralph.AgentOutcome{End: ralph.EndOK}, Checks: []ralph.CheckResult{{Name: "go test", Output: output}}}
+	}
+	ended := func(end ralph.EndClass, why string) Observation {
+		return Observation{Agent: ralph.AgentOutcome{End: end, Error: why}}
+	}
+	for _, tt := range []struct {
+		name string
+		a, b Observation
+		same bool
+	}{
+		{"the same output", failing("got a, want b"), failing("got a, want b"), true},
+		{"other figures: times, lines, counts", failing("a_test.go:12: FAIL in 0.31s"), failing("a_test.go:9: FAIL in 12.5s"), true},
+		{"other scratch folders", failing("open /tmp/x1/f: no file"), failing("open /tmp/y2/g: no file"), true},
+		{"other scratch folders on macOS", failing("open /var/folders/ab/f: no"), failing("open /var/folders/cd/g: no"), true},
+		{"other blanks", failing("got  a,\nwant b"), failing("got a, want b\n"), true},
+		{"another output", failing("got a, want b"), failing("got a, want c"), false},
+		{"another check", failing("x"), Observation{Agent: ralph.AgentOutcome{End: ralph.EndOK}, Checks: []ralph.CheckResult{{Name: "lint", Output: "x"}}}, false},
+		{"the agent's own error", ended(ralph.EndFailed, "exit 1"), ended(ralph.EndFailed, "exit 2"), true},
+		{"another error of the agent", ended(ralph.EndFailed, "no such model"), ended(ralph.EndFailed, "bad flag"), false},
+		{"another end", ended(ralph.EndFailed, "x"), ended(ralph.EndTimeout, "x"), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, b := FaultPrint(tt.a), FaultPrint(tt.b)
+			if a == 0 || b == 0 || (a == b) != tt.same {
+				t.Errorf("%d and %d: same is %v, want %v", a, b, a == b, tt.same)
+			}
+		})
+	}
+	if got := FaultPrint(Observation{Agent: ralph.AgentOutcome{End: ralph.EndOK}, Checks: []ralph.CheckResult{{Name: "go test", Passed: true}}}); got != 0 {
+		t.Errorf("nothing went wrong, and the error is %d", got)
+	}
+}

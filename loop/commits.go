@@ -1,0 +1,58 @@
+package loop
+
+import (
+	"context"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/judge"
+)
+
+// commits is how a loop commits; the zero value does not.
+type commits struct {
+	by      ralph.Committer
+	when    ralph.CommitRule
+	message func(ralph.CommitFacts) string
+}
+
+// commit commits the iteration's work before it is judged, so that a hook or a signature that fails can refuse the claim like any check. The
+// list is written first as the verdict would leave it: what is proven is in the commit.
+func (l *Loop) commit(ctx context.Context) {
+	now := l.state.History.Now
+	if l.commits.by == nil || l.commits.when == ralph.CommitOff || l.storage != nil || ctx.Err() != nil || !ralph.CountsAsIteration(now.Agent.End) {
+		return
+	}
+	likely := judge.Decide(l.policy, l.state.History.Judge(l.moment(ctx)))
+	complete := judge.Completed(likely)
+	if l.commits.when == ralph.CommitTask && len(likely.Tasks.Done) == 0 && !complete {
+		return
+	}
+	if l.tasks != nil && len(likely.Tasks.Done) > 0 {
+		states := l.statuses()
+		for _, id := range likely.Tasks.Done {
+			states[id] = ralph.TaskDone
+		}
+		l.writeStates(states)
+	}
+	worked, _ := judge.FindTask(l.state.History.Tasks, now.Task)
+	facts := ralph.CommitFacts{
+		Run: l.id, Iteration: l.iteration, Goal: l.goal.text, Task: now.Task, Title: worked.Title, Done: likely.Tasks.Done, Complete: complete,
+		Checks: fold.VisibleChecks(now.Checks),
+	}
+	made, err := l.commits.by.Commit(ctx, l.commits.message(facts))
+	if err != nil {
+		made = ralph.CommitResult{Failed: true, Output: err.Error()}
+	}
+	switch {
+	case ctx.Err() != nil:
+	case made.Failed:
+		l.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: ralph.CommitCheck, Output: made.Output, ExitCode: 1})
+	case made.Commit != "":
+		l.emit(ralph.EvCommit, made)
+		l.snapshot(ctx, ralph.TreeInput{BaseHead: l.state.History.Base.Head, Claimed: true})
+		if made.Changed && len(now.Checks)+len(now.Evaluations) > 0 {
+			l.compare(ctx, l.state.History.Now.Tree)
+			l.gather(ctx, judge.MayComplete(l.policy, l.state.History))
+		}
+	}
+}

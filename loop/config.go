@@ -1,0 +1,203 @@
+package loop
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
+)
+
+// Unlimited is the MaxIterations of a run that has no cap. It must be spelled.
+const Unlimited = -1
+
+// Config describes one run.
+type Config struct {
+	Task     string // the goal, as text
+	SpecFile string // or as a file; read anew before every iteration
+	// PromptFile is the user's own prompt, sent whole before our parts; read anew before every iteration. It can stand in for a goal.
+	PromptFile string
+
+	Agent     ralph.Agent
+	AgentName string // how the agent is called in the log
+	Model     string
+	Fallbacks []Fallback // who goes on when the agent cannot: at a usage limit, or after failures in a row
+	Checks    []string   // all must pass; what a name means is the Checker's matter
+	Hidden    []string   // checks of claims that the agent learns nothing of but that one failed
+	Dir       string     // the workspace; "" is the current folder
+
+	CompletionTag   string        // "" is COMPLETE or DONE
+	MaxIterations   int           // 0 is 10; Unlimited is no cap
+	MaxTime         time.Duration // 0 is no limit, as in the next two
+	MaxCost         float64       // in USD
+	MaxTokens       int64
+	AllowUnverified bool // let a run without checks complete
+	UseWorktree     bool // work in a worktree on a branch of its own; needs WithWorktrees
+	// Agreed says whether the user agreed to a task's own check. One that came with a change of the list under way cannot run. nil agrees to all.
+	Agreed     func(check string) bool
+	WhoCommits string // what the prompt says: "agent", "harness", or "" for nobody
+}
+
+// Option adds a part to a loop.
+type Option func(*Loop)
+
+// WithChecker says who runs the checks.
+func WithChecker(c ralph.Checker) Option { return func(l *Loop) { l.checker = c } }
+
+// WithExaminer has checks run where the agent cannot reach them, and green ones proven.
+func WithExaminer(e ralph.Examiner) Option { return func(l *Loop) { l.examiner = e } }
+
+// WithEvaluator has claims that nothing else refuses looked at by somebody else. name is how the log calls it.
+func WithEvaluator(name string, e ralph.Evaluator) Option {
+	return func(l *Loop) { l.evaluator, l.policy.Evaluator = e, name }
+}
+
+// WithTree says who hashes the workspace. Without one, progress is not known and the breaker does not count it.
+func WithTree(t ralph.Tree) Option { return func(l *Loop) { l.tree = t } }
+
+// WithPrompter replaces the standard prompt.
+func WithPrompter(p ralph.Prompter) Option { return func(l *Loop) { l.prompter = p } }
+
+// WithRecorder says where events are kept. Without one they go to observers only.
+func WithRecorder(r ralph.Recorder) Option { return func(l *Loop) { l.recorder = r } }
+
+// WithMailbox lets other processes stop and pause the run.
+func WithMailbox(m ralph.Mailbox) Option { return func(l *Loop) { l.mailbox = m } }
+
+// WithObserver has every event told, in order, on the loop's own goroutine.
+func WithObserver(see func(ralph.Event)) Option {
+	return func(l *Loop) { l.observers = append(l.observers, see) }
+}
+
+// WithActivity has small live news told, possibly from another goroutine. They are not recorded.
+func WithActivity(see func(ralph.Activity)) Option { return func(l *Loop) { l.live = see } }
+
+// WithPolicy replaces every rule and limit that Config and the defaults give.
+func WithPolicy(p ralph.Policy) Option { return func(l *Loop) { l.policy = p } }
+
+// WithRun names the run and what is recorded of its making.
+func WithRun(id string, about ralph.RunStarted) Option {
+	return func(l *Loop) { l.id, l.about = id, about }
+}
+
+// WithState has the loop keep its state where the caller can see it. A state that was folded from a log is gone on with.
+func WithState(state *fold.State) Option {
+	return func(l *Loop) { l.state, l.resuming = state, state.Seq > 0 }
+}
+
+// WithTornTail says how long the last line was that a crash left half written and that was dropped.
+func WithTornTail(bytes int64) Option { return func(l *Loop) { l.torn = bytes } }
+
+// WithNotice has a sentence recorded when the run starts.
+func WithNotice(n ralph.Notice) Option { return func(l *Loop) { l.notices = append(l.notices, n) } }
+
+// WithTasks has the loop work through a task list, one task an iteration.
+func WithTasks(t ralph.Tasks) Option { return func(l *Loop) { l.tasks = t } }
+
+// WithCommits has the work committed. message writes the commit's message.
+func WithCommits(c ralph.Committer, when ralph.CommitRule, message func(ralph.CommitFacts) string) Option {
+	return func(l *Loop) { l.commits = commits{c, when, message} }
+}
+
+// WithWorktrees says who makes a worktree when Config asks for one.
+func WithWorktrees(w ralph.Worktrees) Option { return func(l *Loop) { l.worktrees = w } }
+
+// WithWorktree says that Dir is a worktree of the repository, and which.
+func WithWorktree(w ralph.Worktree) Option { return func(l *Loop) { l.about.Worktree = &w } }
+
+// WithQuestion passes on what an earlier run asked and nobody answered.
+func WithQuestion(question string) Option { return func(l *Loop) { l.asked = question } }
+
+// New makes a loop ready to run. It refuses what could never work.
+func New(cfg Config, options ...Option) (*Loop, error) {
+	l := &Loop{cfg: cfg, policy: policyOf(cfg), prompter: StandardPrompt{}, state: &fold.State{}, live: func(ralph.Activity) {}, told: map[string]bool{}, traceless: map[string]bool{}}
+	for _, option := range options {
+		option(l)
+	}
+	if _, ok := l.mailbox.(ralph.Post); !ok && l.policy.OnDecide == ralph.DecideWait { // nobody could answer
+		l.policy.OnDecide = ralph.DecideStop
+	}
+	l.gatherAgents()
+	switch {
+	case l.resuming:
+		l.id = l.state.Run
+	case l.id == "":
+		l.id = ralph.NewRunID(time.Now())
+	}
+	return l, l.validate()
+}
+
+// gatherAgents lists who may work, and names them in the policy if they are more than one.
+func (l *Loop) gatherAgents() {
+	l.agents = append([]Fallback{{l.cfg.AgentName, l.cfg.Model, l.cfg.Agent}}, l.cfg.Fallbacks...)
+	l.policy.Agents = nil
+	for _, a := range l.agents[1:] {
+		if l.policy.Agents == nil {
+			l.policy.Agents = []string{l.cfg.AgentName}
+		}
+		l.policy.Agents = append(l.policy.Agents, a.Name)
+	}
+}
+
+func policyOf(cfg Config) ralph.Policy {
+	p := ralph.DefaultPolicy()
+	p.MaxTime, p.MaxCost, p.MaxTokens = ralph.Span(cfg.MaxTime), cfg.MaxCost, cfg.MaxTokens
+	p.AllowUnverified = cfg.AllowUnverified
+	if cfg.CompletionTag != "" {
+		p.CompletionTags = []string{cfg.CompletionTag}
+	}
+	switch {
+	case cfg.MaxIterations > 0:
+		p.MaxIterations = cfg.MaxIterations
+	case cfg.MaxIterations == Unlimited:
+		p.MaxIterations = 0
+	}
+	return p
+}
+
+func (l *Loop) validate() error {
+	cfg, p := l.cfg, l.policy
+	switch {
+	case slices.ContainsFunc(l.agents, func(a Fallback) bool { return a.Agent == nil }):
+		return errors.New("make loop: no agent")
+	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.tasks == nil:
+		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks")
+	case l.checker == nil && l.examiner == nil && (len(cfg.Checks)+len(cfg.Hidden) > 0 || l.haveOwnChecks()):
+		return errors.New("make loop: checks are named, but nobody runs them: use WithChecker")
+	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.haveOwnChecks() && !p.AllowUnverified && l.evaluator == nil:
+		return errors.New("make loop: nothing could prove completion: name a check, or set AllowUnverified")
+	case cfg.UseWorktree && l.worktrees == nil:
+		return errors.New("make loop: UseWorktree is set, but nobody makes worktrees: use WithWorktrees")
+	case cfg.MaxIterations < Unlimited || p.MaxIterations < 0 || p.MaxTime < 0 || p.MaxCost < 0 || p.MaxTokens < 0:
+		return errors.New("make loop: a limit is negative")
+	}
+	for _, tag := range p.CompletionTags {
+		if strings.TrimSpace(tag) == "" {
+			return errors.New("make loop: empty completion tag")
+		}
+	}
+	return nil
+}
+
+// started is what the log's first event tells.
+func (l *Loop) started() ralph.RunStarted {
+	about := l.about
+	about.Workspace, about.Goal, about.SpecFile, about.PromptFile = l.cfg.Dir, l.cfg.Task, l.cfg.SpecFile, l.cfg.PromptFile
+	about.Agent, about.Model, about.Checks, about.Policy = l.cfg.AgentName, l.cfg.Model, l.cfg.Checks, l.policy
+	if l.tasks != nil {
+		about.TaskFile = l.tasks.File()
+	}
+	if about.Checks == nil {
+		about.Checks = []string{}
+	}
+	return about
+}
+
+// Fallback is an agent that takes over when those before it cannot work.
+type Fallback struct {
+	Name  string // how it is called in the log; two agents of a run have different names
+	Model string
+	Agent ralph.Agent
+}

@@ -1,0 +1,175 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/textfile"
+)
+
+// What people write for the agent, as paths in the workspace.
+var steeringFiles = []string{".ralph/STEERING.md", ".agent/STEERING.md"}
+
+// hearPeople reads what people wrote since the last iteration began. It is no progress of the agent's.
+func (l *Loop) hearPeople(ctx context.Context) {
+	before := l.state.Steering
+	l.readMail()
+	l.readSteering()
+	if !slices.Equal(before, l.state.Steering) {
+		l.snapshot(ctx, ralph.TreeInput{BaseHead: l.state.History.Base.Head})
+	}
+}
+
+// readMail takes what people wrote to the run: steering goes into the project's STEERING.md, where the agent can strike it off, and answers into
+// the state. A letter is taken away only after it was recorded.
+func (l *Loop) readMail() {
+	post, ok := l.mailbox.(ralph.Post)
+	if !ok {
+		return
+	}
+	letters, err := post.Letters()
+	if err != nil {
+		l.emit(ralph.EvWarning, ralph.Notice{Code: "letters_unreadable", Text: err.Error()})
+	}
+	for _, letter := range letters {
+		if !slices.Contains(l.state.Letters, letter.ID) {
+			if err := l.takeLetter(letter); err != nil {
+				l.emit(ralph.EvWarning, ralph.Notice{Code: "letter_undelivered", Text: fmt.Sprintf("%q could not be delivered: %v", letter.Text, err)})
+				continue
+			}
+			l.sync()
+		}
+		if err := post.Took(letter.ID); err != nil {
+			l.emit(ralph.EvWarning, ralph.Notice{Code: "letters_unreadable", Text: err.Error()})
+		}
+	}
+}
+
+func (l *Loop) takeLetter(letter ralph.Letter) error {
+	if letter.Kind == ralph.LetterAnswer {
+		l.asked = ""
+		l.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: letter.Question, Answer: letter.Text, Letter: letter.ID})
+		return nil
+	}
+	file, item, err := appendSteering(l.cfg.Dir, letter.Text)
+	if err != nil {
+		return err
+	}
+	l.emit(ralph.EvSteering, ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: item, Letter: letter.ID})
+	return nil
+}
+
+// appendSteering adds an item to the steering file that the project has, or to a new one, unless it stands there already.
+func appendSteering(dir, text string) (file, item string, err error) {
+	file, item, line, err := placeSteering(dir, text)
+	if err != nil || line == "" {
+		return file, item, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", "", err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return "", "", err
+	}
+	out, err := root.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND|textfile.NonBlocking, 0o644)
+	if err != nil {
+		return "", "", err
+	}
+	_, err = out.WriteString(line)
+	return file, item, errors.Join(err, out.Close())
+}
+
+// placeSteering says into which file a text goes, as which item, and what is to be written for it: nothing if it stands there already.
+func placeSteering(dir, text string) (file, item, line string, err error) {
+	file = steeringFiles[0]
+	before := ""
+	for _, name := range steeringFiles {
+		if text, err := textfile.ReadInside(dir, name); err == nil || errors.Is(err, textfile.ErrEmpty) {
+			file, before = name, text
+			break
+		}
+	}
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	line = "- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+	items := SteeringItems(line)
+	if len(items) == 0 {
+		return "", "", "", errors.New("there is nothing in it to do")
+	}
+	item = items[0]
+	if slices.Contains(SteeringItems(before), item) {
+		return file, item, "", nil
+	}
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		line = "\n" + line
+	}
+	if !slices.Contains(SteeringItems(before+line), item) {
+		return "", "", "", fmt.Errorf("%s would not show it: a comment in it is not closed", file)
+	}
+	return file, item, line, nil
+}
+
+// readSteering reads the steering files anew and tells which items are delivered now and which were struck off.
+func (l *Loop) readSteering() {
+	same := func(item ralph.SteeringSeen) func(ralph.SteeringSeen) bool {
+		return func(other ralph.SteeringSeen) bool { return other.File == item.File && other.Text == item.Text }
+	}
+	var now []ralph.SteeringSeen
+	for _, file := range steeringFiles {
+		text, err := textfile.ReadInside(l.cfg.Dir, file)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, textfile.ErrEmpty) {
+				l.emit(ralph.EvWarning, ralph.Notice{Code: "steering_unreadable", Text: err.Error()})
+			}
+			continue
+		}
+		for _, text := range SteeringItems(text) {
+			item := ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: text}
+			if !slices.ContainsFunc(now, same(item)) {
+				now = append(now, item)
+			}
+		}
+	}
+	for _, item := range l.state.Steering {
+		if !slices.ContainsFunc(now, same(item)) {
+			l.emit(ralph.EvSteering, ralph.SteeringSeen{State: ralph.SteeringRemoved, File: item.File, Text: item.Text})
+		}
+	}
+	l.steering = nil
+	for _, item := range now {
+		if !slices.ContainsFunc(l.state.Steering, same(item)) {
+			l.emit(ralph.EvSteering, item)
+		}
+		if i := slices.IndexFunc(l.state.Steering, same(item)); i >= 0 { // with the letter that brought it
+			item = l.state.Steering[i]
+		}
+		l.steering = append(l.steering, item)
+	}
+}
+
+// awaitAnswer keeps the run alive until somebody answers the agent's question, wants the run to end, or its time is up.
+func (l *Loop) awaitAnswer(ctx context.Context, question string) {
+	post, ok := l.mailbox.(ralph.Post)
+	if !ok {
+		return
+	}
+	l.asked = question
+	answers := func(letter ralph.Letter) bool { // one that could not be taken away was given before
+		return letter.Kind == ralph.LetterAnswer && !slices.Contains(l.state.Letters, letter.ID)
+	}
+	l.rest(ctx, ralph.Waiting{For: ralph.WaitAnswer, Detail: question}, func() time.Duration {
+		if letters, err := post.Letters(); err == nil && slices.ContainsFunc(letters, answers) {
+			return 0
+		}
+		return pollEvery
+	})
+}
