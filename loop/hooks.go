@@ -109,11 +109,11 @@ func (l *Loop) hookPlace() ralph.HookPlace {
 
 // hookBefore asks whether the iteration may begin. nil is yes; otherwise the verdict says why not. What hooks changed in the workspace is not the
 // next agent's doing.
-func (l *Loop) hookBefore(ctx context.Context) *ralph.Verdict {
+func (l *Loop) hookBefore(ctx context.Context, agent string) *ralph.Verdict {
 	if len(l.hooks) == 0 {
 		return nil
 	}
-	next := ralph.IterationAhead{HookPlace: l.hookPlace(), Agent: l.nextWorker()}
+	next := ralph.IterationAhead{HookPlace: l.hookPlace(), Agent: agent}
 	runs := l.askHooks(ralph.PreIteration, func(h ralph.Hooks) []ralph.HookRun { return h.BeforeIteration(ctx, next) })
 	if len(runs) > 0 { // that took time, in which anything may have been asked for
 		at := l.moment(ctx)

@@ -36,7 +36,7 @@ func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 			return *v
 		}
 	}
-	if v := l.hookBefore(ctx); v != nil {
+	if v := l.hookBefore(ctx, l.nextWorker()); v != nil {
 		return *v
 	}
 	text, err := l.begin(ctx)
@@ -46,7 +46,7 @@ func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 	if l.storage != nil {
 		return l.storageVerdict()
 	}
-	outcome, err := l.runAgent(ctx, text)
+	outcome, err := l.runAgent(ctx, text, l.listen)
 	if err != nil {
 		l.storageFailed(err)
 		return l.storageVerdict()
@@ -110,8 +110,11 @@ func (l *Loop) timeLeft() time.Duration {
 	return left.Duration()
 }
 
+// listener lets an agent that reports while it works call the loop.
+type listener func(in *ralph.AgentInput, calls chan<- func())
+
 // runAgent lets the agent work and records now and then how far it is.
-func (l *Loop) runAgent(ctx context.Context, text string) (ralph.AgentOutcome, error) {
+func (l *Loop) runAgent(ctx context.Context, text string, listen listener) (ralph.AgentOutcome, error) {
 	folder, err := l.folder()
 	if err != nil {
 		return ralph.AgentOutcome{}, err
@@ -127,7 +130,7 @@ func (l *Loop) runAgent(ctx context.Context, text string) (ralph.AgentOutcome, e
 	var outcome ralph.AgentOutcome
 	calls := make(chan func())
 	if _, ok := worker.Agent.(ralph.CaseMaker); ok {
-		l.listen(&in, calls)
+		listen(&in, calls)
 	}
 	l.attend(ctx, calls, news.summary, func(ctx context.Context) { outcome, err = worker.Agent.Run(ctx, in) })
 	return l.outOfTime(ctx, l.claimedBy(worker.Agent, outcome)), err

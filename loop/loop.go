@@ -338,7 +338,8 @@ func (l *Loop) moment(ctx context.Context) ralph.Moment {
 		return at
 	}
 	if orders, err := l.orders(); err == nil && orders.Stop {
-		l.Stop(ralph.SignalStop)
+		stop := ralph.SignalStop
+		l.stop.CompareAndSwap(nil, &stop)
 	}
 	if s := l.stop.Load(); s != nil {
 		at.Signal = *s
