@@ -1,24 +1,125 @@
 package loop
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/judge"
+	"github.com/ralphloop/ralph/promise"
 )
 
-// warnUnmetered says that a cap was not counted against, or not with everything: somebody was cut short, or does not tell.
-func (l *Loop) warnUnmetered(what string, s ralph.Spending, end ralph.EndClass) {
-	cost := l.policy.MaxCost > 0 && (s.Cost == nil || s.CostPartial)
-	tokens := l.policy.MaxTokens > 0 && (s.Tokens == nil || s.TokensPartial)
-	if !cost && !tokens || !end.Failed() && l.unmetered { // one that never tells is told of once
-		return
+// agentRunner lets the agents of a run work, one at a time.
+type agentRunner struct {
+	*journal
+	list   *taskList
+	hooks  *hookCaller
+	agents []Fallback // the first one and those that may take over
+}
+
+// nextWorker is the name of the agent that would work now.
+func (r *agentRunner) nextWorker() string {
+	next, _, _ := r.state.History.NextAgent(r.policy, r.elapsed())
+	return r.agents[min(next, len(r.agents)-1)].Name
+}
+
+// worker is the agent of the iteration under way.
+func (r *agentRunner) worker() Fallback { return r.agents[min(r.state.History.Agent, len(r.agents)-1)] }
+
+// runAgent lets the agent work and records now and then how far it is.
+func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener) (ralph.AgentOutcome, error) {
+	folder, err := r.folder()
+	if err != nil {
+		return ralph.AgentOutcome{}, err
 	}
-	l.unmetered = true
-	known := map[bool]string{false: "not known", true: "known only in part"}
-	if cost {
-		l.emit(ralph.EvWarning, ralph.Notice{Code: "cost_unknown", Text: fmt.Sprintf("what %s cost is %s, so more than --max-cost may be spent", what, known[s.Cost != nil])})
+	var news newsBox
+	worker := r.worker()
+	in := ralph.AgentInput{
+		Iteration: r.iteration, Prompt: text, Dir: r.cfg.Dir, Folder: folder, Model: worker.Model, Marker: r.about.Marker,
+		Timeout: r.timeLeft(), IdleTimeout: r.policy.IdleTimeout.Duration(),
+		Words: promise.Options{CompletionTags: r.policy.CompletionTags, Phrases: r.policy.StatusPhrases},
+		Live:  func(a ralph.Activity) { news.note(a); told(func() { r.live(a) }) },
 	}
-	if tokens {
-		l.emit(ralph.EvWarning, ralph.Notice{Code: "tokens_unknown", Text: fmt.Sprintf("how many tokens %s took is %s, so more than --max-tokens may be spent", what, known[s.Tokens != nil])})
+	var outcome ralph.AgentOutcome
+	calls := make(chan func())
+	if _, ok := worker.Agent.(ralph.CaseMaker); ok {
+		listen(&in, calls)
 	}
+	r.attend(ctx, calls, news.summary, func(ctx context.Context) { outcome, err = worker.Agent.Run(ctx, in) })
+	return r.outOfTime(ctx, r.claimedBy(worker.Agent, outcome)), err
+}
+
+// outOfTime tells an iteration that was cut because the run's time was up from one that used up its own.
+func (r *agentRunner) outOfTime(ctx context.Context, o ralph.AgentOutcome) ralph.AgentOutcome {
+	if o.Agent == "" {
+		o.Agent = r.worker().Name
+	}
+	o.RetryAfter = o.RetryAfter.Rounded()
+	if o.End == ralph.EndTimeout && r.policy.MaxTime > 0 && r.elapsed() >= r.policy.MaxTime {
+		trying := ""
+		if _, why, ok := strings.Cut(o.Error, " while "); ok {
+			trying = " while " + why
+		}
+		o.End, o.Error = ralph.EndOutOfTime, "killed because the run's time was used up"+trying
+	}
+	if ctx.Err() != nil && o.End.Failed() {
+		o.End, o.Error = ralph.EndInterrupted, "interrupted"
+	}
+	return o
+}
+
+// tellOutcome records what the agent did and said.
+func (r *agentRunner) tellOutcome(o ralph.AgentOutcome) {
+	warned := o.Hooks
+	o.Hooks = nil // they are events of their own
+	r.emit(ralph.EvAgentExited, o)
+	r.emit(ralph.EvTreeQuiet, ralph.TreeQuiet{Killed: o.Survivors, Names: o.SurvivorNames})
+	if o.Truncated {
+		r.emit(ralph.EvTruncated, ralph.Cut{What: "agent output", Bytes: o.OutputBytes})
+	}
+	r.warnUnmetered("this iteration", o.Spending(), o.End)
+	r.hooks.tellCallHooks(warned)
+	said := o.Said
+	for _, claim := range judge.ClaimsOf(r.state.History.Now) {
+		seen := ralph.SignalSeen{Kind: claim}
+		switch claim {
+		case "BLOCKED":
+			seen.Text = *said.Blocked
+		case "DECIDE":
+			seen.Text = *said.Decide
+		case said.CompleteTag:
+			seen.Text = said.CompleteText
+		}
+		r.emit(ralph.EvSignal, seen)
+	}
+	for _, mention := range said.Mentions {
+		r.emit(ralph.EvSignal, ralph.SignalSeen{Kind: "mention", Text: mention})
+	}
+	for _, text := range said.Learnings {
+		r.emit(ralph.EvLearning, fold.NewLearning(text))
+	}
+	for _, id := range said.TasksDone {
+		if _, ok := judge.FindTask(r.state.History.Tasks, id); !ok && r.list.tasks != nil {
+			r.emit(ralph.EvWarning, ralph.Notice{Code: "unknown_task", Text: fmt.Sprintf("the agent says that %s is done; %s has no such task", id, r.list.tasks.File())})
+		}
+	}
+	for _, unknown := range said.Unknown {
+		r.emit(ralph.EvWarning, ralph.Notice{Code: "unknown_promise", Text: fmt.Sprintf("the agent printed a promise of unknown type %q", unknown)})
+	}
+}
+
+// claimedBy takes the claim of a CaseMaker from the case that was accepted, and from nothing that it says.
+func (r *agentRunner) claimedBy(agent ralph.Agent, o ralph.AgentOutcome) ralph.AgentOutcome {
+	if _, ok := agent.(ralph.CaseMaker); !ok {
+		return o
+	}
+	o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = false, "", "", nil
+	if now := r.state.History.Now; now.Accepted {
+		o.Said.Status, o.Said.StatusProblem = nil, "" // what was proven needs no block
+		said := now.Cases[len(now.Cases)-1].AsReport()
+		o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = said.Complete, said.CompleteTag, said.CompleteText, said.TasksDone
+	}
+	return o
 }

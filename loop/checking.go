@@ -4,10 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/judge"
 )
+
+// checkRunner runs checks in views of the tree and finds out what passing ones are worth.
+type checkRunner struct {
+	*journal
+	tree      *workspace
+	list      *taskList
+	suite     *suite
+	checker   ralph.Checker
+	isolation string // of views, as it was told
+	notPut    int    // the iteration after which what checks wrote could not be put back, counted from 1
+	wrote     int    // folders with what checks wrote
+}
 
 // check is one check to run.
 type check struct {
@@ -29,25 +45,17 @@ func (f checkFile) name(i int) string {
 	return fmt.Sprintf("%s-%02d.txt", string(f), i+1)
 }
 
-// barred says why a check must not be run, "" if it may.
-func (l *Loop) barred(c check) string {
-	if c.task != "" && l.cfg.Agreed != nil && !l.cfg.Agreed(c.name) {
-		return "this check came into the task list while the run was under way, and nobody has agreed to it yet; ralph resume asks"
-	}
-	return c.barred
-}
-
 // runChecks runs checks on the tree as it stands, one after the other. The baseline of a task that is selected later shares a folder with the
 // iteration.
-func (l *Loop) runChecks(ctx context.Context, checks []check) {
-	if l.iteration > 0 && !l.state.History.Judging {
-		l.run(ctx, checks, "base")
+func (r *checkRunner) runChecks(ctx context.Context, checks []check) {
+	if r.iteration > 0 && !r.state.History.Judging {
+		r.run(ctx, checks, "base")
 		return
 	}
-	l.run(ctx, checks, "")
+	r.run(ctx, checks, "")
 }
 
-func (l *Loop) run(ctx context.Context, checks []check, files checkFile) {
+func (r *checkRunner) run(ctx context.Context, checks []check, files checkFile) {
 	if len(checks) == 0 {
 		return
 	}
@@ -55,23 +63,16 @@ func (l *Loop) run(ctx context.Context, checks []check, files checkFile) {
 	if checks[0].hidden {
 		kind = ralph.ViewHidden
 	}
-	session := l.session(kind, files)
+	session := r.session(kind, files)
 	session.runAll(ctx, checks)
 	if session.plainly {
-		l.tidy(ctx)
+		r.tidy(ctx)
 	}
-}
-
-func (l *Loop) baseHead() string {
-	if l.iteration == 0 {
-		return ""
-	}
-	return l.state.History.Base.Head
 }
 
 // session runs checks in one view after another, opening a new one only where a check needs it otherwise.
 type session struct {
-	l      *Loop
+	runner *checkRunner
 	kind   ralph.ViewKind
 	files  checkFile
 	strict bool // a red check is red, whatever it was before
@@ -82,20 +83,20 @@ type session struct {
 	plainly bool // a check ran in the workspace itself
 }
 
-func (l *Loop) session(kind ralph.ViewKind, files checkFile) *session {
-	return &session{l: l, kind: kind, files: files}
+func (r *checkRunner) session(kind ralph.ViewKind, files checkFile) *session {
+	return &session{runner: r, kind: kind, files: files}
 }
 
 // runAll runs checks and records their results.
 func (s *session) runAll(ctx context.Context, checks []check) {
 	defer s.close()
 	for i, c := range checks {
-		s.l.emit(ralph.EvCheckStarted, ralph.CheckStarted{Name: c.name, Task: c.task})
+		s.runner.emit(ralph.EvCheckStarted, ralph.CheckStarted{Name: c.name, Task: c.task})
 		result, ok := s.check(ctx, i, c)
 		if !ok {
 			return
 		}
-		s.l.emit(ralph.EvCheckFinished, result)
+		s.runner.emit(ralph.EvCheckFinished, result)
 	}
 }
 
@@ -104,14 +105,14 @@ func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult,
 	if c.gone != "" {
 		return ralph.CheckResult{Name: c.name, Output: c.gone, ExitCode: 1}, true
 	}
-	if why := s.l.barred(c); why != "" {
+	if why := s.runner.suite.barred(c); why != "" {
 		return ralph.CheckResult{Name: c.name, Task: c.task, Broken: true, ExitCode: -1, Output: why}, true
 	}
-	h := s.l.state.History
+	h := s.runner.state.History
 	result, ok := s.once(ctx, i, c, h.WayOf(c.name, c.task))
 	switch {
 	case !ok || result.Passed:
-	case !h.Judging && (s.l.iteration == 0 || h.NeedsWeaker()): // later, an agent may have seen to it that only the weaker way is green
+	case !h.Judging && (s.runner.iteration == 0 || h.NeedsWeaker()): // later, an agent may have seen to it that only the weaker way is green
 		result, ok = s.plain(ctx, i, c, result)
 	case !s.strict && h.PassedBefore(result):
 		result, ok = s.again(ctx, i, c, result)
@@ -122,8 +123,8 @@ func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult,
 // again runs a red check that was green on this very tree: it may have flaked.
 func (s *session) again(ctx context.Context, i int, c check, red ralph.CheckResult) (ralph.CheckResult, bool) {
 	red.Attempts = 1
-	for try := range s.l.policy.Retries {
-		result, ok := s.once(ctx, i, c, s.l.state.History.WayOf(c.name, c.task))
+	for try := range s.runner.policy.Retries {
+		result, ok := s.once(ctx, i, c, s.runner.state.History.WayOf(c.name, c.task))
 		if !ok {
 			return result, false
 		}
@@ -143,7 +144,7 @@ func (s *session) plain(ctx context.Context, i int, c check, red ralph.CheckResu
 		return red, true
 	}
 	isolated, ok := red.Isolation, true
-	if narrow, can := s.l.examiner.(ralph.Narrower); can && narrow.Narrows() { // programs of the workspace in PATH may make all the difference
+	if narrow, can := s.runner.tree.examiner.(ralph.Narrower); can && narrow.Narrows() { // programs of the workspace in PATH may make all the difference
 		byPath, went := s.once(ctx, i, c, ralph.WayPath)
 		if !went {
 			return red, false
@@ -166,7 +167,7 @@ func (s *session) plain(ctx context.Context, i int, c check, red ralph.CheckResu
 	if red.Weaker == ralph.WayPath {
 		text = fmt.Sprintf("%q needs programs from a folder of the workspace that is in PATH; an agent can change these", c.name)
 	}
-	s.l.emit(ralph.EvNotice, ralph.Notice{Code: "check_isolation", Text: text})
+	s.runner.emit(ralph.EvNotice, ralph.Notice{Code: "check_isolation", Text: text})
 	return red, ok
 }
 
@@ -175,7 +176,7 @@ func better(a, b ralph.CheckResult) bool { return a.Passed && !b.Passed || !a.Br
 
 // once runs a check a single time.
 func (s *session) once(ctx context.Context, i int, c check, way ralph.Way) (ralph.CheckResult, bool) {
-	l := s.l
+	r := s.runner
 	checker, isolation, err := s.enter(ctx, way)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ralph.ErrIO) {
 		return ralph.CheckResult{
@@ -184,64 +185,56 @@ func (s *session) once(ctx context.Context, i int, c check, way ralph.Way) (ralp
 		}, true
 	}
 	if err == nil && s.folder == "" {
-		s.folder, err = l.checkFolder(1)
+		s.folder, err = r.checkFolder(1)
 	}
 	if ctx.Err() != nil {
 		return ralph.CheckResult{}, false
 	}
 	if err != nil {
-		l.storageFailed(err)
+		r.storageFailed(err)
 		return ralph.CheckResult{}, false
 	}
 	var result ralph.CheckResult
-	l.attendCheck(ctx, func(ctx context.Context) {
-		result, err = checker.Check(ctx, l.checkInput(c, s.folder, s.files.name(i)))
+	r.attendCheck(ctx, func(ctx context.Context) {
+		result, err = checker.Check(ctx, r.checkInput(c, s.folder, s.files.name(i)))
 	})
 	s.plainly = s.plainly || isolation == ralph.IsolationInPlace
 	if ctx.Err() != nil { // killed with the run: it says nothing about the work
 		return result, false
 	}
 	if err != nil {
-		l.storageFailed(err)
+		r.storageFailed(err)
 		return result, false
 	}
 	result.Task, result.Isolation, result.Hidden = c.task, isolation, c.hidden
 	if !c.hidden {
 		result.Command = c.command
 	}
-	result.Tree = l.treeUnderCheck().ID()
+	result.Tree = r.tree.treeUnderCheck().ID()
 	if c.hidden {
 		result.Output = "" // it stays in the run's folder, for people
 	}
 	return result, true
 }
 
-// treeUnderCheck is what the checks of this moment run on.
-func (l *Loop) treeUnderCheck() ralph.TreeState {
-	if l.state.History.Judging {
-		return l.state.History.Now.Tree
-	}
-	return l.state.History.Tree
-}
-
 // enter gives the view that a check needs. Where none can be made, checks run in the workspace itself, which is said.
 func (s *session) enter(ctx context.Context, way ralph.Way) (ralph.Checker, string, error) {
-	if s.l.examiner == nil {
-		return s.l.checker, "", nil
+	if s.runner.tree.examiner == nil {
+		return s.runner.checker, "", nil
 	}
 	if s.view != nil && s.way == way {
 		mode, _ := s.view.Isolation()
 		return s.view, mode, nil
 	}
 	s.close()
-	view, err := s.l.examiner.Open(ctx, s.l.viewInput(s.kind, way))
+	view, err := s.runner.tree.examiner.Open(ctx, s.runner.viewInput(s.kind, way))
 	if err != nil {
 		return nil, "", err
 	}
 	s.view, s.way = view, way
 	mode, why := view.Isolation()
 	if way != ralph.WayInPlace { // which is said of its check
-		s.l.tellIsolation(mode, why)
+		s.runner.tellIsolation(mode, why)
 	}
 	return view, mode, nil
 }
@@ -252,36 +245,31 @@ func (s *session) close() {
 	}
 	err := s.view.Close()
 	if mode, _ := s.view.Isolation(); err != nil && mode == ralph.IsolationInPlace { // the workspace is not what the agent left; the next process puts it back
-		s.l.storageFailed(err)
+		s.runner.storageFailed(err)
 	} else if err != nil {
-		s.l.emit(ralph.EvWarning, ralph.Notice{Code: "view_left", Text: fmt.Sprintf("what a view needed could not be removed: %v", err)})
+		s.runner.emit(ralph.EvWarning, ralph.Notice{Code: "view_left", Text: fmt.Sprintf("what a view needed could not be removed: %v", err)})
 	}
 	s.view = nil
 }
 
-func (l *Loop) viewInput(kind ralph.ViewKind, way ralph.Way) ralph.ViewInput {
-	base := l.state.History.Base
-	return ralph.ViewInput{Kind: kind, Dir: l.cfg.Dir, Marker: l.about.Marker, Base: base, Now: l.treeUnderCheck(), Way: way}
+func (r *checkRunner) viewInput(kind ralph.ViewKind, way ralph.Way) ralph.ViewInput {
+	base := r.state.History.Base
+	return ralph.ViewInput{Kind: kind, Dir: r.cfg.Dir, Marker: r.about.Marker, Base: base, Now: r.tree.treeUnderCheck(), Way: way}
 }
 
-func (l *Loop) checkInput(c check, folder, file string) ralph.CheckInput {
+func (r *checkRunner) checkInput(c check, folder, file string) ralph.CheckInput {
 	return ralph.CheckInput{
-		Name: c.name, Command: c.command, Dir: l.cfg.Dir, Folder: folder, File: file, Marker: l.about.Marker,
-		Timeout: l.policy.CheckTimeout.Duration(),
+		Name: c.name, Command: c.command, Dir: r.cfg.Dir, Folder: folder, File: file, Marker: r.about.Marker,
+		Timeout: r.policy.CheckTimeout.Duration(),
 	}
-}
-
-// attendCheck records now and then how far the run is while a check works.
-func (l *Loop) attendCheck(ctx context.Context, work func(context.Context)) {
-	l.attend(ctx, nil, func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }, work)
 }
 
 // tellIsolation says once a run which kind of view is in use.
-func (l *Loop) tellIsolation(mode, why string) {
-	if l.isolation != "" {
+func (r *checkRunner) tellIsolation(mode, why string) {
+	if r.isolation != "" {
 		return
 	}
-	l.isolation = mode
+	r.isolation = mode
 	text := map[string]string{
 		ralph.IsolationOverlay: "checks run in an overlay of the workspace: what they write is thrown away",
 		ralph.IsolationCopy:    "checks run in a copy of the workspace",
@@ -290,5 +278,166 @@ func (l *Loop) tellIsolation(mode, why string) {
 	if why != "" {
 		text += ": " + why
 	}
-	l.emit(ralph.EvNotice, ralph.Notice{Code: "isolation", Text: text})
+	r.emit(ralph.EvNotice, ralph.Notice{Code: "isolation", Text: text})
+}
+
+// runHidden runs the checks that the agent must not know. They have views of their own.
+func (r *checkRunner) runHidden(ctx context.Context) {
+	r.run(ctx, r.suite.hiddenChecks(), checkFile("hidden"))
+}
+
+// weighTests runs the tests of the base on the claimed tree, if some were changed that are not protected, and records which product code behaves for
+// tests.
+func (r *checkRunner) weighTests(ctx context.Context) {
+	if len(r.tree.changed.Tests)+len(r.tree.changed.Aware) == 0 || !r.promising(ctx) || len(r.state.History.Now.Checks) == 0 {
+		return
+	}
+	weighed := ralph.TestsWeighed{Files: append([]string{}, r.tree.changed.Tests...), Aware: r.tree.changed.Aware, OldPassed: true, Old: []ralph.CheckResult{}}
+	if len(r.tree.changed.Tests) > 0 && !r.runOldTests(ctx, &weighed) {
+		return
+	}
+	r.emit(ralph.EvTestsChanged, weighed)
+}
+
+func (r *checkRunner) runOldTests(ctx context.Context, weighed *ralph.TestsWeighed) bool {
+	session := r.session(ralph.ViewOldTests, checkFile("old"))
+	session.strict = true // what was green on this tree was so with other tests
+	defer session.close()
+	for i, c := range r.suite.checksToRun(true) {
+		if r.isRed(c) { // with the tests of the base or without them
+			continue
+		}
+		result, ok := session.check(ctx, i, c)
+		if !ok {
+			return false
+		}
+		weighed.Old = append(weighed.Old, result)
+		weighed.OldPassed = weighed.OldPassed && result.Passed
+	}
+	return true
+}
+
+// isRed reports whether a check is red in this iteration.
+func (r *checkRunner) isRed(c check) bool {
+	return slices.ContainsFunc(r.state.History.Now.Checks, func(r ralph.CheckResult) bool { return r.Name == c.name && r.Task == c.task && !r.Passed })
+}
+
+// confirmFlaked runs once more what was red and green on one tree in this run.
+func (r *checkRunner) confirmFlaked(ctx context.Context) {
+	r.confirm(ctx, r.session(ralph.ViewClaimed, "again"), r.suite.checksToRun(true))
+	r.confirm(ctx, r.session(ralph.ViewHidden, "hidden-again"), r.suite.hiddenChecks())
+}
+
+func (r *checkRunner) confirm(ctx context.Context, session *session, checks []check) {
+	doubtful := slices.DeleteFunc(checks, func(c check) bool { return !r.state.History.HasFlaked(ralph.CheckResult{Name: c.name, Task: c.task}) })
+	if len(doubtful) > 0 && r.promising(ctx) {
+		session.strict = true
+		session.runAll(ctx, doubtful)
+	}
+}
+
+// prove asks what the green checks are worth.
+func (r *checkRunner) prove(ctx context.Context) {
+	if r.tree.examiner == nil || !r.policy.Canary || !r.promising(ctx) {
+		return
+	}
+	kind := ralph.ViewClaimed
+	if w := r.state.History.Now.Weighed; w != nil && w.OldPassed && len(w.Files) > 0 {
+		kind = ralph.ViewOldTests // whose tests must be those of the base
+	}
+	folder, err := r.checkFolder(1)
+	if err != nil {
+		r.storageFailed(err)
+		return
+	}
+	for i, c := range r.suite.checksToRun(true) {
+		if r.suite.barred(c) != "" || c.gone != "" || r.isRed(c) {
+			continue
+		}
+		var proof ralph.Proof
+		in := r.viewInput(kind, r.state.History.WayOf(c.name, c.task))
+		in.BaseRed = r.state.History.FailedAtBase(c.name, c.task)
+		r.attendCheck(ctx, func(ctx context.Context) {
+			proof, err = r.tree.examiner.Prove(ctx, in, r.checkInput(c, folder, checkFile("canary").name(i)))
+		})
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			proof = ralph.Proof{Canary: ralph.CanaryGreen, Detail: fmt.Sprintf("whether it can fail could not be tried (checks.canary: off does without): %v", err)}
+		}
+		proof.Name, proof.Task = c.name, c.task
+		r.emit(ralph.EvCheckProof, proof)
+	}
+}
+
+// selectedBaseline runs the own checks of a task that is worked for the first time, so that "already green" is known.
+func (r *checkRunner) selectedBaseline(ctx context.Context) {
+	if r.list.tasks == nil || !r.policy.Baseline {
+		return
+	}
+	var fresh []check
+	for _, c := range r.suite.ownChecks([]string{r.state.History.Task}) {
+		if !slices.ContainsFunc(r.state.History.Baseline, func(r ralph.CheckResult) bool { return r.Task == c.task && r.Name == c.name }) {
+			fresh = append(fresh, c)
+		}
+	}
+	if len(fresh) > 0 {
+		r.tree.snapshot(ctx, ralph.TreeInput{BaseHead: r.state.History.Base.Head}) // what the user did until now is not for checks to answer for
+		r.runChecks(ctx, fresh)
+	}
+}
+
+// tidy puts back what checks changed that ran in the workspace itself, whatever else ends: it is nobody's work, and evidence is of the tree that was
+// there before. A copy is kept, since people may have written meanwhile, too.
+func (r *checkRunner) tidy(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	before := r.tree.treeUnderCheck()
+	left, ok := r.tree.look(ctx, ralph.TreeInput{BaseHead: r.tree.baseHead()})
+	if !ok || !left.Known || !before.Known || left.Same(before) {
+		return
+	}
+	names, err := r.tree.differing(ctx, before.Snapshot, left.Snapshot)
+	what := "a check that ran in the workspace itself changed files of it"
+	if len(names) > 0 {
+		what = "a check that ran in the workspace itself changed " + text.List(names)
+	}
+	if err == nil && r.notPut != r.iteration+1 { // a second try could take what somebody wrote meanwhile for the check's
+		kept, put := r.putBack(ctx, left, before, names)
+		if put {
+			if r.first("check_wrote " + strings.Join(names, "\n")) {
+				r.emit(ralph.EvNotice, ralph.Notice{Code: "check_wrote", Text: what + "; that was put back" + kept})
+			}
+			return
+		}
+		r.notPut = r.iteration + 1
+	}
+	if r.first("check_wrote") {
+		r.emit(ralph.EvWarning, ralph.Notice{Code: "check_wrote", Text: what + ", which could not be put back"})
+	}
+	if !r.state.History.Judging { // whether that matters otherwise is for whoever asks for evidence
+		r.tree.takeAsItIs(ctx)
+	}
+}
+
+// putBack makes the workspace what it was, and reports whether it is, and where the files are that were found instead.
+func (r *checkRunner) putBack(ctx context.Context, now, before ralph.TreeState, names []string) (kept string, ok bool) {
+	if !r.tree.canPutBack(now) || !r.tree.canPutBack(before) || len(names) > keptAtMost {
+		return "", false
+	}
+	folder, err := r.checkFolder(len(names))
+	if err == nil && folder != "" {
+		r.wrote++
+		folder = filepath.Join(folder, fmt.Sprintf("wrote-%02d", r.wrote))
+		kept = ", and is kept in " + folder
+		err = r.tree.store.(ralph.Copies).Extract(ctx, now.Snapshot, folder, names)
+	}
+	if err != nil {
+		return "", false
+	}
+	if _, err = r.tree.store.(ralph.Switcher).Switch(ctx, ralph.SwitchInput{From: now.Snapshot, To: before.Snapshot, Own: func(string) bool { return false }}); err != nil {
+		return "", false
+	}
+	after, ok := r.tree.look(ctx, ralph.TreeInput{BaseHead: r.tree.baseHead()})
+	return kept, ok && after.Same(before)
 }

@@ -18,25 +18,25 @@ type commits struct {
 // commit commits the iteration's work before it is judged, so that a hook or a signature that fails can refuse the claim like any check. The
 // list is written first as the verdict would leave it: what is proven is in the commit.
 func (l *Loop) commit(ctx context.Context) {
-	now := l.state.History.Now
-	if l.commits.by == nil || l.commits.when == ralph.CommitOff || l.storage != nil || ctx.Err() != nil || !ralph.CountsAsIteration(now.Agent.End) {
+	now := l.run.state.History.Now
+	if l.commits.by == nil || l.commits.when == ralph.CommitOff || l.run.storage != nil || ctx.Err() != nil || !ralph.CountsAsIteration(now.Agent.End) {
 		return
 	}
-	likely := judge.Decide(l.policy, l.state.History.Judge(l.moment(ctx)))
+	likely := judge.Decide(l.run.policy, l.run.state.History.Judge(l.run.moment(ctx)))
 	complete := judge.Completed(likely)
 	if l.commits.when == ralph.CommitTask && len(likely.Tasks.Done) == 0 && !complete {
 		return
 	}
-	if l.tasks != nil && len(likely.Tasks.Done) > 0 {
-		states := l.statuses()
+	if l.list.tasks != nil && len(likely.Tasks.Done) > 0 {
+		states := l.list.statuses()
 		for _, id := range likely.Tasks.Done {
 			states[id] = ralph.TaskDone
 		}
-		l.writeStates(states)
+		l.list.writeStates(states)
 	}
-	worked, _ := judge.FindTask(l.state.History.Tasks, now.Task)
+	worked, _ := judge.FindTask(l.run.state.History.Tasks, now.Task)
 	facts := ralph.CommitFacts{
-		Run: l.id, Iteration: l.iteration, Goal: l.goal.text, Task: now.Task, Title: worked.Title, Done: likely.Tasks.Done, Complete: complete,
+		Run: l.run.id, Iteration: l.run.iteration, Goal: l.goals.goal.text, Task: now.Task, Title: worked.Title, Done: likely.Tasks.Done, Complete: complete,
 		Checks: fold.VisibleChecks(now.Checks),
 	}
 	made, err := l.commits.by.Commit(ctx, l.commits.message(facts))
@@ -46,13 +46,13 @@ func (l *Loop) commit(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 	case made.Failed:
-		l.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: ralph.CommitCheck, Output: made.Output, ExitCode: 1})
+		l.run.emit(ralph.EvCheckFinished, ralph.CheckResult{Name: ralph.CommitCheck, Output: made.Output, ExitCode: 1})
 	case made.Commit != "":
-		l.emit(ralph.EvCommit, made)
-		l.snapshot(ctx, ralph.TreeInput{BaseHead: l.state.History.Base.Head, Claimed: true})
+		l.run.emit(ralph.EvCommit, made)
+		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head, Claimed: true})
 		if made.Changed && len(now.Checks)+len(now.Evaluations) > 0 {
-			l.compare(ctx, l.state.History.Now.Tree)
-			l.gather(ctx, judge.MayComplete(l.policy, l.state.History))
+			l.tree.compare(ctx, l.run.state.History.Now.Tree)
+			l.gather(ctx, judge.MayComplete(l.run.policy, l.run.state.History))
 		}
 	}
 }

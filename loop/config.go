@@ -44,47 +44,47 @@ type Config struct {
 type Option func(*Loop)
 
 // WithChecker says who runs the checks.
-func WithChecker(c ralph.Checker) Option { return func(l *Loop) { l.checker = c } }
+func WithChecker(c ralph.Checker) Option { return func(l *Loop) { l.checks.checker = c } }
 
 // WithExaminer has checks run where the agent cannot reach them, and green ones proven.
-func WithExaminer(e ralph.Examiner) Option { return func(l *Loop) { l.examiner = e } }
+func WithExaminer(e ralph.Examiner) Option { return func(l *Loop) { l.tree.examiner = e } }
 
 // WithEvaluator has claims that nothing else refuses looked at by somebody else. name is how the log calls it.
 func WithEvaluator(name string, e ralph.Evaluator) Option {
-	return func(l *Loop) { l.evaluator, l.policy.Evaluator = e, name }
+	return func(l *Loop) { l.reviews.evaluator, l.run.policy.Evaluator = e, name }
 }
 
 // WithTree says who hashes the workspace. Without one, progress is not known and the breaker does not count it.
-func WithTree(t ralph.Tree) Option { return func(l *Loop) { l.tree = t } }
+func WithTree(t ralph.Tree) Option { return func(l *Loop) { l.tree.store = t } }
 
 // WithPrompter replaces the standard prompt.
 func WithPrompter(p ralph.Prompter) Option { return func(l *Loop) { l.prompter = p } }
 
 // WithRecorder says where events are kept. Without one they go to observers only.
-func WithRecorder(r ralph.Recorder) Option { return func(l *Loop) { l.recorder = r } }
+func WithRecorder(r ralph.Recorder) Option { return func(l *Loop) { l.run.recorder = r } }
 
 // WithMailbox lets other processes stop and pause the run.
-func WithMailbox(m ralph.Mailbox) Option { return func(l *Loop) { l.mailbox = m } }
+func WithMailbox(m ralph.Mailbox) Option { return func(l *Loop) { l.run.mailbox = m } }
 
 // WithObserver has every event told, in order, on the loop's own goroutine.
 func WithObserver(see func(ralph.Event)) Option {
-	return func(l *Loop) { l.observers = append(l.observers, see) }
+	return func(l *Loop) { l.run.observers = append(l.run.observers, see) }
 }
 
 // WithActivity has small live news told, possibly from another goroutine. They are not recorded.
-func WithActivity(see func(ralph.Activity)) Option { return func(l *Loop) { l.live = see } }
+func WithActivity(see func(ralph.Activity)) Option { return func(l *Loop) { l.run.live = see } }
 
 // WithPolicy replaces every rule and limit that Config and the defaults give.
-func WithPolicy(p ralph.Policy) Option { return func(l *Loop) { l.policy = p } }
+func WithPolicy(p ralph.Policy) Option { return func(l *Loop) { l.run.policy = p } }
 
 // WithRun names the run and what is recorded of its making.
 func WithRun(id string, about ralph.RunStarted) Option {
-	return func(l *Loop) { l.id, l.about = id, about }
+	return func(l *Loop) { l.run.id, l.run.about = id, about }
 }
 
 // WithState has the loop keep its state where the caller can see it. A state that was folded from a log is gone on with.
 func WithState(state *fold.State) Option {
-	return func(l *Loop) { l.state, l.resuming = state, state.Seq > 0 }
+	return func(l *Loop) { l.run.state, l.resuming = state, state.Seq > 0 }
 }
 
 // WithTornTail says how long the last line was that a crash left half written and that was dropped.
@@ -94,7 +94,7 @@ func WithTornTail(bytes int64) Option { return func(l *Loop) { l.torn = bytes } 
 func WithNotice(n ralph.Notice) Option { return func(l *Loop) { l.notices = append(l.notices, n) } }
 
 // WithTasks has the loop work through a task list, one task an iteration.
-func WithTasks(t ralph.Tasks) Option { return func(l *Loop) { l.tasks = t } }
+func WithTasks(t ralph.Tasks) Option { return func(l *Loop) { l.list.tasks = t } }
 
 // WithCommits has the work committed. message writes the commit's message.
 func WithCommits(c ralph.Committer, when ralph.CommitRule, message func(ralph.CommitFacts) string) Option {
@@ -105,39 +105,39 @@ func WithCommits(c ralph.Committer, when ralph.CommitRule, message func(ralph.Co
 func WithWorktrees(w ralph.Worktrees) Option { return func(l *Loop) { l.worktrees = w } }
 
 // WithWorktree says that Dir is a worktree of the repository, and which.
-func WithWorktree(w ralph.Worktree) Option { return func(l *Loop) { l.about.Worktree = &w } }
+func WithWorktree(w ralph.Worktree) Option { return func(l *Loop) { l.run.about.Worktree = &w } }
 
 // WithQuestion passes on what an earlier run asked and nobody answered.
-func WithQuestion(question string) Option { return func(l *Loop) { l.asked = question } }
+func WithQuestion(question string) Option { return func(l *Loop) { l.inbox.asked = question } }
 
 // New makes a loop ready to run. It refuses what could never work.
 func New(cfg Config, options ...Option) (*Loop, error) {
-	l := &Loop{cfg: cfg, policy: policyOf(cfg), prompter: StandardPrompt{}, state: &fold.State{}, live: func(ralph.Activity) {}, told: map[string]bool{}, traceless: map[string]bool{}}
+	l := newLoop(cfg)
 	for _, option := range options {
 		option(l)
 	}
-	if _, ok := l.mailbox.(ralph.Post); !ok && l.policy.OnDecide == ralph.DecideWait { // nobody could answer
-		l.policy.OnDecide = ralph.DecideStop
+	if _, ok := l.run.mailbox.(ralph.Post); !ok && l.run.policy.OnDecide == ralph.DecideWait { // nobody could answer
+		l.run.policy.OnDecide = ralph.DecideStop
 	}
 	l.gatherAgents()
 	switch {
 	case l.resuming:
-		l.id = l.state.Run
-	case l.id == "":
-		l.id = ralph.NewRunID(time.Now())
+		l.run.id = l.run.state.Run
+	case l.run.id == "":
+		l.run.id = ralph.NewRunID(time.Now())
 	}
 	return l, l.validate()
 }
 
 // gatherAgents lists who may work, and names them in the policy if they are more than one.
 func (l *Loop) gatherAgents() {
-	l.agents = append([]Fallback{{l.cfg.AgentName, l.cfg.Model, l.cfg.Agent}}, l.cfg.Fallbacks...)
-	l.policy.Agents = nil
-	for _, a := range l.agents[1:] {
-		if l.policy.Agents == nil {
-			l.policy.Agents = []string{l.cfg.AgentName}
+	l.agents.agents = append([]Fallback{{l.run.cfg.AgentName, l.run.cfg.Model, l.run.cfg.Agent}}, l.run.cfg.Fallbacks...)
+	l.run.policy.Agents = nil
+	for _, a := range l.agents.agents[1:] {
+		if l.run.policy.Agents == nil {
+			l.run.policy.Agents = []string{l.run.cfg.AgentName}
 		}
-		l.policy.Agents = append(l.policy.Agents, a.Name)
+		l.run.policy.Agents = append(l.run.policy.Agents, a.Name)
 	}
 }
 
@@ -158,15 +158,15 @@ func policyOf(cfg Config) ralph.Policy {
 }
 
 func (l *Loop) validate() error {
-	cfg, p := l.cfg, l.policy
+	cfg, p := l.run.cfg, l.run.policy
 	switch {
-	case slices.ContainsFunc(l.agents, func(a Fallback) bool { return a.Agent == nil }):
+	case slices.ContainsFunc(l.agents.agents, func(a Fallback) bool { return a.Agent == nil }):
 		return errors.New("make loop: no agent")
-	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.tasks == nil:
+	case strings.TrimSpace(cfg.Task) == "" && cfg.SpecFile == "" && cfg.PromptFile == "" && l.list.tasks == nil:
 		return errors.New("make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks")
-	case l.checker == nil && l.examiner == nil && (len(cfg.Checks)+len(cfg.Hidden) > 0 || l.haveOwnChecks()):
+	case l.checks.checker == nil && l.tree.examiner == nil && (len(cfg.Checks)+len(cfg.Hidden) > 0 || l.list.haveOwnChecks()):
 		return errors.New("make loop: checks are named, but nobody runs them: use WithChecker")
-	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.haveOwnChecks() && !p.AllowUnverified && l.evaluator == nil:
+	case len(cfg.Checks)+len(cfg.Hidden) == 0 && !l.list.haveOwnChecks() && !p.AllowUnverified && l.reviews.evaluator == nil:
 		return errors.New("make loop: nothing could prove completion: name a check, or set AllowUnverified")
 	case cfg.UseWorktree && l.worktrees == nil:
 		return errors.New("make loop: UseWorktree is set, but nobody makes worktrees: use WithWorktrees")
@@ -183,11 +183,11 @@ func (l *Loop) validate() error {
 
 // started is what the log's first event tells.
 func (l *Loop) started() ralph.RunStarted {
-	about := l.about
-	about.Workspace, about.Goal, about.SpecFile, about.PromptFile = l.cfg.Dir, l.cfg.Task, l.cfg.SpecFile, l.cfg.PromptFile
-	about.Agent, about.Model, about.Checks, about.Policy = l.cfg.AgentName, l.cfg.Model, l.cfg.Checks, l.policy
-	if l.tasks != nil {
-		about.TaskFile = l.tasks.File()
+	about := l.run.about
+	about.Workspace, about.Goal, about.SpecFile, about.PromptFile = l.run.cfg.Dir, l.run.cfg.Task, l.run.cfg.SpecFile, l.run.cfg.PromptFile
+	about.Agent, about.Model, about.Checks, about.Policy = l.run.cfg.AgentName, l.run.cfg.Model, l.run.cfg.Checks, l.run.policy
+	if l.list.tasks != nil {
+		about.TaskFile = l.list.tasks.File()
 	}
 	if about.Checks == nil {
 		about.Checks = []string{}

@@ -7,11 +7,22 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/judge"
 )
+
+// reviewer asks an evaluator about claims that nothing else refuses.
+type reviewer struct {
+	*journal
+	tree      *workspace
+	wait      *waiter
+	list      *taskList
+	goals     *goal
+	evaluator ralph.Evaluator
+}
 
 // evaluationDiff is how much of what changed an evaluator gets to see at most.
 const evaluationDiff = 200 << 10
@@ -20,92 +31,92 @@ const evaluationDiff = 200 << 10
 const evaluationTime = 30 * time.Minute
 
 // evaluate asks for a second opinion on everything that would otherwise be proven.
-func (l *Loop) evaluate(ctx context.Context) {
-	if l.evaluator == nil {
+func (r *reviewer) evaluate(ctx context.Context) {
+	if r.evaluator == nil {
 		return
 	}
-	for _, task := range judge.ToEvaluate(l.policy, l.state.History) {
-		if !l.evaluateOne(ctx, task) {
+	for _, task := range judge.ToEvaluate(r.policy, r.state.History) {
+		if !r.evaluateOne(ctx, task) {
 			return
 		}
 	}
 }
 
 // evaluateOne asks about one task until there is an answer, or no sense in asking. It reports whether the next may be asked about.
-func (l *Loop) evaluateOne(ctx context.Context, task string) bool {
-	terms := termsOf(l.criteria(task))
-	if e, ok := l.state.CachedReview(task, terms); ok {
-		l.emit(ralph.EvEvaluation, e)
+func (r *reviewer) evaluateOne(ctx context.Context, task string) bool {
+	terms := termsOf(r.criteria(task))
+	if e, ok := r.state.CachedReview(task, terms); ok {
+		r.emit(ralph.EvEvaluation, e)
 		return true
 	}
-	in, err := l.evaluationInput(ctx, task)
+	in, err := r.evaluationInput(ctx, task)
 	if err != nil {
-		l.storageFailed(err)
+		r.storageFailed(err)
 		return false
 	}
 	var so judge.Patience
 	for {
-		e, ok := l.ask(ctx, in)
+		e, ok := r.ask(ctx, in)
 		if !ok {
 			return false
 		}
 		e.Task, e.Tree, e.Terms = task, in.Now.ID(), terms
-		l.emit(ralph.EvEvaluation, e)
+		r.emit(ralph.EvEvaluation, e)
 		if e.Tries > 0 {
-			l.warnUnmetered("this evaluation", e.Spending(), e.End)
+			r.warnUnmetered("this evaluation", e.Spending(), e.End)
 		}
 		if e.End == ralph.EndOK {
 			return true
 		}
-		h := l.state.History
-		h.Moment.Elapsed = l.elapsed()
-		wait, again := judge.AskAgain(l.policy, h, e, &so)
+		h := r.state.History
+		h.Moment.Elapsed = r.elapsed()
+		wait, again := judge.AskAgain(r.policy, h, e, &so)
 		if !again {
 			return false
 		}
-		l.wait(ctx, wait)
-		if l.mustWake(ctx) {
+		r.wait.wait(ctx, wait)
+		if r.wait.mustWake(ctx) {
 			return false
 		}
-		if l.lookAgain(ctx); l.state.History.Now.Stale {
+		if r.tree.lookAgain(ctx); r.state.History.Now.Stale {
 			return false
 		}
 	}
 }
 
 // ask asks an evaluator, if the run's budget allows it. It reports whether there is something to be recorded.
-func (l *Loop) ask(ctx context.Context, in ralph.EvaluationInput) (e ralph.Evaluation, ok bool) {
-	in.Over = l.budget()
+func (r *reviewer) ask(ctx context.Context, in ralph.EvaluationInput) (e ralph.Evaluation, ok bool) {
+	in.Over = r.budget()
 	if why := in.Over(e); why != "" {
-		return ralph.Evaluation{Agent: l.policy.Evaluator, End: ralph.EndOverBudget, Error: why}, true
+		return ralph.Evaluation{Agent: r.policy.Evaluator, End: ralph.EndOverBudget, Error: why}, true
 	}
 	in.Timeout = evaluationTime
-	if left := l.timeLeft(); left > 0 {
+	if left := r.timeLeft(); left > 0 {
 		in.Timeout = min(in.Timeout, left)
 	}
-	l.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: l.elapsed(), Review: true}) // should the process be killed meanwhile, the log says what was paid for
+	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed(), Review: true}) // should the process be killed meanwhile, the log says what was paid for
 	var err error
-	l.attendCheck(ctx, func(ctx context.Context) { e, err = l.evaluator.Evaluate(ctx, in) })
+	r.attendCheck(ctx, func(ctx context.Context) { e, err = r.evaluator.Evaluate(ctx, in) })
 	if err != nil {
-		l.storageFailed(err)
+		r.storageFailed(err)
 	}
 	switch {
-	case l.storage != nil:
+	case r.storage != nil:
 		return e, false
 	case ctx.Err() != nil:
 		return e.AsInterrupted(), true
-	case e.End == ralph.EndTimeout && l.policy.MaxTime > 0 && l.elapsed() >= l.policy.MaxTime:
+	case e.End == ralph.EndTimeout && r.policy.MaxTime > 0 && r.elapsed() >= r.policy.MaxTime:
 		e.End = ralph.EndOutOfTime // it is the run's time that was too short
 	}
 	return e, true
 }
 
 // budget is a function that says which limit is reached with what an evaluation took so far, "" if none is. It may be called while the loop works.
-func (l *Loop) budget() func(so ralph.Evaluation) string {
-	policy, before := l.policy, l.state.History.Judge(ralph.Moment{})
+func (r *reviewer) budget() func(so ralph.Evaluation) string {
+	policy, before := r.policy, r.state.History.Judge(ralph.Moment{})
 	return func(so ralph.Evaluation) string {
 		h := before
-		h.Moment.Elapsed = l.elapsed()
+		h.Moment.Elapsed = r.elapsed()
 		h.Spend(so.Spending())
 		return judge.OverBudget(policy, h)
 	}
@@ -120,16 +131,16 @@ func termsOf(title, goal string, criteria []string) string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-func (l *Loop) evaluationInput(ctx context.Context, task string) (ralph.EvaluationInput, error) {
-	title, text, criteria := l.criteria(task)
-	h := l.state.History
-	ledger := l.state.LedgerOf(task)
+func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.EvaluationInput, error) {
+	title, text, criteria := r.criteria(task)
+	h := r.state.History
+	ledger := r.state.LedgerOf(task)
 	in := ralph.EvaluationInput{
-		Iteration: l.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.ChecksFor(task), TestChanges: h.Now.Weighed,
-		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: l.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: l.about.Marker, Case: h.Now.LastCase(),
-		Live: func(a ralph.Activity) { told(func() { l.live(a) }) },
+		Iteration: r.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.ChecksFor(task), TestChanges: h.Now.Weighed,
+		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: r.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: r.about.Marker, Case: h.Now.LastCase(),
+		Live: func(a ralph.Activity) { told(func() { r.live(a) }) },
 	}
-	folder, err := l.folder()
+	folder, err := r.folder()
 	if err != nil {
 		return in, err
 	}
@@ -143,10 +154,26 @@ func (l *Loop) evaluationInput(ctx context.Context, task string) (ralph.Evaluati
 	if task != "" && h.Settled != "" { // what earlier tasks changed was looked at then
 		since = h.Settled
 	}
-	if tree, ok := l.tree.(ralph.Differ); ok && since != "" && h.Now.Tree.Snapshot != "" {
+	if tree, ok := r.tree.store.(ralph.Differ); ok && since != "" && h.Now.Tree.Snapshot != "" {
 		if in.Diff, in.DiffCut, err = tree.Diff(ctx, since, h.Now.Tree.Snapshot, evaluationDiff); err != nil {
-			l.emit(ralph.EvWarning, ralph.Notice{Code: "diff_unknown", Text: fmt.Sprintf("the evaluator is not told what changed: %v", err)})
+			r.emit(ralph.EvWarning, ralph.Notice{Code: "diff_unknown", Text: fmt.Sprintf("the evaluator is not told what changed: %v", err)})
 		}
 	}
 	return in, nil
+}
+
+// criteria are what a task must meet, and its text.
+func (r *reviewer) criteria(id string) (title, text string, acceptance []string) {
+	if r.list.tasks != nil {
+		for _, t := range r.list.tasks.List() {
+			if t.ID == id {
+				return t.Title, strings.TrimSpace(t.Title + "\n\n" + t.Description), t.Acceptance
+			}
+		}
+	}
+	goal := r.goals.goal.text
+	if goal == "" {
+		goal = r.goals.goal.template
+	}
+	return "", goal, nil
 }

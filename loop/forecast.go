@@ -10,11 +10,11 @@ const forecastAfter = 2
 
 // tellForecast says once what the open tasks will take if they are like those before.
 func (l *Loop) tellForecast(v ralph.Verdict) {
-	h := l.state.History
+	h := l.run.state.History
 	if v.Action == ralph.Stop || !v.Counted || h.Counted != forecastAfter {
 		return
 	}
 	if text := judge.Forecast(h); text != "" {
-		l.emit(ralph.EvNotice, ralph.Notice{Code: "forecast", Text: text})
+		l.run.emit(ralph.EvNotice, ralph.Notice{Code: "forecast", Text: text})
 	}
 }

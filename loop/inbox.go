@@ -1,67 +1,205 @@
 package loop
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/textfile"
 )
 
-// SteeringItems takes the text of a STEERING.md apart: each list item, with what is indented below it, and each paragraph is one item.
-// Headings, rules and comments are none.
-func SteeringItems(text string) []string {
-	var items []string
-	var item []string
-	gap := false // a blank line in a list item: only what is indented goes on with it
-	end := func() {
-		if joined := strings.TrimSpace(strings.Join(item, "\n")); joined != "" {
-			items = append(items, joined)
-		}
-		item, gap = nil, false
-	}
-	comment := false
-	for line := range strings.Lines(strings.ReplaceAll(text, "\r\n", "\n")) {
-		line = strings.TrimRight(line, " \t\n")
-		bare := strings.TrimSpace(line)
-		switch {
-		case comment || strings.HasPrefix(bare, "<!--"):
-			comment = !strings.Contains(bare, "-->")
-		case bare == "":
-			if gap = len(item) > 0; gap && !isListItem(item[0]) {
-				end()
-			}
-		case strings.HasPrefix(bare, "#"), strings.Trim(bare, "-*_= ") == "":
-			end()
-		case line == bare && isListItem(bare):
-			end()
-			item = append(item, bare)
-		default:
-			if gap && line == bare {
-				end()
-			}
-			item, gap = append(item, line), false
-		}
-	}
-	end()
-	var open []string
-	for _, item := range items {
-		item = unlisted(item)
-		if !strings.HasPrefix(item, "[x] ") && !strings.HasPrefix(item, "[X] ") { // done
-			open = append(open, item)
-		}
-	}
-	return open
+// inbox takes what people write to the run.
+type inbox struct {
+	*journal
+	tree     *workspace
+	wait     *waiter
+	steering []ralph.SteeringSeen // in force, in the order of its files
+	asked    string               // by an earlier run, and never answered
 }
 
-func isListItem(line string) bool { return unlisted(line) != line }
+// What people write for the agent, as paths in the workspace.
+var steeringFiles = []string{".ralph/STEERING.md", ".agent/STEERING.md"}
 
-// unlisted takes the mark of a list item away.
-func unlisted(line string) string {
-	for _, mark := range []string{"- [ ] ", "* [ ] ", "- ", "* ", "+ "} {
-		if rest, ok := strings.CutPrefix(line, mark); ok {
-			return rest
+// hearPeople reads what people wrote since the last iteration began. It is no progress of the agent's.
+func (b *inbox) hearPeople(ctx context.Context) {
+	before := b.state.Steering
+	b.readMail()
+	b.readSteering()
+	if !slices.Equal(before, b.state.Steering) {
+		b.tree.snapshot(ctx, ralph.TreeInput{BaseHead: b.state.History.Base.Head})
+	}
+}
+
+// readMail takes what people wrote to the run: steering goes into the project's STEERING.md, where the agent can strike it off, and answers into
+// the state. A letter is taken away only after it was recorded.
+func (b *inbox) readMail() {
+	post, ok := b.mailbox.(ralph.Post)
+	if !ok {
+		return
+	}
+	letters, err := post.Letters()
+	if err != nil {
+		b.emit(ralph.EvWarning, ralph.Notice{Code: "letters_unreadable", Text: err.Error()})
+	}
+	for _, letter := range letters {
+		if !slices.Contains(b.state.Letters, letter.ID) {
+			if err := b.takeLetter(letter); err != nil {
+				b.emit(ralph.EvWarning, ralph.Notice{Code: "letter_undelivered", Text: fmt.Sprintf("%q could not be delivered: %v", letter.Text, err)})
+				continue
+			}
+			b.sync()
+		}
+		if err := post.Took(letter.ID); err != nil {
+			b.emit(ralph.EvWarning, ralph.Notice{Code: "letters_unreadable", Text: err.Error()})
 		}
 	}
-	digits := strings.TrimLeft(line, "0123456789")
-	if digits != line && (strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") ")) {
-		return digits[2:]
+}
+
+func (b *inbox) takeLetter(letter ralph.Letter) error {
+	if letter.Kind == ralph.LetterAnswer {
+		b.asked = ""
+		b.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: letter.Question, Answer: letter.Text, Letter: letter.ID})
+		return nil
 	}
-	return line
+	file, item, err := appendSteering(b.cfg.Dir, letter.Text)
+	if err != nil {
+		return err
+	}
+	b.emit(ralph.EvSteering, ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: item, Letter: letter.ID})
+	return nil
+}
+
+// appendSteering adds an item to the steering file that the project has, or to a new one, unless it stands there already.
+func appendSteering(dir, text string) (file, item string, err error) {
+	file, item, line, err := placeSteering(dir, text)
+	if err != nil || line == "" {
+		return file, item, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", "", err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return "", "", err
+	}
+	out, err := root.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND|textfile.NonBlocking, 0o644)
+	if err != nil {
+		return "", "", err
+	}
+	_, err = out.WriteString(line)
+	return file, item, errors.Join(err, out.Close())
+}
+
+// placeSteering says into which file a text goes, as which item, and what is to be written for it: nothing if it stands there already.
+func placeSteering(dir, text string) (file, item, line string, err error) {
+	file = steeringFiles[0]
+	before := ""
+	for _, name := range steeringFiles {
+		if text, err := textfile.ReadInside(dir, name); err == nil || errors.Is(err, textfile.ErrEmpty) {
+			file, before = name, text
+			break
+		}
+	}
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	line = "- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+	items := SteeringItems(line)
+	if len(items) == 0 {
+		return "", "", "", errors.New("there is nothing in it to do")
+	}
+	item = items[0]
+	if slices.Contains(SteeringItems(before), item) {
+		return file, item, "", nil
+	}
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		line = "\n" + line
+	}
+	if !slices.Contains(SteeringItems(before+line), item) {
+		return "", "", "", fmt.Errorf("%s would not show it: a comment in it is not closed", file)
+	}
+	return file, item, line, nil
+}
+
+// readSteering reads the steering files anew and tells which items are delivered now and which were struck off.
+func (b *inbox) readSteering() {
+	same := func(item ralph.SteeringSeen) func(ralph.SteeringSeen) bool {
+		return func(other ralph.SteeringSeen) bool { return other.File == item.File && other.Text == item.Text }
+	}
+	var now []ralph.SteeringSeen
+	for _, file := range steeringFiles {
+		text, err := textfile.ReadInside(b.cfg.Dir, file)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, textfile.ErrEmpty) {
+				b.emit(ralph.EvWarning, ralph.Notice{Code: "steering_unreadable", Text: err.Error()})
+			}
+			continue
+		}
+		for _, text := range SteeringItems(text) {
+			item := ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: text}
+			if !slices.ContainsFunc(now, same(item)) {
+				now = append(now, item)
+			}
+		}
+	}
+	for _, item := range b.state.Steering {
+		if !slices.ContainsFunc(now, same(item)) {
+			b.emit(ralph.EvSteering, ralph.SteeringSeen{State: ralph.SteeringRemoved, File: item.File, Text: item.Text})
+		}
+	}
+	b.steering = nil
+	for _, item := range now {
+		if !slices.ContainsFunc(b.state.Steering, same(item)) {
+			b.emit(ralph.EvSteering, item)
+		}
+		if i := slices.IndexFunc(b.state.Steering, same(item)); i >= 0 { // with the letter that brought it
+			item = b.state.Steering[i]
+		}
+		b.steering = append(b.steering, item)
+	}
+}
+
+// awaitAnswer keeps the run alive until somebody answers the agent's question, wants the run to end, or its time is up.
+func (b *inbox) awaitAnswer(ctx context.Context, question string) {
+	post, ok := b.mailbox.(ralph.Post)
+	if !ok {
+		return
+	}
+	b.asked = question
+	answers := func(letter ralph.Letter) bool { // one that could not be taken away was given before
+		return letter.Kind == ralph.LetterAnswer && !slices.Contains(b.state.Letters, letter.ID)
+	}
+	b.wait.rest(ctx, ralph.Waiting{For: ralph.WaitAnswer, Detail: question}, func() time.Duration {
+		if letters, err := post.Letters(); err == nil && slices.ContainsFunc(letters, answers) {
+			return 0
+		}
+		return pollEvery
+	})
+}
+
+// foresee remembers a letter as if it had been taken.
+func (b *inbox) foresee(letter ralph.Letter) {
+	if letter.Kind == ralph.LetterAnswer {
+		b.asked = ""
+		b.state.Remember(ralph.AnswerGiven{Question: letter.Question, Answer: letter.Text})
+		return
+	}
+	file, item, line, err := placeSteering(b.cfg.Dir, letter.Text)
+	known := slices.ContainsFunc(b.steering, func(other ralph.SteeringSeen) bool { return other.File == file && other.Text == item })
+	if err != nil || line == "" || known {
+		return
+	}
+	end := 0 // of the file that it goes to
+	for i, other := range b.steering {
+		if other.File == file {
+			end = i + 1
+		}
+	}
+	b.steering = slices.Insert(b.steering, end, ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: item})
 }

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
@@ -16,41 +15,27 @@ const diffShown = 24_000
 // promptInput gathers everything that a prompt may say.
 func (l *Loop) promptInput(ctx context.Context, started ralph.IterationStarted) ralph.PromptInput {
 	in := ralph.PromptInput{
-		Ordinal: started.Ordinal, Of: started.Of, Template: l.goal.template, Goal: l.goal.text, SpecFile: l.cfg.SpecFile,
-		Checks: l.cfg.Checks, Policy: l.policy, Last: l.state.Last,
-		Dir: l.cfg.Dir, WhoCommits: l.cfg.WhoCommits, Steering: l.steering, Progress: l.state.ProgressTail(),
-		Answers: l.state.Answers, OpenQuestion: l.asked, Ledger: l.state.Ledger, Learnings: l.learnings(ctx),
+		Ordinal: started.Ordinal, Of: started.Of, Template: l.goals.goal.template, Goal: l.goals.goal.text, SpecFile: l.run.cfg.SpecFile,
+		Checks: l.run.cfg.Checks, Policy: l.run.policy, Last: l.run.state.Last,
+		Dir: l.run.cfg.Dir, WhoCommits: l.run.cfg.WhoCommits, Steering: l.inbox.steering, Progress: l.run.state.ProgressTail(),
+		Answers: l.run.state.Answers, OpenQuestion: l.inbox.asked, Ledger: l.run.state.Ledger, Learnings: l.goals.learnings(ctx),
 	}
-	_, in.ByCase = l.agents[min(started.Agent, len(l.agents)-1)].Agent.(ralph.CaseMaker)
-	if l.tasks != nil {
-		in.ListFile, in.Tasks = l.tasks.File(), l.state.History.Tasks
-		for _, t := range l.tasks.List() {
-			if t.ID == l.state.History.Task {
+	_, in.ByCase = l.agents.agents[min(started.Agent, len(l.agents.agents)-1)].Agent.(ralph.CaseMaker)
+	if l.list.tasks != nil {
+		in.ListFile, in.Tasks = l.list.tasks.File(), l.run.state.History.Tasks
+		for _, t := range l.list.tasks.List() {
+			if t.ID == l.run.state.History.Task {
 				in.Task = &t
 			}
 		}
-		if current, ok := judge.FindTask(in.Tasks, l.state.History.Task); ok {
+		if current, ok := judge.FindTask(in.Tasks, l.run.state.History.Task); ok {
 			in.Try = current.Tries + 1
 		}
-		kept, _ := l.state.Stashed(l.state.History.Task)
+		kept, _ := l.run.state.Stashed(l.run.state.History.Task)
 		in.NotBack = kept.NotBack
 	}
-	in.Diff, in.DiffCut = l.diff(ctx)
+	in.Diff, in.DiffCut = l.tree.diff(ctx)
 	return in
-}
-
-// diff is what changed since the run began.
-func (l *Loop) diff(ctx context.Context) (patch string, cut bool) {
-	tree, ok := l.tree.(ralph.Differ)
-	base, now := l.state.History.Base.Snapshot, l.state.History.Tree.Snapshot
-	if !ok || base == "" || now == "" || base == now || l.state.History.Started == 0 { // no agent has been here yet
-		return "", false
-	}
-	patch, cut, err := tree.Diff(ctx, base, now, diffShown)
-	if err != nil && ctx.Err() == nil {
-		l.emit(ralph.EvWarning, ralph.Notice{Code: "diff_unknown", Text: fmt.Sprintf("what changed so far is not in the prompt: %v", err)})
-	}
-	return patch, cut
 }
 
 // StandardPrompt builds the prompt of package prompt.

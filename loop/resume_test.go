@@ -18,8 +18,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// workspace is what outlives a crash: how much work was done, and what the outside world made of it.
-type workspace struct {
+// killedWorkspace is what outlives a crash: how much work was done, and what the outside world made of it.
+type killedWorkspace struct {
 	Work, Calls int
 	fallback    bool // the run has two agents
 }
@@ -27,7 +27,7 @@ type workspace struct {
 // recorded is a run whose workspace was noted at every event, so that it can be cut anywhere.
 type recorded struct {
 	events []ralph.Event
-	spaces []workspace
+	spaces []killedWorkspace
 }
 
 // needed is how many pieces of work make the check green.
@@ -35,7 +35,7 @@ const needed = 3
 
 // live runs a loop over ws, going on with what was recorded. The agent claims in every iteration; its second call meets a usage limit, its third
 // a failing model.
-func live(t *testing.T, past recorded, ws *workspace) (*world, recorded, ralph.Result) {
+func live(t *testing.T, past recorded, ws *killedWorkspace) (*world, recorded, ralph.Result) {
 	t.Helper()
 	var mu sync.Mutex // summaries are recorded while the agent works
 	w := newWorld(t, func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
@@ -77,7 +77,7 @@ func live(t *testing.T, past recorded, ws *workspace) (*world, recorded, ralph.R
 }
 
 // cutAfter is the run as a crash after k events left it.
-func (r recorded) cutAfter(k int) (recorded, *workspace) {
+func (r recorded) cutAfter(k int) (recorded, *killedWorkspace) {
 	return recorded{r.events[:k:k], r.spaces[:k:k]}, new(r.spaces[k-1])
 }
 
@@ -118,11 +118,11 @@ func cuts(events []ralph.Event) iter.Seq[int] {
 }
 
 func TestResumeAtEveryCut(t *testing.T) {
-	bubble(t, "one agent", func(t *testing.T) { resumeAtEveryCut(t, &workspace{}) })
-	bubble(t, "two agents", func(t *testing.T) { resumeAtEveryCut(t, &workspace{fallback: true}) })
+	bubble(t, "one agent", func(t *testing.T) { resumeAtEveryCut(t, &killedWorkspace{}) })
+	bubble(t, "two agents", func(t *testing.T) { resumeAtEveryCut(t, &killedWorkspace{fallback: true}) })
 }
 
-func resumeAtEveryCut(t *testing.T, ws *workspace) {
+func resumeAtEveryCut(t *testing.T, ws *killedWorkspace) {
 	t.Helper()
 	_, whole, result := live(t, recorded{}, ws)
 	if result.StopReason != ralph.AllChecksPassed || result.TotalIterations != 5 {
@@ -144,7 +144,7 @@ func TestResumeOfAResumedRun(t *testing.T) {
 		t.Skip("cuts every resumed run again")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		_, whole, _ := live(t, recorded{}, &workspace{})
+		_, whole, _ := live(t, recorded{}, &killedWorkspace{})
 		for k := 1; k <= len(whole.events); k += 7 {
 			first, ws := whole.cutAfter(k)
 			_, second, _ := live(t, first, ws)

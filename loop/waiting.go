@@ -9,82 +9,88 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
+// waiter lets time pass until the next iteration may start.
+type waiter struct {
+	*journal
+	tree *workspace
+}
+
 // pollEvery is how often a run that waits looks whether somebody wants something of it.
 const pollEvery = 100 * time.Millisecond
 
 // waitForTurn holds the next iteration back: a pause, the rate of calls, a delay that somebody asked for.
-func (l *Loop) waitForTurn(ctx context.Context) {
-	if orders, err := l.orders(); err == nil && orders.Pause {
-		l.pause(ctx)
+func (r *waiter) waitForTurn(ctx context.Context) {
+	if orders, err := r.orders(); err == nil && orders.Pause {
+		r.pause(ctx)
 	}
-	if wait := l.callRate(); wait > 0 {
-		l.wait(ctx, ralph.Waiting{For: ralph.WaitCalls, Wait: wait, Detail: fmt.Sprintf("%d calls in the last hour, as many as limits.calls_per_hour allows", l.policy.CallsPerHour)})
+	if wait := r.callRate(); wait > 0 {
+		r.wait(ctx, ralph.Waiting{For: ralph.WaitCalls, Wait: wait, Detail: fmt.Sprintf("%d calls in the last hour, as many as limits.calls_per_hour allows", r.policy.CallsPerHour)})
 	}
-	if delay := l.policy.IterationDelay; delay > 0 && l.state.History.Started > 0 {
-		l.wait(ctx, ralph.Waiting{For: ralph.WaitDelay, Wait: delay, Detail: "iteration_delay"})
+	if delay := r.policy.IterationDelay; delay > 0 && r.state.History.Started > 0 {
+		r.wait(ctx, ralph.Waiting{For: ralph.WaitDelay, Wait: delay, Detail: "iteration_delay"})
 	}
 }
 
 // pause waits until the order is taken away or the run is to end. It costs no time: somebody else's night must not eat the budget.
-func (l *Loop) pause(ctx context.Context) {
-	l.emit(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause, Elapsed: l.elapsed(), Detail: "ralph resume lets it go on"})
-	l.sync()
+func (r *waiter) pause(ctx context.Context) {
+	r.emit(ralph.EvLimitWait, ralph.Waiting{For: ralph.WaitPause, Elapsed: r.elapsed(), Detail: "ralph resume lets it go on"})
+	r.sync()
 	paused := time.Now()
-	for l.moment(ctx).Signal == "" && l.storage == nil {
-		if orders, err := l.orders(); err != nil || !orders.Pause {
+	for r.moment(ctx).Signal == "" && r.storage == nil {
+		if orders, err := r.orders(); err != nil || !orders.Pause {
 			break
 		}
-		l.nap(ctx, pollEvery)
+		r.nap(ctx, pollEvery)
 	}
-	l.begun = l.begun.Add(time.Since(paused))
-	l.afterRest(ctx)
+	r.begun = r.begun.Add(time.Since(paused))
+	r.afterRest(ctx)
 }
 
 // wait lets time pass, unless the run is to end or its time is up. A wait counts as time.
-func (l *Loop) wait(ctx context.Context, w ralph.Waiting) {
-	if l.mustWake(ctx) {
+func (r *waiter) wait(ctx context.Context, w ralph.Waiting) {
+	if r.mustWake(ctx) {
 		return
 	}
 	end := time.Now().Add(w.Wait.Duration())
-	l.rest(ctx, w, func() time.Duration { return time.Until(end) })
+	r.rest(ctx, w, func() time.Duration { return time.Until(end) })
 }
 
 // rest lets time pass as long as something is left to wait for, and records now and then what was spent.
-func (l *Loop) rest(ctx context.Context, w ralph.Waiting, left func() time.Duration) {
-	w.Elapsed = l.elapsed()
-	l.emit(ralph.EvLimitWait, w)
-	l.sync()
+func (r *waiter) rest(ctx context.Context, w ralph.Waiting, left func() time.Duration) {
+	w.Elapsed = r.elapsed()
+	r.emit(ralph.EvLimitWait, w)
+	r.sync()
 	begun := time.Now()
 	due := begun.Add(firstSummary)
-	for !l.mustWake(ctx) {
+	for !r.mustWake(ctx) {
 		more := left()
 		if more <= 0 {
 			break
 		}
-		l.nap(ctx, min(more, pollEvery))
+		r.nap(ctx, min(more, pollEvery))
 		if time.Now().After(due) {
 			due = time.Now().Add(nextSummary(time.Since(begun)))
-			l.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: l.elapsed()})
+			r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed()})
 		}
 	}
-	l.afterRest(ctx)
+	r.afterRest(ctx)
 }
 
 // afterRest records what the rest cost and looks at the tree anew: what the user changed meanwhile is no progress of the agent's.
-func (l *Loop) afterRest(ctx context.Context) {
-	l.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: l.elapsed()})
-	if ctx.Err() == nil && l.state.History.Started > 0 && !l.state.History.Judging { // the tree under judgement stays what it was
-		l.snapshot(ctx, ralph.TreeInput{BaseHead: l.state.History.Base.Head})
+func (r *waiter) afterRest(ctx context.Context) {
+	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed()})
+	if ctx.Err() == nil && r.state.History.Started > 0 && !r.state.History.Judging { // the tree under judgement stays what it was
+		r.tree.snapshot(ctx, ralph.TreeInput{BaseHead: r.state.History.Base.Head})
 	}
 }
 
 // mustWake reports whether waiting has lost its sense.
-func (l *Loop) mustWake(ctx context.Context) bool {
-	at := l.moment(ctx)
-	return at.Signal != "" || l.storage != nil || l.policy.MaxTime > 0 && at.Elapsed >= l.policy.MaxTime
+func (r *waiter) mustWake(ctx context.Context) bool {
+	at := r.moment(ctx)
+	return at.Signal != "" || r.storage != nil || r.policy.MaxTime > 0 && at.Elapsed >= r.policy.MaxTime
 }
 
-func (l *Loop) nap(ctx context.Context, d time.Duration) {
+func (r *waiter) nap(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -94,14 +100,14 @@ func (l *Loop) nap(ctx context.Context, d time.Duration) {
 }
 
 // callRate is how long the next call must wait. At 80 % of the calls that an hour allows it warns once.
-func (l *Loop) callRate() ralph.Span {
-	allowed := l.policy.CallsPerHour
+func (r *waiter) callRate() ralph.Span {
+	allowed := r.policy.CallsPerHour
 	if allowed == 0 {
 		return 0
 	}
-	wait, recent := judge.CallRate(allowed, l.state.Calls, time.Now())
-	if recent >= (allowed*8+9)/10 && l.first("calls_per_hour") {
-		l.emit(ralph.EvWarning, ralph.Notice{Code: "calls_per_hour", Text: fmt.Sprintf("%d of %d calls an hour are used", recent, allowed)})
+	wait, recent := judge.CallRate(allowed, r.state.Calls, time.Now())
+	if recent >= (allowed*8+9)/10 && r.first("calls_per_hour") {
+		r.emit(ralph.EvWarning, ralph.Notice{Code: "calls_per_hour", Text: fmt.Sprintf("%d of %d calls an hour are used", recent, allowed)})
 	}
 	return wait
 }

@@ -1,0 +1,233 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/judge"
+)
+
+// journal is what the parts of a loop share: the record of the run, its clock, and the orders of other processes.
+// emit is the only way to change the state of a run.
+type journal struct {
+	cfg    Config
+	policy ralph.Policy
+	id     string
+	about  ralph.RunStarted
+	state  *fold.State
+
+	recorder  ralph.Recorder
+	observers []func(ralph.Event)
+	live      func(ralph.Activity)
+	storage   error           // the first failure to record; nothing is recorded after it
+	told      map[string]bool // what was said and is not said again
+	unmetered bool            // it was said that not everything is counted
+
+	begun     time.Time  // of this process's share of the run
+	before    ralph.Span // spent by earlier processes
+	iteration int        // under way, 0 before the first
+	crashed   bool       // the process before this one did not end the run
+
+	mailbox ralph.Mailbox
+	stop    atomic.Pointer[ralph.Signal]
+}
+
+// warnUnmetered says that a cap was not counted against, or not with everything: somebody was cut short, or does not tell.
+func (j *journal) warnUnmetered(what string, s ralph.Spending, end ralph.EndClass) {
+	cost := j.policy.MaxCost > 0 && (s.Cost == nil || s.CostPartial)
+	tokens := j.policy.MaxTokens > 0 && (s.Tokens == nil || s.TokensPartial)
+	if !cost && !tokens || !end.Failed() && j.unmetered { // one that never tells is told of once
+		return
+	}
+	j.unmetered = true
+	known := map[bool]string{false: "not known", true: "known only in part"}
+	if cost {
+		j.emit(ralph.EvWarning, ralph.Notice{Code: "cost_unknown", Text: fmt.Sprintf("what %s cost is %s, so more than --max-cost may be spent", what, known[s.Cost != nil])})
+	}
+	if tokens {
+		j.emit(ralph.EvWarning, ralph.Notice{Code: "tokens_unknown", Text: fmt.Sprintf("how many tokens %s took is %s, so more than --max-tokens may be spent", what, known[s.Tokens != nil])})
+	}
+}
+
+// attendCheck records now and then how far the run is while a check works.
+func (j *journal) attendCheck(ctx context.Context, work func(context.Context)) {
+	j.attend(ctx, nil, func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }, work)
+}
+
+// tellOnce warns, but not in every iteration.
+func (j *journal) tellOnce(code, text string) {
+	if j.first(text) {
+		j.emit(ralph.EvWarning, ralph.Notice{Code: code, Text: text})
+	}
+}
+
+// first reports whether something is said for the first time.
+func (j *journal) first(about string) bool {
+	before := j.told[about]
+	j.told[about] = true
+	return !before
+}
+
+// promising reports whether a claim may still be accepted, and the run goes on.
+func (j *journal) promising(ctx context.Context) bool {
+	return ctx.Err() == nil && j.storage == nil && judge.CouldStillPass(j.policy, j.state.History)
+}
+
+// stopsAt gives the verdict if the next iteration is not to begin.
+func (j *journal) stopsAt(at ralph.Moment) *ralph.Verdict {
+	v := judge.Decide(j.policy, j.state.History.Judge(at))
+	if v.Action != ralph.Stop {
+		return nil
+	}
+	j.iteration = j.state.History.Started // the next one never began
+	j.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
+	return &v
+}
+
+// timeLeft is how long the agent may work: the iteration's time-out, or the run's time if that ends sooner.
+func (j *journal) timeLeft() time.Duration {
+	left := j.policy.IterationTimeout
+	if j.policy.MaxTime > 0 {
+		if budget := max(j.policy.MaxTime-j.elapsed(), ralph.Span(time.Millisecond)); left == 0 || budget < left {
+			left = budget
+		}
+	}
+	return left.Duration()
+}
+
+// attend waits for work, does meanwhile what the work calls for, and records now and then what was spent. If that cannot be recorded, the work's
+// context is cancelled. A panic of work goes on here.
+func (j *journal) attend(ctx context.Context, calls <-chan func(), summary func(elapsed ralph.Span) ralph.AgentOutput, work func(context.Context)) {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	ended := make(chan any, 1)
+	go func() {
+		defer func() { ended <- recover() }()
+		work(ctx)
+	}()
+	begun, due := time.Now(), time.NewTimer(firstSummary)
+	defer due.Stop()
+	for {
+		select {
+		case bug := <-ended:
+			if bug != nil {
+				panic(bug)
+			}
+			return
+		case call := <-calls:
+			call()
+		case <-due.C:
+			due.Reset(nextSummary(time.Since(begun)))
+			j.emit(ralph.EvAgentOutput, summary(j.elapsed()))
+			if j.storage != nil {
+				giveUp()
+			}
+		}
+	}
+}
+
+// folder is where this iteration leaves its files, "" when nothing keeps them.
+func (j *journal) folder() (string, error) {
+	folders, ok := j.recorder.(ralph.Folders)
+	if !ok {
+		return "", nil
+	}
+	dir, err := folders.Folder(j.iteration)
+	if err != nil && !errors.Is(err, ralph.ErrIO) {
+		err = fmt.Errorf("%w: %w", ralph.ErrIO, err)
+	}
+	return dir, err
+}
+
+func (j *journal) checkFolder(checks int) (string, error) {
+	folder, err := j.folder()
+	if err != nil || folder == "" || checks == 0 {
+		return "", err
+	}
+	folder = filepath.Join(folder, "checks")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("%w: %w", ralph.ErrIO, err)
+	}
+	return folder, nil
+}
+
+// emit records one event, applies it, and tells it.
+func (j *journal) emit(kind ralph.EventType, data any) {
+	e := ralph.Event{Version: ralph.EventVersion, Seq: j.state.Seq + 1, Time: time.Now().UTC(), Run: j.id, Iteration: j.iteration, Type: kind, Data: data}
+	if j.recorder != nil && j.storage == nil {
+		if err := j.recorder.Append(e); err != nil {
+			j.storageFailed(err)
+		}
+	}
+	if err := j.state.Apply(e); err != nil {
+		panic(err)
+	}
+	broke := false
+	for i, see := range j.observers {
+		if see != nil && !told(func() { see(e) }) { // a view that breaks must not break the run
+			j.observers[i], broke = nil, true
+		}
+	}
+	if broke {
+		j.emit(ralph.EvWarning, ralph.Notice{Code: "observer_panicked", Text: "a view of this run broke down and is told nothing more"})
+	}
+}
+
+// sync makes everything recorded so far durable.
+func (j *journal) sync() {
+	if j.recorder == nil || j.storage != nil {
+		return
+	}
+	if err := j.recorder.Sync(); err != nil {
+		j.storageFailed(err)
+	}
+}
+
+func (j *journal) storageFailed(err error) {
+	if errors.Is(err, ralph.ErrIO) {
+		j.storage = err
+		return
+	}
+	j.storage = fmt.Errorf("%w: %w", ralph.ErrIO, err)
+}
+
+func (j *journal) storageVerdict() ralph.Verdict {
+	return judge.Abort(j.state.History.Breaker, ralph.IOFailed, "%v", j.storage)
+}
+
+func (j *journal) elapsed() ralph.Span { return (j.before + ralph.Span(time.Since(j.begun))).Rounded() }
+
+// moment is what the clock and the world outside say right now.
+func (j *journal) moment(ctx context.Context) ralph.Moment {
+	at := ralph.Moment{Elapsed: j.elapsed()}
+	if ctx.Err() != nil {
+		at.Signal, at.Killed = ralph.SignalInterrupt, true
+		var killed ralph.Killed
+		if errors.As(context.Cause(ctx), &killed) {
+			at.Signal = killed.Signal
+		}
+		return at
+	}
+	if orders, err := j.orders(); err == nil && orders.Stop {
+		stop := ralph.SignalStop
+		j.stop.CompareAndSwap(nil, &stop)
+	}
+	if s := j.stop.Load(); s != nil {
+		at.Signal = *s
+	}
+	return at
+}
+
+func (j *journal) orders() (ralph.Orders, error) {
+	if j.mailbox == nil {
+		return ralph.Orders{}, nil
+	}
+	return j.mailbox.Poll()
+}

@@ -1,0 +1,67 @@
+package loop
+
+import (
+	"strings"
+)
+
+// SteeringItems takes the text of a STEERING.md apart: each list item, with what is indented below it, and each paragraph is one item.
+// Headings, rules and comments are none.
+func SteeringItems(text string) []string {
+	var items []string
+	var item []string
+	gap := false // a blank line in a list item: only what is indented goes on with it
+	end := func() {
+		if joined := strings.TrimSpace(strings.Join(item, "\n")); joined != "" {
+			items = append(items, joined)
+		}
+		item, gap = nil, false
+	}
+	comment := false
+	for line := range strings.Lines(strings.ReplaceAll(text, "\r\n", "\n")) {
+		line = strings.TrimRight(line, " \t\n")
+		bare := strings.TrimSpace(line)
+		switch {
+		case comment || strings.HasPrefix(bare, "<!--"):
+			comment = !strings.Contains(bare, "-->")
+		case bare == "":
+			if gap = len(item) > 0; gap && !isListItem(item[0]) {
+				end()
+			}
+		case strings.HasPrefix(bare, "#"), strings.Trim(bare, "-*_= ") == "":
+			end()
+		case line == bare && isListItem(bare):
+			end()
+			item = append(item, bare)
+		default:
+			if gap && line == bare {
+				end()
+			}
+			item, gap = append(item, line), false
+		}
+	}
+	end()
+	var open []string
+	for _, item := range items {
+		item = unlisted(item)
+		if !strings.HasPrefix(item, "[x] ") && !strings.HasPrefix(item, "[X] ") { // done
+			open = append(open, item)
+		}
+	}
+	return open
+}
+
+func isListItem(line string) bool { return unlisted(line) != line }
+
+// unlisted takes the mark of a list item away.
+func unlisted(line string) string {
+	for _, mark := range []string{"- [ ] ", "* [ ] ", "- ", "* ", "+ "} {
+		if rest, ok := strings.CutPrefix(line, mark); ok {
+			return rest
+		}
+	}
+	digits := strings.TrimLeft(line, "0123456789")
+	if digits != line && (strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") ")) {
+		return digits[2:]
+	}
+	return line
+}

@@ -1,0 +1,231 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/judge"
+)
+
+// taskList is the list that a run works through, if it has one.
+type taskList struct {
+	*journal
+	tasks  ralph.Tasks // nil without a list
+	unread string      // what was said about a list that cannot be read
+}
+
+// testsPlace stands in a check for the test files of the current and all done tasks.
+const testsPlace = "{tests}"
+
+// haveOwnChecks reports whether a task brings a check of its own.
+func (k *taskList) haveOwnChecks() bool {
+	return k.tasks != nil && slices.ContainsFunc(k.tasks.List(), func(t ralph.Task) bool { return len(t.Checks) > 0 })
+}
+
+// openTasks takes the list over when a process begins or resumes a run. After a crash in the middle of an iteration, what differs from the
+// harness's copy is the agent's doing and is put back; otherwise it is the user's.
+func (k *taskList) openTasks() error {
+	if k.tasks == nil {
+		return nil
+	}
+	if k.crashed && k.state.Phase == fold.PhaseExited {
+		if _, err := k.tasks.Inspect(); err == nil { // judge looks at it
+			return nil
+		}
+	}
+	if len(k.state.History.Tasks) == 0 { // a new run, or one that died before it could tell its list
+		if err := k.tasks.Adopt(nil); err != nil {
+			return fmt.Errorf("read task list: %w", err)
+		}
+		k.tellSelected()
+		return nil
+	}
+	if k.crashed && k.state.History.Now.Agent.End == ralph.EndInterrupted {
+		if edits, err := k.tasks.Inspect(); err == nil && len(edits.Injuries) > 0 {
+			k.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedList, File: k.tasks.File(), Details: edits.Injuries, Restored: true})
+		}
+		k.writeTasks()
+	}
+	k.selectTask()
+	if len(k.tasks.List()) == 0 { // neither a copy nor the file can be read: no task's own checks are known
+		return fmt.Errorf("read task list: %s", k.unread)
+	}
+	return nil
+}
+
+// selectTask takes over what the user changed in the list, chooses the next task and tells it.
+func (k *taskList) selectTask() {
+	if k.tasks == nil {
+		return
+	}
+	unread := ""
+	if err := k.tasks.Adopt(k.statuses()); err != nil {
+		unread = fmt.Sprintf("%v; going on with the list as it was", err)
+	}
+	if unread != "" && unread != k.unread { // it is asked for again before every iteration
+		k.emit(ralph.EvWarning, ralph.Notice{Code: "tasks_unreadable", Text: unread})
+	}
+	k.unread = unread
+	k.tellSelected()
+}
+
+func (k *taskList) tellSelected() {
+	list := k.mergedTasks()
+	next, _ := judge.NextTask(list)
+	selected := ralph.TaskSelected{Task: next.ID, Title: next.Title, Try: next.Tries + 1}
+	if !slices.EqualFunc(list, k.state.History.Tasks, sameTask) {
+		selected.List = list
+	}
+	if next.ID == "" {
+		selected.Try = 0
+	}
+	k.emit(ralph.EvTaskSelected, selected)
+}
+
+// mergedTasks is the list in force with what the run knows about its tasks.
+func (k *taskList) mergedTasks() []ralph.TaskState {
+	known := map[string]ralph.TaskState{}
+	for _, t := range k.state.History.Tasks {
+		known[t.ID] = t
+	}
+	var merged []ralph.TaskState
+	for _, t := range k.tasks.List() {
+		state := ralph.TaskState{
+			ID: t.ID, Title: t.Title, DependsOn: t.DependsOn, Priority: t.Priority, Optional: t.Optional, Human: t.Human, Status: t.Status,
+		}
+		before, ok := known[t.ID]
+		if ok && before.Status == t.Status {
+			state.Regressed, state.Tries, state.Rounds = before.Regressed, before.Tries, before.Rounds
+		}
+		if !ok && t.Status == ralph.TaskFailed { // by an earlier run: this one tries again
+			state.Status = ralph.TaskPending
+		}
+		merged = append(merged, state)
+	}
+	return merged
+}
+
+func sameTask(a, b ralph.TaskState) bool {
+	samePriority := a.Priority == b.Priority || a.Priority != nil && b.Priority != nil && *a.Priority == *b.Priority
+	sameDependencies := slices.Equal(a.DependsOn, b.DependsOn)
+	a.Priority, a.DependsOn, b.Priority, b.DependsOn = nil, nil, nil, nil
+	return samePriority && sameDependencies && a.ID == b.ID && a.Title == b.Title && a.Optional == b.Optional && a.Human == b.Human &&
+		a.Status == b.Status && a.Regressed == b.Regressed && a.Tries == b.Tries && a.Rounds == b.Rounds
+}
+
+// statuses are the states that the run has recorded.
+func (k *taskList) statuses() map[string]ralph.TaskStatus {
+	statuses := map[string]ralph.TaskStatus{}
+	for _, t := range k.state.History.Tasks {
+		statuses[t.ID] = t.Status
+	}
+	return statuses
+}
+
+// inspectTasks reads what the agent did to the list: what it marked is claimed, what it injured is put back. Both are recorded first.
+func (k *taskList) inspectTasks() {
+	if k.tasks == nil {
+		return
+	}
+	edits, err := k.tasks.Inspect()
+	if err != nil {
+		k.emit(ralph.EvWarning, ralph.Notice{Code: "tasks_unreadable", Text: err.Error()})
+		return
+	}
+	for _, id := range edits.Claims {
+		k.emit(ralph.EvSignal, ralph.SignalSeen{Kind: id + ":DONE", From: ralph.FromList})
+	}
+	if len(edits.Injuries) > 0 {
+		k.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedList, File: k.tasks.File(), Details: edits.Injuries, Restored: true})
+	}
+	k.sync()
+	k.writeTasks()
+	if added := k.untold(); len(added) > 0 { // what it found is work, too: the run is not complete without it
+		k.emit(ralph.EvNotice, ralph.Notice{Code: "tasks_added", Text: "the agent added to the list: " + strings.Join(added, ", ")})
+		k.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: k.state.History.Task, List: k.mergedTasks()})
+	}
+}
+
+// untold are the tasks of the list that the log does not know: an agent added them, in an iteration that a crash may have cut.
+func (k *taskList) untold() []string {
+	known := k.statuses()
+	var ids []string
+	for _, t := range k.tasks.List() {
+		if _, told := known[t.ID]; !told {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
+// writeTasks brings the file in line with what the run knows.
+func (k *taskList) writeTasks() { k.writeStates(k.statuses()) }
+
+func (k *taskList) writeStates(states map[string]ralph.TaskStatus) {
+	if err := k.tasks.Write(states); err != nil {
+		k.emit(ralph.EvWarning, ralph.Notice{Code: "tasks_unwritable", Text: fmt.Sprintf("%s could not be brought up to date: %v", k.tasks.File(), err)})
+	}
+}
+
+// tellTasks records what a verdict did to the tasks and writes it into the list.
+func (l *Loop) tellTasks(ctx context.Context, v ralph.Verdict) {
+	if l.list.tasks == nil {
+		return
+	}
+	left := l.run.state.History.Tree.Snapshot
+	tell := func(kind ralph.EventType, id, detail string) {
+		t, _ := judge.FindTask(l.run.state.History.Tasks, id)
+		l.run.emit(kind, ralph.TaskMoved{Task: id, Title: t.Title, Detail: detail})
+	}
+	for _, id := range v.Tasks.Done {
+		tell(ralph.EvTaskDone, id, "claimed, and every check is green")
+	}
+	if id := v.Tasks.GivenUp; id != "" {
+		tell(ralph.EvTaskFailed, id, judge.WhyGivenUp(l.run.policy, v.Tasks, l.run.state.History.Now))
+	}
+	for _, id := range v.Tasks.Reopened {
+		tell(ralph.EvTaskReopened, id, "its own check is red again")
+	}
+	for _, id := range v.Tasks.Regressed {
+		l.run.emit(ralph.EvWarning, ralph.Notice{Code: "task_regressed", Text: fmt.Sprintf("%s was done, and its own check is red again", id)})
+	}
+	l.run.sync()
+	l.list.writeTasks()
+	moved := len(v.Tasks.Done)+len(v.Tasks.Reopened) > 0 || v.Tasks.GivenUp != ""
+	if ctx.Err() == nil && moved { // the file changed by the harness's hand: no progress of the next iteration
+		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
+		if v.Action != ralph.Stop {
+			l.stash.makeWay(ctx, left)
+		}
+	}
+}
+
+// operands keeps a file from being read as an option: an agent may have named it.
+func operands(files []string) []string {
+	named := slices.Clone(files)
+	for i, file := range named {
+		if strings.HasPrefix(file, "-") {
+			named[i] = "./" + file
+		}
+	}
+	return named
+}
+
+// own tells the files that stay as they are when work is set aside: those of the harness, and the list, which is brought in line by itself.
+func (k *taskList) own() func(name string) bool {
+	files := map[string]bool{path.Clean(k.tasks.File()): true}
+	for _, t := range k.tasks.List() {
+		if t.SpecFile != "" {
+			files[path.Clean(t.SpecFile)] = true
+		}
+	}
+	return func(name string) bool {
+		top, _, _ := strings.Cut(name, "/")
+		return files[name] || slices.Contains(ownFolders, top)
+	}
+}
