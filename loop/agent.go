@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -27,6 +26,9 @@ func (r *agentRunner) nextWorker() string {
 
 // worker is the agent of the iteration under way.
 func (r *agentRunner) worker() Fallback { return r.agents[min(r.state.History.Agent, len(r.agents)-1)] }
+
+// listener lets an agent that reports while it works call the loop.
+type listener func(in *ralph.AgentInput, calls chan<- func())
 
 // runAgent lets the agent work and records now and then how far it is.
 func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener) (ralph.AgentOutcome, error) {
@@ -102,11 +104,11 @@ func (r *agentRunner) tellOutcome(o ralph.AgentOutcome) {
 	}
 	for _, id := range said.TasksDone {
 		if _, ok := judge.FindTask(r.state.History.Tasks, id); !ok && r.list.tasks != nil {
-			r.emit(ralph.EvWarning, ralph.Notice{Code: "unknown_task", Text: fmt.Sprintf("the agent says that %s is done; %s has no such task", id, r.list.tasks.File())})
+			r.warn("unknown_task", "the agent says that %s is done; %s has no such task", id, r.list.tasks.File())
 		}
 	}
 	for _, unknown := range said.Unknown {
-		r.emit(ralph.EvWarning, ralph.Notice{Code: "unknown_promise", Text: fmt.Sprintf("the agent printed a promise of unknown type %q", unknown)})
+		r.warn("unknown_promise", "the agent printed a promise of unknown type %q", unknown)
 	}
 }
 

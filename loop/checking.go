@@ -167,7 +167,7 @@ func (s *session) plain(ctx context.Context, i int, c check, red ralph.CheckResu
 	if red.Weaker == ralph.WayPath {
 		text = fmt.Sprintf("%q needs programs from a folder of the workspace that is in PATH; an agent can change these", c.name)
 	}
-	s.runner.emit(ralph.EvNotice, ralph.Notice{Code: "check_isolation", Text: text})
+	s.runner.notice("check_isolation", "%s", text)
 	return red, ok
 }
 
@@ -247,7 +247,7 @@ func (s *session) close() {
 	if mode, _ := s.view.Isolation(); err != nil && mode == ralph.IsolationInPlace { // the workspace is not what the agent left; the next process puts it back
 		s.runner.storageFailed(err)
 	} else if err != nil {
-		s.runner.emit(ralph.EvWarning, ralph.Notice{Code: "view_left", Text: fmt.Sprintf("what a view needed could not be removed: %v", err)})
+		s.runner.warn("view_left", "what a view needed could not be removed: %v", err)
 	}
 	s.view = nil
 }
@@ -278,7 +278,7 @@ func (r *checkRunner) tellIsolation(mode, why string) {
 	if why != "" {
 		text += ": " + why
 	}
-	r.emit(ralph.EvNotice, ralph.Notice{Code: "isolation", Text: text})
+	r.notice("isolation", "%s", text)
 }
 
 // runHidden runs the checks that the agent must not know. They have views of their own.
@@ -406,14 +406,14 @@ func (r *checkRunner) tidy(ctx context.Context) {
 		kept, put := r.putBack(ctx, left, before, names)
 		if put {
 			if r.first("check_wrote " + strings.Join(names, "\n")) {
-				r.emit(ralph.EvNotice, ralph.Notice{Code: "check_wrote", Text: what + "; that was put back" + kept})
+				r.notice("check_wrote", "%s", what+"; that was put back"+kept)
 			}
 			return
 		}
 		r.notPut = r.iteration + 1
 	}
 	if r.first("check_wrote") {
-		r.emit(ralph.EvWarning, ralph.Notice{Code: "check_wrote", Text: what + ", which could not be put back"})
+		r.warn("check_wrote", "%s", what+", which could not be put back")
 	}
 	if !r.state.History.Judging { // whether that matters otherwise is for whoever asks for evidence
 		r.tree.takeAsItIs(ctx)

@@ -156,7 +156,7 @@ func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.Eval
 	}
 	if tree, ok := r.tree.store.(ralph.Differ); ok && since != "" && h.Now.Tree.Snapshot != "" {
 		if in.Diff, in.DiffCut, err = tree.Diff(ctx, since, h.Now.Tree.Snapshot, evaluationDiff); err != nil {
-			r.emit(ralph.EvWarning, ralph.Notice{Code: "diff_unknown", Text: fmt.Sprintf("the evaluator is not told what changed: %v", err)})
+			r.warn("diff_unknown", "the evaluator is not told what changed: %v", err)
 		}
 	}
 	return in, nil

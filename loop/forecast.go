@@ -15,6 +15,6 @@ func (l *Loop) tellForecast(v ralph.Verdict) {
 		return
 	}
 	if text := judge.Forecast(h); text != "" {
-		l.run.emit(ralph.EvNotice, ralph.Notice{Code: "forecast", Text: text})
+		l.run.notice("forecast", "%s", text)
 	}
 }

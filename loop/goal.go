@@ -80,7 +80,7 @@ func (g *goal) tellPlaceholders() {
 			g.cfg.PromptFile, strings.Join(unknown, ", "), more, strings.Join(prompt.Placeholders(), " "))
 	}
 	if text != "" && text != g.unknown {
-		g.emit(ralph.EvWarning, ralph.Notice{Code: "unknown_placeholder", Text: text})
+		g.warn("unknown_placeholder", "%s", text)
 	}
 	g.unknown = text
 }

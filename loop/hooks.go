@@ -78,13 +78,13 @@ func (h *hookCaller) tellHook(run ralph.HookRun) {
 	who := fmt.Sprintf("%s %s", run.Hook, run.By)
 	switch {
 	case run.Decision == ralph.HookBlocks && run.Hook == ralph.PreIteration:
-		h.emit(ralph.EvWarning, ralph.Notice{Code: ralph.NoticeHookBlocks, Text: who + " blocks: " + orSilent(run.Text)})
+		h.warn(ralph.NoticeHookBlocks, "%s", who+" blocks: "+orSilent(run.Text))
 	case run.Decision == ralph.HookBlocks || run.Decision == ralph.HookWarns: // it comes too late to block anything
-		h.emit(ralph.EvWarning, ralph.Notice{Code: ralph.NoticeHookWarns, Text: who + " warns: " + orSilent(run.Text)})
+		h.warn(ralph.NoticeHookWarns, "%s", who+" warns: "+orSilent(run.Text))
 	case run.Text != "":
-		h.emit(ralph.EvNotice, ralph.Notice{Code: ralph.NoticeHookSays, Text: who + ": " + orSilent(run.Text)})
+		h.notice(ralph.NoticeHookSays, "%s", who+": "+orSilent(run.Text))
 	default:
-		h.emit(ralph.EvNotice, ralph.Notice{Code: ralph.NoticeHookAllows, Text: who + " allows"})
+		h.notice(ralph.NoticeHookAllows, "%s", who+" allows")
 	}
 }
 
@@ -104,7 +104,7 @@ func (h *hookCaller) tellCallHooks(runs []ralph.HookRun) {
 			h.callHooks = map[ralph.HookRun]bool{}
 		}
 		h.callHooks[once] = true
-		h.emit(ralph.EvWarning, ralph.Notice{Code: ralph.NoticeHookWarns, Text: fmt.Sprintf("%s %s warns, which holds nothing up (said once): %s", run.Hook, run.By, orSilent(run.Text))})
+		h.warn(ralph.NoticeHookWarns, "%s %s warns, which holds nothing up (said once): %s", run.Hook, run.By, orSilent(run.Text))
 	}
 }
 

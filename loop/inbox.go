@@ -46,18 +46,18 @@ func (b *inbox) readMail() {
 	}
 	letters, err := post.Letters()
 	if err != nil {
-		b.emit(ralph.EvWarning, ralph.Notice{Code: "letters_unreadable", Text: err.Error()})
+		b.warn("letters_unreadable", "%s", err.Error())
 	}
 	for _, letter := range letters {
 		if !slices.Contains(b.state.Letters, letter.ID) {
 			if err := b.takeLetter(letter); err != nil {
-				b.emit(ralph.EvWarning, ralph.Notice{Code: "letter_undelivered", Text: fmt.Sprintf("%q could not be delivered: %v", letter.Text, err)})
+				b.warn("letter_undelivered", "%q could not be delivered: %v", letter.Text, err)
 				continue
 			}
 			b.sync()
 		}
 		if err := post.Took(letter.ID); err != nil {
-			b.emit(ralph.EvWarning, ralph.Notice{Code: "letters_unreadable", Text: err.Error()})
+			b.warn("letters_unreadable", "%s", err.Error())
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (b *inbox) readSteering() {
 		text, err := textfile.ReadInside(b.cfg.Dir, file)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, textfile.ErrEmpty) {
-				b.emit(ralph.EvWarning, ralph.Notice{Code: "steering_unreadable", Text: err.Error()})
+				b.warn("steering_unreadable", "%s", err.Error())
 			}
 			continue
 		}

@@ -2,24 +2,11 @@ package loop
 
 import (
 	"context"
-	"fmt"
-	"sync"
-	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/prompt"
 	"github.com/ralphloop/ralph/judge"
 )
-
-// An iteration records now and then what was spent, so that a crash loses little of it: a second, or a twentieth of a long iteration.
-const (
-	firstSummary = time.Second
-	lastSummary  = 30 * time.Second
-)
-
-func nextSummary(worked time.Duration) time.Duration {
-	return min(max(worked/20, firstSummary), lastSummary)
-}
 
 // iterate is one fresh agent from its prompt to the verdict.
 func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
@@ -53,7 +40,7 @@ func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 // choose hears what people want and picks what is worked on.
 func (l *Loop) choose(ctx context.Context) {
 	if err := l.goals.readGoal(ctx); err != nil {
-		l.run.emit(ralph.EvWarning, ralph.Notice{Code: "goal_unreadable", Text: fmt.Sprintf("%v; going on with the text as it was", err)})
+		l.run.warn("goal_unreadable", "%v; going on with the text as it was", err)
 	}
 	l.goals.tellPlaceholders()
 	l.inbox.hearPeople(ctx)
@@ -82,44 +69,12 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 	l.run.emit(ralph.EvPromptBuilt, ralph.PromptBuilt{Bytes: len(built.Text), Hash: prompt.Hash(built.Text), Parts: built.Parts})
 	for _, part := range built.Parts {
 		if part.Truncated && (part.Name == "goal" || part.Name == "prompt_file") {
-			l.run.emit(ralph.EvWarning, ralph.Notice{Code: "goal_cut", Text: "the " + part.Name + " is too long for a prompt: its middle was cut out"})
+			l.run.warn("goal_cut", "%s", "the "+part.Name+" is too long for a prompt: its middle was cut out")
 		}
 	}
 	l.run.emit(ralph.EvAgentStarted, ralph.AgentStarted{Agent: l.agents.worker().Name, Model: l.agents.worker().Model, Timeout: ralph.Span(l.run.timeLeft())})
 	l.run.sync()
 	return built.Text, nil
-}
-
-// listener lets an agent that reports while it works call the loop.
-type listener func(in *ralph.AgentInput, calls chan<- func())
-
-// newsBox keeps the latest of what live news say, which come from another goroutine.
-type newsBox struct {
-	mu     sync.Mutex
-	tool   string
-	events int
-	cost   *float64
-	tokens *ralph.Tokens
-	guess  bool // the cost is reckoned
-}
-
-func (n *newsBox) note(a ralph.Activity) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	switch a.Kind {
-	case "spent":
-		n.cost, n.tokens, n.guess = a.Cost, a.Tokens, a.Estimated
-		return
-	case "tool":
-		n.tool = a.Name
-	}
-	n.events++
-}
-
-func (n *newsBox) summary(elapsed ralph.Span) ralph.AgentOutput {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return ralph.AgentOutput{Elapsed: elapsed, Tool: n.tool, Events: n.events, Cost: n.cost, Tokens: n.tokens, Estimated: n.guess}
 }
 
 // judge gathers the evidence and decides. No process of the agent is alive here.
@@ -148,7 +103,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	}
 	for _, gate := range v.Gates {
 		if gate.State == ralph.GateWarned {
-			l.run.emit(ralph.EvWarning, ralph.Notice{Code: "gate_warned", Text: gate.Detail})
+			l.run.warn("gate_warned", "%s", gate.Detail)
 		}
 	}
 	if refusals := v.Refusals(); len(refusals)+len(v.Tasks.Refused) > 0 {

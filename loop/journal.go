@@ -39,125 +39,6 @@ type journal struct {
 	stop    atomic.Pointer[ralph.Signal]
 }
 
-// warnUnmetered says that a cap was not counted against, or not with everything: somebody was cut short, or does not tell.
-func (j *journal) warnUnmetered(what string, s ralph.Spending, end ralph.EndClass) {
-	cost := j.policy.MaxCost > 0 && (s.Cost == nil || s.CostPartial)
-	tokens := j.policy.MaxTokens > 0 && (s.Tokens == nil || s.TokensPartial)
-	if !cost && !tokens || !end.Failed() && j.unmetered { // one that never tells is told of once
-		return
-	}
-	j.unmetered = true
-	known := map[bool]string{false: "not known", true: "known only in part"}
-	if cost {
-		j.emit(ralph.EvWarning, ralph.Notice{Code: "cost_unknown", Text: fmt.Sprintf("what %s cost is %s, so more than --max-cost may be spent", what, known[s.Cost != nil])})
-	}
-	if tokens {
-		j.emit(ralph.EvWarning, ralph.Notice{Code: "tokens_unknown", Text: fmt.Sprintf("how many tokens %s took is %s, so more than --max-tokens may be spent", what, known[s.Tokens != nil])})
-	}
-}
-
-// attendCheck records now and then how far the run is while a check works.
-func (j *journal) attendCheck(ctx context.Context, work func(context.Context)) {
-	j.attend(ctx, nil, func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }, work)
-}
-
-// tellOnce warns, but not in every iteration.
-func (j *journal) tellOnce(code, text string) {
-	if j.first(text) {
-		j.emit(ralph.EvWarning, ralph.Notice{Code: code, Text: text})
-	}
-}
-
-// first reports whether something is said for the first time.
-func (j *journal) first(about string) bool {
-	before := j.told[about]
-	j.told[about] = true
-	return !before
-}
-
-// promising reports whether a claim may still be accepted, and the run goes on.
-func (j *journal) promising(ctx context.Context) bool {
-	return ctx.Err() == nil && j.storage == nil && judge.CouldStillPass(j.policy, j.state.History)
-}
-
-// stopsAt gives the verdict if the next iteration is not to begin.
-func (j *journal) stopsAt(at ralph.Moment) *ralph.Verdict {
-	v := judge.Decide(j.policy, j.state.History.Judge(at))
-	if v.Action != ralph.Stop {
-		return nil
-	}
-	j.iteration = j.state.History.Started // the next one never began
-	j.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
-	return &v
-}
-
-// timeLeft is how long the agent may work: the iteration's time-out, or the run's time if that ends sooner.
-func (j *journal) timeLeft() time.Duration {
-	left := j.policy.IterationTimeout
-	if j.policy.MaxTime > 0 {
-		if budget := max(j.policy.MaxTime-j.elapsed(), ralph.Span(time.Millisecond)); left == 0 || budget < left {
-			left = budget
-		}
-	}
-	return left.Duration()
-}
-
-// attend waits for work, does meanwhile what the work calls for, and records now and then what was spent. If that cannot be recorded, the work's
-// context is cancelled. A panic of work goes on here.
-func (j *journal) attend(ctx context.Context, calls <-chan func(), summary func(elapsed ralph.Span) ralph.AgentOutput, work func(context.Context)) {
-	ctx, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	ended := make(chan any, 1)
-	go func() {
-		defer func() { ended <- recover() }()
-		work(ctx)
-	}()
-	begun, due := time.Now(), time.NewTimer(firstSummary)
-	defer due.Stop()
-	for {
-		select {
-		case bug := <-ended:
-			if bug != nil {
-				panic(bug)
-			}
-			return
-		case call := <-calls:
-			call()
-		case <-due.C:
-			due.Reset(nextSummary(time.Since(begun)))
-			j.emit(ralph.EvAgentOutput, summary(j.elapsed()))
-			if j.storage != nil {
-				giveUp()
-			}
-		}
-	}
-}
-
-// folder is where this iteration leaves its files, "" when nothing keeps them.
-func (j *journal) folder() (string, error) {
-	folders, ok := j.recorder.(ralph.Folders)
-	if !ok {
-		return "", nil
-	}
-	dir, err := folders.Folder(j.iteration)
-	if err != nil && !errors.Is(err, ralph.ErrIO) {
-		err = fmt.Errorf("%w: %w", ralph.ErrIO, err)
-	}
-	return dir, err
-}
-
-func (j *journal) checkFolder(checks int) (string, error) {
-	folder, err := j.folder()
-	if err != nil || folder == "" || checks == 0 {
-		return "", err
-	}
-	folder = filepath.Join(folder, "checks")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("%w: %w", ralph.ErrIO, err)
-	}
-	return folder, nil
-}
-
 // emit records one event, applies it, and tells it.
 func (j *journal) emit(kind ralph.EventType, data any) {
 	e := ralph.Event{Version: ralph.EventVersion, Seq: j.state.Seq + 1, Time: time.Now().UTC(), Run: j.id, Iteration: j.iteration, Type: kind, Data: data}
@@ -176,8 +57,39 @@ func (j *journal) emit(kind ralph.EventType, data any) {
 		}
 	}
 	if broke {
-		j.emit(ralph.EvWarning, ralph.Notice{Code: "observer_panicked", Text: "a view of this run broke down and is told nothing more"})
+		j.warn("observer_panicked", "a view of this run broke down and is told nothing more")
 	}
+}
+
+// warn records a warning.
+func (j *journal) warn(code, format string, args ...any) {
+	j.emit(ralph.EvWarning, ralph.Notice{Code: code, Text: fmt.Sprintf(format, args...)})
+}
+
+// notice records something that the user may want to know.
+func (j *journal) notice(code, format string, args ...any) {
+	j.emit(ralph.EvNotice, ralph.Notice{Code: code, Text: fmt.Sprintf(format, args...)})
+}
+
+// tellOnce warns, but not in every iteration.
+func (j *journal) tellOnce(code, text string) {
+	if j.first(text) {
+		j.warn(code, "%s", text)
+	}
+}
+
+// first reports whether something is said for the first time.
+func (j *journal) first(about string) bool {
+	before := j.told[about]
+	j.told[about] = true
+	return !before
+}
+
+// told reports whether a view took what it was told without panicking.
+func told(tell func()) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	tell()
+	return
 }
 
 // sync makes everything recorded so far durable.
@@ -230,4 +142,73 @@ func (j *journal) orders() (ralph.Orders, error) {
 		return ralph.Orders{}, nil
 	}
 	return j.mailbox.Poll()
+}
+
+// stopsAt gives the verdict if the next iteration is not to begin.
+func (j *journal) stopsAt(at ralph.Moment) *ralph.Verdict {
+	v := judge.Decide(j.policy, j.state.History.Judge(at))
+	if v.Action != ralph.Stop {
+		return nil
+	}
+	j.iteration = j.state.History.Started // the next one never began
+	j.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
+	return &v
+}
+
+// promising reports whether a claim may still be accepted, and the run goes on.
+func (j *journal) promising(ctx context.Context) bool {
+	return ctx.Err() == nil && j.storage == nil && judge.CouldStillPass(j.policy, j.state.History)
+}
+
+// timeLeft is how long the agent may work: the iteration's time-out, or the run's time if that ends sooner.
+func (j *journal) timeLeft() time.Duration {
+	left := j.policy.IterationTimeout
+	if j.policy.MaxTime > 0 {
+		if budget := max(j.policy.MaxTime-j.elapsed(), ralph.Span(time.Millisecond)); left == 0 || budget < left {
+			left = budget
+		}
+	}
+	return left.Duration()
+}
+
+// folder is where this iteration leaves its files, "" when nothing keeps them.
+func (j *journal) folder() (string, error) {
+	folders, ok := j.recorder.(ralph.Folders)
+	if !ok {
+		return "", nil
+	}
+	dir, err := folders.Folder(j.iteration)
+	if err != nil && !errors.Is(err, ralph.ErrIO) {
+		err = fmt.Errorf("%w: %w", ralph.ErrIO, err)
+	}
+	return dir, err
+}
+
+func (j *journal) checkFolder(checks int) (string, error) {
+	folder, err := j.folder()
+	if err != nil || folder == "" || checks == 0 {
+		return "", err
+	}
+	folder = filepath.Join(folder, "checks")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("%w: %w", ralph.ErrIO, err)
+	}
+	return folder, nil
+}
+
+// warnUnmetered says that a cap was not counted against, or not with everything: somebody was cut short, or does not tell.
+func (j *journal) warnUnmetered(what string, s ralph.Spending, end ralph.EndClass) {
+	cost := j.policy.MaxCost > 0 && (s.Cost == nil || s.CostPartial)
+	tokens := j.policy.MaxTokens > 0 && (s.Tokens == nil || s.TokensPartial)
+	if !cost && !tokens || !end.Failed() && j.unmetered { // one that never tells is told of once
+		return
+	}
+	j.unmetered = true
+	known := map[bool]string{false: "not known", true: "known only in part"}
+	if cost {
+		j.warn("cost_unknown", "what %s cost is %s, so more than --max-cost may be spent", what, known[s.Cost != nil])
+	}
+	if tokens {
+		j.warn("tokens_unknown", "how many tokens %s took is %s, so more than --max-tokens may be spent", what, known[s.Tokens != nil])
+	}
 }

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -79,7 +78,7 @@ func (l *Loop) guarded(ctx context.Context) (v ralph.Verdict, err error) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			v = judge.Abort(ralph.Breaker{}, ralph.Internal, "a bug in ralph: %v", bug)
-			l.run.emit(ralph.EvWarning, ralph.Notice{Code: "panic", Text: fmt.Sprintf("%v\n%s", bug, debug.Stack())})
+			l.run.warn("panic", "%v\n%s", bug, debug.Stack())
 			err = nil
 		}
 	}()
@@ -234,11 +233,4 @@ func (l *Loop) unlessLost(stopped ralph.RunStopped) ralph.RunStopped {
 		stopped.Detail, stopped.VerifiedBy = l.run.storage.Error(), nil
 	}
 	return stopped
-}
-
-// told reports whether a view took what it was told without panicking.
-func told(tell func()) (ok bool) {
-	defer func() { ok = recover() == nil }()
-	tell()
-	return
 }

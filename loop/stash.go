@@ -140,8 +140,8 @@ func (s *stash) bringBack(ctx context.Context, kept fold.AsideWork) {
 
 func (s *stash) tellNotBack(kept fold.AsideWork, why string, conflicts []string) {
 	s.emit(ralph.EvWorkBroughtBack, ralph.WorkBroughtBack{Task: kept.Task, Iteration: kept.Iteration, Why: why, Conflicts: conflicts})
-	s.emit(ralph.EvWarning, ralph.Notice{Code: workNotBack, Text: fmt.Sprintf("the work on %s was not brought back: %s; ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out",
-		kept.Task, why, s.id, kept.Task, s.id, kept.Iteration)})
+	s.warn(workNotBack, "the work on %s was not brought back: %s; ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out",
+		kept.Task, why, s.id, kept.Task, s.id, kept.Iteration)
 }
 
 // changedSince says that files were changed, and names the first of them.
@@ -171,8 +171,8 @@ func (s *stash) move(ctx context.Context) {
 	case len(done.Others) > 0:
 		done.Copy = s.notMoved(*m, done)
 	case len(done.Stayed) > 0 && m.Back:
-		s.emit(ralph.EvWarning, ralph.Notice{Code: workNotBack, Text: fmt.Sprintf("of the work on %s not brought back, for what is in its place: %s; ralph restore %s %d --to DIR writes it out",
-			m.Task, text.List(done.Stayed), s.id, kept.Iteration)})
+		s.warn(workNotBack, "of the work on %s not brought back, for what is in its place: %s; ralph restore %s %d --to DIR writes it out",
+			m.Task, text.List(done.Stayed), s.id, kept.Iteration)
 	case len(done.Stayed) > 0:
 		s.tellLeft(m.Task, "of it "+text.List(done.Stayed))
 	}

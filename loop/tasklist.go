@@ -68,7 +68,7 @@ func (k *taskList) selectTask() {
 		unread = fmt.Sprintf("%v; going on with the list as it was", err)
 	}
 	if unread != "" && unread != k.unread { // it is asked for again before every iteration
-		k.emit(ralph.EvWarning, ralph.Notice{Code: "tasks_unreadable", Text: unread})
+		k.warn("tasks_unreadable", "%s", unread)
 	}
 	k.unread = unread
 	k.tellSelected()
@@ -134,7 +134,7 @@ func (k *taskList) inspectTasks() {
 	}
 	edits, err := k.tasks.Inspect()
 	if err != nil {
-		k.emit(ralph.EvWarning, ralph.Notice{Code: "tasks_unreadable", Text: err.Error()})
+		k.warn("tasks_unreadable", "%s", err.Error())
 		return
 	}
 	for _, id := range edits.Claims {
@@ -146,7 +146,7 @@ func (k *taskList) inspectTasks() {
 	k.sync()
 	k.writeTasks()
 	if added := k.untold(); len(added) > 0 { // what it found is work, too: the run is not complete without it
-		k.emit(ralph.EvNotice, ralph.Notice{Code: "tasks_added", Text: "the agent added to the list: " + strings.Join(added, ", ")})
+		k.notice("tasks_added", "%s", "the agent added to the list: "+strings.Join(added, ", "))
 		k.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: k.state.History.Task, List: k.mergedTasks()})
 	}
 }
@@ -168,7 +168,7 @@ func (k *taskList) writeTasks() { k.writeStates(k.statuses()) }
 
 func (k *taskList) writeStates(states map[string]ralph.TaskStatus) {
 	if err := k.tasks.Write(states); err != nil {
-		k.emit(ralph.EvWarning, ralph.Notice{Code: "tasks_unwritable", Text: fmt.Sprintf("%s could not be brought up to date: %v", k.tasks.File(), err)})
+		k.warn("tasks_unwritable", "%s could not be brought up to date: %v", k.tasks.File(), err)
 	}
 }
 
@@ -192,7 +192,7 @@ func (l *Loop) tellTasks(ctx context.Context, v ralph.Verdict) {
 		tell(ralph.EvTaskReopened, id, "its own check is red again")
 	}
 	for _, id := range v.Tasks.Regressed {
-		l.run.emit(ralph.EvWarning, ralph.Notice{Code: "task_regressed", Text: fmt.Sprintf("%s was done, and its own check is red again", id)})
+		l.run.warn("task_regressed", "%s was done, and its own check is red again", id)
 	}
 	l.run.sync()
 	l.list.writeTasks()

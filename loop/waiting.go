@@ -107,7 +107,7 @@ func (r *waiter) callRate() ralph.Span {
 	}
 	wait, recent := judge.CallRate(allowed, r.state.Calls, time.Now())
 	if recent >= (allowed*8+9)/10 && r.first("calls_per_hour") {
-		r.emit(ralph.EvWarning, ralph.Notice{Code: "calls_per_hour", Text: fmt.Sprintf("%d of %d calls an hour are used", recent, allowed)})
+		r.warn("calls_per_hour", "%d of %d calls an hour are used", recent, allowed)
 	}
 	return wait
 }

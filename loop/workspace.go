@@ -82,7 +82,7 @@ func (w *workspace) joined(ctx context.Context, before string, now ralph.TreeSta
 		}
 	}
 	if err != nil {
-		w.emit(ralph.EvWarning, ralph.Notice{Code: "base_unknown", Text: fmt.Sprintf("what you changed counts as the agent's: %v", err)})
+		w.warn("base_unknown", "what you changed counts as the agent's: %v", err)
 		return now
 	}
 	now.Base, now.Settled = base, settled
@@ -140,13 +140,13 @@ func (w *workspace) look(ctx context.Context, in ralph.TreeInput) (ralph.TreeSta
 	tree, err := w.store.Fingerprint(ctx, in)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.emit(ralph.EvWarning, ralph.Notice{Code: "tree_unknown", Text: fmt.Sprintf("the workspace could not be hashed, so progress is not known: %v", err)})
+			w.warn("tree_unknown", "the workspace could not be hashed, so progress is not known: %v", err)
 		}
 		return ralph.TreeState{}, false
 	}
 	for _, left := range tree.Left {
 		if w.first(left) {
-			w.emit(ralph.EvWarning, ralph.Notice{Code: "snapshot_incomplete", Text: left})
+			w.warn("snapshot_incomplete", "%s", left)
 		}
 	}
 	return tree, true
@@ -189,7 +189,7 @@ func (w *workspace) diff(ctx context.Context) (patch string, cut bool) {
 	}
 	patch, cut, err := tree.Diff(ctx, base, now, diffShown)
 	if err != nil && ctx.Err() == nil {
-		w.emit(ralph.EvWarning, ralph.Notice{Code: "diff_unknown", Text: fmt.Sprintf("what changed so far is not in the prompt: %v", err)})
+		w.warn("diff_unknown", "what changed so far is not in the prompt: %v", err)
 	}
 	return patch, cut
 }

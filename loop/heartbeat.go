@@ -1,0 +1,84 @@
+package loop
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ralphloop/ralph"
+)
+
+// An iteration records now and then what was spent, so that a crash loses little of it: a second, or a twentieth of a long iteration.
+const (
+	firstSummary = time.Second
+	lastSummary  = 30 * time.Second
+)
+
+func nextSummary(worked time.Duration) time.Duration {
+	return min(max(worked/20, firstSummary), lastSummary)
+}
+
+// attend waits for work, does meanwhile what the work calls for, and records now and then what was spent. If that cannot be recorded, the work's
+// context is cancelled. A panic of work goes on here.
+func (j *journal) attend(ctx context.Context, calls <-chan func(), summary func(elapsed ralph.Span) ralph.AgentOutput, work func(context.Context)) {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	ended := make(chan any, 1)
+	go func() {
+		defer func() { ended <- recover() }()
+		work(ctx)
+	}()
+	begun, due := time.Now(), time.NewTimer(firstSummary)
+	defer due.Stop()
+	for {
+		select {
+		case bug := <-ended:
+			if bug != nil {
+				panic(bug)
+			}
+			return
+		case call := <-calls:
+			call()
+		case <-due.C:
+			due.Reset(nextSummary(time.Since(begun)))
+			j.emit(ralph.EvAgentOutput, summary(j.elapsed()))
+			if j.storage != nil {
+				giveUp()
+			}
+		}
+	}
+}
+
+// attendCheck records now and then how far the run is while a check works.
+func (j *journal) attendCheck(ctx context.Context, work func(context.Context)) {
+	j.attend(ctx, nil, func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }, work)
+}
+
+// newsBox keeps the latest of what live news say, which come from another goroutine.
+type newsBox struct {
+	mu     sync.Mutex
+	tool   string
+	events int
+	cost   *float64
+	tokens *ralph.Tokens
+	guess  bool // the cost is reckoned
+}
+
+func (n *newsBox) note(a ralph.Activity) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch a.Kind {
+	case "spent":
+		n.cost, n.tokens, n.guess = a.Cost, a.Tokens, a.Estimated
+		return
+	case "tool":
+		n.tool = a.Name
+	}
+	n.events++
+}
+
+func (n *newsBox) summary(elapsed ralph.Span) ralph.AgentOutput {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return ralph.AgentOutput{Elapsed: elapsed, Tool: n.tool, Events: n.events, Cost: n.cost, Tokens: n.tokens, Estimated: n.guess}
+}
