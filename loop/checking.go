@@ -391,7 +391,8 @@ func (r *checkRunner) selectedBaseline(ctx context.Context) {
 // tidy puts back what checks changed that ran in the workspace itself, whatever else ends: it is nobody's work, and evidence is of the tree that was
 // there before. A copy is kept, since people may have written meanwhile, too.
 func (r *checkRunner) tidy(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
+	ctx, done := r.detached(ctx)
+	defer done()
 	before := r.tree.treeUnderCheck()
 	left, ok := r.tree.look(ctx, ralph.TreeInput{BaseHead: r.tree.baseHead()})
 	if !ok || !left.Known || !before.Known || left.Same(before) {

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -23,18 +24,15 @@ func nextSummary(worked time.Duration) time.Duration {
 func (j *journal) attend(ctx context.Context, calls <-chan func(), summary func(elapsed ralph.Span) ralph.AgentOutput, work func(context.Context)) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	ended := make(chan any, 1)
-	go func() {
-		defer func() { ended <- recover() }()
-		work(ctx)
-	}()
+	ended := make(chan *caught, 1)
+	go func() { ended <- catch(func() { work(ctx) }) }()
 	begun, due := time.Now(), time.NewTimer(firstSummary)
 	defer due.Stop()
 	for {
 		select {
 		case bug := <-ended:
 			if bug != nil {
-				panic(bug)
+				panic(bug) // with the stack of the goroutine that it happened on
 			}
 			return
 		case call := <-calls:
@@ -47,6 +45,27 @@ func (j *journal) attend(ctx context.Context, calls <-chan func(), summary func(
 			}
 		}
 	}
+}
+
+// caught is a panic with the stack of the goroutine that it happened on.
+type caught struct {
+	value any
+	stack []byte
+}
+
+// catch calls do and returns its panic, nil if there was none. A panic that was caught before keeps its first stack.
+func catch(do func()) (bug *caught) {
+	defer func() {
+		switch value := recover().(type) {
+		case nil:
+		case *caught:
+			bug = value
+		default:
+			bug = &caught{value, debug.Stack()}
+		}
+	}()
+	do()
+	return nil
 }
 
 // attendCheck records now and then how far the run is while a check works.

@@ -171,7 +171,9 @@ func (h *hookCaller) hookStop(ctx context.Context, stopped ralph.RunStopped) {
 		return
 	}
 	if ctx.Err() != nil { // that kill was for the agent; these have their own time-out
-		ctx = context.WithoutCancel(ctx)
+		var done context.CancelFunc
+		ctx, done = h.detached(ctx)
+		defer done()
 	}
 	end := ralph.RunEnd{HookPlace: h.hookPlace(), Status: stopped.Status, Reason: stopped.Reason, ExitCode: stopped.ExitCode, Summary: stopped.Detail}
 	h.askHooks(ralph.OnStop, func(h ralph.Hooks) []ralph.HookRun { return h.AtStop(ctx, end) })

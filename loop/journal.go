@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +38,8 @@ type journal struct {
 
 	mailbox ralph.Mailbox
 	stop    atomic.Pointer[ralph.Signal]
+	leave   chan struct{} // closed when the user does not wait for what comes after a kill
+	leaving sync.Once
 }
 
 // emit records one event, applies it, and tells it.
@@ -86,11 +89,7 @@ func (j *journal) first(about string) bool {
 }
 
 // told reports whether a view took what it was told without panicking.
-func told(tell func()) (ok bool) {
-	defer func() { ok = recover() == nil }()
-	tell()
-	return
-}
+func told(tell func()) bool { return catch(tell) == nil }
 
 // sync makes everything recorded so far durable.
 func (j *journal) sync() {
@@ -153,6 +152,24 @@ func (j *journal) stopsAt(at ralph.Moment) *ralph.Verdict {
 	j.iteration = j.state.History.Started // the next one never began
 	j.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
 	return &v
+}
+
+// detached is a context for what is done after a kill as well: putting files back, hooks of the end. Only Abandon
+// cancels it.
+func (j *journal) detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-j.leave:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel()
+		watching.Wait()
+	}
 }
 
 // promising reports whether a claim may still be accepted, and the run goes on.

@@ -2,7 +2,9 @@ package loop
 
 import (
 	"context"
-	"runtime/debug"
+	"errors"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -29,6 +31,7 @@ type Loop struct {
 	commits   commits
 	worktrees ralph.Worktrees
 
+	ran      atomic.Bool
 	resuming bool
 	torn     int64
 	notices  []ralph.Notice
@@ -36,7 +39,7 @@ type Loop struct {
 
 // newLoop makes the parts of a loop. A part knows those made before it, never the other way round.
 func newLoop(cfg Config) *Loop {
-	run := &journal{cfg: cfg, policy: policyOf(cfg), state: &fold.State{}, live: func(ralph.Activity) {}, told: map[string]bool{}}
+	run := &journal{cfg: cfg, policy: policyOf(cfg), state: &fold.State{}, live: func(ralph.Activity) {}, told: map[string]bool{}, leave: make(chan struct{})}
 	tree := &workspace{journal: run}
 	wait := &waiter{journal: run, tree: tree}
 	list := &taskList{journal: run}
@@ -62,38 +65,53 @@ func (l *Loop) State() *fold.State { return l.run.state }
 // Stop asks the run to end after the iteration under way, which is judged first. It may be called at any time, from anywhere.
 func (l *Loop) Stop(s ralph.Signal) { l.run.stop.CompareAndSwap(nil, &s) }
 
-// Run works until a verdict says stop. How the run ended is in the Result, never in the error: an error means that the run could not be
-// begun. A cancelled ctx kills the agent and saves the state.
+// Abandon cuts short what a run still does after it was killed: putting back files that checks wrote, and hooks of
+// the end. It may be called at any time, from anywhere.
+func (l *Loop) Abandon() { l.run.leaving.Do(func() { close(l.run.leave) }) }
+
+// Run works until a verdict says stop. How the run ended is in the Result, never in the error: an error means that the
+// run could not start, or that this loop has run already. A cancelled ctx kills the agent and saves the state.
 func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
+	if !l.ran.CompareAndSwap(false, true) {
+		return ralph.Result{}, errors.New("run loop: it has run already; make a new one")
+	}
 	l.run.begun, l.run.before = time.Now(), l.run.state.Elapsed
-	verdict, err := l.guarded(ctx)
+	var verdict ralph.Verdict
+	var err error
+	if bug := catch(func() { verdict, err = l.toVerdict(ctx) }); bug != nil {
+		verdict, err = l.broken(bug), nil
+	}
 	if err != nil {
 		return ralph.Result{}, err
 	}
 	return l.finish(ctx, verdict), nil
 }
 
-// guarded turns a panic into the outcome INTERNAL, so that a bug never leaves with somebody else's exit code.
-func (l *Loop) guarded(ctx context.Context) (v ralph.Verdict, err error) {
-	defer func() {
-		if bug := recover(); bug != nil {
-			v = judge.Abort(ralph.Breaker{}, ralph.Internal, "a bug in ralph: %v", bug)
-			l.run.warn("panic", "%v\n%s", bug, debug.Stack())
-			err = nil
-		}
-	}()
+// broken turns a panic into the outcome INTERNAL, so that a bug never leaves with another exit code.
+func (l *Loop) broken(bug *caught) ralph.Verdict {
+	l.run.warn("panic", "%v\n%s", bug.value, bug.stack)
+	return judge.Abort(ralph.Breaker{}, ralph.Internal, "a bug in ralph: %v", bug.value)
+}
+
+// toVerdict opens the run and works until a verdict says stop.
+func (l *Loop) toVerdict(ctx context.Context) (ralph.Verdict, error) {
 	if err := l.open(ctx); err != nil {
 		return ralph.Verdict{}, err
 	}
 	return l.work(ctx), nil
 }
 
-// open begins or resumes the log and takes the baseline.
+// open begins or resumes the log and takes the baseline. A run that cannot start leaves nothing behind: neither a
+// worktree nor an event.
 func (l *Loop) open(ctx context.Context) error {
-	if err := l.enterWorktree(ctx); err != nil {
+	made, err := l.enterWorktree(ctx)
+	if err != nil {
 		return err
 	}
-	if err := l.goals.readGoal(ctx); err != nil {
+	if err := errors.Join(l.goals.readGoal(ctx), l.list.adoptFirst()); err != nil {
+		if made {
+			err = errors.Join(err, l.CleanupWorktree(context.WithoutCancel(ctx)))
+		}
 		return err
 	}
 	if l.resuming {
@@ -198,30 +216,50 @@ func (l *Loop) provenBefore() *ralph.Verdict {
 	return nil
 }
 
-// finish closes the log and gives the result.
+// finish closes the log and gives the result. Observers and hooks hear of one end, the true one: the result is written
+// once before they do, since a result that cannot be written is an end of its own.
 func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
+	changed := ""
+	if bug := catch(func() { changed = l.tree.whatChanged(context.WithoutCancel(ctx)) }); bug != nil {
+		v = l.broken(bug)
+	}
 	stopped := ralph.RunStopped{
 		Reason: v.Reason, Signal: v.Signal, ExitCode: ralph.ExitCode(v.Reason, v.Signal), Status: ralph.StatusOf(v.Reason),
-		Detail: v.Detail, Hint: v.Hint, VerifiedBy: judge.ProvenBy(l.run.state.History), Elapsed: l.run.elapsed(),
+		Detail: v.Detail, Hint: v.Hint, VerifiedBy: judge.ProvenBy(l.run.state.History), Changed: changed, Elapsed: l.run.elapsed(),
 	}
 	if v.Reason == ralph.IOFailed || v.Reason == ralph.Internal { // nothing that such a run says is proof
 		stopped.VerifiedBy = nil
 	}
-	stopped.Changed = l.tree.whatChanged(context.WithoutCancel(ctx))
+	l.run.sync()
+	l.keepResult(stopped)
+	stopped = l.unlessLost(stopped)
 	l.run.emit(ralph.EvRunStopped, stopped)
 	l.run.sync()
-	l.hooks.hookStop(ctx, l.unlessLost(stopped))
 	stopped = l.unlessLost(stopped)
-	l.run.state.Stopped = &stopped
+	l.hooks.hookStop(ctx, stopped)
+	return l.keepResult(stopped)
+}
+
+// keepResult writes the result of a run that ended so, unless the run cannot be recorded.
+func (l *Loop) keepResult(stopped ralph.RunStopped) ralph.Result {
+	l.run.state.Stopped = new(l.unlessLost(stopped))
 	result := l.run.state.Result()
-	if chained, ok := l.run.recorder.(ralph.Chained); ok && l.run.storage == nil {
-		result.Receipt = chained.Chain()
-	}
-	if keeper, ok := l.run.recorder.(ralph.ResultKeeper); ok && l.run.storage == nil {
-		if err := keeper.WriteResult(result); err != nil {
-			l.run.storageFailed(err)
-			return l.finish(ctx, l.run.storageVerdict())
+	bug := catch(func() {
+		if chained, ok := l.run.recorder.(ralph.Chained); ok && l.run.storage == nil {
+			result.Receipt = chained.Chain()
 		}
+		if keeper, ok := l.run.recorder.(ralph.ResultKeeper); ok && l.run.storage == nil {
+			if err := keeper.WriteResult(result); err != nil {
+				l.run.storageFailed(err)
+			}
+		}
+	})
+	if bug != nil {
+		l.run.storageFailed(fmt.Errorf("write result: %v\n%s", bug.value, bug.stack))
+	}
+	if l.run.storage != nil {
+		l.run.state.Stopped = new(l.unlessLost(stopped))
+		result = l.run.state.Result()
 	}
 	return result
 }

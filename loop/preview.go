@@ -6,13 +6,27 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Preview is the prompt of the first iteration, as it would be if the run started now. It starts nothing and writes nothing: letters stay where
-// they are, and the task list is only read.
+// Preview is the prompt of the first iteration, as it would be if the run started now. It starts nothing, writes
+// nothing and leaves the loop as it is: messages stay where they are, and the task list is only read.
 func (l *Loop) Preview(ctx context.Context) (ralph.Prompt, error) {
+	return l.rehearsal().firstPrompt(ctx)
+}
+
+// rehearsal is a loop of the same parts that records nothing and is watched by nobody.
+func (l *Loop) rehearsal() *Loop {
+	r := newLoop(l.run.cfg)
+	r.run.policy, r.run.id, r.run.about, r.run.mailbox = l.run.policy, l.run.id, l.run.about, l.run.mailbox
+	*r.run.state = *l.run.state // Apply changes nothing that two states share
+	r.tree.store, r.tree.examiner = l.tree.store, l.tree.examiner
+	r.list.tasks, r.agents.agents, r.prompter = l.list.tasks, l.agents.agents, l.prompter
+	r.inbox.asked = l.inbox.asked
+	return r
+}
+
+func (l *Loop) firstPrompt(ctx context.Context) (ralph.Prompt, error) {
 	if err := l.goals.readGoal(ctx); err != nil {
 		return ralph.Prompt{}, err
 	}
-	l.run.recorder, l.run.observers = nil, nil
 	l.run.emit(ralph.EvRunStarted, l.started())
 	if l.list.tasks != nil {
 		l.list.tellSelected()

@@ -27,6 +27,17 @@ func (k *taskList) haveOwnChecks() bool {
 	return k.tasks != nil && slices.ContainsFunc(k.tasks.List(), func(t ralph.Task) bool { return len(t.Checks) > 0 })
 }
 
+// adoptFirst takes over the list of a new run, or of one that died before it could tell its list.
+func (k *taskList) adoptFirst() error {
+	if k.tasks == nil || len(k.state.History.Tasks) > 0 {
+		return nil
+	}
+	if err := k.tasks.Adopt(nil); err != nil {
+		return fmt.Errorf("read task list: %w", err)
+	}
+	return nil
+}
+
 // openTasks takes the list over when a process begins or resumes a run. After a crash in the middle of an iteration, what differs from the
 // harness's copy is the agent's doing and is put back; otherwise it is the user's.
 func (k *taskList) openTasks() error {
@@ -38,10 +49,7 @@ func (k *taskList) openTasks() error {
 			return nil
 		}
 	}
-	if len(k.state.History.Tasks) == 0 { // a new run, or one that died before it could tell its list
-		if err := k.tasks.Adopt(nil); err != nil {
-			return fmt.Errorf("read task list: %w", err)
-		}
+	if len(k.state.History.Tasks) == 0 { // adoptFirst took it over
 		k.tellSelected()
 		return nil
 	}

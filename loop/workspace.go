@@ -210,7 +210,8 @@ func (w *workspace) differing(ctx context.Context, from, to string) ([]string, e
 // takeAsItIs takes the tree for what the next iteration begins with. What differs from before does not join the base, since it may be code of the
 // agent that wrote it.
 func (w *workspace) takeAsItIs(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
+	ctx, done := w.detached(ctx)
+	defer done()
 	if tree, ok := w.look(ctx, ralph.TreeInput{BaseHead: w.baseHead()}); ok && !tree.Same(w.state.History.Tree) {
 		w.emit(ralph.EvTreeSnapshot, tree)
 	}

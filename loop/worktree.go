@@ -9,25 +9,26 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// enterWorktree moves the run into a worktree of its own, where Config asks for one.
-func (l *Loop) enterWorktree(ctx context.Context) error {
+// enterWorktree moves the run into a worktree of its own, where Config asks for one, and reports whether it made it.
+func (l *Loop) enterWorktree(ctx context.Context) (made bool, err error) {
 	if !l.run.cfg.UseWorktree || l.run.about.Worktree != nil {
-		return nil
+		return false, nil
 	}
+	var worktree ralph.Worktree
+	var tree ralph.Tree
 	if known := l.run.state.Started.Worktree; known != nil {
-		tree, err := l.worktrees.Open(ctx, *known)
-		if err != nil {
-			return fmt.Errorf("open worktree: %w", err)
+		worktree = *known
+		if tree, err = l.worktrees.Open(ctx, worktree); err != nil {
+			return false, fmt.Errorf("open worktree: %w", err)
 		}
-		l.run.cfg.Dir, l.tree.store, l.run.about.Worktree = known.Path, tree, known
-		return nil
+	} else {
+		if worktree, tree, err = l.worktrees.Add(ctx, "ralph/"+l.run.id); err != nil {
+			return false, fmt.Errorf("make worktree: %w", err)
+		}
+		made = true
 	}
-	made, tree, err := l.worktrees.Add(ctx, "ralph/"+l.run.id)
-	if err != nil {
-		return fmt.Errorf("make worktree: %w", err)
-	}
-	l.run.cfg.Dir, l.tree.store, l.run.about.Worktree = made.Path, tree, &made
-	return nil
+	l.run.cfg.Dir, l.tree.store, l.run.about.Worktree = worktree.Path, tree, &worktree
+	return made, nil
 }
 
 // CleanupWorktree removes the worktree of the run and its branch, if the work in it is merged.
