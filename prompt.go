@@ -1,7 +1,5 @@
 package ralph
 
-import ()
-
 // TaskLedger is what evaluators said of one task: the newest verdicts, and how often each category came up.
 type TaskLedger struct {
 	Task   string
