@@ -79,6 +79,17 @@ type CaseSubmitted struct {
 	Case
 }
 
+// claimByCase is how a case is called among the claims.
+const claimByCase = "submit_case"
+
+// AsReport is a case as a claim: for the task at hand, or for everything.
+func (c CaseSubmitted) AsReport() promise.Report {
+	if c.Task != "" {
+		return promise.Report{TasksDone: []string{c.Task}}
+	}
+	return promise.Report{Complete: true, CompleteTag: claimByCase, CompleteText: c.Summary}
+}
+
 // CaseAnswered closes a round.
 type CaseAnswered struct {
 	Round    int           `json:"round"`
@@ -100,15 +111,4 @@ type CaseAnswer struct {
 	Rejected bool // by the evaluator
 	Over     bool
 	Text     string // for the agent
-}
-
-// claimByCase is how a case is called among the claims.
-const claimByCase = "submit_case"
-
-// saidBy is a case as a claim: for the task at hand, or for everything.
-func (c CaseSubmitted) AsReport() promise.Report {
-	if c.Task != "" {
-		return promise.Report{TasksDone: []string{c.Task}}
-	}
-	return promise.Report{Complete: true, CompleteTag: claimByCase, CompleteText: c.Summary}
 }

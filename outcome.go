@@ -1,13 +1,6 @@
 package ralph
 
-import (
-	"fmt"
-)
-
-// Killed is the cause to cancel Run's context with: the agent is killed, the state saved, and the run is Interrupted by Signal.
-type Killed struct{ Signal Signal }
-
-func (k Killed) Error() string { return "killed by " + string(k.Signal) }
+import "fmt"
 
 // StopReason says why a run ended, in one stable word.
 type StopReason string
@@ -102,17 +95,6 @@ func Outcomes() []OutcomeKind {
 	}
 }
 
-// Signal is a request from outside to end the run.
-type Signal string
-
-// The signals that end a run. Stop is an order and no signal of the system's; it counts as an interrupt.
-const (
-	SignalStop      Signal = "STOP"
-	SignalHangup    Signal = "HUP"
-	SignalInterrupt Signal = "INT"
-	SignalTerminate Signal = "TERM"
-)
-
 // ExitCode is the process status that stands for reason; signal matters only for Interrupted.
 func ExitCode(reason StopReason, signal Signal) int {
 	if reason == Interrupted {
@@ -143,3 +125,20 @@ func kindOf(reason StopReason) OutcomeKind {
 	}
 	panic(fmt.Sprintf("ralph: stop reason %q has no exit code", reason))
 }
+
+// Signal is a request from outside to end the run.
+type Signal string
+
+// The signals that end a run. Stop is an order and no signal of the system's; it counts as an interrupt.
+const (
+	SignalStop      Signal = "STOP"
+	SignalHangup    Signal = "HUP"
+	SignalInterrupt Signal = "INT"
+	SignalTerminate Signal = "TERM"
+)
+
+// Killed is the cause to cancel Run's context with: the agent is killed, the state saved, and the run is Interrupted by Signal.
+type Killed struct{ Signal Signal }
+
+// Error implements error.
+func (k Killed) Error() string { return "killed by " + string(k.Signal) }

@@ -7,30 +7,6 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// WorkSetAside says that the work on a task that was given up is taken out of the tree, so that the next task is judged by its own work. It is
-// recorded before that is done. Base and Work are copies: what the tree is to be, and what it was.
-type WorkSetAside struct {
-	Task      string `json:"task"`
-	Iteration int    `json:"iteration"` // that left the work
-	Base      string `json:"base"`
-	Work      string `json:"work"`
-}
-
-// WorkBroughtBack says that work that was set aside comes back into the tree, since its task is worked again; that too is recorded first. From and To
-// are copies of the tree before and after. With Why it does not come back, but is kept.
-type WorkBroughtBack struct {
-	Task      string   `json:"task"`
-	Iteration int      `json:"iteration"` // that left the work
-	From      string   `json:"from,omitempty"`
-	To        string   `json:"to,omitempty"`
-	Why       string   `json:"why,omitempty"`
-	Conflicts []string `json:"conflicts,omitempty"` // files that the work changed, and somebody else since
-	Stayed    bool     `json:"stayed,omitempty"`    // it could not be set aside in the first place
-}
-
-// FromList is the From of a signal that was not said, but marked in the task list.
-const FromList = "list"
-
 // RunStarted opens a log: everything that is needed to go on, to judge again, or to tell the story.
 type RunStarted struct {
 	Ralph      string          `json:"ralph"` // version of the program
@@ -49,13 +25,6 @@ type RunStarted struct {
 	Settings   json.RawMessage `json:"settings,omitempty"` // the resolved configuration; opaque to the loop
 	PID        int             `json:"pid"`
 	Marker     string          `json:"marker"`
-}
-
-// Worktree is where a run works when it does not work in place.
-type Worktree struct {
-	Path   string `json:"path"`
-	Branch string `json:"branch"`
-	Base   string `json:"base"` // the commit that it began at
 }
 
 // RunResumed says that another process took the run up again, with the limits that hold from now on.
@@ -135,6 +104,9 @@ type SignalSeen struct {
 	From string `json:"from,omitempty"` // "list": it was not said, but marked in the task list
 }
 
+// FromList is the From of a signal that was not said, but marked in the task list.
+const FromList = "list"
+
 // TaskSelected says what the next iteration works on. Task is "" if nothing is open.
 type TaskSelected struct {
 	Task  string      `json:"task"`
@@ -148,6 +120,27 @@ type TaskMoved struct {
 	Task   string `json:"task"`
 	Title  string `json:"title,omitempty"`
 	Detail string `json:"detail,omitempty"`
+}
+
+// WorkSetAside says that the work on a task that was given up is taken out of the tree, so that the next task is judged by its own work. It is
+// recorded before that is done. Base and Work are copies: what the tree is to be, and what it was.
+type WorkSetAside struct {
+	Task      string `json:"task"`
+	Iteration int    `json:"iteration"` // that left the work
+	Base      string `json:"base"`
+	Work      string `json:"work"`
+}
+
+// WorkBroughtBack says that work that was set aside comes back into the tree, since its task is worked again; that too is recorded first. From and To
+// are copies of the tree before and after. With Why it does not come back, but is kept.
+type WorkBroughtBack struct {
+	Task      string   `json:"task"`
+	Iteration int      `json:"iteration"` // that left the work
+	From      string   `json:"from,omitempty"`
+	To        string   `json:"to,omitempty"`
+	Why       string   `json:"why,omitempty"`
+	Conflicts []string `json:"conflicts,omitempty"` // files that the work changed, and somebody else since
+	Stayed    bool     `json:"stayed,omitempty"`    // it could not be set aside in the first place
 }
 
 // FilesTampered says what was done to files that are not the agent's: to the task list, which was put back, or to protected files, which checks see

@@ -1,10 +1,24 @@
 package ralph
 
-// TaskLedger is what evaluators said of one task: the newest verdicts, and how often each category came up.
-type TaskLedger struct {
-	Task   string
-	Last   []Evaluation
-	Counts map[Rejection]int
+import "context"
+
+// Prompter builds the prompt of one iteration.
+type Prompter interface {
+	Prompt(ctx context.Context, in PromptInput) (Prompt, error)
+}
+
+// Prompt is a built prompt and the parts that it was made of.
+type Prompt struct {
+	Text  string
+	Parts []PromptPart
+}
+
+// PromptPart is one part of a prompt as the prompt_built event tells it.
+type PromptPart struct {
+	Name      string `json:"part"`
+	Bytes     int    `json:"bytes"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Hash      string `json:"hash"`
 }
 
 // PromptInput is what a Prompter gets to know.

@@ -1,15 +1,6 @@
 package ralph
 
-import (
-	"github.com/ralphloop/ralph/promise"
-)
-
-// What verified_by may hold.
-const (
-	VerifiedChecks    = "checks"           // a check turned green in this run
-	VerifiedUnchanged = "checks_unchanged" // a check was green before, or no canary turned it red: nothing broke, which is not the same
-	VerifiedEvaluator = "evaluator"        // an evaluator accepted it, and there was no check
-)
+import "github.com/ralphloop/ralph/promise"
 
 // Result is what a run leaves behind: the object of `ralph run --json` and of result.json.
 type Result struct {
@@ -38,6 +29,13 @@ type Result struct {
 	Receipt         string            `json:"receipt,omitempty"` // the hash that the log's chain ends with
 	Iterations      []IterationResult `json:"iterations"`
 }
+
+// What verified_by may hold.
+const (
+	VerifiedChecks    = "checks"           // a check turned green in this run
+	VerifiedUnchanged = "checks_unchanged" // a check was green before, or no canary turned it red: nothing broke, which is not the same
+	VerifiedEvaluator = "evaluator"        // an evaluator accepted it, and there was no check
+)
 
 // TaskCount counts the tasks of the list that was worked.
 type TaskCount struct {

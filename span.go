@@ -20,7 +20,7 @@ func (s Span) Seconds() float64 { return time.Duration(s).Seconds() }
 // String is the span as the standard library writes it, such as 1m30s.
 func (s Span) String() string { return time.Duration(s).String() }
 
-// kept is the span with the precision that the log keeps. What is decided by must be kept, or a replay would decide otherwise.
+// Rounded is the span with the precision that the log keeps. What is decided by must be kept, or a replay would decide otherwise.
 func (s Span) Rounded() Span { return Span(s.Duration().Round(time.Millisecond)) }
 
 // Short is the span for people, with no more digits than they read: 1.2s, 3m, 1h5m.

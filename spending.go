@@ -1,6 +1,20 @@
 package ralph
 
-import ()
+// Tokens counts what a model read and wrote.
+type Tokens struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+}
+
+// Total is what a token cap counts: everything.
+func (t Tokens) Total() int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite }
+
+// Plus adds two counts.
+func (t Tokens) Plus(u Tokens) Tokens {
+	return Tokens{t.Input + u.Input, t.Output + u.Output, t.CacheRead + u.CacheRead, t.CacheWrite + u.CacheWrite}
+}
 
 // Spending is a sum of tokens and money. Unknown figures are nil, never zero. Of a figure that is partial, more was spent than it says.
 type Spending struct {
@@ -11,17 +25,13 @@ type Spending struct {
 	CostPartial   bool     `json:"cost_partial,omitempty"`
 }
 
-// worked marks what somebody who worked does not tell.
+// MarkPartial marks what somebody who worked does not tell.
 func (s Spending) MarkPartial() Spending {
 	s.TokensPartial, s.CostPartial = s.TokensPartial || s.Tokens == nil, s.CostPartial || s.Cost == nil
 	return s
 }
 
-// tookSome reports whether somebody who ended so had worked, and so took tokens and money. Whoever was cut had begun.
-func tookSome(end EndClass) bool {
-	return CountsAsIteration(end) || end == EndInterrupted || end == EndOverBudget
-}
-
+// Spending is what the agent took, as far as it is known.
 func (o AgentOutcome) Spending() Spending {
 	s := Spending{o.Tokens, o.TokensPartial, o.Cost, o.CostEstimated, o.CostPartial}
 	if tookSome(o.End) {
@@ -30,10 +40,16 @@ func (o AgentOutcome) Spending() Spending {
 	return s
 }
 
+// Spending is what the evaluation took, as far as it is known.
 func (e Evaluation) Spending() Spending {
 	s := Spending{e.Tokens, e.TokensPartial, e.Cost, e.CostEstimated, e.CostPartial}
 	if e.Tries > 0 && tookSome(e.End) {
 		return s.MarkPartial()
 	}
 	return s
+}
+
+// tookSome reports whether somebody who ended so had worked, and so took tokens and money. Whoever was cut had begun.
+func tookSome(end EndClass) bool {
+	return CountsAsIteration(end) || end == EndInterrupted || end == EndOverBudget
 }

@@ -1,18 +1,6 @@
 package ralph
 
-import (
-	"math"
-)
-
-// TaskStatus is how far a task is, as the harness knows it.
-type TaskStatus string
-
-// The states of a task.
-const (
-	TaskPending TaskStatus = "pending"
-	TaskDone    TaskStatus = "done"
-	TaskFailed  TaskStatus = "failed"
-)
+import "math"
 
 // Task is one item of a task list, whatever format it was written in. Its JSON form is that of .ralph/tasks.json.
 type Task struct {
@@ -33,6 +21,16 @@ type Task struct {
 
 // Blocks reports whether the run cannot be complete while the task is open.
 func (t Task) Blocks() bool { return !t.Optional && !t.Human }
+
+// TaskStatus is how far a task is, as the harness knows it.
+type TaskStatus string
+
+// The states of a task.
+const (
+	TaskPending TaskStatus = "pending"
+	TaskDone    TaskStatus = "done"
+	TaskFailed  TaskStatus = "failed"
+)
 
 // Tasks owns the task list of one run. The harness's copy is the truth: what an agent writes into the file is a claim, and what it takes away is
 // put back. Every format of package plan passes one conformance suite.
@@ -92,6 +90,14 @@ func (t TaskState) Open() bool {
 	return !t.Optional && !t.Human && (t.Status != TaskDone || t.Regressed)
 }
 
+// Urgency orders tasks: the smaller comes first, and one without a priority last.
+func (t TaskState) Urgency() int {
+	if t.Priority == nil {
+		return math.MaxInt
+	}
+	return *t.Priority
+}
+
 // TaskVerdict is what a verdict says about the tasks.
 type TaskVerdict struct {
 	Current   string        `json:"current,omitempty"`
@@ -112,11 +118,4 @@ type TaskRefusal struct {
 	Task   string `json:"task"`
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
-}
-
-func (t TaskState) Urgency() int {
-	if t.Priority == nil {
-		return math.MaxInt
-	}
-	return *t.Priority
 }

@@ -1,50 +1,5 @@
 package ralph
 
-import ()
-
-// BreakerState is where the breaker stands.
-type BreakerState string
-
-// The breaker is closed while work goes well, asks for a diagnosis at a threshold, opens when that brought nothing, and lets one probe
-// through (half-open) after a cool-down or a resume.
-const (
-	BreakerClosed   BreakerState = "closed"
-	BreakerDiagnose BreakerState = "diagnose"
-	BreakerOpen     BreakerState = "open"
-	BreakerHalfOpen BreakerState = "half_open"
-)
-
-// Breaker is the state of the breaker of one run.
-type Breaker struct {
-	State  BreakerState `json:"state"`
-	Reason string       `json:"reason,omitempty"`
-	Waits  int          `json:"waits,omitempty"` // cool-downs since it last was closed
-}
-
-// Action is what the loop does after a verdict.
-type Action string
-
-// The actions.
-const (
-	GoOn Action = "go_on"
-	Wait Action = "wait"
-	Stop Action = "stop"
-)
-
-// WaitReason says what is waited for.
-type WaitReason string
-
-// The reasons to wait.
-const (
-	WaitLimit    WaitReason = "limit"
-	WaitBackoff  WaitReason = "backoff"
-	WaitCooldown WaitReason = "cooldown"
-	WaitCalls    WaitReason = "calls_per_hour"
-	WaitDelay    WaitReason = "iteration_delay"
-	WaitPause    WaitReason = "pause"
-	WaitAnswer   WaitReason = "answer"
-)
-
 // Verdict is what the loop decides: go on, wait, or stop with one reason.
 type Verdict struct {
 	Row        int         `json:"row"` // of the verdict table
@@ -73,7 +28,7 @@ func (v Verdict) Refusals() []Refusal {
 	return RefusalsOf(v.Gates)
 }
 
-// asks is what a person is wanted for, nil if for nothing.
+// Question is what a person is wanted for, nil if for nothing.
 func (v Verdict) Question() *string {
 	if v.Reason == Blocked || v.Reason == NeedsDecision || v.WaitFor == WaitAnswer {
 		return &v.Detail
@@ -81,15 +36,46 @@ func (v Verdict) Question() *string {
 	return nil
 }
 
-// AgentRest says that one agent of a run does not work for now.
-type AgentRest struct {
-	Agent   int      `json:"agent"`           // its place in Policy.Agents
-	Because EndClass `json:"because"`         // how it ended
-	Until   Span     `json:"until,omitempty"` // in the run's time; 0 is for good
-	Times   int      `json:"times,omitempty"` // limits in a row
+// Action is what the loop does after a verdict.
+type Action string
+
+// The actions.
+const (
+	GoOn Action = "go_on"
+	Wait Action = "wait"
+	Stop Action = "stop"
+)
+
+// WaitReason says what is waited for.
+type WaitReason string
+
+// The reasons to wait.
+const (
+	WaitLimit    WaitReason = "limit"
+	WaitBackoff  WaitReason = "backoff"
+	WaitCooldown WaitReason = "cooldown"
+	WaitCalls    WaitReason = "calls_per_hour"
+	WaitDelay    WaitReason = "iteration_delay"
+	WaitPause    WaitReason = "pause"
+	WaitAnswer   WaitReason = "answer"
+)
+
+// Moment is what the clock and the world outside contribute to a verdict. It is recorded with it.
+type Moment struct {
+	Elapsed Span   `json:"elapsed"`          // spent by the run so far
+	Signal  Signal `json:"signal,omitempty"` // somebody wants the run to end
+	Killed  bool   `json:"killed,omitempty"` // and did not wait for the iteration's end
+	// Blocked is why a hook keeps the next iteration from starting.
+	Blocked string `json:"blocked,omitempty"`
 }
 
-func (r AgentRest) Over(at Span) bool { return r.Until > 0 && r.Until <= at }
+// Gate is one condition between a claim and exit 0, as it stood when it was asked.
+type Gate struct {
+	Name    string    `json:"gate"`
+	State   GateState `json:"state"`
+	Refusal string    `json:"refusal,omitempty"`
+	Detail  string    `json:"detail,omitempty"`
+}
 
 // GateState says whether a gate let a claim through.
 type GateState string
@@ -101,14 +87,6 @@ const (
 	GateShut   GateState = "shut"
 	GateNoted  GateState = "noted"
 )
-
-// Gate is one condition between a claim and exit 0, as it stood when it was asked.
-type Gate struct {
-	Name    string    `json:"gate"`
-	State   GateState `json:"state"`
-	Refusal string    `json:"refusal,omitempty"`
-	Detail  string    `json:"detail,omitempty"`
-}
 
 // Refusal is a shut gate as the next prompt and the result name it.
 type Refusal struct {
@@ -135,6 +113,7 @@ const (
 	RefusedNoEvidence    = "no_evidence"
 )
 
+// RefusalsOf lists the gates that are shut.
 func RefusalsOf(gates []Gate) []Refusal {
 	var refusals []Refusal
 	for _, g := range gates {
@@ -145,20 +124,32 @@ func RefusalsOf(gates []Gate) []Refusal {
 	return refusals
 }
 
-// Moment is what the clock and the world outside contribute to a verdict. It is recorded with it.
-type Moment struct {
-	Elapsed Span   `json:"elapsed"`          // spent by the run so far
-	Signal  Signal `json:"signal,omitempty"` // somebody wants the run to end
-	Killed  bool   `json:"killed,omitempty"` // and did not wait for the iteration's end
-	// Blocked is why a hook keeps the next iteration from starting.
-	Blocked string `json:"blocked,omitempty"`
+// Breaker is the state of the breaker of one run.
+type Breaker struct {
+	State  BreakerState `json:"state"`
+	Reason string       `json:"reason,omitempty"`
+	Waits  int          `json:"waits,omitempty"` // cool-downs since it last was closed
 }
 
-// counts reports whether an iteration that ended so is one of the N. Limits, failing models and interrupts are nobody's work.
-func CountsAsIteration(end EndClass) bool {
-	switch end {
-	case EndOK, EndFailed, EndBroken, EndKilled, EndEmpty, EndTimeout, EndIdle, EndOutOfTime:
-		return true
-	}
-	return false
+// BreakerState is where the breaker stands.
+type BreakerState string
+
+// The breaker is closed while work goes well, asks for a diagnosis at a threshold, opens when that brought nothing, and lets one probe
+// through (half-open) after a cool-down or a resume.
+const (
+	BreakerClosed   BreakerState = "closed"
+	BreakerDiagnose BreakerState = "diagnose"
+	BreakerOpen     BreakerState = "open"
+	BreakerHalfOpen BreakerState = "half_open"
+)
+
+// AgentRest says that one agent of a run does not work for now.
+type AgentRest struct {
+	Agent   int      `json:"agent"`           // its place in Policy.Agents
+	Because EndClass `json:"because"`         // how it ended
+	Until   Span     `json:"until,omitempty"` // in the run's time; 0 is for good
+	Times   int      `json:"times,omitempty"` // limits in a row
 }
+
+// Over reports whether the rest has ended at this time of the run.
+func (r AgentRest) Over(at Span) bool { return r.Until > 0 && r.Until <= at }

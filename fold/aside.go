@@ -97,11 +97,12 @@ func (s *State) unsettled(task string) {
 
 func (s *State) settled(task string) { s.Unsettled = s.OtherUnsettled(task) }
 
-// unsettledBeside are the other tasks of which the tree may hold work that is not proven.
+// OtherUnsettled are the other tasks of which the tree may hold work that is not proven.
 func (s *State) OtherUnsettled(task string) []string {
 	return slices.DeleteFunc(slices.Clone(s.Unsettled), func(id string) bool { return id == task })
 }
 
+// Stashed is the work on a task that was taken out of the tree; false if there is none.
 func (s *State) Stashed(task string) (AsideWork, bool) {
 	i := slices.IndexFunc(s.Aside, func(w AsideWork) bool { return w.Task == task })
 	if i < 0 {

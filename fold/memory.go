@@ -15,7 +15,7 @@ const (
 	maxLetters   = 50
 )
 
-// remember takes into the state what happened to the list, and what people and agents wrote.
+// Remember takes into the state what happened to the list, and what people and agents wrote.
 func (s *State) Remember(what any) {
 	switch data := what.(type) {
 	case ralph.TaskSelected:
@@ -64,7 +64,7 @@ func (s *State) Remember(what any) {
 	}
 }
 
-// learned is a learning with the id that its text has.
+// NewLearning is a learning with the id that its text has.
 func NewLearning(said string) ralph.LearningProposed {
 	return ralph.LearningProposed{ID: text.Digest(said)[:8], Text: said}
 }

@@ -55,6 +55,7 @@ func taskNote(r ralph.IterationResult) string {
 	return ""
 }
 
+// CheckOwner names the task whose own check it is, as a prefix; "" for a check of the run.
 func CheckOwner(c ralph.CheckResult) string {
 	if c.Task == "" {
 		return ""
@@ -97,7 +98,7 @@ func cutLine(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// progressTail is the newest of the run's progress.
+// ProgressTail is the newest of the run's progress.
 func (s *State) ProgressTail() string {
 	var entries []string
 	for _, r := range text.LastOf(s.Iterations, progressShown) {

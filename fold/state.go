@@ -281,6 +281,7 @@ func (s *State) judge(data ralph.VerdictReached) {
 	s.Last = s.FeedbackOn(data.Verdict)
 }
 
+// FeedbackOn is what the next prompt says about the iteration under this verdict.
 func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 	now := s.History.Now
 	said := now.Agent.Said
@@ -324,6 +325,7 @@ func failedOf(checks []ralph.CheckResult) []ralph.CheckResult {
 	return slices.DeleteFunc(disclosed(checks), func(c ralph.CheckResult) bool { return c.Passed })
 }
 
+// VisibleChecks leaves hidden checks out.
 func VisibleChecks(checks []ralph.CheckResult) []ralph.CheckResult {
 	return slices.DeleteFunc(slices.Clone(checks), func(c ralph.CheckResult) bool { return c.Hidden })
 }

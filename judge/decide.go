@@ -67,7 +67,7 @@ func stopAt(v ralph.Verdict, row int, reason ralph.StopReason, format string, ar
 	return &v
 }
 
-// abort is the verdict on a run that the harness itself cannot go on with. No row of the table has it.
+// Abort is the verdict on a run that the harness itself cannot go on with. No row of the table has it.
 func Abort(b ralph.Breaker, reason ralph.StopReason, format string, args ...any) ralph.Verdict {
 	return *stopAt(ralph.Verdict{Breaker: b}, 0, reason, format, args...)
 }
@@ -229,7 +229,7 @@ func unproven(h History) string {
 	return ", by the agent's word alone: nothing was checked"
 }
 
-// provenBy tells checks that turned green in this run from those that already were.
+// ProvenBy tells checks that turned green in this run from those that already were.
 func ProvenBy(h History) []string {
 	if h.Now.Stale { // of other files than those that are there
 		return nil

@@ -32,10 +32,13 @@ func (h History) waking(agent int) History {
 	return h
 }
 
-// failures are those of one agent, in a row.
-type FailureCount struct{ Own, Model int }
+// FailureCount are those of one agent, in a row.
+type FailureCount struct {
+	Own   int `json:"own,omitempty"`
+	Model int `json:"model,omitempty"`
+}
 
-// takeTurn puts an agent to work. What others did in between does not end its failures in a row, nor add to them.
+// TakeTurn puts an agent to work. What others did in between does not end its failures in a row, nor add to them.
 func (h *History) TakeTurn(agent int) {
 	if agent == h.Agent {
 		return
@@ -49,7 +52,7 @@ func (h *History) TakeTurn(agent int) {
 	h.Failures = others
 }
 
-// nextAgent says who works next, and how long to wait for it: the first in order that is awake, else the first to wake. False means that there is
+// NextAgent says who works next, and how long to wait for it: the first in order that is awake, else the first to wake. False means that there is
 // nothing to wait for: nobody's usage limit will be reset.
 func (h History) NextAgent(p ralph.Policy, at ralph.Span) (agent int, in ralph.Span, ok bool) {
 	var first *ralph.AgentRest

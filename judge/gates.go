@@ -120,6 +120,7 @@ func askChecks(_ ralph.Policy, h History) ralph.Gate {
 	return open(fmt.Sprintf("%d of %d green on this tree", len(checks), len(checks)))
 }
 
+// HowFailed says how a check failed: its exit code, or that it timed out.
 func HowFailed(c ralph.CheckResult) string {
 	if c.TimedOut {
 		return "timed out"

@@ -9,7 +9,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// hiddenFailed is all that an agent learns of a hidden check.
+// HiddenCheckName is all that an agent learns of a hidden check.
 const HiddenCheckName = "a hidden check"
 
 // askCanaries looks at what the green checks are worth.

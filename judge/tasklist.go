@@ -74,7 +74,7 @@ func waitsFor(t ralph.TaskState, tasks []ralph.TaskState) []string {
 	return open
 }
 
-// openTasks are those that a run cannot be complete without.
+// OpenTasks are those that a run cannot be complete without.
 func OpenTasks(tasks []ralph.TaskState) []string {
 	var open []string
 	for _, t := range tasks {
@@ -140,7 +140,7 @@ func ClaimedTasks(p ralph.Policy, h History) []string {
 	return claimed
 }
 
-// findTask finds a task by its id, in another case too if that is clear.
+// FindTask finds a task by its id, in another case too if that is clear.
 func FindTask(tasks []ralph.TaskState, id string) (ralph.TaskState, bool) {
 	var alike []ralph.TaskState
 	for _, t := range tasks {

@@ -122,6 +122,31 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	return v
 }
 
+// gather runs the checks and, if they are green and something is claimed, everything else that could still refuse the claim. What costs most comes
+// last.
+func (l *Loop) gather(ctx context.Context, claimed bool) {
+	l.checks.runChecks(ctx, l.suite.checksToRun(claimed))
+	if !claimed && !judge.ChecksClaim(l.run.policy, l.run.state.History) || !l.run.promising(ctx) {
+		return
+	}
+	l.checks.runHidden(ctx)
+	l.checks.weighTests(ctx)
+	if l.run.promising(ctx) && judge.WouldEnd(l.run.policy, l.run.state.History) {
+		l.checks.confirmFlaked(ctx)
+		l.checks.prove(ctx)
+	}
+	if l.tree.ranInPlace() {
+		l.checks.tidy(ctx)
+	}
+	if l.run.promising(ctx) {
+		l.tree.lookAgain(ctx)
+		l.reviews.evaluate(ctx)
+	}
+	if l.reviews.evaluator != nil && l.run.promising(ctx) { // it took its time
+		l.tree.lookAgain(ctx)
+	}
+}
+
 // tellStatus compares what the status block says with what was seen.
 func (l *Loop) tellStatus() {
 	now := l.run.state.History.Now
@@ -134,4 +159,51 @@ func (l *Loop) tellStatus() {
 		seen.Mismatches = judge.Mismatches(*said.Status, l.run.state.History)
 	}
 	l.run.emit(ralph.EvStatusBlock, seen)
+}
+
+// tellTasks records what a verdict did to the tasks and writes it into the list.
+func (l *Loop) tellTasks(ctx context.Context, v ralph.Verdict) {
+	if l.list.tasks == nil {
+		return
+	}
+	left := l.run.state.History.Tree.Snapshot
+	tell := func(kind ralph.EventType, id, detail string) {
+		t, _ := judge.FindTask(l.run.state.History.Tasks, id)
+		l.run.emit(kind, ralph.TaskMoved{Task: id, Title: t.Title, Detail: detail})
+	}
+	for _, id := range v.Tasks.Done {
+		tell(ralph.EvTaskDone, id, "claimed, and every check is green")
+	}
+	if id := v.Tasks.GivenUp; id != "" {
+		tell(ralph.EvTaskFailed, id, judge.WhyGivenUp(l.run.policy, v.Tasks, l.run.state.History.Now))
+	}
+	for _, id := range v.Tasks.Reopened {
+		tell(ralph.EvTaskReopened, id, "its own check is red again")
+	}
+	for _, id := range v.Tasks.Regressed {
+		l.run.warn("task_regressed", "%s was done, and its own check is red again", id)
+	}
+	l.run.sync()
+	l.list.writeTasks()
+	moved := len(v.Tasks.Done)+len(v.Tasks.Reopened) > 0 || v.Tasks.GivenUp != ""
+	if ctx.Err() == nil && moved { // the file changed by the harness's hand: no progress of the next iteration
+		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
+		if v.Action != ralph.Stop {
+			l.stash.makeWay(ctx, left)
+		}
+	}
+}
+
+// forecastAfter is how many iterations it takes to say what the rest may cost.
+const forecastAfter = 2
+
+// tellForecast says once what the open tasks will take if they are like those before.
+func (l *Loop) tellForecast(v ralph.Verdict) {
+	h := l.run.state.History
+	if v.Action == ralph.Stop || !v.Counted || h.Counted != forecastAfter {
+		return
+	}
+	if text := judge.Forecast(h); text != "" {
+		l.run.notice("forecast", "%s", text)
+	}
 }

@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -177,39 +176,6 @@ func (k *taskList) writeTasks() { k.writeStates(k.statuses()) }
 func (k *taskList) writeStates(states map[string]ralph.TaskStatus) {
 	if err := k.tasks.Write(states); err != nil {
 		k.warn("tasks_unwritable", "%s could not be brought up to date: %v", k.tasks.File(), err)
-	}
-}
-
-// tellTasks records what a verdict did to the tasks and writes it into the list.
-func (l *Loop) tellTasks(ctx context.Context, v ralph.Verdict) {
-	if l.list.tasks == nil {
-		return
-	}
-	left := l.run.state.History.Tree.Snapshot
-	tell := func(kind ralph.EventType, id, detail string) {
-		t, _ := judge.FindTask(l.run.state.History.Tasks, id)
-		l.run.emit(kind, ralph.TaskMoved{Task: id, Title: t.Title, Detail: detail})
-	}
-	for _, id := range v.Tasks.Done {
-		tell(ralph.EvTaskDone, id, "claimed, and every check is green")
-	}
-	if id := v.Tasks.GivenUp; id != "" {
-		tell(ralph.EvTaskFailed, id, judge.WhyGivenUp(l.run.policy, v.Tasks, l.run.state.History.Now))
-	}
-	for _, id := range v.Tasks.Reopened {
-		tell(ralph.EvTaskReopened, id, "its own check is red again")
-	}
-	for _, id := range v.Tasks.Regressed {
-		l.run.warn("task_regressed", "%s was done, and its own check is red again", id)
-	}
-	l.run.sync()
-	l.list.writeTasks()
-	moved := len(v.Tasks.Done)+len(v.Tasks.Reopened) > 0 || v.Tasks.GivenUp != ""
-	if ctx.Err() == nil && moved { // the file changed by the harness's hand: no progress of the next iteration
-		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
-		if v.Action != ralph.Stop {
-			l.stash.makeWay(ctx, left)
-		}
 	}
 }
 

@@ -237,3 +237,10 @@ func (w *workspace) onlyAdded(ctx context.Context, from, to string) bool {
 func (w *workspace) ranInPlace() bool {
 	return slices.ContainsFunc(w.state.History.Now.Checks, func(c ralph.CheckResult) bool { return c.Isolation == ralph.IsolationInPlace })
 }
+
+func changeNames(changes []ralph.FileChange) (names, lines []string) {
+	for _, c := range changes {
+		names, lines = append(names, c.Name), append(lines, fmt.Sprint(c))
+	}
+	return names, lines
+}

@@ -67,7 +67,7 @@ func (s *State) evaluated(e ralph.Evaluation) {
 	}
 }
 
-// ledgerOf is what evaluators said of a task so far.
+// LedgerOf is what evaluators said of a task so far.
 func (s *State) LedgerOf(task string) ralph.TaskLedger {
 	for _, l := range s.Ledger {
 		if l.Task == task {
@@ -77,7 +77,7 @@ func (s *State) LedgerOf(task string) ralph.TaskLedger {
 	return ralph.TaskLedger{Task: task}
 }
 
-// standing is the verdict that holds without asking again: the newest, if neither the tree nor what was asked for has changed since. A rejection stands
+// CachedReview is the verdict that holds without asking again: the newest, if neither the tree nor what was asked for has changed since. A rejection stands
 // until somebody resumes the run, and an answer that could not be understood does not stand at all.
 func (s *State) CachedReview(task, terms string) (ralph.Evaluation, bool) {
 	last := s.LedgerOf(task).Last
@@ -113,7 +113,7 @@ func (s *State) rejectionsNow() []ralph.Evaluation {
 	return LatestRejections(s.History.Now.Evaluations)
 }
 
-// rejectedIn are the rejections among verdicts, the newest of each task.
+// LatestRejections are the rejections among verdicts, the newest of each task.
 func LatestRejections(all []ralph.Evaluation) []ralph.Evaluation {
 	var rejected []ralph.Evaluation
 	for i, e := range all {

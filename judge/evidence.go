@@ -1,0 +1,172 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ralphloop/ralph"
+)
+
+// ClearEvidence drops the evidence of an earlier tree. What evaluators said is kept: it was paid for, and the newest word counts.
+func (o *Observation) ClearEvidence() {
+	o.Checks, o.Weighed, o.Stale, o.Proven, o.Accepted = nil, nil, false, "", false
+}
+
+// LastCase is the newest case as an evaluator reads it, "" if there is none.
+func (o Observation) LastCase() string {
+	if len(o.Cases) == 0 {
+		return ""
+	}
+	return o.Cases[len(o.Cases)-1].String()
+}
+
+// ClaimsOf lists what the agent claimed, by tag, by block or in the task list.
+func ClaimsOf(o Observation) []string {
+	said := o.Agent.Said
+	claims := []string{}
+	switch {
+	case said.CompleteTag != "":
+		claims = append(claims, said.CompleteTag)
+	case said.Complete:
+		claims = append(claims, "COMPLETE")
+	}
+	if said.Blocked != nil {
+		claims = append(claims, "BLOCKED")
+	}
+	if said.Decide != nil {
+		claims = append(claims, "DECIDE")
+	}
+	for _, task := range slices.Concat(said.TasksDone, o.Listed) {
+		if claim := task + ":DONE"; !slices.Contains(claims, claim) {
+			claims = append(claims, claim)
+		}
+	}
+	return claims
+}
+
+// AllPassed reports whether checks ran and all of them passed.
+func AllPassed(checks []ralph.CheckResult) bool {
+	for _, c := range checks {
+		if !c.Passed {
+			return false
+		}
+	}
+	return len(checks) > 0
+}
+
+// CheckKey names a check among those of all tasks.
+func CheckKey(c ralph.CheckResult) string { return c.Task + "\x00" + c.Name }
+
+// CheckMarks is how each check last ended: the part of check results that progress is measured by. Output is left out, since it holds times and random
+// names; so is which checks were run, since a claim is measured by more of them.
+type CheckMarks map[string]bool
+
+// With gives the marks after these results. Marks that a history was copied with are not changed.
+func (m CheckMarks) With(checks []ralph.CheckResult) CheckMarks {
+	same := true
+	for _, c := range checks {
+		before, known := m[CheckKey(c)]
+		same = same && known && before == c.Passed
+	}
+	if same {
+		return m
+	}
+	next := make(CheckMarks, len(m)+len(checks))
+	maps.Copy(next, m)
+	for _, c := range checks {
+		next[CheckKey(c)] = c.Passed
+	}
+	return next
+}
+
+// ReplaceCheck keeps one result a check: the newest. That it flaked on this tree is not forgotten.
+func ReplaceCheck(checks []ralph.CheckResult, result ralph.CheckResult) []ralph.CheckResult {
+	for i, c := range checks {
+		if c.Name == result.Name && c.Task == result.Task {
+			if c.Flaked && c.Tree == result.Tree {
+				result.Flaked, result.Attempts = true, c.Attempts+max(result.Attempts, 1)
+			}
+			checks = slices.Clone(checks)
+			checks[i] = result
+			return checks
+		}
+	}
+	return append(checks, result)
+}
+
+// Attribute compares a result with its baseline; "" where there is none.
+func Attribute(baseline []ralph.CheckResult, now ralph.CheckResult) ralph.Attribution {
+	for _, before := range baseline {
+		if before.Name != now.Name || before.Task != now.Task {
+			continue
+		}
+		switch {
+		case before.Passed && now.Passed:
+			return ralph.CheckClean
+		case before.Passed:
+			return ralph.CheckRegressed
+		case now.Passed:
+			return ralph.CheckFixed
+		}
+		return ralph.CheckWasBroken
+	}
+	return ""
+}
+
+// ChecksFor are the checks by which a task is measured, "" being the goal: not those that are red for another claim.
+func (h History) ChecksFor(id string) []ralph.CheckResult {
+	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool {
+		t, _ := FindTask(h.Tasks, c.Task)
+		return !c.Passed && c.Task != "" && c.Task != id && t.Status != ralph.TaskDone
+	})
+}
+
+// NoteFlakes remembers on which tree a check was green, and which ones were red and green on the same.
+func (h *History) NoteFlakes(c ralph.CheckResult) {
+	key := CheckKey(c)
+	if c.Flaked && !slices.Contains(h.Flaked, key) {
+		h.Flaked = append(slices.Clip(h.Flaked), key)
+	}
+	if !c.Passed || c.Tree == "" || h.GreenOn[key] == c.Tree {
+		return
+	}
+	next := make(map[string]string, len(h.GreenOn)+1)
+	for k, v := range h.GreenOn {
+		next[k] = v
+	}
+	next[key] = c.Tree
+	h.GreenOn = next
+}
+
+// PassedBefore reports whether a check was green on that very tree.
+func (h History) PassedBefore(c ralph.CheckResult) bool {
+	return c.Tree != "" && h.GreenOn[CheckKey(c)] == c.Tree
+}
+
+// HasFlaked reports whether a check was red and green on one tree in this run.
+func (h History) HasFlaked(c ralph.CheckResult) bool { return slices.Contains(h.Flaked, CheckKey(c)) }
+
+// FailedAtBase reports whether a check was seen red before any agent worked.
+func (h History) FailedAtBase(name, task string) bool {
+	return slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool { return b.Name == name && b.Task == task && !b.Passed })
+}
+
+// WayOf is how a check has to be run, as its baseline showed.
+func (h History) WayOf(name, task string) ralph.Way {
+	for _, before := range h.Baseline {
+		if before.Name == name && before.Task == task {
+			return before.Weaker
+		}
+	}
+	return ralph.WayUsual
+}
+
+// NeedsWeaker reports whether a check needed more than a view gives before any agent worked.
+func (h History) NeedsWeaker() bool {
+	return slices.ContainsFunc(h.Baseline, func(c ralph.CheckResult) bool { return c.Weaker != ralph.WayUsual })
+}
+
+// CheckedInPlace reports whether baselines of this run were taken in the workspace itself.
+func (h History) CheckedInPlace() bool {
+	return slices.ContainsFunc(h.Baseline, func(c ralph.CheckResult) bool { return c.Isolation == ralph.IsolationInPlace })
+}

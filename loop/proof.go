@@ -1,0 +1,89 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ralphloop/ralph"
+)
+
+// weighTests runs the tests of the base on the claimed tree, if some were changed that are not protected, and records which product code behaves for
+// tests.
+func (r *checkRunner) weighTests(ctx context.Context) {
+	if len(r.tree.changed.Tests)+len(r.tree.changed.Aware) == 0 || !r.promising(ctx) || len(r.state.History.Now.Checks) == 0 {
+		return
+	}
+	weighed := ralph.TestsWeighed{Files: append([]string{}, r.tree.changed.Tests...), Aware: r.tree.changed.Aware, OldPassed: true, Old: []ralph.CheckResult{}}
+	if len(r.tree.changed.Tests) > 0 && !r.runOldTests(ctx, &weighed) {
+		return
+	}
+	r.emit(ralph.EvTestsChanged, weighed)
+}
+
+func (r *checkRunner) runOldTests(ctx context.Context, weighed *ralph.TestsWeighed) bool {
+	session := r.session(ralph.ViewOldTests, checkFile("old"))
+	session.strict = true // what was green on this tree was so with other tests
+	defer session.close()
+	for i, c := range r.suite.checksToRun(true) {
+		if r.isRed(c) { // with the tests of the base or without them
+			continue
+		}
+		result, ok := session.check(ctx, i, c)
+		if !ok {
+			return false
+		}
+		weighed.Old = append(weighed.Old, result)
+		weighed.OldPassed = weighed.OldPassed && result.Passed
+	}
+	return true
+}
+
+// confirmFlaked runs once more what was red and green on one tree in this run.
+func (r *checkRunner) confirmFlaked(ctx context.Context) {
+	r.confirm(ctx, r.session(ralph.ViewClaimed, "again"), r.suite.checksToRun(true))
+	r.confirm(ctx, r.session(ralph.ViewHidden, "hidden-again"), r.suite.hiddenChecks())
+}
+
+func (r *checkRunner) confirm(ctx context.Context, session *session, checks []check) {
+	doubtful := slices.DeleteFunc(checks, func(c check) bool { return !r.state.History.HasFlaked(ralph.CheckResult{Name: c.name, Task: c.task}) })
+	if len(doubtful) > 0 && r.promising(ctx) {
+		session.strict = true
+		session.runAll(ctx, doubtful)
+	}
+}
+
+// prove asks what the green checks are worth.
+func (r *checkRunner) prove(ctx context.Context) {
+	if r.tree.examiner == nil || !r.policy.Canary || !r.promising(ctx) {
+		return
+	}
+	kind := ralph.ViewClaimed
+	if w := r.state.History.Now.Weighed; w != nil && w.OldPassed && len(w.Files) > 0 {
+		kind = ralph.ViewOldTests // whose tests must be those of the base
+	}
+	folder, err := r.checkFolder(1)
+	if err != nil {
+		r.storageFailed(err)
+		return
+	}
+	for i, c := range r.suite.checksToRun(true) {
+		if r.suite.barred(c) != "" || c.gone != "" || r.isRed(c) {
+			continue
+		}
+		var proof ralph.Proof
+		in := r.viewInput(kind, r.state.History.WayOf(c.name, c.task))
+		in.BaseRed = r.state.History.FailedAtBase(c.name, c.task)
+		r.attendCheck(ctx, func(ctx context.Context) {
+			proof, err = r.tree.examiner.Prove(ctx, in, r.checkInput(c, folder, checkFile("canary").name(i)))
+		})
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			proof = ralph.Proof{Canary: ralph.CanaryGreen, Detail: fmt.Sprintf("whether it can fail could not be tried (checks.canary: off does without): %v", err)}
+		}
+		proof.Name, proof.Task = c.name, c.task
+		r.emit(ralph.EvCheckProof, proof)
+	}
+}
