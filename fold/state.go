@@ -10,48 +10,71 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
-// State is everything that is known of a run. It changes in one way only: Apply. The live loop, resume, explain and every view are folds of
-// the same events.
+// State is everything that is known of a run. It changes in one way only: Apply. The live loop, resume, explain and
+// every view are folds of the same events.
 type State struct {
-	Run        string
-	Seq        int64 // of the last event
-	StartedAt  time.Time
-	UpdatedAt  time.Time
-	Started    ralph.RunStarted
-	Policy     ralph.Policy // in force now; a resume may have raised limits
-	Agent      string
-	Model      string
-	PID        int
-	History    judge.History
-	Elapsed    ralph.Span // spent by the run, as far as events tell
-	Begun      ralph.Span // Elapsed when the newest iteration began
-	Iterations []ralph.IterationResult
-	Stopped    *ralph.RunStopped // nil while the run goes on
-	Waiting    *ralph.Waiting    // nil unless it waits right now
-	Phase      Phase             // of the open iteration
-	Verdict    ralph.Verdict     // the last one
-	Calls      []time.Time       // of agents, the newest CallsPerHour of them
+	Identity
+	Seq       int64 // of the last event
+	UpdatedAt time.Time
 
+	History    judge.History
+	Iterations []ralph.IterationResult
+	Verdict    ralph.Verdict  // the last one
+	Last       ralph.Feedback // what the next prompt should say about the iteration before
+	Phase      Phase          // of the open iteration
+	Checking   bool           // checks were begun between iterations, and the tree was not looked at since
+	Tampered   []string       // protected files that the last agent changed
+
+	Elapsed ralph.Span        // spent by the run, as far as events tell
+	Begun   ralph.Span        // Elapsed when the newest iteration began
+	Calls   []time.Time       // of agents, the newest CallsPerHour of them
+	Waiting *ralph.Waiting    // nil unless it waits right now
+	Stopped *ralph.RunStopped // nil while the run goes on
+
+	Memory
+	Shelf
+	Reviewed
+	Bill
+	Warnings []ralph.Notice
+}
+
+// Identity says which run it is and what it runs with. A resume may have changed all but its name and start.
+type Identity struct {
+	Run       string
+	StartedAt time.Time
+	Started   ralph.RunStarted
+	Policy    ralph.Policy // in force now
+	Agent     string
+	Model     string
+	PID       int
+}
+
+// Memory is what people and agents wrote for later iterations.
+type Memory struct {
 	Steering  []ralph.SteeringSeen     // items in force, each with the letter that brought it
 	Answers   []ralph.AnswerGiven      // the newest of them
 	Learnings []ralph.LearningProposed // the first of them
 	Letters   []string                 // the newest that were taken
 	Asked     *string                  // of a person, by the last iteration that counted, and not answered; nil if nothing is
+}
 
-	Last     ralph.Feedback // what the next prompt should say about the iteration before
-	Warnings []ralph.Notice
-
-	Tampered []string           // protected files that the last agent changed
-	Ledger   []ralph.TaskLedger // what evaluators said of what is not done yet
-	Reviews  int                // how often evaluators were asked
-
-	Aside     []AsideWork   // on tasks that were given up
+// Shelf is the work on tasks that were given up, and the changes of the tree that it takes.
+type Shelf struct {
+	Aside     []AsideWork   // not in the tree, but kept
 	Unproven  *UnprovenWork // that is in the tree; nil if none is
 	Unsettled []string      // tasks that were worked on since one was last proven, and whose work was not set aside
 	Move      *TreeMove     // to be done; nil if none is
-	Checking  bool          // checks were begun between iterations, and the tree was not looked at since
+}
 
-	CostEstimated bool // at least one iteration reckoned its cost
+// Reviewed is what evaluators said.
+type Reviewed struct {
+	Ledger  []ralph.TaskLedger // of what is not done yet
+	Reviews int                // how often evaluators were asked
+}
+
+// Bill says what the sums of the run are worth.
+type Bill struct {
+	CostEstimated bool // at least one iteration estimated its cost
 	CostPartial   bool // what some iteration or evaluation cost is not known, or not all of it
 	TokensPartial bool // the same of its tokens
 }

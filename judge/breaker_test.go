@@ -104,11 +104,11 @@ func TestRow8AfterTheThreshold(t *testing.T) {
 
 func TestABreakerThatClosesCountsFromZero(t *testing.T) {
 	h := History{
-		Judging: true, NoProgress: 3, SameError: 5, Denials: 2, Outputs: []int64{9, 5, 1}, LimitWaited: ralph.Span(time.Minute),
+		Judging: true, Streaks: Streaks{NoProgress: 3, SameError: 5, Denials: 2, Outputs: []int64{9, 5, 1}, LimitWaited: ralph.Span(time.Minute)},
 		Breaker: ralph.Breaker{State: ralph.BreakerDiagnose, Reason: "stuck"},
 	}
 	h.Settle(ralph.Verdict{Breaker: closed})
-	want := History{Breaker: closed, LimitWaited: ralph.Span(time.Minute)}
+	want := History{Breaker: closed, Streaks: Streaks{LimitWaited: ralph.Span(time.Minute)}}
 	if diff := cmp.Diff(want, h, cmp.AllowUnexported(History{}), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("history after the breaker closed (-want +got):\n%s", diff)
 	}
@@ -116,10 +116,12 @@ func TestABreakerThatClosesCountsFromZero(t *testing.T) {
 
 func TestResumeStartsCountsAnewAndLetsOneProbeThrough(t *testing.T) {
 	full := History{
-		Started: 7, Counted: 6, Cost: 1.5, Tokens: ralph.Tokens{Input: 9}, AgentFailures: 1, ProviderFailures: 2, BrokenChecks: 1, LimitHits: 4,
-		LimitWaited: ralph.Span(time.Hour), NoProgress: 3, SameError: 5, Denials: 2, Outputs: []int64{9}, Phrases: []int{1, 2},
+		Started: 7, Counted: 6, Cost: 1.5, Tokens: ralph.Tokens{Input: 9}, Streaks: Streaks{
+			AgentFailures: 1, ProviderFailures: 2, BrokenChecks: 1, LimitHits: 4,
+			LimitWaited: ralph.Span(time.Hour), NoProgress: 3, SameError: 5, Denials: 2, Outputs: []int64{9}, Phrases: []int{1, 2},
+		},
 	}
-	spent := History{Started: 7, Counted: 6, Cost: 1.5, Tokens: ralph.Tokens{Input: 9}, Phrases: []int{1, 2}}
+	spent := History{Started: 7, Counted: 6, Cost: 1.5, Tokens: ralph.Tokens{Input: 9}, Streaks: Streaks{Phrases: []int{1, 2}}}
 	for _, tt := range []struct {
 		name         string
 		before, want ralph.Breaker

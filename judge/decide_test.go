@@ -25,7 +25,8 @@ func plainSituation() *situation {
 	return &situation{
 		policy: ralph.DefaultPolicy(),
 		before: History{
-			Started: 1, Judging: true, Base: tree, Baseline: red, Breaker: ralph.Breaker{State: ralph.BreakerClosed}, Tree: tree, Checks: CheckMarks{}.With(red),
+			Started: 1, Judging: true, Base: tree, Baseline: red, Breaker: ralph.Breaker{State: ralph.BreakerClosed},
+			Seen: Seen{Tree: tree, Checks: CheckMarks{}.With(red)},
 			Now: Observation{
 				Number: 1, Agent: ralph.AgentOutcome{Agent: "fake", End: ralph.EndOK, Said: promise.Report{Text: true}},
 				Tree: ralph.TreeState{Known: true, Head: "c0", Hash: "h1"}, Checks: red,

@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// History is what Decide may know of a run: totals, streaks and the observation under judgement. Its size does not grow with the run.
+// History is what Decide may know of a run: totals, streaks and the observation under judgement. Its size does not grow
+// with the run.
 type History struct {
 	Started int          `json:"started,omitempty"` // iterations
 	Counted int          `json:"counted,omitempty"` // of them, against the cap
@@ -22,40 +23,48 @@ type History struct {
 	Baseline []ralph.CheckResult `json:"baseline,omitempty"`
 	Base     ralph.TreeState     `json:"base,omitzero"`
 	Settled  string              `json:"settled,omitempty"` // the copy of the tree in which a task was last proven
+	Seen
 
-	Tasks []ralph.TaskState `json:"tasks,omitempty"` // of the list that is worked, if one is
-	Task  string            `json:"task,omitempty"`  // selected for the next iteration, or the one under way
+	Tasks      []ralph.TaskState `json:"tasks,omitempty"`      // of the list that is worked, if one is
+	Task       string            `json:"task,omitempty"`       // selected for the next iteration, or the one under way
+	Rejections []TaskRejections  `json:"rejections,omitempty"` // by the evaluator, of what is not done yet
 
-	Agent int               `json:"agent,omitempty"` // at work, by its place in Policy.Agents
-	Rests []ralph.AgentRest `json:"rests,omitempty"` // of agents that have not worked since
+	Agent    int               `json:"agent,omitempty"`    // at work, by its place in Policy.Agents
+	Rests    []ralph.AgentRest `json:"rests,omitempty"`    // of agents that have not worked since
+	Failures []FailureCount    `json:"failures,omitempty"` // of agents that are not at work
 
 	Judging  bool        `json:"judging,omitempty"` // Now holds an iteration that is to be judged
 	Now      Observation `json:"now,omitzero"`
 	Progress bool        `json:"progress,omitempty"` // Now changed something
 
+	Streaks
+	Breaker ralph.Breaker `json:"breaker,omitzero"`
+}
+
+// Streaks counts what happened again and again, up to now.
+type Streaks struct {
 	AgentFailures    int        `json:"agent_failures,omitempty"` // in a row, of the agent at work
 	ProviderFailures int        `json:"provider_failures,omitempty"`
 	BrokenChecks     int        `json:"broken_checks,omitempty"`
 	LimitHits        int        `json:"limit_hits,omitempty"`
 	LimitWaited      ralph.Span `json:"limit_waited,omitempty"`
 
-	NoProgress int           `json:"no_progress,omitempty"`
-	SameError  int           `json:"same_error,omitempty"`
-	Denials    int           `json:"denials,omitempty"`
-	Outputs    []int64       `json:"outputs,omitempty"` // bytes that the last counted iterations wrote
-	Phrases    []int         `json:"phrases,omitempty"` // completion phrases of the last iterations
-	Breaker    ralph.Breaker `json:"breaker,omitzero"`
+	NoProgress int     `json:"no_progress,omitempty"`
+	SameError  int     `json:"same_error,omitempty"`
+	Fault      uint64  `json:"fault,omitempty"` // the print of the last one, 0 if nothing went wrong
+	Denials    int     `json:"denials,omitempty"`
+	Outputs    []int64 `json:"outputs,omitempty"` // bytes that the last counted iterations wrote
+	Phrases    []int   `json:"phrases,omitempty"` // completion phrases of the last iterations
+}
 
-	Rejections []TaskRejections `json:"rejections,omitempty"` // by the evaluator, of what is not done yet
-
-	Failures []FailureCount    `json:"failures,omitempty"` // of agents that are not at work
-	Tree     ralph.TreeState   `json:"tree,omitzero"`
-	TreeOf   int               `json:"tree_of,omitempty"` // the iteration that left tree
-	Checks   CheckMarks        `json:"checks,omitempty"`
-	Moved    bool              `json:"moved,omitempty"`    // the harness changed the tree since the checks were run
-	GreenOn  map[string]string `json:"green_on,omitempty"` // the tree on which a check was last green
-	Flaked   []string          `json:"flaked,omitempty"`   // checks that were red and green on one tree, by their keys
-	Fault    uint64            `json:"fault,omitempty"`
+// Seen is the tree and the checks as they were last seen: what progress is measured by.
+type Seen struct {
+	Tree    ralph.TreeState   `json:"tree,omitzero"`
+	TreeOf  int               `json:"tree_of,omitempty"` // the iteration that left Tree
+	Checks  CheckMarks        `json:"checks,omitempty"`
+	Moved   bool              `json:"moved,omitempty"`    // the harness changed the tree since the checks were run
+	GreenOn map[string]string `json:"green_on,omitempty"` // the tree on which a check last passed, by the check's key
+	Flaked  []string          `json:"flaked,omitempty"`   // checks that passed and failed on one tree, by their keys
 }
 
 // Observation is everything that was seen of one iteration.

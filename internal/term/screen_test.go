@@ -25,8 +25,8 @@ func sample(stopped ralph.RunStopped) *fold.State {
 	stopped.Status = ralph.StatusOf(stopped.Reason)
 	stopped.ExitCode = ralph.ExitCode(stopped.Reason, stopped.Signal)
 	return &fold.State{
-		Run: sampleRun, Agent: "claude", Elapsed: ralph.Span(81200 * time.Millisecond),
-		Policy: ralph.Policy{MaxIterations: 50},
+		Identity: fold.Identity{Run: sampleRun, Agent: "claude", Policy: ralph.Policy{MaxIterations: 50}},
+		Elapsed:  ralph.Span(81200 * time.Millisecond),
 		History: judge.History{
 			Started: 3, Counted: 3, Cost: 1.23, Tokens: ralph.Tokens{Input: 9000, Output: 600},
 			Baseline: []ralph.CheckResult{{Name: "go test ./...", ExitCode: 1}, {Name: "go vet ./...", ExitCode: 1}},
