@@ -309,7 +309,7 @@ func mustReplay(t *testing.T, log []ralph.Event) State {
 	for _, e := range log {
 		e = throughJSON(t, e)
 		if reached, ok := e.Data.(ralph.VerdictReached); ok {
-			got := judge.Decide(again.Policy, again.History.Judge(reached.At))
+			got := judge.Decide(againFromJSON(t, again.Policy), againFromJSON(t, again.History).Judge(reached.At))
 			if recorded, repeated := asJSON(t, reached.Verdict), asJSON(t, got); recorded != repeated {
 				t.Fatalf("event %d: recorded (-) and repeated (+) verdict differ:\n%s", e.Seq, cmp.Diff(reached.Verdict, got))
 			}
@@ -317,6 +317,16 @@ func mustReplay(t *testing.T, log []ralph.Event) State {
 		if err := again.Apply(e); err != nil {
 			t.Fatal(err)
 		}
+	}
+	return again
+}
+
+// againFromJSON is a value as another program would read it.
+func againFromJSON[T any](t *testing.T, value T) T {
+	t.Helper()
+	var again T
+	if err := json.Unmarshal([]byte(asJSON(t, value)), &again); err != nil {
+		t.Fatal(err)
 	}
 	return again
 }

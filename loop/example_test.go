@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/judge"
 	"github.com/ralphloop/ralph/loop"
 )
 
@@ -28,13 +27,13 @@ func Example() {
 		}
 		return nil
 	}
-	loop, err := loop.New(loop.Config{Task: "make the sum four", Agent: agent, Checks: []string{"sum"}},
+	run, err := loop.New(loop.Config{Task: "make the sum four", Agent: agent, Checks: []string{"sum"}},
 		loop.WithChecker(ralph.CheckFuncs{"sum": check}))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	result, err := loop.Run(context.Background())
+	result, err := run.Run(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -54,12 +53,12 @@ func Example_blocked() {
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) {
 		return "I cannot go on.\n<promise>BLOCKED:no key for the payments service</promise>", nil
 	})
-	loop, err := loop.New(loop.Config{Task: "pay", Agent: agent, AllowUnverified: true})
+	run, err := loop.New(loop.Config{Task: "pay", Agent: agent, AllowUnverified: true})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	result, err := loop.Run(context.Background())
+	result, err := run.Run(context.Background())
 	fmt.Println(result.ExitCode, result.Reason, err)
 	// Output: 2 no key for the payments service <nil>
 }
@@ -68,7 +67,7 @@ func Example_blocked() {
 func ExampleWithObserver() {
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "<promise>COMPLETE</promise>", nil })
 	checks := ralph.CheckFuncs{"green": func(context.Context) error { return nil }}
-	loop, err := loop.New(loop.Config{Task: "nothing much", Agent: agent, Checks: []string{"green"}}, loop.WithChecker(checks),
+	run, err := loop.New(loop.Config{Task: "nothing much", Agent: agent, Checks: []string{"green"}}, loop.WithChecker(checks),
 		loop.WithObserver(func(e ralph.Event) {
 			if e.Type == ralph.EvVerdict || e.Type == ralph.EvCheckFinished {
 				fmt.Println(e.Iteration, e.Type)
@@ -78,7 +77,7 @@ func ExampleWithObserver() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := loop.Run(context.Background()); err != nil {
+	if _, err := run.Run(context.Background()); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
@@ -91,7 +90,7 @@ func ExampleWithObserver() {
 func ExampleHookFuncs() {
 	agent := ralph.AgentFunc(func(context.Context, string) (string, error) { return "I am not done yet.", nil })
 	left := 2 // that the night has room for
-	loop, err := loop.New(loop.Config{Task: "tidy up", Agent: agent, AllowUnverified: true}, loop.WithHooks(ralph.HookFuncs{
+	run, err := loop.New(loop.Config{Task: "tidy up", Agent: agent, AllowUnverified: true}, loop.WithHooks(ralph.HookFuncs{
 		Before: func(_ context.Context, next ralph.IterationAhead) error {
 			if next.Iteration > left {
 				return errors.New("the maintenance window is over")
@@ -111,22 +110,13 @@ func ExampleHookFuncs() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := loop.Run(context.Background()); err != nil {
+	if _, err := run.Run(context.Background()); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
 	// iteration 1 ok go_on
 	// iteration 2 ok go_on
 	// blocked 2 the maintenance window is over
-}
-
-// Decide is a pure function: the same policy and history give the same verdict.
-func ExampleDecide() {
-	policy := ralph.DefaultPolicy()
-	history := judge.History{Counted: 10}
-	verdict := judge.Decide(policy, history)
-	fmt.Println(verdict.Action, verdict.Reason, ralph.ExitCode(verdict.Reason, ""))
-	// Output: stop max_iterations 1
 }
 
 // A config that could never prove anything is refused before an agent starts.

@@ -33,13 +33,13 @@ func main() {
 		return nil
 	}}
 
-	loop, err := loop.New(loop.Config{
+	greeter, err := loop.New(loop.Config{
 		Task: "Write a greeting to the world.", Agent: agent, AgentName: "drafter", Checks: []string{"greets the world"}, MaxIterations: 5,
 	}, loop.WithChecker(checks))
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := loop.Run(context.Background())
+	result, err := greeter.Run(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
