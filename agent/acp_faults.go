@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -50,10 +52,10 @@ func parseACPError(text []byte) (e acpError) {
 }
 
 // Where a status stands in an error's words, in small letters.
-var acpStatus = []pattern{
-	newPattern(`^(?:\[?api error: |internal error: )?(\d{3})\b`),
-	newPattern(`"(?:code|status|statuscode)": ?(\d{3})\b`),
-	newPattern(`\b(?:error|status|code|http)[ :=(]{1,3}(\d{3})\b`),
+var acpStatus = []func() *regexp.Regexp{
+	text.LazyRegexp(`^(?:\[?api error: |internal error: )?(\d{3})\b`),
+	text.LazyRegexp(`"(?:code|status|statuscode)": ?(\d{3})\b`),
+	text.LazyRegexp(`\b(?:error|status|code|http)[ :=(]{1,3}(\d{3})\b`),
 }
 
 // status is the HTTP status of the model's server, 0 if it is not told: gemini gives it as the code, qwen puts it before the details, others quote
@@ -64,7 +66,7 @@ func (e acpError) status() int {
 	}
 	for _, words := range []string{e.details, e.message} {
 		for _, expression := range acpStatus {
-			if m := expression.FindStringSubmatch(strings.ToLower(words)); m != nil {
+			if m := expression().FindStringSubmatch(strings.ToLower(words)); m != nil {
 				if status, _ := strconv.Atoi(m[1]); status >= 400 && status < 600 {
 					return status
 				}

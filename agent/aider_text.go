@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -35,10 +36,10 @@ func newAiderText(r *reading) reader {
 }
 
 var (
-	aiderTokens = newPattern(`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`)
-	aiderCost   = newPattern(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
-	aiderError  = newPattern(`^litellm\.(\w+: .*)`)
-	aiderModel  = newPattern(`^(?:Main model|Model): (\S+) with `)
+	aiderTokens = text.LazyRegexp(`^Tokens: [\d.]+[kM]? sent(?:, [\d.]+[kM]? cache (?:write|hit))*, ([\d.]+)[kM]? received\.(?: Cost: \$[\d.]+ message, \$([\d.]+) session\.)?$`)
+	aiderCost   = text.LazyRegexp(`^Cost: \$[\d.]+ message, \$([\d.]+) session\.$`)
+	aiderError  = text.LazyRegexp(`^litellm\.(\w+: .*)`)
+	aiderModel  = text.LazyRegexp(`^(?:Main model|Model): (\S+) with `)
 	aiderEdit   = []byte("Applied edit to ")
 )
 
@@ -55,11 +56,11 @@ func (a *aiderText) line(text []byte) {
 	if a.answers == 0 {
 		a.beforeAnswers(line)
 	}
-	if m := aiderTokens.FindSubmatch(line); m != nil {
+	if m := aiderTokens().FindSubmatch(line); m != nil {
 		a.answered(m[1], m[2])
 		return
 	}
-	if m := aiderCost.FindSubmatch(line); m != nil && costNext {
+	if m := aiderCost().FindSubmatch(line); m != nil && costNext {
 		a.spentSoFar(m[1])
 		return
 	}
@@ -67,7 +68,7 @@ func (a *aiderText) line(text []byte) {
 		a.tool("edit", string(line[len(aiderEdit):]))
 		return
 	}
-	if m := aiderError.FindSubmatch(line); m != nil {
+	if m := aiderError().FindSubmatch(line); m != nil {
 		a.retrying(aiderErrors.fault(string(m[1]), aiderLogin))
 	}
 	a.between = a.between && len(line) == 0
@@ -82,7 +83,7 @@ func (a *aiderText) beforeAnswers(line []byte) {
 	case !a.started && string(line) == aiderKeyless:
 		a.fault, a.hopeless = &fault{class: ralph.EndAuth, text: "there is no key to any model", hint: aiderLogin}, true
 	case a.model == "":
-		if m := aiderModel.FindSubmatch(line); m != nil {
+		if m := aiderModel().FindSubmatch(line); m != nil {
 			a.works(m[1])
 		}
 	}
@@ -169,7 +170,7 @@ func (a *aiderText) ended(status int) *fault {
 
 // aiderErrors are the errors of the library by which aider reaches models.
 var aiderErrors = sentences{
-	{ralph.EndAuth, newPattern(`^(?:authentication|permissiondenied)error: `)},
-	{ralph.EndLimit, newPattern(`^(?:ratelimit|routerratelimit|budgetexceeded)error: `)},
-	{ralph.EndProvider, newPattern(`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `)},
+	{ralph.EndAuth, text.LazyRegexp(`^(?:authentication|permissiondenied)error: `)},
+	{ralph.EndLimit, text.LazyRegexp(`^(?:ratelimit|routerratelimit|budgetexceeded)error: `)},
+	{ralph.EndProvider, text.LazyRegexp(`^(?:(?:apiconnection|api|apiresponsevalidation|internalserver|serviceunavailable|openai|azureopenai)error|timeout): `)},
 }

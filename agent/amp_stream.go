@@ -5,6 +5,7 @@ import (
 	"cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // ampStream reads the events of `amp -x --stream-json`, which are those of Claude Code but for this: messages have no id and come whole, their
@@ -46,9 +47,9 @@ func (a *ampStream) beforeTheStream(text []byte) {
 
 // ampComplaints are what Amp writes when its server does not let it begin.
 var ampComplaints = sentences{
-	{ralph.EndAuth, newPattern(`^(?:invalid or missing api key\.|access token expired\.)`)},
-	{ralph.EndLimit, newPattern(`^api request for \w+ failed: 429$`)},
-	{ralph.EndProvider, newPattern(`^(?:amp server returned an error\.|couldn't connect to the amp server at |api request for \w+ failed: 5\d\d$)`)},
+	{ralph.EndAuth, text.LazyRegexp(`^(?:invalid or missing api key\.|access token expired\.)`)},
+	{ralph.EndLimit, text.LazyRegexp(`^api request for \w+ failed: 429$`)},
+	{ralph.EndProvider, text.LazyRegexp(`^(?:amp server returned an error\.|couldn't connect to the amp server at |api request for \w+ failed: 5\d\d$)`)},
 }
 
 // longEvent of an assistant is a tool call with a long input, as a rule.

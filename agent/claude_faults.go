@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -26,7 +27,7 @@ func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
 	switch {
 	case c.limited && !bytes.HasPrefix(e.subtype, []byte("error_max")) && (f == nil || f.class == ralph.EndProvider && e.status == 0):
 		f = &fault{class: ralph.EndLimit, text: limitReached}
-	case f == nil && claudeLoginSentence.MatchString(sentence):
+	case f == nil && claudeLoginSentence().MatchString(sentence):
 		f = claudeFault(0, "authentication_failed")
 	case f == nil && claudeStatus(sentence) != 0:
 		f = cmp.Or(claudeFault(claudeStatus(sentence), ""), &fault{class: ralph.EndFailed, text: modelRefused})
@@ -49,15 +50,15 @@ func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
 // What the CLI itself says where it gives no code. Its sentences are known by their beginning, so that a mention of them is none; the advice to
 // log in also stands behind other complaints, after a dot of its own.
 var (
-	claudeLoginSentence = newPattern(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
-	claudeLimitSentence = newPattern(`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`) // in small letters
+	claudeLoginSentence = text.LazyRegexp(`^(Please run /login|Invalid API key|Not logged in)\b|· Please run /login$`)
+	claudeLimitSentence = text.LazyRegexp(`^(((claude )?(ai )?usage|5-hour|session|(opus |sonnet )?weekly) limit reached|you['’]ve hit your ([a-z0-9-]+ ){0,2}limit)\b`) // in small letters
 )
 
-var claudeStatusSentence = newPattern(`^(?:Failed to authenticate\. )?API Error: (\d{3})\b`)
+var claudeStatusSentence = text.LazyRegexp(`^(?:Failed to authenticate\. )?API Error: (\d{3})\b`)
 
 // claudeStatus is the HTTP status that older versions tell in words only, 0 for none.
 func claudeStatus(sentence string) int64 {
-	found := claudeStatusSentence.FindStringSubmatch(sentence)
+	found := claudeStatusSentence().FindStringSubmatch(sentence)
 	if found == nil {
 		return 0
 	}
@@ -67,7 +68,7 @@ func claudeStatus(sentence string) int64 {
 
 // saysLimit knows the sentences about a limit. Older versions put the moment of the reset, in seconds of the epoch, behind a bar.
 func (c *claudeStream) saysLimit(sentence string) bool {
-	if !claudeLimitSentence.MatchString(strings.ToLower(sentence)) {
+	if !claudeLimitSentence().MatchString(strings.ToLower(sentence)) {
 		return false
 	}
 	_, reset, _ := strings.Cut(sentence, "|")

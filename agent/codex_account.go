@@ -3,6 +3,8 @@ package agent
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // codexAccount looks for the login that `codex exec` would use. Seen with version 0.166: CODEX_API_KEY wins over what is stored, be it a key or a
@@ -57,7 +59,7 @@ func codexStored(look Look, path, name string) Account {
 	return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: name + " is there, but not as it was expected"}
 }
 
-var codexSetting = newPattern(`^\s*([a-z_]+)\s*=\s*["']([^"']*)["']`)
+var codexSetting = text.LazyRegexp(`^\s*([a-z_]+)\s*=\s*["']([^"']*)["']`)
 
 // codexTop is a text setting that stands before the first table of a TOML file.
 func codexTop(config []byte, key string) string {
@@ -65,7 +67,7 @@ func codexTop(config []byte, key string) string {
 		if strings.HasPrefix(strings.TrimSpace(line), "[") {
 			return ""
 		}
-		if m := codexSetting.FindStringSubmatch(line); m != nil && m[1] == key {
+		if m := codexSetting().FindStringSubmatch(line); m != nil && m[1] == key {
 			return m[2]
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // codexAlone are the flags that keep the user's own hooks, notifier, plugins, connectors and MCP servers out of a run. The rest of the user's
@@ -25,12 +27,12 @@ func codexAlone(look Look) []string {
 }
 
 // codexServerLine is the heading of a server's table, or a key of it. Servers within one inline table are not found.
-var codexServerLine = newPattern(`(?m)^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*\.[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*[.\]=]`)
+var codexServerLine = text.LazyRegexp(`(?m)^[ \t]*(?:\[[ \t]*)?mcp_servers[ \t]*\.[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*[.\]=]`)
 
 // codexServers are the MCP servers of the user's configuration, as they are written there.
 func codexServers(look Look) []string {
 	var names []string
-	for _, m := range codexServerLine.FindAllSubmatch(codexConfig(look), -1) {
+	for _, m := range codexServerLine().FindAllSubmatch(codexConfig(look), -1) {
 		if name := string(m[1]); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -56,14 +58,14 @@ func codexHome(look Look) string {
 // The pieces of TOML that it takes to find what a provider of the model names: the rest of a line before a comment, the heading of a table, a key and
 // its value.
 var (
-	tomlPlain   = newPattern(`^(?:[^"'#]|"(?:[^"\\]|\\.)*"|'[^']*')*`)
-	tomlHeading = newPattern(`^\s*\[([^\[\]]+)\]`)
-	tomlKey     = newPattern(`^\s*((?:[A-Za-z0-9_.\s-]|"(?:[^"\\]|\\.)*"|'[^']*')+?)\s*=\s*(.*)$`)
-	tomlPart    = newPattern(`"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+`)
+	tomlPlain   = text.LazyRegexp(`^(?:[^"'#]|"(?:[^"\\]|\\.)*"|'[^']*')*`)
+	tomlHeading = text.LazyRegexp(`^\s*\[([^\[\]]+)\]`)
+	tomlKey     = text.LazyRegexp(`^\s*((?:[A-Za-z0-9_.\s-]|"(?:[^"\\]|\\.)*"|'[^']*')+?)\s*=\s*(.*)$`)
+	tomlPart    = text.LazyRegexp(`"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+`)
 
-	codexEnvKey     = newPattern(`\benv_key\s*=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
-	codexEnvHeaders = newPattern(`\benv_http_headers\s*=\s*\{([^}]*)`)
-	codexEnvHeader  = newPattern(`=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
+	codexEnvKey     = text.LazyRegexp(`\benv_key\s*=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
+	codexEnvHeaders = text.LazyRegexp(`\benv_http_headers\s*=\s*\{([^}]*)`)
+	codexEnvHeader  = text.LazyRegexp(`=\s*["']([A-Za-z_][A-Za-z0-9_]*)["']`)
 )
 
 // codexVariables are the variables that hold the keys and headers of the user's model providers, as the configuration names them. A table that is
@@ -78,19 +80,19 @@ func codexVariables(look Look) (names []string) {
 	}
 	var table []string
 	for line := range strings.Lines(string(codexConfig(look))) {
-		line = tomlPlain.FindString(strings.TrimRight(line, "\r\n"))
+		line = tomlPlain().FindString(strings.TrimRight(line, "\r\n"))
 		if strings.HasPrefix(strings.TrimSpace(line), "[") {
 			table = []string{""} // of an array, as long as nothing else is known
-			if m := tomlHeading.FindStringSubmatch(line); m != nil {
+			if m := tomlHeading().FindStringSubmatch(line); m != nil {
 				table = tomlPath(m[1])
 			}
 			continue
 		}
-		if m := tomlKey.FindStringSubmatch(line); m != nil {
+		if m := tomlKey().FindStringSubmatch(line); m != nil {
 			text := codexProviderText(slices.Concat(table, tomlPath(m[1])), m[2])
-			add(codexEnvKey.FindAllStringSubmatch(text, -1))
-			for _, headers := range codexEnvHeaders.FindAllStringSubmatch(text, -1) {
-				add(codexEnvHeader.FindAllStringSubmatch(headers[1], -1))
+			add(codexEnvKey().FindAllStringSubmatch(text, -1))
+			for _, headers := range codexEnvHeaders().FindAllStringSubmatch(text, -1) {
+				add(codexEnvHeader().FindAllStringSubmatch(headers[1], -1))
 			}
 		}
 	}
@@ -112,7 +114,7 @@ func codexProviderText(path []string, value string) string {
 
 // tomlPath takes a dotted key apart.
 func tomlPath(key string) []string {
-	parts := tomlPart.FindAllString(key, -1)
+	parts := tomlPart().FindAllString(key, -1)
 	for i, part := range parts {
 		parts[i] = strings.Trim(part, `"'`)
 	}

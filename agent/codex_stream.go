@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // codexStream reads the events of `codex exec --json`.
@@ -75,7 +76,7 @@ func (c *codexStream) event(text []byte) bool {
 func (c *codexStream) complains(message string) {
 	f := codexFault(message, c.now())
 	c.retrying(f)
-	if f.class == ralph.EndAuth && codexRetry.MatchString(message) {
+	if f.class == ralph.EndAuth && codexRetry().MatchString(message) {
 		c.fault, c.hopeless = f, true
 	}
 }
@@ -242,29 +243,29 @@ func codexMessage(failure []byte) string {
 }
 
 var (
-	codexRetry  = newPattern(`^Reconnecting\.\.\. \d+/\d+ \((.*)\)$`)
-	codexStatus = newPattern(`^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b`)
-	codexAgain  = newPattern(`[Tt]ry again in ((?:\d+ \w+[, ]*)+)`)
-	codexReset  = newPattern(`[Tt]ry again at ([A-Z][a-z]{2} \d{1,2}[a-z]{2}, \d{4})? ?(\d{1,2}:\d{2} [AP]M)\b`)
+	codexRetry  = text.LazyRegexp(`^Reconnecting\.\.\. \d+/\d+ \((.*)\)$`)
+	codexStatus = text.LazyRegexp(`^(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b`)
+	codexAgain  = text.LazyRegexp(`[Tt]ry again in ((?:\d+ \w+[, ]*)+)`)
+	codexReset  = text.LazyRegexp(`[Tt]ry again at ([A-Z][a-z]{2} \d{1,2}[a-z]{2}, \d{4})? ?(\d{1,2}:\d{2} [AP]M)\b`)
 	// codexOrdinal is what Go's layouts have no word for: 1st, 2nd, 3rd, 17th.
-	codexOrdinal = newPattern(`(\d)[a-z]{2},`)
-	codexSpan    = newPattern(`(\d+) (day|hour|minute|second)`)
+	codexOrdinal = text.LazyRegexp(`(\d)[a-z]{2},`)
+	codexSpan    = text.LazyRegexp(`(\d+) (day|hour|minute|second)`)
 )
 
 // codexErrors are those in which no status stands.
 var codexErrors = sentences{
-	{ralph.EndAuth, newPattern(`missing environment variable|not logged in`)},
-	{ralph.EndLimit, newPattern(`usage limit|quota exceeded`)},
-	{ralph.EndProvider, newPattern(`high demand|stream disconnected|error sending request|connection|timed out|timeout`)},
+	{ralph.EndAuth, text.LazyRegexp(`missing environment variable|not logged in`)},
+	{ralph.EndLimit, text.LazyRegexp(`usage limit|quota exceeded`)},
+	{ralph.EndProvider, text.LazyRegexp(`high demand|stream disconnected|error sending request|connection|timed out|timeout`)},
 }
 
 // codexFault says what the words of an error event mean that came now.
 func codexFault(message string, now time.Time) *fault {
-	if m := codexRetry.FindStringSubmatch(message); m != nil {
+	if m := codexRetry().FindStringSubmatch(message); m != nil {
 		message = m[1]
 	}
 	f := codexErrors.fault(message, codexLogin)
-	if m := codexStatus.FindStringSubmatch(message); m != nil {
+	if m := codexStatus().FindStringSubmatch(message); m != nil {
 		status, _ := strconv.ParseInt(m[1], 10, 64) // three digits
 		f = quotedFault(statusClass(status), message, codexLogin)
 	}
@@ -276,13 +277,13 @@ func codexFault(message string, now time.Time) *fault {
 
 // codexWait reads "try again in 2 days 17 hours 14 minutes", "try again at 9:33 AM" and "try again at Nov 17th, 2026 9:33 AM".
 func codexWait(message string, now time.Time) time.Duration {
-	if m := codexReset.FindStringSubmatch(message); m != nil {
+	if m := codexReset().FindStringSubmatch(message); m != nil {
 		return codexUntil(m[1], m[2], now)
 	}
 	var wait time.Duration
 	unit := map[string]time.Duration{"day": 24 * time.Hour, "hour": time.Hour, "minute": time.Minute, "second": time.Second}
-	if m := codexAgain.FindStringSubmatch(message); m != nil {
-		for _, part := range codexSpan.FindAllStringSubmatch(m[1], -1) {
+	if m := codexAgain().FindStringSubmatch(message); m != nil {
+		for _, part := range codexSpan().FindAllStringSubmatch(m[1], -1) {
 			n, _ := strconv.Atoi(part[1])
 			wait += time.Duration(min(n, 1000)) * unit[part[2]]
 		}
@@ -294,7 +295,7 @@ func codexWait(message string, now time.Time) time.Duration {
 func codexUntil(day, clock string, now time.Time) time.Duration {
 	layout, text := "3:04 PM", clock
 	if day != "" {
-		layout, text = "Jan 2, 2006 3:04 PM", codexOrdinal.ReplaceAllString(day, "$1,")+" "+clock
+		layout, text = "Jan 2, 2006 3:04 PM", codexOrdinal().ReplaceAllString(day, "$1,")+" "+clock
 	}
 	reset, err := time.ParseInLocation(layout, text, now.Location())
 	if err != nil {

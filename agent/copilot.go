@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // copilot is the GitHub Copilot CLI, driven without a terminal. Written against and recorded from version 1.0.102 with a model of the user's own
@@ -98,14 +100,14 @@ var copilotShells = []string{
 	"setsid", "stdbuf", "watch", "pwsh", "powershell", "cmd",
 }
 
-var copilotAssignment = newPattern(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"]*$`)
+var copilotAssignment = text.LazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"]*$`)
 
 // copilotRules are the rules that allow a command line, one for each program in it; nil if it has one that no rule can allow.
 func copilotRules(line string) []string {
 	var rules []string
 	for _, part := range shellCommands(line) {
 		words := strings.Fields(part)
-		for len(words) > 0 && copilotAssignment.MatchString(words[0]) {
+		for len(words) > 0 && copilotAssignment().MatchString(words[0]) {
 			words = words[1:]
 		}
 		if len(words) == 0 || slices.Contains(copilotShells, path.Base(words[0])) || strings.ContainsAny(words[0], `'"`) {
@@ -134,7 +136,7 @@ func copilotAccount(look Look) Account {
 		return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "COPILOT_GITHUB_TOKEN is set"}
 	}
 	home := cmp.Or(look.Env("COPILOT_HOME"), filepath.Join(look.Home, ".copilot"))
-	if config, ok := look.File(filepath.Join(home, "config.json")); ok && copilotUsers.Match(config) {
+	if config, ok := look.File(filepath.Join(home, "config.json")); ok && copilotUsers().Match(config) {
 		return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "config.json has an account"}
 	}
 	unknown := Account{Login: LoginUnknown, Billing: BillingUnknown}
@@ -145,4 +147,4 @@ func copilotAccount(look Look) Account {
 }
 
 // copilotUsers finds an account. The name of the list is known from the program's text, an older one from reports of its users.
-var copilotUsers = newPattern(`"(loggedInUsers|logged_in_users)"\s*:\s*\[\s*\{`)
+var copilotUsers = text.LazyRegexp(`"(loggedInUsers|logged_in_users)"\s*:\s*\[\s*\{`)

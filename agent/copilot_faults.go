@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // copilotFailure is what an event tells of something that went wrong.
@@ -55,7 +56,7 @@ func (f copilotFailure) byKind() *fault {
 }
 
 // copilotComplaints are what the CLI writes when it cannot begin. Only the lack of any login was seen.
-var copilotComplaints = sentences{{ralph.EndAuth, newPattern(`^no authentication information found\.`)}}
+var copilotComplaints = sentences{{ralph.EndAuth, text.LazyRegexp(`^no authentication information found\.`)}}
 
 // copilotAllows is what allows a call that was denied.
 func copilotAllows(call copilotCall) string {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // cursor is the Cursor CLI, driven without a terminal. It is closed; what is here is known from its documentation and from what others report of
@@ -39,7 +40,7 @@ func (cursor) newReader(r *reading) reader {
 
 // cursorComplaints are what the CLI writes when it has no login, or a key that is none; known from reports of its users.
 var cursorComplaints = sentences{
-	{ralph.EndAuth, newPattern(`^(?:authentication required\. please run |(?:⚠ *)?warning: the provided api key is invalid\.)`)},
+	{ralph.EndAuth, text.LazyRegexp(`^(?:authentication required\. please run |(?:⚠ *)?warning: the provided api key is invalid\.)`)},
 }
 
 // cursorLogin is what helps when the login failed.

@@ -3,10 +3,12 @@ package agent
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -86,14 +88,14 @@ func (f *fault) saying(words string) *fault {
 // sentences is what a CLI says of an error that has no code, in small letters: what fits first tells the class.
 type sentences []struct {
 	class   ralph.EndClass
-	pattern pattern
+	pattern func() *regexp.Regexp
 }
 
 // known quotes what was said; nil if nothing fits. Login is what helps when it was refused.
 func (s sentences) known(words, login string) *fault {
 	small := strings.ToLower(words)
 	for _, one := range s {
-		if one.pattern.MatchString(small) {
+		if one.pattern().MatchString(small) {
 			return quotedFault(one.class, words, login)
 		}
 	}
@@ -127,29 +129,29 @@ func quotedFault(class ralph.EndClass, words, login string) *fault {
 
 // errorWords are those of error events, for CLIs of which no more is known than that their errors have no codes.
 var errorWords = sentences{
-	{ralph.EndAuth, newPattern(`\b(401|403|unauthenticated|unauthorized|not logged in|authentication|invalid api key|missing api key|access token expired)\b`)},
-	{ralph.EndLimit, newPattern(`\b(429|rate limit|usage limit|resource_exhausted|quota|out of credits|credit balance|insufficient credits?)\b`)},
-	{ralph.EndProvider, newPattern(`\b(5\d\d|overloaded|unavailable|timed? ?out|deadline_exceeded|connection|network|stream)\b`)},
+	{ralph.EndAuth, text.LazyRegexp(`\b(401|403|unauthenticated|unauthorized|not logged in|authentication|invalid api key|missing api key|access token expired)\b`)},
+	{ralph.EndLimit, text.LazyRegexp(`\b(429|rate limit|usage limit|resource_exhausted|quota|out of credits|credit balance|insufficient credits?)\b`)},
+	{ralph.EndProvider, text.LazyRegexp(`\b(5\d\d|overloaded|unavailable|timed? ?out|deadline_exceeded|connection|network|stream)\b`)},
 }
 
 // connectionWords are those of a server that was not reached, as Node programs have them, in small letters.
-var connectionWords = newPattern(`\b(?:fetch failed|connection error|econn(?:refused|reset)|etimedout|enotfound|eai_again|socket hang up|timed out)\b`)
+var connectionWords = text.LazyRegexp(`\b(?:fetch failed|connection error|econn(?:refused|reset)|etimedout|enotfound|eai_again|socket hang up|timed out)\b`)
 
 // What gemini and its kin say in an error: what the model's server answered, in brackets, and advice behind it; or how a turn came to nothing.
 var (
-	apiError     = newPattern(`(?s)^\[API Error: (.*)\](?:\s*\n(.*))?$`)
-	emptyTurn    = newPattern(`^(?:The model returned (?:an empty response|reasoning thoughts but no final response)|Model stream ended with empty response text)\b`)
-	brokenStream = newPattern(`^(?:Model stream ended without a finish reason|Invalid stream)\b`)
+	apiError     = text.LazyRegexp(`(?s)^\[API Error: (.*)\](?:\s*\n(.*))?$`)
+	emptyTurn    = text.LazyRegexp(`^(?:The model returned (?:an empty response|reasoning thoughts but no final response)|Model stream ended with empty response text)\b`)
+	brokenStream = text.LazyRegexp(`^(?:Model stream ended without a finish reason|Invalid stream)\b`)
 	// In small letters. The last form is that of Google accounts, known from reports of users.
-	askedWait = newPattern(`\b(?:retry in|retry after|reset after) ((?:\d+(?:\.\d+)?(?:h|ms|m|s))+)`)
+	askedWait = text.LazyRegexp(`\b(?:retry in|retry after|reset after) ((?:\d+(?:\.\d+)?(?:h|ms|m|s))+)`)
 )
 
 // turnTrouble says what it means that a turn came to nothing, for which the closing event has no word.
 func turnTrouble(message string) *fault {
 	switch {
-	case emptyTurn.MatchString(message):
+	case emptyTurn().MatchString(message):
 		return (&fault{class: ralph.EndEmpty, text: saidNothing}).saying(message)
-	case brokenStream.MatchString(message):
+	case brokenStream().MatchString(message):
 		return (&fault{class: ralph.EndProvider, text: "the model's answer broke off"}).saying(message)
 	}
 	return (&fault{class: ralph.EndFailed, text: endedWithError}).saying(message)
@@ -157,7 +159,7 @@ func turnTrouble(message string) *fault {
 
 // waitIn is how long a message asks to wait; 0 if it does not say.
 func waitIn(message string) time.Duration {
-	m := askedWait.FindStringSubmatch(strings.ToLower(message))
+	m := askedWait().FindStringSubmatch(strings.ToLower(message))
 	if m == nil {
 		return 0
 	}

@@ -4,19 +4,20 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // geminiAdvice stands behind what the server answered after a status 429.
-var geminiAdvice = newPattern(`^(?:Please wait and try again later|Possible quota limitations)\b`)
+var geminiAdvice = text.LazyRegexp(`^(?:Please wait and try again later|Possible quota limitations)\b`)
 
 // geminiFault says what the error of a closing event means.
 func geminiFault(kind, message string) *fault {
 	said, advice := message, ""
-	if m := apiError.FindStringSubmatch(message); m != nil {
+	if m := apiError().FindStringSubmatch(message); m != nil {
 		said, advice = m[1], m[2]
 	}
 	status, said := serverError(said)
-	if status == 0 && geminiAdvice.MatchString(advice) {
+	if status == 0 && geminiAdvice().MatchString(advice) {
 		status = 429
 	}
 	f := httpFault(status, geminiLogin)
@@ -27,7 +28,7 @@ func geminiFault(kind, message string) *fault {
 		f.wait = waitIn(said)
 	case kind == "FatalAuthenticationError", status == 400 && strings.HasPrefix(said, "API key not valid"): // the second is known from documentation only
 		f = &fault{class: ralph.EndAuth, text: loginRefused, hint: geminiLogin}
-	case f == nil && connectionWords.MatchString(strings.ToLower(said)):
+	case f == nil && connectionWords().MatchString(strings.ToLower(said)):
 		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
 	case f == nil:
 		return quotedFault(ralph.EndFailed, said, "")

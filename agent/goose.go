@@ -3,6 +3,8 @@ package agent
 import (
 	"cmp"
 	"path/filepath"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // goose is goose (github.com/aaif-goose/goose, before that block/goose), driven without a terminal. Everything here is known from its source, as of
@@ -76,10 +78,10 @@ func gooseAccount(look Look) Account {
 	switch {
 	case look.Env("GOOSE_PROVIDER") != "":
 		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "GOOSE_PROVIDER is set"}
-	case there && gooseProvider.Match(config):
+	case there && gooseProvider().Match(config):
 		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "a provider is configured; its key may be in the keyring"}
 	}
 	return Account{Login: LoggedOut, Billing: BillingUnknown, Because: "no provider is configured"}
 }
 
-var gooseProvider = newPattern(`(?m)^\s*(GOOSE_PROVIDER|active_provider|providers)\s*:`)
+var gooseProvider = text.LazyRegexp(`(?m)^\s*(GOOSE_PROVIDER|active_provider|providers)\s*:`)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -73,13 +74,13 @@ func (g *gooseStream) event(text []byte) bool {
 
 // beforeTheStream knows the complaints that goose prints as plain text on standard output and ends with.
 func (g *gooseStream) beforeTheStream(text []byte) {
-	if found := gooseUnconfigured.FindSubmatch(text); found != nil && g.events == 0 {
+	if found := gooseUnconfigured().FindSubmatch(text); found != nil && g.events == 0 {
 		g.events++
 		g.retry = &fault{class: ralph.EndAuth, text: promise.OneLine(string(found[1]), sentenceSize), hint: gooseLogin}
 	}
 }
 
-var gooseUnconfigured = newPattern(`^\s*error: (No (?:provider|model) configured\b.*)`)
+var gooseUnconfigured = text.LazyRegexp(`^\s*error: (No (?:provider|model) configured\b.*)`)
 
 // longEvent is the result of a tool, or a call with a long input.
 func (g *gooseStream) longEvent(head []byte) bool {
@@ -205,7 +206,7 @@ func (g *gooseStream) piece(m gooseMessage) {
 func (g *gooseStream) speak(m gooseMessage, escaped []byte) {
 	g.buffer = unescape(g.buffer[:0], escaped)
 	continued := g.writing && g.message == string(m.id)
-	if !m.inferred && !continued && gooseExcuse.Match(g.buffer) {
+	if !m.inferred && !continued && gooseExcuse().Match(g.buffer) {
 		g.excuse = gooseFault(string(g.buffer))
 		return
 	}
@@ -246,13 +247,13 @@ func (g *gooseStream) endedInTool(status int) *fault {
 }
 
 // gooseExcuse is the form of what goose says in the agent's name when a call of the model failed.
-var gooseExcuse = newPattern(`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`)
+var gooseExcuse = text.LazyRegexp(`(?s)^(Ran into this error: .*Please retry if you think this is a transient or recoverable error\.|Network error: .*Please resend your message to try again\.)\s*$`)
 
 // gooseErrors are known by how they begin.
 var gooseErrors = sentences{
-	{ralph.EndAuth, newPattern(`^authentication error: `)},
-	{ralph.EndLimit, newPattern(`^(?:rate limit exceeded|credits exhausted): `)},
-	{ralph.EndProvider, newPattern(`^(?:server error: |network error: |request failed: (?:stream decode error|error decoding|error sending request))`)},
+	{ralph.EndAuth, text.LazyRegexp(`^authentication error: `)},
+	{ralph.EndLimit, text.LazyRegexp(`^(?:rate limit exceeded|credits exhausted): `)},
+	{ralph.EndProvider, text.LazyRegexp(`^(?:server error: |network error: |request failed: (?:stream decode error|error decoding|error sending request))`)},
 }
 
 // gooseFault says what an error of goose means.

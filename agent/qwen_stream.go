@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // qwenStream reads the events of `qwen --output-format stream-json`, which are claude's but for these:
@@ -151,21 +152,21 @@ func (q *qwenStream) complains(text []byte) (message string) {
 }
 
 var (
-	qwenStatus  = newPattern(`(?s)^(\d{3})\b\s*(.*)$`)
-	qwenNoLogin = newPattern(`^(?:No auth type is selected|Missing API key)\b`)
+	qwenStatus  = text.LazyRegexp(`(?s)^(\d{3})\b\s*(.*)$`)
+	qwenNoLogin = text.LazyRegexp(`^(?:No auth type is selected|Missing API key)\b`)
 )
 
 // qwenFault says what the message of an error means.
 func qwenFault(message string) *fault {
-	if qwenNoLogin.MatchString(message) {
+	if qwenNoLogin().MatchString(message) {
 		return (&fault{class: ralph.EndAuth, text: noLogin, hint: qwenLogin}).saying(message)
 	}
-	m := apiError.FindStringSubmatch(message)
+	m := apiError().FindStringSubmatch(message)
 	if m == nil {
 		return (&fault{class: ralph.EndFailed, text: endedWithError}).saying(message)
 	}
 	said, status := m[1], int64(0)
-	if m := qwenStatus.FindStringSubmatch(said); m != nil {
+	if m := qwenStatus().FindStringSubmatch(said); m != nil {
 		status, _ = strconv.ParseInt(m[1], 10, 64) // three digits
 		said = m[2]
 	}
@@ -175,7 +176,7 @@ func qwenFault(message string) *fault {
 		f.wait = waitIn(said)
 	case f == nil && status != 0:
 		f = (&fault{class: ralph.EndFailed, text: modelRefused}).withStatus(status)
-	case f == nil && connectionWords.MatchString(strings.ToLower(said)):
+	case f == nil && connectionWords().MatchString(strings.ToLower(said)):
 		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
 	case f == nil:
 		return turnTrouble(said)

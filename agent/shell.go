@@ -3,31 +3,33 @@ package agent
 import (
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // shellQuote makes one shell word of any text.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 var (
-	shellRedirection = newPattern(`\s*\d*(?:>>?|<)(?:&\d|\s*[^\s;&|<>]+)`)
-	shellOperator    = newPattern(`&&|\|\||[;&|]`)
+	shellRedirection = text.LazyRegexp(`\s*\d*(?:>>?|<)(?:&\d|\s*[^\s;&|<>]+)`)
+	shellOperator    = text.LazyRegexp(`&&|\|\||[;&|]`)
 )
 
 // shellCommands are the commands that a command line is made of, without what sends their input and output elsewhere: CLIs judge each of those by
 // itself. A line with quotes and the like is not taken apart: it is one command as it stands, or nil if it may be more than one.
 func shellCommands(line string) (commands []string) {
-	bare := shellRedirection.ReplaceAllString(line, "")
+	bare := shellRedirection().ReplaceAllString(line, "")
 	switch {
 	case strings.ContainsAny(line, "`$(){}\n\r"):
 		return nil
 	case !strings.ContainsAny(line, `'"\#`):
-		for _, part := range shellOperator.Split(bare, -1) {
+		for _, part := range shellOperator().Split(bare, -1) {
 			if part = strings.TrimSpace(part); part != "" {
 				commands = append(commands, part)
 			}
 		}
 		return commands
-	case shellOperator.MatchString(bare): // it may be quoted
+	case shellOperator().MatchString(bare): // it may be quoted
 		return nil
 	}
 	return []string{strings.TrimSpace(line)}
