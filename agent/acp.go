@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/acp"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -38,10 +40,15 @@ func (acpDialect) Command(r Request) (Command, error) {
 	return Command{Argv: process.Shell(line)}, nil
 }
 
-// newReader reads a conversation without taking part in it.
-func (acpDialect) newReader(r *reading) reader { return newACPReader(r, &acpTalk{}) }
+func (acpDialect) newReader(r *stream.Reading) stream.Reader { return acp.Listen(r) }
 
-func (acpDialect) talk(r *reading, in ralph.AgentInput, o Options) (reader, runner) {
-	t := newACPTalk(r, in, o)
-	return newACPReader(r, t), t.run
+func (acpDialect) talk(r *stream.Reading, in ralph.AgentInput, o Options) (stream.Reader, runner) {
+	return acp.Converse(r, in, o.acp())
+}
+
+func (o Options) acp() acp.Options {
+	return acp.Options{
+		Env: o.Env, AllowAll: o.Permissions == PermitAll, ReadOnly: o.Permissions == PermitReading, Commands: o.AllowedCommands,
+		Grace: o.Grace, Linger: o.Linger,
+	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/acp"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -161,7 +163,7 @@ func TestACPEndings(t *testing.T) {
 			End: ralph.EndOK, Hint: `the agent would not leave its mode "auto", in which it may do things without asking; --model p/big had no effect: the agent refused it`,
 		}},
 		{"no agent", func(s *stage) { s.options.CommandLine = "echo hello" }, ending{
-			End: ralph.EndBroken, Error: "nothing of the agent's output was understood; is its output format new?", Hint: brokenHint,
+			End: ralph.EndBroken, Error: "nothing of the agent's output was understood; is its output format new?", Hint: stream.BrokenHint,
 		}},
 	}
 	for _, c := range cases {
@@ -290,10 +292,10 @@ func TestACPIsCancelledBeforeItBegins(t *testing.T) {
 // impatient waits for the first answer only for a moment.
 type impatient struct{ acpDialect }
 
-func (impatient) talk(r *reading, in ralph.AgentInput, o Options) (reader, runner) {
-	t := newACPTalk(r, in, o)
-	t.handshake = 50 * time.Millisecond
-	return newACPReader(r, t), t.run
+func (impatient) talk(r *stream.Reading, in ralph.AgentInput, o Options) (stream.Reader, runner) {
+	options := o.acp()
+	options.Handshake = 50 * time.Millisecond
+	return acp.Converse(r, in, options)
 }
 
 func TestACPDoesNotAnswer(t *testing.T) {

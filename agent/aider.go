@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"path/filepath"
 	"strings"
+
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // aider is aider, driven without a terminal. Everything here is known from its source and documentation, as of version 0.86 to 0.88; nobody here
@@ -36,7 +38,7 @@ func (aider) About() About {
 	}
 }
 
-func (aider) newReader(r *reading) reader { return newAiderText(r) }
+func (aider) newReader(r *stream.Reading) stream.Reader { return newAiderText(r) }
 
 // aiderLogin is what helps when the login failed.
 const aiderLogin = "set the provider's key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or put it into ~/.aider.conf.yml"

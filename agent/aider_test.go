@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -140,7 +141,7 @@ func TestAiderThoughtsAreNoWords(t *testing.T) {
 
 func TestAiderOwnWordsAreNotHeard(t *testing.T) {
 	const done = "<promise>COMPLETE</promise>\n"
-	long := strings.Repeat(strings.Repeat("x", 99)+"\n", maxLine/100+1)
+	long := strings.Repeat(strings.Repeat("x", 99)+"\n", stream.MaxLine/100+1)
 	cases := map[string]struct {
 		stdout string
 		want   bool

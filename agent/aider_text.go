@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
@@ -18,7 +19,7 @@ import (
 // but not the last one. The tokens are rounded, and a sum of them could be forged, so that only the cost is taken: the session's, as the last line
 // tells it.
 type aiderText struct {
-	*reading
+	*stream.Reading
 	started  bool   // aider has told its version, which it does once it has a model
 	answers  int    // that the tokens were told of
 	words    bool   // an answer was not empty
@@ -29,10 +30,10 @@ type aiderText struct {
 	held     []byte // what may be the agent's words, if a line about tokens follows
 }
 
-func newAiderText(r *reading) reader {
-	a := &aiderText{reading: r}
-	r.structured, r.byStatus = true, a.ended
-	return &lines{to: a}
+func newAiderText(r *stream.Reading) stream.Reader {
+	a := &aiderText{Reading: r}
+	r.Structured, r.ByStatus = true, a.ended
+	return &stream.Lines{To: a}
 }
 
 var (
@@ -46,11 +47,11 @@ var (
 // aiderKeyless is what aider says before it offers to log in somewhere, says yes to that itself, and waits five minutes.
 const aiderKeyless = "No LLM model was specified and no API keys were provided."
 
-func (a *aiderText) wants([]byte) bool { return true }
+func (a *aiderText) Wants([]byte) bool { return true }
 
-func (a *aiderText) line(text []byte) {
+func (a *aiderText) Line(text []byte) {
 	line := bytes.TrimRight(text, " \t\r")
-	a.events++
+	a.Events++
 	costNext := a.costNext
 	a.costNext = false
 	if a.answers == 0 {
@@ -65,11 +66,11 @@ func (a *aiderText) line(text []byte) {
 		return
 	}
 	if a.between && bytes.HasPrefix(line, aiderEdit) {
-		a.tool("edit", string(line[len(aiderEdit):]))
+		a.Tool("edit", string(line[len(aiderEdit):]))
 		return
 	}
 	if m := aiderError().FindSubmatch(line); m != nil {
-		a.retrying(aiderErrors.fault(string(m[1]), aiderLogin))
+		a.Retrying(aiderErrors.fault(string(m[1]), aiderLogin))
 	}
 	a.between = a.between && len(line) == 0
 	a.listen(text)
@@ -81,23 +82,23 @@ func (a *aiderText) beforeAnswers(line []byte) {
 	case bytes.HasPrefix(line, []byte("Aider v")):
 		a.started = true
 	case !a.started && string(line) == aiderKeyless:
-		a.fault, a.hopeless = &fault{class: ralph.EndAuth, text: "there is no key to any model", hint: aiderLogin}, true
-	case a.model == "":
+		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: "there is no key to any model", Hint: aiderLogin}, true
+	case a.Model == "":
 		if m := aiderModel().FindSubmatch(line); m != nil {
-			a.works(m[1])
+			a.Works(m[1])
 		}
 	}
 }
 
-func (a *aiderText) longLine(head []byte) {
-	a.events++
-	a.lost++
+func (a *aiderText) LongLine(head []byte) {
+	a.Events++
+	a.Lost++
 	a.between = false
 }
 
-func (a *aiderText) lastLine(text []byte) {
+func (a *aiderText) LastLine(text []byte) {
 	if text != nil {
-		a.line(text)
+		a.Line(text)
 	}
 }
 
@@ -113,18 +114,18 @@ func (a *aiderText) listen(text []byte) {
 		return
 	}
 	a.held = append(append(a.held, text...), '\n')
-	if len(a.held) > maxLine { // no answer is that long, but memory is bounded
+	if len(a.held) > stream.MaxLine { // no answer is that long, but memory is bounded
 		a.hearHeld()
 	}
-	if detail := promise.OneLine(string(text[:min(len(text), 4*detailSize)]), detailSize); detail != "" && !a.talking {
+	if detail := promise.OneLine(string(text[:min(len(text), 4*stream.DetailSize)]), stream.DetailSize); detail != "" && !a.talking {
 		a.talking = true
-		a.live(ralph.Activity{Kind: "text", Detail: detail})
+		a.Live(ralph.Activity{Kind: "text", Detail: detail})
 	}
 }
 
 // hearHeld passes on what was kept.
 func (a *aiderText) hearHeld() {
-	_, _ = a.said.Write(a.held) // never fails
+	_, _ = a.Said.Write(a.held) // never fails
 	if a.held = a.held[:0]; cap(a.held) > 1<<20 {
 		a.held = nil
 	}
@@ -133,12 +134,12 @@ func (a *aiderText) hearHeld() {
 // answered notes that an answer is complete.
 func (a *aiderText) answered(received, cost []byte) {
 	a.hearHeld()
-	a.said.EndMessage()
+	a.Said.EndMessage()
 	a.answers++
 	a.words = a.words || string(received) != "0"
-	a.retry, a.thinking, a.talking, a.between = nil, false, false, true
+	a.Retry, a.thinking, a.talking, a.between = nil, false, false, true
 	steps := a.answers
-	a.steps = &steps
+	a.Steps = &steps
 	if cost == nil {
 		a.costNext = true
 		return
@@ -148,24 +149,24 @@ func (a *aiderText) answered(received, cost []byte) {
 
 func (a *aiderText) spentSoFar(cost []byte) {
 	if n, err := strconv.ParseFloat(string(cost), 64); err == nil {
-		a.cost = &n
-		a.tellSpent()
+		a.Cost = &n
+		a.TellSpent()
 	}
 }
 
 // ended judges an aider that ended by itself. Status 0 alone says nothing.
-func (a *aiderText) ended(status int) *fault {
+func (a *aiderText) ended(status int) *stream.Fault {
 	switch {
-	case a.retry != nil:
-		return a.retry
+	case a.Retry != nil:
+		return a.Retry
 	case status != 0:
 		return nil
 	case a.answers == 0:
-		return &fault{class: ralph.EndFailed, text: "aider ended without an answer of the model"}
+		return &stream.Fault{Class: ralph.EndFailed, Text: "aider ended without an answer of the model"}
 	case !a.words:
-		return &fault{class: ralph.EndEmpty, text: saidNothing}
+		return &stream.Fault{Class: ralph.EndEmpty, Text: stream.SaidNothing}
 	}
-	return &fault{class: ralph.EndOK}
+	return &stream.Fault{Class: ralph.EndOK}
 }
 
 // aiderErrors are the errors of the library by which aider reaches models.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // amp is Amp, driven without a terminal. Its flags, its settings, its rules of permission and how it refuses to start were seen in build
@@ -37,9 +39,9 @@ func (amp) About() About {
 	}
 }
 
-func (amp) newReader(r *reading) reader {
-	r.byComplaint = ampComplaints.complaints(ampLogin)
-	return newEventReader(r, &ampStream{claudeStream{reading: r}})
+func (amp) newReader(r *stream.Reading) stream.Reader {
+	r.ByComplaint = ampComplaints.complaints(ampLogin)
+	return newEventReader(r, &ampStream{claudeStream{Reading: r}})
 }
 
 // ampLogin is what helps when the login failed.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -21,7 +22,7 @@ func (a *ampStream) event(text []byte) bool {
 	}
 	switch string(e.kind) {
 	case "user", "stream_event":
-		a.retry = nil
+		a.Retry = nil
 	case "system":
 	case "assistant":
 		a.sum(e.message.usage)
@@ -32,16 +33,16 @@ func (a *ampStream) event(text []byte) bool {
 	default:
 		return true
 	}
-	a.inSession(e.session)
-	a.events++
+	a.InSession(e.session)
+	a.Events++
 	return true
 }
 
 // beforeTheStream knows how a login begins that nobody asked for: without a key Amp starts one, on standard output, and waits five minutes for it.
 func (a *ampStream) beforeTheStream(text []byte) {
-	if a.events == 0 && bytes.HasPrefix(text, []byte("No API key found.")) {
-		a.events++
-		a.fault, a.hopeless = &fault{class: ralph.EndAuth, text: "there is no login", hint: ampLogin}, true
+	if a.Events == 0 && bytes.HasPrefix(text, []byte("No API key found.")) {
+		a.Events++
+		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: "there is no login", Hint: ampLogin}, true
 	}
 }
 
@@ -59,41 +60,41 @@ func (a *ampStream) longEvent(head []byte) bool {
 	if string(e.kind) != "assistant" || len(blocks) != 1 || string(blocks[0].kind) != "tool_use" {
 		return false
 	}
-	a.events++
+	a.Events++
 	a.call(blocks[0])
 	return true
 }
 
 // sum adds what one message used.
 func (a *ampStream) sum(usage []byte) {
-	if t := withoutCache(claudeUsage.readText(usage)); t != nil {
-		addTokens(&a.spent, *t)
-		a.tellSpent()
+	if t := stream.WithoutCache(claudeUsage.ReadText(usage)); t != nil {
+		stream.AddTokens(&a.Spent, *t)
+		a.TellSpent()
 	}
 }
 
 // end reads the closing event.
 func (a *ampStream) end(e claudeEvent) {
 	var tokens *ralph.Tokens
-	if a.spent.Total() > 0 {
-		spent := a.spent
+	if a.Spent.Total() > 0 {
+		spent := a.Spent
 		tokens = &spent
 	}
 	a.ends(e.result, tokens)
-	a.denials, a.allow = nil, nil
-	w := walker{text: e.result.denials}
+	a.Denials, a.Allow = nil, nil
+	w := stream.Walker{Text: e.result.denials}
 	if e.result.denials != nil {
-		for range w.elements() {
-			a.denied(w.word(), "", "--yolo")
+		for range w.Elements() {
+			a.Denied(w.Word(), "", "--yolo")
 		}
 	}
 	text, failed := a.lastWords(e)
 	if !failed {
 		return
 	}
-	words := string(unescape(nil, e.code))
+	words := string(stream.Unescape(nil, e.code))
 	if words == "" && !a.isOwn(text) {
 		words = string(text)
 	}
-	a.fault = errorWords.fault(cmp.Or(words, string(e.subtype)), ampLogin)
+	a.Fault = errorWords.fault(cmp.Or(words, string(e.subtype)), ampLogin)
 }

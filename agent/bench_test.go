@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -49,9 +50,9 @@ func codexWork() []byte {
 
 // hearing is a reader that is fed in the pieces that processes are read in.
 func hearing(d Dialect) func([]byte) {
-	r := &reading{live: func(ralph.Activity) {}, now: time.Now}
+	r := &stream.Reading{Live: func(ralph.Activity) {}, Now: time.Now}
 	reader := d.newReader(r)
-	r.said = &speech{Scanner: promise.NewScanner(promise.Options{})}
+	r.Said = &stream.Speech{Scanner: promise.NewScanner(promise.Options{})}
 	return func(text []byte) {
 		for len(text) > 0 {
 			n := min(32<<10, len(text))

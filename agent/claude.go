@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // claude is Claude Code, driven without a terminal. Written against and recorded from version 2.1.
@@ -44,7 +46,9 @@ var claudeRunsItself = []string{
 	"enabledPlugins", "extraKnownMarketplaces",
 }
 
-func (claude) newReader(r *reading) reader { return newEventReader(r, &claudeStream{reading: r}) }
+func (claude) newReader(r *stream.Reading) stream.Reader {
+	return newEventReader(r, &claudeStream{Reading: r})
+}
 
 // claudeLogin is what helps when the login failed.
 const claudeLogin = "run `ralph login claude`, or set ANTHROPIC_API_KEY to a valid key; if the login is in your user settings, set agent.inherit_settings"

@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
 // complaint says what an error result means. The subtype is no help: it is "success" for most of them.
-func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
+func (c *claudeStream) complaint(e claudeEvent, text []byte) *stream.Fault {
 	code := cmp.Or(string(e.code), c.excuse)
-	said := promise.OneLine(string(text), sentenceSize)
+	said := promise.OneLine(string(text), stream.SentenceSize)
 	if said == "" {
 		said = claudeErrors(e.result.errors)
 	}
@@ -25,26 +26,26 @@ func (c *claudeStream) complaint(e claudeEvent, text []byte) *fault {
 	}
 	f := claudeFault(e.status, code)
 	switch {
-	case c.limited && !bytes.HasPrefix(e.subtype, []byte("error_max")) && (f == nil || f.class == ralph.EndProvider && e.status == 0):
-		f = &fault{class: ralph.EndLimit, text: limitReached}
+	case c.limited && !bytes.HasPrefix(e.subtype, []byte("error_max")) && (f == nil || f.Class == ralph.EndProvider && e.status == 0):
+		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
 	case f == nil && claudeLoginSentence().MatchString(sentence):
 		f = claudeFault(0, "authentication_failed")
 	case f == nil && claudeStatus(sentence) != 0:
-		f = cmp.Or(claudeFault(claudeStatus(sentence), ""), &fault{class: ralph.EndFailed, text: modelRefused})
+		f = cmp.Or(claudeFault(claudeStatus(sentence), ""), &stream.Fault{Class: ralph.EndFailed, Text: stream.ModelRefused})
 	case f == nil && c.saysLimit(sentence):
-		f = &fault{class: ralph.EndLimit, text: limitReached}
+		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
 	case f == nil && string(e.result.reason) == "api_error" && e.status == 0 && code == "":
-		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
+		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
 	case f == nil:
-		f = &fault{class: ralph.EndFailed, text: endedWithError}
-		if why := promise.OneLine(cmp.Or(string(e.result.reason), string(e.subtype)), detailSize); why != "" && why != "success" {
-			f.text += " (" + why + ")"
+		f = &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
+		if why := promise.OneLine(cmp.Or(string(e.result.reason), string(e.subtype)), stream.DetailSize); why != "" && why != "success" {
+			f.Text += " (" + why + ")"
 		}
 	}
-	if f.class == ralph.EndLimit && c.resets.After(c.now()) {
-		f.wait = c.resets.Sub(c.now())
+	if f.Class == ralph.EndLimit && c.resets.After(c.Now()) {
+		f.Wait = c.resets.Sub(c.Now())
 	}
-	return f.saying(said)
+	return f.Saying(said)
 }
 
 // What the CLI itself says where it gives no code. Its sentences are known by their beginning, so that a mention of them is none; the advice to
@@ -79,21 +80,21 @@ func (c *claudeStream) saysLimit(sentence string) bool {
 }
 
 // claudeFault says what an HTTP status, or the CLI's own code where that says nothing, means; nil if it is the agent's own affair.
-func claudeFault(status int64, code string) *fault {
-	f := httpFault(status, claudeLogin)
+func claudeFault(status int64, code string) *stream.Fault {
+	f := stream.HTTPFault(status, claudeLogin)
 	switch {
 	case f != nil:
 		return f
 	case code == "authentication_failed":
-		f = &fault{class: ralph.EndAuth, text: loginRefused, hint: claudeLogin}
+		f = &stream.Fault{Class: ralph.EndAuth, Text: stream.LoginRefused, Hint: claudeLogin}
 	case code == "rate_limit":
-		f = &fault{class: ralph.EndLimit, text: limitReached}
+		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
 	case code == "overloaded":
-		f = &fault{class: ralph.EndProvider, text: modelOverloaded}
+		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelOverloaded}
 	case status == 0 && (code == "server_error" || code == "unknown"):
-		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
+		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
 	default:
 		return nil
 	}
-	return f.withStatus(status)
+	return f.WithStatus(status)
 }

@@ -4,38 +4,39 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/promise"
 )
 
 // What the CLI calls its tokens: of a message or a run, and of a run by model.
 var (
-	claudeUsage      = tokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
-	claudeModelUsage = tokenNames{"inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"}
+	claudeUsage      = stream.TokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
+	claudeModelUsage = stream.TokenNames{"inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"}
 )
 
 // claudeTokens sums the tokens of a run. The figures by model are whole; the total is all zeros when a budget ended the run.
 func claudeTokens(usage, byModel []byte) *ralph.Tokens {
 	if byModel != nil {
 		var sum *ralph.Tokens
-		w := walker{text: byModel}
-		for range w.fields() {
+		w := stream.Walker{Text: byModel}
+		for range w.Fields() {
 			if sum == nil {
 				sum = &ralph.Tokens{}
 			}
-			if t := claudeModelUsage.read(&w); t != nil {
-				addTokens(sum, *t)
+			if t := claudeModelUsage.Read(&w); t != nil {
+				stream.AddTokens(sum, *t)
 			}
 		}
 		if sum != nil {
 			return sum
 		}
 	}
-	return claudeUsage.readText(usage)
+	return claudeUsage.ReadText(usage)
 }
 
 // usage reads one count of tokens in the way of the CLI; nil if there is none.
 func (c *claudeStream) usage(text []byte) *ralph.Tokens {
-	t := claudeUsage.readText(text)
+	t := claudeUsage.ReadText(text)
 	if t != nil && c.cacheInInput {
 		t.Input = max(t.Input-t.CacheRead, 0)
 	}
@@ -52,40 +53,40 @@ func (c *claudeStream) meter(m claudeMessage) {
 	if id := c.hash(m.id); id != c.metered {
 		c.metered, c.used = id, ralph.Tokens{}
 	}
-	before := c.spent
+	before := c.Spent
 	raise := func(sum, before *int64, now int64) {
 		*sum += max(now-*before, 0)
 		*before = max(now, *before)
 	}
-	raise(&c.spent.Input, &c.used.Input, t.Input)
-	raise(&c.spent.Output, &c.used.Output, t.Output)
-	raise(&c.spent.CacheRead, &c.used.CacheRead, t.CacheRead)
-	raise(&c.spent.CacheWrite, &c.used.CacheWrite, t.CacheWrite)
-	if c.spent != before {
-		c.tellSpent()
+	raise(&c.Spent.Input, &c.used.Input, t.Input)
+	raise(&c.Spent.Output, &c.used.Output, t.Output)
+	raise(&c.Spent.CacheRead, &c.used.CacheRead, t.CacheRead)
+	raise(&c.Spent.CacheWrite, &c.used.CacheWrite, t.CacheWrite)
+	if c.Spent != before {
+		c.TellSpent()
 	}
 }
 
 // deny reads the calls that the CLI did not allow. What would have allowed one is known by its tool and what it was about.
 func (c *claudeStream) deny(list []byte, allows func(tool, detail string) string) {
-	c.denials, c.allow = nil, nil
-	w := walker{text: list}
+	c.Denials, c.Allow = nil, nil
+	w := stream.Walker{Text: list}
 	if list == nil {
 		return
 	}
-	for range w.elements() {
+	for range w.Elements() {
 		var name string
 		var detail []byte
-		for key := range w.fields() {
+		for key := range w.Fields() {
 			switch string(key) {
 			case "tool_name":
-				name = w.word()
+				name = w.Word()
 			case "tool_input":
 				detail = tellingField(&w)
 			}
 		}
-		about := string(unescape(nil, detail))
-		c.denied(name, about, allows(name, about))
+		about := string(stream.Unescape(nil, detail))
+		c.Denied(name, about, allows(name, about))
 	}
 }
 
@@ -102,10 +103,10 @@ func claudeAllows(tool, detail string) string {
 
 // claudeErrors is the first sentence of a list of them.
 func claudeErrors(list []byte) string {
-	w := walker{text: list}
+	w := stream.Walker{Text: list}
 	if list != nil {
-		for range w.elements() {
-			return promise.OneLine(w.word(), sentenceSize)
+		for range w.Elements() {
+			return promise.OneLine(w.Word(), stream.SentenceSize)
 		}
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // claudeStream reads the events of `claude --output-format stream-json`.
@@ -18,7 +19,7 @@ import (
 //
 // Events may have their keys in any order: the result's type is one of its last.
 type claudeStream struct {
-	*reading
+	*stream.Reading
 	message []byte       // id of the message that is being written
 	joined  maphash.Hash // of that message's text blocks
 	heard   memory       // of the agent's last text blocks and messages, to know a copy
@@ -91,13 +92,13 @@ func (c *claudeStream) event(text []byte) bool {
 	}
 	switch string(e.kind) {
 	case "user", "stream_event":
-		c.retry = nil
+		c.Retry = nil
 	case "system":
 		switch string(e.subtype) {
 		case "api_retry":
 			c.again(e)
 		case "init":
-			c.works(e.model)
+			c.Works(e.model)
 		}
 	case "rate_limit_event":
 		c.limit(e.limit)
@@ -108,8 +109,8 @@ func (c *claudeStream) event(text []byte) bool {
 	default:
 		return true
 	}
-	c.inSession(e.session)
-	c.events++
+	c.InSession(e.session)
+	c.Events++
 	return true
 }
 
@@ -120,7 +121,7 @@ func (c *claudeStream) longEvent(head []byte) bool {
 	if string(e.kind) != "assistant" || len(blocks) != 1 || string(blocks[0].kind) != "tool_use" {
 		return false
 	}
-	c.events++
+	c.Events++
 	c.meter(e.message)
 	c.call(blocks[0])
 	return true
@@ -128,50 +129,50 @@ func (c *claudeStream) longEvent(head []byte) bool {
 
 // parse takes an event apart in one pass. It stops early at those that nobody looks into.
 func (c *claudeStream) parse(text []byte) (e claudeEvent, ok bool) {
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			if e.kind, _ = w.str(); c.ignores(e.kind) {
+			if e.kind, _ = w.Str(); c.ignores(e.kind) {
 				return e, true
 			}
 		case "subtype":
-			e.subtype, _ = w.str()
+			e.subtype, _ = w.Str()
 		case "session_id":
-			e.session, _ = w.str()
+			e.session, _ = w.Str()
 		case "error":
-			e.code, _ = w.str()
+			e.code, _ = w.Str()
 		case "model":
-			e.model, _ = w.str()
+			e.model, _ = w.Str()
 		case "message":
 			e.message = c.parseMessage(&w)
 		case "parent_tool_use_id":
-			e.subAgent = string(w.raw()) != "null"
+			e.subAgent = string(w.Raw()) != "null"
 		case "error_status", "api_error_status":
-			e.status = w.count()
+			e.status = w.Count()
 		case "is_api_error_message":
-			e.synthetic = w.truth()
+			e.synthetic = w.Truth()
 		case "rate_limit_info":
-			e.limit = w.raw()
+			e.limit = w.Raw()
 		default:
 			e.result.field(&w, string(key))
 		}
 	}
-	return e, !w.bad && len(e.kind) > 0
+	return e, !w.Bad && len(e.kind) > 0
 }
 
-func (c *claudeStream) parseMessage(w *walker) (m claudeMessage) {
+func (c *claudeStream) parseMessage(w *stream.Walker) (m claudeMessage) {
 	c.blocks = c.blocks[:0]
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "id":
-			m.id, _ = w.str()
+			m.id, _ = w.Str()
 		case "model":
-			m.model, _ = w.str()
+			m.model, _ = w.Str()
 		case "usage":
-			m.usage = w.raw()
+			m.usage = w.Raw()
 		case "content":
-			for range w.elements() {
+			for range w.Elements() {
 				c.blocks = append(c.blocks, parseBlock(w))
 			}
 		}
@@ -180,15 +181,15 @@ func (c *claudeStream) parseMessage(w *walker) (m claudeMessage) {
 	return m
 }
 
-func parseBlock(w *walker) (b claudeBlock) {
-	for key := range w.fields() {
+func parseBlock(w *stream.Walker) (b claudeBlock) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			b.kind, _ = w.str()
+			b.kind, _ = w.Str()
 		case "text":
-			b.text, _ = w.str()
+			b.text, _ = w.Str()
 		case "name":
-			b.tool, _ = w.str()
+			b.tool, _ = w.Str()
 		case "input":
 			b.detail = tellingField(w)
 		}
@@ -196,29 +197,29 @@ func parseBlock(w *walker) (b claudeBlock) {
 	return b
 }
 
-func (r *claudeResult) field(w *walker, key string) {
+func (r *claudeResult) field(w *stream.Walker, key string) {
 	switch key {
 	case "is_error":
-		r.isError = w.truth()
+		r.isError = w.Truth()
 	case "terminal_reason":
-		r.reason, _ = w.str()
+		r.reason, _ = w.Str()
 	case "result":
-		r.text, _ = w.str()
+		r.text, _ = w.Str()
 	case "errors":
-		r.errors = w.raw()
+		r.errors = w.Raw()
 	case "num_turns":
-		n := int(w.count())
+		n := int(w.Count())
 		r.turns = &n
 	case "total_cost_usd":
-		if n, ok := w.number(); ok {
+		if n, ok := w.Number(); ok {
 			r.cost = &n
 		}
 	case "usage":
-		r.usage = w.raw()
+		r.usage = w.Raw()
 	case "modelUsage":
-		r.byModel = w.raw()
+		r.byModel = w.Raw()
 	case "permission_denials":
-		r.denials = w.raw()
+		r.denials = w.Raw()
 	}
 }
 
@@ -226,25 +227,25 @@ func (r *claudeResult) field(w *walker, key string) {
 func (c *claudeStream) again(e claudeEvent) {
 	f := claudeFault(e.status, string(e.code))
 	if f == nil {
-		f = &fault{class: ralph.EndProvider, text: "the model did not answer"}
+		f = &stream.Fault{Class: ralph.EndProvider, Text: "the model did not answer"}
 	}
-	c.retrying(f)
-	if f.class == ralph.EndAuth {
-		c.fault, c.hopeless = f, true
+	c.Retrying(f)
+	if f.Class == ralph.EndAuth {
+		c.Fault, c.Hopeless = f, true
 	}
 }
 
 // limit notes the state of the account's usage limit. It is told after every turn; only a rejection matters.
 func (c *claudeStream) limit(info []byte) {
-	w := walker{text: info}
+	w := stream.Walker{Text: info}
 	var status string
 	var resets int64
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "status":
-			status = w.word()
+			status = w.Word()
 		case "resetsAt":
-			resets = w.count()
+			resets = w.Count()
 		}
 	}
 	c.limited = status == "rejected"
@@ -263,9 +264,9 @@ func (c *claudeStream) assistant(e claudeEvent) {
 		return
 	}
 	if !e.subAgent {
-		c.closed = false
+		c.Closed = false
 	}
-	c.retry, c.excuse = nil, ""
+	c.Retry, c.excuse = nil, ""
 	c.meter(e.message)
 	for _, b := range e.message.blocks {
 		switch {
@@ -278,24 +279,24 @@ func (c *claudeStream) assistant(e claudeEvent) {
 }
 
 func (c *claudeStream) call(b claudeBlock) {
-	c.tool(string(unescape(nil, b.tool)), string(unescape(nil, b.detail)))
+	c.Tool(string(stream.Unescape(nil, b.tool)), string(stream.Unescape(nil, b.detail)))
 }
 
 // speak passes on one text block. Blocks with one id are one message.
 func (c *claudeStream) speak(id, escaped []byte) {
-	c.buffer = unescape(c.buffer[:0], escaped)
+	c.buffer = stream.Unescape(c.buffer[:0], escaped)
 	if len(id) == 0 || !c.spoke || string(id) != string(c.message) {
 		c.heard.add(c.joined.Sum64())
-		c.said.EndMessage()
+		c.Said.EndMessage()
 		c.joined.Reset()
 		c.message = append(c.message[:0], id...)
 	} else {
-		_, _ = c.said.WriteString("\n")
+		_, _ = c.Said.WriteString("\n")
 	}
 	c.spoke = true
 	_, _ = c.joined.Write(c.buffer)
 	c.heard.add(c.hash(c.buffer))
-	c.say(c.buffer)
+	c.Say(c.buffer)
 }
 
 // inAgentsName notes what the CLI itself said as if it were the agent.
@@ -304,7 +305,7 @@ func (c *claudeStream) inAgentsName(e claudeEvent) {
 		c.excuse = string(e.code)
 	}
 	for _, b := range e.message.blocks {
-		c.excuses.add(c.hash(unescape(nil, b.text)))
+		c.excuses.add(c.hash(stream.Unescape(nil, b.text)))
 	}
 }
 
@@ -324,25 +325,25 @@ func (c *claudeStream) finish(e claudeEvent) {
 	c.deny(r.denials, claudeAllows)
 	text, failed := c.lastWords(e)
 	if failed || !c.spoke && c.excuse != "" {
-		c.fault = c.complaint(e, text)
+		c.Fault = c.complaint(e, text)
 	}
 }
 
 // ends notes the figures of the closing event.
 func (c *claudeStream) ends(r claudeResult, tokens *ralph.Tokens) {
-	c.closed, c.hopeless, c.steps, c.cost, c.tokens = true, false, r.turns, r.cost, tokens
-	c.fault, c.retry = nil, nil
-	c.tellSpent()
+	c.Closed, c.Hopeless, c.Steps, c.Cost, c.Tokens = true, false, r.turns, r.cost, tokens
+	c.Fault, c.Retry = nil, nil
+	c.TellSpent()
 }
 
 // lastWords gives the text of the closing event, which is heard unless it is a copy, and whether the event tells of an error.
 func (c *claudeStream) lastWords(e claudeEvent) (text []byte, failed bool) {
-	text = unescape(nil, e.result.text)
+	text = stream.Unescape(nil, e.result.text)
 	failed = e.result.isError || bytes.HasPrefix(e.subtype, []byte("error")) // older versions set only the subtype
 	if !failed && len(text) > 0 && !c.isOwn(text) && !c.excuses.has(c.hash(text)) {
-		c.said.EndMessage()
-		c.say(text)
-		c.said.EndMessage()
+		c.Said.EndMessage()
+		c.Say(text)
+		c.Said.EndMessage()
 		c.heard.add(c.hash(text))
 		c.spoke = true
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -130,15 +131,15 @@ func TestClaudeEndings(t *testing.T) {
 
 func TestClaudeRefusedLoginIsNotWaitedFor(t *testing.T) {
 	for _, fields := range []string{`"error_status":401`, `"error_status":403,"error":"forbidden"`, `"error_status":null,"error":"authentication_failed"`} {
-		r := &reading{live: func(ralph.Activity) {}}
+		r := &stream.Reading{Live: func(ralph.Activity) {}}
 		reader := claude{}.newReader(r)
 		_, _ = reader.Write([]byte(claudeInit))
-		if r.hopeless {
+		if r.Hopeless {
 			t.Fatal("hopeless from the start")
 		}
 		_, _ = reader.Write([]byte(`{"type":"system","subtype":"api_retry","attempt":1,` + fields + "}\n"))
-		if !r.hopeless || r.fault.class != ralph.EndAuth {
-			t.Errorf("%s: hopeless %v, %+v", fields, r.hopeless, r.fault)
+		if !r.Hopeless || r.Fault.Class != ralph.EndAuth {
+			t.Errorf("%s: hopeless %v, %+v", fields, r.Hopeless, r.Fault)
 		}
 	}
 }
@@ -245,7 +246,7 @@ func TestClaudeTokensWithoutClosingEvent(t *testing.T) {
 	const first = `{"input_tokens":10,"cache_creation_input_tokens":20,"cache_read_input_tokens":30,"output_tokens":1}`
 	one := &ralph.Tokens{Input: 10, Output: 1, CacheRead: 30, CacheWrite: 20}
 	two := &ralph.Tokens{Input: 20, Output: 2, CacheRead: 60, CacheWrite: 40}
-	long := strings.Repeat("x", maxLine)
+	long := strings.Repeat("x", stream.MaxLine)
 	cases := []struct {
 		name, stdout string
 		want         *ralph.Tokens
@@ -279,13 +280,13 @@ func TestClaudeTokensWithoutClosingEvent(t *testing.T) {
 }
 
 func TestManyToolsAndDenialsAreBounded(t *testing.T) {
-	r := &reading{live: func(ralph.Activity) {}}
+	r := &stream.Reading{Live: func(ralph.Activity) {}}
 	for i := range 1000 {
-		r.tool(fmt.Sprint("tool", i), "")
-		r.denied("Bash", fmt.Sprint(i), "--yolo")
+		r.Tool(fmt.Sprint("tool", i), "")
+		r.Denied("Bash", fmt.Sprint(i), "--yolo")
 	}
-	if len(r.tools) != maxToolNames+1 || r.tools[otherTools] != 1000-maxToolNames || len(r.denials) != maxDenials {
-		t.Errorf("%d tools, %d others, %d denials", len(r.tools), r.tools[otherTools], len(r.denials))
+	if len(r.Tools) != stream.MaxToolNames+1 || r.Tools[stream.OtherTools] != 1000-stream.MaxToolNames || len(r.Denials) != stream.MaxDenials {
+		t.Errorf("%d tools, %d others, %d denials", len(r.Tools), r.Tools[stream.OtherTools], len(r.Denials))
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
-	"github.com/ralphloop/ralph/promise"
 )
 
 const (
@@ -85,18 +85,18 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 	}
 	r := c.newReading(in)
 	reader, run := c.reader(r, in)
-	r.hear(in)
+	r.Hear(in)
 
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	watch := &watcher{reading: r, to: reader, stop: stop, linger: c.o.Linger}
+	watch := &watcher{Reading: r, to: reader, stop: stop, linger: c.o.Linger}
 	spec.Stdout.Tap = watch
 	if c.o.Enter != nil {
 		c.o.Enter(&spec)
 	}
 	result, err := run(running, spec)
 	watch.end()
-	reader.close()
+	reader.Close()
 	if err != nil {
 		if trouble, ok := errors.AsType[*process.IOError](err); ok {
 			err = fmt.Errorf("%w: %w", ralph.ErrIO, trouble)
@@ -116,10 +116,10 @@ type runner func(context.Context, process.Spec) (process.Result, error)
 // talker is a dialect that has to answer while it listens: it gets the agent's standard input as well.
 type talker interface {
 	// talk gives the reader of one conversation, and what runs the agent that is talked to. Nothing of it outlives the runner.
-	talk(r *reading, in ralph.AgentInput, o Options) (reader, runner)
+	talk(r *stream.Reading, in ralph.AgentInput, o Options) (stream.Reader, runner)
 }
 
-func (c *CLI) reader(r *reading, in ralph.AgentInput) (reader, runner) {
+func (c *CLI) reader(r *stream.Reading, in ralph.AgentInput) (stream.Reader, runner) {
 	if t, ok := c.o.Dialect.(talker); ok {
 		return t.talk(r, in, c.o)
 	}
@@ -163,39 +163,26 @@ func (c *CLI) program(argv []string) string {
 	return argv[0]
 }
 
-func (c *CLI) newReading(in ralph.AgentInput) *reading {
-	return &reading{live: in.Live, now: c.o.Now, model: in.Model, folder: in.Folder, readOnly: c.o.Permissions == PermitReading}
+func (c *CLI) newReading(in ralph.AgentInput) *stream.Reading {
+	return &stream.Reading{Live: in.Live, Now: c.o.Now, Model: in.Model, Folder: in.Folder, ReadOnly: c.o.Permissions == PermitReading}
 }
 
-// hear sets the scanner up. Only where the output has no form can the prompt come back as if the agent had said it.
-func (r *reading) hear(in ralph.AgentInput) {
-	words := in.Words
-	words.Prompt = ""
-	if !r.structured {
-		words.Prompt = in.Prompt
-	}
-	r.said = &speech{Scanner: promise.NewScanner(words)}
-	if r.readOnly {
-		r.said.answer = &lastMessage{}
-	}
-}
-
-func (c *CLI) outcome(r *reading, e ended) ralph.AgentOutcome {
+func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 	o := ralph.AgentOutcome{
 		Agent: cmp.Or(c.o.Name, c.o.Dialect.Name()), ExitCode: e.ExitCode, Duration: ralph.Span(e.Duration),
 		OutputBytes: e.StdoutBytes, Truncated: e.StdoutTruncated || e.StderrTruncated, Survivors: e.Survivors, SurvivorNames: e.SurvivorNames,
 	}
-	r.fill(&o)
-	estimateCost(&o)
-	f := r.verdict(e, o.Said.Text).withUnkillable(e)
-	o.End, o.Error, o.Hint, o.RetryAfter = f.class, f.text, cmp.Or(f.hint, r.advice), ralph.Span(f.wait)
-	if o.End.Failed() && !r.closed { // cut short: its figures are those up to some moment before
+	r.Fill(&o)
+	stream.EstimateCost(&o)
+	f := e.withUnkillable(e.verdict(r, o.Said.Text))
+	o.End, o.Error, o.Hint, o.RetryAfter = f.Class, f.Text, cmp.Or(f.Hint, r.Advice), ralph.Span(f.Wait)
+	if o.End.Failed() && !r.Closed { // cut short: its figures are those up to some moment before
 		o.CostPartial, o.TokensPartial = o.Cost != nil, o.Tokens != nil
 	}
-	if r.lost > 0 {
+	if r.Lost > 0 {
 		o.Truncated = true
 		if o.End == ralph.EndOK {
-			o.Error = fmt.Sprintf("lines of the agent's output that were too long to be read: %d", r.lost)
+			o.Error = fmt.Sprintf("lines of the agent's output that were too long to be read: %d", r.Lost)
 		}
 	}
 	return o
@@ -203,8 +190,8 @@ func (c *CLI) outcome(r *reading, e ended) ralph.AgentOutcome {
 
 // watcher reads along while the agent runs and ends it when there is nothing to wait for.
 type watcher struct {
-	*reading
-	to     reader
+	*stream.Reading
+	to     stream.Reader
 	stop   context.CancelFunc
 	linger time.Duration
 	timer  *time.Timer
@@ -214,11 +201,11 @@ type watcher struct {
 func (w *watcher) Write(p []byte) (int, error) {
 	_, _ = w.to.Write(p)
 	switch {
-	case w.hopeless:
+	case w.Hopeless:
 		w.stop()
-	case w.closed && w.timer == nil:
+	case w.Closed && w.timer == nil:
 		w.timer = time.AfterFunc(w.linger, w.stop)
-	case w.closed:
+	case w.Closed:
 		w.timer.Reset(w.linger)
 	case w.timer != nil: // what looked like the end was none
 		w.timer.Stop()

@@ -3,6 +3,8 @@ package agent
 import (
 	"cmp"
 	"path/filepath"
+
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // codex is Codex, driven without a terminal. Written against and recorded from version 0.166.
@@ -29,7 +31,9 @@ func (codex) About() About {
 	}
 }
 
-func (codex) newReader(r *reading) reader { return newEventReader(r, &codexStream{reading: r}) }
+func (codex) newReader(r *stream.Reading) stream.Reader {
+	return newEventReader(r, &codexStream{Reading: r})
+}
 
 // codexLogin is what helps when the login failed.
 const codexLogin = "run `codex login`, or set the API key's variable that its configuration names"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -20,7 +21,7 @@ import (
 //
 // Its errors have no codes, so that their words must be read.
 type codexStream struct {
-	*reading
+	*stream.Reading
 	open   map[string]bool // tools that began and have not ended
 	buffer []byte
 }
@@ -50,34 +51,34 @@ func (c *codexStream) event(text []byte) bool {
 	}
 	switch string(e.kind) {
 	case "thread.started":
-		c.inSession(e.thread)
+		c.InSession(e.thread)
 	case "turn.started", "item.updated":
 	case "item.started":
 		c.started(e.item)
 	case "item.completed":
 		c.completed(e.item)
 	case "error":
-		c.complains(string(unescape(nil, e.message)))
+		c.complains(string(stream.Unescape(nil, e.message)))
 	case "turn.completed":
-		c.closed, c.hopeless, c.fault, c.retry = true, false, nil, nil
-		c.tokens = withoutCache(codexUsage.readText(e.usage))
-		c.tellSpent()
+		c.Closed, c.Hopeless, c.Fault, c.Retry = true, false, nil, nil
+		c.Tokens = stream.WithoutCache(codexUsage.ReadText(e.usage))
+		c.TellSpent()
 	case "turn.failed":
-		c.closed, c.retry = true, nil
-		c.fault = codexFault(codexMessage(e.failure), c.now())
+		c.Closed, c.Retry = true, nil
+		c.Fault = codexFault(codexMessage(e.failure), c.Now())
 	default:
 		return true
 	}
-	c.events++
+	c.Events++
 	return true
 }
 
 // complains notes a retry. A refused login is refused again: there is nothing to wait for.
 func (c *codexStream) complains(message string) {
-	f := codexFault(message, c.now())
-	c.retrying(f)
-	if f.class == ralph.EndAuth && codexRetry().MatchString(message) {
-		c.fault, c.hopeless = f, true
+	f := codexFault(message, c.Now())
+	c.Retrying(f)
+	if f.Class == ralph.EndAuth && codexRetry().MatchString(message) {
+		c.Fault, c.Hopeless = f, true
 	}
 }
 
@@ -95,52 +96,52 @@ func (c *codexStream) longEvent(head []byte) bool {
 	default:
 		return false
 	}
-	c.events++
+	c.Events++
 	return true
 }
 
 // parse takes an event apart in one pass. It stops early at those that nobody looks into.
 func (c *codexStream) parse(text []byte) (e codexEvent, ok bool) {
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			if e.kind, _ = w.str(); c.ignores(e.kind) {
+			if e.kind, _ = w.Str(); c.ignores(e.kind) {
 				return e, true
 			}
 		case "thread_id":
-			e.thread, _ = w.str()
+			e.thread, _ = w.Str()
 		case "item":
 			e.item = parseItem(&w)
 		case "message":
-			e.message, _ = w.str()
+			e.message, _ = w.Str()
 		case "error":
-			e.failure = w.raw()
+			e.failure = w.Raw()
 		case "usage":
-			e.usage = w.raw()
+			e.usage = w.Raw()
 		}
 	}
-	return e, !w.bad && len(e.kind) > 0
+	return e, !w.Bad && len(e.kind) > 0
 }
 
 // parseItem knows the tools of MCP servers by their own name, others by their kind.
-func parseItem(w *walker) (i codexItem) {
-	for key := range w.fields() {
+func parseItem(w *stream.Walker) (i codexItem) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "id":
-			i.id, _ = w.str()
+			i.id, _ = w.Str()
 		case "type":
-			i.kind, _ = w.str()
+			i.kind, _ = w.Str()
 		case "status":
-			i.status, _ = w.str()
+			i.status, _ = w.Str()
 		case "text":
-			i.text, _ = w.str()
+			i.text, _ = w.Str()
 		case "tool":
-			i.name, _ = w.str()
+			i.name, _ = w.Str()
 		case "command":
-			i.detail = codexShell(w.word())
+			i.detail = codexShell(w.Word())
 		case "query":
-			i.detail = w.word()
+			i.detail = w.Word()
 		case "changes":
 			i.detail = codexPaths(w)
 		}
@@ -164,7 +165,7 @@ func (c *codexStream) started(i codexItem) {
 	if !i.isTool() {
 		return
 	}
-	c.tool(string(i.name), i.detail)
+	c.Tool(string(i.name), i.detail)
 	if c.open == nil {
 		c.open = map[string]bool{}
 	}
@@ -180,23 +181,23 @@ func (c *codexStream) completed(i codexItem) {
 		c.speak(i.text)
 	case i.isTool():
 		if !c.open[string(i.id)] { // some are told only when they end
-			c.tool(string(i.name), i.detail)
+			c.Tool(string(i.name), i.detail)
 		}
 		delete(c.open, string(i.id))
 		if string(i.status) == "declined" {
-			c.denied(string(i.name), i.detail, "--yolo")
+			c.Denied(string(i.name), i.detail, "--yolo")
 		}
 	default:
 		return
 	}
-	c.retry = nil
-	c.step()
+	c.Retry = nil
+	c.Step()
 }
 
 func (c *codexStream) speak(escaped []byte) {
-	c.buffer = unescape(c.buffer[:0], escaped)
-	c.say(c.buffer)
-	c.said.EndMessage()
+	c.buffer = stream.Unescape(c.buffer[:0], escaped)
+	c.Say(c.buffer)
+	c.Said.EndMessage()
 }
 
 // codexShell takes the shell away that every command is wrapped in.
@@ -210,12 +211,12 @@ func codexShell(command string) string {
 }
 
 // codexPaths are the files of a change.
-func codexPaths(w *walker) string {
+func codexPaths(w *stream.Walker) string {
 	var paths []string
-	for range w.elements() {
-		for key := range w.fields() {
+	for range w.Elements() {
+		for key := range w.Fields() {
 			if string(key) == "path" && len(paths) < 4 {
-				paths = append(paths, w.word())
+				paths = append(paths, w.Word())
 			}
 		}
 	}
@@ -223,20 +224,20 @@ func codexPaths(w *walker) string {
 }
 
 // codexUsage is what the CLI calls its tokens, which are those of the whole turn. The input's figure includes the cache's.
-var codexUsage = tokenNames{"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
+var codexUsage = stream.TokenNames{"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
 
 func codexMessage(failure []byte) string {
 	if failure == nil {
 		return ""
 	}
-	w := walker{text: failure}
-	if w.peek() == '"' {
-		return w.word()
+	w := stream.Walker{Text: failure}
+	if w.Peek() == '"' {
+		return w.Word()
 	}
 	message := ""
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		if string(key) == "message" {
-			message = w.word()
+			message = w.Word()
 		}
 	}
 	return message
@@ -260,17 +261,17 @@ var codexErrors = sentences{
 }
 
 // codexFault says what the words of an error event mean that came now.
-func codexFault(message string, now time.Time) *fault {
+func codexFault(message string, now time.Time) *stream.Fault {
 	if m := codexRetry().FindStringSubmatch(message); m != nil {
 		message = m[1]
 	}
 	f := codexErrors.fault(message, codexLogin)
 	if m := codexStatus().FindStringSubmatch(message); m != nil {
 		status, _ := strconv.ParseInt(m[1], 10, 64) // three digits
-		f = quotedFault(statusClass(status), message, codexLogin)
+		f = quotedFault(stream.StatusClass(status), message, codexLogin)
 	}
-	if f.class == ralph.EndLimit {
-		f.wait = codexWait(message, now)
+	if f.Class == ralph.EndLimit {
+		f.Wait = codexWait(message, now)
 	}
 	return f
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 const codexStart = `{"type":"thread.started","thread_id":"s1"}` + "\n" + `{"type":"turn.started"}` + "\n"
@@ -18,31 +19,31 @@ func TestCodexFaults(t *testing.T) {
 	now := time.Date(2026, 11, 15, 11, 30, 30, 0, time.FixedZone("", 3600))
 	cases := []struct {
 		message string
-		want    fault
+		want    stream.Fault
 	}{
-		{"unexpected status 401 Unauthorized: x", fault{class: ralph.EndAuth, hint: codexLogin}},
-		{"unexpected status 403 Forbidden: x", fault{class: ralph.EndAuth, hint: codexLogin}},
-		{"Missing environment variable: `KEY`.", fault{class: ralph.EndAuth, hint: codexLogin}},
-		{"Not logged in", fault{class: ralph.EndAuth, hint: codexLogin}},
-		{"exceeded retry limit, last status: 429 Too Many Requests", fault{class: ralph.EndLimit}},
-		{"You've hit your usage limit. Upgrade to Pro or try again in 2 days 17 hours 14 minutes.", fault{class: ralph.EndLimit, wait: 2*day + 17*time.Hour + 14*time.Minute}},
-		{"You've hit your usage limit. Try again at 12:16 PM.", fault{class: ralph.EndLimit, wait: 46*time.Minute + 30*time.Second}},
-		{"You’ve hit your usage limit. Visit https://x.example to purchase more credits or try again at 11:30 AM.", fault{class: ralph.EndLimit, wait: 30 * time.Second}},
-		{"You’ve hit your usage limit. Try again at 9:00 AM.", fault{class: ralph.EndLimit}}, // it is over
-		{"You’ve hit your usage limit. Try again at Nov 17th, 2026 12:35 AM.", fault{class: ralph.EndLimit, wait: day + 13*time.Hour + 5*time.Minute + 30*time.Second}},
-		{"You’ve hit your usage limit. Try again at Nov 77th, 2026 12:35 AM.", fault{class: ralph.EndLimit}},
-		{"Quota exceeded. Check your plan and billing details.", fault{class: ralph.EndLimit}},
-		{"unexpected status 502 Bad Gateway: usage limit, url: x", fault{class: ralph.EndProvider}},
-		{"unexpected status 529 <unknown status code>: Overloaded", fault{class: ralph.EndProvider}},
-		{"We’re currently experiencing high demand, which may cause temporary errors.", fault{class: ralph.EndProvider}},
-		{"stream disconnected before completion: idle timeout waiting for SSE", fault{class: ralph.EndProvider}},
-		{"error sending request for url (http://x)", fault{class: ralph.EndProvider}},
-		{"unexpected status 400 Bad Request: the connection timeout must be positive", fault{class: ralph.EndFailed}},
-		{"shared rollout token budget exhausted", fault{class: ralph.EndFailed}},
+		{"unexpected status 401 Unauthorized: x", stream.Fault{Class: ralph.EndAuth, Hint: codexLogin}},
+		{"unexpected status 403 Forbidden: x", stream.Fault{Class: ralph.EndAuth, Hint: codexLogin}},
+		{"Missing environment variable: `KEY`.", stream.Fault{Class: ralph.EndAuth, Hint: codexLogin}},
+		{"Not logged in", stream.Fault{Class: ralph.EndAuth, Hint: codexLogin}},
+		{"exceeded retry limit, last status: 429 Too Many Requests", stream.Fault{Class: ralph.EndLimit}},
+		{"You've hit your usage limit. Upgrade to Pro or try again in 2 days 17 hours 14 minutes.", stream.Fault{Class: ralph.EndLimit, Wait: 2*day + 17*time.Hour + 14*time.Minute}},
+		{"You've hit your usage limit. Try again at 12:16 PM.", stream.Fault{Class: ralph.EndLimit, Wait: 46*time.Minute + 30*time.Second}},
+		{"You’ve hit your usage limit. Visit https://x.example to purchase more credits or try again at 11:30 AM.", stream.Fault{Class: ralph.EndLimit, Wait: 30 * time.Second}},
+		{"You’ve hit your usage limit. Try again at 9:00 AM.", stream.Fault{Class: ralph.EndLimit}}, // it is over
+		{"You’ve hit your usage limit. Try again at Nov 17th, 2026 12:35 AM.", stream.Fault{Class: ralph.EndLimit, Wait: day + 13*time.Hour + 5*time.Minute + 30*time.Second}},
+		{"You’ve hit your usage limit. Try again at Nov 77th, 2026 12:35 AM.", stream.Fault{Class: ralph.EndLimit}},
+		{"Quota exceeded. Check your plan and billing details.", stream.Fault{Class: ralph.EndLimit}},
+		{"unexpected status 502 Bad Gateway: usage limit, url: x", stream.Fault{Class: ralph.EndProvider}},
+		{"unexpected status 529 <unknown status code>: Overloaded", stream.Fault{Class: ralph.EndProvider}},
+		{"We’re currently experiencing high demand, which may cause temporary errors.", stream.Fault{Class: ralph.EndProvider}},
+		{"stream disconnected before completion: idle timeout waiting for SSE", stream.Fault{Class: ralph.EndProvider}},
+		{"error sending request for url (http://x)", stream.Fault{Class: ralph.EndProvider}},
+		{"unexpected status 400 Bad Request: the connection timeout must be positive", stream.Fault{Class: ralph.EndFailed}},
+		{"shared rollout token budget exhausted", stream.Fault{Class: ralph.EndFailed}},
 	}
 	for _, c := range cases {
 		for _, retry := range []bool{false, true} {
-			c.want.text = c.message
+			c.want.Text = c.message
 			message := c.message
 			if retry {
 				message = "Reconnecting... 2/5 (" + message + ")"
@@ -52,7 +53,7 @@ func TestCodexFaults(t *testing.T) {
 			}
 		}
 	}
-	if got := *codexFault("", now); got != (fault{class: ralph.EndFailed, text: "the agent ended with an error"}) {
+	if got := *codexFault("", now); got != (stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error"}) {
 		t.Errorf("no message: %+v", got)
 	}
 }

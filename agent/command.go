@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -19,7 +20,7 @@ func (command) About() About {
 	return About{Title: "any command", Proven: ProvenByRuns, EditMode: "does what it does", ReadMode: "does what it does: only the view that it runs in keeps the workspace as it is"}
 }
 
-func (command) newReader(r *reading) reader { return &plainText{r} }
+func (command) newReader(r *stream.Reading) stream.Reader { return &plainText{r} }
 
 func (command) Command(r Request) (Command, error) {
 	line := r.CommandLine
@@ -36,11 +37,11 @@ func (command) Command(r Request) (Command, error) {
 }
 
 // plainText reads output that has no form: all of it is one message.
-type plainText struct{ *reading }
+type plainText struct{ *stream.Reading }
 
 func (p *plainText) Write(text []byte) (int, error) {
-	p.say(text)
+	p.Say(text)
 	return len(text), nil
 }
 
-func (p *plainText) close() {}
+func (p *plainText) Close() {}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // samples are short good runs, one in each dialect: testdata/samples/NAME.jsonl, or NAME.txt where the output has no form.
@@ -81,10 +82,10 @@ func listenTwice(name, first, second string) ralph.AgentOutcome {
 	in := ralph.AgentInput{Live: func(ralph.Activity) {}}
 	r := c.newReading(in)
 	reader := d.newReader(r)
-	r.hear(in)
+	r.Hear(in)
 	_, _ = reader.Write([]byte(first))
 	_, _ = reader.Write([]byte(second))
-	reader.close()
+	reader.Close()
 	e := exited(0)
 	e.StdoutBytes = int64(len(first) + len(second))
 	return c.outcome(r, e)
@@ -161,7 +162,7 @@ func TestPartialLastLine(t *testing.T) {
 }
 
 func TestCutWithinAnUnreadEvent(t *testing.T) {
-	long := `{"type":"user","message":"` + strings.Repeat("x", 2*headSize)
+	long := `{"type":"user","message":"` + strings.Repeat("x", 2*stream.HeadSize)
 	got := listen("claude", []byte(samples["claude"][:100]+"\n"+long), 100, exited(0))
 	if got.End != ralph.EndProvider {
 		t.Errorf("got %+v", got)
@@ -172,7 +173,7 @@ func TestNothingUnderstood(t *testing.T) {
 	for _, name := range structuredSamples {
 		for _, text := range []string{"All done.\n<promise>COMPLETE</promise>\n", `{"kind":"answer","text":"<promise>COMPLETE</promise>"}` + "\n", "\x00\xff"} {
 			want := ralph.AgentOutcome{
-				Agent: name, End: ralph.EndBroken, Error: "nothing of the agent's output was understood; is its output format new?", Hint: brokenHint,
+				Agent: name, End: ralph.EndBroken, Error: "nothing of the agent's output was understood; is its output format new?", Hint: stream.BrokenHint,
 				OutputBytes: int64(len(text)),
 			}
 			if diff := cmp.Diff(want, listen(name, []byte(text), whole, exited(0))); diff != "" {
@@ -183,7 +184,7 @@ func TestNothingUnderstood(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
-	filler := strings.Repeat(`all work and no play\n`, maxLine/20)
+	filler := strings.Repeat(`all work and no play\n`, stream.MaxLine/20)
 	cases := []struct {
 		name, dialect, line string
 		want                func(*ralph.AgentOutcome)

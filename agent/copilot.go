@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -41,9 +42,9 @@ func (copilot) About() About {
 // copilotLogin is what helps when the login failed.
 const copilotLogin = "run `copilot login`, or set COPILOT_GITHUB_TOKEN; with a model of your own set COPILOT_PROVIDER_BASE_URL and COPILOT_PROVIDER_API_KEY"
 
-func (copilot) newReader(r *reading) reader {
-	s := &copilotStream{reading: r}
-	r.byStatus, r.byComplaint = s.interrupted, copilotComplaints.complaints(copilotLogin)
+func (copilot) newReader(r *stream.Reading) stream.Reader {
+	s := &copilotStream{Reading: r}
+	r.ByStatus, r.ByComplaint = s.interrupted, copilotComplaints.complaints(copilotLogin)
 	return &copilotReader{newEventReader(r, s), s}
 }
 

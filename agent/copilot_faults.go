@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -15,44 +16,44 @@ type copilotFailure struct {
 }
 
 // field takes one field of the data of session.error or model.call_failure.
-func (f *copilotFailure) field(w *walker, key string) {
+func (f *copilotFailure) field(w *stream.Walker, key string) {
 	switch key {
 	case "errorType", "failureKind":
-		if kind := w.word(); f.kind == "" || key == "failureKind" {
+		if kind := w.Word(); f.kind == "" || key == "failureKind" {
 			f.kind = kind
 		}
 	case "message", "errorMessage":
-		f.message = w.word()
+		f.message = w.Word()
 	case "statusCode":
-		f.status = w.count()
+		f.status = w.Count()
 	}
 }
 
 // fault says what a failure means, by its status first, then by its kind. Of the kinds, authentication, rate_limit, query and transport were seen;
 // the others are known from the schema of its events. When a limit ends is not told.
-func (f copilotFailure) fault() *fault {
-	found := httpFault(f.status, copilotLogin)
+func (f copilotFailure) fault() *stream.Fault {
+	found := stream.HTTPFault(f.status, copilotLogin)
 	if found == nil {
-		found = f.byKind().withStatus(f.status)
+		found = f.byKind().WithStatus(f.status)
 	}
-	return found.saying(strings.Trim(f.message, `"`))
+	return found.Saying(strings.Trim(f.message, `"`))
 }
 
-func (f copilotFailure) byKind() *fault {
+func (f copilotFailure) byKind() *stream.Fault {
 	switch f.kind {
 	case "authentication", "authorization":
-		return &fault{class: ralph.EndAuth, text: loginRefused, hint: copilotLogin}
+		return &stream.Fault{Class: ralph.EndAuth, Text: stream.LoginRefused, Hint: copilotLogin}
 	case "rate_limit", "quota":
-		return &fault{class: ralph.EndLimit, text: limitReached}
+		return &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
 	case "transport":
-		return &fault{class: ralph.EndProvider, text: modelUnreachable}
+		return &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
 	case "context_limit":
-		return &fault{class: ralph.EndFailed, text: contextTooLong}
+		return &stream.Fault{Class: ralph.EndFailed, Text: stream.ContextTooLong}
 	}
 	if f.status != 0 {
-		return &fault{class: ralph.EndFailed, text: modelRefused}
+		return &stream.Fault{Class: ralph.EndFailed, Text: stream.ModelRefused}
 	}
-	return &fault{class: ralph.EndFailed, text: endedWithError}
+	return &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
 }
 
 // copilotComplaints are what the CLI writes when it cannot begin. Only the lack of any login was seen.

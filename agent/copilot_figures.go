@@ -6,16 +6,17 @@ import (
 	"path/filepath"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // copilotReader reads the events, and the figures when they are over.
 type copilotReader struct {
-	reader
+	stream.Reader
 	stream *copilotStream
 }
 
-func (c *copilotReader) close() {
-	c.reader.close()
+func (c *copilotReader) Close() {
+	c.Reader.Close()
 	c.stream.readFigures()
 }
 
@@ -24,10 +25,10 @@ const maxFigures = 1 << 20
 
 // readFigures takes the tokens from the file that the CLI leaves behind. It does so when it is interrupted, too, but not when it is killed.
 func (c *copilotStream) readFigures() {
-	if c.folder == "" {
+	if c.Folder == "" {
 		return
 	}
-	file, err := os.Open(filepath.Join(c.folder, copilotUsage))
+	file, err := os.Open(filepath.Join(c.Folder, copilotUsage))
 	if err != nil {
 		return
 	}
@@ -36,35 +37,35 @@ func (c *copilotStream) readFigures() {
 	if err != nil {
 		return
 	}
-	if c.tokens = copilotTokens(text); c.tokens != nil {
-		c.tellSpent()
+	if c.Tokens = copilotTokens(text); c.Tokens != nil {
+		c.TellSpent()
 	}
 }
 
 // copilotCounts is what the CLI calls its tokens.
-var copilotCounts = tokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
+var copilotCounts = stream.TokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
 
 // copilotTokens sums the tokens of all models, those of sub-agents included; nil if there are none. The input includes what was read from and
 // written to the cache, the output what the model thought.
 func copilotTokens(text []byte) *ralph.Tokens {
 	var t ralph.Tokens
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		if string(key) != "modelMetrics" {
 			continue
 		}
-		for range w.fields() {
-			for key := range w.fields() {
+		for range w.Fields() {
+			for key := range w.Fields() {
 				if string(key) != "usage" {
 					continue
 				}
-				if used := withoutCache(copilotCounts.read(&w)); used != nil {
-					addTokens(&t, *used)
+				if used := stream.WithoutCache(copilotCounts.Read(&w)); used != nil {
+					stream.AddTokens(&t, *used)
 				}
 			}
 		}
 	}
-	if w.bad || t.Total() == 0 {
+	if w.Bad || t.Total() == 0 {
 		return nil
 	}
 	return &t

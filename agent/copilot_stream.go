@@ -5,6 +5,7 @@ import (
 	"cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // copilotStream reads the events of `copilot --output-format json`.
@@ -20,7 +21,7 @@ import (
 //
 // All others tell nothing that these do not. A result with the status 0 comes after an interruption, too.
 type copilotStream struct {
-	*reading
+	*stream.Reading
 	buffer  []byte
 	open    map[string]copilotCall // tools that began and have not ended
 	failed  copilotFailure         // the last call of the model that failed
@@ -63,7 +64,7 @@ func (c *copilotStream) event(text []byte) bool {
 	switch string(e.kind) {
 	case "assistant.turn_start":
 		if len(e.subAgent) == 0 {
-			c.step()
+			c.Step()
 		}
 	case "assistant.message":
 		c.message(e)
@@ -73,7 +74,7 @@ func (c *copilotStream) event(text []byte) bool {
 		c.ended(e)
 	case "model.call_failure":
 		c.failed = e.data.failure
-		c.retrying(c.failed.fault())
+		c.Retrying(c.failed.fault())
 	case "session.error":
 		c.fail(e)
 	case "abort":
@@ -85,7 +86,7 @@ func (c *copilotStream) event(text []byte) bool {
 			return true
 		}
 	}
-	c.events++
+	c.Events++
 	return true
 }
 
@@ -110,25 +111,25 @@ func (c *copilotStream) longEvent(head []byte) bool {
 	default:
 		return false
 	}
-	c.events++
+	c.Events++
 	return true
 }
 
 // parse takes an event apart in one pass. It stops early at those that nobody looks into.
 func (c *copilotStream) parse(text []byte) (e copilotEvent, ok bool) {
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			if e.kind, _ = w.str(); c.ignores(e.kind) {
+			if e.kind, _ = w.Str(); c.ignores(e.kind) {
 				return e, true
 			}
 		case "agentId":
-			e.subAgent, _ = w.str()
+			e.subAgent, _ = w.Str()
 		case "sessionId":
-			e.session, _ = w.str()
+			e.session, _ = w.Str()
 		case "exitCode":
-			e.status = w.count()
+			e.status = w.Count()
 		case "data":
 			e.data.parse(&w)
 		}
@@ -136,28 +137,28 @@ func (c *copilotStream) parse(text []byte) (e copilotEvent, ok bool) {
 	if len(e.subAgent) == 0 {
 		e.subAgent = e.data.parent
 	}
-	return e, !w.bad && len(e.kind) > 0
+	return e, !w.Bad && len(e.kind) > 0
 }
 
-func (d *copilotData) parse(w *walker) {
-	for key := range w.fields() {
+func (d *copilotData) parse(w *stream.Walker) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "content":
-			d.content, _ = w.str()
+			d.content, _ = w.Str()
 		case "model":
-			d.model, _ = w.str()
+			d.model, _ = w.Str()
 		case "parentToolCallId":
-			d.parent, _ = w.str()
+			d.parent, _ = w.Str()
 		case "toolCallId":
-			d.callID, _ = w.str()
+			d.callID, _ = w.Str()
 		case "toolName":
-			d.tool, _ = w.str()
+			d.tool, _ = w.Str()
 		case "arguments":
-			d.detail = string(unescape(nil, tellingField(w)))
+			d.detail = string(stream.Unescape(nil, tellingField(w)))
 		case "error":
-			for key := range w.fields() {
+			for key := range w.Fields() {
 				if string(key) == "code" {
-					d.code, _ = w.str()
+					d.code, _ = w.Str()
 				}
 			}
 		default:
@@ -171,21 +172,21 @@ func (c *copilotStream) message(e copilotEvent) {
 	if len(e.subAgent) > 0 {
 		return
 	}
-	c.retry, c.fault = nil, nil
-	c.works(e.data.model)
-	c.buffer = unescape(c.buffer[:0], e.data.content)
+	c.Retry, c.Fault = nil, nil
+	c.Works(e.data.model)
+	c.buffer = stream.Unescape(c.buffer[:0], e.data.content)
 	c.silent = len(bytes.TrimSpace(c.buffer)) == 0
 	if !c.silent {
-		c.say(c.buffer)
-		c.said.EndMessage()
+		c.Say(c.buffer)
+		c.Said.EndMessage()
 	}
 }
 
 // began notes a tool. What sub-agents do is work like any other.
 func (c *copilotStream) began(e copilotEvent) {
-	call := copilotCall{string(unescape(nil, e.data.tool)), e.data.detail}
-	c.tool(call.name, call.detail)
-	c.retry, c.silent = nil, false
+	call := copilotCall{string(stream.Unescape(nil, e.data.tool)), e.data.detail}
+	c.Tool(call.name, call.detail)
+	c.Retry, c.silent = nil, false
 	if c.open == nil {
 		c.open = map[string]copilotCall{}
 	}
@@ -198,7 +199,7 @@ func (c *copilotStream) ended(e copilotEvent) {
 	call := c.open[e.callKey()]
 	delete(c.open, e.callKey())
 	if string(e.data.code) == "denied" {
-		c.denied(cmp.Or(call.name, "a call"), call.detail, copilotAllows(call)) // its beginning may not have been seen
+		c.Denied(cmp.Or(call.name, "a call"), call.detail, copilotAllows(call)) // its beginning may not have been seen
 	}
 }
 
@@ -213,31 +214,31 @@ func (c *copilotStream) fail(e copilotEvent) {
 	f := e.data.failure
 	switch {
 	case f.status != 0 || f.kind != "query":
-	case c.retry != nil: // it does not say itself what the last answer was
+	case c.Retry != nil: // it does not say itself what the last answer was
 		f.kind, f.status = c.failed.kind, c.failed.status
 	case c.silent:
-		c.fault = &fault{class: ralph.EndEmpty, text: "the agent's last turn was empty"}
+		c.Fault = &stream.Fault{Class: ralph.EndEmpty, Text: "the agent's last turn was empty"}
 		return
 	}
-	c.fault = f.fault()
+	c.Fault = f.fault()
 }
 
 // finish reads the closing event. After an interruption there is no end of the agent's own.
 func (c *copilotStream) finish(e copilotEvent) {
-	c.inSession(e.session)
+	c.InSession(e.session)
 	if c.aborted {
 		return
 	}
-	c.closed, c.retry = true, nil
-	if e.status != 0 && c.fault == nil {
-		c.fault = &fault{class: ralph.EndFailed, text: endedWithError}
+	c.Closed, c.Retry = true, nil
+	if e.status != 0 && c.Fault == nil {
+		c.Fault = &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
 	}
 }
 
 // interrupted says what an end without a closing event was, where the harness did not bring it about.
-func (c *copilotStream) interrupted(int) *fault {
+func (c *copilotStream) interrupted(int) *stream.Fault {
 	if !c.aborted {
 		return nil
 	}
-	return &fault{class: ralph.EndKilled, text: "the agent was interrupted"}
+	return &stream.Fault{Class: ralph.EndKilled, Text: "the agent was interrupted"}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -97,22 +98,22 @@ func TestTrapCopilotEndsWellWhenItIsEnded(t *testing.T) {
 func TestCopilotFaults(t *testing.T) {
 	cases := []struct {
 		failure copilotFailure
-		want    fault
+		want    stream.Fault
 	}{
-		{copilotFailure{"query", "no", 401}, fault{class: ralph.EndAuth, text: "the login was refused (status 401): no", hint: copilotLogin}},
-		{copilotFailure{"query", "no", 403}, fault{class: ralph.EndAuth, text: "the login was refused (status 403): no", hint: copilotLogin}},
-		{copilotFailure{"authorization", "", 0}, fault{class: ralph.EndAuth, text: "the login was refused", hint: copilotLogin}},
-		{copilotFailure{"query", "no", 429}, fault{class: ralph.EndLimit, text: "the usage limit is reached (status 429): no"}},
-		{copilotFailure{"rate_limit", "no", 0}, fault{class: ralph.EndLimit, text: "the usage limit is reached: no"}},
-		{copilotFailure{"quota", "no", 402}, fault{class: ralph.EndLimit, text: "the usage limit is reached (status 402): no"}},
-		{copilotFailure{"query", "no", 503}, fault{class: ralph.EndProvider, text: "the model is overloaded (status 503): no"}},
-		{copilotFailure{"query", "no", 529}, fault{class: ralph.EndProvider, text: "the model is overloaded (status 529): no"}},
-		{copilotFailure{"api", "no", 502}, fault{class: ralph.EndProvider, text: "the model failed (status 502): no"}},
-		{copilotFailure{"transport", `"no"`, 0}, fault{class: ralph.EndProvider, text: "the model could not be reached: no"}},
-		{copilotFailure{"context_limit", "no", 400}, fault{class: ralph.EndFailed, text: "the context is too long for the model (status 400): no"}},
-		{copilotFailure{"query", "no", 402}, fault{class: ralph.EndFailed, text: "the model refused (status 402): no"}},
-		{copilotFailure{"policy", "no", 0}, fault{class: ralph.EndFailed, text: "the agent ended with an error: no"}},
-		{copilotFailure{}, fault{class: ralph.EndFailed, text: "the agent ended with an error"}},
+		{copilotFailure{"query", "no", 401}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 401): no", Hint: copilotLogin}},
+		{copilotFailure{"query", "no", 403}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 403): no", Hint: copilotLogin}},
+		{copilotFailure{"authorization", "", 0}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused", Hint: copilotLogin}},
+		{copilotFailure{"query", "no", 429}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached (status 429): no"}},
+		{copilotFailure{"rate_limit", "no", 0}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached: no"}},
+		{copilotFailure{"quota", "no", 402}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached (status 402): no"}},
+		{copilotFailure{"query", "no", 503}, stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 503): no"}},
+		{copilotFailure{"query", "no", 529}, stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 529): no"}},
+		{copilotFailure{"api", "no", 502}, stream.Fault{Class: ralph.EndProvider, Text: "the model failed (status 502): no"}},
+		{copilotFailure{"transport", `"no"`, 0}, stream.Fault{Class: ralph.EndProvider, Text: "the model could not be reached: no"}},
+		{copilotFailure{"context_limit", "no", 400}, stream.Fault{Class: ralph.EndFailed, Text: "the context is too long for the model (status 400): no"}},
+		{copilotFailure{"query", "no", 402}, stream.Fault{Class: ralph.EndFailed, Text: "the model refused (status 402): no"}},
+		{copilotFailure{"policy", "no", 0}, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error: no"}},
+		{copilotFailure{}, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error"}},
 	}
 	for _, c := range cases {
 		if got := *c.failure.fault(); got != c.want {
@@ -337,7 +338,7 @@ func TestCopilotAccount(t *testing.T) {
 }
 
 func TestCopilotLongLines(t *testing.T) {
-	filler := strings.Repeat(`all work and no play\n`, maxLine/20)
+	filler := strings.Repeat(`all work and no play\n`, stream.MaxLine/20)
 	cases := []struct {
 		name, line string
 		want       func(*ralph.AgentOutcome)

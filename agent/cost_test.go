@@ -27,9 +27,9 @@ func spentBy(cli, model, stdout string) figures {
 	}}
 	r := c.newReading(in)
 	reader := d.newReader(r)
-	r.hear(in)
+	r.Hear(in)
 	_, _ = reader.Write([]byte(stdout))
-	reader.close()
+	reader.Close()
 	o := c.outcome(r, exited(0))
 	f.Cost, f.Estimated = o.Cost, o.CostEstimated
 	return f

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -33,9 +34,9 @@ func (cursor) About() About {
 	}
 }
 
-func (cursor) newReader(r *reading) reader {
-	r.byComplaint = cursorComplaints.complaints(cursorLogin)
-	return newEventReader(r, &cursorStream{reading: r})
+func (cursor) newReader(r *stream.Reading) stream.Reader {
+	r.ByComplaint = cursorComplaints.complaints(cursorLogin)
+	return newEventReader(r, &cursorStream{Reading: r})
 }
 
 // cursorComplaints are what the CLI writes when it has no login, or a key that is none; known from reports of its users.

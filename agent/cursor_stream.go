@@ -2,6 +2,8 @@ package agent
 
 import (
 	"bytes"
+
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // cursorStream reads the events of `cursor-agent -p --output-format stream-json`.
@@ -13,7 +15,7 @@ import (
 //	thinking   delta, completed
 //	result     the closing event of a good end, with all that was said; a bad end has none as a rule, and is told on standard error only
 type cursorStream struct {
-	*reading
+	*stream.Reading
 	open   map[string]bool // calls that began and have not ended
 	spoke  bool
 	buffer []byte
@@ -44,11 +46,11 @@ func (c *cursorStream) event(text []byte) bool {
 	switch string(e.kind) {
 	case "user", "thinking":
 	case "system":
-		if c.model == "" { // what it says is a title, not the name that was asked for
-			c.works(e.model)
+		if c.Model == "" { // what it says is a title, not the name that was asked for
+			c.Works(e.model)
 		}
 	case "assistant":
-		c.retry = nil
+		c.Retry = nil
 		for _, b := range e.message.blocks {
 			if string(b.kind) == "text" {
 				c.speak(b.text)
@@ -57,14 +59,14 @@ func (c *cursorStream) event(text []byte) bool {
 	case "tool_call":
 		c.called(e)
 	case "error":
-		c.closed, c.fault = true, errorWords.fault(string(unescape(nil, e.failure)), cursorLogin)
+		c.Closed, c.Fault = true, errorWords.fault(string(stream.Unescape(nil, e.failure)), cursorLogin)
 	case "result":
 		c.finish(e)
 	default:
 		return true
 	}
-	c.inSession(e.session)
-	c.events++
+	c.InSession(e.session)
+	c.Events++
 	return true
 }
 
@@ -74,78 +76,78 @@ func (c *cursorStream) longEvent(head []byte) bool {
 	if string(e.kind) != "tool_call" || len(e.call.name) == 0 {
 		return false
 	}
-	c.events++
+	c.Events++
 	c.called(e)
 	return true
 }
 
 // parse takes an event apart in one pass. It stops early at those that nobody looks into.
 func (c *cursorStream) parse(text []byte) (e cursorEvent, ok bool) {
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			if e.kind, _ = w.str(); c.ignores(e.kind) {
+			if e.kind, _ = w.Str(); c.ignores(e.kind) {
 				return e, true
 			}
 		case "subtype":
-			e.subtype, _ = w.str()
+			e.subtype, _ = w.Str()
 		case "session_id":
-			e.session, _ = w.str()
+			e.session, _ = w.Str()
 		case "model":
-			e.model, _ = w.str()
+			e.model, _ = w.Str()
 		case "call_id":
-			e.call.id, _ = w.str()
+			e.call.id, _ = w.Str()
 		case "tool_call":
 			e.call.name, e.call.detail, e.call.outcome = parseCursorCall(&w)
 		case "message":
-			if w.peek() == '"' {
-				e.failure, _ = w.str()
+			if w.Peek() == '"' {
+				e.failure, _ = w.Str()
 			} else {
 				e.message = c.blocks.parseMessage(&w)
 			}
 		case "is_error":
-			e.failed = w.truth()
+			e.failed = w.Truth()
 		case "result":
-			e.text, _ = w.str()
+			e.text, _ = w.Str()
 		case "error":
 			e.failure = firstWords(&w)
 		case "usage":
-			e.usage = w.raw()
+			e.usage = w.Raw()
 		}
 	}
-	return e, !w.bad && len(e.kind) > 0
+	return e, !w.Bad && len(e.kind) > 0
 }
 
 // firstWords takes a string, or the message of an object.
-func firstWords(w *walker) (words []byte) {
-	if w.peek() == '"' {
-		words, _ = w.str()
+func firstWords(w *stream.Walker) (words []byte) {
+	if w.Peek() == '"' {
+		words, _ = w.Str()
 		return words
 	}
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		if string(key) == "message" {
-			words, _ = w.str()
+			words, _ = w.Str()
 		}
 	}
 	return words
 }
 
 // parseCursorCall knows a tool by its key ("shellToolCall"), and others as a function with a name.
-func parseCursorCall(w *walker) (name, detail, outcome []byte) {
-	for key := range w.fields() {
-		if w.peek() != '{' {
+func parseCursorCall(w *stream.Walker) (name, detail, outcome []byte) {
+	for key := range w.Fields() {
+		if w.Peek() != '{' {
 			continue
 		}
 		name = bytes.TrimSuffix(key, []byte("ToolCall"))
-		for key := range w.fields() {
+		for key := range w.Fields() {
 			switch string(key) {
 			case "args":
 				detail = tellingField(w)
 			case "name":
-				name, _ = w.str()
+				name, _ = w.Str()
 			case "result":
-				for key := range w.fields() {
+				for key := range w.Fields() {
 					outcome = key
 				}
 			}
@@ -156,10 +158,10 @@ func parseCursorCall(w *walker) (name, detail, outcome []byte) {
 
 // called notes a call when it begins, or when it ends if nothing was told before, and a step when it ends.
 func (c *cursorStream) called(e cursorEvent) {
-	c.retry = nil
-	id, name, detail := string(e.call.id), string(unescape(nil, e.call.name)), string(unescape(nil, e.call.detail))
+	c.Retry = nil
+	id, name, detail := string(e.call.id), string(stream.Unescape(nil, e.call.name)), string(stream.Unescape(nil, e.call.detail))
 	if !c.open[id] && name != "" {
-		c.tool(name, detail)
+		c.Tool(name, detail)
 	}
 	if string(e.subtype) != "completed" {
 		if c.open == nil {
@@ -171,33 +173,33 @@ func (c *cursorStream) called(e cursorEvent) {
 		return
 	}
 	delete(c.open, id)
-	c.step()
+	c.Step()
 	if outcome := string(e.call.outcome); outcome == "rejected" || outcome == "permissionDenied" {
-		c.denied(name, detail, "--yolo")
+		c.Denied(name, detail, "--yolo")
 	}
 }
 
 func (c *cursorStream) speak(escaped []byte) {
-	c.buffer = unescape(c.buffer[:0], escaped)
+	c.buffer = stream.Unescape(c.buffer[:0], escaped)
 	if len(c.buffer) == 0 {
 		return
 	}
 	c.spoke = true
-	c.step()
-	c.say(c.buffer)
-	c.said.EndMessage()
+	c.Step()
+	c.Say(c.buffer)
+	c.Said.EndMessage()
 }
 
 // finish reads the closing event. Its text is all that the agent said, put together: it counts only if nothing else was heard.
 func (c *cursorStream) finish(e cursorEvent) {
-	c.closed, c.fault, c.retry = true, nil, nil
-	c.tokens = cursorUsage.readText(e.usage)
-	c.tellSpent()
+	c.Closed, c.Fault, c.Retry = true, nil, nil
+	c.Tokens = cursorUsage.ReadText(e.usage)
+	c.TellSpent()
 	if e.failed || bytes.HasPrefix(e.subtype, []byte("error")) {
 		if len(e.failure) == 0 && !c.spoke {
 			e.failure = e.text // not the agent's words, since it said nothing
 		}
-		c.fault = errorWords.fault(string(unescape(nil, e.failure)), cursorLogin)
+		c.Fault = errorWords.fault(string(stream.Unescape(nil, e.failure)), cursorLogin)
 		return
 	}
 	if !c.spoke {
@@ -207,4 +209,4 @@ func (c *cursorStream) finish(e cursorEvent) {
 
 // cursorUsage is what the CLI calls its tokens. Versions before 2026 do not tell any. Whether the input's figure includes the cache's is not
 // documented; it is taken as it stands.
-var cursorUsage = tokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
+var cursorUsage = stream.TokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 const (
@@ -124,7 +125,7 @@ func TestCursorResultIsACopy(t *testing.T) {
 }
 
 func TestCursorLongLines(t *testing.T) {
-	filler := strings.Repeat("x", maxLine)
+	filler := strings.Repeat("x", stream.MaxLine)
 	call := `{"editToolCall":{"args":{"path":"a.go"},"result":{"success":{"content":"` + filler + `"}}}}`
 	got := listen("cursor", []byte(cursorInit+cursorTool("completed", "t1", call)+cursorSays("done")+cursorGood), 32<<10, exited(0))
 	if got.End != ralph.EndOK || got.Truncated || got.Tools["edit"] != 1 {

@@ -1,6 +1,6 @@
 package agent
 
-import "io"
+import "github.com/ralphloop/ralph/agent/internal/stream"
 
 // Dialect is one way in which an agent CLI is called and answers.
 type Dialect interface {
@@ -11,14 +11,7 @@ type Dialect interface {
 	// Command is the command line for one iteration. It depends on nothing but the request.
 	Command(r Request) (Command, error)
 
-	newReader(r *reading) reader
-}
-
-// reader takes a CLI's standard output, in pieces of any size, and notes in its reading what it learns. Write never fails.
-type reader interface {
-	io.Writer
-	// close ends the output.
-	close()
+	newReader(r *stream.Reading) stream.Reader
 }
 
 // Permissions says what an agent may do without being asked.

@@ -7,7 +7,7 @@
 //
 //   - claude, codex, gemini, opencode, qwen, copilot, cursor, amp, goose: CLIs that print one JSON event a line, each with events of its own;
 //   - aider: a CLI that prints text;
-//   - acp: any agent that speaks the Agent Client Protocol, which is talked to instead of called;
+//   - acp: any agent that speaks the Agent Client Protocol, which is talked to instead of called, by package acp;
 //   - command: any shell command that prints text.
 //
 // What is known of a CLI besides (its login, its own variables, what it meters, how all that is known) is its [About].

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/promise"
 )
@@ -22,9 +23,6 @@ const (
 // exitSignaled are the statuses of programs that clean up after a HUP, INT or TERM, and of shells and launchers whose program died by one or by KILL.
 var exitSignaled = []int{129, 130, 137, 143}
 
-// brokenHint is what helps when a CLI talks in a way that nobody here knows.
-const brokenHint = "`ralph doctor` tries this version of the CLI; with --agent-cmd its plain output can be used"
-
 // ended is what is known from outside about an agent that is gone.
 type ended struct {
 	process.Result
@@ -36,52 +34,52 @@ type ended struct {
 }
 
 // verdict says how the agent ended: first what the harness did to it, then what its closing event says, then what the exit status says.
-func (r *reading) verdict(e ended, spoke bool) fault {
+func (e ended) verdict(r *stream.Reading, spoke bool) stream.Fault {
 	switch {
 	case e.State == process.NotStarted:
 		return notStarted(e)
 	case e.interrupted && e.State == process.Canceled:
-		return fault{class: ralph.EndInterrupted, text: "interrupted"}
-	case r.hopeless:
-		return *r.fault
-	case r.closed:
-		return r.byClosingEvent(e, spoke)
+		return stream.Fault{Class: ralph.EndInterrupted, Text: "interrupted"}
+	case r.Hopeless:
+		return *r.Fault
+	case r.Closed:
+		return e.byClosingEvent(r, spoke)
 	case e.State == process.TimedOut:
-		return fault{class: ralph.EndTimeout, text: fmt.Sprintf("timed out after %s", e.timeout) + r.whileRetrying()}
+		return stream.Fault{Class: ralph.EndTimeout, Text: fmt.Sprintf("timed out after %s", e.timeout) + whileRetrying(r)}
 	case e.State == process.Idle:
-		return fault{class: ralph.EndIdle, text: fmt.Sprintf("killed after %s without any output", e.idle) + r.whileRetrying()}
+		return stream.Fault{Class: ralph.EndIdle, Text: fmt.Sprintf("killed after %s without any output", e.idle) + whileRetrying(r)}
 	case e.Signal != "":
-		return fault{class: ralph.EndKilled, text: "the agent died by a signal (" + e.Signal + ")"}
+		return stream.Fault{Class: ralph.EndKilled, Text: "the agent died by a signal (" + e.Signal + ")"}
 	case slices.Contains(exitSignaled, e.ExitCode):
-		return fault{class: ralph.EndKilled, text: fmt.Sprintf("the agent was ended by a signal (exit status %d)", e.ExitCode)}
-	case r.events == 0 && (e.ExitCode == exitNotFound || e.ExitCode == exitNotExecutable):
+		return stream.Fault{Class: ralph.EndKilled, Text: fmt.Sprintf("the agent was ended by a signal (exit status %d)", e.ExitCode)}
+	case r.Events == 0 && (e.ExitCode == exitNotFound || e.ExitCode == exitNotExecutable):
 		return missing(e)
-	case r.structured:
-		return r.withoutClosingEvent(e)
+	case r.Structured:
+		return e.withoutClosingEvent(r)
 	}
 	return byExitStatus(e, spoke)
 }
 
-func notStarted(e ended) fault {
+func notStarted(e ended) stream.Fault {
 	if errors.Is(e.StartError, process.ErrNotFound) || errors.Is(e.StartError, process.ErrNotExecutable) {
 		return missing(e)
 	}
-	return fault{class: ralph.EndFailed, text: fmt.Sprintf("the agent could not be started: %v", e.StartError)}
+	return stream.Fault{Class: ralph.EndFailed, Text: fmt.Sprintf("the agent could not be started: %v", e.StartError)}
 }
 
-func missing(e ended) fault {
-	f := fault{class: ralph.EndMissing, text: "the agent was not found: " + promise.OneLine(e.program, detailSize)}
+func missing(e ended) stream.Fault {
+	f := stream.Fault{Class: ralph.EndMissing, Text: "the agent was not found: " + promise.OneLine(e.program, stream.DetailSize)}
 	if e.ExitCode == exitNotExecutable {
-		f.text = "the agent cannot be executed: " + promise.OneLine(e.program, detailSize)
+		f.Text = "the agent cannot be executed: " + promise.OneLine(e.program, stream.DetailSize)
 	}
-	f.text += quoted(e.stderr)
+	f.Text += quoted(e.stderr)
 	return f
 }
 
 // byClosingEvent judges an agent that said how it ended. That it had to be killed afterwards does not matter.
-func (r *reading) byClosingEvent(e ended, spoke bool) fault {
-	if r.fault != nil {
-		return *r.fault
+func (e ended) byClosingEvent(r *stream.Reading, spoke bool) stream.Fault {
+	if r.Fault != nil {
+		return *r.Fault
 	}
 	if e.State == process.Exited {
 		return byExitStatus(e, spoke)
@@ -89,77 +87,77 @@ func (r *reading) byClosingEvent(e ended, spoke bool) fault {
 	return byWords(spoke)
 }
 
-func (r *reading) withoutClosingEvent(e ended) fault {
-	if r.byStatus != nil {
-		if f := r.byStatus(e.ExitCode); f != nil {
+func (e ended) withoutClosingEvent(r *stream.Reading) stream.Fault {
+	if r.ByStatus != nil {
+		if f := r.ByStatus(e.ExitCode); f != nil {
 			return *f
 		}
 	}
-	if r.byComplaint != nil && r.events == 0 && e.ExitCode != 0 {
-		if f := r.byComplaint(e.complaint); f != nil {
+	if r.ByComplaint != nil && r.Events == 0 && e.ExitCode != 0 {
+		if f := r.ByComplaint(e.complaint); f != nil {
 			return *f
 		}
 	}
 	switch {
-	case r.events == 0 && e.StdoutBytes > 0:
-		return fault{class: ralph.EndBroken, text: "nothing of the agent's output was understood; is its output format new?", hint: brokenHint}
-	case r.retry != nil:
-		return *r.retry
-	case r.cut:
-		return fault{class: ralph.EndProvider, text: "the agent's output broke off"}
+	case r.Events == 0 && e.StdoutBytes > 0:
+		return stream.Fault{Class: ralph.EndBroken, Text: "nothing of the agent's output was understood; is its output format new?", Hint: stream.BrokenHint}
+	case r.Retry != nil:
+		return *r.Retry
+	case r.Cut:
+		return stream.Fault{Class: ralph.EndProvider, Text: "the agent's output broke off"}
 	case e.ExitCode != 0:
 		return badStatus(e)
 	}
-	return fault{class: ralph.EndFailed, text: "the agent ended without a result" + quoted(e.stderr)}
+	return stream.Fault{Class: ralph.EndFailed, Text: "the agent ended without a result" + quoted(e.stderr)}
 }
 
-func byExitStatus(e ended, spoke bool) fault {
+func byExitStatus(e ended, spoke bool) stream.Fault {
 	if e.ExitCode != 0 {
 		return badStatus(e)
 	}
 	return byWords(spoke)
 }
 
-func byWords(spoke bool) fault {
+func byWords(spoke bool) stream.Fault {
 	if !spoke {
-		return fault{class: ralph.EndEmpty, text: saidNothing}
+		return stream.Fault{Class: ralph.EndEmpty, Text: stream.SaidNothing}
 	}
-	return fault{class: ralph.EndOK}
+	return stream.Fault{Class: ralph.EndOK}
 }
 
-func badStatus(e ended) fault {
-	return fault{class: ralph.EndFailed, text: fmt.Sprintf("the agent ended with exit status %d", e.ExitCode) + quoted(e.stderr)}
+func badStatus(e ended) stream.Fault {
+	return stream.Fault{Class: ralph.EndFailed, Text: fmt.Sprintf("the agent ended with exit status %d", e.ExitCode) + quoted(e.stderr)}
 }
 
 // withUnkillable makes a failure of an end that left processes alive: they may go on changing the tree that is about to be judged. Ends that say
 // more about what to do next stay as they are.
-func (f fault) withUnkillable(e ended) fault {
+func (e ended) withUnkillable(f stream.Fault) stream.Fault {
 	if e.Unkillable == 0 {
 		return f
 	}
-	switch f.class {
+	switch f.Class {
 	case ralph.EndAuth, ralph.EndLimit, ralph.EndProvider, ralph.EndMissing, ralph.EndInterrupted:
 		return f
 	}
 	text := fmt.Sprintf("processes of the agent that could not be killed: %d", e.Unkillable)
-	if names := promise.OneLine(strings.Join(e.SurvivorNames, ", "), detailSize); names != "" {
+	if names := promise.OneLine(strings.Join(e.SurvivorNames, ", "), stream.DetailSize); names != "" {
 		if e.Survivors > e.Unkillable {
 			names = "among " + names // the names of those that were killed are there, too
 		}
 		text += " (" + names + ")"
 	}
-	if f.text != "" {
-		text += "; " + f.text
+	if f.Text != "" {
+		text += "; " + f.Text
 	}
-	f.class, f.text = ralph.EndFailed, text
+	f.Class, f.Text = ralph.EndFailed, text
 	return f
 }
 
-func (r *reading) whileRetrying() string {
-	if r.retry == nil {
+func whileRetrying(r *stream.Reading) string {
+	if r.Retry == nil {
 		return ""
 	}
-	return " while it tried again: " + r.retry.text
+	return " while it tried again: " + r.Retry.Text
 }
 
 func quoted(line string) string {
@@ -195,5 +193,5 @@ func firstAndLastLine(path string) (first, last string) {
 		return strings.Split(strings.TrimSpace(string(text[:n])), "\n")
 	}
 	head, tail := part(0), part(max(info.Size()-enough, 0))
-	return promise.OneLine(head[0], sentenceSize), promise.OneLine(tail[len(tail)-1], sentenceSize)
+	return promise.OneLine(head[0], stream.SentenceSize), promise.OneLine(tail[len(tail)-1], stream.SentenceSize)
 }

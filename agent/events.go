@@ -1,5 +1,7 @@
 package agent
 
+import "github.com/ralphloop/ralph/agent/internal/stream"
+
 import "bytes"
 
 // eventTaker understands the events of one CLI: JSON objects with a "type", one a line.
@@ -14,54 +16,54 @@ type eventTaker interface {
 
 // eventLines feeds the events of a stream of lines to a taker.
 type eventLines struct {
-	*reading
+	*stream.Reading
 	to eventTaker
 }
 
-func newEventReader(r *reading, to eventTaker) reader {
-	r.structured = true
-	return &lines{to: &eventLines{r, to}}
+func newEventReader(r *stream.Reading, to eventTaker) stream.Reader {
+	r.Structured = true
+	return &stream.Lines{To: &eventLines{r, to}}
 }
 
-func (e *eventLines) wants(head []byte) bool {
-	w := walker{text: head}
-	for key := range w.fields() {
+func (e *eventLines) Wants(head []byte) bool {
+	w := stream.Walker{Text: head}
+	for key := range w.Fields() {
 		if string(key) == "type" {
-			kind, ok := w.str()
+			kind, ok := w.Str()
 			return !ok || !e.to.ignores(kind)
 		}
 	}
 	return true
 }
 
-// line takes one event. In some formats and versions they come as an array instead.
-func (e *eventLines) line(text []byte) {
-	w := walker{text: text}
-	if w.peek() != '[' {
+// Line takes one event. In some formats and versions they come as an array instead.
+func (e *eventLines) Line(text []byte) {
+	w := stream.Walker{Text: text}
+	if w.Peek() != '[' {
 		e.to.event(text)
 		return
 	}
-	for range w.elements() {
-		if element := w.raw(); element != nil {
+	for range w.Elements() {
+		if element := w.Raw(); element != nil {
 			e.to.event(element)
 		}
 	}
 }
 
-func (e *eventLines) longLine(head []byte) {
+func (e *eventLines) LongLine(head []byte) {
 	if !e.to.longEvent(head) {
-		e.lost++
+		e.Lost++
 	}
 }
 
-func (e *eventLines) lastLine(text []byte) {
+func (e *eventLines) LastLine(text []byte) {
 	if text != nil && len(bytes.TrimSpace(text)) == 0 {
 		return
 	}
-	w := walker{text: text}
-	if w.skip(); w.bad {
-		e.cut = true
+	w := stream.Walker{Text: text}
+	if w.Skip(); w.Bad {
+		e.Cut = true
 		return
 	}
-	e.line(text)
+	e.Line(text)
 }

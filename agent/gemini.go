@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -48,9 +49,9 @@ var geminiRunsItself = []string{
 	"allowed", "allowedTools", "permissions", "policyPaths", "adminPolicyPaths",
 }
 
-func (gemini) newReader(r *reading) reader {
-	stream := &geminiStream{reading: r}
-	r.byStatus = stream.fromStatus
+func (gemini) newReader(r *stream.Reading) stream.Reader {
+	stream := &geminiStream{Reading: r}
+	r.ByStatus = stream.fromStatus
 	return newEventReader(r, stream)
 }
 
@@ -168,7 +169,7 @@ func geminiAccount(look Look) Account {
 		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "an API key was chosen; it may be in a keychain or in an .env file"}
 	case "":
 	default:
-		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "settings.json chooses " + promise.OneLine(chosen, detailSize)}
+		return Account{Login: LoginUnknown, Billing: BillingUnknown, Because: "settings.json chooses " + promise.OneLine(chosen, stream.DetailSize)}
 	}
 	switch {
 	case look.Env("GOOGLE_GENAI_USE_GCA") == "true", look.Env("GOOGLE_GENAI_USE_VERTEXAI") == "true":
@@ -193,19 +194,19 @@ func chosenLogin(look Look, folder string) (chosen string) {
 	if !ok {
 		return ""
 	}
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		switch string(key) {
 		case "selectedAuthType": // as older versions write it
-			chosen = w.word()
+			chosen = w.Word()
 		case "security":
-			for key := range w.fields() {
+			for key := range w.Fields() {
 				if string(key) != "auth" {
 					continue
 				}
-				for key := range w.fields() {
+				for key := range w.Fields() {
 					if string(key) == "selectedType" {
-						chosen = w.word()
+						chosen = w.Word()
 					}
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -11,7 +12,7 @@ import (
 var geminiAdvice = text.LazyRegexp(`^(?:Please wait and try again later|Possible quota limitations)\b`)
 
 // geminiFault says what the error of a closing event means.
-func geminiFault(kind, message string) *fault {
+func geminiFault(kind, message string) *stream.Fault {
 	said, advice := message, ""
 	if m := apiError().FindStringSubmatch(message); m != nil {
 		said, advice = m[1], m[2]
@@ -20,20 +21,20 @@ func geminiFault(kind, message string) *fault {
 	if status == 0 && geminiAdvice().MatchString(advice) {
 		status = 429
 	}
-	f := httpFault(status, geminiLogin)
+	f := stream.HTTPFault(status, geminiLogin)
 	switch {
 	case status == 429 && strings.HasPrefix(said, "No capacity available"): // known from reports of users
-		f = &fault{class: ralph.EndProvider, text: modelOverloaded + " (status 429)"}
+		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelOverloaded + " (status 429)"}
 	case status == 429:
-		f.wait = waitIn(said)
+		f.Wait = waitIn(said)
 	case kind == "FatalAuthenticationError", status == 400 && strings.HasPrefix(said, "API key not valid"): // the second is known from documentation only
-		f = &fault{class: ralph.EndAuth, text: loginRefused, hint: geminiLogin}
+		f = &stream.Fault{Class: ralph.EndAuth, Text: stream.LoginRefused, Hint: geminiLogin}
 	case f == nil && connectionWords().MatchString(strings.ToLower(said)):
-		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
+		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
 	case f == nil:
 		return quotedFault(ralph.EndFailed, said, "")
 	}
-	return f.saying(said)
+	return f.Saying(said)
 }
 
 // geminiStatuses are the exit statuses that tell a status of HTTP, of which a process can tell the last eight bits only, and the CLI's own for a
@@ -45,41 +46,41 @@ var geminiStatuses = map[int]int64{
 const geminiNoLogin = 41
 
 // fromStatus says what an exit status means where no event does.
-func (g *geminiStream) fromStatus(exit int) *fault {
+func (g *geminiStream) fromStatus(exit int) *stream.Fault {
 	if exit == geminiNoLogin {
-		return (&fault{class: ralph.EndAuth, text: noLogin, hint: geminiLogin}).saying(g.unclear)
+		return (&stream.Fault{Class: ralph.EndAuth, Text: stream.NoLogin, Hint: geminiLogin}).Saying(g.unclear)
 	}
-	f := httpFault(geminiStatuses[exit], geminiLogin)
+	f := stream.HTTPFault(geminiStatuses[exit], geminiLogin)
 	if f == nil {
 		return nil
 	}
-	if f.class == ralph.EndLimit {
-		f.wait = waitIn(g.unclear)
+	if f.Class == ralph.EndLimit {
+		f.Wait = waitIn(g.unclear)
 	}
-	return f.saying(g.unclear)
+	return f.Saying(g.unclear)
 }
 
 // serverError takes apart what a server of Google's answered: an object, the message of which may be one again.
 func serverError(text string) (status int64, said string) {
 	said = strings.TrimSpace(text)
 	for range 3 {
-		w := walker{text: []byte(said)}
+		w := stream.Walker{Text: []byte(said)}
 		if !strings.HasPrefix(said, "{") {
 			break
 		}
 		message := ""
-		for key := range w.fields() {
+		for key := range w.Fields() {
 			if string(key) != "error" {
 				continue
 			}
-			for key := range w.fields() {
+			for key := range w.Fields() {
 				switch string(key) {
 				case "code":
-					if n := w.count(); n != 0 {
+					if n := w.Count(); n != 0 {
 						status = n
 					}
 				case "message":
-					message = strings.TrimSpace(w.word())
+					message = strings.TrimSpace(w.Word())
 				}
 			}
 		}

@@ -1,5 +1,7 @@
 package agent
 
+import "github.com/ralphloop/ralph/agent/internal/stream"
+
 import "github.com/ralphloop/ralph"
 
 // geminiStream reads the events of `gemini --output-format stream-json`.
@@ -13,7 +15,7 @@ import "github.com/ralphloop/ralph"
 //
 // Retries are told on standard error only.
 type geminiStream struct {
-	*reading
+	*stream.Reading
 	speaking bool                  // the next piece goes on with the message
 	calls    map[string]geminiCall // that began and have not ended, by id
 	trouble  string                // the last error that was no warning
@@ -44,8 +46,8 @@ func (g *geminiStream) event(text []byte) bool {
 	}
 	switch string(e.kind) {
 	case "init":
-		g.inSession(e.session)
-		g.works(e.model)
+		g.InSession(e.session)
+		g.Works(e.model)
 	case "message":
 		if string(e.role) == "assistant" {
 			g.speak(e.content)
@@ -56,14 +58,14 @@ func (g *geminiStream) event(text []byte) bool {
 		g.returned(e)
 	case "error":
 		if string(e.severity) != "warning" {
-			g.trouble = string(unescape(nil, e.message))
+			g.trouble = string(stream.Unescape(nil, e.message))
 		}
 	case "result":
 		g.finish(e)
 	default:
 		return true
 	}
-	g.events++
+	g.Events++
 	return true
 }
 
@@ -78,57 +80,57 @@ func (g *geminiStream) longEvent(head []byte) bool {
 	default:
 		return string(e.kind) == "message" && string(e.role) == "user"
 	}
-	g.events++
+	g.Events++
 	return true
 }
 
 // parseGemini takes an event apart in one pass. It stops early where the rest is of no interest.
 func parseGemini(text []byte) (e geminiEvent, ok bool) {
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			e.kind, _ = w.str()
+			e.kind, _ = w.Str()
 		case "session_id":
-			e.session, _ = w.str()
+			e.session, _ = w.Str()
 		case "model":
-			e.model, _ = w.str()
+			e.model, _ = w.Str()
 		case "role":
-			if e.role, _ = w.str(); string(e.kind) == "message" && string(e.role) == "user" {
+			if e.role, _ = w.Str(); string(e.kind) == "message" && string(e.role) == "user" {
 				return e, true
 			}
 		case "content":
-			e.content, _ = w.str()
+			e.content, _ = w.Str()
 		case "tool_name":
-			e.tool, _ = w.str()
+			e.tool, _ = w.Str()
 		case "tool_id":
-			e.id, _ = w.str()
+			e.id, _ = w.Str()
 		case "parameters":
 			e.detail = tellingField(&w)
 		case "status":
-			if e.status, _ = w.str(); string(e.kind) == "tool_result" && string(e.status) == "success" {
+			if e.status, _ = w.Str(); string(e.kind) == "tool_result" && string(e.status) == "success" {
 				return e, true
 			}
 		case "severity":
-			e.severity, _ = w.str()
+			e.severity, _ = w.Str()
 		case "message":
-			e.message, _ = w.str()
+			e.message, _ = w.Str()
 		case "error":
 			e.failure = parseGeminiError(&w)
 		case "stats":
-			e.stats = w.raw()
+			e.stats = w.Raw()
 		}
 	}
-	return e, !w.bad && len(e.kind) > 0
+	return e, !w.Bad && len(e.kind) > 0
 }
 
-func parseGeminiError(w *walker) (f geminiError) {
-	for key := range w.fields() {
+func parseGeminiError(w *stream.Walker) (f geminiError) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			f.kind, _ = w.str()
+			f.kind, _ = w.Str()
 		case "message":
-			f.message, _ = w.str()
+			f.message, _ = w.Str()
 		}
 	}
 	return f
@@ -136,32 +138,32 @@ func parseGeminiError(w *walker) (f geminiError) {
 
 // speak passes on a piece of a message. A message is a step.
 func (g *geminiStream) speak(escaped []byte) {
-	g.buffer = unescape(g.buffer[:0], escaped)
+	g.buffer = stream.Unescape(g.buffer[:0], escaped)
 	if len(g.buffer) == 0 {
 		return
 	}
 	if !g.speaking {
-		g.step()
+		g.Step()
 	}
 	g.speaking = true
-	g.say(g.buffer)
+	g.Say(g.buffer)
 }
 
 func (g *geminiStream) endMessage() {
 	if g.speaking {
-		g.said.EndMessage()
+		g.Said.EndMessage()
 	}
 	g.speaking = false
 }
 
 func (g *geminiStream) called(e geminiEvent) {
 	g.endMessage()
-	call := geminiCall{string(unescape(nil, e.tool)), string(unescape(nil, e.detail))}
-	g.tool(call.name, call.detail)
+	call := geminiCall{string(stream.Unescape(nil, e.tool)), string(stream.Unescape(nil, e.detail))}
+	g.Tool(call.name, call.detail)
 	if g.calls == nil {
 		g.calls = map[string]geminiCall{}
 	}
-	if len(g.calls) < maxOpen && len(e.id) <= maxSession {
+	if len(g.calls) < maxOpen && len(e.id) <= stream.MaxSession {
 		g.calls[string(e.id)] = call
 	}
 }
@@ -172,30 +174,30 @@ func (g *geminiStream) returned(e geminiEvent) {
 	g.endMessage()
 	call := g.calls[string(e.id)]
 	delete(g.calls, string(e.id))
-	g.step()
+	g.Step()
 	kind := string(e.failure.kind)
 	if kind == "policy_violation" || kind == "tool_not_registered" && call.name == "run_shell_command" {
-		g.denied(call.name, call.detail, allowedTool(call.name, call.detail))
+		g.Denied(call.name, call.detail, allowedTool(call.name, call.detail))
 	}
 }
 
 // finish reads the closing event. That of an error without a known meaning counts as none: the exit status says more.
 func (g *geminiStream) finish(e geminiEvent) {
 	g.endMessage()
-	g.closed, g.fault, g.retry, g.unclear = true, nil, nil, ""
+	g.Closed, g.Fault, g.Retry, g.unclear = true, nil, nil, ""
 	g.count(e.stats)
-	g.tellSpent()
+	g.TellSpent()
 	if string(e.status) == "success" {
 		return
 	}
-	message := string(unescape(nil, e.failure.message))
+	message := string(stream.Unescape(nil, e.failure.message))
 	if message == "" {
-		g.fault = turnTrouble(g.trouble)
+		g.Fault = turnTrouble(g.trouble)
 		return
 	}
-	g.fault = geminiFault(string(e.failure.kind), message)
-	if g.fault.class == ralph.EndFailed {
-		g.closed, g.retry, g.unclear = false, g.fault, g.fault.text
+	g.Fault = geminiFault(string(e.failure.kind), message)
+	if g.Fault.Class == ralph.EndFailed {
+		g.Closed, g.Retry, g.unclear = false, g.Fault, g.Fault.Text
 	}
 }
 
@@ -204,28 +206,28 @@ func (g *geminiStream) count(stats []byte) {
 	if stats == nil {
 		return
 	}
-	w := walker{text: stats}
+	w := stream.Walker{Text: stats}
 	var total geminiTokens
 	var most int64
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		if string(key) != "models" {
 			total.field(&w, string(key))
 			continue
 		}
-		for name := range w.fields() {
+		for name := range w.Fields() {
 			var one geminiTokens
-			for key := range w.fields() {
+			for key := range w.Fields() {
 				one.field(&w, string(key))
 			}
 			if one.all > most {
 				most = one.all
-				g.works(name)
+				g.Works(name)
 			}
 		}
 	}
 	// Streams that are cut are not counted: zero after words is not known to be true.
-	if total != (geminiTokens{}) || g.steps == nil {
-		g.tokens = total.known()
+	if total != (geminiTokens{}) || g.Steps == nil {
+		g.Tokens = total.known()
 	}
 }
 
@@ -233,16 +235,16 @@ func (g *geminiStream) count(stats []byte) {
 // all does.
 type geminiTokens struct{ all, input, output, cached int64 }
 
-func (t *geminiTokens) field(w *walker, key string) {
+func (t *geminiTokens) field(w *stream.Walker, key string) {
 	switch key {
 	case "total_tokens":
-		t.all = w.count()
+		t.all = w.Count()
 	case "input_tokens":
-		t.input = w.count()
+		t.input = w.Count()
 	case "output_tokens":
-		t.output = w.count()
+		t.output = w.Count()
 	case "cached":
-		t.cached = w.count()
+		t.cached = w.Count()
 	}
 }
 

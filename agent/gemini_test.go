@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 const (
@@ -259,7 +260,7 @@ func TestGeminiMessages(t *testing.T) {
 }
 
 func TestGeminiLongLines(t *testing.T) {
-	filler := strings.Repeat(`all work and no play\n`, maxLine/20)
+	filler := strings.Repeat(`all work and no play\n`, stream.MaxLine/20)
 	cases := []struct {
 		name, line string
 		want       func(*ralph.AgentOutcome)

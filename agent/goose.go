@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -32,9 +33,9 @@ func (goose) About() About {
 	}
 }
 
-func (goose) newReader(r *reading) reader {
-	s := &gooseStream{reading: r}
-	r.byStatus = s.endedInTool
+func (goose) newReader(r *stream.Reading) stream.Reader {
+	s := &gooseStream{Reading: r}
+	r.ByStatus = s.endedInTool
 	return newEventReader(r, s)
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
@@ -18,11 +19,11 @@ import (
 //
 // When the model cannot be reached, goose says so in the agent's name, and many versions call that a good end.
 type gooseStream struct {
-	*reading
+	*stream.Reading
 	message string // id of the message that is being written
 	writing bool
-	open    string // the call of a tool that has no result yet
-	excuse  *fault // what goose said in the agent's name, if that came last
+	open    string        // the call of a tool that has no result yet
+	excuse  *stream.Fault // what goose said in the agent's name, if that came last
 	buffer  []byte
 }
 
@@ -37,7 +38,7 @@ type gooseEvent struct {
 
 // gooseUsage is what the CLI calls its tokens. The input's figure includes the cache's. The total says nothing that these do not, and in older
 // versions it is that of the last call alone.
-var gooseUsage = tokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_write_input_tokens"}
+var gooseUsage = stream.TokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_write_input_tokens"}
 
 // gooseMessage is a piece of a message.
 type gooseMessage struct {
@@ -62,21 +63,21 @@ func (g *gooseStream) event(text []byte) bool {
 	case "message":
 		g.piece(e.message)
 	case "error":
-		g.closed, g.fault = true, gooseFault(string(unescape(nil, e.failure)))
+		g.Closed, g.Fault = true, gooseFault(string(stream.Unescape(nil, e.failure)))
 	case "complete":
 		g.complete(e)
 	default:
 		return true
 	}
-	g.events++
+	g.Events++
 	return true
 }
 
 // beforeTheStream knows the complaints that goose prints as plain text on standard output and ends with.
 func (g *gooseStream) beforeTheStream(text []byte) {
-	if found := gooseUnconfigured().FindSubmatch(text); found != nil && g.events == 0 {
-		g.events++
-		g.retry = &fault{class: ralph.EndAuth, text: promise.OneLine(string(found[1]), sentenceSize), hint: gooseLogin}
+	if found := gooseUnconfigured().FindSubmatch(text); found != nil && g.Events == 0 {
+		g.Events++
+		g.Retry = &stream.Fault{Class: ralph.EndAuth, Text: promise.OneLine(string(found[1]), stream.SentenceSize), Hint: gooseLogin}
 	}
 }
 
@@ -91,66 +92,66 @@ func (g *gooseStream) longEvent(head []byte) bool {
 	default:
 		return false
 	}
-	g.events++
+	g.Events++
 	g.piece(e.message)
 	return true
 }
 
 // parse takes an event apart in one pass. It stops early at those that nobody looks into.
 func (g *gooseStream) parse(text []byte) (e gooseEvent, ok bool) {
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			if e.kind, _ = w.str(); g.ignores(e.kind) {
+			if e.kind, _ = w.Str(); g.ignores(e.kind) {
 				return e, true
 			}
 		case "message":
 			e.message = parseGooseMessage(&w)
 		case "error":
-			e.failure, _ = w.str()
+			e.failure, _ = w.Str()
 		case "cost_usd":
-			if n, ok := w.number(); ok {
+			if n, ok := w.Number(); ok {
 				e.cost = &n
 			}
 		default:
-			e.metered = gooseUsage.take(&w, key, &e.tokens) || e.metered
+			e.metered = gooseUsage.Take(&w, key, &e.tokens) || e.metered
 		}
 	}
-	return e, !w.bad && len(e.kind) > 0
+	return e, !w.Bad && len(e.kind) > 0
 }
 
-func parseGooseMessage(w *walker) (m gooseMessage) {
-	for key := range w.fields() {
+func parseGooseMessage(w *stream.Walker) (m gooseMessage) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "id":
-			m.id, _ = w.str()
+			m.id, _ = w.Str()
 		case "role":
-			m.role, _ = w.str()
+			m.role, _ = w.Str()
 		case "content":
-			for range w.elements() {
+			for range w.Elements() {
 				m.content = append(m.content, parseGooseContent(w))
 			}
 		case "metadata":
-			for key := range w.fields() {
-				m.inferred = m.inferred || string(key) == "inference" && w.peek() == '{'
+			for key := range w.Fields() {
+				m.inferred = m.inferred || string(key) == "inference" && w.Peek() == '{'
 			}
 		}
 	}
 	return m
 }
 
-func parseGooseContent(w *walker) (c gooseContent) {
-	for key := range w.fields() {
+func parseGooseContent(w *stream.Walker) (c gooseContent) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			c.kind, _ = w.str()
+			c.kind, _ = w.Str()
 		case "text", "msg":
-			c.text, _ = w.str()
+			c.text, _ = w.Str()
 		case "message":
-			c.text, _ = w.str()
+			c.text, _ = w.Str()
 		case "notificationType":
-			c.notice, _ = w.str()
+			c.notice, _ = w.Str()
 		case "toolCall":
 			c.tool, c.detail = parseGooseCall(w)
 		}
@@ -159,15 +160,15 @@ func parseGooseContent(w *walker) (c gooseContent) {
 }
 
 // parseGooseCall knows a call inside of the result that it is wrapped in.
-func parseGooseCall(w *walker) (tool, detail []byte) {
-	for key := range w.fields() {
+func parseGooseCall(w *stream.Walker) (tool, detail []byte) {
+	for key := range w.Fields() {
 		if string(key) != "value" {
 			continue
 		}
-		for key := range w.fields() {
+		for key := range w.Fields() {
 			switch string(key) {
 			case "name":
-				tool, _ = w.str()
+				tool, _ = w.Str()
 			case "arguments":
 				detail = tellingField(w)
 			}
@@ -179,7 +180,7 @@ func parseGooseCall(w *walker) (tool, detail []byte) {
 // piece hears a piece of a message. Results of tools end a message, since the next one answers them.
 func (g *gooseStream) piece(m gooseMessage) {
 	if string(m.role) != "assistant" {
-		g.writing, g.open, g.retry = false, "", nil
+		g.writing, g.open, g.Retry = false, "", nil
 		return
 	}
 	for _, c := range m.content {
@@ -189,14 +190,14 @@ func (g *gooseStream) piece(m gooseMessage) {
 		case "toolRequest", "frontendToolRequest":
 			g.excuse = nil
 			g.begin(m)
-			name := string(unescape(nil, c.tool))
-			g.open = promise.OneLine(name+": "+string(unescape(nil, c.detail)), detailSize)
-			g.tool(name, string(unescape(nil, c.detail)))
+			name := string(stream.Unescape(nil, c.tool))
+			g.open = promise.OneLine(name+": "+string(stream.Unescape(nil, c.detail)), stream.DetailSize)
+			g.Tool(name, string(stream.Unescape(nil, c.detail)))
 		case "error":
-			g.excuse = gooseFault(string(unescape(nil, c.text)))
+			g.excuse = gooseFault(string(stream.Unescape(nil, c.text)))
 		case "systemNotification":
 			if string(c.notice) == "creditsExhausted" {
-				g.excuse = &fault{class: ralph.EndLimit, text: "the credit is used up: " + promise.OneLine(string(unescape(nil, c.text)), sentenceSize)}
+				g.excuse = &stream.Fault{Class: ralph.EndLimit, Text: "the credit is used up: " + promise.OneLine(string(stream.Unescape(nil, c.text)), stream.SentenceSize)}
 			}
 		}
 	}
@@ -204,7 +205,7 @@ func (g *gooseStream) piece(m gooseMessage) {
 
 // speak passes on the agent's words, and keeps back what goose says in its name. That comes as a whole, in a message of its own.
 func (g *gooseStream) speak(m gooseMessage, escaped []byte) {
-	g.buffer = unescape(g.buffer[:0], escaped)
+	g.buffer = stream.Unescape(g.buffer[:0], escaped)
 	continued := g.writing && g.message == string(m.id)
 	if !m.inferred && !continued && gooseExcuse().Match(g.buffer) {
 		g.excuse = gooseFault(string(g.buffer))
@@ -212,7 +213,7 @@ func (g *gooseStream) speak(m gooseMessage, escaped []byte) {
 	}
 	g.excuse = nil
 	g.begin(m)
-	g.say(g.buffer)
+	g.Say(g.buffer)
 }
 
 // begin counts an answer of the model when its first piece comes.
@@ -220,30 +221,30 @@ func (g *gooseStream) begin(m gooseMessage) {
 	if g.writing && g.message == string(m.id) {
 		return
 	}
-	g.said.EndMessage()
+	g.Said.EndMessage()
 	g.writing, g.message = true, string(m.id)
-	g.step()
+	g.Step()
 }
 
 func (g *gooseStream) complete(e gooseEvent) {
-	g.said.EndMessage()
-	g.tokens, g.cost = nil, e.cost
+	g.Said.EndMessage()
+	g.Tokens, g.Cost = nil, e.cost
 	if e.metered {
-		g.tokens = withoutCache(&e.tokens)
+		g.Tokens = stream.WithoutCache(&e.tokens)
 	}
-	g.tellSpent()
-	if !g.closed {
-		g.fault = g.excuse
+	g.TellSpent()
+	if !g.Closed {
+		g.Fault = g.excuse
 	}
-	g.closed = true
+	g.Closed = true
 }
 
 // endedInTool judges a goose that ended within the call of a tool, without a word about it: that is what it does when the tool needs approval.
-func (g *gooseStream) endedInTool(status int) *fault {
-	if status != 1 || g.open == "" || g.retry != nil {
+func (g *gooseStream) endedInTool(status int) *stream.Fault {
+	if status != 1 || g.open == "" || g.Retry != nil {
 		return nil
 	}
-	return &fault{class: ralph.EndFailed, text: "goose ended at the call of a tool, which may have needed approval: " + g.open, hint: gooseModes}
+	return &stream.Fault{Class: ralph.EndFailed, Text: "goose ended at the call of a tool, which may have needed approval: " + g.open, Hint: gooseModes}
 }
 
 // gooseExcuse is the form of what goose says in the agent's name when a call of the model failed.
@@ -257,7 +258,7 @@ var gooseErrors = sentences{
 }
 
 // gooseFault says what an error of goose means.
-func gooseFault(words string) *fault {
+func gooseFault(words string) *stream.Fault {
 	words = strings.TrimPrefix(strings.TrimSpace(words), "Ran into this error: ")
 	words, _, _ = strings.Cut(words, "\n\nPlease re")
 	return gooseErrors.fault(words, gooseLogin)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 const gooseDone = `{"type":"complete","total_tokens":null}` + "\n"
@@ -151,7 +152,7 @@ func TestGooseFigures(t *testing.T) {
 }
 
 func TestGooseLongLines(t *testing.T) {
-	filler := strings.Repeat("x", maxLine)
+	filler := strings.Repeat("x", stream.MaxLine)
 	answer := strings.Replace(gooseAnswer, `"content":[]`, `"content":"`+filler+`"`, 1)
 	got := listen("goose", []byte(gooseCalls("m1", "developer__shell", filler)+answer+gooseSays("m2", "done")+gooseDone), 32<<10, exited(0))
 	if got.End != ralph.EndOK || got.Truncated || got.Tools["developer__shell"] != 1 {

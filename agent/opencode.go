@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // opencode is opencode, driven without a terminal. Written against and recorded from version 1.18.
@@ -48,7 +50,9 @@ const (
 	opencodeModel = "`opencode models` lists the models (--model provider/model) that it can use with the keys that it has"
 )
 
-func (opencode) newReader(r *reading) reader { return newEventReader(r, &opencodeStream{reading: r}) }
+func (opencode) newReader(r *stream.Reading) stream.Reader {
+	return newEventReader(r, &opencodeStream{Reading: r})
+}
 
 func (opencode) Command(r Request) (Command, error) {
 	// Without a title of its own it asks the model for one, and tells nobody what that cost.

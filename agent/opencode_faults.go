@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -18,49 +19,49 @@ type opencodeError struct {
 	wait          time.Duration // until the model may be asked again, as its answer's headers say
 }
 
-func opencodeComplaint(failure []byte) *fault {
+func opencodeComplaint(failure []byte) *stream.Fault {
 	var e opencodeError
 	if failure != nil {
-		e.parse(&walker{text: failure})
+		e.parse(&stream.Walker{Text: failure})
 	}
 	return e.fault()
 }
 
 // parse reads the error. What it is about is in data, or beside the name in some.
-func (e *opencodeError) parse(w *walker) {
-	for key := range w.fields() {
+func (e *opencodeError) parse(w *stream.Walker) {
+	for key := range w.Fields() {
 		if string(key) != "data" {
 			e.field(w, string(key))
 			continue
 		}
-		for key := range w.fields() {
+		for key := range w.Fields() {
 			e.field(w, string(key))
 		}
 	}
 }
 
-func (e *opencodeError) field(w *walker, key string) {
+func (e *opencodeError) field(w *stream.Walker, key string) {
 	switch key {
 	case "name":
-		e.name = w.word()
+		e.name = w.Word()
 	case "message":
-		e.message = w.word()
+		e.message = w.Word()
 	case "statusCode":
-		e.status = w.count()
+		e.status = w.Count()
 	case "isRetryable":
-		e.retryable = w.truth()
+		e.retryable = w.Truth()
 	case "responseHeaders":
 		e.wait = opencodeWait(w)
 	}
 }
 
 // opencodeWait reads when to try again: milliseconds, seconds, or a date beside the server's own.
-func opencodeWait(w *walker) time.Duration {
+func opencodeWait(w *stream.Walker) time.Duration {
 	headers := map[string]string{}
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		switch name := string(key); name {
 		case "retry-after-ms", "retry-after", "date":
-			headers[name] = w.word()
+			headers[name] = w.Word()
 		}
 	}
 	if ms, err := strconv.ParseFloat(headers["retry-after-ms"], 64); err == nil && ms > 0 {
@@ -84,29 +85,29 @@ func boundedWait(seconds float64) time.Duration {
 }
 
 // fault says what the error means, by its status first, then by its name.
-func (e opencodeError) fault() *fault {
-	f := httpFault(e.status, opencodeLogin)
+func (e opencodeError) fault() *stream.Fault {
+	f := stream.HTTPFault(e.status, opencodeLogin)
 	switch {
 	case f == nil:
-		f = e.byName().withStatus(e.status)
-	case f.class == ralph.EndLimit:
-		f.wait = e.wait
+		f = e.byName().WithStatus(e.status)
+	case f.Class == ralph.EndLimit:
+		f.Wait = e.wait
 	}
-	return f.saying(cmp.Or(promise.OneLine(e.message, sentenceSize), promise.OneLine(e.name, detailSize)))
+	return f.Saying(cmp.Or(promise.OneLine(e.message, stream.SentenceSize), promise.OneLine(e.name, stream.DetailSize)))
 }
 
-func (e opencodeError) byName() *fault {
+func (e opencodeError) byName() *stream.Fault {
 	switch {
 	case e.name == "ProviderAuthError":
-		return &fault{class: ralph.EndAuth, text: loginRefused, hint: opencodeLogin}
+		return &stream.Fault{Class: ralph.EndAuth, Text: stream.LoginRefused, Hint: opencodeLogin}
 	case e.status != 0:
-		return &fault{class: ralph.EndFailed, text: modelRefused}
+		return &stream.Fault{Class: ralph.EndFailed, Text: stream.ModelRefused}
 	case e.name == "APIError" && e.retryable:
-		return &fault{class: ralph.EndProvider, text: modelUnreachable}
+		return &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
 	case e.name == "ContextOverflowError":
-		return &fault{class: ralph.EndFailed, text: contextTooLong}
+		return &stream.Fault{Class: ralph.EndFailed, Text: stream.ContextTooLong}
 	case e.name == "UnknownError":
-		return &fault{class: ralph.EndFailed, text: endedWithError, hint: opencodeModel}
+		return &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError, Hint: opencodeModel}
 	}
-	return &fault{class: ralph.EndFailed, text: endedWithError}
+	return &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
 }

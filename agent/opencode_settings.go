@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
+
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // opencodeAlone is the configuration that switches the user's own MCP servers off, each by its name: configurations are merged, and there is no flag
@@ -62,12 +64,12 @@ func withoutComments(text []byte) []byte {
 	var plain []byte
 	comma := -1 // of the last one that nothing but blanks follow
 	for i := 0; i < len(text); {
-		w := walker{text: text, at: i}
+		w := stream.Walker{Text: text, At: i}
 		switch rest := text[i:]; {
 		case rest[0] == '"':
-			w.skipString()
-			plain, comma = append(plain, text[i:w.at]...), -1
-			i = w.at
+			w.SkipString()
+			plain, comma = append(plain, text[i:w.At]...), -1
+			i = w.At
 			continue
 		case len(rest) > 1 && rest[0] == '/' && rest[1] == '/':
 			i += lengthTo(rest, "\n")

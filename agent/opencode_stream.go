@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -20,7 +21,7 @@ import (
 // There is no closing event: a step that the model ended of its own accord is the last one, unless another begins. Nothing is told while the CLI
 // tries again, not even at a limit of hours: only the idle time-out ends that.
 type opencodeStream struct {
-	*reading
+	*stream.Reading
 	buffer   []byte
 	paid     float64
 	tooled   bool   // a tool was called in this step
@@ -54,13 +55,13 @@ func (o *opencodeStream) event(text []byte) bool {
 	if !ok {
 		return false
 	}
-	if o.hopeless { // what still comes until it is gone
+	if o.Hopeless { // what still comes until it is gone
 		return true
 	}
 	switch string(e.kind) {
 	case "reasoning":
 	case "step_start":
-		o.closed, o.fault, o.tooled, o.rejected = false, nil, false, ""
+		o.Closed, o.Fault, o.tooled, o.rejected = false, nil, false, ""
 	case "text":
 		o.speak(e.part)
 	case "tool_use":
@@ -72,8 +73,8 @@ func (o *opencodeStream) event(text []byte) bool {
 	default:
 		return true
 	}
-	o.inSession(e.session)
-	o.events++
+	o.InSession(e.session)
+	o.Events++
 	return true
 }
 
@@ -83,80 +84,80 @@ func (o *opencodeStream) longEvent(head []byte) bool {
 	if string(e.kind) != "tool_use" {
 		return false
 	}
-	o.events++
+	o.Events++
 	o.used(e.part)
 	return true
 }
 
 // parse takes an event apart in one pass. It stops early at those that nobody looks into.
 func (o *opencodeStream) parse(text []byte) (e opencodeEvent, ok bool) {
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			if e.kind, _ = w.str(); o.ignores(e.kind) {
+			if e.kind, _ = w.Str(); o.ignores(e.kind) {
 				return e, true
 			}
 		case "sessionID":
-			e.session, _ = w.str()
+			e.session, _ = w.Str()
 		case "part":
 			e.part.parse(&w)
 		case "error":
-			e.failure = w.raw()
+			e.failure = w.Raw()
 		}
 	}
-	return e, !w.bad && len(e.kind) > 0
+	return e, !w.Bad && len(e.kind) > 0
 }
 
-func (p *opencodePart) parse(w *walker) {
-	for key := range w.fields() {
+func (p *opencodePart) parse(w *stream.Walker) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "text":
-			p.text, _ = w.str()
+			p.text, _ = w.Str()
 		case "synthetic", "ignored":
-			p.notOwn = w.truth() || p.notOwn
+			p.notOwn = w.Truth() || p.notOwn
 		case "tool":
-			p.tool, _ = w.str()
+			p.tool, _ = w.Str()
 		case "state":
 			p.parseState(w)
 		case "reason":
-			p.reason, _ = w.str()
+			p.reason, _ = w.Str()
 		case "tokens":
 			p.tokens = opencodeTokens(w)
 		case "cost":
-			p.cost, _ = w.number()
+			p.cost, _ = w.Number()
 		}
 	}
 }
 
-func (p *opencodePart) parseState(w *walker) {
-	for key := range w.fields() {
+func (p *opencodePart) parseState(w *stream.Walker) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "status":
-			p.status, _ = w.str()
+			p.status, _ = w.Str()
 		case "input":
-			p.detail = string(unescape(nil, tellingField(w)))
+			p.detail = string(stream.Unescape(nil, tellingField(w)))
 		case "error":
-			p.complaint = w.word()
+			p.complaint = w.Word()
 		}
 	}
 }
 
 // opencodeTokens reads the tokens of one step. What the model thought is told beside what it wrote.
-func opencodeTokens(w *walker) (t ralph.Tokens) {
-	for key := range w.fields() {
+func opencodeTokens(w *stream.Walker) (t ralph.Tokens) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "input":
-			t.Input = w.count()
+			t.Input = w.Count()
 		case "output", "reasoning":
-			t.Output += w.count()
+			t.Output += w.Count()
 		case "cache":
-			for key := range w.fields() {
+			for key := range w.Fields() {
 				switch string(key) {
 				case "read":
-					t.CacheRead = w.count()
+					t.CacheRead = w.Count()
 				case "write":
-					t.CacheWrite = w.count()
+					t.CacheWrite = w.Count()
 				}
 			}
 		}
@@ -168,9 +169,9 @@ func (o *opencodeStream) speak(p opencodePart) {
 	if p.notOwn {
 		return
 	}
-	o.buffer = unescape(o.buffer[:0], p.text)
-	o.say(o.buffer)
-	o.said.EndMessage()
+	o.buffer = stream.Unescape(o.buffer[:0], p.text)
+	o.Say(o.buffer)
+	o.Said.EndMessage()
 }
 
 // What the CLI says of a call that it did not allow: by a rule, or because nobody was there to be asked.
@@ -180,9 +181,9 @@ const (
 )
 
 func (o *opencodeStream) used(p opencodePart) {
-	name := string(unescape(nil, p.tool))
+	name := string(stream.Unescape(nil, p.tool))
 	o.tooled, o.endless = true, 0
-	o.tool(name, p.detail)
+	o.Tool(name, p.detail)
 	if string(p.status) != "error" {
 		return
 	}
@@ -193,7 +194,7 @@ func (o *opencodeStream) used(p opencodePart) {
 	default:
 		return // it failed like any other
 	}
-	o.denied(name, p.detail, opencodeAllows(name, p.detail, p.complaint))
+	o.Denied(name, p.detail, opencodeAllows(name, p.detail, p.complaint))
 }
 
 // opencodeAllows is what allows a call that was denied. Rules for the agent come after all others; those of a command hold for one command without
@@ -216,51 +217,51 @@ func opencodeAllows(tool, detail, complaint string) string {
 
 // finishStep adds up what was used and looks for the end.
 func (o *opencodeStream) finishStep(p opencodePart) {
-	o.step()
-	addTokens(&o.spent, p.tokens)
+	o.Step()
+	stream.AddTokens(&o.Spent, p.tokens)
 	if o.paid += p.cost; o.paid > 0 { // what has no price for the CLI costs nothing, it says
 		paid := o.paid
-		o.cost = &paid
+		o.Cost = &paid
 	}
 	if p.tokens.Total() > 0 || p.cost > 0 {
-		o.tellSpent()
+		o.TellSpent()
 	}
 	switch string(p.reason) {
 	case "tool-calls":
-		o.endless, o.retry = 0, nil
+		o.endless, o.Retry = 0, nil
 		if o.rejected != "" {
-			o.fail(&fault{class: ralph.EndFailed, text: "the agent stopped at a call that was not allowed: " + promise.OneLine(o.rejected, detailSize)})
+			o.fail(&stream.Fault{Class: ralph.EndFailed, Text: "the agent stopped at a call that was not allowed: " + promise.OneLine(o.rejected, stream.DetailSize)})
 		}
 	case "", "unknown":
 		o.endAgain()
 	case "error":
-		o.fail(&fault{class: ralph.EndProvider, text: "the model's answer ended with an error"})
+		o.fail(&stream.Fault{Class: ralph.EndProvider, Text: "the model's answer ended with an error"})
 	default: // "stop", "length" …: the model ended it
-		o.closed, o.endless, o.retry = true, 0, nil
+		o.Closed, o.endless, o.Retry = true, 0, nil
 	}
 }
 
 // endAgain notes a stream that was cut. Once or twice it may be bad luck, and what was said may have been the end.
 func (o *opencodeStream) endAgain() {
-	f := &fault{class: ralph.EndProvider, text: "the model's stream was cut"}
+	f := &stream.Fault{Class: ralph.EndProvider, Text: "the model's stream was cut"}
 	if o.tooled {
 		o.endless = 0
 	} else {
 		o.endless++
 	}
 	if o.endless < maxEndless {
-		o.retrying(f)
+		o.Retrying(f)
 		return
 	}
-	f.text += " again and again"
-	o.retry = nil
-	o.fault, o.hopeless = f, true
+	f.Text += " again and again"
+	o.Retry = nil
+	o.Fault, o.Hopeless = f, true
 }
 
 // fail ends the stream, as far as can be seen. What says more than that something is wrong counts.
-func (o *opencodeStream) fail(f *fault) {
-	o.closed, o.retry = true, nil
-	if o.fault == nil || f.hint != opencodeModel {
-		o.fault = f
+func (o *opencodeStream) fail(f *stream.Fault) {
+	o.Closed, o.Retry = true, nil
+	if o.Fault == nil || f.Hint != opencodeModel {
+		o.Fault = f
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 const opencodeStart = `{"type":"step_start","sessionID":"s1","part":{"type":"step-start"}}` + "\n"
@@ -86,16 +87,16 @@ func TestOpencodeFaults(t *testing.T) {
 	api := func(status, headers string) string {
 		return `{"name":"APIError","data":{"message":"no\nway","statusCode":` + status + `,"isRetryable":true,"responseHeaders":{` + headers + `}}}`
 	}
-	limit := func(wait time.Duration) fault {
-		return fault{class: ralph.EndLimit, text: "the usage limit is reached (status 429): no way", wait: wait}
+	limit := func(wait time.Duration) stream.Fault {
+		return stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached (status 429): no way", Wait: wait}
 	}
 	cases := []struct {
 		failure string
-		want    fault
+		want    stream.Fault
 	}{
-		{api("401", ""), fault{class: ralph.EndAuth, text: "the login was refused (status 401): no way", hint: opencodeLogin}},
-		{api("403", ""), fault{class: ralph.EndAuth, text: "the login was refused (status 403): no way", hint: opencodeLogin}},
-		{`{"name":"ProviderAuthError","data":{"providerID":"x","message":"expired"}}`, fault{class: ralph.EndAuth, text: "the login was refused: expired", hint: opencodeLogin}},
+		{api("401", ""), stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 401): no way", Hint: opencodeLogin}},
+		{api("403", ""), stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 403): no way", Hint: opencodeLogin}},
+		{`{"name":"ProviderAuthError","data":{"providerID":"x","message":"expired"}}`, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused: expired", Hint: opencodeLogin}},
 		{api("429", ""), limit(0)},
 		{api("429", `"retry-after":"90"`), limit(90 * time.Second)},
 		{api("429", `"retry-after":"90","retry-after-ms":"1500"`), limit(1500 * time.Millisecond)},
@@ -104,17 +105,17 @@ func TestOpencodeFaults(t *testing.T) {
 		{api("429", `"retry-after":"Sun, 15 Nov 2026 15:00:00 GMT"`), limit(0)},
 		{api("429", `"retry-after":"-5"`), limit(0)},
 		{api("429", `"retry-after":"1e30"`), limit(365 * 24 * time.Hour)},
-		{api("500", ""), fault{class: ralph.EndProvider, text: "the model failed (status 500): no way"}},
-		{api("408", ""), fault{class: ralph.EndProvider, text: "the model failed (status 408): no way"}},
-		{api("503", `"retry-after":"9"`), fault{class: ralph.EndProvider, text: "the model is overloaded (status 503): no way"}},
-		{api("529", ""), fault{class: ralph.EndProvider, text: "the model is overloaded (status 529): no way"}},
-		{api("402", ""), fault{class: ralph.EndFailed, text: "the model refused (status 402): no way"}},
-		{`{"name":"APIError","data":{"message":"no connection","isRetryable":true}}`, fault{class: ralph.EndProvider, text: "the model could not be reached: no connection"}},
-		{`{"name":"APIError","data":{"message":"odd","isRetryable":false}}`, fault{class: ralph.EndFailed, text: "the agent ended with an error: odd"}},
-		{`{"name":"ContextOverflowError","data":{"message":"too much"}}`, fault{class: ralph.EndFailed, text: "the context is too long for the model: too much"}},
-		{`{"name":"MessageOutputLengthError","data":{}}`, fault{class: ralph.EndFailed, text: "the agent ended with an error: MessageOutputLengthError"}},
-		{`"what"`, fault{class: ralph.EndFailed, text: "the agent ended with an error"}},
-		{``, fault{class: ralph.EndFailed, text: "the agent ended with an error"}},
+		{api("500", ""), stream.Fault{Class: ralph.EndProvider, Text: "the model failed (status 500): no way"}},
+		{api("408", ""), stream.Fault{Class: ralph.EndProvider, Text: "the model failed (status 408): no way"}},
+		{api("503", `"retry-after":"9"`), stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 503): no way"}},
+		{api("529", ""), stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 529): no way"}},
+		{api("402", ""), stream.Fault{Class: ralph.EndFailed, Text: "the model refused (status 402): no way"}},
+		{`{"name":"APIError","data":{"message":"no connection","isRetryable":true}}`, stream.Fault{Class: ralph.EndProvider, Text: "the model could not be reached: no connection"}},
+		{`{"name":"APIError","data":{"message":"odd","isRetryable":false}}`, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error: odd"}},
+		{`{"name":"ContextOverflowError","data":{"message":"too much"}}`, stream.Fault{Class: ralph.EndFailed, Text: "the context is too long for the model: too much"}},
+		{`{"name":"MessageOutputLengthError","data":{}}`, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error: MessageOutputLengthError"}},
+		{`"what"`, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error"}},
+		{``, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error"}},
 	}
 	for _, c := range cases {
 		if got := *opencodeComplaint([]byte(c.failure)); got != c.want {
@@ -289,12 +290,12 @@ func TestOpencodeThatStaysHasEndedWell(t *testing.T) {
 }
 
 func TestOpencodeThatGoesOnIsNotEnded(t *testing.T) {
-	r := &reading{live: func(ralph.Activity) {}, now: time.Now}
+	r := &stream.Reading{Live: func(ralph.Activity) {}, Now: time.Now}
 	reader := opencode{}.newReader(r)
-	r.hear(ralph.AgentInput{})
+	r.Hear(ralph.AgentInput{})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	w := &watcher{reading: r, to: reader, stop: stop, linger: time.Hour}
+	w := &watcher{Reading: r, to: reader, stop: stop, linger: time.Hour}
 	_, _ = w.Write([]byte(samples["opencode"]))
 	timer := w.timer
 	if timer == nil {
@@ -312,7 +313,7 @@ func TestOpencodeThatGoesOnIsNotEnded(t *testing.T) {
 }
 
 func TestOpencodeLongLines(t *testing.T) {
-	filler := strings.Repeat(`all work and no play\n`, maxLine/20)
+	filler := strings.Repeat(`all work and no play\n`, stream.MaxLine/20)
 	cases := []struct {
 		name, line string
 		want       func(*ralph.AgentOutcome)

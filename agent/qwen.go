@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -29,8 +30,8 @@ func (qwen) About() About {
 	}
 }
 
-func (qwen) newReader(r *reading) reader {
-	return newEventReader(r, &qwenStream{claudeStream: claudeStream{reading: r, cacheInInput: true}})
+func (qwen) newReader(r *stream.Reading) stream.Reader {
+	return newEventReader(r, &qwenStream{claudeStream: claudeStream{Reading: r, cacheInInput: true}})
 }
 
 // qwenLogin is what helps when the login failed.
@@ -126,7 +127,7 @@ func qwenAccount(look Look) Account {
 	case chosen == "openai" && key:
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENAI_API_KEY is set"}
 	case chosen != "":
-		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "settings.json chooses " + promise.OneLine(chosen, detailSize)}
+		return Account{Login: LoginUnknown, Billing: BillingKey, Because: "settings.json chooses " + promise.OneLine(chosen, stream.DetailSize)}
 	}
 	if key && look.Env("OPENAI_BASE_URL") != "" && cmp.Or(look.Env("OPENAI_MODEL"), look.Env("QWEN_MODEL")) != "" {
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL are set"}

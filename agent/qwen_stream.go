@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/text"
 )
 
@@ -42,14 +43,14 @@ func (q *qwenStream) event(text []byte) bool {
 	}
 	switch string(e.kind) {
 	case "user":
-		q.retry, q.closed, q.calling = nil, false, false
+		q.Retry, q.Closed, q.calling = nil, false, false
 	case "stream_event":
-		q.retry = nil
+		q.Retry = nil
 	case "system":
 		q.system(string(e.subtype), text)
 	case "assistant":
 		if blocks := e.message.blocks; mayBeExcuse(blocks) {
-			q.held, q.words = bytes.Clone(text), string(unescape(nil, blocks[0].text))
+			q.held, q.words = bytes.Clone(text), string(stream.Unescape(nil, blocks[0].text))
 		} else {
 			q.assistant(e)
 			if !e.subAgent {
@@ -61,8 +62,8 @@ func (q *qwenStream) event(text []byte) bool {
 	default:
 		return true
 	}
-	q.inSession(e.session)
-	q.events++
+	q.InSession(e.session)
+	q.Events++
 	return true
 }
 
@@ -85,37 +86,37 @@ func mayBeExcuse(blocks []claudeBlock) bool {
 }
 
 func (q *qwenStream) system(subtype string, text []byte) {
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		switch {
 		case subtype == "init" && string(key) == "model":
-			model, _ := w.str()
-			q.works(model)
+			model, _ := w.Str()
+			q.Works(model)
 		case subtype == "retry" && string(key) == "data":
 			q.again(&w)
 		}
 	}
 }
 
-func (q *qwenStream) again(w *walker) {
+func (q *qwenStream) again(w *stream.Walker) {
 	var attempt, attempts, delay int64
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "attempt":
-			attempt = w.count()
+			attempt = w.Count()
 		case "maxRetries":
-			attempts = w.count()
+			attempts = w.Count()
 		case "delayMs":
-			delay = w.count()
+			delay = w.Count()
 		}
 	}
 	if delay <= 0 {
-		q.retrying(&fault{class: ralph.EndProvider, text: "the model did not answer as it should"})
+		q.Retrying(&stream.Fault{Class: ralph.EndProvider, Text: "the model did not answer as it should"})
 		return
 	}
 	wait := time.Duration(min(delay, int64(24*time.Hour/time.Millisecond))) * time.Millisecond
 	text := fmt.Sprintf("the usage limit is reached, the CLI waits for %s (attempt %d of %d)", wait, attempt, attempts)
-	q.retrying(&fault{class: ralph.EndLimit, text: text, wait: wait})
+	q.Retrying(&stream.Fault{Class: ralph.EndLimit, Text: text, Wait: wait})
 }
 
 // finish reads the closing event. That of a sub-agent that failed looks the same, but comes while the agent waits for the call by which it began: it
@@ -128,23 +129,23 @@ func (q *qwenStream) finish(e claudeEvent, text []byte) {
 	q.ends(e.result, tokens)
 	q.deny(e.result.denials, allowedTool)
 	if _, failed := q.lastWords(e); failed {
-		q.fault = qwenFault(q.complains(text))
+		q.Fault = qwenFault(q.complains(text))
 		if q.calling {
-			q.closed, q.retry = false, q.fault
+			q.Closed, q.Retry = false, q.Fault
 		}
 	}
 }
 
 // complains gives the message of the error of a closing event; "" if there is none.
 func (q *qwenStream) complains(text []byte) (message string) {
-	w := walker{text: text}
-	for key := range w.fields() {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
 		if string(key) != "error" {
 			continue
 		}
-		for key := range w.fields() {
+		for key := range w.Fields() {
 			if string(key) == "message" {
-				message = w.word()
+				message = w.Word()
 			}
 		}
 	}
@@ -157,29 +158,29 @@ var (
 )
 
 // qwenFault says what the message of an error means.
-func qwenFault(message string) *fault {
+func qwenFault(message string) *stream.Fault {
 	if qwenNoLogin().MatchString(message) {
-		return (&fault{class: ralph.EndAuth, text: noLogin, hint: qwenLogin}).saying(message)
+		return (&stream.Fault{Class: ralph.EndAuth, Text: stream.NoLogin, Hint: qwenLogin}).Saying(message)
 	}
 	m := apiError().FindStringSubmatch(message)
 	if m == nil {
-		return (&fault{class: ralph.EndFailed, text: endedWithError}).saying(message)
+		return (&stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}).Saying(message)
 	}
 	said, status := m[1], int64(0)
 	if m := qwenStatus().FindStringSubmatch(said); m != nil {
 		status, _ = strconv.ParseInt(m[1], 10, 64) // three digits
 		said = m[2]
 	}
-	f := httpFault(status, qwenLogin)
+	f := stream.HTTPFault(status, qwenLogin)
 	switch {
-	case f != nil && f.class == ralph.EndLimit:
-		f.wait = waitIn(said)
+	case f != nil && f.Class == ralph.EndLimit:
+		f.Wait = waitIn(said)
 	case f == nil && status != 0:
-		f = (&fault{class: ralph.EndFailed, text: modelRefused}).withStatus(status)
+		f = (&stream.Fault{Class: ralph.EndFailed, Text: stream.ModelRefused}).WithStatus(status)
 	case f == nil && connectionWords().MatchString(strings.ToLower(said)):
-		f = &fault{class: ralph.EndProvider, text: modelUnreachable}
+		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
 	case f == nil:
 		return turnTrouble(said)
 	}
-	return f.saying(said)
+	return f.Saying(said)
 }

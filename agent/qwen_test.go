@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -162,7 +163,7 @@ func TestTrapQwenSpeaksInTheAgentsName(t *testing.T) {
 		"the agent, and it goes on":      {qwenInit + qwenSays(tagged) + qwenSays("on") + qwenGood, true, true},
 		"the agent, and then it failed":  {qwenInit + qwenSays(tagged) + qwenFails("[API Error: 500 y]"), true, true},
 		"the agent, as its last word":    {qwenInit + qwenSays(tagged) + qwenGood, true, true},
-		"the agent, before a long event": {qwenInit + qwenSays(tagged) + `{"type":"assistant","message":{"content":"` + strings.Repeat("x", maxLine) + "\"}}\n" + qwenGood, true, true},
+		"the agent, before a long event": {qwenInit + qwenSays(tagged) + `{"type":"assistant","message":{"content":"` + strings.Repeat("x", stream.MaxLine) + "\"}}\n" + qwenGood, true, true},
 		"nobody knows, it was killed":    {qwenInit + qwenSays(tagged), false, false},
 	}
 	for name, c := range cases {

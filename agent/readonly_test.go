@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
-	"github.com/ralphloop/ralph/promise"
 )
 
 // TestReadOnlyCommandLines: what the checks are, and that the user's settings count, must not let a reviewer do more.
@@ -74,72 +74,20 @@ func listenAs(d Dialect, p Permissions, text string) ralph.AgentOutcome {
 	in := ralph.AgentInput{Live: func(ralph.Activity) {}}
 	r := c.newReading(in)
 	reader := d.newReader(r)
-	r.hear(in)
+	r.Hear(in)
 	_, _ = reader.Write([]byte(text))
-	reader.close()
+	reader.Close()
 	return c.outcome(r, exited(0))
-}
-
-func TestTheLastMessageIsTheAnswer(t *testing.T) {
-	say := func(messages ...string) string {
-		s := speech{Scanner: promise.NewScanner(promise.Options{}), answer: &lastMessage{}}
-		for _, m := range messages {
-			_, _ = s.Write([]byte(m))
-			s.EndMessage()
-		}
-		return s.lastWords()
-	}
-	long := strings.Repeat("0123456789", maxAnswer/4)
-	cases := []struct {
-		name      string
-		got, want string
-	}{
-		{"nothing", say(), ""},
-		{"one", say("one"), "one"},
-		{"the last", say("one", "two"), "two"},
-		{"blanks are none", say("one", " \n"), "one"},
-		{"the end of a long one", say("one", long+"end"), (long + "end")[len(long)+3-maxAnswer:]},
-		{"a long one before", say(long, "two"), "two"},
-		{"broken text", say("a\xffb"), "ab"},
-	}
-	for _, c := range cases {
-		if c.got != c.want {
-			t.Errorf("%s: got %d bytes %.40q, want %d bytes", c.name, len(c.got), c.got, len(c.want))
-		}
-	}
-	s := speech{Scanner: promise.NewScanner(promise.Options{}), answer: &lastMessage{}}
-	for range 10 {
-		_, _ = s.WriteString(long)
-	}
-	if got, room := s.lastWords(), cap(s.answer.whole); got != long[len(long)-maxAnswer:] || room > 16*maxAnswer {
-		t.Errorf("%d bytes in a room of %d", len(got), room)
-	}
 }
 
 func TestNothingIsAdvisedToReaders(t *testing.T) {
 	got := map[Permissions][]string{}
 	for _, p := range []Permissions{PermitEdits, PermitReading} {
-		r := &reading{live: func(ralph.Activity) {}, readOnly: p == PermitReading}
-		r.denied("Bash", "make", "--yolo")
-		got[p] = append(append([]string{}, r.denials...), r.allow...)
+		r := &stream.Reading{Live: func(ralph.Activity) {}, ReadOnly: p == PermitReading}
+		r.Denied("Bash", "make", "--yolo")
+		got[p] = append(append([]string{}, r.Denials...), r.Allow...)
 	}
 	if diff := cmp.Diff(map[Permissions][]string{PermitEdits: {"Bash: make", "--yolo"}, PermitReading: {"Bash: make"}}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestACPReadersMayOnlyRead(t *testing.T) {
-	dir := t.TempDir()
-	policy := acpPolicy{permissions: PermitReading, commands: []string{"make"}, dir: dir}
-	got := map[string]bool{}
-	for _, kind := range []string{"read", "search", "think", "edit", "delete", "move", "execute", "fetch", "switch_mode", "other", ""} {
-		got[kind] = policy.allows(acpCall{kind: kind, command: "make", paths: []string{filepath.Join(dir, "a")}})
-	}
-	want := map[string]bool{
-		"read": true, "search": true, "think": true,
-		"edit": false, "delete": false, "move": false, "execute": false, "fetch": false, "switch_mode": false, "other": false, "": false,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

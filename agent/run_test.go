@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // The test binary plays the agent CLIs: it replays a file, perhaps hangs, and ends with a status.
@@ -295,12 +296,12 @@ func TestCannotBeStarted(t *testing.T) {
 }
 
 func TestLingeringIsTakenUpAnewByOutput(t *testing.T) {
-	r := &reading{live: func(ralph.Activity) {}, now: time.Now}
+	r := &stream.Reading{Live: func(ralph.Activity) {}, Now: time.Now}
 	reader := codex{}.newReader(r)
-	r.hear(ralph.AgentInput{})
+	r.Hear(ralph.AgentInput{})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	w := &watcher{reading: r, to: reader, stop: stop, linger: time.Hour}
+	w := &watcher{Reading: r, to: reader, stop: stop, linger: time.Hour}
 	_, _ = w.Write([]byte(samples["codex"]))
 	if w.timer == nil || ctx.Err() != nil {
 		t.Fatalf("timer %v, %v", w.timer, ctx.Err())

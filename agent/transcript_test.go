@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/promise"
 )
@@ -76,7 +77,7 @@ func (tr transcript) end() ended {
 		e.ExitCode, e.Signal = 143, "terminated"
 	}
 	lines := strings.Split(strings.TrimSpace(string(tr.stderr)), "\n")
-	e.complaint, e.stderr = promise.OneLine(lines[0], sentenceSize), promise.OneLine(lines[len(lines)-1], sentenceSize)
+	e.complaint, e.stderr = promise.OneLine(lines[0], stream.SentenceSize), promise.OneLine(lines[len(lines)-1], stream.SentenceSize)
 	return e
 }
 
@@ -93,14 +94,14 @@ func listenLive(name string, stdout []byte, piece int, e ended) (ralph.AgentOutc
 	in := ralph.AgentInput{Prompt: "the prompt", Live: func(a ralph.Activity) { live = append(live, a) }}
 	r := c.newReading(in)
 	reader := d.newReader(r)
-	r.hear(in)
+	r.Hear(in)
 	e.StdoutBytes = int64(len(stdout))
 	for rest := stdout; len(rest) > 0; {
 		n := min(piece, len(rest))
 		_, _ = reader.Write(append([]byte(nil), rest[:n]...)) // a copy: readers must not keep the slice
 		rest = rest[n:]
 	}
-	reader.close()
+	reader.Close()
 	return c.outcome(r, e), live
 }
 

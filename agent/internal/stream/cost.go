@@ -1,13 +1,13 @@
-package agent
+package stream
 
 import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/model"
 )
 
-// estimateCost fills in what an agent cost that does not tell, from its tokens and the list price of its model. Where the CLI named no model it is the
+// EstimateCost fills in what an agent cost that does not tell, from its tokens and the list price of its model. Where the CLI named no model it is the
 // one that was asked for. Without a price the cost stays unknown.
-func estimateCost(o *ralph.AgentOutcome) {
+func EstimateCost(o *ralph.AgentOutcome) {
 	if o.Cost == nil {
 		o.Cost = listPrice(o.Model, o.Tokens)
 		o.CostEstimated = o.Cost != nil

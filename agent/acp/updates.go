@@ -1,37 +1,38 @@
-package agent
+package acp
 
 import (
 	"bytes"
 	"fmt"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/promise"
 )
 
-// acpUpdate is one session/update taken apart, text still escaped.
-type acpUpdate struct {
+// update is one session/update taken apart, text still escaped.
+type update struct {
 	kind          string
 	session       []byte
 	message, text []byte // of a chunk
 	subAgent      bool
-	call          acpCall
+	call          toolCall
 	status        string
-	plan          acpPlan
+	plan          planState
 	cost          *float64
 	spent         ralph.Tokens
 }
 
-// acpPlan is how far a plan has come.
-type acpPlan struct {
+// planState is how far a plan has come.
+type planState struct {
 	done, all int
 	now       string // what is worked on
 }
 
 // update takes one piece of news.
-func (a *acpStream) update(params []byte) {
-	u := parseACPUpdate(params)
-	a.events++
-	if len(u.session) > 0 && a.session != "" && promise.OneLine(string(unescape(nil, u.session)), maxSession) != a.session {
+func (a *listener) update(params []byte) {
+	u := parseUpdate(params)
+	a.Events++
+	if len(u.session) > 0 && a.Session != "" && promise.OneLine(string(stream.Unescape(nil, u.session)), stream.MaxSession) != a.Session {
 		u.subAgent = true
 	}
 	a.spend(u)
@@ -43,7 +44,7 @@ func (a *acpStream) update(params []byte) {
 		}
 	case "agent_thought_chunk":
 		a.words.end()
-		a.thought.add(unescape(nil, u.text))
+		a.thought.add(stream.Unescape(nil, u.text))
 	case "tool_call", "tool_call_update":
 		a.called(u.call, u.status)
 	case "plan":
@@ -52,43 +53,43 @@ func (a *acpStream) update(params []byte) {
 		if u.plan.now != "" {
 			detail += "; " + u.plan.now
 		}
-		a.live(ralph.Activity{Kind: "plan", Name: "plan", Detail: promise.OneLine(detail, detailSize)})
+		a.Live(ralph.Activity{Kind: "plan", Name: "plan", Detail: promise.OneLine(detail, stream.DetailSize)})
 	}
 }
 
 // called notes a tool call once, shows what becomes known of it before it is done, and gives all that is known of it.
-func (a *acpStream) called(told acpCall, status string) acpCall {
+func (a *listener) called(told toolCall, status string) toolCall {
 	before := a.calls.find(told.id).about()
 	call, isNew := a.calls.note(told)
 	switch {
 	case isNew:
 		a.fallSilent()
-		a.tool(call.name(), call.about())
+		a.Tool(call.name(), call.about())
 	case status == "in_progress" && call.about() != before:
-		a.live(ralph.Activity{Kind: "tool", Name: promise.OneLine(call.name(), detailSize), Detail: promise.OneLine(call.about(), detailSize)})
+		a.Live(ralph.Activity{Kind: "tool", Name: promise.OneLine(call.name(), stream.DetailSize), Detail: promise.OneLine(call.about(), stream.DetailSize)})
 	}
 	return call
 }
 
 // spend notes what was spent so far. The cost is that of the session; one of 0 is not told apart from one that is not known. Tokens beside a
 // message are those of one model call.
-func (a *acpStream) spend(u acpUpdate) {
+func (a *listener) spend(u update) {
 	if u.cost == nil && u.spent.Total() == 0 {
 		return
 	}
 	if u.cost != nil {
-		a.cost = u.cost
+		a.Cost = u.cost
 	}
-	addTokens(&a.spent, u.spent)
-	a.tellSpent()
+	stream.AddTokens(&a.Spent, u.spent)
+	a.TellSpent()
 }
 
-func parseACPUpdate(params []byte) (u acpUpdate) {
-	w := walker{text: params}
-	for key := range w.fields() {
+func parseUpdate(params []byte) (u update) {
+	w := stream.Walker{Text: params}
+	for key := range w.Fields() {
 		switch string(key) {
 		case "sessionId":
-			u.session, _ = w.str()
+			u.session, _ = w.Str()
 		case "update":
 			body := w // a call is read by a walk of its own
 			u.parse(&w)
@@ -100,15 +101,15 @@ func parseACPUpdate(params []byte) (u acpUpdate) {
 	return u
 }
 
-func (u *acpUpdate) parse(w *walker) {
-	for key := range w.fields() {
+func (u *update) parse(w *stream.Walker) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "sessionUpdate":
-			u.kind = w.word()
+			u.kind = w.Word()
 		case "messageId":
-			u.message, _ = w.str()
+			u.message, _ = w.Str()
 		case "status":
-			u.status = w.word()
+			u.status = w.Word()
 		case "content":
 			u.parseText(w)
 		case "entries":
@@ -121,15 +122,15 @@ func (u *acpUpdate) parse(w *walker) {
 	}
 }
 
-func (u *acpUpdate) parseText(w *walker) {
+func (u *update) parseText(w *stream.Walker) {
 	kind := ""
 	var text []byte
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "type":
-			kind = w.word()
+			kind = w.Word()
 		case "text":
-			text, _ = w.str()
+			text, _ = w.Str()
 		}
 	}
 	if kind == "text" {
@@ -137,14 +138,14 @@ func (u *acpUpdate) parseText(w *walker) {
 	}
 }
 
-func (u *acpUpdate) parseCost(w *walker) {
+func (u *update) parseCost(w *stream.Walker) {
 	amount, currency := 0.0, ""
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "amount":
-			amount, _ = w.number()
+			amount, _ = w.Number()
 		case "currency":
-			currency = w.word()
+			currency = w.Word()
 		}
 	}
 	if amount > 0 && currency == "USD" {
@@ -154,32 +155,32 @@ func (u *acpUpdate) parseCost(w *walker) {
 
 // parseMeta reads what agents tell beyond the protocol. That a message is a sub-agent's was found in qwen's own program, and is known of the
 // adapter for Claude Code from documentation only.
-func (u *acpUpdate) parseMeta(w *walker) {
-	for key := range w.fields() {
+func (u *update) parseMeta(w *stream.Walker) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "usage":
-			u.spent = acpTokens(w)
+			u.spent = readTokens(w)
 		case "parentToolCallId":
-			u.subAgent = w.word() != ""
+			u.subAgent = w.Word() != ""
 		case "claudeCode":
-			for key := range w.fields() {
+			for key := range w.Fields() {
 				if string(key) == "parentToolUseId" {
-					u.subAgent = w.word() != ""
+					u.subAgent = w.Word() != ""
 				}
 			}
 		}
 	}
 }
 
-func (p *acpPlan) parse(w *walker) {
-	for range w.elements() {
+func (p *planState) parse(w *stream.Walker) {
+	for range w.Elements() {
 		content, status := "", ""
-		for key := range w.fields() {
+		for key := range w.Fields() {
 			switch string(key) {
 			case "content":
-				content = w.word()
+				content = w.Word()
 			case "status":
-				status = w.word()
+				status = w.Word()
 			}
 		}
 		p.all++
@@ -187,30 +188,30 @@ func (p *acpPlan) parse(w *walker) {
 		case status == "completed":
 			p.done++
 		case status == "in_progress" && p.now == "":
-			p.now = promise.OneLine(content, detailSize)
+			p.now = promise.OneLine(content, stream.DetailSize)
 		}
 	}
 }
 
-// acpTokens reads a usage. By the protocol all kinds of tokens stand side by side and add up to the total, and opencode does so; where they do not
+// readTokens reads a usage. By the protocol all kinds of tokens stand side by side and add up to the total, and opencode does so; where they do not
 // add up, as with qwen, the input includes what came from the cache and the output the thoughts. opencode tells the last model call only.
-func acpTokens(w *walker) ralph.Tokens {
+func readTokens(w *stream.Walker) ralph.Tokens {
 	var t ralph.Tokens
 	var thoughts, total int64
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "inputTokens":
-			t.Input = w.count()
+			t.Input = w.Count()
 		case "outputTokens":
-			t.Output = w.count()
+			t.Output = w.Count()
 		case "cachedReadTokens":
-			t.CacheRead = w.count()
+			t.CacheRead = w.Count()
 		case "cachedWriteTokens":
-			t.CacheWrite = w.count()
+			t.CacheWrite = w.Count()
 		case "thoughtTokens":
-			thoughts = w.count()
+			thoughts = w.Count()
 		case "totalTokens":
-			total = w.count()
+			total = w.Count()
 		}
 	}
 	if t.Total()+thoughts == total {
@@ -222,12 +223,12 @@ func acpTokens(w *walker) ralph.Tokens {
 }
 
 // quota reads the figures that gemini puts beside the end of a turn, with the model that really worked.
-func (a *acpStream) quota(w *walker) {
-	for key := range w.fields() {
+func (a *listener) quota(w *stream.Walker) {
+	for key := range w.Fields() {
 		if string(key) != "quota" {
 			continue
 		}
-		for key := range w.fields() {
+		for key := range w.Fields() {
 			switch string(key) {
 			case "token_count":
 				a.quotaTokens(w)
@@ -238,44 +239,44 @@ func (a *acpStream) quota(w *walker) {
 	}
 }
 
-func (a *acpStream) quotaTokens(w *walker) {
-	for key := range w.fields() {
+func (a *listener) quotaTokens(w *stream.Walker) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "input_tokens":
-			a.spent.Input = w.count()
+			a.Spent.Input = w.Count()
 		case "output_tokens":
-			a.spent.Output = w.count()
+			a.Spent.Output = w.Count()
 		}
 	}
 }
 
-func (a *acpStream) quotaModel(w *walker) {
-	for i := range w.elements() {
-		for key := range w.fields() {
+func (a *listener) quotaModel(w *stream.Walker) {
+	for i := range w.Elements() {
+		for key := range w.Fields() {
 			if string(key) == "model" && i == 0 {
-				a.model = promise.OneLine(w.word(), detailSize)
+				a.Model = promise.OneLine(w.Word(), stream.DetailSize)
 			}
 		}
 	}
 }
 
 // fallSilent ends the message and the thought under way.
-func (a *acpStream) fallSilent() {
+func (a *listener) fallSilent() {
 	a.words.end()
 	a.thought.show()
 }
 
-// acpWords passes on what the agent says, piece by piece.
-type acpWords struct {
-	*reading
+// words passes on what the agent says, piece by piece.
+type words struct {
+	*stream.Reading
 	open    bool
 	message []byte // id of the message under way, if it has one
-	line    acpLine
+	line    liveLine
 	buffer  []byte
 }
 
 // say takes a piece of a message. Pieces with different ids are of different messages.
-func (s *acpWords) say(id, escaped []byte) {
+func (s *words) say(id, escaped []byte) {
 	if len(escaped) == 0 {
 		return
 	}
@@ -283,31 +284,31 @@ func (s *acpWords) say(id, escaped []byte) {
 		s.end()
 	}
 	s.open, s.message = true, append(s.message[:0], id...)
-	s.buffer = unescape(s.buffer[:0], escaped)
-	_, _ = s.said.Write(s.buffer) // never fails
+	s.buffer = stream.Unescape(s.buffer[:0], escaped)
+	_, _ = s.Said.Write(s.buffer) // never fails
 	s.line.add(s.buffer)
 }
 
 // end ends the message under way.
-func (s *acpWords) end() {
+func (s *words) end() {
 	if s.open {
 		s.open = false
-		s.said.EndMessage()
+		s.Said.EndMessage()
 		s.line.show()
 	}
 }
 
-// acpLine shows text that comes in pieces line by line: the pieces are as short as a syllable.
-type acpLine struct {
-	*reading
+// liveLine shows text that comes in pieces line by line: the pieces are as short as a syllable.
+type liveLine struct {
+	*stream.Reading
 	kind string
 	text []byte // the beginning of the line under way
 }
 
-func (l *acpLine) add(text []byte) {
+func (l *liveLine) add(text []byte) {
 	for len(text) > 0 {
 		line, after, whole := bytes.Cut(text, []byte("\n"))
-		room := max(4*detailSize-len(l.text), 0)
+		room := max(4*stream.DetailSize-len(l.text), 0)
 		l.text = append(l.text, line[:min(len(line), room)]...)
 		if whole {
 			l.show()
@@ -317,21 +318,21 @@ func (l *acpLine) add(text []byte) {
 }
 
 // show tells the line under way and begins another.
-func (l *acpLine) show() {
-	if detail := promise.OneLine(string(l.text), detailSize); detail != "" {
-		l.live(ralph.Activity{Kind: l.kind, Detail: detail})
+func (l *liveLine) show() {
+	if detail := promise.OneLine(string(l.text), stream.DetailSize); detail != "" {
+		l.Live(ralph.Activity{Kind: l.kind, Detail: detail})
 	}
 	l.text = l.text[:0]
 }
 
-// acpCalls remembers the last tool calls: a question about one may tell no more than its id.
-type acpCalls struct {
-	recent [32]acpCall
+// recentCalls remembers the last tool calls: a question about one may tell no more than its id.
+type recentCalls struct {
+	recent [32]toolCall
 	next   int
 }
 
 // note adds what is told of a call to what was known, and says whether it is a new one.
-func (c *acpCalls) note(told acpCall) (acpCall, bool) {
+func (c *recentCalls) note(told toolCall) (toolCall, bool) {
 	if known := c.find(told.id); known.id != "" {
 		known.merge(told)
 		return *known, false
@@ -342,11 +343,11 @@ func (c *acpCalls) note(told acpCall) (acpCall, bool) {
 }
 
 // find gives the call of that id, or an empty one.
-func (c *acpCalls) find(id string) *acpCall {
+func (c *recentCalls) find(id string) *toolCall {
 	for i := range c.recent {
 		if id != "" && c.recent[i].id == id {
 			return &c.recent[i]
 		}
 	}
-	return &acpCall{}
+	return &toolCall{}
 }

@@ -1,60 +1,63 @@
-package agent
+package acp
 
 import (
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/coder/acp-go-sdk"
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 const (
-	maxACPCommand = 16 << 10 // bytes of a command or title that are kept
-	maxACPPath    = 2 << 10
-	maxACPPaths   = 16
+	maxCommand = 16 << 10 // bytes of a command or title that are kept
+	maxPath    = 2 << 10
+	maxPaths   = 16
 )
 
-// acpCall is what is known of a tool call: what it would do, and to which files.
-type acpCall struct {
+// toolCall is what is known of a tool call: what it would do, and to which files.
+type toolCall struct {
 	id, kind, title, command string
 	paths                    []string
 	cut                      bool // there was more than is kept
 }
 
-// acpPolicy answers the agent's requests for permission.
-type acpPolicy struct {
-	permissions Permissions
-	commands    []string // that edit mode allows as well
-	dir         string   // the workspace
+// policy answers the agent's requests for permission.
+type policy struct {
+	all      bool     // everything is allowed
+	readOnly bool     // only reading is
+	commands []string // that are allowed as well
+	dir      string   // the workspace
 }
 
 // allows says whether a call may go on. In edit mode that is looking around, changing files of the workspace, and running a check; an agent that may
 // only read is left the first.
-func (p acpPolicy) allows(c acpCall) bool {
-	if p.permissions == PermitAll {
+func (p policy) allows(c toolCall) bool {
+	if p.all {
 		return true
 	}
-	switch acp.ToolKind(c.kind) {
-	case acp.ToolKindRead, acp.ToolKindSearch, acp.ToolKindThink:
+	switch sdk.ToolKind(c.kind) {
+	case sdk.ToolKindRead, sdk.ToolKindSearch, sdk.ToolKindThink:
 		return true
-	case acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove:
-		return p.permissions != PermitReading && p.inWorkspace(c)
-	case acp.ToolKindExecute:
-		return p.permissions != PermitReading && p.isCheck(c)
+	case sdk.ToolKindEdit, sdk.ToolKindDelete, sdk.ToolKindMove:
+		return !p.readOnly && p.inWorkspace(c)
+	case sdk.ToolKindExecute:
+		return !p.readOnly && p.isCheck(c)
 	}
 	return false
 }
 
 // wouldAllow is what a user could write so that nothing is rejected; "" if it is written already.
-func (p acpPolicy) wouldAllow() string {
-	if p.permissions == PermitAll {
+func (p policy) wouldAllow() string {
+	if p.all {
 		return ""
 	}
 	return "--yolo"
 }
 
 // inWorkspace says that every file of a call is known and is in the workspace, also where links lead out of it.
-func (p acpPolicy) inWorkspace(c acpCall) bool {
+func (p policy) inWorkspace(c toolCall) bool {
 	if len(c.paths) == 0 || c.cut || p.dir == "" {
 		return false
 	}
@@ -91,7 +94,7 @@ func resolved(path string) string {
 const shellSyntax = ";&|<>$`(){}\\\n\r"
 
 // isCheck says that a call runs one of the allowed commands, perhaps with further arguments.
-func (p acpPolicy) isCheck(c acpCall) bool {
+func (p policy) isCheck(c toolCall) bool {
 	command := strings.TrimSpace(c.line())
 	if command == "" || c.cut {
 		return false
@@ -110,7 +113,7 @@ func (p acpPolicy) isCheck(c acpCall) bool {
 }
 
 // line is the command of a call. Where only the title tells it, it may stand in backticks.
-func (c acpCall) line() string {
+func (c toolCall) line() string {
 	if c.command != "" {
 		return c.command
 	}
@@ -118,7 +121,7 @@ func (c acpCall) line() string {
 }
 
 // about says in a few words what a call is about.
-func (c acpCall) about() string {
+func (c toolCall) about() string {
 	switch {
 	case c.command != "":
 		return c.command
@@ -129,15 +132,15 @@ func (c acpCall) about() string {
 }
 
 // name is what calls of this kind are counted under: titles tell the arguments, too.
-func (c acpCall) name() string {
+func (c toolCall) name() string {
 	if c.kind == "" {
-		return string(acp.ToolKindOther)
+		return string(sdk.ToolKindOther)
 	}
 	return c.kind
 }
 
 // merge adds what a later message tells of the same call.
-func (c *acpCall) merge(later acpCall) {
+func (c *toolCall) merge(later toolCall) {
 	for _, f := range []struct {
 		to   *string
 		from string
@@ -153,21 +156,21 @@ func (c *acpCall) merge(later acpCall) {
 }
 
 // parse reads the next value of a walker, a tool call or an update of one.
-func (c *acpCall) parse(w *walker) {
-	for key := range w.fields() {
+func (c *toolCall) parse(w *stream.Walker) {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "toolCallId":
-			c.id = c.short(w.word(), maxSession)
+			c.id = c.short(w.Word(), stream.MaxSession)
 		case "kind":
-			c.kind = c.short(w.word(), detailSize)
+			c.kind = c.short(w.Word(), stream.DetailSize)
 		case "title":
-			c.title = c.short(w.word(), maxACPCommand)
+			c.title = c.short(w.Word(), maxCommand)
 		case "locations", "content":
 			c.parsePaths(w)
 		case "rawInput":
-			for key := range w.fields() {
+			for key := range w.Fields() {
 				if string(key) == "command" {
-					c.command = c.short(acpCommand(w), maxACPCommand)
+					c.command = c.short(commandLine(w), maxCommand)
 				}
 			}
 		}
@@ -175,23 +178,23 @@ func (c *acpCall) parse(w *walker) {
 }
 
 // parsePaths reads where a call works and what it would change; both name files in the same way.
-func (c *acpCall) parsePaths(w *walker) {
-	for range w.elements() {
-		for key := range w.fields() {
+func (c *toolCall) parsePaths(w *stream.Walker) {
+	for range w.Elements() {
+		for key := range w.Fields() {
 			if string(key) != "path" {
 				continue
 			}
-			if path := w.word(); path != "" {
-				c.paths = append(c.paths, c.short(path, maxACPPath))
+			if path := w.Word(); path != "" {
+				c.paths = append(c.paths, c.short(path, maxPath))
 			}
 		}
-		if len(c.paths) > maxACPPaths {
-			c.paths, c.cut = c.paths[:maxACPPaths], true
+		if len(c.paths) > maxPaths {
+			c.paths, c.cut = c.paths[:maxPaths], true
 		}
 	}
 }
 
-func (c *acpCall) short(s string, limit int) string {
+func (c *toolCall) short(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
@@ -199,29 +202,29 @@ func (c *acpCall) short(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "")
 }
 
-// acpShells are the shells that may carry a command: by their bare names, or where the system has them. Any other program of that name could be the model's.
-var acpShells = []string{"sh", "bash", "zsh", "dash", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/zsh"}
+// shells are the shells that may carry a command: by their bare names, or where the system has them. Any other program of that name could be the model's.
+var shells = []string{"sh", "bash", "zsh", "dash", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/zsh"}
 
-// acpCommand is a command line, or the words of one. A shell that only carries the real one is taken away.
-func acpCommand(w *walker) string {
-	if w.peek() == '"' {
-		return w.word()
+// commandLine is a command line, or the words of one. A shell that only carries the real one is taken away.
+func commandLine(w *stream.Walker) string {
+	if w.Peek() == '"' {
+		return w.Word()
 	}
 	var words []string
-	for range w.elements() {
-		words = append(words, w.word())
+	for range w.Elements() {
+		words = append(words, w.Word())
 	}
-	if len(words) == 3 && slices.Contains(acpShells, words[0]) && (words[1] == "-c" || words[1] == "-lc") {
+	if len(words) == 3 && slices.Contains(shells, words[0]) && (words[1] == "-c" || words[1] == "-lc") {
 		return words[2]
 	}
 	return strings.Join(words, " ")
 }
 
-// acpChoice is an answer that the agent offers to a request for permission.
-type acpChoice struct{ id, kind string }
+// choice is an answer that the agent offers to a request for permission.
+type choice struct{ id, kind string }
 
 // choose picks the option that says it, and says it only this once if that is offered; "" if none does.
-func choose(options []acpChoice, kinds ...acp.PermissionOptionKind) string {
+func choose(options []choice, kinds ...sdk.PermissionOptionKind) string {
 	for _, kind := range kinds {
 		for _, o := range options {
 			if o.kind == string(kind) {
@@ -233,6 +236,6 @@ func choose(options []acpChoice, kinds ...acp.PermissionOptionKind) string {
 }
 
 var (
-	acpAllow  = []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce, acp.PermissionOptionKindAllowAlways}
-	acpReject = []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways}
+	allowKinds  = []sdk.PermissionOptionKind{sdk.PermissionOptionKindAllowOnce, sdk.PermissionOptionKindAllowAlways}
+	rejectKinds = []sdk.PermissionOptionKind{sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways}
 )

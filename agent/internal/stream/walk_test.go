@@ -1,4 +1,4 @@
-package agent
+package stream
 
 import (
 	"encoding/json"
@@ -10,25 +10,25 @@ import (
 )
 
 // build walks over a whole value and builds what encoding/json would.
-func build(w *walker) any {
-	switch w.peek() {
+func build(w *Walker) any {
+	switch w.Peek() {
 	case '{':
 		object := map[string]any{}
-		for key := range w.fields() {
-			name := string(unescape(nil, key))
+		for key := range w.Fields() {
+			name := string(Unescape(nil, key))
 			object[name] = build(w)
 		}
 		return object
 	case '[':
 		list := []any{}
-		for range w.elements() {
+		for range w.Elements() {
 			list = append(list, build(w))
 		}
 		return list
 	case '"':
-		return w.word()
+		return w.Word()
 	}
-	switch raw := string(w.raw()); raw {
+	switch raw := string(w.Raw()); raw {
 	case "true":
 		return true
 	case "false":
@@ -36,10 +36,10 @@ func build(w *walker) any {
 	case "null":
 		return nil
 	default:
-		inner := walker{text: []byte(raw)}
-		n, ok := inner.number()
+		inner := Walker{Text: []byte(raw)}
+		n, ok := inner.Number()
 		if !ok {
-			w.bad = true
+			w.Bad = true
 		}
 		return n
 	}
@@ -55,10 +55,10 @@ func TestWalkerReadsWhatTheStandardLibraryReads(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &want); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		w := walker{text: []byte(text)}
+		w := Walker{Text: []byte(text)}
 		got := build(&w)
-		if diff := cmp.Diff(want, got); diff != "" || w.bad {
-			t.Errorf("%s: bad %v, -want +got:\n%s", text, w.bad, diff)
+		if diff := cmp.Diff(want, got); diff != "" || w.Bad {
+			t.Errorf("%s: bad %v, -want +got:\n%s", text, w.Bad, diff)
 		}
 	}
 }
@@ -66,69 +66,69 @@ func TestWalkerReadsWhatTheStandardLibraryReads(t *testing.T) {
 func TestWalkerKnowsWhatIsCutOff(t *testing.T) {
 	text := `{"a":[1,{"b":"c\"d"}],"e":{"f":null}}`
 	for n := range text {
-		w := walker{text: []byte(text[:n])}
-		if w.skip(); !w.bad {
+		w := Walker{Text: []byte(text[:n])}
+		if w.Skip(); !w.Bad {
 			t.Errorf("skip takes %q for whole", text[:n])
 		}
-		w = walker{text: []byte(text[:n])}
-		if build(&w); !w.bad {
+		w = Walker{Text: []byte(text[:n])}
+		if build(&w); !w.Bad {
 			t.Errorf("walk takes %q for whole", text[:n])
 		}
 	}
 }
 
 func TestWalkerSkipsWhatIsNotTaken(t *testing.T) {
-	w := walker{text: []byte(`{"long":{"x":["y",{"z":"\\\""}]},"list":["a",["b"],{"c":1}],"wanted":"here","after":[1,2]}`)}
+	w := Walker{Text: []byte(`{"long":{"x":["y",{"z":"\\\""}]},"list":["a",["b"],{"c":1}],"wanted":"here","after":[1,2]}`)}
 	var keys []string
 	wanted, elements := "", 0
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		keys = append(keys, string(key))
 		switch string(key) {
 		case "wanted":
-			wanted = w.word()
+			wanted = w.Word()
 		case "list":
-			for range w.elements() {
+			for range w.Elements() {
 				elements++
 			}
 		}
 	}
-	got := fmt.Sprintf("%v %s %d %v", keys, wanted, elements, w.bad)
+	got := fmt.Sprintf("%v %s %d %v", keys, wanted, elements, w.Bad)
 	if want := "[long list wanted after] here 3 false"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 func TestWalkerToleratesOtherTypes(t *testing.T) {
-	w := walker{text: []byte(`{"object":["a"],"list":{"b":1},"text":{"c":[2]},"number":"3","truth":"yes","last":true}`)}
+	w := Walker{Text: []byte(`{"object":["a"],"list":{"b":1},"text":{"c":[2]},"number":"3","truth":"yes","last":true}`)}
 	entered, last := 0, false
-	for key := range w.fields() {
+	for key := range w.Fields() {
 		switch string(key) {
 		case "object":
-			for range w.fields() {
+			for range w.Fields() {
 				entered++
 			}
 		case "list":
-			for range w.elements() {
+			for range w.Elements() {
 				entered++
 			}
 		case "text":
-			if s := w.word(); s != "" {
+			if s := w.Word(); s != "" {
 				t.Errorf("text %q", s)
 			}
 		case "number":
-			if n, ok := w.number(); ok {
+			if n, ok := w.Number(); ok {
 				t.Errorf("number %v", n)
 			}
 		case "truth":
-			if w.truth() {
+			if w.Truth() {
 				t.Error("yes is true")
 			}
 		case "last":
-			last = w.truth()
+			last = w.Truth()
 		}
 	}
-	if entered != 0 || !last || w.bad {
-		t.Errorf("entered %d, last %v, bad %v", entered, last, w.bad)
+	if entered != 0 || !last || w.Bad {
+		t.Errorf("entered %d, last %v, bad %v", entered, last, w.Bad)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestUnescapeKeepsWhatMakesNoSense(t *testing.T) {
 	for in, want := range map[string]string{
 		`plain`: "plain", `\q\`: `\q\`, `\u12`: "\ufffd12", `\uzzzz!`: "\ufffdzzzz!", `\ud83dx`: "\ufffdx", `\ud83d\u0041`: "\ufffdA", "a\x00\xff": "a\x00\xff",
 	} {
-		if got := string(unescape(nil, []byte(in))); got != want {
+		if got := string(Unescape(nil, []byte(in))); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
@@ -147,17 +147,17 @@ func FuzzWalker(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		skipped := walker{text: text}
-		skipped.skip()
-		built := walker{text: text}
+		skipped := Walker{Text: text}
+		skipped.Skip()
+		built := Walker{Text: text}
 		got := build(&built)
-		idle := walker{text: text}
-		for range idle.fields() {
+		idle := Walker{Text: text}
+		for range idle.Fields() {
 		}
-		idle = walker{text: text}
-		for range idle.elements() {
+		idle = Walker{Text: text}
+		for range idle.Elements() {
 		}
-		if max(skipped.at, built.at, idle.at) > len(text) {
+		if max(skipped.At, built.At, idle.At) > len(text) {
 			t.Fatal("walked over the end")
 		}
 		if !json.Valid(text) || !plainJSON(text) {
@@ -167,8 +167,8 @@ func FuzzWalker(f *testing.F) {
 		if err := json.Unmarshal(text, &want); err != nil {
 			return // a number out of range
 		}
-		if skipped.bad || built.bad {
-			t.Fatalf("%q is valid: skip bad %v, walk bad %v", text, skipped.bad, built.bad)
+		if skipped.Bad || built.Bad {
+			t.Fatalf("%q is valid: skip bad %v, walk bad %v", text, skipped.Bad, built.Bad)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("%q: -want +got:\n%s", text, diff)

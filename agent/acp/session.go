@@ -1,23 +1,23 @@
-package agent
+package acp
 
 import (
 	"encoding/json"
 	"slices"
 	"strings"
 
-	"github.com/coder/acp-go-sdk"
+	sdk "github.com/coder/acp-go-sdk"
 )
 
-// acpAskingMode is the mode in which an agent asks, under the name that all known agents give it which have one.
-const acpAskingMode = "default"
+// askingMode is the mode in which an agent asks, under the name that all known agents give it which have one.
+const askingMode = "default"
 
-// acpGreeting is what is needed of the answer to initialize. The SDK's own types are not used for answers: they refuse what they do not know.
-type acpGreeting struct {
-	ProtocolVersion int             `json:"protocolVersion"`
-	AuthMethods     []acpAuthMethod `json:"authMethods"`
+// greetingAnswer is what is needed of the answer to initialize. The SDK's own types are not used for answers: they refuse what they do not know.
+type greetingAnswer struct {
+	ProtocolVersion int          `json:"protocolVersion"`
+	AuthMethods     []authMethod `json:"authMethods"`
 }
 
-type acpAuthMethod struct {
+type authMethod struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -28,13 +28,13 @@ type acpAuthMethod struct {
 	} `json:"vars"`
 }
 
-func parseACPGreeting(text []byte) (g acpGreeting) {
+func parseGreeting(text []byte) (g greetingAnswer) {
 	_ = json.Unmarshal(text, &g) // as far as it goes
 	return g
 }
 
 // keyMethod is a way to log in with nothing but variables that are all set. The protocol has it, none of the agents that were tried offers it.
-func (g acpGreeting) keyMethod(env []string) (id string, ok bool) {
+func (g greetingAnswer) keyMethod(env []string) (id string, ok bool) {
 	for _, m := range g.AuthMethods {
 		if m.Type != "env_var" || len(m.Vars) == 0 {
 			continue
@@ -51,8 +51,8 @@ func (g acpGreeting) keyMethod(env []string) (id string, ok bool) {
 	return "", false
 }
 
-// acpSession is what is needed of the answer to session/new.
-type acpSession struct {
+// sessionAnswer is what is needed of the answer to session/new.
+type sessionAnswer struct {
 	SessionID string `json:"sessionId"`
 	Modes     struct {
 		Current   string `json:"currentModeId"`
@@ -67,32 +67,32 @@ type acpSession struct {
 			Name string `json:"name"`
 		} `json:"availableModels"`
 	} `json:"models"`
-	Options []acpOption `json:"configOptions"`
+	Options []configOption `json:"configOptions"`
 }
 
-// acpOption is a setting of a session with its values, which may be in groups.
-type acpOption struct {
-	ID       string     `json:"id"`
-	Category string     `json:"category"`
-	Values   []acpValue `json:"options"`
+// configOption is a setting of a session with its values, which may be in groups.
+type configOption struct {
+	ID       string        `json:"id"`
+	Category string        `json:"category"`
+	Values   []configValue `json:"options"`
 }
 
-type acpValue struct {
-	Value  string     `json:"value"`
-	Name   string     `json:"name"`
-	Values []acpValue `json:"options"`
+type configValue struct {
+	Value  string        `json:"value"`
+	Name   string        `json:"name"`
+	Values []configValue `json:"options"`
 }
 
-func parseACPSession(text []byte) (s acpSession) {
+func parseSession(text []byte) (s sessionAnswer) {
 	_ = json.Unmarshal(text, &s) // as far as it goes
 	return s
 }
 
 // strays says that the session is in a mode in which other things decide than our permissions: qwen begins in one where a model does.
-func (s acpSession) strays() bool {
+func (s sessionAnswer) strays() bool {
 	for _, m := range s.Modes.Available {
-		if m.ID == acpAskingMode {
-			return s.Modes.Current != acpAskingMode
+		if m.ID == askingMode {
+			return s.Modes.Current != askingMode
 		}
 	}
 	return false
@@ -100,14 +100,14 @@ func (s acpSession) strays() bool {
 
 // modelRequest is the request that chooses a model, by its id or by the name that people see. An agent with the older way to choose is told any
 // name: gemini's list leaves out models that it knows.
-func (s acpSession) modelRequest(model string) (method string, request any, ok bool) {
+func (s sessionAnswer) modelRequest(model string) (method string, request any, ok bool) {
 	for _, o := range s.Options {
 		if o.Category != "model" {
 			continue
 		}
-		if value, ok := findACPValue(o.Values, model); ok {
-			return acp.AgentMethodSessionSetConfigOption, acp.SetSessionConfigOptionValueId{
-				SessionId: acp.SessionId(s.SessionID), ConfigId: acp.SessionConfigId(o.ID), Value: acp.SessionConfigValueId(value),
+		if value, ok := findValue(o.Values, model); ok {
+			return sdk.AgentMethodSessionSetConfigOption, sdk.SetSessionConfigOptionValueId{
+				SessionId: sdk.SessionId(s.SessionID), ConfigId: sdk.SessionConfigId(o.ID), Value: sdk.SessionConfigValueId(value),
 			}, true
 		}
 	}
@@ -120,15 +120,15 @@ func (s acpSession) modelRequest(model string) (method string, request any, ok b
 			id = m.ID
 		}
 	}
-	return acpSetModel, map[string]string{"sessionId": s.SessionID, "modelId": id}, true
+	return setModel, map[string]string{"sessionId": s.SessionID, "modelId": id}, true
 }
 
-func findACPValue(values []acpValue, model string) (string, bool) {
+func findValue(values []configValue, model string) (string, bool) {
 	for _, v := range values {
 		if v.Value != "" && (v.Value == model || v.Name == model) {
 			return v.Value, true
 		}
-		if value, ok := findACPValue(v.Values, model); ok {
+		if value, ok := findValue(v.Values, model); ok {
 			return value, true
 		}
 	}

@@ -1,4 +1,4 @@
-package agent
+package stream
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ type lineLog struct {
 	deaf bool
 }
 
-func (l *lineLog) wants([]byte) bool    { return !l.deaf }
-func (l *lineLog) line(text []byte)     { l.got = append(l.got, "line "+short(text)) }
-func (l *lineLog) longLine(head []byte) { l.got = append(l.got, "long "+short(head)) }
-func (l *lineLog) lastLine(text []byte) { l.got = append(l.got, "last "+short(text)) }
+func (l *lineLog) Wants([]byte) bool    { return !l.deaf }
+func (l *lineLog) Line(text []byte)     { l.got = append(l.got, "line "+short(text)) }
+func (l *lineLog) LongLine(head []byte) { l.got = append(l.got, "long "+short(head)) }
+func (l *lineLog) LastLine(text []byte) { l.got = append(l.got, "last "+short(text)) }
 
 func short(text []byte) string {
 	if len(text) > 20 {
@@ -27,8 +27,8 @@ func short(text []byte) string {
 }
 
 func TestLines(t *testing.T) {
-	long := strings.Repeat("x", maxLine)
-	head := strings.Repeat("y", headSize)
+	long := strings.Repeat("x", MaxLine)
+	head := strings.Repeat("y", HeadSize)
 	cases := []struct {
 		name, text string
 		deaf       bool
@@ -43,16 +43,16 @@ func TestLines(t *testing.T) {
 		{"unwanted and unfinished", head, true, []string{"last "}},
 	}
 	for _, c := range cases {
-		for _, piece := range []int{1 << 20, 32 << 10, whole} {
+		for _, piece := range []int{1 << 20, 32 << 10, 1 << 30} {
 			t.Run(fmt.Sprintf("%s in pieces of %d", c.name, piece), func(t *testing.T) {
 				log := &lineLog{deaf: c.deaf}
-				l := &lines{to: log}
+				l := &Lines{To: log}
 				for rest := c.text; rest != ""; {
 					n := min(piece, len(rest))
 					_, _ = l.Write([]byte(rest[:n]))
 					rest = rest[n:]
 				}
-				l.close()
+				l.Close()
 				want := append([]string(nil), c.want...)
 				var got []string
 				for _, line := range log.got { // an empty line may or may not be passed on
@@ -80,11 +80,11 @@ func without(list []string, drop string) []string {
 }
 
 func TestUnwantedLinesAreNotKept(t *testing.T) {
-	l := &lines{to: &lineLog{deaf: true}}
+	l := &Lines{To: &lineLog{deaf: true}}
 	for range 1000 {
-		_, _ = l.Write([]byte(strings.Repeat("z", headSize)))
+		_, _ = l.Write([]byte(strings.Repeat("z", HeadSize)))
 	}
-	if cap(l.held) > 4*headSize {
+	if cap(l.held) > 4*HeadSize {
 		t.Errorf("%d bytes are kept of a line that nobody wants", cap(l.held))
 	}
 }

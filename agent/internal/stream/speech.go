@@ -1,4 +1,4 @@
-package agent
+package stream
 
 import (
 	"bytes"
@@ -10,14 +10,14 @@ import (
 // maxAnswer bounds the last message that is kept: of a longer one it is the end.
 const maxAnswer = 64 << 10
 
-// speech is what the agent itself says: it is scanned for promises, and its last message is kept where somebody asks for it.
-type speech struct {
+// Speech is what the agent itself says: it is scanned for promises, and its last message is kept where somebody asks for it.
+type Speech struct {
 	*promise.Scanner
 	answer *lastMessage // nil if nobody does
 }
 
 // Write takes more of the message under way. It never fails.
-func (s *speech) Write(p []byte) (int, error) {
+func (s *Speech) Write(p []byte) (int, error) {
 	if s.answer != nil {
 		s.answer.add(p)
 	}
@@ -25,7 +25,7 @@ func (s *speech) Write(p []byte) (int, error) {
 }
 
 // WriteString is Write for a string.
-func (s *speech) WriteString(p string) (int, error) {
+func (s *Speech) WriteString(p string) (int, error) {
 	if s.answer != nil {
 		s.answer.add([]byte(p))
 	}
@@ -33,7 +33,7 @@ func (s *speech) WriteString(p string) (int, error) {
 }
 
 // EndMessage ends the message under way.
-func (s *speech) EndMessage() {
+func (s *Speech) EndMessage() {
 	if s.answer != nil {
 		s.answer.end()
 	}
@@ -41,7 +41,7 @@ func (s *speech) EndMessage() {
 }
 
 // lastWords is the last message in which something stood, "" where it was not kept.
-func (s *speech) lastWords() string {
+func (s *Speech) lastWords() string {
 	if s.answer == nil {
 		return ""
 	}

@@ -1,0 +1,150 @@
+package acp
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
+	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/promise"
+)
+
+// authRequired is the protocol's own code for a login that is needed.
+const authRequired = -32000
+
+// rpcError is an error response taken apart.
+type rpcError struct {
+	code    int64
+	message string
+	details string // of the data, where agents put what the model's server said
+	name    string // of the data: opencode's own name for the error
+}
+
+func parseError(text []byte) (e rpcError) {
+	w := stream.Walker{Text: text}
+	for key := range w.Fields() {
+		switch string(key) {
+		case "code":
+			e.code = w.Count()
+		case "message":
+			e.message = w.Word()
+		case "data":
+			if w.Peek() == '"' {
+				e.details = w.Word()
+				continue
+			}
+			for key := range w.Fields() {
+				switch string(key) {
+				case "details", "error", "message":
+					if e.details == "" {
+						e.details = w.Word()
+					}
+				case "errorName":
+					e.name = w.Word()
+				}
+			}
+		}
+	}
+	return e
+}
+
+// Where a status stands in an error's words, in small letters.
+var statusPatterns = []func() *regexp.Regexp{
+	text.LazyRegexp(`^(?:\[?api error: |internal error: )?(\d{3})\b`),
+	text.LazyRegexp(`"(?:code|status|statuscode)": ?(\d{3})\b`),
+	text.LazyRegexp(`\b(?:error|status|code|http)[ :=(]{1,3}(\d{3})\b`),
+}
+
+// status is the HTTP status of the model's server, 0 if it is not told: gemini gives it as the code, qwen puts it before the details, others quote
+// the server's answer.
+func (e rpcError) status() int {
+	if e.code >= 400 && e.code < 600 {
+		return int(e.code)
+	}
+	for _, words := range []string{e.details, e.message} {
+		for _, expression := range statusPatterns {
+			if m := expression().FindStringSubmatch(strings.ToLower(words)); m != nil {
+				if status, _ := strconv.Atoi(m[1]); status >= 400 && status < 600 {
+					return status
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// text is what the agent says about its error. The details say more than the message, which may be a mere "Internal error".
+func (e rpcError) text() string {
+	message, details := promise.OneLine(e.message, stream.SentenceSize), promise.OneLine(e.details, stream.SentenceSize)
+	if details != "" && !strings.Contains(message, details) {
+		message = strings.TrimPrefix(message+": "+details, ": ")
+	}
+	return message
+}
+
+// Words by which an error without any status is known, in small letters.
+var (
+	authWords     = []string{"unauthorized", "api key", "api_key", "not logged in", "please run /login", "authentication", "please log in"}
+	limitWords    = []string{"rate limit", "usage limit", "quota", "too many requests"}
+	providerWords = []string{"overloaded", "high demand", "fetch failed", "econn", "connection", "timed out", "timeout", "server error", "unavailable"}
+)
+
+// fault says what an error means; login is what would help if it is the login.
+func (e rpcError) fault(login string) *stream.Fault {
+	status, words := e.status(), strings.ToLower(e.message+" "+e.details)
+	told := e.code == authRequired || status != 0
+	has := func(list []string) bool {
+		for _, w := range list {
+			if !told && strings.Contains(words, w) {
+				return true
+			}
+		}
+		return false
+	}
+	f := &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
+	switch class := stream.StatusClass(int64(status)); {
+	case e.code == authRequired, class == ralph.EndAuth, has(authWords):
+		f.Class, f.Text, f.Hint = ralph.EndAuth, stream.LoginRefused, login
+		if e.code == authRequired {
+			f.Text = "the agent wants a login"
+		}
+	case class == ralph.EndLimit, has(limitWords):
+		f.Class, f.Text = ralph.EndLimit, stream.LimitReached
+	case class == ralph.EndProvider, has(providerWords), status == 0 && e.name == "APIError":
+		f.Class, f.Text = ralph.EndProvider, stream.ModelFailed
+	}
+	if said := e.text(); said != "" {
+		f.Text += ": " + said
+	}
+	return f
+}
+
+// stopFault says what is wrong with a turn that ended for this reason; nil if nothing is.
+func stopFault(reason string) *stream.Fault {
+	switch sdk.StopReason(reason) {
+	case sdk.StopReasonEndTurn:
+		return nil
+	case sdk.StopReasonCancelled:
+		return &stream.Fault{Class: ralph.EndFailed, Text: "the agent cancelled its turn of its own accord"}
+	case sdk.StopReasonRefusal:
+		return &stream.Fault{Class: ralph.EndFailed, Text: "the agent refused to go on"}
+	case sdk.StopReasonMaxTokens:
+		return &stream.Fault{Class: ralph.EndFailed, Text: "the agent's answer was cut at its token limit"}
+	case sdk.StopReasonMaxTurnRequests:
+		return &stream.Fault{Class: ralph.EndFailed, Text: "the agent used up the model calls of a turn"}
+	}
+	return &stream.Fault{Class: ralph.EndFailed, Text: "the agent stopped for a reason that is not known: " + promise.OneLine(reason, stream.DetailSize)}
+}
+
+// loginHint is what helps when the login failed: the agent's own way, which cannot be gone without a person.
+func loginHint(methods []string) string {
+	hint := "log in with the agent's own program first"
+	if len(methods) > 0 {
+		hint += "; it offers: " + strings.Join(methods, ", ")
+	}
+	return promise.OneLine(hint, stream.SentenceSize)
+}

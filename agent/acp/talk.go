@@ -1,0 +1,362 @@
+// Package acp talks to agents that speak the Agent Client Protocol: it opens a session, sends the prompt, decides what
+// the agent may do, and reads what it says. It is the only user of the protocol's SDK.
+package acp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent/internal/stream"
+	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/promise"
+)
+
+const (
+	// defaultHandshake is how long an agent may take until it answers at all. A package runner may have to fetch the agent first.
+	defaultHandshake = 3 * time.Minute
+	// maxLinger is how long an agent may take to leave once its standard input is closed. The known ones need two seconds at most on an idle machine.
+	maxLinger = 5 * time.Second
+	// cancelGrace is how long an agent may take to cancel its turn and leave.
+	cancelGrace = 2 * time.Second
+	// maxUnread is how many of its requests an agent may leave the answers to unread.
+	maxUnread = 256
+	// setModel is not in the SDK: newer agents offer models as a configuration option instead.
+	setModel = "session/set_model"
+)
+
+// talk is one conversation with an agent: what is asked of it, and when it is over. It does not listen; the reader does, and passes on what
+// the connection waits for. So all that the agent says is read in the order in which it came, by one goroutine, whatever the connection does.
+type talk struct {
+	prompt, model, dir string
+	env                []string
+	policy             policy
+	reading            *stream.Reading
+	handshake, linger  time.Duration
+	cancelGrace        time.Duration
+
+	conn  *sdk.Connection // nil if nobody takes part
+	heard *io.PipeWriter  // what the connection hears
+
+	asked     atomic.Pointer[string] // the method of the last request
+	session   atomic.Pointer[string] // once a prompt is under way
+	cancelled atomic.Bool
+
+	unread atomic.Int64  // requests of the agent whose answers it has not taken yet
+	deaf   chan struct{} // closed when there are too many
+	ignore bool          // what it asks, from then on; the reader's
+
+	// What the conversation came to; read when it is over.
+	hungUp bool          // the agent was left, it did not leave
+	fault  *stream.Fault // why, if it is not the agent who says so
+	advice string
+}
+
+// Options is what stays the same for all conversations of a run.
+type Options struct {
+	Env       []string      // of the agent; keys in it may serve as a login
+	AllowAll  bool          // allow whatever the agent asks for
+	ReadOnly  bool          // allow nothing but reading
+	Commands  []string      // that may be run as well, unless it is read-only
+	Handshake time.Duration // until the first answer; 0 is three minutes
+	Grace     time.Duration // between TERM and KILL; 0 is the process package's default
+	Linger    time.Duration // after the turn has ended
+}
+
+// Converse gives the reader of one conversation, and what runs the agent that is talked to. Nothing of it outlives
+// the run.
+func Converse(r *stream.Reading, in ralph.AgentInput, o Options) (stream.Reader, func(context.Context, process.Spec) (process.Result, error)) {
+	t := newTalk(r, in, o)
+	return newReader(r, t), t.run
+}
+
+// Listen reads a conversation without taking part in it.
+func Listen(r *stream.Reading) stream.Reader { return newReader(r, &talk{}) }
+
+func newTalk(r *stream.Reading, in ralph.AgentInput, o Options) *talk {
+	dir := in.Dir
+	if absolute, err := filepath.Abs(dir); err == nil {
+		dir = absolute
+	}
+	t := &talk{
+		prompt: in.Prompt, model: in.Model, dir: dir, env: o.Env, reading: r,
+		policy:    policy{all: o.AllowAll, readOnly: o.ReadOnly, commands: o.Commands, dir: dir},
+		handshake: cmp.Or(o.Handshake, defaultHandshake), linger: min(o.Linger, maxLinger), cancelGrace: cancelGrace, deaf: make(chan struct{}),
+	}
+	if o.Grace != 0 {
+		t.cancelGrace = min(t.cancelGrace, max(o.Grace, 0))
+	}
+	return t
+}
+
+// run is process.Run for an agent that is talked to. The agent outlives a done context by the time that it takes to cancel its turn.
+func (t *talk) run(ctx context.Context, spec process.Spec) (process.Result, error) {
+	stdin, toAgent, err := os.Pipe()
+	if err != nil {
+		return process.Result{State: process.NotStarted, ExitCode: -1}, &process.IOError{Op: "make stdin pipe", Err: err}
+	}
+	spec.Stdin = stdin
+	fromAgent, heard := io.Pipe()
+	t.heard = heard
+	t.conn = sdk.NewConnection(t.answer, answers{toAgent, &t.unread}, fromAgent)
+	t.conn.SetLogger(slog.New(slog.DiscardHandler)) // before it hears anything, since it is not guarded
+
+	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		defer close(over)
+		t.converse(context.WithoutCancel(ctx))
+		_ = toAgent.Close()
+	})
+	all.Go(func() {
+		t.watch(ctx, alive, over, &all)
+		kill()
+	})
+	all.Go(func() { // a connection that has given up must not hold up the reader
+		<-t.conn.Done()
+		_ = fromAgent.Close()
+	})
+	result, err := process.Run(alive, spec)
+	kill()
+	for _, end := range []io.Closer{stdin, toAgent, heard} { // whoever still writes or waits is let go
+		_ = end.Close()
+	}
+	all.Wait()
+	t.tell()
+	if result.State == process.Exited && (t.hungUp || ctx.Err() != nil && !t.reading.Closed) {
+		result.State = process.Canceled // it left because it was left or told to stop: its status says nothing
+	}
+	return result, err
+}
+
+// watch returns when it is time to end the agent, or when it is gone.
+func (t *talk) watch(ctx, alive context.Context, over <-chan struct{}, all *sync.WaitGroup) {
+	select {
+	case <-alive.Done():
+	case <-t.deaf:
+	case <-over:
+		wait(t.linger, alive.Done(), ctx.Done())
+	case <-ctx.Done():
+		session := t.session.Load()
+		if session == nil {
+			return
+		}
+		t.cancelled.Store(true)
+		// An agent that does not read could hold this up until it is killed, which is what we are here for.
+		all.Go(func() {
+			_ = t.conn.SendNotification(alive, sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(*session)})
+		})
+		wait(t.cancelGrace, alive.Done(), nil) // once it has answered, it may leave by itself
+	}
+}
+
+// wait returns after a time, or when one of two things happens, of which nil never does.
+func wait(limit time.Duration, one, other <-chan struct{}) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-one:
+	case <-other:
+	}
+}
+
+// converse says all that is to be said and returns when the turn has ended, or nothing more can come of it. What the agent says about that is for
+// the reader to judge.
+func (t *talk) converse(ctx context.Context) {
+	session, ok := t.open(ctx)
+	if ok {
+		t.settle(ctx, session)
+		id := session.SessionID
+		t.session.Store(&id)
+		_, _ = t.ask(ctx, sdk.AgentMethodSessionPrompt, sdk.PromptRequest{
+			SessionId: sdk.SessionId(id), Prompt: []sdk.ContentBlock{sdk.TextBlock(t.prompt)},
+		})
+	}
+	select {
+	case <-t.conn.Done():
+	default:
+		t.hungUp = true
+	}
+}
+
+// open greets the agent and begins a session: always a new one.
+func (t *talk) open(ctx context.Context) (sessionAnswer, bool) {
+	greeting, err := t.greet(ctx)
+	if err != nil {
+		return sessionAnswer{}, false
+	}
+	// Neither files nor terminals are offered: every agent has its own, and they are bounded by the same sandbox as the agent is.
+	request := sdk.NewSessionRequest{Cwd: t.dir, McpServers: []sdk.McpServer{}}
+	text, err := t.ask(ctx, sdk.AgentMethodSessionNew, request)
+	if refusal, ok := errors.AsType[*sdk.RequestError](err); ok && refusal.Code == authRequired {
+		// No login is begun here: it would want a person. A key in a variable wants none.
+		method, ok := greeting.keyMethod(t.env)
+		if !ok {
+			return sessionAnswer{}, false
+		}
+		if _, err = t.ask(ctx, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: method}); err == nil {
+			text, err = t.ask(ctx, sdk.AgentMethodSessionNew, request)
+		}
+	}
+	if err != nil {
+		return sessionAnswer{}, false
+	}
+	session := parseSession(text)
+	if session.SessionID == "" {
+		t.fault = &stream.Fault{Class: ralph.EndBroken, Text: "the agent began a session without an id", Hint: stream.BrokenHint}
+		return sessionAnswer{}, false
+	}
+	return session, true
+}
+
+func (t *talk) greet(ctx context.Context) (greetingAnswer, error) {
+	limited, stop := context.WithTimeout(ctx, t.handshake)
+	defer stop()
+	text, err := t.ask(limited, sdk.AgentMethodInitialize, sdk.InitializeRequest{
+		ProtocolVersion: sdk.ProtocolVersionNumber, ClientInfo: &sdk.Implementation{Name: "ralph", Version: "1"},
+	})
+	if limited.Err() != nil {
+		t.fault = &stream.Fault{
+			Class: ralph.EndBroken, Text: fmt.Sprintf("the agent did not answer within %s", t.handshake),
+			Hint: "the command must start an agent that speaks the Agent Client Protocol, as `gemini --experimental-acp` does",
+		}
+		return greetingAnswer{}, limited.Err()
+	}
+	if err != nil {
+		return greetingAnswer{}, err
+	}
+	greeting := parseGreeting(text)
+	if greeting.ProtocolVersion != sdk.ProtocolVersionNumber {
+		t.fault = &stream.Fault{
+			Class: ralph.EndBroken,
+			Text:  fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, not %d", greeting.ProtocolVersion, sdk.ProtocolVersionNumber),
+		}
+		return greeting, errors.New("greet agent: another version")
+	}
+	return greeting, nil
+}
+
+// settle chooses the mode and the model. An agent that will have neither is not worth stopping for, but worth a word.
+func (t *talk) settle(ctx context.Context, session sessionAnswer) {
+	if session.strays() {
+		if _, err := t.ask(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{SessionId: sdk.SessionId(session.SessionID), ModeId: askingMode}); err != nil {
+			t.advise(fmt.Sprintf("the agent would not leave its mode %q, in which it may do things without asking", promise.OneLine(session.Modes.Current, stream.DetailSize)))
+		}
+	}
+	if t.model == "" {
+		return
+	}
+	method, request, ok := session.modelRequest(t.model)
+	if !ok {
+		t.advise(fmt.Sprintf("--model %s had no effect: the agent does not offer it", promise.OneLine(t.model, stream.DetailSize)))
+		return
+	}
+	if _, err := t.ask(ctx, method, request); err != nil {
+		t.advise(fmt.Sprintf("--model %s had no effect: the agent refused it", promise.OneLine(t.model, stream.DetailSize)))
+	}
+}
+
+func (t *talk) advise(text string) { t.advice = strings.TrimPrefix(t.advice+"; "+text, "; ") }
+
+// ask makes one request; there is never a second one under way. The context must not end with the run: an answer that comes late is still one.
+func (t *talk) ask(ctx context.Context, method string, request any) (json.RawMessage, error) {
+	t.asked.Store(&method)
+	return sdk.SendRequest[json.RawMessage](t.conn, ctx, method, request)
+}
+
+// asking is the method of the request under way, "" if nobody takes part.
+func (t *talk) asking() string {
+	if method := t.asked.Load(); method != nil {
+		return *method
+	}
+	return ""
+}
+
+// tell notes what the conversation came to, once it is over.
+func (t *talk) tell() {
+	r := t.reading
+	if t.ignore {
+		t.fault = &stream.Fault{Class: ralph.EndBroken, Text: fmt.Sprintf("the agent did not read the answers to %d of its requests", maxUnread)}
+	}
+	if t.fault != nil && !r.Closed {
+		r.Fault, r.Hopeless = t.fault, true
+	}
+	if r.Closed || t.fault == nil {
+		r.Advice = t.advice
+	}
+}
+
+// hear passes a message on to the connection. Only what it waits for gets there: its queue for the rest is short, and it gives up when that is full.
+func (t *talk) hear(message []byte) {
+	if t.heard == nil {
+		return
+	}
+	_, _ = t.heard.Write(append(slices.Clip(message), '\n'))
+}
+
+// asks passes a request of the agent on, unless too many answers wait for it: each of them is kept until it is read.
+func (t *talk) asks(request []byte) {
+	if t.heard == nil || t.ignore {
+		return
+	}
+	if t.unread.Add(1) > maxUnread {
+		t.ignore = true
+		close(t.deaf)
+		return
+	}
+	t.hear(request)
+}
+
+// answers is the agent's standard input, and counts the answers that it takes.
+type answers struct {
+	io.Writer
+	unread *atomic.Int64
+}
+
+func (a answers) Write(message []byte) (int, error) {
+	n, err := a.Writer.Write(message)
+	if m, _ := parseMessage(message); m.method == nil {
+		a.unread.Add(-1)
+	}
+	return n, err
+}
+
+// decide has a request for permission answered with one of its options, "" being none of them.
+func (t *talk) decide(request []byte, option string) {
+	chosen, _ := json.Marshal(decision{option}) // a string can always be written
+	t.asks(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, request, sdk.ClientMethodSessionRequestPermission, chosen))
+}
+
+// decision is all that the connection hears of a request for permission: the reader, who knows the call, has decided.
+type decision struct {
+	Option string `json:"option"`
+}
+
+// answer is what the connection says to the agent's requests. Every one is answered, and at once.
+func (t *talk) answer(_ context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
+	if method != sdk.ClientMethodSessionRequestPermission {
+		return nil, sdk.NewMethodNotFound(method)
+	}
+	var chosen decision
+	if err := json.Unmarshal(params, &chosen); err != nil || chosen.Option == "" || t.cancelled.Load() {
+		return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}, nil
+	}
+	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeSelected(sdk.PermissionOptionId(chosen.Option))}, nil
+}

@@ -1,0 +1,86 @@
+package stream
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/promise"
+)
+
+// Fault is a way of not ending well.
+type Fault struct {
+	Class ralph.EndClass
+	Text  string
+	Hint  string
+	Wait  time.Duration // with EndLimit, until the reset
+}
+
+// What people are told, whatever the CLI calls it.
+const (
+	LoginRefused     = "the login was refused"
+	NoLogin          = "no login was found"
+	LimitReached     = "the usage limit is reached"
+	ModelOverloaded  = "the model is overloaded"
+	ModelFailed      = "the model failed"
+	ModelUnreachable = "the model could not be reached"
+	ModelRefused     = "the model refused"
+	ContextTooLong   = "the context is too long for the model"
+	EndedWithError   = "the agent ended with an error"
+	SaidNothing      = "the agent said nothing of its own"
+)
+
+// BrokenHint is what helps when a CLI talks in a way that nobody here knows.
+const BrokenHint = "`ralph doctor` tries this version of the CLI; with --agent-cmd its plain output can be used"
+
+// statusOverloaded is what some providers answer when they have too much to do.
+const statusOverloaded = 529
+
+// StatusClass says what a status of the model's server means; "" if there is none.
+func StatusClass(status int64) ralph.EndClass {
+	switch {
+	case status == 0:
+		return ""
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return ralph.EndAuth
+	case status == http.StatusTooManyRequests:
+		return ralph.EndLimit
+	case status >= 500, status == http.StatusRequestTimeout:
+		return ralph.EndProvider
+	}
+	return ralph.EndFailed
+}
+
+// httpFault says what a status of the model's server means; nil if it is 0, or the agent's own affair. Login is what helps when it was refused.
+func HTTPFault(status int64, login string) *Fault {
+	switch StatusClass(status) {
+	case ralph.EndAuth:
+		return (&Fault{Class: ralph.EndAuth, Text: LoginRefused, Hint: login}).WithStatus(status)
+	case ralph.EndLimit:
+		return (&Fault{Class: ralph.EndLimit, Text: LimitReached}).WithStatus(status)
+	case ralph.EndProvider:
+		text := ModelFailed
+		if status == http.StatusServiceUnavailable || status == statusOverloaded {
+			text = ModelOverloaded
+		}
+		return (&Fault{Class: ralph.EndProvider, Text: text}).WithStatus(status)
+	}
+	return nil
+}
+
+// WithStatus adds the status that told it, if one did.
+func (f *Fault) WithStatus(status int64) *Fault {
+	if status != 0 {
+		f.Text += fmt.Sprintf(" (status %d)", status)
+	}
+	return f
+}
+
+// Saying adds what the CLI said about it.
+func (f *Fault) Saying(words string) *Fault {
+	if words = promise.OneLine(words, SentenceSize); words != "" {
+		f.Text += ": " + words
+	}
+	return f
+}
