@@ -1,15 +1,18 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent/internal/stream"
@@ -22,41 +25,68 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // testNow is the clock of all tests of readers.
 var testNow = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// transcript is one recorded run of a real CLI.
+// transcript is one recorded run of a real CLI: testdata/transcripts/CLI/NAME.txtar, with what it printed (stdout,
+// stderr), how it ended (meta.json) and the outcome that is read from it (outcome.json, written by -update).
 type transcript struct {
 	cli, name      string
 	stdout, stderr []byte
+	outcome        string
 	Ended          string `json:"ended"`
 	ExitCode       int    `json:"exit_code"`
 }
 
+// unended stands in the comment of an archive before the names of files that have no newline at their end: txtar adds one.
+const unended = "no newline at the end of: "
+
+func (tr transcript) path() string {
+	return filepath.Join("testdata", "transcripts", tr.cli, tr.name+".txtar")
+}
+
 func loadTranscript(t testing.TB, cli, name string) transcript {
 	t.Helper()
-	base := filepath.Join("testdata", "transcripts", cli, name)
 	tr := transcript{cli: cli, name: name}
-	meta, err := os.ReadFile(base + ".meta.json")
+	archive, err := txtar.ParseFile(tr.path())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(meta, &tr); err != nil {
+	without := strings.Fields(strings.TrimPrefix(string(archive.Comment), unended))
+	files := map[string][]byte{}
+	for _, f := range archive.Files {
+		if slices.Contains(without, f.Name) {
+			f.Data = bytes.TrimSuffix(f.Data, []byte("\n"))
+		}
+		files[f.Name] = f.Data
+	}
+	if err := json.Unmarshal(files["meta.json"], &tr); err != nil {
 		t.Fatal(err)
 	}
-	if tr.stdout, err = os.ReadFile(base + ".stdout"); err != nil {
-		t.Fatal(err)
-	}
-	tr.stderr, _ = os.ReadFile(base + ".stderr")
+	tr.stdout, tr.stderr, tr.outcome = files["stdout"], files["stderr"], string(files["outcome.json"])
 	return tr
+}
+
+// writeOutcome puts the outcome into the archive, anew or in place of the old one.
+func (tr transcript) writeOutcome(t *testing.T, outcome string) {
+	t.Helper()
+	archive, err := txtar.ParseFile(tr.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "outcome.json" })
+	archive.Files = append(archive.Files, txtar.File{Name: "outcome.json", Data: []byte(outcome)})
+	if err := os.WriteFile(tr.path(), txtar.Format(archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func allTranscripts(t testing.TB) []transcript {
 	t.Helper()
-	files, err := filepath.Glob("testdata/transcripts/*/*.meta.json")
+	files, err := filepath.Glob("testdata/transcripts/*/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no transcripts: %v", err)
 	}
 	var all []transcript
 	for _, file := range files {
-		cli, name := filepath.Base(filepath.Dir(file)), strings.TrimSuffix(filepath.Base(file), ".meta.json")
+		cli, name := filepath.Base(filepath.Dir(file)), strings.TrimSuffix(filepath.Base(file), ".txtar")
 		all = append(all, loadTranscript(t, cli, name))
 	}
 	return all
@@ -123,7 +153,13 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join("testdata", "golden", tr.cli, tr.name+".json"), string(text)+"\n")
+			if *update {
+				tr.writeOutcome(t, string(text)+"\n")
+				tr = loadTranscript(t, tr.cli, tr.name)
+			}
+			if diff := cmp.Diff(tr.outcome, string(text)+"\n"); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
 			if diff := cmp.Diff(got, listen(tr.cli, tr.stdout, whole, tr.end())); diff != "" {
 				t.Errorf("in one piece it reads differently (-pieces +whole):\n%s", diff)
 			}
