@@ -85,7 +85,7 @@ func (a *aiderText) beforeAnswers(line []byte) {
 		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: "there is no key to any model", Hint: aiderLogin}, true
 	case a.Model == "":
 		if m := aiderModel().FindSubmatch(line); m != nil {
-			a.Works(m[1])
+			a.Works(string(m[1]))
 		}
 	}
 }

@@ -14,32 +14,31 @@ import (
 // told by the messages alone.
 type ampStream struct{ claudeStream }
 
-func (a *ampStream) event(text []byte) bool {
-	e, ok := a.parse(text)
-	if !ok {
-		a.beforeTheStream(text)
-		return false
-	}
-	switch string(e.kind) {
+type ampEvent struct {
+	claudeEvent
+	Denials []string `json:"permission_denials"`
+}
+
+func (a *ampStream) event(e *ampEvent) bool {
+	switch e.Type {
 	case "user", "stream_event":
 		a.Retry = nil
 	case "system":
 	case "assistant":
-		a.sum(e.message.usage)
-		e.message.usage = nil
-		a.assistant(e)
+		a.sum(e.Message.Usage)
+		e.Message.Usage = nil
+		a.assistant(&e.claudeEvent)
 	case "result":
 		a.end(e)
 	default:
-		return true
+		return false
 	}
-	a.InSession(e.session)
-	a.Events++
+	a.InSession(e.Session)
 	return true
 }
 
-// beforeTheStream knows how a login begins that nobody asked for: without a key Amp starts one, on standard output, and waits five minutes for it.
-func (a *ampStream) beforeTheStream(text []byte) {
+// plainText knows how a login begins that nobody asked for: without a key Amp starts one, on standard output, and waits five minutes for it.
+func (a *ampStream) plainText(text []byte) {
 	if a.Events == 0 && bytes.HasPrefix(text, []byte("No API key found.")) {
 		a.Events++
 		a.Fault, a.Hopeless = &stream.Fault{Class: ralph.EndAuth, Text: "there is no login", Hint: ampLogin}, true
@@ -54,47 +53,37 @@ var ampComplaints = sentences{
 }
 
 // longEvent of an assistant is a tool call with a long input, as a rule.
-func (a *ampStream) longEvent(head []byte) bool {
-	e, _ := a.parse(head)
-	blocks := e.message.blocks
-	if string(e.kind) != "assistant" || len(blocks) != 1 || string(blocks[0].kind) != "tool_use" {
-		return false
-	}
-	a.Events++
-	a.call(blocks[0])
-	return true
+func (a *ampStream) longEvent(e *ampEvent) bool {
+	e.Message.Usage = nil
+	return a.claudeStream.longEvent(&e.claudeEvent)
 }
 
 // sum adds what one message used.
-func (a *ampStream) sum(usage []byte) {
-	if t := stream.WithoutCache(claudeUsage.ReadText(usage)); t != nil {
+func (a *ampStream) sum(u usage) {
+	if t := withoutCache(claudeUsage.of(u)); t != nil {
 		stream.AddTokens(&a.Spent, *t)
 		a.TellSpent()
 	}
 }
 
 // end reads the closing event.
-func (a *ampStream) end(e claudeEvent) {
+func (a *ampStream) end(e *ampEvent) {
 	var tokens *ralph.Tokens
 	if a.Spent.Total() > 0 {
 		spent := a.Spent
 		tokens = &spent
 	}
-	a.ends(e.result, tokens)
+	a.ends(&e.claudeEvent, tokens)
 	a.Denials, a.Allow = nil, nil
-	w := stream.Walker{Text: e.result.denials}
-	if e.result.denials != nil {
-		for range w.Elements() {
-			a.Denied(w.Word(), "", "--yolo")
-		}
+	for _, tool := range e.Denials {
+		a.Denied(tool, "", "--yolo")
 	}
-	text, failed := a.lastWords(e)
-	if !failed {
+	if !a.lastWords(&e.claudeEvent) {
 		return
 	}
-	words := string(stream.Unescape(nil, e.code))
-	if words == "" && !a.isOwn(text) {
-		words = string(text)
+	words := e.Code
+	if words == "" && !a.isOwn(e.Result) {
+		words = e.Result
 	}
-	a.Fault = errorWords.fault(cmp.Or(words, string(e.subtype)), ampLogin)
+	a.Fault = errorWords.fault(cmp.Or(words, e.Subtype), ampLogin)
 }

@@ -1,25 +1,76 @@
 package agent
 
-import "github.com/ralphloop/ralph/agent/internal/stream"
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
 
-// telling are the fields of tools' inputs, whatever the CLI, that say what a call is about, the best first.
-var telling = []string{
-	"command", "cmd", "file_path", "filePath", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "name", "prompt",
+	"github.com/ralphloop/ralph/agent/internal/stream"
+)
+
+// toolInput has the fields of tools' inputs, whatever the CLI, that say what a call is about.
+type toolInput struct {
+	Command      string `json:"command"`
+	Cmd          string `json:"cmd"`
+	FilePath     string `json:"file_path"`
+	FilePathToo  string `json:"filePath"`
+	NotebookPath string `json:"notebook_path"`
+	Path         string `json:"path"`
+	Pattern      string `json:"pattern"`
+	URL          string `json:"url"`
+	Query        string `json:"query"`
+	Skill        string `json:"skill"`
+	Description  string `json:"description"`
+	Name         string `json:"name"`
+	Prompt       string `json:"prompt"`
 }
 
-// tellingField takes a tool's input and gives the beginning of its most telling field, still escaped.
-func tellingField(w *stream.Walker) (best []byte) {
-	rank := len(telling)
-	for key := range w.Fields() {
-		for i, name := range telling[:rank] {
-			if string(key) != name {
-				continue
-			}
-			if text, ok := w.Str(); ok {
-				best, rank = text[:min(len(text), 8*stream.DetailSize)], i
-			}
-			break
-		}
+// about is the beginning of the most telling field.
+func (t toolInput) about() string {
+	best := cmp.Or(t.Command, t.Cmd, t.FilePath, t.FilePathToo, t.NotebookPath, t.Path, t.Pattern, t.URL, t.Query, t.Skill, t.Description,
+		t.Name, t.Prompt)
+	return strings.Clone(best[:min(len(best), 8*stream.DetailSize)])
+}
+
+// What bounds the calls under way that are remembered: how many, and the bytes of an id.
+const (
+	maxOpen   = 256
+	maxCallID = 1 << 10
+)
+
+// openCalls are calls of tools that began and have not ended, by their ids.
+type openCalls map[string]openCall
+
+type openCall struct{ name, detail string }
+
+// begin remembers a call, unless there are too many.
+func (o *openCalls) begin(id string, call openCall) {
+	if *o == nil {
+		*o = openCalls{}
 	}
-	return best
+	if len(*o) < maxOpen && len(id) <= maxCallID {
+		(*o)[id] = call
+	}
+}
+
+// end gives the call and forgets it.
+func (o openCalls) end(id string) (call openCall, known bool) {
+	call, known = o[id]
+	delete(o, id)
+	return call, known
+}
+
+// errorText is an error told as a string, or as an object with a message.
+type errorText string
+
+// UnmarshalJSON takes either.
+func (e *errorText) UnmarshalJSON(text []byte) error {
+	var object struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(text, (*string)(e)) != nil {
+		stream.Decode(text, &object)
+		*e = errorText(object.Message)
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
 	"strconv"
 	"strings"
@@ -14,19 +13,19 @@ import (
 )
 
 // complaint says what an error result means. The subtype is no help: it is "success" for most of them.
-func (c *claudeStream) complaint(e claudeEvent, text []byte) *stream.Fault {
-	code := cmp.Or(string(e.code), c.excuse)
-	said := promise.OneLine(string(text), stream.SentenceSize)
-	if said == "" {
-		said = claudeErrors(e.result.errors)
+func (c *claudeStream) complaint(e *claudeEvent) *stream.Fault {
+	code, status := cmp.Or(e.Code, c.excuse), e.status()
+	said := promise.OneLine(e.Result, stream.SentenceSize)
+	if said == "" && len(e.Errors) > 0 {
+		said = e.Errors[0]
 	}
 	sentence := "" // of the CLI's own: an error result may as well hold a copy of what the agent said last
-	if !c.isOwn(text) {
-		sentence = strings.TrimSpace(string(text))
+	if !c.isOwn(e.Result) {
+		sentence = strings.TrimSpace(e.Result)
 	}
-	f := claudeFault(e.status, code)
+	f := claudeFault(status, code)
 	switch {
-	case c.limited && !bytes.HasPrefix(e.subtype, []byte("error_max")) && (f == nil || f.Class == ralph.EndProvider && e.status == 0):
+	case c.limited && !strings.HasPrefix(e.Subtype, "error_max") && (f == nil || f.Class == ralph.EndProvider && status == 0):
 		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
 	case f == nil && claudeLoginSentence().MatchString(sentence):
 		f = claudeFault(0, "authentication_failed")
@@ -34,11 +33,11 @@ func (c *claudeStream) complaint(e claudeEvent, text []byte) *stream.Fault {
 		f = cmp.Or(claudeFault(claudeStatus(sentence), ""), &stream.Fault{Class: ralph.EndFailed, Text: stream.ModelRefused})
 	case f == nil && c.saysLimit(sentence):
 		f = &stream.Fault{Class: ralph.EndLimit, Text: stream.LimitReached}
-	case f == nil && string(e.result.reason) == "api_error" && e.status == 0 && code == "":
+	case f == nil && e.Reason == "api_error" && status == 0 && code == "":
 		f = &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
 	case f == nil:
 		f = &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
-		if why := promise.OneLine(cmp.Or(string(e.result.reason), string(e.subtype)), stream.DetailSize); why != "" && why != "success" {
+		if why := promise.OneLine(cmp.Or(e.Reason, e.Subtype), stream.DetailSize); why != "" && why != "success" {
 			f.Text += " (" + why + ")"
 		}
 	}

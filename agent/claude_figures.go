@@ -5,38 +5,31 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent/internal/stream"
-	"github.com/ralphloop/ralph/promise"
 )
 
 // What the CLI calls its tokens: of a message or a run, and of a run by model.
 var (
-	claudeUsage      = stream.TokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
-	claudeModelUsage = stream.TokenNames{"inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"}
+	claudeUsage      = tokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
+	claudeModelUsage = tokenNames{"inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"}
 )
 
 // claudeTokens sums the tokens of a run. The figures by model are whole; the total is all zeros when a budget ended the run.
-func claudeTokens(usage, byModel []byte) *ralph.Tokens {
-	if byModel != nil {
-		var sum *ralph.Tokens
-		w := stream.Walker{Text: byModel}
-		for range w.Fields() {
-			if sum == nil {
-				sum = &ralph.Tokens{}
-			}
-			if t := claudeModelUsage.Read(&w); t != nil {
-				stream.AddTokens(sum, *t)
-			}
-		}
-		if sum != nil {
-			return sum
+func claudeTokens(total usage, byModel map[string]usage) *ralph.Tokens {
+	if len(byModel) == 0 {
+		return claudeUsage.of(total)
+	}
+	sum := &ralph.Tokens{}
+	for _, u := range byModel {
+		if t := claudeModelUsage.of(u); t != nil {
+			stream.AddTokens(sum, *t)
 		}
 	}
-	return claudeUsage.ReadText(usage)
+	return sum
 }
 
 // usage reads one count of tokens in the way of the CLI; nil if there is none.
-func (c *claudeStream) usage(text []byte) *ralph.Tokens {
-	t := claudeUsage.ReadText(text)
+func (c *claudeStream) usage(u usage) *ralph.Tokens {
+	t := claudeUsage.of(u)
 	if t != nil && c.cacheInInput {
 		t.Input = max(t.Input-t.CacheRead, 0)
 	}
@@ -46,11 +39,11 @@ func (c *claudeStream) usage(text []byte) *ralph.Tokens {
 // meter counts what a message is known to have used, for the case that no closing event tells the whole. Every line of a message repeats its
 // figures, the output's as it was when the message began; lines of one message follow each other.
 func (c *claudeStream) meter(m claudeMessage) {
-	t := c.usage(m.usage)
+	t := c.usage(m.Usage)
 	if t == nil {
 		return
 	}
-	if id := c.hash(m.id); id != c.metered {
+	if id := c.hash(m.ID); id != c.metered {
 		c.metered, c.used = id, ralph.Tokens{}
 	}
 	before := c.Spent
@@ -67,26 +60,11 @@ func (c *claudeStream) meter(m claudeMessage) {
 	}
 }
 
-// deny reads the calls that the CLI did not allow. What would have allowed one is known by its tool and what it was about.
-func (c *claudeStream) deny(list []byte, allows func(tool, detail string) string) {
+// deny notes the calls that the CLI did not allow. What would have allowed one is known by its tool and what it was about.
+func (c *claudeStream) deny(list []claudeDenial, allows func(tool, detail string) string) {
 	c.Denials, c.Allow = nil, nil
-	w := stream.Walker{Text: list}
-	if list == nil {
-		return
-	}
-	for range w.Elements() {
-		var name string
-		var detail []byte
-		for key := range w.Fields() {
-			switch string(key) {
-			case "tool_name":
-				name = w.Word()
-			case "tool_input":
-				detail = tellingField(&w)
-			}
-		}
-		about := string(stream.Unescape(nil, detail))
-		c.Denied(name, about, allows(name, about))
+	for _, d := range list {
+		c.Denied(d.Tool, d.Input.about(), allows(d.Tool, d.Input.about()))
 	}
 }
 
@@ -99,15 +77,4 @@ func claudeAllows(tool, detail string) string {
 		return "--yolo"
 	}
 	return "-- --allowedTools " + shellQuote("Bash("+detail+")")
-}
-
-// claudeErrors is the first sentence of a list of them.
-func claudeErrors(list []byte) string {
-	w := stream.Walker{Text: list}
-	if list != nil {
-		for range w.Elements() {
-			return promise.OneLine(w.Word(), stream.SentenceSize)
-		}
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -22,54 +23,55 @@ import (
 // Its errors have no codes, so that their words must be read.
 type codexStream struct {
 	*stream.Reading
-	open   map[string]bool // tools that began and have not ended
-	buffer []byte
+	open openCalls
 }
 
-// maxOpen bounds the tools under way that are remembered.
-const maxOpen = 256
-
-// codexEvent is one event taken apart, strings still escaped.
 type codexEvent struct {
-	kind, thread, message []byte
-	item                  codexItem
-	failure, usage        []byte
+	Type    string    `json:"type"`
+	Thread  string    `json:"thread_id"`
+	Message string    `json:"message"`
+	Item    codexItem `json:"item"`
+	Failure errorText `json:"error"`
+	Usage   usage     `json:"usage"`
 }
 
-// codexItem is what the agent said or did. The detail is text.
+// codexItem is what the agent said or did.
 type codexItem struct {
-	id, kind, name, status, text []byte
-	detail                       string
+	ID      string `json:"id"`
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Text    string `json:"text"`
+	Tool    string `json:"tool"`
+	Command string `json:"command"`
+	Query   string `json:"query"`
+	Changes []struct {
+		Path string `json:"path"`
+	} `json:"changes"`
 }
 
-func (c *codexStream) ignores(kind []byte) bool { return string(kind) == "item.updated" }
+func (c *codexStream) ignores(kind string) bool { return kind == "item.updated" }
 
-func (c *codexStream) event(text []byte) bool {
-	e, ok := c.parse(text)
-	if !ok {
-		return false
-	}
-	switch string(e.kind) {
+func (c *codexStream) event(e *codexEvent) bool {
+	switch e.Type {
 	case "thread.started":
-		c.InSession(e.thread)
+		c.InSession(e.Thread)
 	case "turn.started", "item.updated":
 	case "item.started":
-		c.started(e.item)
+		c.started(e.Item)
 	case "item.completed":
-		c.completed(e.item)
+		c.completed(e.Item)
 	case "error":
-		c.complains(string(stream.Unescape(nil, e.message)))
+		c.complains(e.Message)
 	case "turn.completed":
 		c.Closed, c.Hopeless, c.Fault, c.Retry = true, false, nil, nil
-		c.Tokens = stream.WithoutCache(codexUsage.ReadText(e.usage))
+		c.Tokens = withoutCache(codexUsage.of(e.Usage))
 		c.TellSpent()
 	case "turn.failed":
 		c.Closed, c.Retry = true, nil
-		c.Fault = codexFault(codexMessage(e.failure), c.Now())
+		c.Fault = codexFault(string(e.Failure), c.Now())
 	default:
-		return true
+		return false
 	}
-	c.Events++
 	return true
 }
 
@@ -83,121 +85,52 @@ func (c *codexStream) complains(message string) {
 }
 
 // longEvent is a tool's output, as a rule.
-func (c *codexStream) longEvent(head []byte) bool {
-	e, _ := c.parse(head)
-	if len(e.item.kind) == 0 || string(e.item.kind) == "agent_message" {
-		return false
-	}
-	switch string(e.kind) {
-	case "item.started":
-		c.started(e.item)
-	case "item.completed":
-		c.completed(e.item)
-	default:
-		return false
-	}
-	c.Events++
-	return true
+func (c *codexStream) longEvent(e *codexEvent) bool {
+	ofItem := e.Type == "item.started" || e.Type == "item.completed"
+	return ofItem && e.Item.Type != "" && e.Item.Type != "agent_message" && c.event(e)
 }
 
-// parse takes an event apart in one pass. It stops early at those that nobody looks into.
-func (c *codexStream) parse(text []byte) (e codexEvent, ok bool) {
-	w := stream.Walker{Text: text}
-	for key := range w.Fields() {
-		switch string(key) {
-		case "type":
-			if e.kind, _ = w.Str(); c.ignores(e.kind) {
-				return e, true
-			}
-		case "thread_id":
-			e.thread, _ = w.Str()
-		case "item":
-			e.item = parseItem(&w)
-		case "message":
-			e.message, _ = w.Str()
-		case "error":
-			e.failure = w.Raw()
-		case "usage":
-			e.usage = w.Raw()
-		}
-	}
-	return e, !w.Bad && len(e.kind) > 0
-}
-
-// parseItem knows the tools of MCP servers by their own name, others by their kind.
-func parseItem(w *stream.Walker) (i codexItem) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "id":
-			i.id, _ = w.Str()
-		case "type":
-			i.kind, _ = w.Str()
-		case "status":
-			i.status, _ = w.Str()
-		case "text":
-			i.text, _ = w.Str()
-		case "tool":
-			i.name, _ = w.Str()
-		case "command":
-			i.detail = codexShell(w.Word())
-		case "query":
-			i.detail = w.Word()
-		case "changes":
-			i.detail = codexPaths(w)
-		}
-	}
-	if len(i.name) == 0 {
-		i.name = i.kind
-	}
-	return i
-}
-
-// isTool tells tools from messages, thoughts, and the warnings that are called errors.
 func (i codexItem) isTool() bool {
-	switch string(i.kind) {
+	switch i.Type {
 	case "", "agent_message", "error", "reasoning", "todo_list", "plan":
 		return false
 	}
 	return true
 }
 
+// call knows the tools of MCP servers by their own name, others by their kind.
+func (i codexItem) call() openCall {
+	var paths []string
+	for _, c := range i.Changes[:min(len(i.Changes), 4)] {
+		paths = append(paths, c.Path)
+	}
+	return openCall{cmp.Or(i.Tool, i.Type), cmp.Or(codexShell(i.Command), i.Query, strings.Join(paths, " "))}
+}
+
 func (c *codexStream) started(i codexItem) {
-	if !i.isTool() {
-		return
-	}
-	c.Tool(string(i.name), i.detail)
-	if c.open == nil {
-		c.open = map[string]bool{}
-	}
-	if len(c.open) < maxOpen {
-		c.open[string(i.id)] = true
+	if i.isTool() {
+		c.Tool(i.call().name, i.call().detail)
+		c.open.begin(i.ID, openCall{})
 	}
 }
 
 // completed counts a step: a message, or a tool that ended. How often the model was asked is not told.
 func (c *codexStream) completed(i codexItem) {
-	switch {
-	case string(i.kind) == "agent_message":
-		c.speak(i.text)
+	switch call := i.call(); {
+	case i.Type == "agent_message":
+		c.SayAll(i.Text)
 	case i.isTool():
-		if !c.open[string(i.id)] { // some are told only when they end
-			c.Tool(string(i.name), i.detail)
+		if _, known := c.open.end(i.ID); !known { // some are told only when they end
+			c.Tool(call.name, call.detail)
 		}
-		delete(c.open, string(i.id))
-		if string(i.status) == "declined" {
-			c.Denied(string(i.name), i.detail, "--yolo")
+		if i.Status == "declined" {
+			c.Denied(call.name, call.detail, "--yolo")
 		}
 	default:
 		return
 	}
 	c.Retry = nil
 	c.Step()
-}
-
-func (c *codexStream) speak(escaped []byte) {
-	c.buffer = stream.Unescape(c.buffer[:0], escaped)
-	c.Say(c.buffer)
-	c.Said.EndMessage()
 }
 
 // codexShell takes the shell away that every command is wrapped in.
@@ -210,38 +143,8 @@ func codexShell(command string) string {
 	return command
 }
 
-// codexPaths are the files of a change.
-func codexPaths(w *stream.Walker) string {
-	var paths []string
-	for range w.Elements() {
-		for key := range w.Fields() {
-			if string(key) == "path" && len(paths) < 4 {
-				paths = append(paths, w.Word())
-			}
-		}
-	}
-	return strings.Join(paths, " ")
-}
-
 // codexUsage is what the CLI calls its tokens, which are those of the whole turn. The input's figure includes the cache's.
-var codexUsage = stream.TokenNames{"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
-
-func codexMessage(failure []byte) string {
-	if failure == nil {
-		return ""
-	}
-	w := stream.Walker{Text: failure}
-	if w.Peek() == '"' {
-		return w.Word()
-	}
-	message := ""
-	for key := range w.Fields() {
-		if string(key) == "message" {
-			message = w.Word()
-		}
-	}
-	return message
-}
+var codexUsage = tokenNames{"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
 
 var (
 	codexRetry  = text.LazyRegexp(`^Reconnecting\.\.\. \d+/\d+ \((.*)\)$`)

@@ -40,7 +40,7 @@ func (command) Command(r Request) (Command, error) {
 type plainText struct{ *stream.Reading }
 
 func (p *plainText) Write(text []byte) (int, error) {
-	p.Say(text)
+	p.Say(string(text))
 	return len(text), nil
 }
 

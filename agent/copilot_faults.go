@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -9,38 +10,29 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// copilotFailure is what an event tells of something that went wrong.
+// copilotFailure is what session.error and model.call_failure tell of something that went wrong.
 type copilotFailure struct {
-	kind, message string
-	status        int64
+	ErrorType    string `json:"errorType"`
+	FailureKind  string `json:"failureKind"`
+	Message      string `json:"message"`
+	ErrorMessage string `json:"errorMessage"`
+	Status       int64  `json:"statusCode"`
 }
 
-// field takes one field of the data of session.error or model.call_failure.
-func (f *copilotFailure) field(w *stream.Walker, key string) {
-	switch key {
-	case "errorType", "failureKind":
-		if kind := w.Word(); f.kind == "" || key == "failureKind" {
-			f.kind = kind
-		}
-	case "message", "errorMessage":
-		f.message = w.Word()
-	case "statusCode":
-		f.status = w.Count()
-	}
-}
+func (f copilotFailure) kind() string { return cmp.Or(f.FailureKind, f.ErrorType) }
 
 // fault says what a failure means, by its status first, then by its kind. Of the kinds, authentication, rate_limit, query and transport were seen;
 // the others are known from the schema of its events. When a limit ends is not told.
 func (f copilotFailure) fault() *stream.Fault {
-	found := stream.HTTPFault(f.status, copilotLogin)
+	found := stream.HTTPFault(f.Status, copilotLogin)
 	if found == nil {
-		found = f.byKind().WithStatus(f.status)
+		found = f.byKind().WithStatus(f.Status)
 	}
-	return found.Saying(strings.Trim(f.message, `"`))
+	return found.Saying(strings.Trim(cmp.Or(f.ErrorMessage, f.Message), `"`))
 }
 
 func (f copilotFailure) byKind() *stream.Fault {
-	switch f.kind {
+	switch f.kind() {
 	case "authentication", "authorization":
 		return &stream.Fault{Class: ralph.EndAuth, Text: stream.LoginRefused, Hint: copilotLogin}
 	case "rate_limit", "quota":
@@ -50,7 +42,7 @@ func (f copilotFailure) byKind() *stream.Fault {
 	case "context_limit":
 		return &stream.Fault{Class: ralph.EndFailed, Text: stream.ContextTooLong}
 	}
-	if f.status != 0 {
+	if f.Status != 0 {
 		return &stream.Fault{Class: ralph.EndFailed, Text: stream.ModelRefused}
 	}
 	return &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
@@ -60,7 +52,7 @@ func (f copilotFailure) byKind() *stream.Fault {
 var copilotComplaints = sentences{{ralph.EndAuth, text.LazyRegexp(`^no authentication information found\.`)}}
 
 // copilotAllows is what allows a call that was denied.
-func copilotAllows(call copilotCall) string {
+func copilotAllows(call openCall) string {
 	var flags []string
 	switch {
 	case call.name == "bash" || call.name == "powershell":

@@ -43,29 +43,26 @@ func (c *copilotStream) readFigures() {
 }
 
 // copilotCounts is what the CLI calls its tokens.
-var copilotCounts = stream.TokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
+var copilotCounts = tokenNames{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
 
 // copilotTokens sums the tokens of all models, those of sub-agents included; nil if there are none. The input includes what was read from and
 // written to the cache, the output what the model thought.
 func copilotTokens(text []byte) *ralph.Tokens {
+	var figures struct {
+		Models map[string]struct {
+			Usage usage `json:"usage"`
+		} `json:"modelMetrics"`
+	}
 	var t ralph.Tokens
-	w := stream.Walker{Text: text}
-	for key := range w.Fields() {
-		if string(key) != "modelMetrics" {
-			continue
-		}
-		for range w.Fields() {
-			for key := range w.Fields() {
-				if string(key) != "usage" {
-					continue
-				}
-				if used := stream.WithoutCache(copilotCounts.Read(&w)); used != nil {
-					stream.AddTokens(&t, *used)
-				}
-			}
+	if !stream.Decode(text, &figures) {
+		return nil
+	}
+	for _, model := range figures.Models {
+		if used := withoutCache(copilotCounts.of(model.Usage)); used != nil {
+			stream.AddTokens(&t, *used)
 		}
 	}
-	if w.Bad || t.Total() == 0 {
+	if t.Total() == 0 {
 		return nil
 	}
 	return &t

@@ -1,8 +1,8 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent/internal/stream"
@@ -22,33 +22,39 @@ import (
 // All others tell nothing that these do not. A result with the status 0 comes after an interruption, too.
 type copilotStream struct {
 	*stream.Reading
-	buffer  []byte
-	open    map[string]copilotCall // tools that began and have not ended
-	failed  copilotFailure         // the last call of the model that failed
+	open    openCalls
+	failed  copilotFailure // the last call of the model that failed
 	aborted bool
 	silent  bool // the last message of the agent was empty
 }
 
-// copilotCall is a tool under way.
-type copilotCall struct{ name, detail string }
-
-// copilotEvent is one event taken apart, strings still escaped.
 type copilotEvent struct {
-	kind, session []byte
-	subAgent      []byte // which one
-	status        int64  // with which the CLI ends
-	data          copilotData
+	Type     string `json:"type"`
+	Session  string `json:"sessionId"`
+	SubAgent string `json:"agentId"`
+	Status   int64  `json:"exitCode"` // with which the CLI ends
+	Data     struct {
+		Content string    `json:"content"`
+		Model   string    `json:"model"`
+		Parent  string    `json:"parentToolCallId"`
+		CallID  string    `json:"toolCallId"`
+		Tool    string    `json:"toolName"`
+		Input   toolInput `json:"arguments"`
+		Error   struct {
+			Code string `json:"code"`
+		} `json:"error"`
+		copilotFailure
+	} `json:"data"`
 }
 
-// copilotData is what an event tells. The detail is text.
-type copilotData struct {
-	content, model, parent, callID, tool, code []byte
-	detail                                     string
-	failure                                    copilotFailure
-}
+// subAgent is the sub-agent that an event is about; "" for the agent itself.
+func (e *copilotEvent) subAgent() string { return cmp.Or(e.SubAgent, e.Data.Parent) }
 
-func (c *copilotStream) ignores(kind []byte) bool {
-	switch string(kind) {
+// callKey tells calls apart: sub-agents number theirs anew.
+func (e *copilotEvent) callKey() string { return e.subAgent() + " " + e.Data.CallID }
+
+func (c *copilotStream) ignores(kind string) bool {
+	switch kind {
 	case "assistant.turn_start", "assistant.message", "tool.execution_start", "tool.execution_complete", "model.call_failure", "session.error",
 		"abort", "result":
 		return false
@@ -56,14 +62,10 @@ func (c *copilotStream) ignores(kind []byte) bool {
 	return true
 }
 
-func (c *copilotStream) event(text []byte) bool {
-	e, ok := c.parse(text)
-	if !ok {
-		return false
-	}
-	switch string(e.kind) {
+func (c *copilotStream) event(e *copilotEvent) bool {
+	switch e.Type {
 	case "assistant.turn_start":
-		if len(e.subAgent) == 0 {
+		if e.subAgent() == "" {
 			c.Step()
 		}
 	case "assistant.message":
@@ -73,27 +75,24 @@ func (c *copilotStream) event(text []byte) bool {
 	case "tool.execution_complete":
 		c.ended(e)
 	case "model.call_failure":
-		c.failed = e.data.failure
+		c.failed = e.Data.copilotFailure
 		c.Retrying(c.failed.fault())
 	case "session.error":
 		c.fail(e)
 	case "abort":
-		c.aborted = c.aborted || len(e.subAgent) == 0
+		c.aborted = c.aborted || e.subAgent() == ""
 	case "result":
 		c.finish(e)
 	default:
-		if !copilotKnown(e.kind) {
-			return true
-		}
+		return copilotKnown(e.Type)
 	}
-	c.Events++
 	return true
 }
 
 // copilotKnown knows the families of events, so that a stream that broke off early is not taken for one that nobody understands.
-func copilotKnown(kind []byte) bool {
-	family, _, ok := bytes.Cut(kind, []byte("."))
-	switch string(family) {
+func copilotKnown(kind string) bool {
+	family, _, ok := strings.Cut(kind, ".")
+	switch family {
 	case "session", "assistant", "tool", "model", "user", "agent", "subagent":
 		return ok
 	}
@@ -101,121 +100,47 @@ func copilotKnown(kind []byte) bool {
 }
 
 // longEvent is a tool's input or output, as a rule. A message's beginning does not tell whose it is.
-func (c *copilotStream) longEvent(head []byte) bool {
-	e, _ := c.parse(head)
-	switch string(e.kind) {
-	case "tool.execution_start":
-		c.began(e)
-	case "tool.execution_complete":
-		c.ended(e)
-	default:
-		return false
-	}
-	c.Events++
-	return true
-}
-
-// parse takes an event apart in one pass. It stops early at those that nobody looks into.
-func (c *copilotStream) parse(text []byte) (e copilotEvent, ok bool) {
-	w := stream.Walker{Text: text}
-	for key := range w.Fields() {
-		switch string(key) {
-		case "type":
-			if e.kind, _ = w.Str(); c.ignores(e.kind) {
-				return e, true
-			}
-		case "agentId":
-			e.subAgent, _ = w.Str()
-		case "sessionId":
-			e.session, _ = w.Str()
-		case "exitCode":
-			e.status = w.Count()
-		case "data":
-			e.data.parse(&w)
-		}
-	}
-	if len(e.subAgent) == 0 {
-		e.subAgent = e.data.parent
-	}
-	return e, !w.Bad && len(e.kind) > 0
-}
-
-func (d *copilotData) parse(w *stream.Walker) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "content":
-			d.content, _ = w.Str()
-		case "model":
-			d.model, _ = w.Str()
-		case "parentToolCallId":
-			d.parent, _ = w.Str()
-		case "toolCallId":
-			d.callID, _ = w.Str()
-		case "toolName":
-			d.tool, _ = w.Str()
-		case "arguments":
-			d.detail = string(stream.Unescape(nil, tellingField(w)))
-		case "error":
-			for key := range w.Fields() {
-				if string(key) == "code" {
-					d.code, _ = w.Str()
-				}
-			}
-		default:
-			d.failure.field(w, string(key))
-		}
-	}
+func (c *copilotStream) longEvent(e *copilotEvent) bool {
+	return (e.Type == "tool.execution_start" || e.Type == "tool.execution_complete") && c.event(e)
 }
 
 // message hears what the agent said. A sub-agent's words are nobody's.
-func (c *copilotStream) message(e copilotEvent) {
-	if len(e.subAgent) > 0 {
+func (c *copilotStream) message(e *copilotEvent) {
+	if e.subAgent() != "" {
 		return
 	}
 	c.Retry, c.Fault = nil, nil
-	c.Works(e.data.model)
-	c.buffer = stream.Unescape(c.buffer[:0], e.data.content)
-	c.silent = len(bytes.TrimSpace(c.buffer)) == 0
+	c.Works(e.Data.Model)
+	c.silent = strings.TrimSpace(e.Data.Content) == ""
 	if !c.silent {
-		c.Say(c.buffer)
-		c.Said.EndMessage()
+		c.SayAll(e.Data.Content)
 	}
 }
 
 // began notes a tool. What sub-agents do is work like any other.
-func (c *copilotStream) began(e copilotEvent) {
-	call := copilotCall{string(stream.Unescape(nil, e.data.tool)), e.data.detail}
-	c.Tool(call.name, call.detail)
+func (c *copilotStream) began(e *copilotEvent) {
+	c.Tool(e.Data.Tool, e.Data.Input.about())
 	c.Retry, c.silent = nil, false
-	if c.open == nil {
-		c.open = map[string]copilotCall{}
-	}
-	if len(c.open) < maxOpen {
-		c.open[e.callKey()] = call
-	}
+	c.open.begin(e.callKey(), openCall{e.Data.Tool, e.Data.Input.about()})
 }
 
-func (c *copilotStream) ended(e copilotEvent) {
-	call := c.open[e.callKey()]
-	delete(c.open, e.callKey())
-	if string(e.data.code) == "denied" {
+func (c *copilotStream) ended(e *copilotEvent) {
+	call, _ := c.open.end(e.callKey())
+	if e.Data.Error.Code == "denied" {
 		c.Denied(cmp.Or(call.name, "a call"), call.detail, copilotAllows(call)) // its beginning may not have been seen
 	}
 }
 
-// callKey tells calls apart: sub-agents number theirs anew.
-func (e copilotEvent) callKey() string { return string(e.subAgent) + " " + string(e.data.callID) }
-
 // fail notes what ended the run. That of a sub-agent ends only the sub-agent.
-func (c *copilotStream) fail(e copilotEvent) {
-	if len(e.subAgent) > 0 {
+func (c *copilotStream) fail(e *copilotEvent) {
+	if e.subAgent() != "" {
 		return
 	}
-	f := e.data.failure
+	f := e.Data.copilotFailure
 	switch {
-	case f.status != 0 || f.kind != "query":
+	case f.Status != 0 || f.kind() != "query":
 	case c.Retry != nil: // it does not say itself what the last answer was
-		f.kind, f.status = c.failed.kind, c.failed.status
+		f.FailureKind, f.Status = c.failed.kind(), c.failed.Status
 	case c.silent:
 		c.Fault = &stream.Fault{Class: ralph.EndEmpty, Text: "the agent's last turn was empty"}
 		return
@@ -224,13 +149,13 @@ func (c *copilotStream) fail(e copilotEvent) {
 }
 
 // finish reads the closing event. After an interruption there is no end of the agent's own.
-func (c *copilotStream) finish(e copilotEvent) {
-	c.InSession(e.session)
+func (c *copilotStream) finish(e *copilotEvent) {
+	c.InSession(e.Session)
 	if c.aborted {
 		return
 	}
 	c.Closed, c.Retry = true, nil
-	if e.status != 0 && c.Fault == nil {
+	if e.Status != 0 && c.Fault == nil {
 		c.Fault = &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
 	}
 }

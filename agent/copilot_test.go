@@ -100,19 +100,19 @@ func TestCopilotFaults(t *testing.T) {
 		failure copilotFailure
 		want    stream.Fault
 	}{
-		{copilotFailure{"query", "no", 401}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 401): no", Hint: copilotLogin}},
-		{copilotFailure{"query", "no", 403}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 403): no", Hint: copilotLogin}},
-		{copilotFailure{"authorization", "", 0}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused", Hint: copilotLogin}},
-		{copilotFailure{"query", "no", 429}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached (status 429): no"}},
-		{copilotFailure{"rate_limit", "no", 0}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached: no"}},
-		{copilotFailure{"quota", "no", 402}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached (status 402): no"}},
-		{copilotFailure{"query", "no", 503}, stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 503): no"}},
-		{copilotFailure{"query", "no", 529}, stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 529): no"}},
-		{copilotFailure{"api", "no", 502}, stream.Fault{Class: ralph.EndProvider, Text: "the model failed (status 502): no"}},
-		{copilotFailure{"transport", `"no"`, 0}, stream.Fault{Class: ralph.EndProvider, Text: "the model could not be reached: no"}},
-		{copilotFailure{"context_limit", "no", 400}, stream.Fault{Class: ralph.EndFailed, Text: "the context is too long for the model (status 400): no"}},
-		{copilotFailure{"query", "no", 402}, stream.Fault{Class: ralph.EndFailed, Text: "the model refused (status 402): no"}},
-		{copilotFailure{"policy", "no", 0}, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error: no"}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 401}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 401): no", Hint: copilotLogin}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 403}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused (status 403): no", Hint: copilotLogin}},
+		{copilotFailure{ErrorType: "authorization", Message: "", Status: 0}, stream.Fault{Class: ralph.EndAuth, Text: "the login was refused", Hint: copilotLogin}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 429}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached (status 429): no"}},
+		{copilotFailure{ErrorType: "rate_limit", Message: "no", Status: 0}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached: no"}},
+		{copilotFailure{ErrorType: "quota", Message: "no", Status: 402}, stream.Fault{Class: ralph.EndLimit, Text: "the usage limit is reached (status 402): no"}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 503}, stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 503): no"}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 529}, stream.Fault{Class: ralph.EndProvider, Text: "the model is overloaded (status 529): no"}},
+		{copilotFailure{ErrorType: "api", Message: "no", Status: 502}, stream.Fault{Class: ralph.EndProvider, Text: "the model failed (status 502): no"}},
+		{copilotFailure{ErrorType: "transport", Message: `"no"`, Status: 0}, stream.Fault{Class: ralph.EndProvider, Text: "the model could not be reached: no"}},
+		{copilotFailure{ErrorType: "context_limit", Message: "no", Status: 400}, stream.Fault{Class: ralph.EndFailed, Text: "the context is too long for the model (status 400): no"}},
+		{copilotFailure{ErrorType: "query", Message: "no", Status: 402}, stream.Fault{Class: ralph.EndFailed, Text: "the model refused (status 402): no"}},
+		{copilotFailure{ErrorType: "policy", Message: "no", Status: 0}, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error: no"}},
 		{copilotFailure{}, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error"}},
 	}
 	for _, c := range cases {
@@ -252,16 +252,16 @@ func TestCopilotRules(t *testing.T) {
 
 func TestCopilotAllows(t *testing.T) {
 	cases := []struct {
-		call copilotCall
+		call openCall
 		want string
 	}{
-		{copilotCall{"bash", "mkdir -p a && npm ci"}, "-- --allow-tool='shell(mkdir)' --allow-tool='shell(npm ci)'"},
-		{copilotCall{"bash", "bash x.sh"}, "--yolo"},
-		{copilotCall{"bash", "make || { rm x; }"}, "--yolo"},
-		{copilotCall{"bash", "curl http://x"}, "--yolo"},
-		{copilotCall{"view", "/etc/it's"}, "-- --add-dir '/etc'"},
-		{copilotCall{"web_fetch", "https://x/y"}, "-- --allow-url='https://x/y'"},
-		{copilotCall{"server-tool", ""}, "--yolo"},
+		{openCall{"bash", "mkdir -p a && npm ci"}, "-- --allow-tool='shell(mkdir)' --allow-tool='shell(npm ci)'"},
+		{openCall{"bash", "bash x.sh"}, "--yolo"},
+		{openCall{"bash", "make || { rm x; }"}, "--yolo"},
+		{openCall{"bash", "curl http://x"}, "--yolo"},
+		{openCall{"view", "/etc/it's"}, "-- --add-dir '/etc'"},
+		{openCall{"web_fetch", "https://x/y"}, "-- --allow-url='https://x/y'"},
+		{openCall{"server-tool", ""}, "--yolo"},
 	}
 	for _, c := range cases {
 		if got := copilotAllows(c.call); got != c.want {

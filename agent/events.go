@@ -1,69 +1,78 @@
 package agent
 
-import "github.com/ralphloop/ralph/agent/internal/stream"
+import (
+	"bytes"
 
-import "bytes"
+	"github.com/ralphloop/ralph/agent/internal/stream"
+)
 
 // eventTaker understands the events of one CLI: JSON objects with a "type", one a line.
-type eventTaker interface {
-	// ignores says that events of this kind hold nothing of interest, so that they need not be read to their end.
-	ignores(kind []byte) bool
-	// event reads one object and says whether it was a whole event; what it did not understand of it does not matter.
-	event(text []byte) bool
+type eventTaker[E any] interface {
+	// ignores says that events of this kind hold nothing of interest but their kind.
+	ignores(kind string) bool
+	// event reads one event and says whether its kind is known. One that is ignored may come without its fields.
+	event(e *E) bool
 	// longEvent reads the beginning of one that is too long and says whether nothing was lost that matters.
-	longEvent(head []byte) bool
+	longEvent(e *E) bool
 }
 
-// eventLines feeds the events of a stream of lines to a taker.
-type eventLines struct {
+// plainTextTaker is an eventTaker that also gets the lines that are no JSON.
+type plainTextTaker interface{ plainText(line []byte) }
+
+// newEventReader makes a reader of what understands the events.
+func newEventReader[E any](r *stream.Reading, to eventTaker[E]) stream.Reader {
+	return stream.NewJSONReader(r, &eventReader[E]{r, to})
+}
+
+type eventReader[E any] struct {
 	*stream.Reading
-	to eventTaker
+	to eventTaker[E]
 }
 
-func newEventReader(r *stream.Reading, to eventTaker) stream.Reader {
-	r.Structured = true
-	return &stream.Lines{To: &eventLines{r, to}}
+// typeFirst is how events begin in all CLIs, if not always.
+const typeFirst = `{"type":"`
+
+// ignored gives a short event of the same kind where an event is ignored: results of tools are long, and the reason why
+// there is so much to read.
+func (r *eventReader[E]) ignored(text []byte) (short []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(text, []byte(typeFirst))
+	end := bytes.IndexByte(rest, '"')
+	if !ok || end < 0 || !r.to.ignores(string(rest[:end])) {
+		return nil, false
+	}
+	return append(text[:len(typeFirst)+end+1:len(typeFirst)+end+1], '}'), true
 }
 
-func (e *eventLines) Wants(head []byte) bool {
-	w := stream.Walker{Text: head}
-	for key := range w.Fields() {
-		if string(key) == "type" {
-			kind, ok := w.Str()
-			return !ok || !e.to.ignores(kind)
+func (r *eventReader[E]) Wants(head []byte) bool {
+	if bytes.HasPrefix(head, []byte(typeFirst)) {
+		_, ignored := r.ignored(head)
+		return !ignored
+	}
+	var e struct {
+		Type string `json:"type"`
+	}
+	stream.Decode(stream.Mend(head), &e)
+	return e.Type == "" || !r.to.ignores(e.Type)
+}
+
+func (r *eventReader[E]) Object(text []byte) {
+	if short, ok := r.ignored(text); ok {
+		text = short
+	}
+	var e E
+	if !stream.Decode(text, &e) {
+		if to, ok := r.to.(plainTextTaker); ok {
+			to.plainText(text)
 		}
-	}
-	return true
-}
-
-// Line takes one event. In some formats and versions they come as an array instead.
-func (e *eventLines) Line(text []byte) {
-	w := stream.Walker{Text: text}
-	if w.Peek() != '[' {
-		e.to.event(text)
 		return
 	}
-	for range w.Elements() {
-		if element := w.Raw(); element != nil {
-			e.to.event(element)
-		}
+	if r.to.event(&e) {
+		r.Events++
 	}
 }
 
-func (e *eventLines) LongLine(head []byte) {
-	if !e.to.longEvent(head) {
-		e.Lost++
-	}
-}
-
-func (e *eventLines) LastLine(text []byte) {
-	if text != nil && len(bytes.TrimSpace(text)) == 0 {
-		return
-	}
-	w := stream.Walker{Text: text}
-	if w.Skip(); w.Bad {
-		e.Cut = true
-		return
-	}
-	e.Line(text)
+func (r *eventReader[E]) LongObject(text []byte) bool {
+	var e E
+	stream.Decode(text, &e)
+	return r.to.longEvent(&e)
 }

@@ -189,28 +189,19 @@ func geminiAccount(look Look) Account {
 }
 
 // chosenLogin is the kind of login that the settings in a folder name; "" if they name none.
-func chosenLogin(look Look, folder string) (chosen string) {
+func chosenLogin(look Look, folder string) string {
 	text, ok := look.File(filepath.Join(folder, "settings.json"))
 	if !ok {
 		return ""
 	}
-	w := stream.Walker{Text: text}
-	for key := range w.Fields() {
-		switch string(key) {
-		case "selectedAuthType": // as older versions write it
-			chosen = w.Word()
-		case "security":
-			for key := range w.Fields() {
-				if string(key) != "auth" {
-					continue
-				}
-				for key := range w.Fields() {
-					if string(key) == "selectedType" {
-						chosen = w.Word()
-					}
-				}
-			}
-		}
+	var settings struct {
+		Selected string `json:"selectedAuthType"` // as older versions write it
+		Security struct {
+			Auth struct {
+				Selected string `json:"selectedType"`
+			} `json:"auth"`
+		} `json:"security"`
 	}
-	return chosen
+	stream.Decode(withoutComments(text), &settings)
+	return cmp.Or(settings.Security.Auth.Selected, settings.Selected)
 }

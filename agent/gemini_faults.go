@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -64,26 +65,15 @@ func (g *geminiStream) fromStatus(exit int) *stream.Fault {
 func serverError(text string) (status int64, said string) {
 	said = strings.TrimSpace(text)
 	for range 3 {
-		w := stream.Walker{Text: []byte(said)}
-		if !strings.HasPrefix(said, "{") {
-			break
+		var answer struct {
+			Error struct {
+				Code    int64  `json:"code"`
+				Message string `json:"message"`
+			} `json:"error"`
 		}
-		message := ""
-		for key := range w.Fields() {
-			if string(key) != "error" {
-				continue
-			}
-			for key := range w.Fields() {
-				switch string(key) {
-				case "code":
-					if n := w.Count(); n != 0 {
-						status = n
-					}
-				case "message":
-					message = strings.TrimSpace(w.Word())
-				}
-			}
-		}
+		stream.Decode([]byte(said), &answer)
+		status = cmp.Or(answer.Error.Code, status)
+		message := strings.TrimSpace(answer.Error.Message)
 		if message == "" {
 			break
 		}

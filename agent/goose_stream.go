@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -24,57 +25,75 @@ type gooseStream struct {
 	writing bool
 	open    string        // the call of a tool that has no result yet
 	excuse  *stream.Fault // what goose said in the agent's name, if that came last
-	buffer  []byte
 }
 
-// gooseEvent is one event taken apart, strings still escaped.
 type gooseEvent struct {
-	kind, failure []byte
-	cost          *float64
-	message       gooseMessage
-	tokens        ralph.Tokens
-	metered       bool // the tokens are told
+	Type    string       `json:"type"`
+	Failure string       `json:"error"`
+	Message gooseMessage `json:"message"`
+	Cost    *float64     `json:"cost_usd"`
+	usage   usage        // of the closing event
+}
+
+// UnmarshalJSON also takes the figures, which stand beside all else.
+func (e *gooseEvent) UnmarshalJSON(text []byte) error {
+	type plain gooseEvent
+	stream.Decode(text, (*plain)(e))
+	if e.Type == "complete" {
+		stream.Decode(text, &e.usage)
+	}
+	return nil
 }
 
 // gooseUsage is what the CLI calls its tokens. The input's figure includes the cache's. The total says nothing that these do not, and in older
 // versions it is that of the last call alone.
-var gooseUsage = stream.TokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_write_input_tokens"}
+var gooseUsage = tokenNames{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_write_input_tokens"}
 
 // gooseMessage is a piece of a message.
 type gooseMessage struct {
-	id, role []byte
-	content  []gooseContent
-	inferred bool // it says of itself that a model wrote it
+	ID       string         `json:"id"`
+	Role     string         `json:"role"`
+	Content  []gooseContent `json:"content"`
+	Metadata struct {
+		Inference *struct{} `json:"inference"` // there if it says of itself that a model wrote it
+	} `json:"metadata"`
 }
 
-// gooseContent is text, the call or the result of a tool, or a notice.
-type gooseContent struct{ kind, text, tool, detail, notice []byte }
+// gooseContent is text, the call or the result of a tool, or a notice. A call is inside of the result that it is
+// wrapped in.
+type gooseContent struct {
+	Type   string `json:"type"`
+	Text   string `json:"text"`
+	Msg    string `json:"msg"`
+	Error  string `json:"message"`
+	Notice string `json:"notificationType"`
+	Call   struct {
+		Value struct {
+			Name  string    `json:"name"`
+			Input toolInput `json:"arguments"`
+		} `json:"value"`
+	} `json:"toolCall"`
+}
 
-func (g *gooseStream) ignores(kind []byte) bool { return string(kind) == "notification" }
+func (g *gooseStream) ignores(kind string) bool { return kind == "notification" }
 
-func (g *gooseStream) event(text []byte) bool {
-	e, ok := g.parse(text)
-	if !ok {
-		g.beforeTheStream(text)
-		return false
-	}
-	switch string(e.kind) {
+func (g *gooseStream) event(e *gooseEvent) bool {
+	switch e.Type {
 	case "notification":
 	case "message":
-		g.piece(e.message)
+		g.piece(e.Message)
 	case "error":
-		g.Closed, g.Fault = true, gooseFault(string(stream.Unescape(nil, e.failure)))
+		g.Closed, g.Fault = true, gooseFault(e.Failure)
 	case "complete":
 		g.complete(e)
 	default:
-		return true
+		return false
 	}
-	g.Events++
 	return true
 }
 
-// beforeTheStream knows the complaints that goose prints as plain text on standard output and ends with.
-func (g *gooseStream) beforeTheStream(text []byte) {
+// plainText knows the complaints that goose prints as plain text on standard output and ends with.
+func (g *gooseStream) plainText(text []byte) {
 	if found := gooseUnconfigured().FindSubmatch(text); found != nil && g.Events == 0 {
 		g.Events++
 		g.Retry = &stream.Fault{Class: ralph.EndAuth, Text: promise.OneLine(string(found[1]), stream.SentenceSize), Hint: gooseLogin}
@@ -84,154 +103,63 @@ func (g *gooseStream) beforeTheStream(text []byte) {
 var gooseUnconfigured = text.LazyRegexp(`^\s*error: (No (?:provider|model) configured\b.*)`)
 
 // longEvent is the result of a tool, or a call with a long input.
-func (g *gooseStream) longEvent(head []byte) bool {
-	e, _ := g.parse(head)
-	switch {
-	case string(e.kind) == "message" && string(e.message.role) == "user":
-	case string(e.kind) == "message" && len(e.message.content) == 1 && string(e.message.content[0].kind) == "toolRequest":
-	default:
-		return false
-	}
-	g.Events++
-	g.piece(e.message)
-	return true
-}
-
-// parse takes an event apart in one pass. It stops early at those that nobody looks into.
-func (g *gooseStream) parse(text []byte) (e gooseEvent, ok bool) {
-	w := stream.Walker{Text: text}
-	for key := range w.Fields() {
-		switch string(key) {
-		case "type":
-			if e.kind, _ = w.Str(); g.ignores(e.kind) {
-				return e, true
-			}
-		case "message":
-			e.message = parseGooseMessage(&w)
-		case "error":
-			e.failure, _ = w.Str()
-		case "cost_usd":
-			if n, ok := w.Number(); ok {
-				e.cost = &n
-			}
-		default:
-			e.metered = gooseUsage.Take(&w, key, &e.tokens) || e.metered
-		}
-	}
-	return e, !w.Bad && len(e.kind) > 0
-}
-
-func parseGooseMessage(w *stream.Walker) (m gooseMessage) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "id":
-			m.id, _ = w.Str()
-		case "role":
-			m.role, _ = w.Str()
-		case "content":
-			for range w.Elements() {
-				m.content = append(m.content, parseGooseContent(w))
-			}
-		case "metadata":
-			for key := range w.Fields() {
-				m.inferred = m.inferred || string(key) == "inference" && w.Peek() == '{'
-			}
-		}
-	}
-	return m
-}
-
-func parseGooseContent(w *stream.Walker) (c gooseContent) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "type":
-			c.kind, _ = w.Str()
-		case "text", "msg":
-			c.text, _ = w.Str()
-		case "message":
-			c.text, _ = w.Str()
-		case "notificationType":
-			c.notice, _ = w.Str()
-		case "toolCall":
-			c.tool, c.detail = parseGooseCall(w)
-		}
-	}
-	return c
-}
-
-// parseGooseCall knows a call inside of the result that it is wrapped in.
-func parseGooseCall(w *stream.Walker) (tool, detail []byte) {
-	for key := range w.Fields() {
-		if string(key) != "value" {
-			continue
-		}
-		for key := range w.Fields() {
-			switch string(key) {
-			case "name":
-				tool, _ = w.Str()
-			case "arguments":
-				detail = tellingField(w)
-			}
-		}
-	}
-	return tool, detail
+func (g *gooseStream) longEvent(e *gooseEvent) bool {
+	m := e.Message
+	isCall := len(m.Content) == 1 && m.Content[0].Type == "toolRequest"
+	return e.Type == "message" && (m.Role == "user" || isCall) && g.event(e)
 }
 
 // piece hears a piece of a message. Results of tools end a message, since the next one answers them.
 func (g *gooseStream) piece(m gooseMessage) {
-	if string(m.role) != "assistant" {
+	if m.Role != "assistant" {
 		g.writing, g.open, g.Retry = false, "", nil
 		return
 	}
-	for _, c := range m.content {
-		switch string(c.kind) {
+	for _, c := range m.Content {
+		switch words := cmp.Or(c.Text, c.Msg, c.Error); c.Type {
 		case "text":
-			g.speak(m, c.text)
+			g.speak(m, words)
 		case "toolRequest", "frontendToolRequest":
 			g.excuse = nil
 			g.begin(m)
-			name := string(stream.Unescape(nil, c.tool))
-			g.open = promise.OneLine(name+": "+string(stream.Unescape(nil, c.detail)), stream.DetailSize)
-			g.Tool(name, string(stream.Unescape(nil, c.detail)))
+			name, detail := c.Call.Value.Name, c.Call.Value.Input.about()
+			g.open = promise.OneLine(name+": "+detail, stream.DetailSize)
+			g.Tool(name, detail)
 		case "error":
-			g.excuse = gooseFault(string(stream.Unescape(nil, c.text)))
+			g.excuse = gooseFault(words)
 		case "systemNotification":
-			if string(c.notice) == "creditsExhausted" {
-				g.excuse = &stream.Fault{Class: ralph.EndLimit, Text: "the credit is used up: " + promise.OneLine(string(stream.Unescape(nil, c.text)), stream.SentenceSize)}
+			if c.Notice == "creditsExhausted" {
+				g.excuse = &stream.Fault{Class: ralph.EndLimit, Text: "the credit is used up: " + promise.OneLine(words, stream.SentenceSize)}
 			}
 		}
 	}
 }
 
 // speak passes on the agent's words, and keeps back what goose says in its name. That comes as a whole, in a message of its own.
-func (g *gooseStream) speak(m gooseMessage, escaped []byte) {
-	g.buffer = stream.Unescape(g.buffer[:0], escaped)
-	continued := g.writing && g.message == string(m.id)
-	if !m.inferred && !continued && gooseExcuse().Match(g.buffer) {
-		g.excuse = gooseFault(string(g.buffer))
+func (g *gooseStream) speak(m gooseMessage, text string) {
+	continued := g.writing && g.message == m.ID
+	if m.Metadata.Inference == nil && !continued && gooseExcuse().MatchString(text) {
+		g.excuse = gooseFault(text)
 		return
 	}
 	g.excuse = nil
 	g.begin(m)
-	g.Say(g.buffer)
+	g.Say(text)
 }
 
 // begin counts an answer of the model when its first piece comes.
 func (g *gooseStream) begin(m gooseMessage) {
-	if g.writing && g.message == string(m.id) {
+	if g.writing && g.message == m.ID {
 		return
 	}
 	g.Said.EndMessage()
-	g.writing, g.message = true, string(m.id)
+	g.writing, g.message = true, m.ID
 	g.Step()
 }
 
-func (g *gooseStream) complete(e gooseEvent) {
+func (g *gooseStream) complete(e *gooseEvent) {
 	g.Said.EndMessage()
-	g.Tokens, g.Cost = nil, e.cost
-	if e.metered {
-		g.Tokens = stream.WithoutCache(&e.tokens)
-	}
+	g.Tokens, g.Cost = withoutCache(gooseUsage.of(e.usage)), e.Cost
 	g.TellSpent()
 	if !g.Closed {
 		g.Fault = g.excuse

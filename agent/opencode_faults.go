@@ -13,57 +13,28 @@ import (
 
 // opencodeError is what an error event tells.
 type opencodeError struct {
-	name, message string
-	status        int64
-	retryable     bool
-	wait          time.Duration // until the model may be asked again, as its answer's headers say
+	Name      string            `json:"name"`
+	Message   string            `json:"message"`
+	Status    int64             `json:"statusCode"`
+	Retryable bool              `json:"isRetryable"`
+	Headers   map[string]string `json:"responseHeaders"`
 }
 
-func opencodeComplaint(failure []byte) *stream.Fault {
-	var e opencodeError
-	if failure != nil {
-		e.parse(&stream.Walker{Text: failure})
+// UnmarshalJSON reads what the error is about from data, or beside the name in some.
+func (e *opencodeError) UnmarshalJSON(text []byte) error {
+	type plain opencodeError
+	var inner struct {
+		Data *plain `json:"data"`
 	}
-	return e.fault()
+	stream.Decode(text, (*plain)(e))
+	inner.Data = (*plain)(e)
+	stream.Decode(text, &inner)
+	return nil
 }
 
-// parse reads the error. What it is about is in data, or beside the name in some.
-func (e *opencodeError) parse(w *stream.Walker) {
-	for key := range w.Fields() {
-		if string(key) != "data" {
-			e.field(w, string(key))
-			continue
-		}
-		for key := range w.Fields() {
-			e.field(w, string(key))
-		}
-	}
-}
-
-func (e *opencodeError) field(w *stream.Walker, key string) {
-	switch key {
-	case "name":
-		e.name = w.Word()
-	case "message":
-		e.message = w.Word()
-	case "statusCode":
-		e.status = w.Count()
-	case "isRetryable":
-		e.retryable = w.Truth()
-	case "responseHeaders":
-		e.wait = opencodeWait(w)
-	}
-}
-
-// opencodeWait reads when to try again: milliseconds, seconds, or a date beside the server's own.
-func opencodeWait(w *stream.Walker) time.Duration {
-	headers := map[string]string{}
-	for key := range w.Fields() {
-		switch name := string(key); name {
-		case "retry-after-ms", "retry-after", "date":
-			headers[name] = w.Word()
-		}
-	}
+// wait is when to try again: milliseconds, seconds, or a date beside the server's own.
+func (e opencodeError) wait() time.Duration {
+	headers := e.Headers
 	if ms, err := strconv.ParseFloat(headers["retry-after-ms"], 64); err == nil && ms > 0 {
 		return boundedWait(ms / 1000)
 	}
@@ -86,27 +57,27 @@ func boundedWait(seconds float64) time.Duration {
 
 // fault says what the error means, by its status first, then by its name.
 func (e opencodeError) fault() *stream.Fault {
-	f := stream.HTTPFault(e.status, opencodeLogin)
+	f := stream.HTTPFault(e.Status, opencodeLogin)
 	switch {
 	case f == nil:
-		f = e.byName().WithStatus(e.status)
+		f = e.byName().WithStatus(e.Status)
 	case f.Class == ralph.EndLimit:
-		f.Wait = e.wait
+		f.Wait = e.wait()
 	}
-	return f.Saying(cmp.Or(promise.OneLine(e.message, stream.SentenceSize), promise.OneLine(e.name, stream.DetailSize)))
+	return f.Saying(cmp.Or(promise.OneLine(e.Message, stream.SentenceSize), promise.OneLine(e.Name, stream.DetailSize)))
 }
 
 func (e opencodeError) byName() *stream.Fault {
 	switch {
-	case e.name == "ProviderAuthError":
+	case e.Name == "ProviderAuthError":
 		return &stream.Fault{Class: ralph.EndAuth, Text: stream.LoginRefused, Hint: opencodeLogin}
-	case e.status != 0:
+	case e.Status != 0:
 		return &stream.Fault{Class: ralph.EndFailed, Text: stream.ModelRefused}
-	case e.name == "APIError" && e.retryable:
+	case e.Name == "APIError" && e.Retryable:
 		return &stream.Fault{Class: ralph.EndProvider, Text: stream.ModelUnreachable}
-	case e.name == "ContextOverflowError":
+	case e.Name == "ContextOverflowError":
 		return &stream.Fault{Class: ralph.EndFailed, Text: stream.ContextTooLong}
-	case e.name == "UnknownError":
+	case e.Name == "UnknownError":
 		return &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError, Hint: opencodeModel}
 	}
 	return &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}

@@ -64,12 +64,11 @@ func withoutComments(text []byte) []byte {
 	var plain []byte
 	comma := -1 // of the last one that nothing but blanks follow
 	for i := 0; i < len(text); {
-		w := stream.Walker{Text: text, At: i}
 		switch rest := text[i:]; {
 		case rest[0] == '"':
-			w.SkipString()
-			plain, comma = append(plain, text[i:w.At]...), -1
-			i = w.At
+			end := stream.StringEnd(text, i)
+			plain, comma = append(plain, text[i:end]...), -1
+			i = end
 			continue
 		case len(rest) > 1 && rest[0] == '/' && rest[1] == '/':
 			i += lengthTo(rest, "\n")

@@ -22,7 +22,6 @@ import (
 // tries again, not even at a limit of hours: only the idle time-out ends that.
 type opencodeStream struct {
 	*stream.Reading
-	buffer   []byte
 	paid     float64
 	tooled   bool   // a tool was called in this step
 	endless  int    // steps in a row that ended for no reason and did nothing
@@ -32,146 +31,74 @@ type opencodeStream struct {
 // maxEndless is how many cut streams are enough. The CLI would begin again for ever, for no tokens at all, so that no budget ends it.
 const maxEndless = 3
 
-// opencodeEvent is one event taken apart, strings still escaped.
 type opencodeEvent struct {
-	kind, session []byte
-	part          opencodePart
-	failure       []byte
+	Type    string        `json:"type"`
+	Session string        `json:"sessionID"`
+	Part    opencodePart  `json:"part"`
+	Failure opencodeError `json:"error"`
 }
 
-// opencodePart is what was said, done or used. The detail and the complaint are text.
+// opencodePart is what was said, done or used.
 type opencodePart struct {
-	text, tool, status, reason []byte
-	detail, complaint          string
-	notOwn                     bool
-	tokens                     ralph.Tokens
-	cost                       float64
+	Text      string `json:"text"`
+	Synthetic bool   `json:"synthetic"`
+	Ignored   bool   `json:"ignored"`
+	Tool      string `json:"tool"`
+	State     struct {
+		Status string    `json:"status"`
+		Input  toolInput `json:"input"`
+		Error  string    `json:"error"`
+	} `json:"state"`
+	Reason string         `json:"reason"`
+	Tokens opencodeTokens `json:"tokens"`
+	Cost   float64        `json:"cost"`
 }
 
-func (o *opencodeStream) ignores(kind []byte) bool { return string(kind) == "reasoning" }
+// opencodeTokens are those of one step. What the model thought is told beside what it wrote.
+type opencodeTokens struct {
+	Input     float64 `json:"input"`
+	Output    float64 `json:"output"`
+	Reasoning float64 `json:"reasoning"`
+	Cache     struct {
+		Read  float64 `json:"read"`
+		Write float64 `json:"write"`
+	} `json:"cache"`
+}
 
-func (o *opencodeStream) event(text []byte) bool {
-	e, ok := o.parse(text)
-	if !ok {
+func (o *opencodeStream) ignores(kind string) bool { return kind == "reasoning" }
+
+func (o *opencodeStream) event(e *opencodeEvent) bool {
+	if o.Hopeless { // what still comes until it is gone
 		return false
 	}
-	if o.Hopeless { // what still comes until it is gone
-		return true
-	}
-	switch string(e.kind) {
+	switch e.Type {
 	case "reasoning":
 	case "step_start":
 		o.Closed, o.Fault, o.tooled, o.rejected = false, nil, false, ""
 	case "text":
-		o.speak(e.part)
+		if !e.Part.Synthetic && !e.Part.Ignored {
+			o.SayAll(e.Part.Text)
+		}
 	case "tool_use":
-		o.used(e.part)
+		o.used(e.Part)
 	case "step_finish":
-		o.finishStep(e.part)
+		o.finishStep(e.Part)
 	case "error":
-		o.fail(opencodeComplaint(e.failure))
+		o.fail(e.Failure.fault())
 	default:
-		return true
+		return false
 	}
-	o.InSession(e.session)
-	o.Events++
+	o.InSession(e.Session)
 	return true
 }
 
 // longEvent is a tool's output, as a rule.
-func (o *opencodeStream) longEvent(head []byte) bool {
-	e, _ := o.parse(head)
-	if string(e.kind) != "tool_use" {
+func (o *opencodeStream) longEvent(e *opencodeEvent) bool {
+	if e.Type != "tool_use" {
 		return false
 	}
-	o.Events++
-	o.used(e.part)
+	o.used(e.Part)
 	return true
-}
-
-// parse takes an event apart in one pass. It stops early at those that nobody looks into.
-func (o *opencodeStream) parse(text []byte) (e opencodeEvent, ok bool) {
-	w := stream.Walker{Text: text}
-	for key := range w.Fields() {
-		switch string(key) {
-		case "type":
-			if e.kind, _ = w.Str(); o.ignores(e.kind) {
-				return e, true
-			}
-		case "sessionID":
-			e.session, _ = w.Str()
-		case "part":
-			e.part.parse(&w)
-		case "error":
-			e.failure = w.Raw()
-		}
-	}
-	return e, !w.Bad && len(e.kind) > 0
-}
-
-func (p *opencodePart) parse(w *stream.Walker) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "text":
-			p.text, _ = w.Str()
-		case "synthetic", "ignored":
-			p.notOwn = w.Truth() || p.notOwn
-		case "tool":
-			p.tool, _ = w.Str()
-		case "state":
-			p.parseState(w)
-		case "reason":
-			p.reason, _ = w.Str()
-		case "tokens":
-			p.tokens = opencodeTokens(w)
-		case "cost":
-			p.cost, _ = w.Number()
-		}
-	}
-}
-
-func (p *opencodePart) parseState(w *stream.Walker) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "status":
-			p.status, _ = w.Str()
-		case "input":
-			p.detail = string(stream.Unescape(nil, tellingField(w)))
-		case "error":
-			p.complaint = w.Word()
-		}
-	}
-}
-
-// opencodeTokens reads the tokens of one step. What the model thought is told beside what it wrote.
-func opencodeTokens(w *stream.Walker) (t ralph.Tokens) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "input":
-			t.Input = w.Count()
-		case "output", "reasoning":
-			t.Output += w.Count()
-		case "cache":
-			for key := range w.Fields() {
-				switch string(key) {
-				case "read":
-					t.CacheRead = w.Count()
-				case "write":
-					t.CacheWrite = w.Count()
-				}
-			}
-		}
-	}
-	return t
-}
-
-func (o *opencodeStream) speak(p opencodePart) {
-	if p.notOwn {
-		return
-	}
-	o.buffer = stream.Unescape(o.buffer[:0], p.text)
-	o.Say(o.buffer)
-	o.Said.EndMessage()
 }
 
 // What the CLI says of a call that it did not allow: by a rule, or because nobody was there to be asked.
@@ -181,20 +108,20 @@ const (
 )
 
 func (o *opencodeStream) used(p opencodePart) {
-	name := string(stream.Unescape(nil, p.tool))
+	detail, complaint := p.State.Input.about(), p.State.Error
 	o.tooled, o.endless = true, 0
-	o.Tool(name, p.detail)
-	if string(p.status) != "error" {
+	o.Tool(p.Tool, detail)
+	if p.State.Status != "error" {
 		return
 	}
 	switch {
-	case strings.HasPrefix(p.complaint, opencodeDenied):
-	case strings.HasPrefix(p.complaint, opencodeRejected):
-		o.rejected = strings.TrimSuffix(name+": "+p.detail, ": ")
+	case strings.HasPrefix(complaint, opencodeDenied):
+	case strings.HasPrefix(complaint, opencodeRejected):
+		o.rejected = strings.TrimSuffix(p.Tool+": "+detail, ": ")
 	default:
 		return // it failed like any other
 	}
-	o.Denied(name, p.detail, opencodeAllows(name, p.detail, p.complaint))
+	o.Denied(p.Tool, detail, opencodeAllows(p.Tool, detail, complaint))
 }
 
 // opencodeAllows is what allows a call that was denied. Rules for the agent come after all others; those of a command hold for one command without
@@ -218,15 +145,19 @@ func opencodeAllows(tool, detail, complaint string) string {
 // finishStep adds up what was used and looks for the end.
 func (o *opencodeStream) finishStep(p opencodePart) {
 	o.Step()
-	stream.AddTokens(&o.Spent, p.tokens)
-	if o.paid += p.cost; o.paid > 0 { // what has no price for the CLI costs nothing, it says
+	used := ralph.Tokens{
+		Input: int64(p.Tokens.Input), Output: int64(p.Tokens.Output + p.Tokens.Reasoning),
+		CacheRead: int64(p.Tokens.Cache.Read), CacheWrite: int64(p.Tokens.Cache.Write),
+	}
+	stream.AddTokens(&o.Spent, used)
+	if o.paid += p.Cost; o.paid > 0 { // what has no price for the CLI costs nothing, it says
 		paid := o.paid
 		o.Cost = &paid
 	}
-	if p.tokens.Total() > 0 || p.cost > 0 {
+	if used.Total() > 0 || p.Cost > 0 {
 		o.TellSpent()
 	}
-	switch string(p.reason) {
+	switch p.Reason {
 	case "tool-calls":
 		o.endless, o.Retry = 0, nil
 		if o.rejected != "" {

@@ -118,7 +118,9 @@ func TestOpencodeFaults(t *testing.T) {
 		{``, stream.Fault{Class: ralph.EndFailed, Text: "the agent ended with an error"}},
 	}
 	for _, c := range cases {
-		if got := *opencodeComplaint([]byte(c.failure)); got != c.want {
+		var e opencodeError
+		stream.Decode([]byte(c.failure), &e)
+		if got := *e.fault(); got != c.want {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", c.failure, got, c.want)
 		}
 	}

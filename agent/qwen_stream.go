@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,133 +22,96 @@ import (
 // Statuses stand in the words of an error. What is tried again without a delay is not told at all.
 type qwenStream struct {
 	claudeStream
-	held    []byte // the event of a message that may be the CLI's own
-	words   string // of that message
-	calling bool   // the agent called a tool, of which no result came yet
+	held    *qwenEvent // a message that may be the CLI's own
+	calling bool       // the agent called a tool, of which no result came yet
 }
 
-func (q *qwenStream) event(text []byte) bool {
-	e, ok := q.parse(text)
-	if !ok {
-		return false
-	}
-	if q.held != nil {
-		if string(e.kind) == "result" && q.complains(text) == q.words {
-			q.held = nil
-		} else {
-			q.release()
-			e, _ = q.parse(text) // again: its blocks are gone
+type qwenEvent struct {
+	claudeEvent
+	Failure struct {
+		Message string `json:"message"`
+	} `json:"error"`
+	Retry struct {
+		Attempt  int64 `json:"attempt"`
+		Attempts int64 `json:"maxRetries"`
+		Delay    int64 `json:"delayMs"`
+	} `json:"data"`
+}
+
+func (q *qwenStream) event(e *qwenEvent) bool {
+	if q.held != nil && e.Type != "" {
+		if e.Type != "result" || e.Failure.Message != q.held.Message.Blocks[0].Text {
+			q.assistant(&q.held.claudeEvent) // it is known to be the agent's now
 		}
+		q.held = nil
 	}
-	switch string(e.kind) {
+	switch e.Type {
 	case "user":
 		q.Retry, q.Closed, q.calling = nil, false, false
 	case "stream_event":
 		q.Retry = nil
 	case "system":
-		q.system(string(e.subtype), text)
+		switch e.Subtype {
+		case "init":
+			q.Works(e.Model)
+		case "retry":
+			q.again(e)
+		}
 	case "assistant":
-		if blocks := e.message.blocks; mayBeExcuse(blocks) {
-			q.held, q.words = bytes.Clone(text), string(stream.Unescape(nil, blocks[0].text))
-		} else {
-			q.assistant(e)
-			if !e.subAgent {
-				q.calling = slices.ContainsFunc(blocks, func(b claudeBlock) bool { return string(b.kind) == "tool_use" })
-			}
+		if mayBeExcuse(e.Message.Blocks) {
+			q.held = e
+			break
+		}
+		q.assistant(&e.claudeEvent)
+		if e.Parent == nil {
+			q.calling = slices.ContainsFunc(e.Message.Blocks, func(b claudeBlock) bool { return b.Type == "tool_use" })
 		}
 	case "result":
-		q.finish(e, text)
+		q.finish(e)
 	default:
-		return true
+		return false
 	}
-	q.InSession(e.session)
-	q.Events++
+	q.InSession(e.Session)
 	return true
 }
 
-func (q *qwenStream) longEvent(head []byte) bool {
+func (q *qwenStream) longEvent(e *qwenEvent) bool {
 	if q.held != nil {
-		q.release()
+		q.assistant(&q.held.claudeEvent)
+		q.held = nil
 	}
-	return q.claudeStream.longEvent(head)
-}
-
-// release hears a message that was held back, now that it is known to be the agent's.
-func (q *qwenStream) release() {
-	e, _ := q.parse(q.held)
-	q.held = nil
-	q.assistant(e)
+	return q.claudeStream.longEvent(&e.claudeEvent)
 }
 
 func mayBeExcuse(blocks []claudeBlock) bool {
-	return len(blocks) == 1 && string(blocks[0].kind) == "text" && bytes.HasPrefix(blocks[0].text, []byte("[API Error: "))
+	return len(blocks) == 1 && blocks[0].Type == "text" && strings.HasPrefix(blocks[0].Text, "[API Error: ")
 }
 
-func (q *qwenStream) system(subtype string, text []byte) {
-	w := stream.Walker{Text: text}
-	for key := range w.Fields() {
-		switch {
-		case subtype == "init" && string(key) == "model":
-			model, _ := w.Str()
-			q.Works(model)
-		case subtype == "retry" && string(key) == "data":
-			q.again(&w)
-		}
-	}
-}
-
-func (q *qwenStream) again(w *stream.Walker) {
-	var attempt, attempts, delay int64
-	for key := range w.Fields() {
-		switch string(key) {
-		case "attempt":
-			attempt = w.Count()
-		case "maxRetries":
-			attempts = w.Count()
-		case "delayMs":
-			delay = w.Count()
-		}
-	}
-	if delay <= 0 {
+func (q *qwenStream) again(e *qwenEvent) {
+	if e.Retry.Delay <= 0 {
 		q.Retrying(&stream.Fault{Class: ralph.EndProvider, Text: "the model did not answer as it should"})
 		return
 	}
-	wait := time.Duration(min(delay, int64(24*time.Hour/time.Millisecond))) * time.Millisecond
-	text := fmt.Sprintf("the usage limit is reached, the CLI waits for %s (attempt %d of %d)", wait, attempt, attempts)
+	wait := time.Duration(min(e.Retry.Delay, int64(24*time.Hour/time.Millisecond))) * time.Millisecond
+	text := fmt.Sprintf("the usage limit is reached, the CLI waits for %s (attempt %d of %d)", wait, e.Retry.Attempt, e.Retry.Attempts)
 	q.Retrying(&stream.Fault{Class: ralph.EndLimit, Text: text, Wait: wait})
 }
 
 // finish reads the closing event. That of a sub-agent that failed looks the same, but comes while the agent waits for the call by which it began: it
 // closes nothing, unless nothing follows.
-func (q *qwenStream) finish(e claudeEvent, text []byte) {
-	tokens := q.usage(e.result.usage)
+func (q *qwenStream) finish(e *qwenEvent) {
+	tokens := q.usage(e.Usage)
 	if tokens != nil && *tokens == (ralph.Tokens{}) && q.spoke {
 		tokens = nil // streams that are cut are not counted
 	}
-	q.ends(e.result, tokens)
-	q.deny(e.result.denials, allowedTool)
-	if _, failed := q.lastWords(e); failed {
-		q.Fault = qwenFault(q.complains(text))
+	q.ends(&e.claudeEvent, tokens)
+	q.deny(e.Denials, allowedTool)
+	if q.lastWords(&e.claudeEvent) {
+		q.Fault = qwenFault(e.Failure.Message)
 		if q.calling {
 			q.Closed, q.Retry = false, q.Fault
 		}
 	}
-}
-
-// complains gives the message of the error of a closing event; "" if there is none.
-func (q *qwenStream) complains(text []byte) (message string) {
-	w := stream.Walker{Text: text}
-	for key := range w.Fields() {
-		if string(key) != "error" {
-			continue
-		}
-		for key := range w.Fields() {
-			if string(key) == "message" {
-				message = w.Word()
-			}
-		}
-	}
-	return message
 }
 
 var (

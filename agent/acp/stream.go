@@ -182,7 +182,7 @@ func (a *listener) response(m message) {
 			a.loginMethods(&w)
 		case "sessionId":
 			if id, ok := w.Str(); ok {
-				a.InSession(id)
+				a.InSession(string(stream.Unescape(nil, id)))
 			}
 		case "models":
 			for key := range w.Fields() {

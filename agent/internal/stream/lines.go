@@ -69,7 +69,7 @@ func (l *Lines) hold(p []byte) {
 	l.held = append(l.held, p...)
 	if !l.judged && len(l.held) >= HeadSize {
 		l.judged = true
-		if !l.To.Wants(l.held) {
+		if !l.To.Wants(l.held[:HeadSize]) {
 			l.drop()
 		}
 	}

@@ -80,9 +80,9 @@ func (r *Reading) Hear(in ralph.AgentInput) {
 }
 
 // Say passes on text of the agent's own.
-func (r *Reading) Say(text []byte) {
-	_, _ = r.Said.Write(text) // never fails
-	if detail := promise.OneLine(string(text[:min(len(text), 4*DetailSize)]), DetailSize); detail != "" {
+func (r *Reading) Say(text string) {
+	_, _ = r.Said.WriteString(text) // never fails
+	if detail := promise.OneLine(text[:min(len(text), 4*DetailSize)], DetailSize); detail != "" {
 		r.Live(ralph.Activity{Kind: "text", Detail: detail})
 	}
 }
@@ -132,15 +132,22 @@ func (r *Reading) Retrying(why *Fault) {
 	r.Live(ralph.Activity{Kind: "retry", Detail: why.Text})
 }
 
-func (r *Reading) InSession(id []byte) {
-	if r.Session == "" && len(id) > 0 {
-		r.Session = promise.OneLine(string(Unescape(nil, id)), MaxSession)
+// SayAll passes on a whole message of the agent's own.
+func (r *Reading) SayAll(message string) {
+	r.Say(message)
+	r.Said.EndMessage()
+}
+
+// InSession notes the first session that is told.
+func (r *Reading) InSession(id string) {
+	if r.Session == "" {
+		r.Session = promise.OneLine(id, MaxSession)
 	}
 }
 
-// Works notes which model works, as the CLI wrote its name into its JSON.
-func (r *Reading) Works(escaped []byte) {
-	if name := promise.OneLine(string(Unescape(nil, escaped)), DetailSize); name != "" {
+// Works notes which model works.
+func (r *Reading) Works(model string) {
+	if name := promise.OneLine(model, DetailSize); name != "" {
 		r.Model = name
 	}
 }
@@ -162,4 +169,12 @@ func (r *Reading) Fill(o *ralph.AgentOutcome) {
 		o.Tokens = &spent
 	}
 	o.Said, o.Answer = r.Said.Report(), r.Said.lastWords()
+}
+
+// AddTokens adds what was used to a sum.
+func AddTokens(sum *ralph.Tokens, used ralph.Tokens) {
+	sum.Input += used.Input
+	sum.Output += used.Output
+	sum.CacheRead += used.CacheRead
+	sum.CacheWrite += used.CacheWrite
 }
