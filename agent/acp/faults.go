@@ -1,6 +1,8 @@
 package acp
 
 import (
+	"cmp"
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,41 +18,31 @@ import (
 // authRequired is the protocol's own code for a login that is needed.
 const authRequired = -32000
 
-// rpcError is an error response taken apart.
+// rpcError is an error response.
 type rpcError struct {
-	code    int64
-	message string
-	details string // of the data, where agents put what the model's server said
-	name    string // of the data: opencode's own name for the error
+	Code    int64     `json:"code"`
+	Message string    `json:"message"`
+	Data    errorData `json:"data"`
 }
 
-func parseError(text []byte) (e rpcError) {
-	w := stream.Walker{Text: text}
-	for key := range w.Fields() {
-		switch string(key) {
-		case "code":
-			e.code = w.Count()
-		case "message":
-			e.message = w.Word()
-		case "data":
-			if w.Peek() == '"' {
-				e.details = w.Word()
-				continue
-			}
-			for key := range w.Fields() {
-				switch string(key) {
-				case "details", "error", "message":
-					if e.details == "" {
-						e.details = w.Word()
-					}
-				case "errorName":
-					e.name = w.Word()
-				}
-			}
-		}
-	}
-	return e
+// errorData is where agents put what the model's server said.
+type errorData struct {
+	Details string `json:"details"`
+	Error   string `json:"error"`
+	Message string `json:"message"`
+	Name    string `json:"errorName"` // opencode's own name for the error
 }
+
+// UnmarshalJSON takes a string as well.
+func (d *errorData) UnmarshalJSON(text []byte) error {
+	type plain errorData
+	if json.Unmarshal(text, &d.Details) != nil {
+		stream.Decode(text, (*plain)(d))
+	}
+	return nil
+}
+
+func (e rpcError) details() string { return cmp.Or(e.Data.Details, e.Data.Error, e.Data.Message) }
 
 // Where a status stands in an error's words, in small letters.
 var statusPatterns = []func() *regexp.Regexp{
@@ -62,10 +54,10 @@ var statusPatterns = []func() *regexp.Regexp{
 // status is the HTTP status of the model's server, 0 if it is not told: gemini gives it as the code, qwen puts it before the details, others quote
 // the server's answer.
 func (e rpcError) status() int {
-	if e.code >= 400 && e.code < 600 {
-		return int(e.code)
+	if e.Code >= 400 && e.Code < 600 {
+		return int(e.Code)
 	}
-	for _, words := range []string{e.details, e.message} {
+	for _, words := range []string{e.details(), e.Message} {
 		for _, expression := range statusPatterns {
 			if m := expression().FindStringSubmatch(strings.ToLower(words)); m != nil {
 				if status, _ := strconv.Atoi(m[1]); status >= 400 && status < 600 {
@@ -79,7 +71,7 @@ func (e rpcError) status() int {
 
 // text is what the agent says about its error. The details say more than the message, which may be a mere "Internal error".
 func (e rpcError) text() string {
-	message, details := promise.OneLine(e.message, stream.SentenceSize), promise.OneLine(e.details, stream.SentenceSize)
+	message, details := promise.OneLine(e.Message, stream.SentenceSize), promise.OneLine(e.details(), stream.SentenceSize)
 	if details != "" && !strings.Contains(message, details) {
 		message = strings.TrimPrefix(message+": "+details, ": ")
 	}
@@ -95,8 +87,8 @@ var (
 
 // fault says what an error means; login is what would help if it is the login.
 func (e rpcError) fault(login string) *stream.Fault {
-	status, words := e.status(), strings.ToLower(e.message+" "+e.details)
-	told := e.code == authRequired || status != 0
+	status, words := e.status(), strings.ToLower(e.Message+" "+e.details())
+	told := e.Code == authRequired || status != 0
 	has := func(list []string) bool {
 		for _, w := range list {
 			if !told && strings.Contains(words, w) {
@@ -107,14 +99,14 @@ func (e rpcError) fault(login string) *stream.Fault {
 	}
 	f := &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
 	switch class := stream.StatusClass(int64(status)); {
-	case e.code == authRequired, class == ralph.EndAuth, has(authWords):
+	case e.Code == authRequired, class == ralph.EndAuth, has(authWords):
 		f.Class, f.Text, f.Hint = ralph.EndAuth, stream.LoginRefused, login
-		if e.code == authRequired {
+		if e.Code == authRequired {
 			f.Text = "the agent wants a login"
 		}
 	case class == ralph.EndLimit, has(limitWords):
 		f.Class, f.Text = ralph.EndLimit, stream.LimitReached
-	case class == ralph.EndProvider, has(providerWords), status == 0 && e.name == "APIError":
+	case class == ralph.EndProvider, has(providerWords), status == 0 && e.Data.Name == "APIError":
 		f.Class, f.Text = ralph.EndProvider, stream.ModelFailed
 	}
 	if said := e.text(); said != "" {

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,34 @@ type toolCall struct {
 	id, kind, title, command string
 	paths                    []string
 	cut                      bool // there was more than is kept
+}
+
+// UnmarshalJSON reads a tool call or an update of one. The keys of the input are the model's, so that their case counts.
+func (c *toolCall) UnmarshalJSON(text []byte) error {
+	var told struct {
+		ID        string                     `json:"toolCallId"`
+		Kind      string                     `json:"kind"`
+		Title     string                     `json:"title"`
+		Locations files                      `json:"locations"`
+		Content   files                      `json:"content"`
+		Input     map[string]json.RawMessage `json:"rawInput"`
+	}
+	stream.Decode(text, &told)
+	c.id, c.kind = c.short(told.ID, stream.MaxSession), c.short(told.Kind, stream.DetailSize)
+	c.title, c.command = c.short(told.Title, maxCommand), c.short(commandLine(told.Input["command"]), maxCommand)
+	for _, f := range append(told.Locations, told.Content...) {
+		if f.Path != "" && len(c.paths) < maxPaths {
+			c.paths = append(c.paths, c.short(f.Path, maxPath))
+		} else if f.Path != "" {
+			c.cut = true
+		}
+	}
+	return nil
+}
+
+// files are where a call works, or what it would change; both name them in the same way.
+type files []struct {
+	Path string `json:"path"`
 }
 
 // policy answers the agent's requests for permission.
@@ -155,65 +184,24 @@ func (c *toolCall) merge(later toolCall) {
 	c.cut = c.cut || later.cut
 }
 
-// parse reads the next value of a walker, a tool call or an update of one.
-func (c *toolCall) parse(w *stream.Walker) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "toolCallId":
-			c.id = c.short(w.Word(), stream.MaxSession)
-		case "kind":
-			c.kind = c.short(w.Word(), stream.DetailSize)
-		case "title":
-			c.title = c.short(w.Word(), maxCommand)
-		case "locations", "content":
-			c.parsePaths(w)
-		case "rawInput":
-			for key := range w.Fields() {
-				if string(key) == "command" {
-					c.command = c.short(commandLine(w), maxCommand)
-				}
-			}
-		}
-	}
-}
-
-// parsePaths reads where a call works and what it would change; both name files in the same way.
-func (c *toolCall) parsePaths(w *stream.Walker) {
-	for range w.Elements() {
-		for key := range w.Fields() {
-			if string(key) != "path" {
-				continue
-			}
-			if path := w.Word(); path != "" {
-				c.paths = append(c.paths, c.short(path, maxPath))
-			}
-		}
-		if len(c.paths) > maxPaths {
-			c.paths, c.cut = c.paths[:maxPaths], true
-		}
-	}
-}
-
 func (c *toolCall) short(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
 	c.cut = true
-	return strings.ToValidUTF8(s[:limit], "")
+	return strings.Clone(strings.ToValidUTF8(s[:limit], ""))
 }
 
 // shells are the shells that may carry a command: by their bare names, or where the system has them. Any other program of that name could be the model's.
 var shells = []string{"sh", "bash", "zsh", "dash", "/bin/sh", "/bin/bash", "/bin/zsh", "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/zsh"}
 
 // commandLine is a command line, or the words of one. A shell that only carries the real one is taken away.
-func commandLine(w *stream.Walker) string {
-	if w.Peek() == '"' {
-		return w.Word()
+func commandLine(text json.RawMessage) (line string) {
+	if json.Unmarshal(text, &line) == nil {
+		return line
 	}
 	var words []string
-	for range w.Elements() {
-		words = append(words, w.Word())
-	}
+	stream.Decode(text, &words)
 	if len(words) == 3 && slices.Contains(shells, words[0]) && (words[1] == "-c" || words[1] == "-lc") {
 		return words[2]
 	}
@@ -221,14 +209,17 @@ func commandLine(w *stream.Walker) string {
 }
 
 // choice is an answer that the agent offers to a request for permission.
-type choice struct{ id, kind string }
+type choice struct {
+	ID   string `json:"optionId"`
+	Kind string `json:"kind"`
+}
 
 // choose picks the option that says it, and says it only this once if that is offered; "" if none does.
 func choose(options []choice, kinds ...sdk.PermissionOptionKind) string {
 	for _, kind := range kinds {
 		for _, o := range options {
-			if o.kind == string(kind) {
-				return o.id
+			if o.Kind == string(kind) {
+				return o.ID
 			}
 		}
 	}

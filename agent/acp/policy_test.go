@@ -51,7 +51,7 @@ func TestPolicy(t *testing.T) {
 	edits := policy{commands: []string{"make test"}, dir: dir}
 	for _, c := range cases {
 		var call toolCall
-		call.parse(&stream.Walker{Text: []byte(c.call)})
+		stream.Decode([]byte(c.call), &call)
 		if got := edits.allows(call); got != c.want {
 			t.Errorf("%s: %v for %+v", c.name, got, call)
 		}

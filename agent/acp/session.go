@@ -74,6 +74,7 @@ type sessionAnswer struct {
 type configOption struct {
 	ID       string        `json:"id"`
 	Category string        `json:"category"`
+	Current  string        `json:"currentValue"`
 	Values   []configValue `json:"options"`
 }
 

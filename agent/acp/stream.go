@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"bytes"
 	"encoding/json"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -29,228 +28,157 @@ type listener struct {
 }
 
 func newReader(r *stream.Reading, t *talk) stream.Reader {
-	r.Structured = true
 	r.Model = "" // what was asked for is what works only once the agent says so
 	a := &listener{Reading: r, talk: t, thought: liveLine{Reading: r, kind: "thought"}}
 	a.words = words{Reading: r, line: liveLine{Reading: r, kind: "text"}}
-	return &reader{stream.Lines{To: a}, a}
+	return &reader{stream.NewJSONReader(r, a), a}
 }
 
 // reader ends the stream behind its last line.
 type reader struct {
-	stream.Lines
-	stream *listener
+	*stream.Lines
+	listener *listener
 }
 
 // Close judges a conversation that an error ended.
 func (r *reader) Close() {
 	r.Lines.Close()
-	a := r.stream
+	a := r.listener
 	a.fallSilent()
 	if !a.Closed && a.refused != nil {
 		a.Fault, a.Closed = a.refused, true
 	}
 }
 
-// message is one message. Its parts reach to the end of the text, so that they can be walked into even if it is cut off.
-type message struct{ id, method, params, result, failure []byte }
-
-func parseMessage(text []byte) (m message, ok bool) {
-	w := stream.Walker{Text: text}
-	version := ""
-	for key := range w.Fields() {
-		rest := text[w.At:]
-		switch string(key) {
-		case "jsonrpc":
-			version = w.Word()
-		case "id":
-			m.id = w.Raw()
-		case "method":
-			m.method, _ = w.Str()
-		case "params":
-			m.params = rest
-		case "result":
-			m.result = rest
-		case "error":
-			if w.Peek() != 'n' { // null stands for none
-				m.failure = rest
-			}
-		}
-	}
-	return m, !w.Bad && version == "2.0"
+// message is one message of the agent: the answer to a request of ours, a piece of news, or a request of its own.
+type message struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Error   *rpcError       `json:"error"`
+	Result  answer          `json:"result"`
+	Params  struct {
+		Session string   `json:"sessionId"`
+		Update  update   `json:"update"`
+		Call    toolCall `json:"toolCall"`
+		Options []choice `json:"options"`
+	} `json:"params"`
 }
 
-// updateKind is what a session/update is about.
-func (m message) updateKind() string {
-	w := stream.Walker{Text: m.params}
-	for key := range w.Fields() {
-		if string(key) != "update" {
-			continue
-		}
-		for key := range w.Fields() {
-			if string(key) == "sessionUpdate" {
-				return w.Word()
-			}
-		}
-	}
-	return ""
+// answer is what is read of the answers to requests, whichever it was: it is known by what is in it.
+type answer struct {
+	AuthMethods []authMethod `json:"authMethods"`
+	SessionID   string       `json:"sessionId"`
+	Models      struct {
+		Current string `json:"currentModelId"`
+	} `json:"models"`
+	Options    []configOption `json:"configOptions"`
+	StopReason *string        `json:"stopReason"`
+	Usage      tokens         `json:"usage"`
+	Meta       struct {
+		Quota quota `json:"quota"`
+	} `json:"_meta"`
 }
 
 // Wants does without what holds nothing of interest once it is long: results of tools, lists of commands, the prompt.
 func (a *listener) Wants(head []byte) bool {
-	m, _ := parseMessage(head)
-	switch m.updateKind() {
+	var m message
+	stream.Decode(stream.Mend(head), &m)
+	switch m.Params.Update.Kind {
 	case "tool_call_update", "available_commands_update", "config_option_update", "user_message_chunk":
 		return false
 	}
 	return true
 }
 
-func (a *listener) Line(text []byte) {
-	w := stream.Walker{Text: text}
-	if w.Peek() != '[' {
-		a.take(text)
-		return
-	}
-	for range w.Elements() {
-		if element := w.Raw(); element != nil {
-			a.take(element)
-		}
-	}
-}
-
-// LongLine may be a tool call with a long input, and a question is answered whatever its length.
-func (a *listener) LongLine(head []byte) {
-	m, _ := parseMessage(head)
-	switch kind := m.updateKind(); {
+// LongObject may be a tool call with a long input, and a question is answered whatever its length.
+func (a *listener) LongObject(text []byte) bool {
+	var m message
+	stream.Decode(text, &m)
+	switch kind := m.Params.Update.Kind; {
 	case kind == "tool_call":
-		a.update(m.params)
-	case string(m.method) == sdk.ClientMethodSessionRequestPermission && m.id != nil:
-		a.permission(m)
+		a.update(&m)
+	case m.Method == sdk.ClientMethodSessionRequestPermission && m.ID != nil:
+		m.Params.Call.cut = true // the rest of the question may name further files
+		a.permission(&m)
 	case kind == "" || kind == "agent_message_chunk":
-		a.Lost++
+		return false
 	}
+	return true
 }
 
-func (a *listener) LastLine(text []byte) {
-	if text != nil && len(bytes.TrimSpace(text)) == 0 {
-		return
-	}
-	w := stream.Walker{Text: text}
-	if w.Skip(); w.Bad {
-		a.Cut = true
-		return
-	}
-	a.Line(text)
-}
-
-func (a *listener) take(text []byte) {
-	m, ok := parseMessage(text)
+// Object takes one message.
+func (a *listener) Object(text []byte) {
+	var m message
 	switch {
-	case !ok:
-	case m.id == nil:
-		if string(m.method) == sdk.ClientMethodSessionUpdate {
-			a.update(m.params)
+	case !stream.Decode(text, &m) || m.Version != "2.0":
+	case m.ID == nil:
+		if m.Method == sdk.ClientMethodSessionUpdate {
+			a.update(&m)
 		}
-	case !json.Valid(text): // the connection would not hear it either
-	case m.method == nil:
-		a.response(m)
+	case m.Method == "":
+		a.response(&m)
 		a.talk.hear(text)
-	case string(m.method) == sdk.ClientMethodSessionRequestPermission:
-		a.permission(m)
+	case m.Method == sdk.ClientMethodSessionRequestPermission:
+		a.permission(&m)
 	default:
 		a.Events++
 		a.talk.asks(text)
 	}
 }
 
-// response reads the answer to a request, which is known by what is in it.
-func (a *listener) response(m message) {
+// response reads the answer to a request.
+func (a *listener) response(m *message) {
 	a.Events++
-	if m.failure != nil {
-		a.refusal(m.failure)
+	if m.Error != nil {
+		a.refusal(*m.Error)
 		return
 	}
 	a.refused = nil
 	if asked := a.talk.asking(); asked == setModel || asked == sdk.AgentMethodSessionSetConfigOption {
 		a.Model = promise.OneLine(a.talk.model, stream.DetailSize)
 	}
-	w := stream.Walker{Text: m.result}
-	for key := range w.Fields() {
-		switch string(key) {
-		case "authMethods":
-			a.loginMethods(&w)
-		case "sessionId":
-			if id, ok := w.Str(); ok {
-				a.InSession(string(stream.Unescape(nil, id)))
-			}
-		case "models":
-			for key := range w.Fields() {
-				if string(key) == "currentModelId" {
-					a.Model = promise.OneLine(w.Word(), stream.DetailSize)
-				}
-			}
-		case "configOptions":
-			a.currentModel(&w)
-		case "stopReason":
-			a.finish(w.Word())
-		case "usage":
-			if spent := readTokens(&w); spent.Total() > 0 {
-				a.Spent = spent
-			}
-		case "_meta":
-			a.quota(&w)
+	r := m.Result
+	if r.AuthMethods != nil {
+		a.methods = loginMethods(r.AuthMethods)
+	}
+	a.InSession(r.SessionID)
+	a.Works(r.Models.Current)
+	for _, o := range r.Options { // not every answer that lists settings is one to session/new, but all tell them as they are
+		if o.Category == "model" {
+			a.Works(o.Current)
 		}
+	}
+	if spent := r.Usage.sum(); spent.Total() > 0 {
+		a.Spent = spent
+	}
+	a.quota(r.Meta.Quota)
+	if r.StopReason != nil {
+		a.finish(*r.StopReason)
 	}
 }
 
 // refusal notes an error, unless it answers what was asked as a favour.
-func (a *listener) refusal(failure []byte) {
+func (a *listener) refusal(e rpcError) {
 	switch a.talk.asking() {
 	case sdk.AgentMethodSessionSetMode, sdk.AgentMethodSessionSetConfigOption, setModel:
 	default:
-		a.refused = parseError(failure).fault(loginHint(a.methods))
+		a.refused = e.fault(loginHint(a.methods))
 	}
 }
 
-func (a *listener) loginMethods(w *stream.Walker) {
-	a.methods = nil
-	for range w.Elements() {
-		name, description := "", ""
-		for key := range w.Fields() {
-			switch string(key) {
-			case "name":
-				name = w.Word()
-			case "description":
-				description = w.Word()
-			}
+// loginMethods are the first ways to log in, as people see them.
+func loginMethods(offered []authMethod) (names []string) {
+	for _, m := range offered {
+		name := m.Name
+		if m.Description != "" {
+			name += " (" + m.Description + ")"
 		}
-		if description != "" {
-			name += " (" + description + ")"
-		}
-		if len(a.methods) < 8 && name != "" {
-			a.methods = append(a.methods, promise.OneLine(name, stream.DetailSize))
+		if len(names) < 8 && name != "" {
+			names = append(names, promise.OneLine(name, stream.DetailSize))
 		}
 	}
-}
-
-// currentModel finds the model among the settings of a session. Not every answer that lists settings is one to session/new, but all tell them as
-// they are.
-func (a *listener) currentModel(w *stream.Walker) {
-	for range w.Elements() {
-		category, current := "", ""
-		for key := range w.Fields() {
-			switch string(key) {
-			case "category":
-				category = w.Word()
-			case "currentValue":
-				current = w.Word()
-			}
-		}
-		if category == "model" && current != "" {
-			a.Model = promise.OneLine(current, stream.DetailSize)
-		}
-	}
+	return names
 }
 
 // finish ends the conversation: the turn is over. One that was given up stays so, whatever comes behind.
@@ -266,45 +194,17 @@ func (a *listener) finish(reason string) {
 }
 
 // permission decides whether a tool may be used.
-func (a *listener) permission(m message) {
+func (a *listener) permission(m *message) {
 	a.Events++
 	a.fallSilent()
-	var asked toolCall
-	var options []choice
-	w := stream.Walker{Text: m.params}
-	for key := range w.Fields() {
-		switch string(key) {
-		case "toolCall":
-			asked.parse(&w)
-		case "options":
-			options = parseChoices(&w)
-		}
-	}
-	asked.cut = asked.cut || w.Bad // the rest of a question that is too long may name further files
-	call := a.called(asked, "in_progress")
+	call := a.called(m.Params.Call, "in_progress")
 	answer := ""
 	if a.talk.policy.allows(call) {
-		answer = choose(options, allowKinds...)
+		answer = choose(m.Params.Options, allowKinds...)
 	}
 	if answer == "" {
-		answer = choose(options, rejectKinds...)
+		answer = choose(m.Params.Options, rejectKinds...)
 		a.Denied(call.name(), call.about(), a.talk.policy.wouldAllow())
 	}
-	a.talk.decide(m.id, answer)
-}
-
-func parseChoices(w *stream.Walker) (options []choice) {
-	for range w.Elements() {
-		var o choice
-		for key := range w.Fields() {
-			switch string(key) {
-			case "optionId":
-				o.id = w.Word()
-			case "kind":
-				o.kind = w.Word()
-			}
-		}
-		options = append(options, o)
-	}
-	return options
+	a.talk.decide(m.ID, answer)
 }

@@ -332,7 +332,10 @@ type answers struct {
 
 func (a answers) Write(message []byte) (int, error) {
 	n, err := a.Writer.Write(message)
-	if m, _ := parseMessage(message); m.method == nil {
+	var request struct {
+		Method string `json:"method"`
+	}
+	if stream.Decode(message, &request); request.Method == "" {
 		a.unread.Add(-1)
 	}
 	return n, err

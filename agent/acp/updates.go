@@ -1,60 +1,108 @@
 package acp
 
 import (
-	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/promise"
 )
 
-// update is one session/update taken apart, text still escaped.
+// update is one session/update.
 type update struct {
-	kind          string
-	session       []byte
-	message, text []byte // of a chunk
-	subAgent      bool
-	call          toolCall
-	status        string
-	plan          planState
-	cost          *float64
-	spent         ralph.Tokens
+	Kind    string      `json:"sessionUpdate"`
+	Message string      `json:"messageId"`
+	Status  string      `json:"status"`
+	Content textContent `json:"content"`
+	Plan    []planEntry `json:"entries"`
+	Cost    struct {
+		Amount   float64 `json:"amount"`
+		Currency string  `json:"currency"`
+	} `json:"cost"`
+	// Meta is what agents tell beyond the protocol. That a message is a sub-agent's was found in qwen's own program, and is
+	// known of the adapter for Claude Code from documentation only.
+	Meta struct {
+		Usage      tokens `json:"usage"`
+		Parent     string `json:"parentToolCallId"`
+		ClaudeCode struct {
+			Parent string `json:"parentToolUseId"`
+		} `json:"claudeCode"`
+	} `json:"_meta"`
+	call toolCall
 }
 
-// planState is how far a plan has come.
-type planState struct {
-	done, all int
-	now       string // what is worked on
+// UnmarshalJSON also reads the tool call that the update may be about, the fields of which stand beside all else.
+func (u *update) UnmarshalJSON(text []byte) error {
+	type plain update
+	stream.Decode(text, (*plain)(u))
+	if u.Kind == "tool_call" || u.Kind == "tool_call_update" {
+		stream.Decode(text, &u.call)
+	}
+	return nil
+}
+
+// textContent is a piece of text. Other content has none.
+type textContent struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func (c textContent) text() string {
+	if c.Type != "text" {
+		return ""
+	}
+	return c.Text
+}
+
+// planEntry is one step of a plan.
+type planEntry struct {
+	Content string `json:"content"`
+	Status  string `json:"status"`
 }
 
 // update takes one piece of news.
-func (a *listener) update(params []byte) {
-	u := parseUpdate(params)
+func (a *listener) update(m *message) {
+	u := m.Params.Update
 	a.Events++
-	if len(u.session) > 0 && a.Session != "" && promise.OneLine(string(stream.Unescape(nil, u.session)), stream.MaxSession) != a.Session {
-		u.subAgent = true
+	subAgent := u.Meta.Parent != "" || u.Meta.ClaudeCode.Parent != ""
+	if m.Params.Session != "" && a.Session != "" && promise.OneLine(m.Params.Session, stream.MaxSession) != a.Session {
+		subAgent = true
 	}
 	a.spend(u)
-	switch u.kind {
+	switch u.Kind {
 	case "agent_message_chunk":
-		if !u.subAgent {
+		if !subAgent {
 			a.thought.show()
-			a.words.say(u.message, u.text)
+			a.words.say(u.Message, u.Content.text())
 		}
 	case "agent_thought_chunk":
 		a.words.end()
-		a.thought.add(stream.Unescape(nil, u.text))
+		a.thought.add(u.Content.text())
 	case "tool_call", "tool_call_update":
-		a.called(u.call, u.status)
+		a.called(u.call, u.Status)
 	case "plan":
 		a.thought.show()
-		detail := fmt.Sprintf("%d of %d done", u.plan.done, u.plan.all)
-		if u.plan.now != "" {
-			detail += "; " + u.plan.now
-		}
-		a.Live(ralph.Activity{Kind: "plan", Name: "plan", Detail: promise.OneLine(detail, stream.DetailSize)})
+		a.Live(ralph.Activity{Kind: "plan", Name: "plan", Detail: promise.OneLine(planSummary(u.Plan), stream.DetailSize)})
 	}
+}
+
+// planSummary says how far a plan has come and what is worked on.
+func planSummary(plan []planEntry) string {
+	done, now := 0, ""
+	for _, e := range plan {
+		switch {
+		case e.Status == "completed":
+			done++
+		case e.Status == "in_progress" && now == "":
+			now = promise.OneLine(e.Content, stream.DetailSize)
+		}
+	}
+	summary := fmt.Sprintf("%d of %d done", done, len(plan))
+	if now != "" {
+		summary += "; " + now
+	}
+	return summary
 }
 
 // called notes a tool call once, shows what becomes known of it before it is done, and gives all that is known of it.
@@ -74,189 +122,59 @@ func (a *listener) called(told toolCall, status string) toolCall {
 // spend notes what was spent so far. The cost is that of the session; one of 0 is not told apart from one that is not known. Tokens beside a
 // message are those of one model call.
 func (a *listener) spend(u update) {
-	if u.cost == nil && u.spent.Total() == 0 {
+	spent := u.Meta.Usage.sum()
+	priced := u.Cost.Amount > 0 && u.Cost.Currency == "USD"
+	if !priced && spent.Total() == 0 {
 		return
 	}
-	if u.cost != nil {
-		a.Cost = u.cost
+	if priced {
+		a.Cost = &u.Cost.Amount
 	}
-	stream.AddTokens(&a.Spent, u.spent)
+	stream.AddTokens(&a.Spent, spent)
 	a.TellSpent()
 }
 
-func parseUpdate(params []byte) (u update) {
-	w := stream.Walker{Text: params}
-	for key := range w.Fields() {
-		switch string(key) {
-		case "sessionId":
-			u.session, _ = w.Str()
-		case "update":
-			body := w // a call is read by a walk of its own
-			u.parse(&w)
-			if u.kind == "tool_call" || u.kind == "tool_call_update" {
-				u.call.parse(&body)
-			}
-		}
-	}
-	return u
-}
-
-func (u *update) parse(w *stream.Walker) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "sessionUpdate":
-			u.kind = w.Word()
-		case "messageId":
-			u.message, _ = w.Str()
-		case "status":
-			u.status = w.Word()
-		case "content":
-			u.parseText(w)
-		case "entries":
-			u.plan.parse(w)
-		case "cost":
-			u.parseCost(w)
-		case "_meta":
-			u.parseMeta(w)
-		}
-	}
-}
-
-func (u *update) parseText(w *stream.Walker) {
-	kind := ""
-	var text []byte
-	for key := range w.Fields() {
-		switch string(key) {
-		case "type":
-			kind = w.Word()
-		case "text":
-			text, _ = w.Str()
-		}
-	}
-	if kind == "text" {
-		u.text = text
-	}
-}
-
-func (u *update) parseCost(w *stream.Walker) {
-	amount, currency := 0.0, ""
-	for key := range w.Fields() {
-		switch string(key) {
-		case "amount":
-			amount, _ = w.Number()
-		case "currency":
-			currency = w.Word()
-		}
-	}
-	if amount > 0 && currency == "USD" {
-		u.cost = &amount
-	}
-}
-
-// parseMeta reads what agents tell beyond the protocol. That a message is a sub-agent's was found in qwen's own program, and is known of the
-// adapter for Claude Code from documentation only.
-func (u *update) parseMeta(w *stream.Walker) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "usage":
-			u.spent = readTokens(w)
-		case "parentToolCallId":
-			u.subAgent = w.Word() != ""
-		case "claudeCode":
-			for key := range w.Fields() {
-				if string(key) == "parentToolUseId" {
-					u.subAgent = w.Word() != ""
-				}
-			}
-		}
-	}
-}
-
-func (p *planState) parse(w *stream.Walker) {
-	for range w.Elements() {
-		content, status := "", ""
-		for key := range w.Fields() {
-			switch string(key) {
-			case "content":
-				content = w.Word()
-			case "status":
-				status = w.Word()
-			}
-		}
-		p.all++
-		switch {
-		case status == "completed":
-			p.done++
-		case status == "in_progress" && p.now == "":
-			p.now = promise.OneLine(content, stream.DetailSize)
-		}
-	}
-}
-
-// readTokens reads a usage. By the protocol all kinds of tokens stand side by side and add up to the total, and opencode does so; where they do not
+// tokens is a usage. By the protocol all kinds of tokens stand side by side and add up to the total, and opencode does so; where they do not
 // add up, as with qwen, the input includes what came from the cache and the output the thoughts. opencode tells the last model call only.
-func readTokens(w *stream.Walker) ralph.Tokens {
-	var t ralph.Tokens
-	var thoughts, total int64
-	for key := range w.Fields() {
-		switch string(key) {
-		case "inputTokens":
-			t.Input = w.Count()
-		case "outputTokens":
-			t.Output = w.Count()
-		case "cachedReadTokens":
-			t.CacheRead = w.Count()
-		case "cachedWriteTokens":
-			t.CacheWrite = w.Count()
-		case "thoughtTokens":
-			thoughts = w.Count()
-		case "totalTokens":
-			total = w.Count()
-		}
-	}
-	if t.Total()+thoughts == total {
-		t.Output += thoughts
+type tokens struct {
+	Input      int64 `json:"inputTokens"`
+	Output     int64 `json:"outputTokens"`
+	CacheRead  int64 `json:"cachedReadTokens"`
+	CacheWrite int64 `json:"cachedWriteTokens"`
+	Thoughts   int64 `json:"thoughtTokens"`
+	Total      int64 `json:"totalTokens"`
+}
+
+func (t tokens) sum() ralph.Tokens {
+	sum := ralph.Tokens{Input: t.Input, Output: t.Output, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite}
+	if sum.Total()+t.Thoughts == t.Total {
+		sum.Output += t.Thoughts
 	} else {
-		t.Input = max(t.Input-t.CacheRead-t.CacheWrite, 0)
+		sum.Input = max(sum.Input-sum.CacheRead-sum.CacheWrite, 0)
 	}
-	return t
+	return sum
 }
 
-// quota reads the figures that gemini puts beside the end of a turn, with the model that really worked.
-func (a *listener) quota(w *stream.Walker) {
-	for key := range w.Fields() {
-		if string(key) != "quota" {
-			continue
-		}
-		for key := range w.Fields() {
-			switch string(key) {
-			case "token_count":
-				a.quotaTokens(w)
-			case "model_usage":
-				a.quotaModel(w)
-			}
-		}
-	}
+// quota are the figures that gemini puts beside the end of a turn, with the model that really worked.
+type quota struct {
+	Tokens struct {
+		Input  *int64 `json:"input_tokens"`
+		Output *int64 `json:"output_tokens"`
+	} `json:"token_count"`
+	Models []struct {
+		Model string `json:"model"`
+	} `json:"model_usage"`
 }
 
-func (a *listener) quotaTokens(w *stream.Walker) {
-	for key := range w.Fields() {
-		switch string(key) {
-		case "input_tokens":
-			a.Spent.Input = w.Count()
-		case "output_tokens":
-			a.Spent.Output = w.Count()
-		}
+func (a *listener) quota(q quota) {
+	if q.Tokens.Input != nil {
+		a.Spent.Input = *q.Tokens.Input
 	}
-}
-
-func (a *listener) quotaModel(w *stream.Walker) {
-	for i := range w.Elements() {
-		for key := range w.Fields() {
-			if string(key) == "model" && i == 0 {
-				a.Model = promise.OneLine(w.Word(), stream.DetailSize)
-			}
-		}
+	if q.Tokens.Output != nil {
+		a.Spent.Output = *q.Tokens.Output
+	}
+	if len(q.Models) > 0 {
+		a.Works(q.Models[0].Model)
 	}
 }
 
@@ -270,23 +188,21 @@ func (a *listener) fallSilent() {
 type words struct {
 	*stream.Reading
 	open    bool
-	message []byte // id of the message under way, if it has one
+	message string // id of the message under way, if it has one
 	line    liveLine
-	buffer  []byte
 }
 
 // say takes a piece of a message. Pieces with different ids are of different messages.
-func (s *words) say(id, escaped []byte) {
-	if len(escaped) == 0 {
+func (s *words) say(id, text string) {
+	if text == "" {
 		return
 	}
-	if s.open && !bytes.Equal(id, s.message) {
+	if s.open && id != s.message {
 		s.end()
 	}
-	s.open, s.message = true, append(s.message[:0], id...)
-	s.buffer = stream.Unescape(s.buffer[:0], escaped)
-	_, _ = s.Said.Write(s.buffer) // never fails
-	s.line.add(s.buffer)
+	s.open, s.message = true, id
+	_, _ = s.Said.WriteString(text) // never fails
+	s.line.add(text)
 }
 
 // end ends the message under way.
@@ -302,14 +218,14 @@ func (s *words) end() {
 type liveLine struct {
 	*stream.Reading
 	kind string
-	text []byte // the beginning of the line under way
+	text string // the beginning of the line under way
 }
 
-func (l *liveLine) add(text []byte) {
-	for len(text) > 0 {
-		line, after, whole := bytes.Cut(text, []byte("\n"))
+func (l *liveLine) add(text string) {
+	for text != "" {
+		line, after, whole := strings.Cut(text, "\n")
 		room := max(4*stream.DetailSize-len(l.text), 0)
-		l.text = append(l.text, line[:min(len(line), room)]...)
+		l.text += line[:min(len(line), room)]
 		if whole {
 			l.show()
 		}
@@ -319,10 +235,10 @@ func (l *liveLine) add(text []byte) {
 
 // show tells the line under way and begins another.
 func (l *liveLine) show() {
-	if detail := promise.OneLine(string(l.text), stream.DetailSize); detail != "" {
+	if detail := promise.OneLine(l.text, stream.DetailSize); detail != "" {
 		l.Live(ralph.Activity{Kind: l.kind, Detail: detail})
 	}
-	l.text = l.text[:0]
+	l.text = ""
 }
 
 // recentCalls remembers the last tool calls: a question about one may tell no more than its id.
