@@ -85,14 +85,17 @@ func LookAround(env []string) Look {
 	}
 	return Look{
 		Home: cmp.Or(variable("HOME"), variable("USERPROFILE")), GOOS: runtime.GOOS, Env: variable,
-		File: func(path string) ([]byte, bool) {
-			if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
-				return nil, false
-			}
-			text, err := os.ReadFile(path)
-			return text, err == nil
-		},
+		File: smallFile,
 	}
+}
+
+// smallFile reads a file, unless it is none or too big to be settings.
+func smallFile(path string) ([]byte, bool) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
+		return nil, false
+	}
+	text, err := os.ReadFile(path)
+	return text, err == nil
 }
 
 // Account is what is known about the login of a CLI. Unknown is an answer.

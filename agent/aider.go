@@ -62,9 +62,7 @@ func (aider) Command(r Request) (Command, error) {
 			"--chat-history-file", filepath.Join(r.Folder, "aider.chat.history.md"),
 			"--input-history-file", filepath.Join(r.Folder, "aider.input.history"))
 	}
-	if r.Model != "" {
-		argv = append(argv, "--model", r.Model)
-	}
+	argv = append(argv, r.model("--model")...)
 	// Its own lines are broken at the terminal's width, which is 80 where there is none.
 	return Command{Argv: append(argv, r.ExtraArgs...), Env: []string{"COLUMNS=1000"}}, nil
 }

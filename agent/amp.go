@@ -63,9 +63,7 @@ func (amp) Command(r Request) (Command, error) {
 	case r.Permissions == PermitAll:
 		argv = append(argv, "--dangerously-allow-all") // left out of --help, but taken
 	}
-	if r.Model != "" {
-		argv = append(argv, "--mode", r.Model)
-	}
+	argv = append(argv, r.model("--mode")...)
 	return Command{Argv: append(argv, r.ExtraArgs...), Stdin: r.PromptFile, Files: files}, nil
 }
 

@@ -90,9 +90,7 @@ func (claude) Command(r Request) (Command, error) {
 	if !r.InheritSettings || r.Permissions == PermitReading {
 		argv = append(argv, "--strict-mcp-config")
 	}
-	if r.Model != "" {
-		argv = append(argv, "--model", r.Model)
-	}
+	argv = append(argv, r.model("--model")...)
 	return Command{Argv: append(argv, r.ExtraArgs...), Env: env, Stdin: r.PromptFile}, nil
 }
 

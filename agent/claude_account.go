@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ralphloop/ralph/agent/internal/stream"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -31,12 +32,12 @@ type claudeFound struct {
 	env    func(string) string
 	folder string // of its files, as people write it
 	goos   string
-	oauth  struct {
+	OAuth  struct {
 		AccessToken  string  `json:"accessToken"`
 		RefreshToken string  `json:"refreshToken"`
 		ExpiresAt    float64 `json:"expiresAt"` // in milliseconds
 		Subscription string  `json:"subscriptionType"`
-	}
+	} `json:"claudeAiOauth"`
 	storedKey, helper bool
 }
 
@@ -46,12 +47,8 @@ func claudeLogins(look Look) claudeFound {
 	if own := look.Env("CLAUDE_CONFIG_DIR"); own != "" {
 		dir, global, found.folder = own, filepath.Join(own, ".claude.json"), "$CLAUDE_CONFIG_DIR"
 	}
-	var credentials struct {
-		OAuth json.RawMessage `json:"claudeAiOauth"`
-	}
-	if readJSON(look, filepath.Join(dir, ".credentials.json"), &credentials) && credentials.OAuth != nil {
-		_ = json.Unmarshal(credentials.OAuth, &found.oauth) // what is not as expected counts as not there
-	}
+	credentials, _ := look.File(filepath.Join(dir, ".credentials.json"))
+	stream.Decode(credentials, &found) // what is not as expected counts as not there
 	var config struct {
 		PrimaryAPIKey string `json:"primaryApiKey"`
 	}
@@ -87,7 +84,7 @@ func (c claudeFound) chosen() Account {
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "ANTHROPIC_API_KEY is set"}
 	case c.env("CLAUDE_CODE_OAUTH_TOKEN") != "":
 		return Account{Login: LoggedIn, Billing: BillingSubscription, Because: "CLAUDE_CODE_OAUTH_TOKEN is set"}
-	case c.oauth.AccessToken != "":
+	case c.OAuth.AccessToken != "":
 		return c.stored()
 	case c.storedKey:
 		return Account{Login: LoggedIn, Billing: BillingKey, Because: "a key is stored in .claude.json"}
@@ -102,7 +99,7 @@ func (c claudeFound) chosen() Account {
 // stored is the login of /login. One that has expired is renewed, if it can be.
 func (c claudeFound) stored() Account {
 	a := Account{Login: LoggedIn, Billing: BillingSubscription, Because: c.folder + "/.credentials.json has a login"}
-	if plan := promise.OneLine(c.oauth.Subscription, 20); plan != "" {
+	if plan := promise.OneLine(c.OAuth.Subscription, 20); plan != "" {
 		a.Because += " (" + plan + ")"
 	}
 	if c.expired() {
@@ -112,11 +109,11 @@ func (c claudeFound) stored() Account {
 }
 
 func (c claudeFound) expired() bool {
-	return c.oauth.RefreshToken == "" && c.oauth.ExpiresAt > 0 && time.UnixMilli(int64(c.oauth.ExpiresAt)).Before(time.Now())
+	return c.OAuth.RefreshToken == "" && c.OAuth.ExpiresAt > 0 && time.UnixMilli(int64(c.OAuth.ExpiresAt)).Before(time.Now())
 }
 
 func (c claudeFound) subscribed() bool {
-	return c.env("CLAUDE_CODE_OAUTH_TOKEN") != "" || c.oauth.AccessToken != "" && !c.expired()
+	return c.env("CLAUDE_CODE_OAUTH_TOKEN") != "" || c.OAuth.AccessToken != "" && !c.expired()
 }
 
 // isOn takes anything but a clear no for a yes.

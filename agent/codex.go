@@ -40,9 +40,7 @@ const codexLogin = "run `codex login`, or set the API key's variable that its co
 
 func (codex) Command(r Request) (Command, error) {
 	argv := []string{cmp.Or(r.Program, "codex"), "exec", "--json", "--skip-git-repo-check"}
-	if r.Model != "" {
-		argv = append(argv, "-m", r.Model)
-	}
+	argv = append(argv, r.model("-m")...)
 	switch r.Permissions {
 	case PermitAll:
 		argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")

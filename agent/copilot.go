@@ -81,9 +81,7 @@ func (copilot) Command(r Request) (Command, error) {
 		// They act on GitHub in the user's name.
 		argv = append(argv, "--disable-builtin-mcps")
 	}
-	if r.Model != "" {
-		argv = append(argv, "--model", r.Model)
-	}
+	argv = append(argv, r.model("--model")...)
 	c.Argv = append(argv, r.ExtraArgs...)
 	return c, nil
 }

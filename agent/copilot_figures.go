@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/ralphloop/ralph"
@@ -20,21 +18,10 @@ func (c *copilotReader) Close() {
 	c.stream.readFigures()
 }
 
-// maxFigures is far more than the file has ever been.
-const maxFigures = 1 << 20
-
 // readFigures takes the tokens from the file that the CLI leaves behind. It does so when it is interrupted, too, but not when it is killed.
 func (c *copilotStream) readFigures() {
-	if c.Folder == "" {
-		return
-	}
-	file, err := os.Open(filepath.Join(c.Folder, copilotUsage))
-	if err != nil {
-		return
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxFigures))
-	if err != nil {
+	text, ok := smallFile(filepath.Join(c.Folder, copilotUsage))
+	if c.Folder == "" || !ok {
 		return
 	}
 	if c.Tokens = copilotTokens(text); c.Tokens != nil {

@@ -55,9 +55,7 @@ func (cursor) Command(r Request) (Command, error) {
 	case PermitReading:
 		argv = append(argv, "--mode", "ask")
 	}
-	if r.Model != "" {
-		argv = append(argv, "--model", r.Model)
-	}
+	argv = append(argv, r.model("--model")...)
 	// Standard input is the prompt as long as no argument is one.
 	return Command{Argv: append(argv, r.ExtraArgs...), Env: []string{"NO_OPEN_BROWSER=1"}, Stdin: r.PromptFile}, nil
 }

@@ -43,6 +43,14 @@ type Request struct {
 	Look            Look   // at the user's own settings of the CLI; the zero value shows none
 }
 
+// model is the flag that chooses the model, where one is asked for.
+func (r Request) model(flag string) []string {
+	if r.Model == "" {
+		return nil
+	}
+	return []string{flag, r.Model}
+}
+
 // Command is a command line with what goes with it.
 type Command struct {
 	Argv  []string

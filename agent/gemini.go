@@ -88,9 +88,7 @@ func (gemini) Command(r Request) (Command, error) {
 	if !r.InheritSettings || r.Permissions == PermitReading {
 		argv = append(argv, "--allowed-mcp-server-names", "none")
 	}
-	if r.Model != "" {
-		argv = append(argv, "--model", r.Model)
-	}
+	argv = append(argv, r.model("--model")...)
 	cmd.Argv = append(argv, r.ExtraArgs...)
 	return cmd, nil
 }

@@ -58,9 +58,7 @@ func (goose) Command(r Request) (Command, error) {
 		// The user's own extensions stay out; the one that edits and runs commands is named.
 		argv = append(argv, "--no-profile", "--with-builtin", "developer")
 	}
-	if r.Model != "" {
-		argv = append(argv, "--model", r.Model)
-	}
+	argv = append(argv, r.model("--model")...)
 	argv = append(argv, r.ExtraArgs...)
 	return Command{
 		Argv:  append(argv, "-i", "-"),

@@ -67,9 +67,7 @@ func (opencode) Command(r Request) (Command, error) {
 	if r.Permissions == PermitAll {
 		argv = append(argv, "--auto")
 	}
-	if r.Model != "" {
-		argv = append(argv, "--model", r.Model)
-	}
+	argv = append(argv, r.model("--model")...)
 	rules, err := json.Marshal(opencodeRules(r))
 	if err != nil {
 		return Command{}, err // cannot be: they are strings

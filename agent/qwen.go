@@ -88,9 +88,7 @@ func (qwen) Command(r Request) (Command, error) {
 		}
 		argv = append(argv, "--approval-mode", "auto-edit")
 	}
-	if r.Model != "" {
-		argv = append(argv, "--model", r.Model)
-	}
+	argv = append(argv, r.model("--model")...)
 	cmd.Argv = append(argv, r.ExtraArgs...)
 	return cmd, nil
 }

@@ -82,6 +82,11 @@ func TestChoices(t *testing.T) {
 	}
 }
 
+func parseAnswer(text string) (a answer) {
+	stream.Decode([]byte(text), &a)
+	return a
+}
+
 func TestModels(t *testing.T) {
 	const grouped = `{"sessionId":"s","configOptions":[{"id":"x","type":"boolean","currentValue":true},{"id":"m","category":"model","options":[{"group":"g","name":"G","options":[{"value":"p/big","name":"Big"}]}]}]}`
 	const old = `{"sessionId":"s","models":{"currentModelId":"a","availableModels":[{"modelId":"$r|b(x)","name":"b"}]}}`
@@ -95,7 +100,7 @@ func TestModels(t *testing.T) {
 	}
 	for _, c := range cases {
 		got := ""
-		if method, request, ok := parseSession([]byte(c.session)).modelRequest(c.model); ok {
+		if method, request, ok := parseAnswer(c.session).modelRequest(c.model); ok {
 			text, _ := json.Marshal(request)
 			got = method + " " + string(text)
 		}
@@ -112,7 +117,7 @@ func TestModeIsTheAskingOne(t *testing.T) {
 		`{"modes":{"currentModeId":"build","availableModes":[{"id":"build"}]}}`:                   false,
 		`{}`: false,
 	} {
-		if got := parseSession([]byte(session)).strays(); got != want {
+		if got := parseAnswer(session).strays(); got != want {
 			t.Errorf("%s: %v", session, got)
 		}
 	}

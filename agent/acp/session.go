@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -11,48 +10,14 @@ import (
 // askingMode is the mode in which an agent asks, under the name that all known agents give it which have one.
 const askingMode = "default"
 
-// greetingAnswer is what is needed of the answer to initialize. The SDK's own types are not used for answers: they refuse what they do not know.
-type greetingAnswer struct {
+// answer is what is needed of the answers to requests, whichever it was: it is known by what is in it. The SDK's own types are not used for
+// answers: they refuse what they do not know.
+type answer struct {
+	// Of initialize.
 	ProtocolVersion int          `json:"protocolVersion"`
 	AuthMethods     []authMethod `json:"authMethods"`
-}
 
-type authMethod struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Type        string `json:"type"`
-	Vars        []struct {
-		Name     string `json:"name"`
-		Optional bool   `json:"optional"`
-	} `json:"vars"`
-}
-
-func parseGreeting(text []byte) (g greetingAnswer) {
-	_ = json.Unmarshal(text, &g) // as far as it goes
-	return g
-}
-
-// keyMethod is a way to log in with nothing but variables that are all set. The protocol has it, none of the agents that were tried offers it.
-func (g greetingAnswer) keyMethod(env []string) (id string, ok bool) {
-	for _, m := range g.AuthMethods {
-		if m.Type != "env_var" || len(m.Vars) == 0 {
-			continue
-		}
-		missing := false
-		for _, v := range m.Vars {
-			set := slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, v.Name+"=") && e != v.Name+"=" })
-			missing = missing || !set && !v.Optional
-		}
-		if !missing {
-			return m.ID, true
-		}
-	}
-	return "", false
-}
-
-// sessionAnswer is what is needed of the answer to session/new.
-type sessionAnswer struct {
+	// Of session/new. Other answers list the settings, too, and all tell them as they are.
 	SessionID string `json:"sessionId"`
 	Modes     struct {
 		Current   string `json:"currentModeId"`
@@ -68,6 +33,42 @@ type sessionAnswer struct {
 		} `json:"availableModels"`
 	} `json:"models"`
 	Options []configOption `json:"configOptions"`
+
+	// Of session/prompt.
+	StopReason *string `json:"stopReason"`
+	Usage      tokens  `json:"usage"`
+	Meta       struct {
+		Quota quota `json:"quota"`
+	} `json:"_meta"`
+}
+
+type authMethod struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Type        string `json:"type"`
+	Vars        []struct {
+		Name     string `json:"name"`
+		Optional bool   `json:"optional"`
+	} `json:"vars"`
+}
+
+// keyMethod is a way to log in with nothing but variables that are all set. The protocol has it, none of the agents that were tried offers it.
+func (a answer) keyMethod(env []string) (id string, ok bool) {
+	for _, m := range a.AuthMethods {
+		if m.Type != "env_var" || len(m.Vars) == 0 {
+			continue
+		}
+		missing := false
+		for _, v := range m.Vars {
+			set := slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, v.Name+"=") && e != v.Name+"=" })
+			missing = missing || !set && !v.Optional
+		}
+		if !missing {
+			return m.ID, true
+		}
+	}
+	return "", false
 }
 
 // configOption is a setting of a session with its values, which may be in groups.
@@ -84,16 +85,11 @@ type configValue struct {
 	Values []configValue `json:"options"`
 }
 
-func parseSession(text []byte) (s sessionAnswer) {
-	_ = json.Unmarshal(text, &s) // as far as it goes
-	return s
-}
-
 // strays says that the session is in a mode in which other things decide than our permissions: qwen begins in one where a model does.
-func (s sessionAnswer) strays() bool {
-	for _, m := range s.Modes.Available {
+func (a answer) strays() bool {
+	for _, m := range a.Modes.Available {
 		if m.ID == askingMode {
-			return s.Modes.Current != askingMode
+			return a.Modes.Current != askingMode
 		}
 	}
 	return false
@@ -101,27 +97,27 @@ func (s sessionAnswer) strays() bool {
 
 // modelRequest is the request that chooses a model, by its id or by the name that people see. An agent with the older way to choose is told any
 // name: gemini's list leaves out models that it knows.
-func (s sessionAnswer) modelRequest(model string) (method string, request any, ok bool) {
-	for _, o := range s.Options {
+func (a answer) modelRequest(model string) (method string, request any, ok bool) {
+	for _, o := range a.Options {
 		if o.Category != "model" {
 			continue
 		}
 		if value, ok := findValue(o.Values, model); ok {
 			return sdk.AgentMethodSessionSetConfigOption, sdk.SetSessionConfigOptionValueId{
-				SessionId: sdk.SessionId(s.SessionID), ConfigId: sdk.SessionConfigId(o.ID), Value: sdk.SessionConfigValueId(value),
+				SessionId: sdk.SessionId(a.SessionID), ConfigId: sdk.SessionConfigId(o.ID), Value: sdk.SessionConfigValueId(value),
 			}, true
 		}
 	}
-	if s.Models.Current == "" && len(s.Models.Available) == 0 {
+	if a.Models.Current == "" && len(a.Models.Available) == 0 {
 		return "", nil, false
 	}
 	id := model
-	for _, m := range s.Models.Available {
+	for _, m := range a.Models.Available {
 		if m.Name == model && m.ID != "" {
 			id = m.ID
 		}
 	}
-	return setModel, map[string]string{"sessionId": s.SessionID, "modelId": id}, true
+	return setModel, map[string]string{"sessionId": a.SessionID, "modelId": id}, true
 }
 
 func findValue(values []configValue, model string) (string, bool) {

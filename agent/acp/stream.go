@@ -65,21 +65,6 @@ type message struct {
 	} `json:"params"`
 }
 
-// answer is what is read of the answers to requests, whichever it was: it is known by what is in it.
-type answer struct {
-	AuthMethods []authMethod `json:"authMethods"`
-	SessionID   string       `json:"sessionId"`
-	Models      struct {
-		Current string `json:"currentModelId"`
-	} `json:"models"`
-	Options    []configOption `json:"configOptions"`
-	StopReason *string        `json:"stopReason"`
-	Usage      tokens         `json:"usage"`
-	Meta       struct {
-		Quota quota `json:"quota"`
-	} `json:"_meta"`
-}
-
 // Wants does without what holds nothing of interest once it is long: results of tools, lists of commands, the prompt.
 func (a *listener) Wants(head []byte) bool {
 	var m message
@@ -144,7 +129,7 @@ func (a *listener) response(m *message) {
 	}
 	a.InSession(r.SessionID)
 	a.Works(r.Models.Current)
-	for _, o := range r.Options { // not every answer that lists settings is one to session/new, but all tell them as they are
+	for _, o := range r.Options {
 		if o.Category == "model" {
 			a.Works(o.Current)
 		}

@@ -197,39 +197,38 @@ func (t *talk) converse(ctx context.Context) {
 }
 
 // open greets the agent and begins a session: always a new one.
-func (t *talk) open(ctx context.Context) (sessionAnswer, bool) {
+func (t *talk) open(ctx context.Context) (answer, bool) {
 	greeting, err := t.greet(ctx)
 	if err != nil {
-		return sessionAnswer{}, false
+		return answer{}, false
 	}
 	// Neither files nor terminals are offered: every agent has its own, and they are bounded by the same sandbox as the agent is.
 	request := sdk.NewSessionRequest{Cwd: t.dir, McpServers: []sdk.McpServer{}}
-	text, err := t.ask(ctx, sdk.AgentMethodSessionNew, request)
+	session, err := t.ask(ctx, sdk.AgentMethodSessionNew, request)
 	if refusal, ok := errors.AsType[*sdk.RequestError](err); ok && refusal.Code == authRequired {
 		// No login is begun here: it would want a person. A key in a variable wants none.
 		method, ok := greeting.keyMethod(t.env)
 		if !ok {
-			return sessionAnswer{}, false
+			return answer{}, false
 		}
 		if _, err = t.ask(ctx, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: method}); err == nil {
-			text, err = t.ask(ctx, sdk.AgentMethodSessionNew, request)
+			session, err = t.ask(ctx, sdk.AgentMethodSessionNew, request)
 		}
 	}
 	if err != nil {
-		return sessionAnswer{}, false
+		return answer{}, false
 	}
-	session := parseSession(text)
 	if session.SessionID == "" {
 		t.fault = &stream.Fault{Class: ralph.EndBroken, Text: "the agent began a session without an id", Hint: stream.BrokenHint}
-		return sessionAnswer{}, false
+		return answer{}, false
 	}
 	return session, true
 }
 
-func (t *talk) greet(ctx context.Context) (greetingAnswer, error) {
+func (t *talk) greet(ctx context.Context) (answer, error) {
 	limited, stop := context.WithTimeout(ctx, t.handshake)
 	defer stop()
-	text, err := t.ask(limited, sdk.AgentMethodInitialize, sdk.InitializeRequest{
+	greeting, err := t.ask(limited, sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber, ClientInfo: &sdk.Implementation{Name: "ralph", Version: "1"},
 	})
 	if limited.Err() != nil {
@@ -237,12 +236,11 @@ func (t *talk) greet(ctx context.Context) (greetingAnswer, error) {
 			Class: ralph.EndBroken, Text: fmt.Sprintf("the agent did not answer within %s", t.handshake),
 			Hint: "the command must start an agent that speaks the Agent Client Protocol, as `gemini --experimental-acp` does",
 		}
-		return greetingAnswer{}, limited.Err()
+		return answer{}, limited.Err()
 	}
 	if err != nil {
-		return greetingAnswer{}, err
+		return answer{}, err
 	}
-	greeting := parseGreeting(text)
 	if greeting.ProtocolVersion != sdk.ProtocolVersionNumber {
 		t.fault = &stream.Fault{
 			Class: ralph.EndBroken,
@@ -254,7 +252,7 @@ func (t *talk) greet(ctx context.Context) (greetingAnswer, error) {
 }
 
 // settle chooses the mode and the model. An agent that will have neither is not worth stopping for, but worth a word.
-func (t *talk) settle(ctx context.Context, session sessionAnswer) {
+func (t *talk) settle(ctx context.Context, session answer) {
 	if session.strays() {
 		if _, err := t.ask(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{SessionId: sdk.SessionId(session.SessionID), ModeId: askingMode}); err != nil {
 			t.advise(fmt.Sprintf("the agent would not leave its mode %q, in which it may do things without asking", promise.OneLine(session.Modes.Current, stream.DetailSize)))
@@ -276,9 +274,11 @@ func (t *talk) settle(ctx context.Context, session sessionAnswer) {
 func (t *talk) advise(text string) { t.advice = strings.TrimPrefix(t.advice+"; "+text, "; ") }
 
 // ask makes one request; there is never a second one under way. The context must not end with the run: an answer that comes late is still one.
-func (t *talk) ask(ctx context.Context, method string, request any) (json.RawMessage, error) {
+func (t *talk) ask(ctx context.Context, method string, request any) (a answer, err error) {
 	t.asked.Store(&method)
-	return sdk.SendRequest[json.RawMessage](t.conn, ctx, method, request)
+	text, err := sdk.SendRequest[json.RawMessage](t.conn, ctx, method, request)
+	stream.Decode(text, &a) // as far as it goes
+	return a, err
 }
 
 // asking is the method of the request under way, "" if nobody takes part.
