@@ -52,7 +52,7 @@ func StatusClass(status int64) ralph.EndClass {
 	return ralph.EndFailed
 }
 
-// httpFault says what a status of the model's server means; nil if it is 0, or the agent's own affair. Login is what helps when it was refused.
+// HTTPFault says what a status of the model's server means; nil if it is 0, or the agent's own affair. Login is what helps when it was refused.
 func HTTPFault(status int64, login string) *Fault {
 	switch StatusClass(status) {
 	case ralph.EndAuth:

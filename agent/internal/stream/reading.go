@@ -13,8 +13,9 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
+// What bounds the memory that a reading takes.
 const (
-	MaxToolNames = 64 // beyond these, calls are counted under otherTools
+	MaxToolNames = 64 // beyond these, calls are counted under OtherTools
 	OtherTools   = "(other)"
 	MaxDenials   = 16
 	MaxSession   = 200
