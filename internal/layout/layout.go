@@ -1,5 +1,6 @@
-// Package layout holds the shape of this code base: how long a file, a function and a list of parameters may be, which room may import which, and
-// which calls belong to one room alone. It reads the source and nothing else, so that its test is the same on every machine.
+// Package layout holds the shape of this code base: how long a file, a function and a list of parameters may be, how much
+// one type may do, which room may import which, and what keeps the deciding rooms pure. It reads the source and nothing
+// else, so that its test is the same on every machine. Calls that belong to one room alone are the linter's matter.
 //
 // Check reports two things. Complaints break a wall: the test fails, naming the file, the figure and the reason of the rule. Notes are beyond the
 // usual size but within the wall; they are shown by `go test -v` and fail nothing.
@@ -44,6 +45,7 @@ type Report struct {
 func Check(tree fs.FS) (Report, error) {
 	var report Report
 	mainLines := map[string]int{}
+	types := typeSizes{}
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -59,6 +61,7 @@ func Check(tree fs.FS) (Report, error) {
 		}
 		report.Files++
 		report.complain(judge(src)...)
+		types.add(src)
 		report.Notes = append(report.Notes, measure(src, usual)...)
 		if under(src.room, "cmd") {
 			mainLines[src.room] += src.code
@@ -66,6 +69,7 @@ func Check(tree fs.FS) (Report, error) {
 		}
 		return nil
 	})
+	report.complain(types.judge()...)
 	return report, err
 }
 
@@ -76,7 +80,8 @@ func judge(src source) []Finding {
 	findings = append(findings, judgeName(src)...)
 	findings = append(findings, measure(src, wall)...)
 	findings = append(findings, judgeImports(src)...)
-	findings = append(findings, judgeCalls(src)...)
+	findings = append(findings, judgePurity(src)...)
+	findings = append(findings, judgeText(src)...)
 	return findings
 }
 

@@ -55,15 +55,37 @@ func roomOf(imported string) (folder string, ours bool) {
 	return strings.CutPrefix(imported, module+"/")
 }
 
-func judgeCalls(src source) []Finding {
+// judgePurity keeps clocks, files and chance out of the rooms that decide.
+func judgePurity(src source) []Finding {
+	if !belongs(src.room, pureRooms) {
+		return nil
+	}
+	var findings []Finding
+	for _, spec := range src.tree.Imports {
+		if slices.Contains(impureImports, importPath(spec)) {
+			findings = append(findings, src.finding(spec.Pos(), whyPure, "%s imports %s", src.room, importPath(spec)))
+		}
+	}
 	imports := importNames(src.tree)
+	ast.Inspect(src.tree, func(n ast.Node) bool {
+		call, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		pkg, ok := call.X.(*ast.Ident)
+		if ok && pkg.Obj == nil && slices.Contains(impureCalls[imports[pkg.Name]], call.Sel.Name) { // with an Obj it is a variable
+			findings = append(findings, src.finding(call.Pos(), whyPure, "use of %s.%s", pkg.Name, call.Sel.Name))
+		}
+		return true
+	})
+	return findings
+}
+
+// judgeText looks for slow expressions and hidden imports.
+func judgeText(src source) []Finding {
 	var findings []Finding
 	ast.Inspect(src.tree, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.SelectorExpr:
-			if pkg, ok := n.X.(*ast.Ident); ok && pkg.Obj == nil { // with an Obj it is a variable that has a package's name
-				findings = append(findings, judgeCall(src, n, imports[pkg.Name])...)
-			}
 		case *ast.BasicLit:
 			if strings.Contains(n.Value, "(?i") && belongs(src.room, hotRooms) {
 				findings = append(findings, src.finding(n.Pos(), whyFold, "the expression %s", n.Value))
@@ -76,19 +98,6 @@ func judgeCalls(src source) []Finding {
 		return true
 	})
 	return findings
-}
-
-func judgeCall(src source, call *ast.SelectorExpr, pkg string) []Finding {
-	for _, b := range bans {
-		if b.pkg != pkg || !slices.Contains(b.names, call.Sel.Name) {
-			continue
-		}
-		if b.mains && src.tree.Name.Name == "main" || belongs(src.room, b.rooms) {
-			continue
-		}
-		return []Finding{src.finding(call.Pos(), b.reason, "use of %s.%s", path.Base(pkg), call.Sel.Name)}
-	}
-	return nil
 }
 
 // importNames maps the name that a file gives to a package to the package's path.

@@ -73,29 +73,15 @@ var directions = []direction{
 	{[]string{"internal/layout", "internal/contract"}, nil, "what checks the code must not depend on it; its tests may"},
 }
 
-// ban keeps some functions of the standard library to few rooms.
-type ban struct {
-	pkg    string
-	names  []string
-	rooms  []string // that may call them
-	mains  bool     // any package main may, too
-	reason string
-}
+// pureRooms decide and fold: the same input gives the same output, on every machine and at every time.
+var pureRooms = []string{"judge", "fold"}
 
-var bans = []ban{
-	{pkg: "os", names: []string{"Exit"}, mains: true,
-		reason: "os.Exit only in main: anything else returns, so that deferred work happens and tests can call it"},
-	{pkg: "os", names: []string{"Getenv", "LookupEnv", "Environ", "ExpandEnv"}, rooms: []string{"internal/config"},
-		reason: "the environment is read by internal/config alone: everybody else gets a value whose origin is known"},
-	{pkg: "os/exec", names: []string{"Command", "CommandContext", "Cmd"}, rooms: []string{"internal/process"},
-		reason: "processes are started by process alone: that is where they are bounded, killed and hunted"},
-	{pkg: "os", names: []string{"StartProcess"}, rooms: []string{"internal/process"},
-		reason: "processes are started by process alone: that is where they are bounded, killed and hunted"},
-	{pkg: "syscall", names: []string{"Exec", "ForkExec", "StartProcess"}, rooms: []string{"internal/process"},
-		reason: "processes are started by process alone: that is where they are bounded, killed and hunted"},
-	{pkg: "context", names: []string{"Background", "TODO"}, mains: true,
-		reason: "a context comes from main: a fresh one cannot be cancelled by the user"},
-}
+// impure are packages that a pure room does not import, and functions of others that it does not call.
+var (
+	impureImports = []string{"os", "os/exec", "net", "net/http", "io/fs", "context", "math/rand", "math/rand/v2", "crypto/rand", "syscall"}
+	impureCalls   = map[string][]string{"time": {"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"}}
+	whyPure       = "a verdict that depends on a clock, a file or chance cannot be given again from a log"
+)
 
 // hotRooms see every byte that an agent prints.
 var hotRooms = []string{"promise", "internal/process", "agent"}
