@@ -19,6 +19,11 @@
 // checks that are shell commands, package gitrepo hashes the workspace so that the loop knows progress from idling,
 // and package runlog keeps everything in a crash-safe log.
 //
+// What a loop is made of is given as options: [WithChecker], [WithTree], [WithRecorder], [WithTasks], [WithEvaluator],
+// [WithExaminer], [WithCommits], [WithWorktrees], [WithHooks], [WithPrompter], [WithMailbox], [WithPolicy]. Watch it with
+// [WithObserver] and [WithActivity]. [Loop.Preview] shows the first prompt, [Loop.Stop] ends a run after its current
+// iteration, and [Loop.State] is what is known of it.
+//
 // # What happens in an iteration
 //
 // The loop builds a prompt from the goal and from what the iteration before left behind: checks that failed, and why
