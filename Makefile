@@ -1,7 +1,7 @@
 # Needs Go, git and make. A C compiler is optional: with one, `make test` looks for data races too.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 # The race detector has nothing to see in packages without goroutines or that only start programs, and makes the scripts of internal/cli twice as slow.
-PLAINLY := /(cmd/ralph|examples/embed|gitrepo|internal/(atomicfile|bench|cheats|cli|config|contract|demo|layout|progress|prompt|proof/.*|report|text|worker/interview)|model/internal/gen|plan|promise)$$
+PLAINLY := /(cmd/ralph|examples/embed|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(atomicfile|bench|cheats|cli|config|contract|demo|layout|progress|prompt|proof/.*|report|text|worker/interview)|model/internal/gen|plan|promise)$$
 QUICKLY := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
 .PHONY: build test race lint vet-cross bench cheats e2e e2e-all clean

@@ -1,10 +1,8 @@
 package gitrepo
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -80,7 +80,7 @@ func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitRes
 	if why, err := c.hindrance(ctx); why != "" || err != nil {
 		return failedCommit(why, ""), err
 	}
-	index := keepIndex(r.gitDir)
+	index := keepIndex(r.GitDir)
 	result, err := c.stageAndCommit(ctx, message)
 	if result.Commit == "" {
 		if left := index.putBack(ctx); left != nil && result.Failed {
@@ -94,7 +94,7 @@ func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitRes
 func (c *Committer) hindrance(ctx context.Context) (string, error) {
 	r := c.repo
 	if same, err := r.stillThere(ctx); !same || err != nil {
-		return fmt.Sprintf("the git folder of %s is not the one that it was at the start (%s)", r.Top, r.gitDir), err
+		return fmt.Sprintf("the git folder of %s is not the one that it was at the start (%s)", r.Top, r.GitDir), err
 	}
 	for _, look := range []func(context.Context) (*Problem, error){r.underWay, r.unresolved} {
 		if p, err := look(ctx); p != nil || err != nil {
@@ -107,13 +107,12 @@ func (c *Committer) hindrance(ctx context.Context) (string, error) {
 // stillThere reports whether git finds the repository of the workspace by itself, as it
 // must for hooks to be run as they are used to.
 func (r *Repo) stillThere(ctx context.Context) (bool, error) {
-	var out bytes.Buffer
-	err := r.git.run(ctx, call{dir: r.Dir, out: &out, args: []string{"rev-parse", "--absolute-git-dir", "--show-toplevel"}})
-	if _, ok := errors.AsType[*failure](err); ok {
+	out, err := r.Git.Run(ctx, git.Call{Dir: r.Dir, Args: []string{"rev-parse", "--absolute-git-dir", "--show-toplevel"}})
+	if git.Failed(err) {
 		return false, nil
 	}
-	gitDir, top := splitPaths(strings.TrimSuffix(out.String(), "\n"), r.Dir)
-	return gitDir == r.gitDir && top == r.Top, err
+	gitDir, top := splitPaths(strings.TrimSuffix(out, "\n"), r.Dir)
+	return gitDir == r.GitDir && top == r.Top, err
 }
 
 func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.CommitResult, error) {
@@ -143,20 +142,17 @@ func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.C
 // committed is what commits are about, for git: the workspace without the view in it. A
 // view that is ignored must not be named, git add would complain about it.
 func (r *Repo) committed(ctx context.Context) ([]string, error) {
-	err := r.run(ctx, call{args: []string{"check-ignore", "-q", "--", view}})
-	if _, ok := errors.AsType[*failure](err); ok {
-		return []string{".", ":(exclude)" + view}, nil
+	_, err := r.run(ctx, "check-ignore", "-q", "--", scan.ProgressFile)
+	if git.Failed(err) {
+		return []string{".", ":(exclude)" + scan.ProgressFile}, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("look for ignored files: %w", err)
-	}
-	return []string{"."}, nil
+	return []string{"."}, wrapped("look for ignored files", err)
 }
 
 // stage adds all changes to the index. Another git that holds it is waited for.
 func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResult, error) {
 	r := c.repo
-	lock := filepath.Join(r.gitDir, "index.lock")
+	lock := filepath.Join(r.GitDir, "index.lock")
 	deadline := time.Now().Add(c.options.LockPatience)
 	for {
 		holder, err := unlocked(ctx, lock, time.Until(deadline))
@@ -167,33 +163,28 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 			return failedCommit(holder+"; if no git is at work there, remove that file", ""), nil
 		}
 		// No hook is part of it, but filters are, which may hang.
-		added, err := r.git.asUser(ctx, userCall{
-			dir: r.Dir, env: r.environment(), timeout: c.options.Timeout,
-			args: append([]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--"}, what...),
+		added, err := r.Git.AsUser(ctx, git.UserCall{
+			Dir: r.Dir, Env: r.environment(), Timeout: c.options.Timeout,
+			Args: append([]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--"}, what...),
 		})
 		switch {
 		case err != nil:
 			return ralph.CommitResult{}, err
-		case added.worked():
+		case added.Worked():
 			return ralph.CommitResult{}, nil
-		case added.state == process.TimedOut:
-			return failedCommit(fmt.Sprintf("git add did not end within %v (a filter that waits for somebody?)", c.options.Timeout), added.output), nil
-		case !strings.Contains(added.output, "index.lock") || time.Now().After(deadline):
-			return failedCommit(fmt.Sprintf("git add failed with exit %d", added.code), added.output), nil
+		case added.State == process.TimedOut:
+			return failedCommit(fmt.Sprintf("git add did not end within %v (a filter that waits for somebody?)", c.options.Timeout), added.Output), nil
+		case !strings.Contains(added.Output, "index.lock") || time.Now().After(deadline):
+			return failedCommit(fmt.Sprintf("git add failed with exit %d", added.Code), added.Output), nil
 		}
 	}
 }
 
 // staged reports whether a commit would hold anything.
 func (r *Repo) staged(ctx context.Context, what []string) (bool, error) {
-	err := r.run(ctx, call{args: append([]string{"diff", "--cached", "--quiet", "--no-ext-diff", "--"}, what...)})
-	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for staged changes: %w", err)
-	}
-	return false, nil
+	_, err := r.run(ctx, append([]string{"diff", "--cached", "--quiet", "--no-ext-diff", "--"}, what...)...)
+	same, err := yes("look for staged changes", err)
+	return !same && err == nil, err
 }
 
 func (c *Committer) commit(ctx context.Context, message string, what []string) (ralph.CommitResult, error) {
@@ -203,7 +194,7 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 		return ralph.CommitResult{}, err
 	}
 	if !slices.Equal(now.signing, c.before.signing) {
-		return failedCommit("the program that signs commits was set to another one since the start: "+listed(now.signing), ""), nil
+		return failedCommit("the program that signs commits was set to another one since the start: "+scan.List(now.signing), ""), nil
 	}
 	args := []string{"-c", "commit.verbose=false", "-c", "commit.status=false"}
 	note := ""
@@ -220,7 +211,7 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 		note = strings.TrimSpace(note + "\nhooks that were there at the start are gone: " + strings.Join(gone, ", "))
 	}
 	args = append(args, "commit", "--quiet", "--cleanup=whitespace", "--file=-")
-	if r.prefix != "" { // what is staged elsewhere in the repository stays staged
+	if r.Prefix != "" { // what is staged elsewhere in the repository stays staged
 		args = append(append(args, "--only", "--"), what...)
 	}
 	was, err := r.headCommit(ctx)
@@ -241,8 +232,8 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 		return ralph.CommitResult{}, err
 	case is == was:
 		return c.explain(ctx, made, note)
-	case !made.worked():
-		note = strings.TrimSpace(note + "\nthe commit was made, but what came after it did not end well\n" + made.output)
+	case !made.Worked():
+		note = strings.TrimSpace(note + "\nthe commit was made, but what came after it did not end well\n" + made.Output)
 	}
 	if branch, err := r.branch(ctx); err == nil && branch != c.branch {
 		note = strings.TrimSpace(note + fmt.Sprintf("\n%s is checked out now, and no longer %s", branchOr(branch), branchOr(c.branch)))
@@ -255,42 +246,42 @@ func branchOr(name string) string { return cmp.Or(name, "no branch") }
 
 // withMessage runs git with the message as its input. It finds the repository by itself:
 // with GIT_DIR set, a hook that works on another repository would work on this one.
-func (c *Committer) withMessage(ctx context.Context, message string, args []string) (attempt, error) {
+func (c *Committer) withMessage(ctx context.Context, message string, args []string) (git.Attempt, error) {
 	file, err := os.CreateTemp("", "ralph-message-")
 	if err != nil {
-		return attempt{}, fmt.Errorf("write commit message: %w", err)
+		return git.Attempt{}, fmt.Errorf("write commit message: %w", err)
 	}
 	defer func() { file.Close(); os.Remove(file.Name()) }()
 	if _, err := file.WriteString(message); err != nil {
-		return attempt{}, fmt.Errorf("write commit message: %w", err)
+		return git.Attempt{}, fmt.Errorf("write commit message: %w", err)
 	}
 	r := c.repo
 	deadline := time.Now().Add(c.options.LockPatience)
 	for {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
-			return attempt{}, fmt.Errorf("write commit message: %w", err)
+			return git.Attempt{}, fmt.Errorf("write commit message: %w", err)
 		}
-		made, err := r.git.asUser(ctx, userCall{dir: r.Dir, env: r.filters.off(r.git.Env), args: args, stdin: file, timeout: c.options.Timeout})
+		made, err := r.Git.AsUser(ctx, git.UserCall{Dir: r.Dir, Env: r.filters.off(r.Git.Env), Args: args, Stdin: file, Timeout: c.options.Timeout})
 		// A hook that fails gives exit 1: this is git itself, before any hook.
-		locked := made.code == 128 && strings.Contains(made.output, "index.lock")
+		locked := made.Code == 128 && strings.Contains(made.Output, "index.lock")
 		if err != nil || !locked || time.Now().After(deadline) {
 			return made, err
 		}
-		if _, err := unlocked(ctx, filepath.Join(r.gitDir, "index.lock"), time.Until(deadline)); err != nil {
-			return attempt{}, err
+		if _, err := unlocked(ctx, filepath.Join(r.GitDir, "index.lock"), time.Until(deadline)); err != nil {
+			return git.Attempt{}, err
 		}
 	}
 }
 
 // explain says why no commit came of an attempt.
-func (c *Committer) explain(ctx context.Context, made attempt, note string) (ralph.CommitResult, error) {
-	why := fmt.Sprintf("git commit failed with exit %d", made.code)
+func (c *Committer) explain(ctx context.Context, made git.Attempt, note string) (ralph.CommitResult, error) {
+	why := fmt.Sprintf("git commit failed with exit %d", made.Code)
 	switch {
-	case made.state == process.TimedOut:
+	case made.State == process.TimedOut:
 		why = fmt.Sprintf("the commit did not end within %v (a hook or a signature that waits for somebody?)", c.options.Timeout)
-	case made.worked():
+	case made.Worked():
 		why = "git commit said that all is well, but there is no new commit"
-	case made.code == 1:
+	case made.Code == 1:
 		why = "git commit was refused, as by a hook (exit 1)"
 	default:
 		unknown, err := c.repo.unknownIdentity(ctx)
@@ -301,7 +292,7 @@ func (c *Committer) explain(ctx context.Context, made attempt, note string) (ral
 			why = sentence(unknown)
 		}
 	}
-	return failedCommit(strings.TrimSpace(why+"\n"+note), made.output), nil
+	return failedCommit(strings.TrimSpace(why+"\n"+note), made.Output), nil
 }
 
 func sentence(p *Problem) string {
@@ -320,22 +311,20 @@ func (r *Repo) headCommit(ctx context.Context) (string, error) { return r.resolv
 
 // resolve is the commit that a name stands for, "" if there is none.
 func (r *Repo) resolve(ctx context.Context, name string) (string, error) {
-	var out bytes.Buffer
-	err := r.run(ctx, call{out: &out, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}})
-	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("look for %s: %w", name, err)
-	}
-	return strings.TrimSpace(out.String()), nil
+	return r.lookup(ctx, "look for "+name, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 }
 
 func (r *Repo) subject(ctx context.Context, commit string) (string, error) {
-	out := limited{limit: 1 << 20}
-	if err := r.run(ctx, call{out: &out, args: []string{"rev-list", "--max-count=1", "--format=%s", commit}}); err != nil {
-		return "", fmt.Errorf("read commit: %w", err)
+	out, err := r.run(ctx, "rev-list", "--max-count=1", "--format=%s", commit)
+	_, subject, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "\n")
+	return subject, wrapped("read commit", err)
+}
+
+func (r *Repo) staging(ctx context.Context, what []string) (staging, error) {
+	out, err := r.run(ctx, "write-tree")
+	if err != nil {
+		return staging{}, fmt.Errorf("look at what is staged: %w", err)
 	}
-	_, subject, _ := strings.Cut(strings.TrimSuffix(out.text.String(), "\n"), "\n")
-	return subject, nil
+	rest, err := r.unstaged(ctx, what)
+	return staging{strings.TrimSpace(out), rest}, err
 }

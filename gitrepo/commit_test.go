@@ -13,33 +13,35 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
 )
 
 // committer is one that is not patient.
-func (w workspace) committer() *gitrepo.Committer {
+func newCommitter(w gittest.Workspace) *gitrepo.Committer {
 	w.Helper()
-	return w.committerWith(gitrepo.CommitOptions{LockPatience: 100 * time.Millisecond})
+	return committerWith(w, gitrepo.CommitOptions{LockPatience: 100 * time.Millisecond})
 }
 
-func (w workspace) committerWith(o gitrepo.CommitOptions) *gitrepo.Committer {
+func committerWith(w gittest.Workspace, o gitrepo.CommitOptions) *gitrepo.Committer {
 	w.Helper()
-	c, err := w.find().Committer(w.Context(), o)
-	w.must(err)
+	c, err := w.Find().Committer(w.Context(), o)
+	w.Must(err)
 	return c
 }
 
-func (w workspace) commitBy(c *gitrepo.Committer) ralph.CommitResult {
+func commitBy(w gittest.Workspace, c *gitrepo.Committer) ralph.CommitResult {
 	w.Helper()
 	result, err := c.Commit(w.Context(), "subject\n\nbody\n")
-	w.must(err)
+	w.Must(err)
 	return result
 }
 
 // committed commits and fails the test if that did not work.
-func (w workspace) committed() ralph.CommitResult {
+func commitNow(w gittest.Workspace) ralph.CommitResult {
 	w.Helper()
-	result := w.commitBy(w.committer())
-	if want := (ralph.CommitResult{Commit: w.git("rev-parse", "HEAD"), Subject: "subject"}); !cmp.Equal(want, result) {
+	result := commitBy(w, newCommitter(w))
+	if want := (ralph.CommitResult{Commit: w.Git("rev-parse", "HEAD"), Subject: "subject"}); !cmp.Equal(want, result) {
 		w.Fatalf("got %+v, want %+v", result, want)
 	}
 	return result
@@ -48,23 +50,23 @@ func (w workspace) committed() ralph.CommitResult {
 // picture is all that a failed commit or merge must not change.
 type picture struct{ Refs, Index, Files, State string }
 
-func (w workspace) picture() picture {
+func pictureOf(w gittest.Workspace) picture {
 	w.Helper()
 	var files strings.Builder
-	entries := strings.Split(w.git("ls-files", "-z", "--cached", "--others"), "\x00")
+	entries := strings.Split(w.Git("ls-files", "-z", "--cached", "--others"), "\x00")
 	for _, name := range entries {
-		content, err := os.ReadFile(w.path(name))
+		content, err := os.ReadFile(w.Path(name))
 		files.WriteString(name + "=" + string(content) + errorText(err) + "\n")
 	}
 	var state []string
 	for _, name := range []string{"MERGE_HEAD", "MERGE_MSG", "ORIG_HEAD", "index.lock", "HEAD.lock"} {
-		if _, err := os.Lstat(w.path(".git/" + name)); err == nil {
+		if _, err := os.Lstat(w.Path(".git/" + name)); err == nil {
 			state = append(state, name)
 		}
 	}
 	return picture{
-		Refs:  w.git("for-each-ref") + "\n" + w.git("rev-parse", "--symbolic-full-name", "HEAD"),
-		Index: w.git("ls-files", "--stage"), Files: files.String(), State: strings.Join(state, " "),
+		Refs:  w.Git("for-each-ref") + "\n" + w.Git("rev-parse", "--symbolic-full-name", "HEAD"),
+		Index: w.Git("ls-files", "--stage"), Files: files.String(), State: strings.Join(state, " "),
 	}
 }
 
@@ -75,29 +77,29 @@ func errorText(err error) string {
 	return ""
 }
 
-func (w workspace) unchanged(before picture) {
+func unchanged(w gittest.Workspace, before picture) {
 	w.Helper()
-	if diff := cmp.Diff(before, w.picture()); diff != "" {
+	if diff := cmp.Diff(before, pictureOf(w)); diff != "" {
 		w.Errorf("(-before +after)\n%s", diff)
 	}
 }
 
 func TestCommitTakesEveryChangeOfTheWorkspace(t *testing.T) {
-	w := newRepo(t)
-	w.write(".gitignore", "ignored\n")
-	w.write("gone", "x")
-	w.commit()
-	w.write("kept", "two\n")
-	w.write("new/file", "x")
-	w.write("ignored", "x")
-	w.write(".ralph/progress.md", "x")
-	w.write(".ralph/PROMPT.md", "x")
-	w.must(os.Remove(w.path("gone")))
-	result := w.committed()
-	if got, want := w.git("show", "--format=%B%an", "--no-renames", "--name-status", result.Commit), "subject\n\nbody\na\n\nA\t.ralph/PROMPT.md\nD\tgone\nM\tkept\nA\tnew/file"; got != want {
+	w := gittest.NewRepo(t)
+	w.Write(".gitignore", "ignored\n")
+	w.Write("gone", "x")
+	w.Commit()
+	w.Write("kept", "two\n")
+	w.Write("new/file", "x")
+	w.Write("ignored", "x")
+	w.Write(".ralph/progress.md", "x")
+	w.Write(".ralph/PROMPT.md", "x")
+	w.Must(os.Remove(w.Path("gone")))
+	result := commitNow(w)
+	if got, want := w.Git("show", "--format=%B%an", "--no-renames", "--name-status", result.Commit), "subject\n\nbody\na\n\nA\t.ralph/PROMPT.md\nD\tgone\nM\tkept\nA\tnew/file"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := w.git("status", "--short"); got != "?? .ralph/progress.md" {
+	if got := w.Git("status", "--short"); got != "?? .ralph/progress.md" {
 		t.Errorf("left is %q", got)
 	}
 }
@@ -106,11 +108,11 @@ func TestCommitTakesEveryChangeOfTheWorkspace(t *testing.T) {
 func TestCommitWithAnIgnoredView(t *testing.T) {
 	for _, ignored := range []string{".ralph/progress.md\n", ".ralph/\n", "*.md\n"} {
 		t.Run(ignored, func(t *testing.T) {
-			w := newRepo(t)
-			w.write(".gitignore", ignored)
-			w.write(".ralph/progress.md", "x")
-			w.committed()
-			if got := w.git("ls-files"); got != ".gitignore\nkept" {
+			w := gittest.NewRepo(t)
+			w.Write(".gitignore", ignored)
+			w.Write(".ralph/progress.md", "x")
+			commitNow(w)
+			if got := w.Git("ls-files"); got != ".gitignore\nkept" {
 				t.Errorf("committed is %q", got)
 			}
 		})
@@ -118,55 +120,55 @@ func TestCommitWithAnIgnoredView(t *testing.T) {
 }
 
 func TestCommitWithoutAChangeIsNone(t *testing.T) {
-	w := newRepo(t)
-	c := w.committer()
-	w.write(".ralph/progress.md", "x")
-	w.age("kept")
-	before := w.picture()
-	if got := w.commitBy(c); !cmp.Equal(got, ralph.CommitResult{}) {
+	w := gittest.NewRepo(t)
+	c := newCommitter(w)
+	w.Write(".ralph/progress.md", "x")
+	w.Age("kept")
+	before := pictureOf(w)
+	if got := commitBy(w, c); !cmp.Equal(got, ralph.CommitResult{}) {
 		t.Errorf("got %+v", got)
 	}
-	w.unchanged(before)
+	unchanged(w, before)
 }
 
 func TestTheFirstCommit(t *testing.T) {
-	w := newFolder(t)
-	w.git("init", "-q", "-b", "main")
-	if got := w.commitBy(w.committer()); !cmp.Equal(got, ralph.CommitResult{}) {
+	w := gittest.NewFolder(t)
+	w.Git("init", "-q", "-b", "main")
+	if got := commitBy(w, newCommitter(w)); !cmp.Equal(got, ralph.CommitResult{}) {
 		t.Errorf("of nothing: got %+v", got)
 	}
-	w.write("file", "x")
-	w.committed()
+	w.Write("file", "x")
+	commitNow(w)
 }
 
 func TestCommitOfAWorkspaceLeavesTheRestOfTheRepositoryAlone(t *testing.T) {
-	w := newRepo(t)
-	w.write("below/file", "x")
-	w.write("other", "x")
-	w.commit()
-	w.write("other", "staged")
-	w.write("new", "staged")
-	w.git("add", "-A")
-	w.write("other", "not staged")
-	w.write("below/file", "changed")
-	w.write("below/.ralph/progress.md", "x")
-	below := workspace{t, w.path("below")}
-	result := below.committed()
-	if got := w.git("show", "--format=", "--name-status", result.Commit); got != "M\tbelow/file" {
+	w := gittest.NewRepo(t)
+	w.Write("below/file", "x")
+	w.Write("other", "x")
+	w.Commit()
+	w.Write("other", "staged")
+	w.Write("new", "staged")
+	w.Git("add", "-A")
+	w.Write("other", "not staged")
+	w.Write("below/file", "changed")
+	w.Write("below/.ralph/progress.md", "x")
+	below := gittest.Workspace{TB: t, Dir: w.Path("below")}
+	result := commitNow(below)
+	if got := w.Git("show", "--format=", "--name-status", result.Commit); got != "M\tbelow/file" {
 		t.Errorf("committed is %q", got)
 	}
-	if got := w.git("status", "--short"); got != "A  new\nMM other\n?? below/.ralph/" {
+	if got := w.Git("status", "--short"); got != "A  new\nMM other\n?? below/.ralph/" {
 		t.Errorf("left is %q", got)
 	}
 }
 
 func TestCommitInAWorktreeIsOnItsBranch(t *testing.T) {
-	w := newRepo(t)
-	main := w.git("rev-parse", "HEAD")
-	tree, _ := w.worktree("ralph/x")
-	tree.write("new", "x")
-	result := tree.committed()
-	if got := w.git("rev-parse", "ralph/x", "main"); got != result.Commit+"\n"+main {
+	w := gittest.NewRepo(t)
+	main := w.Git("rev-parse", "HEAD")
+	tree, _ := addWorktree(w, "ralph/x")
+	tree.Write("new", "x")
+	result := commitNow(tree)
+	if got := w.Git("rev-parse", "ralph/x", "main"); got != result.Commit+"\n"+main {
 		t.Errorf("got %q", got)
 	}
 }
@@ -184,15 +186,15 @@ func TestAHookThatChangesFilesAndIsContent(t *testing.T) {
 		"echo x >below/.ralph/progress.md; echo x >ignored": false,
 	} {
 		for _, folder := range []string{"", "below"} {
-			w := newRepo(t)
-			w.write(".gitignore", "ignored\n.ralph/\n")
-			w.write("below/file", "one\n")
-			w.write("below/.ralph/progress.md", "x\n")
-			w.commit()
-			w.program(".git/hooks/pre-commit", script)
-			w.write("below/file", "two\n")
-			in := workspace{t, w.path(folder)}
-			if got := in.commitBy(in.committer()); got.Failed || got.Commit == "" || got.Changed != changed {
+			w := gittest.NewRepo(t)
+			w.Write(".gitignore", "ignored\n.ralph/\n")
+			w.Write("below/file", "one\n")
+			w.Write("below/.ralph/progress.md", "x\n")
+			w.Commit()
+			w.Script(".git/hooks/pre-commit", script)
+			w.Write("below/file", "two\n")
+			in := gittest.Workspace{TB: t, Dir: w.Path(folder)}
+			if got := commitBy(in, newCommitter(in)); got.Failed || got.Commit == "" || got.Changed != changed {
 				t.Errorf("%s in %q: got %+v", script, folder, got)
 			}
 		}
@@ -200,18 +202,18 @@ func TestAHookThatChangesFilesAndIsContent(t *testing.T) {
 }
 
 func TestHooksFindTheUsersEnvironment(t *testing.T) {
-	w := newRepo(t)
-	w.program(".git/hooks/pre-commit", `test "$LANG $GIT_DIR$GIT_WORK_TREE$LC_ALL$GIT_ALLOW_PROTOCOL" = "xx " || { env; exit 1; }`+"\ncat >/dev/null")
-	w.write("kept", "two\n")
-	git := program()
+	w := gittest.NewRepo(t)
+	w.Script(".git/hooks/pre-commit", `test "$LANG $GIT_DIR$GIT_WORK_TREE$LC_ALL$GIT_ALLOW_PROTOCOL" = "xx " || { env; exit 1; }`+"\ncat >/dev/null")
+	w.Write("kept", "two\n")
+	git := gittest.Program()
 	git.Env = append(git.Env, "LANG=xx", "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere")
-	repo, ok, err := git.Find(t.Context(), w.dir)
+	repo, ok, err := gitrepo.Find(t.Context(), git, w.Dir)
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	c, err := repo.Committer(t.Context(), gitrepo.CommitOptions{})
-	w.must(err)
-	if got := w.commitBy(c); got.Failed || got.Commit == "" {
+	w.Must(err)
+	if got := commitBy(w, c); got.Failed || got.Commit == "" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -221,163 +223,163 @@ var aWhile = regexp.MustCompile(`since \d+s;`)
 
 func TestACommitThatFailsChangesNothing(t *testing.T) {
 	cases := map[string]struct {
-		prepare func(w workspace) // before an agent starts
-		act     func(w workspace) // by the agent
-		want    string            // how the output begins
-		holds   string            // and what is in it
+		prepare func(w gittest.Workspace) // before an agent starts
+		act     func(w gittest.Workspace) // by the agent
+		want    string                    // how the output begins
+		holds   string                    // and what is in it
 	}{
 		"hook refuses": {
-			prepare: func(w workspace) { w.program(".git/hooks/pre-commit", "echo no tabs please >&2; exit 3") },
+			prepare: func(w gittest.Workspace) { w.Script(".git/hooks/pre-commit", "echo no tabs please >&2; exit 3") },
 			want:    "git commit was refused, as by a hook (exit 1)\n", holds: "no tabs please",
 		},
 		"hook changes the index and refuses": {
-			prepare: func(w workspace) { w.program(".git/hooks/pre-commit", "git rm -q --cached kept; exit 1") },
+			prepare: func(w gittest.Workspace) { w.Script(".git/hooks/pre-commit", "git rm -q --cached kept; exit 1") },
 			want:    "git commit was refused, as by a hook (exit 1)",
 		},
 		"message is refused": {
-			prepare: func(w workspace) { w.program(".git/hooks/commit-msg", "cat $1; exit 1") },
+			prepare: func(w gittest.Workspace) { w.Script(".git/hooks/commit-msg", "cat $1; exit 1") },
 			want:    "git commit was refused, as by a hook (exit 1)\n", holds: "subject\n\nbody",
 		},
 		"signature fails": {
-			prepare: func(w workspace) {
-				w.git("config", "commit.gpgSign", "true")
-				w.git("config", "gpg.program", "false")
+			prepare: func(w gittest.Workspace) {
+				w.Git("config", "commit.gpgSign", "true")
+				w.Git("config", "gpg.program", "false")
 			},
 			want: "git commit failed with exit 128\n", holds: "gpg failed to sign",
 		},
 		"a lock that stays": {
-			act:  func(w workspace) { w.write(".git/index.lock", "") },
+			act:  func(w gittest.Workspace) { w.Write(".git/index.lock", "") },
 			want: "another git holds ", holds: "index.lock, since 0s; if no git is at work there, remove that file",
 		},
 		"a merge is under way": {
-			act: func(w workspace) {
-				w.git("stash", "-q")
-				w.git("switch", "-q", "-c", "other")
-				w.write("other", "x")
-				w.commit()
-				w.git("switch", "-q", "main")
-				w.commit()
-				w.git("merge", "-q", "--no-commit", "other")
+			act: func(w gittest.Workspace) {
+				w.Git("stash", "-q")
+				w.Git("switch", "-q", "-c", "other")
+				w.Write("other", "x")
+				w.Commit()
+				w.Git("switch", "-q", "main")
+				w.Commit()
+				w.Git("merge", "-q", "--no-commit", "other")
 			},
 			want: "a merge is under way in ", holds: "git merge --abort",
 		},
 		"conflicts": {
-			act: func(w workspace) {
-				w.write("kept", "mine\n")
-				w.git("stash", "-q")
-				w.write("kept", "other\n")
-				w.commit()
-				w.run("git", "stash", "pop")
+			act: func(w gittest.Workspace) {
+				w.Write("kept", "mine\n")
+				w.Git("stash", "-q")
+				w.Write("kept", "other\n")
+				w.Commit()
+				runProgram(w, "git", "stash", "pop")
 			},
 			want: "there are unresolved conflicts in kept",
 		},
 		"a nested repository without a commit": {
-			act:  func(w workspace) { w.at("nested").git("init", "-q") },
+			act:  func(w gittest.Workspace) { w.At("nested").Git("init", "-q") },
 			want: "git add failed with exit 128\n", holds: "nested",
 		},
 		"another program signs": {
-			act:  func(w workspace) { w.git("config", "gpg.ssh.program", w.path("evil")) },
+			act:  func(w gittest.Workspace) { w.Git("config", "gpg.ssh.program", w.Path("evil")) },
 			want: "the program that signs commits was set to another one since the start: ",
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newRepo(t)
+			w := gittest.NewRepo(t)
 			if c.prepare != nil {
 				c.prepare(w)
 			}
-			committer := w.committer()
-			w.write("staged", "one")
-			w.git("add", "-A")
-			w.write("staged", "two")
-			w.write("new", "x")
+			committer := newCommitter(w)
+			w.Write("staged", "one")
+			w.Git("add", "-A")
+			w.Write("staged", "two")
+			w.Write("new", "x")
 			if c.act != nil {
 				c.act(w)
 			}
-			before := w.picture()
-			got := w.commitBy(committer)
+			before := pictureOf(w)
+			got := commitBy(w, committer)
 			got.Output = aWhile.ReplaceAllString(got.Output, "since 0s;") // on a slow machine the lock is older
 			if !got.Failed || got.Commit != "" || !strings.HasPrefix(got.Output, c.want) || !strings.Contains(got.Output, c.holds) {
 				t.Errorf("got %+v", got)
 			}
-			w.unchanged(before)
+			unchanged(w, before)
 		})
 	}
 }
 
 func TestACommitOfNobodyFailsAndNamesTheFix(t *testing.T) {
-	w := newRepo(t)
-	w.git("config", "user.useConfigOnly", "true")
-	repo, ok, err := gitrepo.Git{Env: environment()[:4]}.Find(t.Context(), w.dir)
+	w := gittest.NewRepo(t)
+	w.Git("config", "user.useConfigOnly", "true")
+	repo, ok, err := gitrepo.Find(t.Context(), git.Program{Env: gittest.Environment()[:4]}, w.Dir)
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	c, err := repo.Committer(t.Context(), gitrepo.CommitOptions{})
-	w.must(err)
-	w.write("new", "x")
-	before := w.picture()
-	got := w.commitBy(c)
+	w.Must(err)
+	w.Write("new", "x")
+	before := pictureOf(w)
+	got := commitBy(w, c)
 	if !got.Failed || !strings.Contains(got.Output, `git config --global user.name "Your Name" && git config --global user.email`) {
 		t.Errorf("got %+v", got)
 	}
-	w.unchanged(before)
+	unchanged(w, before)
 }
 
 func TestTheIndexIsPutBackAlsoIfThereWasNone(t *testing.T) {
-	w := newFolder(t)
-	w.git("init", "-q", "-b", "main")
-	w.program(".git/hooks/pre-commit", "exit 1")
-	w.write("file", "x")
-	if got := w.commitBy(w.committer()); !got.Failed {
+	w := gittest.NewFolder(t)
+	w.Git("init", "-q", "-b", "main")
+	w.Script(".git/hooks/pre-commit", "exit 1")
+	w.Write("file", "x")
+	if got := commitBy(w, newCommitter(w)); !got.Failed {
 		t.Errorf("got %+v", got)
 	}
-	if got := w.git("status", "--short"); got != "?? file" {
+	if got := w.Git("status", "--short"); got != "?? file" {
 		t.Errorf("left is %q", got)
 	}
-	if _, err := os.Lstat(w.path(".git/index.lock")); err == nil {
+	if _, err := os.Lstat(w.Path(".git/index.lock")); err == nil {
 		t.Error("a lock is left")
 	}
 }
 
 func TestALockThatGoesIsWaitedFor(t *testing.T) {
-	w := newRepo(t)
-	c := w.committerWith(gitrepo.CommitOptions{LockPatience: time.Minute})
-	w.write("new", "x")
-	w.write(".git/index.lock", "")
+	w := gittest.NewRepo(t)
+	c := committerWith(w, gitrepo.CommitOptions{LockPatience: time.Minute})
+	w.Write("new", "x")
+	w.Write(".git/index.lock", "")
 	gone := make(chan error)
-	go func() { gone <- os.Remove(w.path(".git/index.lock")) }()
-	if got := w.commitBy(c); got.Failed || got.Commit == "" {
+	go func() { gone <- os.Remove(w.Path(".git/index.lock")) }()
+	if got := commitBy(w, c); got.Failed || got.Commit == "" {
 		t.Errorf("got %+v", got)
 	}
-	w.must(<-gone)
+	w.Must(<-gone)
 }
 
 func TestHooksThatAnAgentPlantsAreNotRun(t *testing.T) {
 	cases := map[string]struct {
-		act  func(w workspace)
+		act  func(w gittest.Workspace)
 		want string
 	}{
-		"a new one":     {func(w workspace) { w.program(".git/hooks/post-commit", "touch .git/sprung") }, "post-commit"},
-		"a gate":        {func(w workspace) { w.program(".git/hooks/pre-commit", "touch .git/sprung") }, "pre-commit"},
-		"a changed one": {func(w workspace) { w.program(".git/hooks/post-merge", "touch .git/sprung") }, "post-merge"},
-		"another folder": {func(w workspace) {
-			w.program("hooks/pre-commit", "touch .git/sprung")
-			w.git("config", "core.hooksPath", "hooks")
+		"a new one":     {func(w gittest.Workspace) { w.Script(".git/hooks/post-commit", "touch .git/sprung") }, "post-commit"},
+		"a gate":        {func(w gittest.Workspace) { w.Script(".git/hooks/pre-commit", "touch .git/sprung") }, "pre-commit"},
+		"a changed one": {func(w gittest.Workspace) { w.Script(".git/hooks/post-merge", "touch .git/sprung") }, "post-merge"},
+		"another folder": {func(w gittest.Workspace) {
+			w.Script("hooks/pre-commit", "touch .git/sprung")
+			w.Git("config", "core.hooksPath", "hooks")
 		}, "those of "},
-		"one that is no program any more": {func(w workspace) { w.must(os.Chmod(w.path(".git/hooks/post-merge"), 0o644)) }, "post-merge"},
+		"one that is no program any more": {func(w gittest.Workspace) { w.Must(os.Chmod(w.Path(".git/hooks/post-merge"), 0o644)) }, "post-merge"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newRepo(t)
-			w.program(".git/hooks/post-merge", "true")
-			committer := w.committer()
-			w.write("kept", "two\n")
+			w := gittest.NewRepo(t)
+			w.Script(".git/hooks/post-merge", "true")
+			committer := newCommitter(w)
+			w.Write("kept", "two\n")
 			c.act(w)
-			got := w.commitBy(committer)
+			got := commitBy(w, committer)
 			if got.Failed || got.Commit == "" || !strings.HasPrefix(got.Output, "no hook was run, since some came or changed after the start: "+c.want) {
 				t.Errorf("got %+v", got)
 			}
-			if _, err := os.Lstat(w.path(".git/sprung")); err == nil {
+			if _, err := os.Lstat(w.Path(".git/sprung")); err == nil {
 				t.Error("it was run")
 			}
 		})
@@ -385,36 +387,36 @@ func TestHooksThatAnAgentPlantsAreNotRun(t *testing.T) {
 }
 
 func TestHooksThatAnAgentRemovesAreToldOf(t *testing.T) {
-	w := newRepo(t)
-	w.program(".git/hooks/post-merge", "exit 1")
-	w.program(".git/hooks/post-commit", "touch .git/run")
-	c := w.committer()
-	w.write("kept", "two\n")
-	w.must(os.Remove(w.path(".git/hooks/post-merge")))
-	if got := w.commitBy(c); got.Commit == "" || got.Output != "hooks that were there at the start are gone: post-merge" {
+	w := gittest.NewRepo(t)
+	w.Script(".git/hooks/post-merge", "exit 1")
+	w.Script(".git/hooks/post-commit", "touch .git/run")
+	c := newCommitter(w)
+	w.Write("kept", "two\n")
+	w.Must(os.Remove(w.Path(".git/hooks/post-merge")))
+	if got := commitBy(w, c); got.Commit == "" || got.Output != "hooks that were there at the start are gone: post-merge" {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := os.Lstat(w.path(".git/run")); err != nil {
+	if _, err := os.Lstat(w.Path(".git/run")); err != nil {
 		t.Error("the one that stayed was not run")
 	}
 }
 
 func TestNobodyGetsPastAHookThatRefuses(t *testing.T) {
-	for name, act := range map[string]func(w workspace){
-		"removed":         func(w workspace) { w.must(os.Remove(w.path(".git/hooks/pre-commit"))) },
-		"changed":         func(w workspace) { w.program(".git/hooks/pre-commit", "true") },
-		"no program":      func(w workspace) { w.must(os.Chmod(w.path(".git/hooks/pre-commit"), 0o644)) },
-		"one beside it":   func(w workspace) { w.program(".git/hooks/post-commit", "true") },
-		"another folder":  func(w workspace) { w.git("config", "core.hooksPath", "elsewhere") },
-		"as it was there": func(workspace) {},
+	for name, act := range map[string]func(w gittest.Workspace){
+		"removed":         func(w gittest.Workspace) { w.Must(os.Remove(w.Path(".git/hooks/pre-commit"))) },
+		"changed":         func(w gittest.Workspace) { w.Script(".git/hooks/pre-commit", "true") },
+		"no program":      func(w gittest.Workspace) { w.Must(os.Chmod(w.Path(".git/hooks/pre-commit"), 0o644)) },
+		"one beside it":   func(w gittest.Workspace) { w.Script(".git/hooks/post-commit", "true") },
+		"another folder":  func(w gittest.Workspace) { w.Git("config", "core.hooksPath", "elsewhere") },
+		"as it was there": func(gittest.Workspace) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newRepo(t)
-			w.program(".git/hooks/pre-commit", "echo not like this; exit 1")
-			c := w.committer()
-			w.write("kept", "two\n")
+			w := gittest.NewRepo(t)
+			w.Script(".git/hooks/pre-commit", "echo not like this; exit 1")
+			c := newCommitter(w)
+			w.Write("kept", "two\n")
 			act(w)
-			if got := w.commitBy(c); !got.Failed || got.Commit != "" || !strings.Contains(got.Output, "pre-commit") && !strings.Contains(got.Output, "not like this") {
+			if got := commitBy(w, c); !got.Failed || got.Commit != "" || !strings.Contains(got.Output, "pre-commit") && !strings.Contains(got.Output, "not like this") {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -422,47 +424,47 @@ func TestNobodyGetsPastAHookThatRefuses(t *testing.T) {
 }
 
 func TestHooksOfTheProjectAreRunAsTheyStand(t *testing.T) {
-	w := newRepo(t)
-	w.git("config", "core.hooksPath", ".husky")
-	w.program(".husky/pre-commit", "exit 0")
-	c := w.committer()
-	w.program(".husky/pre-commit", "echo changed; exit 1")
-	if got := w.commitBy(c); !got.Failed || !strings.HasSuffix(got.Output, "changed") {
+	w := gittest.NewRepo(t)
+	w.Git("config", "core.hooksPath", ".husky")
+	w.Script(".husky/pre-commit", "exit 0")
+	c := newCommitter(w)
+	w.Script(".husky/pre-commit", "echo changed; exit 1")
+	if got := commitBy(w, c); !got.Failed || !strings.HasSuffix(got.Output, "changed") {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestFiltersThatAnAgentPlantsAreNotRunByACommit(t *testing.T) {
-	w := newRepo(t)
-	c := w.committer()
-	w.git("config", "filter.evil.clean", "touch .git/sprung; cat")
-	w.write(".gitattributes", "* filter=evil\n")
-	w.write("kept", "two\n")
-	if got := w.commitBy(c); got.Failed || got.Commit == "" {
+	w := gittest.NewRepo(t)
+	c := newCommitter(w)
+	w.Git("config", "filter.evil.clean", "touch .git/sprung; cat")
+	w.Write(".gitattributes", "* filter=evil\n")
+	w.Write("kept", "two\n")
+	if got := commitBy(w, c); got.Failed || got.Commit == "" {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := os.Lstat(w.path(".git/sprung")); err == nil {
+	if _, err := os.Lstat(w.Path(".git/sprung")); err == nil {
 		t.Error("it was run")
 	}
 }
 
 func TestARepositoryThatWasReplacedGetsNoCommit(t *testing.T) {
-	cases := map[string]func(w workspace){
-		"gone":     func(w workspace) { w.must(os.Rename(w.path(".git"), w.path("../away"))) },
-		"replaced": func(w workspace) { w.write(".git", "gitdir: "+newRepo(w.TB).path(".git")+"\n") },
+	cases := map[string]func(w gittest.Workspace){
+		"gone":     func(w gittest.Workspace) { w.Must(os.Rename(w.Path(".git"), w.Path("../away"))) },
+		"replaced": func(w gittest.Workspace) { w.Write(".git", "gitdir: "+gittest.NewRepo(w.TB).Path(".git")+"\n") },
 	}
 	for name, act := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newFolder(t).at("repo")
-			w.git("init", "-q", "-b", "main")
-			w.commit()
-			c := w.committer()
-			w.write("new", "x")
+			w := gittest.NewFolder(t).At("repo")
+			w.Git("init", "-q", "-b", "main")
+			w.Commit()
+			c := newCommitter(w)
+			w.Write("new", "x")
 			if name == "replaced" {
-				w.must(os.Rename(w.path(".git"), w.path("../away")))
+				w.Must(os.Rename(w.Path(".git"), w.Path("../away")))
 			}
 			act(w)
-			if got := w.commitBy(c); !got.Failed || !strings.Contains(got.Output, "is not the one that it was at the start") {
+			if got := commitBy(w, c); !got.Failed || !strings.Contains(got.Output, "is not the one that it was at the start") {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -470,10 +472,10 @@ func TestARepositoryThatWasReplacedGetsNoCommit(t *testing.T) {
 }
 
 func TestALongOutputKeepsItsEnd(t *testing.T) {
-	w := newRepo(t)
-	w.program(".git/hooks/pre-commit", `i=0; while [ $i -lt 3000 ]; do echo "line é $i"; i=$((i+1)); done; exit 1`)
-	w.write("new", "x")
-	got := w.commitBy(w.committer())
+	w := gittest.NewRepo(t)
+	w.Script(".git/hooks/pre-commit", `i=0; while [ $i -lt 3000 ]; do echo "line é $i"; i=$((i+1)); done; exit 1`)
+	w.Write("new", "x")
+	got := commitBy(w, newCommitter(w))
 	_, output, _ := strings.Cut(got.Output, "\n")
 	if n := len([]rune(output)); n != 4000 || !strings.HasSuffix(output, "line é 2999") {
 		t.Errorf("%d characters that end with %q", n, output[max(0, len(output)-20):])
@@ -481,14 +483,14 @@ func TestALongOutputKeepsItsEnd(t *testing.T) {
 }
 
 // canceledCommit commits until a hook is under way.
-func (w workspace) canceledCommit() (ralph.CommitResult, error) {
+func canceledCommit(w gittest.Workspace) (ralph.CommitResult, error) {
 	w.Helper()
-	c := w.committer()
+	c := newCommitter(w)
 	ctx, cancel := context.WithCancel(w.Context())
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil {
-			if _, err := os.Lstat(w.path(".git/here")); err == nil {
+			if _, err := os.Lstat(w.Path(".git/here")); err == nil {
 				cancel()
 			}
 			time.Sleep(time.Millisecond)
@@ -498,24 +500,24 @@ func (w workspace) canceledCommit() (ralph.CommitResult, error) {
 }
 
 func TestACanceledCommitIsAnErrorAndChangesNothing(t *testing.T) {
-	w := newRepo(t)
-	w.program(".git/hooks/pre-commit", "touch .git/here; exec sleep 600")
-	w.write("new", "x")
-	before := w.picture()
-	if got, err := w.canceledCommit(); !errors.Is(err, context.Canceled) || got.Commit != "" {
+	w := gittest.NewRepo(t)
+	w.Script(".git/hooks/pre-commit", "touch .git/here; exec sleep 600")
+	w.Write("new", "x")
+	before := pictureOf(w)
+	if got, err := canceledCommit(w); !errors.Is(err, context.Canceled) || got.Commit != "" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	w.unchanged(before)
+	unchanged(w, before)
 }
 
 func TestACommitThatIsCanceledAfterItWasMade(t *testing.T) {
-	w := newRepo(t)
-	w.program(".git/hooks/post-commit", "touch .git/here; exec sleep 600")
-	w.write("new", "x")
-	if got, err := w.canceledCommit(); !errors.Is(err, context.Canceled) || got.Commit != w.git("rev-parse", "HEAD") {
+	w := gittest.NewRepo(t)
+	w.Script(".git/hooks/post-commit", "touch .git/here; exec sleep 600")
+	w.Write("new", "x")
+	if got, err := canceledCommit(w); !errors.Is(err, context.Canceled) || got.Commit != w.Git("rev-parse", "HEAD") {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if status := w.git("status", "--short"); status != "" {
+	if status := w.Git("status", "--short"); status != "" {
 		t.Errorf("left is %q", status)
 	}
 }

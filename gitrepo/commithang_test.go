@@ -13,48 +13,49 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
 )
 
 // hang writes down who it is, twice, and waits for ever.
 const hang = `sh -c 'echo $$ >> "$PIDS"; trap "" TERM; exec sleep 600' & echo $$ >> "$PIDS"; echo waiting; exec sleep 600`
 
 func TestACommitThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
-	cases := map[string]func(w workspace){
-		"hook": func(w workspace) { w.program(".git/hooks/pre-commit", hang) },
-		"hook after the message": func(w workspace) {
-			w.program(".git/hooks/commit-msg", hang)
+	cases := map[string]func(w gittest.Workspace){
+		"hook": func(w gittest.Workspace) { w.Script(".git/hooks/pre-commit", hang) },
+		"hook after the message": func(w gittest.Workspace) {
+			w.Script(".git/hooks/commit-msg", hang)
 		},
-		"signature": func(w workspace) {
-			w.program(".git/gpg", hang)
-			w.git("config", "commit.gpgSign", "true")
-			w.git("config", "gpg.program", w.path(".git/gpg"))
+		"signature": func(w gittest.Workspace) {
+			w.Script(".git/gpg", hang)
+			w.Git("config", "commit.gpgSign", "true")
+			w.Git("config", "gpg.program", w.Path(".git/gpg"))
 		},
-		"filter": func(w workspace) {
-			w.program(".git/clean", hang)
-			w.git("config", "filter.slow.clean", w.path(".git/clean"))
-			w.write(".gitattributes", "/new filter=slow\n")
+		"filter": func(w gittest.Workspace) {
+			w.Script(".git/clean", hang)
+			w.Git("config", "filter.slow.clean", w.Path(".git/clean"))
+			w.Write(".gitattributes", "/new filter=slow\n")
 		},
 	}
 	for name, prepare := range cases {
 		for _, below := range []string{"", "below"} {
 			t.Run(name+" "+below, func(t *testing.T) {
 				t.Parallel()
-				w := newRepo(t)
+				w := gittest.NewRepo(t)
 				prepare(w)
-				w.write("below/file", "x")
-				pids := w.path(".git/pids")
-				git := program()
+				w.Write("below/file", "x")
+				pids := w.Path(".git/pids")
+				git := gittest.Program()
 				git.Env = append(git.Env, "PIDS="+pids)
-				repo, ok, err := git.Find(t.Context(), w.path(below))
+				repo, ok, err := gitrepo.Find(t.Context(), git, w.Path(below))
 				if !ok || err != nil {
 					t.Fatal(ok, err)
 				}
 				c, err := repo.Committer(t.Context(), gitrepo.CommitOptions{Timeout: 5 * time.Second})
-				w.must(err)
-				w.write("new", "x")
-				w.write("below/new", "x")
-				before := w.picture()
-				got := w.commitBy(c)
+				w.Must(err)
+				w.Write("new", "x")
+				w.Write("below/new", "x")
+				before := pictureOf(w)
+				got := commitBy(w, c)
 				want := "the commit did not end within 5s (a hook or a signature that waits for somebody?)"
 				if name == "filter" {
 					want = "git add did not end within 5s (a filter that waits for somebody?)"
@@ -68,24 +69,24 @@ func TestACommitThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 				if !got.Failed || got.Commit != "" || !strings.HasPrefix(got.Output, want) {
 					t.Errorf("got %+v", got)
 				}
-				w.unchanged(before)
-				w.nobodyLeft(pids)
+				unchanged(w, before)
+				nobodyLeft(w, pids)
 			})
 		}
 	}
 }
 
-func (w workspace) nobodyLeft(file string) {
+func nobodyLeft(w gittest.Workspace, file string) {
 	w.Helper()
 	content, err := os.ReadFile(file)
-	w.must(err)
+	w.Must(err)
 	pids := strings.Fields(string(content))
 	if len(pids) != 2 {
 		w.Errorf("%d processes wrote down who they are", len(pids))
 	}
 	for _, text := range pids {
 		pid, err := strconv.Atoi(text)
-		w.must(err)
+		w.Must(err)
 		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !buried(pid) {
 			w.Errorf("process %d is left: %v", pid, err)
 		}
@@ -94,34 +95,34 @@ func (w workspace) nobodyLeft(file string) {
 
 // A commit is a commit, whatever a hook does afterwards.
 func TestAHookThatHangsAfterTheCommit(t *testing.T) {
-	w := newRepo(t)
-	w.program(".git/hooks/post-commit", "echo slow; exec sleep 600")
-	w.write("new", "x")
-	got := w.commitBy(w.committerWith(gitrepo.CommitOptions{Timeout: 5 * time.Second}))
-	if got.Failed || got.Commit != w.git("rev-parse", "HEAD") || got.Output != "the commit was made, but what came after it did not end well\nslow" {
+	w := gittest.NewRepo(t)
+	w.Script(".git/hooks/post-commit", "echo slow; exec sleep 600")
+	w.Write("new", "x")
+	got := commitBy(w, committerWith(w, gitrepo.CommitOptions{Timeout: 5 * time.Second}))
+	if got.Failed || got.Commit != w.Git("rev-parse", "HEAD") || got.Output != "the commit was made, but what came after it did not end well\nslow" {
 		t.Errorf("got %+v", got)
 	}
-	if status := w.git("status", "--short"); status != "" {
+	if status := w.Git("status", "--short"); status != "" {
 		t.Errorf("left is %q", status)
 	}
 }
 
 func TestACommitHasNobodyToAsk(t *testing.T) {
-	w := newRepo(t)
-	w.program(".git/hooks/pre-commit", `
+	w := gittest.NewRepo(t)
+	w.Script(".git/hooks/pre-commit", `
 if (exec < /dev/tty) 2>/dev/null; then echo there is a terminal; exit 1; fi
 $GIT_EDITOR nothing || exit 1
 test "$GIT_TERMINAL_PROMPT$GIT_ASKPASS$SSH_ASKPASS$SSH_ASKPASS_REQUIRE$GPG_TTY" = 0never || { env; exit 1; }`)
-	git := program()
+	git := gittest.Program()
 	git.Env = append(git.Env, "GIT_EDITOR=false", "GIT_ASKPASS=/bin/false", "SSH_ASKPASS=/bin/false", "GPG_TTY=/dev/tty")
-	repo, ok, err := git.Find(t.Context(), w.dir)
+	repo, ok, err := gitrepo.Find(t.Context(), git, w.Dir)
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	c, err := repo.Committer(t.Context(), gitrepo.CommitOptions{})
-	w.must(err)
-	w.write("new", "x")
-	if got := w.commitBy(c); got.Failed {
+	w.Must(err)
+	w.Write("new", "x")
+	if got := commitBy(w, c); got.Failed {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
 // programs are what a commit would run, as it was before an agent could change it: hooks
@@ -23,18 +26,18 @@ type programs struct {
 
 func (r *Repo) programs(ctx context.Context) (programs, error) {
 	// Not by r.run, which tells git that there are none.
-	found, err := r.git.asUser(ctx, userCall{
-		dir: r.Top, env: r.environment(), args: []string{"rev-parse", "--git-path", "hooks"}, timeout: r.git.timeout(),
+	found, err := r.Git.AsUser(ctx, git.UserCall{
+		Dir: r.Top, Env: r.environment(), Args: []string{"rev-parse", "--git-path", "hooks"}, Timeout: r.Git.CallTimeout(),
 	})
-	if err != nil || !found.worked() {
-		return programs{}, fmt.Errorf("look for hooks: %w", errors.Join(err, found.failure("rev-parse")))
+	if err != nil || !found.Worked() {
+		return programs{}, fmt.Errorf("look for hooks: %w", errors.Join(err, found.Failure("rev-parse")))
 	}
-	p := programs{hooks: filepath.FromSlash(strings.TrimSuffix(found.stdout, "\n"))}
+	p := programs{hooks: filepath.FromSlash(strings.TrimSuffix(found.Stdout, "\n"))}
 	if !filepath.IsAbs(p.hooks) {
 		p.hooks = filepath.Join(r.Top, p.hooks)
 	}
 	if !r.inTree(p.hooks) {
-		p.files = hookFiles(p.hooks)
+		p.files = git.HookFiles(p.hooks)
 	}
 	p.signing, err = r.signingPrograms(ctx)
 	return p, err
@@ -43,62 +46,17 @@ func (r *Repo) programs(ctx context.Context) (programs, error) {
 // inTree reports whether a folder belongs to the files of the project, and not to git's.
 func (r *Repo) inTree(folder string) bool {
 	top, err := os.Stat(r.Top)
-	if err != nil || !below(top, folder) {
+	if err != nil || !scan.Below(top, folder) {
 		return false
 	}
-	git, err := os.Stat(r.commonDir())
-	return err != nil || !below(git, folder)
-}
-
-// commonDir is the git folder that all worktrees of the repository share.
-func (r *Repo) commonDir() string {
-	link, _ := readConfiguration(filepath.Join(r.gitDir, "commondir"))
-	common := strings.TrimSpace(string(link))
-	switch {
-	case common == "":
-		return r.gitDir
-	case filepath.IsAbs(common):
-		return common
-	}
-	return filepath.Join(r.gitDir, common)
-}
-
-func hookFiles(folder string) map[string][sha256.Size]byte {
-	files := map[string][sha256.Size]byte{}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return files // git finds none there, either
-	}
-	defer root.Close()
-	entries, _ := os.ReadDir(folder)
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), ".sample") {
-			continue
-		}
-		path := filepath.Join(folder, entry.Name())
-		content, known := readConfiguration(path)
-		if !known {
-			content = []byte(entry.Type().String())
-		}
-		if info, err := os.Stat(path); err == nil { // git passes over one that is no program
-			content = append(content, executable(info)...)
-		}
-		files[entry.Name()] = sha256.Sum256(content)
-	}
-	return files
+	git, err := os.Stat(r.CommonDir())
+	return err != nil || !scan.Below(git, folder)
 }
 
 // signingPrograms lists settings, each as key, line break, value.
 func (r *Repo) signingPrograms(ctx context.Context) ([]string, error) {
-	out := limited{limit: 1 << 20}
-	err := r.run(ctx, call{args: []string{"config", "-z", "--includes", "--get-regexp", `^gpg\.(.*\.)?(program|defaultkeycommand)$`}, out: &out})
-	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
-		return nil, nil // there is none
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for programs that sign: %w", err)
-	}
-	return strings.Split(strings.TrimSuffix(out.text.String(), "\x00"), "\x00"), nil
+	text, err := r.lookup(ctx, "look for programs that sign", "config", "-z", "--includes", "--get-regexp", `^gpg\.(.*\.)?(program|defaultkeycommand)$`)
+	return git.SplitNames(text), err
 }
 
 // gone names the hooks that were there before, and are not run any more.
@@ -106,7 +64,7 @@ func (p programs) gone(before programs) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(before.files)) {
 		if _, there := p.files[name]; !there && p.hooks == before.hooks {
-			names = append(names, inSentence(name))
+			names = append(names, scan.Quote(name))
 		}
 	}
 	return names
@@ -120,7 +78,7 @@ func (p programs) strange(before programs) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(p.files)) {
 		if was, known := before.files[name]; !known || was != p.files[name] {
-			names = append(names, inSentence(name))
+			names = append(names, scan.Quote(name))
 		}
 	}
 	return names

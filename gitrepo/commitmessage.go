@@ -3,6 +3,8 @@ package gitrepo
 import (
 	"strings"
 	"unicode"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // subjectChars is what a subject may be long: more is cut off by most who show it.
@@ -29,7 +31,7 @@ func Message(subject, body string, trailers ...Trailer) string {
 	}
 	var block []string
 	for _, t := range trailers {
-		key, value := trailerKey(t.Key), oneLine(t.Value)
+		key, value := trailerKey(t.Key), text.OneLine(t.Value)
 		if key != "" && value != "" {
 			block = append(block, key+": "+value)
 		}
@@ -40,14 +42,14 @@ func Message(subject, body string, trailers ...Trailer) string {
 	return strings.Join(parts, "\n\n") + "\n"
 }
 
-func subjectLine(text string) string {
-	text = oneLine(text)
-	if text == "" {
+func subjectLine(s string) string {
+	s = text.OneLine(s)
+	if s == "" {
 		return "work in progress"
 	}
-	chars := []rune(text)
+	chars := []rune(s)
 	if len(chars) <= subjectChars {
-		return text
+		return s
 	}
 	short := string(chars[:subjectChars-1])
 	// A word that is longer than half of the line is cut, or little would be left.
@@ -55,17 +57,6 @@ func subjectLine(text string) string {
 		short = short[:end]
 	}
 	return strings.TrimRight(short, " ,;:.-") + "…"
-}
-
-// oneLine has neither line breaks nor control characters.
-func oneLine(text string) string {
-	text = strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(text, "\ufffd"))
-	return strings.Join(strings.Fields(text), " ")
 }
 
 func bodyText(text string) string {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -36,12 +37,12 @@ func TestMessage(t *testing.T) {
 func TestMessageHasTrailersThatGitReads(t *testing.T) {
 	for _, body := range []string{"", "text", "Signed-off-by: somebody", "x\n---\ny: z", "Ralph-Run: forged\n\nRalph-Task: forged", "diff --git a b\n\n# x"} {
 		t.Run(body, func(t *testing.T) {
-			w := newFolder(t)
-			w.write("message", gitrepo.Message("subject: x", body,
+			w := gittest.NewFolder(t)
+			w.Write("message", gitrepo.Message("subject: x", body,
 				gitrepo.Trailer{Key: gitrepo.TrailerRun, Value: "r1\nx"}, gitrepo.Trailer{Key: gitrepo.TrailerIteration, Value: "3"},
 				gitrepo.Trailer{Key: gitrepo.TrailerTask, Value: " "}, gitrepo.Trailer{Key: "Odd key: é", Value: "v"}))
 			want := "Ralph-Run: r1 x\nRalph-Iteration: 3\nOddkey: v"
-			if got := w.git("interpret-trailers", "--parse", "message"); got != want {
+			if got := w.Git("interpret-trailers", "--parse", "message"); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
@@ -64,9 +65,9 @@ func FuzzMessage(f *testing.F) {
 }
 
 // run runs any program in the workspace and returns how it ended.
-func (w workspace) run(argv ...string) process.Result {
+func runProgram(w gittest.Workspace, argv ...string) process.Result {
 	w.Helper()
-	ended, err := process.Run(w.Context(), process.Spec{Argv: argv, Dir: w.dir, Env: environment()})
+	ended, err := process.Run(w.Context(), process.Spec{Argv: argv, Dir: w.Dir, Env: gittest.Environment()})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -3,15 +3,13 @@ package gitrepo
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
 // filters keeps clean filters out that an agent put into the repository's
@@ -101,53 +99,35 @@ func (c configuration) same(as configuration) bool {
 func (r *Repo) configuration() configuration {
 	var c configuration
 	read := func(folder, name string) []byte {
-		content, known := readConfiguration(filepath.Join(folder, name))
+		content, known := scan.ReadSmall(filepath.Join(folder, name))
 		c.unknown = c.unknown || !known
 		return content
 	}
-	common := r.gitDir
-	if link := read(r.gitDir, "commondir"); link != nil {
-		common = strings.TrimSpace(string(link))
-		if !filepath.IsAbs(common) {
-			common = filepath.Join(r.gitDir, common)
-		}
-	}
-	c.files = [2][]byte{read(common, "config"), read(r.gitDir, "config.worktree")}
+	common, known := r.sharedDir()
+	c.unknown = !known
+	c.files = [2][]byte{read(common, "config"), read(r.GitDir, "config.worktree")}
 	return c
 }
 
-// readConfiguration reads a file that an agent may have put there, or something else in
-// its place: known is false for what is no file or a huge one.
-func readConfiguration(path string) (content []byte, known bool) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Is(err, fs.ErrNotExist)
-	}
-	f, ok := regular(os.OpenFile(path, reading, 0))
-	if !ok {
-		return nil, false
-	}
-	defer f.Close()
-	content, err = io.ReadAll(io.LimitReader(f, contentLimit+1))
-	if err != nil || len(content) > contentLimit {
-		return nil, false
-	}
-	return content, true
+// Config is what the repository's own configuration file says now; nil if it cannot be read.
+func (r *Repo) Config() []byte { return r.configuration().files[0] }
+
+// LastConfiguration is what the configuration files said when the filters were last looked at.
+func (r *Repo) LastConfiguration() [2][]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.filters.seen.files
 }
 
 // filterSettings lists what the repository itself configures about filters, each as key,
 // line break, value.
 func (r *Repo) filterSettings(ctx context.Context) ([]string, error) {
-	out := limited{limit: 1 << 20}
-	err := r.run(ctx, call{args: []string{"config", "-z", "--show-scope", "--includes", "--get-regexp", `^filter\.`}, out: &out})
-	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
-		return nil, nil // there is none
-	}
+	text, err := r.lookup(ctx, "read filters", "config", "-z", "--show-scope", "--includes", "--get-regexp", `^filter\.`)
 	if err != nil {
-		return nil, fmt.Errorf("read filters: %w", err)
+		return nil, err
 	}
 	var settings []string
-	for pair := range slices.Chunk(strings.Split(out.text.String(), "\x00"), 2) {
+	for pair := range slices.Chunk(strings.Split(text, "\x00"), 2) {
 		if len(pair) == 2 && (pair[0] == "local" || pair[0] == "worktree") {
 			settings = append(settings, pair[1])
 		}

@@ -1,7 +1,7 @@
 package gitrepo
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +10,30 @@ import (
 	"sync"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
+
+// CommonDir is the git folder that all worktrees of the repository share.
+func (r *Repo) CommonDir() string {
+	common, _ := r.sharedDir()
+	return common
+}
+
+func (r *Repo) sharedDir() (folder string, known bool) {
+	link, known := scan.ReadSmall(filepath.Join(r.GitDir, "commondir"))
+	folder = strings.TrimSpace(string(link))
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(r.GitDir, folder)
+	}
+	return folder, known
+}
+
+// Git is the git program and how it is run.
+type Git = git.Program
+
+// ErrNoGit says that there is no git to run; for errors.Is.
+var ErrNoGit = git.ErrNoGit
 
 // Repo is a workspace inside the working tree of a git repository. It implements
 // [ralph.Tree] and may be used by several goroutines.
@@ -20,52 +43,61 @@ type Repo struct {
 	// Top is the top of the working tree: Dir itself or a folder above it.
 	Top string
 
-	git    Git
-	gitDir string // of this working tree
-	prefix string // of Dir below Top, with a slash at the end; "" if they are one
-	empty  string // the empty tree's name in this repository's hash
+	// Prefix is that of Dir below Top, with a slash at the end; "" if they are one.
+	Prefix string
+	// GitDir is the git folder of this working tree.
+	GitDir string
+	// Format is the name of the repository's hash: sha1 or sha256.
+	Format string
+	// Git is the program, settled by Find.
+	Git git.Program
 
 	mu      sync.Mutex
-	digests digests
+	digests scan.Digests
 	filters filters
 }
 
 var _ ralph.Tree = (*Repo)(nil)
 
-// emptyTree names the tree without files, which git knows without having it.
-var emptyTree = map[string]string{
+// EmptyTree names the tree without files, which git knows without having it, by the repository's hash.
+var EmptyTree = map[string]string{
 	"sha1":   "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
 	"sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
+
+// Why a folder's repository cannot be used; for errors.Is.
+var (
+	ErrOwner      = errors.New("the repository belongs to another user")
+	ErrNoWorkTree = errors.New("the repository has no working tree here")
+)
 
 // Find looks for the repository that the folder belongs to. It reports false, without
 // an error, if there is none, or if the folder is ignored by the repository around it.
 // An error wraps ErrNoGit, ErrOwner or ErrNoWorkTree where one of these is the reason,
 // and says what to do about it.
-func (g Git) Find(ctx context.Context, dir string) (*Repo, bool, error) {
-	dir, err := canonical(dir)
+func Find(ctx context.Context, g git.Program, dir string) (*Repo, bool, error) {
+	dir, err := scan.Canonical(dir)
 	if err != nil {
 		return nil, false, fmt.Errorf("find repository: %w", err)
 	}
-	if g, err = g.located(dir); err != nil {
+	if g, err = g.Locate(dir); err != nil {
 		return nil, false, fmt.Errorf("find repository: %w", err)
 	}
-	var out bytes.Buffer
-	err = g.run(ctx, call{dir: dir, out: &out, args: []string{
+	out, err := g.Run(ctx, git.Call{Dir: dir, Args: []string{
 		"rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir", "--show-toplevel",
 	}})
-	if failed, ok := errors.AsType[*failure](err); ok {
-		return nil, false, refused(failed, dir, out.String())
+	if failed, ok := errors.AsType[*git.Failure](err); ok {
+		return nil, false, refused(failed, dir, out)
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	answer := strings.SplitN(strings.TrimSuffix(out.String(), "\n"), "\n", 4)
+	answer := strings.SplitN(strings.TrimSuffix(out, "\n"), "\n", 4)
 	if len(answer) != 4 {
-		return nil, false, fmt.Errorf("find repository of %s: git answered %q", dir, out.String())
+		return nil, false, fmt.Errorf("find repository of %s: git answered %q", dir, out)
 	}
-	repo := &Repo{Dir: dir, git: g, empty: emptyTree[answer[2]]}
-	repo.gitDir, repo.Top = splitPaths(answer[3], dir)
+	repo := &Repo{Dir: dir, Git: g, Format: answer[2]}
+	repo.GitDir, repo.Top = splitPaths(answer[3], dir)
 	if err := repo.enter(); err != nil {
 		return nil, false, err
 	}
@@ -76,15 +108,6 @@ func (g Git) Find(ctx context.Context, dir string) (*Repo, bool, error) {
 		return nil, false, err
 	}
 	return repo, true, nil
-}
-
-// canonical is the path as git gives it: absolute and without links.
-func canonical(dir string) (string, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(dir)
 }
 
 // splitPaths takes git's last two lines apart. If there are more, a name has a line
@@ -103,12 +126,12 @@ func splitPaths(lines, dir string) (gitDir, top string) {
 }
 
 // refused explains why git did not answer; nil means that there is no repository.
-func refused(failed *failure, dir, out string) error {
+func refused(failed *git.Failure, dir, out string) error {
 	switch {
-	case strings.Contains(failed.stderr, "not a git repository (or any"):
+	case strings.Contains(failed.Stderr, "not a git repository (or any"):
 		return nil
-	case strings.Contains(failed.stderr, "dubious ownership"):
-		return fmt.Errorf("use repository of %s: %w; if you trust it: git config --global --add safe.directory %s", dir, ErrOwner, owned(failed.stderr, dir))
+	case strings.Contains(failed.Stderr, "dubious ownership"):
+		return fmt.Errorf("use repository of %s: %w; if you trust it: git config --global --add safe.directory %s", dir, ErrOwner, owned(failed.Stderr, dir))
 	case strings.HasPrefix(out, "true\n"):
 		return fmt.Errorf("use repository %s: %w: it is bare; clone it and work in the clone", dir, ErrNoWorkTree)
 	case strings.HasPrefix(out, "false\nfalse\n"):
@@ -132,7 +155,7 @@ func (r *Repo) enter() error {
 		return fmt.Errorf("use repository %s: %w: %s is not below it", r.Top, ErrNoWorkTree, r.Dir)
 	}
 	if relative != "." {
-		r.prefix = filepath.ToSlash(relative) + "/"
+		r.Prefix = filepath.ToSlash(relative) + "/"
 	}
 	return nil
 }
@@ -141,29 +164,95 @@ func (r *Repo) enter() error {
 func (r *Repo) Whole() *Repo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &Repo{Dir: r.Top, Top: r.Top, git: r.git, gitDir: r.gitDir, empty: r.empty, filters: r.filters}
+	return &Repo{Dir: r.Top, Top: r.Top, Git: r.Git, GitDir: r.GitDir, Format: r.Format, filters: r.filters}
 }
 
-func (r *Repo) run(ctx context.Context, c call) error {
-	c.dir = r.Dir
-	c.env = r.environment()
-	return r.git.run(ctx, c)
+// Ask runs git on the repository.
+func (r *Repo) Ask(ctx context.Context, args ...string) (string, error) {
+	return r.AskWith(ctx, "", args...)
+}
+
+// AskWith is Ask with a file for git to read.
+func (r *Repo) AskWith(ctx context.Context, file string, args ...string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.call(ctx, git.Call{Args: args, Stdin: file})
+}
+
+// run is Ask for a caller that holds the lock, or is the only one.
+func (r *Repo) run(ctx context.Context, args ...string) (string, error) {
+	return r.call(ctx, git.Call{Args: args})
+}
+
+func (r *Repo) call(ctx context.Context, c git.Call) (string, error) {
+	c.Dir, c.Env = cmp.Or(c.Dir, r.Dir), append(r.environment(), c.Env...)
+	return r.Git.Run(ctx, c)
+}
+
+// lookup is run where exit 1 means that there is nothing. An error begins with what was done.
+func (r *Repo) lookup(ctx context.Context, doing string, args ...string) (string, error) {
+	text, err := r.run(ctx, args...)
+	if git.ExitCode(err) == 1 {
+		return "", nil
+	}
+	return strings.TrimSpace(text), wrapped(doing, err)
+}
+
+// yes is the answer of a git that says no by exit 1.
+func yes(doing string, err error) (bool, error) {
+	if git.ExitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, wrapped(doing, err)
+}
+
+func wrapped(doing string, err error) error {
+	if err != nil && doing != "" {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return err
 }
 
 // environment pins the repository, for calls that run no hook.
 func (r *Repo) environment() []string {
-	return append(r.filters.off(r.git.Env), "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.Top)
+	return append(r.filters.off(r.Git.Env), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
 }
 
 // ignored reports whether the workspace is a folder that the repository around it does
 // not look at; git would then never see a change in it.
 func (r *Repo) ignored(ctx context.Context) (bool, error) {
-	if r.prefix == "" {
+	if r.Prefix == "" {
 		return false, nil
 	}
-	err := r.run(ctx, call{args: []string{"check-ignore", "-q", "--", "."}})
-	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
-		return false, nil
+	_, err := r.run(ctx, "check-ignore", "-q", "--", ".")
+	return yes("", err)
+}
+
+// GitDirs are the folders that hold the repository's own files: that of the working tree and, where it is linked to another one, the shared one.
+func (r *Repo) GitDirs() []string {
+	if common := r.CommonDir(); common != r.GitDir {
+		return []string{r.GitDir, common}
 	}
-	return err == nil, err
+	return []string{r.GitDir}
+}
+
+// Init puts a folder under git and commits what is in it, in the name of nobody in particular: for sample projects.
+func Init(ctx context.Context, g git.Program, dir, message string) error {
+	dir, err := scan.Canonical(dir)
+	if err != nil {
+		return fmt.Errorf("make repository: %w", err)
+	}
+	if g, err = g.Locate(dir); err != nil {
+		return fmt.Errorf("make repository: %w", err)
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch=main"},
+		{"add", "--all"},
+		{"-c", "user.name=ralph", "-c", "user.email=ralph@localhost", "-c", "commit.gpgSign=false", "commit", "--quiet", "--message", message},
+	} {
+		if _, err := g.Run(ctx, git.Call{Dir: dir, Args: args}); err != nil {
+			return fmt.Errorf("make repository: %w", err)
+		}
+	}
+	return nil
 }

@@ -4,8 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
 // Fingerprint says what the workspace looks like now, with one git call, and a second
@@ -31,7 +36,7 @@ func (r *Repo) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeS
 	defer top.Close()
 
 	state := ralph.TreeState{Known: true, Head: st.head, Dirty: len(st.paths)}
-	state.Hash = r.digests.sum(top, expand(r.Top, st.paths))
+	state.Hash = r.digests.Sum(top, expand(r.Top, st.paths))
 	if in.Claimed || in.BaseHead == "" {
 		state.Unfinished, err = r.unfinished(ctx, top, r.bases(in, st), st.paths)
 	}
@@ -44,9 +49,9 @@ func (r *Repo) bases(in ralph.TreeInput, st status) []string {
 	case in.BaseHead != "" && st.head != "":
 		return []string{in.BaseHead, st.head}
 	case in.BaseHead != "":
-		return []string{in.BaseHead, r.empty}
+		return []string{in.BaseHead, EmptyTree[r.Format]}
 	case in.Claimed || st.head == "":
-		return []string{r.empty}
+		return []string{EmptyTree[r.Format]}
 	}
 	return []string{st.head}
 }
@@ -57,8 +62,100 @@ func expand(top string, paths []path) []string {
 	for _, p := range paths {
 		names = append(names, p.name)
 		if p.folder {
-			names = append(names, walk(top, p.name)...)
+			names = append(names, scan.Walk(top, p.name)...)
 		}
 	}
 	return names
+}
+
+// status is what differs from the commit that is checked out.
+type status struct {
+	head  string // "" before the first commit
+	paths []path // sorted, each once
+}
+
+// path is one entry below the top of the working tree, with slashes.
+type path struct {
+	name      string
+	untracked bool
+	folder    bool // a submodule or a nested repository: git looks no further
+}
+
+func (r *Repo) status(ctx context.Context) (status, error) {
+	out, err := r.run(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--", ".")
+	if err != nil {
+		return status{}, fmt.Errorf("read status: %w", err)
+	}
+	st, err := parseStatus(out)
+	if err != nil {
+		return status{}, fmt.Errorf("read status: %w", err)
+	}
+	st.paths = slices.DeleteFunc(st.paths, func(p path) bool { return p.name == r.Prefix+scan.ProgressFile })
+	return st, nil
+}
+
+// parseStatus reads `git status --porcelain=v2 --branch -z --no-renames`.
+func parseStatus(out string) (status, error) {
+	parsed, err := git.ParseStatus(out)
+	if err != nil {
+		return status{}, err
+	}
+	st := status{head: parsed.Head}
+	byName := map[string]int{}
+	for _, e := range parsed.Entries {
+		name, nested := strings.CutSuffix(e.Name, "/")
+		// A file that was taken out of the index but lies there still comes twice.
+		if i, twice := byName[name]; twice {
+			st.paths[i].untracked = st.paths[i].untracked && e.Untracked
+			continue
+		}
+		byName[name] = len(st.paths)
+		st.paths = append(st.paths, path{name: name, untracked: e.Untracked, folder: e.Submodule || nested})
+	}
+	slices.SortFunc(st.paths, func(a, b path) int { return strings.Compare(a.name, b.name) })
+	return st, nil
+}
+
+// Changed sums up what differs from the commit that the run began at, in one line: "3
+// files changed, 10 insertions(+), 2 deletions(-), 1 new file". New files are counted
+// among the changed ones, whether they were committed or not; what was changed before
+// the run and not committed is counted, too. Without a baseHead, in a repository that
+// had no commit, every file is new. Lines of untracked files are counted in files up to
+// 1 MiB and in the first 256 MiB of them. A baseHead that is gone is an error.
+func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.filters.refresh(ctx, r); err != nil {
+		return "", err
+	}
+	base := baseHead
+	if base == "" {
+		base = EmptyTree[r.Format]
+	}
+	out, err := r.run(ctx, diffArguments(base, "--raw", "--numstat", "-z")...)
+	if err != nil {
+		return "", fmt.Errorf("sum up changes: %w", err)
+	}
+	sum := manifest.ParseSummary(out, r.Prefix+scan.ProgressFile)
+	st, err := r.status(ctx)
+	if err != nil {
+		return "", fmt.Errorf("sum up changes: %w", err)
+	}
+	top, err := os.OpenRoot(r.Top)
+	if err != nil {
+		return "", fmt.Errorf("sum up changes: %w", err)
+	}
+	defer top.Close()
+	budget := scan.ContentBudget
+	for _, p := range st.paths {
+		if !p.untracked {
+			continue
+		}
+		sum.Files++
+		sum.Created++
+		if budget > 0 {
+			budget -= readLines(top, p.name, func([]byte) { sum.Insertions++ })
+		}
+	}
+	return sum.String(), nil
 }

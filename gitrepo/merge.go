@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
 )
 
 // mergeTimeout bounds the last step of a merge, which writes files and runs the user's
@@ -142,11 +144,8 @@ func areChanges(n int) string {
 
 // contains reports whether one commit is part of another's history.
 func (r *Repo) contains(ctx context.Context, commit, ancestor string) (bool, error) {
-	err := r.run(ctx, call{args: []string{"merge-base", "--is-ancestor", ancestor, commit}})
-	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
-		return false, nil
-	}
-	return err == nil, wrapped("compare commits", err)
+	_, err := r.run(ctx, "merge-base", "--is-ancestor", ancestor, commit)
+	return yes("compare commits", err)
 }
 
 // target is the commit to go to: theirs, or one that joins both sides.
@@ -178,11 +177,11 @@ func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 	if signs {
 		args = append(args, "-S")
 	}
-	made, err := r.git.asUser(ctx, userCall{dir: r.Top, env: r.environment(), args: append(args, tree), timeout: DefaultCommitTimeout})
+	made, err := r.Git.AsUser(ctx, git.UserCall{Dir: r.Top, Env: r.environment(), Args: append(args, tree), Timeout: DefaultCommitTimeout})
 	if err != nil {
 		return "", err
 	}
-	if failed := made.failure("commit-tree"); failed != nil {
+	if failed := made.Failure("commit-tree"); failed != nil {
 		unknown, err := r.unknownIdentity(ctx)
 		if unknown != nil || err != nil {
 			return "", refusal(unknown, err)
@@ -190,18 +189,13 @@ func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 		m.result.End, m.result.Output = MergeFailed, failed.Error()
 		return "", nil
 	}
-	return strings.TrimSpace(made.stdout), nil
+	return strings.TrimSpace(made.Stdout), nil
 }
 
 // signs reports whether the user signs commits, which commit-tree does not ask.
 func (r *Repo) signs(ctx context.Context) (bool, error) {
-	var out limited
-	out.limit = 1 << 10
-	err := r.run(ctx, call{out: &out, args: []string{"config", "--type=bool", "--get", "commit.gpgSign"}})
-	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
-		return false, nil
-	}
-	return strings.TrimSpace(out.text.String()) == "true", wrapped("read commit.gpgSign", err)
+	text, err := r.lookup(ctx, "read commit.gpgSign", "config", "--type=bool", "--get", "commit.gpgSign")
+	return text == "true", err
 }
 
 // take moves the branch and the working tree to the target, or neither.
@@ -219,9 +213,9 @@ func (m *merge) take(ctx context.Context, target string) error {
 		return errors.Join(err, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is not the repository that it was a moment ago", r.Top)})
 	}
 	// It finds the repository by itself, for the user's post-merge hook.
-	taken, err := r.git.asUser(ctx, userCall{
-		dir: r.Top, env: append(r.filters.off(r.git.Env), "GIT_REFLOG_ACTION=merge "+m.result.Branch), timeout: mergeTimeout,
-		args: []string{"-c", "merge.autoStash=false", "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-edit", target},
+	taken, err := r.Git.AsUser(ctx, git.UserCall{
+		Dir: r.Top, Env: append(r.filters.off(r.Git.Env), "GIT_REFLOG_ACTION=merge "+m.result.Branch), Timeout: mergeTimeout,
+		Args: []string{"-c", "merge.autoStash=false", "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-edit", target},
 	})
 	if err != nil {
 		return err
@@ -234,7 +228,7 @@ func (m *merge) take(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	switch failed := taken.failure("merge"); {
+	switch failed := taken.Failure("merge"); {
 	case !home && failed == nil:
 		m.result.End, m.result.Output = MergeFailed, "git merge said that all is well, but "+m.result.Into+" does not hold the work"
 		return nil
@@ -242,7 +236,7 @@ func (m *merge) take(ctx context.Context, target string) error {
 		m.result.End, m.result.Output = MergeFailed, failed.Error()
 		return nil
 	case failed != nil:
-		m.result.Output = "merged, but what came after it did not end well\n" + taken.output
+		m.result.Output = "merged, but what came after it did not end well\n" + taken.Output
 	}
 	m.result.End, m.result.Commit = MergeFastForward, now
 	if target != m.theirs {
@@ -263,11 +257,11 @@ func (r *Repo) inTheWay(ctx context.Context, from, to string) ([]string, error) 
 	for _, p := range st.paths {
 		dirty[p.name] = true
 	}
-	out := limited{limit: statusLimit}
-	if err := r.run(ctx, call{out: &out, args: []string{"diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to}}); err != nil {
+	out, err := r.run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to)
+	if err != nil {
 		return nil, fmt.Errorf("compare commits: %w", err)
 	}
-	fields := splitNames(out.text.String())
+	fields := git.SplitNames(out)
 	removed := map[string]bool{}
 	for i := 0; i+1 < len(fields); i += 2 {
 		removed[fields[i+1]] = fields[i] == "D"
@@ -297,4 +291,58 @@ func (r *Repo) obstacle(name string, removed map[string]bool) string {
 		}
 	}
 	return ""
+}
+
+// joined is the tree of both sides merged, or the files in conflict. Neither the working
+// tree nor the index is touched.
+func (r *Repo) joined(ctx context.Context, ours, theirs string) (tree string, conflicts []string, err error) {
+	run := func(ctx context.Context, c git.Call) (string, error) {
+		c.Dir = r.Top
+		return r.call(ctx, c)
+	}
+	tree, conflicts, err = git.MergeCommits(ctx, run, ours, theirs)
+	if !errors.Is(err, git.ErrOldGit) {
+		return tree, conflicts, err
+	}
+	base, err := run(ctx, git.Call{Args: []string{"merge-base", ours, theirs}})
+	if err != nil {
+		return "", nil, fmt.Errorf("try merge: %w", err)
+	}
+	return git.MergeSimply(ctx, run, [3]string{strings.TrimSpace(base), ours, theirs})
+}
+
+// Strayed looks whether what was last committed in a worktree is on its branch, or home
+// already. An agent may have switched to another branch; a merge of the worktree's own
+// would then find nothing, and say that all is well.
+func (r *Repo) Strayed(ctx context.Context, w Worktree) (*Problem, error) {
+	r = r.apart()
+	path, err := resolved(w.Path)
+	if err != nil {
+		return nil, fmt.Errorf("look at worktree: %w", err)
+	}
+	entries, err := r.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.path != path || e.main || e.branch == w.Branch || e.head == "" {
+			continue
+		}
+		for _, home := range []string{"refs/heads/" + w.Branch, "HEAD"} {
+			tip, err := r.resolve(ctx, home)
+			if err != nil {
+				return nil, err
+			}
+			if tip == "" {
+				continue
+			}
+			if there, err := r.contains(ctx, tip, e.head); there || err != nil {
+				return nil, err
+			}
+		}
+		return &Problem{Kind: ProblemStrayed, Stops: true,
+			Text: fmt.Sprintf("not %s but %s is checked out in %s, with commits that are not on it", w.Branch, e.checkedOut(), e.path),
+			Hint: fmt.Sprintf("git merge %.10s brings them home", e.head)}, nil
+	}
+	return nil, nil
 }

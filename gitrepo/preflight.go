@@ -1,18 +1,18 @@
 package gitrepo
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
+	"time"
 
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // ProblemKind tells problems apart.
@@ -141,15 +141,8 @@ func (r *Repo) detached(ctx context.Context) (*Problem, error) {
 
 // branch is the one that is checked out, "" if HEAD is detached.
 func (r *Repo) branch(ctx context.Context) (string, error) {
-	var out bytes.Buffer
-	err := r.run(ctx, call{out: &out, args: []string{"symbolic-ref", "--quiet", "HEAD"}})
-	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 1 {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read HEAD: %w", err)
-	}
-	return strings.TrimPrefix(strings.TrimSpace(out.String()), "refs/heads/"), nil
+	name, err := r.lookup(ctx, "read HEAD", "symbolic-ref", "--quiet", "HEAD")
+	return strings.TrimPrefix(name, "refs/heads/"), err
 }
 
 // operations are what git can be in the middle of, by the file that tells it.
@@ -164,7 +157,7 @@ var operations = []struct{ file, name, command string }{
 
 func (r *Repo) underWay(context.Context) (*Problem, error) {
 	for _, op := range operations {
-		if _, err := os.Lstat(filepath.Join(r.gitDir, op.file)); err == nil {
+		if _, err := os.Lstat(filepath.Join(r.GitDir, op.file)); err == nil {
 			return &Problem{Kind: ProblemUnderWay, Text: op.name + " is under way in " + r.Top,
 				Hint: fmt.Sprintf("finish it, or give it up with git %s --abort", op.command)}, nil
 		}
@@ -173,27 +166,19 @@ func (r *Repo) underWay(context.Context) (*Problem, error) {
 }
 
 func (r *Repo) unresolved(ctx context.Context) (*Problem, error) {
-	conflicts, err := r.conflicts(ctx)
+	out, err := r.run(ctx, "diff", "--cached", "--name-only", "--diff-filter=U", "--no-relative", "-z")
+	conflicts := slices.Compact(git.SplitNames(out))
 	if len(conflicts) == 0 || err != nil {
-		return nil, err
+		return nil, wrapped("look for conflicts", err)
 	}
-	return &Problem{Kind: ProblemConflicts, Text: "there are unresolved conflicts in " + listed(conflicts), Hint: "resolve them and git add the files"}, nil
-}
-
-// conflicts lists the files that a merge left unresolved.
-func (r *Repo) conflicts(ctx context.Context) ([]string, error) {
-	out := limited{limit: statusLimit}
-	if err := r.run(ctx, call{out: &out, args: []string{"diff", "--cached", "--name-only", "--diff-filter=U", "--no-relative", "-z"}}); err != nil {
-		return nil, fmt.Errorf("look for conflicts: %w", err)
-	}
-	return slices.Compact(splitNames(out.text.String())), nil
+	return &Problem{Kind: ProblemConflicts, Text: "there are unresolved conflicts in " + scan.List(conflicts), Hint: "resolve them and git add the files"}, nil
 }
 
 // indexLocked waits a little: an editor that looks at the repository locks it, too.
 func (r *Repo) indexLocked(ctx context.Context) (*Problem, error) {
-	lock := filepath.Join(r.gitDir, "index.lock")
+	lock := filepath.Join(r.GitDir, "index.lock")
 	patience := defaultLockPatience
-	if info, err := os.Lstat(lock); err == nil && old(info) {
+	if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > time.Minute { // none that is about to go
 		patience = 0
 	}
 	holder, err := unlocked(ctx, lock, patience)
@@ -206,11 +191,11 @@ func (r *Repo) indexLocked(ctx context.Context) (*Problem, error) {
 // unknownIdentity asks git whether it knows whose commits these would be.
 func (r *Repo) unknownIdentity(ctx context.Context) (*Problem, error) {
 	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
-		asked, err := r.git.asUser(ctx, userCall{dir: r.Top, env: r.environment(), args: []string{"var", who}, timeout: r.git.timeout()})
+		asked, err := r.Git.AsUser(ctx, git.UserCall{Dir: r.Top, Env: r.environment(), Args: []string{"var", who}, Timeout: r.Git.CallTimeout()})
 		if err != nil {
 			return nil, fmt.Errorf("look for identity: %w", err)
 		}
-		if asked.state == process.Exited && asked.code != 0 {
+		if asked.State == process.Exited && asked.Code != 0 {
 			return &Problem{Kind: ProblemNoIdentity, Text: "git does not know whose commits these are",
 				Hint: `tell it: git config --global user.name "Your Name" && git config --global user.email you@example.com`}, nil
 		}
@@ -233,7 +218,7 @@ func (s status) String() string {
 	for i, p := range s.paths {
 		changed[i] = p.name
 	}
-	return counted(len(changed), "uncommitted change") + ": " + listed(changed)
+	return text.Count(len(changed), "uncommitted change") + ": " + scan.List(changed)
 }
 
 // notInWorktree says what a new worktree of this tree would lack.
@@ -245,54 +230,29 @@ func (r *Repo) notInWorktree(ctx context.Context) (*Problem, error) {
 	return &Problem{Kind: ProblemDirty, Text: "the worktree begins at the last commit, without " + st.String()}, nil
 }
 
+// emptySubmodules looks for folders that the checked-out commit names as submodules.
 func (r *Repo) emptySubmodules(ctx context.Context) (*Problem, error) {
-	folders, err := r.submodules(ctx)
-	if len(folders) == 0 || err != nil {
-		return nil, err
-	}
-	return &Problem{Kind: ProblemSubmodules, Text: "folders of submodules are empty in a new worktree: " + listed(folders),
-		Hint: "if they are needed, git submodule update --init in there fills them"}, nil
-}
-
-// submodules lists the folders that the checked-out commit names as such.
-func (r *Repo) submodules(ctx context.Context) ([]string, error) {
-	out := limited{limit: 1 << 20}
-	err := r.run(ctx, call{out: &out, args: []string{"config", "-z", "--blob", "HEAD:.gitmodules", "--get-regexp", `^submodule\..*\.path$`}})
-	if _, ok := errors.AsType[*failure](err); ok {
+	out, err := r.run(ctx, "config", "-z", "--blob", "HEAD:.gitmodules", "--get-regexp", `^submodule\..*\.path$`)
+	if git.Failed(err) {
 		return nil, nil // no such file, or none in it
 	}
-	if err != nil {
-		return nil, fmt.Errorf("look for submodules: %w", err)
-	}
 	var folders []string
-	for _, setting := range splitNames(out.text.String()) {
+	for _, setting := range git.SplitNames(out) {
 		if _, folder, ok := strings.Cut(setting, "\n"); ok {
 			folders = append(folders, folder)
 		}
 	}
-	return folders, nil
+	if len(folders) == 0 || err != nil {
+		return nil, wrapped("look for submodules", err)
+	}
+	return &Problem{Kind: ProblemSubmodules, Text: "folders of submodules are empty in a new worktree: " + scan.List(folders),
+		Hint: "if they are needed, git submodule update --init in there fills them"}, nil
 }
 
-// listedNames is how many names a sentence holds.
-const listedNames = 5
-
-// listed puts names into a sentence: the first five and how many more there are.
-func listed(names []string) string {
-	shown := make([]string, 0, listedNames)
-	for _, name := range names[:min(len(names), listedNames)] {
-		shown = append(shown, inSentence(name))
+func refusal(p *Problem, err error) error {
+	if err != nil {
+		return err
 	}
-	text := strings.Join(shown, ", ")
-	if more := len(names) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// inSentence is a name as it is, or quoted if it could do something to a terminal.
-func inSentence(name string) string {
-	if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) || c == unicode.ReplacementChar }) {
-		return strconv.Quote(name)
-	}
-	return name
+	p.Stops = true
+	return p
 }

@@ -3,22 +3,31 @@ package gitrepo
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/text"
 )
+
+// diffReader reads `git diff -U0` as it is written and gives every added line to line.
+// It holds one line, and of that no more than is looked at.
+type diffReader struct {
+	line    func(name string, text []byte)
+	partial []byte
+	name    string
+	removed int // lines that the hunk still has
+	added   int
+}
 
 const (
 	unfinishedLines = 200  // listed at most
-	unfinishedChars = 160  // of one entry
 	untrackedFiles  = 2000 // read for it at most
 	lineLimit       = 4 << 10
 )
@@ -26,7 +35,7 @@ const (
 // unfinished lists the lines that were added since the first of bases that is still
 // there, or stand in untracked files, and look unfinished.
 func (r *Repo) unfinished(ctx context.Context, top *os.Root, bases []string, paths []path) ([]string, error) {
-	found := findings{prefix: r.prefix, entries: map[string]bool{}}
+	found := findings{prefix: r.Prefix, entries: map[string]bool{}}
 	if err := r.addedLines(ctx, bases, &found); err != nil {
 		return nil, err
 	}
@@ -46,14 +55,10 @@ func (r *Repo) unfinished(ctx context.Context, top *os.Root, bases []string, pat
 func (r *Repo) addedLines(ctx context.Context, bases []string, found *findings) error {
 	for i, base := range bases {
 		reader := diffReader{line: found.add}
-		err := r.run(ctx, call{out: &reader, args: diffArguments(base, "-U0", "--src-prefix=a/", "--dst-prefix=b/")})
-		if failed, ok := errors.AsType[*failure](err); ok && failed.code == 128 && i+1 < len(bases) {
-			continue
+		_, err := r.call(ctx, git.Call{Out: &reader, Args: diffArguments(base, "-U0", "--src-prefix=a/", "--dst-prefix=b/")})
+		if git.ExitCode(err) != 128 || i+1 == len(bases) {
+			return wrapped("read added lines", err)
 		}
-		if err != nil {
-			return fmt.Errorf("read added lines: %w", err)
-		}
-		return nil
 	}
 	return nil
 }
@@ -71,15 +76,15 @@ func diffArguments(base string, how ...string) []string {
 // readLines gives the lines of a text file of moderate size to each. It returns how many
 // bytes it read.
 func readLines(top *os.Root, name string, each func(line []byte)) int {
-	if info, err := top.Lstat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() || info.Size() > contentLimit {
+	if info, err := top.Lstat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() || info.Size() > scan.ContentLimit {
 		return 0
 	}
-	f, ok := open(top, name)
+	f, ok := scan.Open(top, name)
 	if !ok {
 		return 0
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, contentLimit))
+	content, err := io.ReadAll(io.LimitReader(f, scan.ContentLimit))
 	if err != nil || bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0 {
 		return len(content)
 	}
@@ -107,43 +112,17 @@ func (f *findings) add(name string, line []byte) {
 		return
 	}
 	text := bytes.ToValidUTF8(bytes.TrimSpace(line[:min(len(line), lineLimit)]), []byte("\ufffd"))
-	f.entries[shorten(strings.TrimPrefix(name, f.prefix)+": "+string(text))] = true
+	f.entries[scan.Shorten(strings.TrimPrefix(name, f.prefix)+": "+string(text))] = true
 }
 
 func (f *findings) list() []string {
-	entries := make([]string, 0, len(f.entries))
-	for entry := range f.entries {
-		entries = append(entries, entry)
-	}
-	slices.Sort(entries)
-	if len(entries) == 0 {
-		return nil
-	}
+	entries := slices.Sorted(maps.Keys(f.entries))
 	return slices.Clip(entries[:min(len(entries), unfinishedLines)])
 }
 
-// shorten makes one printable line of an entry and cuts it.
-func shorten(entry string) string {
-	entry = strings.Map(func(c rune) rune {
-		switch {
-		case c == '\t':
-			return ' '
-		case unicode.IsControl(c):
-			return -1
-		}
-		return c
-	}, entry)
-	if utf8.RuneCountInString(entry) > unfinishedChars {
-		entry = string([]rune(entry)[:unfinishedChars])
-	}
-	return strings.TrimSpace(entry)
-}
-
-var unfinishedWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(?:TODO|FIXME|XXX)(?:$|[^\w./-]|[./-](?:\W|$))` +
-		`|(?i:(?:^|[^\w.])(?:not (?:yet )?implemented|unimplemented|placeholder implementation)\b)` +
-		`|\bNotImplemented(?:Error|Exception)\b|\btodo!\s*[(\[{]`)
-})
+var unfinishedWords = text.LazyRegexp(`\b(?:TODO|FIXME|XXX)(?:$|[^\w./-]|[./-](?:\W|$))` +
+	`|(?i:(?:^|[^\w.])(?:not (?:yet )?implemented|unimplemented|placeholder implementation)\b)` +
+	`|\bNotImplemented(?:Error|Exception)\b|\btodo!\s*[(\[{]`)
 
 // hints are parts of the words above. They are looked for first, since nearly no line
 // holds one and matching is slow.
@@ -157,4 +136,69 @@ func looksUnfinished(line []byte) bool {
 		}
 	}
 	return false
+}
+
+func (d *diffReader) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			d.keep(p)
+			break
+		}
+		if len(d.partial) == 0 {
+			d.take(p[:end])
+		} else {
+			d.keep(p[:end])
+			d.take(d.partial)
+			d.partial = d.partial[:0]
+		}
+		p = p[end+1:]
+	}
+	return n, nil
+}
+
+func (d *diffReader) keep(p []byte) {
+	d.partial = append(d.partial, p[:min(len(p), lineLimit-len(d.partial))]...)
+}
+
+var hunk = text.LazyRegexp(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
+
+func (d *diffReader) take(line []byte) {
+	if len(line) == 0 {
+		return
+	}
+	switch {
+	case d.removed > 0 && line[0] == '-':
+		d.removed--
+	case d.added > 0 && line[0] == '+':
+		d.added--
+		d.line(d.name, line[1:])
+	case bytes.HasPrefix(line, []byte("+++ ")):
+		d.name = diffName(string(line[4:]))
+	case line[0] == '@':
+		if m := hunk().FindSubmatch(line); m != nil {
+			d.removed, d.added = hunkLines(m[1]), hunkLines(m[2])
+		}
+	}
+}
+
+// hunkLines reads a count of lines, which is left out if it is 1.
+func hunkLines(count []byte) int {
+	n, err := strconv.Atoi(string(count))
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
+// diffName is the path of a "+++" line: behind b/, in quotes if it holds odd characters,
+// with a tab at the end if it holds blanks.
+func diffName(name string) string {
+	name = strings.TrimSuffix(name, "\t")
+	// Git quotes in C's way, which is Go's for all that it escapes.
+	if plain, err := strconv.Unquote(name); err == nil {
+		name = plain
+	}
+	return strings.TrimPrefix(name, "b/")
 }

@@ -1,7 +1,6 @@
 package gitrepo_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -10,38 +9,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
 )
 
-func canceled(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx
-}
-
 func TestUnfinishedListsWhatWasAddedSinceTheBase(t *testing.T) {
-	w := newRepo(t)
-	w.write("old.go", "// TODO from before\nsame\nsame\n")
-	w.write("gone.go", "// TODO will go\n")
-	base := w.committedAs()
-	repo := w.find()
+	w := gittest.NewRepo(t)
+	w.Write("old.go", "// TODO from before\nsame\nsame\n")
+	w.Write("gone.go", "// TODO will go\n")
+	base := w.CommittedAs()
+	repo := w.Find()
 
-	w.write("committed.go", "\t// FIXME: later  \r\n")
-	w.write("with blank.go", "// XXX here\n")
-	w.write("quote\"d\n\x01é.go", "// TODO odd name\n")
-	w.commit()
-	w.write("old.go", "// TODO from before\nsame\n++ b/fake TODO\n-- TODO not removed\n@@ -1 +1 @@ TODO\nsame")
-	w.must(os.Remove(w.path("gone.go")))
-	w.write("staged.go", "raise NotImplementedError\n")
-	w.git("add", "-A")
-	w.write("new/untracked.go", "x\n  panic(\"not implemented\")\n\t// TODO\tx")
-	w.write("binary", "\x00 TODO\n")
-	w.write("large", "TODO\n"+strings.Repeat("x", 1<<20))
-	w.write(".ralph/tasks.json", "TODO\n")
-	w.write(".agent/PROMPT.md", "TODO\n")
-	w.write("prd.json", "TODO\n")
-	w.write("IMPLEMENTATION_PLAN.md", "TODO\n")
-	w.must(os.Symlink("old.go", w.path("link")))
+	w.Write("committed.go", "\t// FIXME: later  \r\n")
+	w.Write("with blank.go", "// XXX here\n")
+	w.Write("quote\"d\n\x01é.go", "// TODO odd name\n")
+	w.Commit()
+	w.Write("old.go", "// TODO from before\nsame\n++ b/fake TODO\n-- TODO not removed\n@@ -1 +1 @@ TODO\nsame")
+	w.Must(os.Remove(w.Path("gone.go")))
+	w.Write("staged.go", "raise NotImplementedError\n")
+	w.Git("add", "-A")
+	w.Write("new/untracked.go", "x\n  panic(\"not implemented\")\n\t// TODO\tx")
+	w.Write("binary", "\x00 TODO\n")
+	w.Write("large", "TODO\n"+strings.Repeat("x", 1<<20))
+	w.Write(".ralph/tasks.json", "TODO\n")
+	w.Write(".agent/PROMPT.md", "TODO\n")
+	w.Write("prd.json", "TODO\n")
+	w.Write("IMPLEMENTATION_PLAN.md", "TODO\n")
+	w.Must(os.Symlink("old.go", w.Path("link")))
 
 	want := []string{
 		"committed.go: // FIXME: later",
@@ -54,54 +47,54 @@ func TestUnfinishedListsWhatWasAddedSinceTheBase(t *testing.T) {
 		"staged.go: raise NotImplementedError",
 		"with blank.go: // XXX here",
 	}
-	if diff := cmp.Diff(want, w.fingerprint(repo, ralph.TreeInput{BaseHead: base, Claimed: true}).Unfinished); diff != "" {
+	if diff := cmp.Diff(want, w.Fingerprint(repo, ralph.TreeInput{BaseHead: base, Claimed: true}).Unfinished); diff != "" {
 		t.Errorf("claim (-want +got)\n%s", diff)
 	}
-	if got := w.fingerprint(repo, ralph.TreeInput{BaseHead: base}).Unfinished; got != nil {
+	if got := w.Fingerprint(repo, ralph.TreeInput{BaseHead: base}).Unfinished; got != nil {
 		t.Errorf("without a claim it is not looked for, but got %q", got)
 	}
 }
 
 func TestUnfinishedAtTheBaseIsWhatDiffersFromHead(t *testing.T) {
-	w := newRepo(t)
-	w.write("old.go", "// TODO committed\n")
-	w.commit()
-	w.write("old.go", "// TODO committed\n// TODO not committed\n")
-	w.write("new.go", "// TODO new\n")
+	w := gittest.NewRepo(t)
+	w.Write("old.go", "// TODO committed\n")
+	w.Commit()
+	w.Write("old.go", "// TODO committed\n// TODO not committed\n")
+	w.Write("new.go", "// TODO new\n")
 	want := []string{"new.go: // TODO new", "old.go: // TODO not committed"}
-	if diff := cmp.Diff(want, w.fingerprint(w.find(), ralph.TreeInput{}).Unfinished); diff != "" {
+	if diff := cmp.Diff(want, w.Fingerprint(w.Find(), ralph.TreeInput{}).Unfinished); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestUnfinishedFallsBackToHeadIfTheBaseIsGone(t *testing.T) {
-	w := newRepo(t)
-	w.write("new.go", "// TODO new\n")
-	got := w.fingerprint(w.find(), ralph.TreeInput{BaseHead: strings.Repeat("1", 40), Claimed: true}).Unfinished
+	w := gittest.NewRepo(t)
+	w.Write("new.go", "// TODO new\n")
+	got := w.Fingerprint(w.Find(), ralph.TreeInput{BaseHead: strings.Repeat("1", 40), Claimed: true}).Unfinished
 	if diff := cmp.Diff([]string{"new.go: // TODO new"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestUnfinishedIgnoresHowTheUserLikesDiffs(t *testing.T) {
-	w := newRepo(t)
-	w.write("below/new.go", "x\n// TODO new\n")
-	base := w.git("rev-parse", "HEAD")
-	w.commit()
+	w := gittest.NewRepo(t)
+	w.Write("below/new.go", "x\n// TODO new\n")
+	base := w.Git("rev-parse", "HEAD")
+	w.Commit()
 	for key, value := range map[string]string{
 		"diff.noprefix": "true", "diff.mnemonicPrefix": "true", "diff.relative": "true", "diff.interHunkContext": "9", "diff.context": "9",
 		"diff.renames": "copies", "color.ui": "always", "diff.orderFile": "missing", "diff.submodule": "log", "diff.wsErrorHighlight": "all",
 	} {
-		w.git("config", key, value)
+		w.Git("config", key, value)
 	}
-	got := w.fingerprint(w.find(), ralph.TreeInput{BaseHead: base, Claimed: true}).Unfinished
+	got := w.Fingerprint(w.Find(), ralph.TreeInput{BaseHead: base, Claimed: true}).Unfinished
 	if diff := cmp.Diff([]string{"below/new.go: // TODO new"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestUnfinishedIsBounded(t *testing.T) {
-	w := newRepo(t)
+	w := gittest.NewRepo(t)
 	var many, want []string
 	for i := range 300 {
 		many = append(many, fmt.Sprintf("TODO %03d\nTODO %03d\n", i, i))
@@ -109,15 +102,15 @@ func TestUnfinishedIsBounded(t *testing.T) {
 			want = append(want, fmt.Sprintf("many: TODO %03d", i))
 		}
 	}
-	w.write("long", "TODO "+strings.Repeat("é", 500)+"\n"+strings.Repeat("x", 100_000)+" TODO\n")
-	w.write("many", strings.Join(many, ""))
+	w.Write("long", "TODO "+strings.Repeat("é", 500)+"\n"+strings.Repeat("x", 100_000)+" TODO\n")
+	w.Write("many", strings.Join(many, ""))
 	want = append([]string{"long: TODO " + strings.Repeat("é", 149)}, want...)
-	repo := w.find()
-	if diff := cmp.Diff(want, w.fingerprint(repo, ralph.TreeInput{}).Unfinished); diff != "" {
+	repo := w.Find()
+	if diff := cmp.Diff(want, w.Fingerprint(repo, ralph.TreeInput{}).Unfinished); diff != "" {
 		t.Errorf("untracked (-want +got)\n%s", diff)
 	}
-	w.git("add", "-A")
-	if diff := cmp.Diff(want, w.fingerprint(repo, ralph.TreeInput{}).Unfinished); diff != "" {
+	w.Git("add", "-A")
+	if diff := cmp.Diff(want, w.Fingerprint(repo, ralph.TreeInput{}).Unfinished); diff != "" {
 		t.Errorf("in the diff (-want +got)\n%s", diff)
 	}
 }

@@ -1,16 +1,18 @@
 package gitrepo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
 // ourBranches is what the names of the harness's branches begin with.
@@ -86,7 +88,7 @@ func (r *Repo) ReopenWorktree(ctx context.Context, w Worktree) (Worktree, []stri
 	if err != nil {
 		return w, nil, fmt.Errorf("open worktree: %w", err)
 	}
-	w.Path, w.Below = path, strings.TrimSuffix(r.prefix, "/")
+	w.Path, w.Below = path, strings.TrimSuffix(r.Prefix, "/")
 	entries, err := r.entries(ctx)
 	if err != nil {
 		return w, nil, err
@@ -122,7 +124,7 @@ func (r *Repo) reenter(ctx context.Context, w Worktree, entries []worktreeEntry)
 		// An agent may have removed its .git, which holds nothing but the way back. Named,
 		// the folder would have to lead there already.
 		if _, err := os.Lstat(filepath.Join(w.Path, ".git")); errors.Is(err, fs.ErrNotExist) {
-			if err := r.run(ctx, call{args: []string{"worktree", "repair"}, out: io.Discard}); err != nil {
+			if _, err := r.run(ctx, "worktree", "repair"); err != nil {
 				return nil, fmt.Errorf("repair worktree: %w", err)
 			}
 		}
@@ -149,7 +151,7 @@ func (w Worktree) enter() ([]string, error) {
 
 // planned checks what is wanted and completes it.
 func (r *Repo) planned(ctx context.Context, in WorktreeInput) (Worktree, error) {
-	w := Worktree{Branch: in.Branch, Below: strings.TrimSuffix(r.prefix, "/")}
+	w := Worktree{Branch: in.Branch, Below: strings.TrimSuffix(r.Prefix, "/")}
 	for _, look := range []func(context.Context) (*Problem, error){r.noCommits, r.underWay} {
 		if p, err := look(ctx); p != nil || err != nil {
 			return w, refusal(p, err)
@@ -168,13 +170,12 @@ func (r *Repo) planned(ctx context.Context, in WorktreeInput) (Worktree, error) 
 
 func (r *Repo) branchName(ctx context.Context, name string) error {
 	short, ours := strings.CutPrefix(name, ourBranches)
-	var out bytes.Buffer
-	err := r.run(ctx, call{out: &out, args: []string{"check-ref-format", "--branch", name}})
-	_, bad := errors.AsType[*failure](err)
+	out, err := r.run(ctx, "check-ref-format", "--branch", name)
+	bad := git.Failed(err)
 	if err != nil && !bad {
 		return fmt.Errorf("check branch name: %w", err)
 	}
-	if bad || !ours || strings.TrimSuffix(out.String(), "\n") != name {
+	if bad || !ours || strings.TrimSuffix(out, "\n") != name {
 		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("%q cannot be the name of a branch", short),
 			Hint: "letters, digits, dots, dashes and slashes are fine"}
 	}
@@ -197,9 +198,8 @@ func (r *Repo) clashing(ctx context.Context, name string) (string, error) {
 			return name[:i], err
 		}
 	}
-	out := limited{limit: 1 << 10}
-	err := r.run(ctx, call{out: &out, args: []string{"for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", "refs/heads/" + name + "/"}})
-	return strings.TrimSpace(out.text.String()), wrapped("look for branches", err)
+	out, err := r.run(ctx, "for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", "refs/heads/"+name+"/")
+	return strings.TrimSpace(out), wrapped("look for branches", err)
 }
 
 // outside is the path without links, if a worktree can be made there.
@@ -208,12 +208,12 @@ func (r *Repo) outside(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("place worktree: %w", err)
 	}
-	for _, folder := range []string{r.Top, r.commonDir()} {
+	for _, folder := range []string{r.Top, r.CommonDir()} {
 		info, err := os.Stat(folder)
 		if err != nil {
 			return "", fmt.Errorf("place worktree: %w", err)
 		}
-		if below(info, path) {
+		if scan.Below(info, path) {
 			return "", &Problem{Kind: ProblemBadPath, Stops: true, Text: fmt.Sprintf("the worktree's folder %s lies inside of the repository", path), Hint: "name one outside of it"}
 		}
 	}
@@ -262,16 +262,15 @@ func (r *Repo) checkout(ctx context.Context, w Worktree, args ...string) error {
 		return err
 	}
 	patient := r.apart()
-	patient.git.Timeout = max(checkoutTimeout, r.git.timeout())
-	err = patient.run(ctx, call{args: append([]string{"worktree", "add", "--quiet"}, args...), out: io.Discard})
-	if err == nil {
+	patient.Git.Timeout = max(checkoutTimeout, r.Git.CallTimeout())
+	if _, err = patient.run(ctx, append([]string{"worktree", "add", "--quiet"}, args...)...); err == nil {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
 	// Nothing was there before; twice --force since what is half made is locked.
-	_ = r.run(ctx, call{args: []string{"worktree", "remove", "--force", "--force", w.Path}, out: io.Discard})
+	_, _ = r.run(ctx, "worktree", "remove", "--force", "--force", w.Path)
 	if tip == "" {
-		_ = r.run(ctx, call{args: []string{"update-ref", "-d", "refs/heads/" + w.Branch}})
+		_, _ = r.run(ctx, "update-ref", "-d", "refs/heads/"+w.Branch)
 	}
 	return err
 }
@@ -280,14 +279,54 @@ func (r *Repo) checkout(ctx context.Context, w Worktree, args ...string) error {
 // others waiting.
 func (r *Repo) apart() *Repo {
 	alone := r.Whole()
-	alone.Dir, alone.prefix = r.Dir, r.prefix
+	alone.Dir, alone.Prefix = r.Dir, r.Prefix
 	return alone
 }
 
-func refusal(p *Problem, err error) error {
+// WorktreeMaker makes the worktree that a [ralph.Config] asks for with UseWorktree. It
+// implements [ralph.Worktrees].
+type WorktreeMaker struct {
+	Repo   *Repo
+	Folder string // where worktrees go: outside of the repository
+}
+
+var _ ralph.Worktrees = WorktreeMaker{}
+
+// Add makes a worktree on a new branch, ralph/….
+func (m WorktreeMaker) Add(ctx context.Context, branch string) (ralph.Worktree, ralph.Tree, error) {
+	name := strings.ReplaceAll(strings.TrimPrefix(branch, ourBranches), "/", "-")
+	made, _, err := m.Repo.AddWorktree(ctx, WorktreeInput{Path: filepath.Join(m.Folder, name), Branch: branch})
 	if err != nil {
-		return err
+		return ralph.Worktree{}, nil, err
 	}
-	p.Stops = true
-	return p
+	known := ralph.Worktree{Path: made.Dir(), Branch: made.Branch, Base: made.Base}
+	tree, err := m.tree(ctx, known)
+	return known, tree, err
+}
+
+// Open makes sure that the worktree is there, and sees its files.
+func (m WorktreeMaker) Open(ctx context.Context, w ralph.Worktree) (ralph.Tree, error) {
+	if _, _, err := m.Repo.ReopenWorktree(ctx, m.known(w)); err != nil {
+		return nil, err
+	}
+	return m.tree(ctx, w)
+}
+
+// Remove removes the worktree and its branch, if its work is merged.
+func (m WorktreeMaker) Remove(ctx context.Context, w ralph.Worktree) error {
+	return m.Repo.RemoveWorktree(ctx, m.known(w), RemoveMerged)
+}
+
+// known is the worktree whose workspace is w.Path.
+func (m WorktreeMaker) known(w ralph.Worktree) Worktree {
+	path := w.Path
+	if below := strings.TrimSuffix(m.Repo.Prefix, "/"); below != "" {
+		path = strings.TrimSuffix(path, string(filepath.Separator)+filepath.FromSlash(below))
+	}
+	return Worktree{Path: path, Branch: w.Branch, Base: w.Base}
+}
+
+func (m WorktreeMaker) tree(ctx context.Context, w ralph.Worktree) (ralph.Tree, error) {
+	repo, _, err := Find(ctx, m.Repo.Git, w.Path)
+	return repo, err
 }

@@ -1,7 +1,6 @@
 package gitrepo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
 // WorktreeState is a worktree of the harness as it stands, or a branch of the harness
@@ -46,24 +48,21 @@ func (r *Repo) Worktrees(ctx context.Context, under string) ([]WorktreeState, er
 			return nil, fmt.Errorf("list worktrees: %w", err)
 		}
 	}
-	branches, err := r.harnessBranches(ctx)
+	out, err := r.run(ctx, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"+ourBranches)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list branches: %w", err)
+	}
+	branches := strings.Fields(out)
+	entries = slices.DeleteFunc(entries, func(e worktreeEntry) bool {
+		branches = slices.DeleteFunc(branches, func(name string) bool { return name == e.branch })
+		return e.main || !strings.HasPrefix(e.branch, ourBranches) && !e.liesBelow(under)
+	})
+	for _, name := range branches {
+		entries = append(entries, worktreeEntry{branch: name})
 	}
 	var states []WorktreeState
 	for _, e := range entries {
-		branches = slices.DeleteFunc(branches, func(name string) bool { return name == e.branch })
-		if e.main || !strings.HasPrefix(e.branch, ourBranches) && !e.liesBelow(under) {
-			continue
-		}
 		state, err := r.state(ctx, e)
-		if err != nil {
-			return nil, err
-		}
-		states = append(states, state)
-	}
-	for _, name := range branches {
-		state, err := r.state(ctx, worktreeEntry{branch: name})
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +73,7 @@ func (r *Repo) Worktrees(ctx context.Context, under string) ([]WorktreeState, er
 
 // state looks at a worktree, or at a branch if the worktreeEntry has no path.
 func (r *Repo) state(ctx context.Context, e worktreeEntry) (WorktreeState, error) {
-	s := WorktreeState{Worktree: Worktree{Path: e.path, Branch: e.branch, Below: strings.TrimSuffix(r.prefix, "/")}, Locked: e.locked, Missing: e.gone()}
+	s := WorktreeState{Worktree: Worktree{Path: e.path, Branch: e.branch, Below: strings.TrimSuffix(r.Prefix, "/")}, Locked: e.locked, Missing: e.gone()}
 	var tips []string
 	if e.head != "" {
 		tips = append(tips, e.head)
@@ -103,30 +102,27 @@ func (r *Repo) state(ctx context.Context, e worktreeEntry) (WorktreeState, error
 
 // ahead counts the commits that are in no branch but the harness's own.
 func (r *Repo) ahead(ctx context.Context, tips ...string) (int, error) {
-	var out bytes.Buffer
 	args := append([]string{"rev-list", "--count"}, tips...)
 	args = append(args, "--not", "--exclude="+ourBranches+"*", "--branches", "--exclude=*/"+ourBranches+"*", "--remotes")
-	if err := r.run(ctx, call{out: &out, args: args}); err != nil {
-		return 0, fmt.Errorf("count commits: %w", err)
+	out, err := r.run(ctx, args...)
+	n := 0
+	if err == nil {
+		n, err = strconv.Atoi(strings.TrimSpace(out))
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(out.String()))
-	if err != nil {
-		return 0, fmt.Errorf("count commits: %w", err)
-	}
-	return n, nil
+	return n, wrapped("count commits", err)
 }
 
 // changesIn counts the changes in a worktree that are not committed, without the
 // harness's view. A worktree that an agent broke is no error.
 func (r *Repo) changesIn(ctx context.Context, folder string) (int, string, error) {
-	there, ok, err := r.git.Find(ctx, folder)
+	there, ok, err := Find(ctx, r.Git, folder)
 	if ctx.Err() != nil {
 		return 0, "", fmt.Errorf("look at worktree: %w", context.Cause(ctx))
 	}
 	if err != nil {
 		return 0, err.Error(), nil
 	}
-	if !ok || there.Top != folder || !sameFolder(there.commonDir(), r.commonDir()) {
+	if !ok || there.Top != folder || !sameFolder(there.CommonDir(), r.CommonDir()) {
 		return 0, fmt.Sprintf("%s has lost its connection to %s", folder, r.Top), nil
 	}
 	r.mu.Lock()
@@ -136,11 +132,11 @@ func (r *Repo) changesIn(ctx context.Context, folder string) (int, string, error
 		return 0, "", err
 	}
 	st, err := there.status(ctx)
-	if _, failed := errors.AsType[*failure](err); failed {
+	if git.Failed(err) {
 		return 0, err.Error(), nil
 	}
-	changed := slices.DeleteFunc(st.paths, func(p path) bool { return p.name == r.prefix+view })
-	if modules, _ := os.ReadDir(filepath.Join(there.gitDir, "modules")); len(modules) > 0 && len(changed) == 0 {
+	changed := slices.DeleteFunc(st.paths, func(p path) bool { return p.name == r.Prefix+scan.ProgressFile })
+	if modules, _ := os.ReadDir(filepath.Join(there.GitDir, "modules")); len(modules) > 0 && len(changed) == 0 {
 		return 0, fmt.Sprintf("the submodules in %s have repositories of their own, which would go with it", folder), err
 	}
 	return len(changed), "", err
@@ -153,15 +149,6 @@ func sameFolder(a, b string) bool {
 	}
 	second, err := os.Stat(b)
 	return err == nil && os.SameFile(first, second)
-}
-
-// harnessBranches lists the harness's branches.
-func (r *Repo) harnessBranches(ctx context.Context) ([]string, error) {
-	out := limited{limit: statusLimit}
-	if err := r.run(ctx, call{out: &out, args: []string{"for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/" + ourBranches}}); err != nil {
-		return nil, fmt.Errorf("list branches: %w", err)
-	}
-	return strings.Fields(out.text.String()), nil
 }
 
 // worktreeEntry is a worktree as git has it on its list.
@@ -187,21 +174,12 @@ func (e worktreeEntry) checkedOut() string { return branchOr(e.branch) }
 
 // entries lists all worktrees of the repository, the main one first.
 func (r *Repo) entries(ctx context.Context) ([]worktreeEntry, error) {
-	out := limited{limit: statusLimit}
-	err := r.run(ctx, call{out: &out, args: []string{"worktree", "list", "--porcelain", "-z"}})
-	if failed, ok := errors.AsType[*failure](err); ok && failed.code == 129 { // git before 2.36
-		out = limited{limit: statusLimit}
-		err = r.run(ctx, call{out: &out, args: []string{"worktree", "list", "--porcelain"}})
-		return parseEntries(strings.ReplaceAll(out.text.String(), "\n", "\x00")), wrapped("list worktrees", err)
+	out, err := r.run(ctx, "worktree", "list", "--porcelain", "-z")
+	if git.ExitCode(err) == 129 { // git before 2.36
+		out, err = r.run(ctx, "worktree", "list", "--porcelain")
+		out = strings.ReplaceAll(out, "\n", "\x00")
 	}
-	return parseEntries(out.text.String()), wrapped("list worktrees", err)
-}
-
-func wrapped(what string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	return parseEntries(out), wrapped("list worktrees", err)
 }
 
 // parseEntries reads `git worktree list --porcelain -z`: lines of "key value", each

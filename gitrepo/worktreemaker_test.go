@@ -9,16 +9,17 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
 	"github.com/ralphloop/ralph/loop"
 )
 
 // A program that embeds the loop asks for a worktree, and gets one whose files are seen, gone on with and removed.
 func TestALoopInAWorktreeOfItsOwn(t *testing.T) {
-	w := newRepo(t)
-	w.at("app")
-	w.write("app/main", "one\n")
-	w.commit()
-	maker := gitrepo.WorktreeMaker{Repo: w.at("app").find(), Folder: filepath.Join(newFolder(t).dir, "trees")}
+	w := gittest.NewRepo(t)
+	w.At("app")
+	w.Write("app/main", "one\n")
+	w.Commit()
+	maker := gitrepo.WorktreeMaker{Repo: w.At("app").Find(), Folder: filepath.Join(gittest.NewFolder(t).Dir, "trees")}
 	var dir string
 	checks := ralph.CheckFuncs{"written": func(context.Context) error {
 		_, err := os.Stat(filepath.Join(dir, "made"))
@@ -36,20 +37,20 @@ func TestALoopInAWorktreeOfItsOwn(t *testing.T) {
 				dir = started.Workspace
 			}
 		}))
-	w.must(err)
+	w.Must(err)
 	result, err := loop.Run(t.Context())
-	w.must(err)
+	w.Must(err)
 	if !result.Success || result.Branch != "ralph/"+loop.ID() || result.WorktreePath != dir || filepath.Base(dir) != "app" {
 		t.Errorf("result %+v in %s", result, dir)
 	}
-	if _, err := os.Stat(w.path("app/made")); err == nil {
+	if _, err := os.Stat(w.Path("app/made")); err == nil {
 		t.Error("the main tree was written to")
 	}
 	known := ralph.Worktree{Path: result.WorktreePath, Branch: result.Branch}
-	w.must(os.RemoveAll(filepath.Dir(dir)))
+	w.Must(os.RemoveAll(filepath.Dir(dir)))
 	tree, err := maker.Open(t.Context(), known)
-	w.must(err)
-	if state := w.fingerprint(tree, ralph.TreeInput{}); !state.Known || state.Dirty != 0 {
+	w.Must(err)
+	if state := w.Fingerprint(tree, ralph.TreeInput{}); !state.Known || state.Dirty != 0 {
 		t.Errorf("the worktree, made again, looks like %+v", state)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "more"), nil, 0o600); err != nil {
@@ -58,8 +59,8 @@ func TestALoopInAWorktreeOfItsOwn(t *testing.T) {
 	if _, refused := errors.AsType[*gitrepo.Problem](loop.CleanupWorktree(t.Context())); !refused {
 		t.Error("a worktree with changes in it was removed")
 	}
-	w.must(os.Remove(filepath.Join(dir, "more")))
-	w.must(loop.CleanupWorktree(t.Context()))
+	w.Must(os.Remove(filepath.Join(dir, "more")))
+	w.Must(loop.CleanupWorktree(t.Context()))
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("the worktree is still there")
 	}

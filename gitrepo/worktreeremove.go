@@ -3,10 +3,11 @@ package gitrepo
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Removal says what may be removed.
@@ -102,11 +103,11 @@ func (s WorktreeState) refuse(how Removal) *Problem {
 	case how == RemoveAnyway:
 		return nil
 	case !s.Merged:
-		return &Problem{Kind: ProblemUnmerged, Stops: true, Text: fmt.Sprintf("%s holds %s that no other branch has", name, counted(s.Ahead, "commit")), Hint: keepOrDrop(s)}
+		return &Problem{Kind: ProblemUnmerged, Stops: true, Text: fmt.Sprintf("%s holds %s that no other branch has", name, text.Count(s.Ahead, "commit")), Hint: keepOrDrop(s)}
 	case s.Trouble != "":
 		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: s.Trouble, Hint: "remove it with --force"}
 	case s.Dirty > 0:
-		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: fmt.Sprintf("%s has %s", s.Path, counted(s.Dirty, "uncommitted change")), Hint: "commit them, or remove it with --force"}
+		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: fmt.Sprintf("%s has %s", s.Path, text.Count(s.Dirty, "uncommitted change")), Hint: "commit them, or remove it with --force"}
 	}
 	return nil
 }
@@ -129,14 +130,14 @@ func (r *Repo) removeFolder(ctx context.Context, e worktreeEntry, how Removal) e
 	if e.path == "" {
 		return nil
 	}
-	remove := call{args: []string{"worktree", "remove", "--force", e.path}, out: io.Discard}
-	err := r.run(ctx, remove)
+	remove := []string{"worktree", "remove", "--force", e.path}
+	_, err := r.run(ctx, remove...)
 	if err != nil && how == RemoveAnyway && ctx.Err() == nil {
 		// Git does not touch a folder that has lost its .git.
 		if err := os.RemoveAll(e.path); err != nil {
 			return fmt.Errorf("remove worktree: %w", err)
 		}
-		err = r.run(ctx, remove)
+		_, err = r.run(ctx, remove...)
 	}
 	return wrapped("remove worktree", err)
 }
@@ -146,7 +147,8 @@ func (r *Repo) removeBranch(ctx context.Context, name, tip string) error {
 	if name == "" || !strings.HasPrefix(name, ourBranches) {
 		return nil
 	}
-	return wrapped("remove branch", r.run(ctx, call{args: []string{"update-ref", "-d", "refs/heads/" + name, tip}}))
+	_, err := r.run(ctx, "update-ref", "-d", "refs/heads/"+name, tip)
+	return wrapped("remove branch", err)
 }
 
 // makeRoom clears away what is left of an earlier, merged worktree of the branch, and

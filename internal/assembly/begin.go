@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/snapshot"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
 	"github.com/ralphloop/ralph/loop"
@@ -119,7 +120,7 @@ func refusal(err error) error {
 	if problem, ok := errors.AsType[*gitrepo.Problem](err); ok {
 		return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
 	}
-	if errors.Is(err, gitrepo.ErrNoSnapshot) {
+	if errors.Is(err, snapshot.ErrNoSnapshot) {
 		return &config.UsageError{Msg: err.Error()}
 	}
 	return err

@@ -6,19 +6,20 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/snapshot"
 	"github.com/ralphloop/ralph/internal/config"
 )
 
 // Restored is what a restore did.
-type Restored = gitrepo.Restored
+type Restored = snapshot.Restored
 
 // RestoreInput says what to bring back, and where to.
-type RestoreInput = gitrepo.RestoreInput
+type RestoreInput = snapshot.RestoreInput
 
 // SnapshotDiff is the patch between two snapshots, up to about limit bytes.
 func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) (patch string, cut bool, err error) {
 	const limit = 64 << 20
-	snapshots, err := gitrepo.OpenSnapshots(gitrepo.Git{Env: env.Environ}, folder)
+	snapshots, err := snapshot.Open(gitrepo.Git{Env: env.Environ}, folder)
 	if err != nil {
 		return "", false, refusal(err)
 	}
@@ -28,7 +29,7 @@ func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) 
 
 // Restore brings a snapshot back. It needs no repository in the workspace: an agent may have deleted it.
 func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env) (Restored, error) {
-	keeper, err := gitrepo.Git{Env: env.Environ}.Kept(folder)
+	keeper, err := snapshot.Reopen(gitrepo.Git{Env: env.Environ}, folder)
 	if err != nil {
 		return Restored{}, refusal(err)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/plain"
+	"github.com/ralphloop/ralph/gitrepo/snapshot"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/proof/protect"
@@ -37,13 +39,13 @@ func (w Workspace) top() string {
 // So are files that a check may run or be steered by: an agent can have git ignore what it adds.
 func (w Workspace) keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
 	if w.repo == nil {
-		keeper, err := (&gitrepo.Plain{Dir: w.Dir}).Keep(strings.TrimSuffix(folder, ".git"))
+		keeper, err := (&plain.Tree{Dir: w.Dir}).Keep(strings.TrimSuffix(folder, ".git"))
 		if err != nil {
 			return nil, err
 		}
 		return keeper, nil
 	}
-	keeper, err := w.repo.Keep(ctx, folder)
+	keeper, err := snapshot.New(ctx, w.repo, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +74,12 @@ func FindWorkspace(ctx context.Context, cwd, dir string, env config.Env) (Worksp
 	if err != nil {
 		return Workspace{}, fmt.Errorf("find workspace: %w", err)
 	}
-	repo, inGit, err := gitrepo.Git{Env: env.Environ}.Find(ctx, real)
+	repo, inGit, err := gitrepo.Find(ctx, gitrepo.Git{Env: env.Environ}, real)
 	if err != nil && !errors.Is(err, gitrepo.ErrNoGit) {
 		return Workspace{}, &config.UsageError{Msg: err.Error()}
 	}
 	if !inGit {
-		return Workspace{Dir: real, Tree: &gitrepo.Plain{Dir: real}}, nil
+		return Workspace{Dir: real, Tree: &plain.Tree{Dir: real}}, nil
 	}
 	if dir == "" && !isMarked {
 		repo = repo.Whole()
@@ -87,7 +89,7 @@ func FindWorkspace(ctx context.Context, cwd, dir string, env config.Env) (Worksp
 
 // workspaceAt is the workspace in a folder that is known to be in a repository.
 func workspaceAt(ctx context.Context, dir string, env config.Env) (Workspace, error) {
-	repo, inGit, err := gitrepo.Git{Env: env.Environ}.Find(ctx, dir)
+	repo, inGit, err := gitrepo.Find(ctx, gitrepo.Git{Env: env.Environ}, dir)
 	if err != nil {
 		return Workspace{}, err
 	}
@@ -99,7 +101,7 @@ func workspaceAt(ctx context.Context, dir string, env config.Env) (Workspace, er
 
 // InitRepository puts a sample project under git. Without git it stays a plain folder.
 func InitRepository(ctx context.Context, dir string, env config.Env) error {
-	err := gitrepo.Git{Env: env.Environ}.Init(ctx, dir, "sample project")
+	err := gitrepo.Init(ctx, gitrepo.Git{Env: env.Environ}, dir, "sample project")
 	if errors.Is(err, gitrepo.ErrNoGit) {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/snapshot"
 )
 
 // snapshots is what it takes to keep a copy of a large workspace in which one file has changed, beside the fingerprint that is taken anyway.
@@ -30,13 +31,13 @@ func (b *bench) snapshots() {
 // playKeeper changes a file and looks at the tree. Without a state folder it keeps no copy.
 func playKeeper(task task) error {
 	ctx := context.Background()
-	repo, _, err := gitrepo.Git{Env: plainEnv()}.Find(ctx, task.Dir)
+	repo, _, err := gitrepo.Find(ctx, gitrepo.Git{Env: plainEnv()}, task.Dir)
 	if err != nil {
 		return err
 	}
 	var tree ralph.Tree = repo
 	if task.State != "" {
-		if tree, err = repo.Keep(ctx, filepath.Join(task.State, "snapshots.git")); err != nil {
+		if tree, err = snapshot.New(ctx, repo, filepath.Join(task.State, "snapshots.git")); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,86 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// outputLimit bounds what git may say about a tree: half a million names.
+const outputLimit = 64 << 20
+
+// ErrTooMuch says that git said more than a call allows.
+var ErrTooMuch = errors.New("git says too much")
+
+// limited is a buffer that refuses to grow beyond its limit.
+type limited struct {
+	limit int
+	text  strings.Builder
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.text.Len()+len(p) > l.limit {
+		return 0, ErrTooMuch
+	}
+	return l.text.Write(p)
+}
+
+// headLimit is how much of git's complaints is kept.
+const headLimit = 4 << 10
+
+// Head keeps the beginning of what is written to it.
+type Head struct{ strings.Builder }
+
+func (h *Head) Write(p []byte) (int, error) {
+	h.Builder.Write(p[:min(len(p), headLimit-h.Len())])
+	return len(p), nil
+}
+
+// SplitNames takes names apart that end with a zero byte each.
+func SplitNames(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
+}
+
+// Status is what `git status --porcelain=v2 -z --no-renames` says.
+type Status struct {
+	Head    string // with --branch: the commit that is checked out, "" before the first
+	Entries []StatusEntry
+}
+
+// StatusEntry is one path.
+type StatusEntry struct {
+	Name      string
+	Untracked bool
+	XY        string // how the index and the file differ, of a tracked one
+	Submodule bool
+}
+
+// fieldsBefore counts the fields of a record before its name.
+var fieldsBefore = map[byte]int{'1': 8, 'u': 10, '?': 1}
+
+// ParseStatus reads what git said.
+func ParseStatus(out string) (Status, error) {
+	var st Status
+	for _, record := range SplitNames(out) {
+		if oid, ok := strings.CutPrefix(record, "# branch.oid "); ok && oid != "(initial)" {
+			st.Head = oid
+		}
+		before, known := fieldsBefore[(record + " ")[0]]
+		if !known {
+			continue // other headers, and what later versions of git may add
+		}
+		fields := strings.SplitN(record, " ", before+1)
+		if len(fields) != before+1 {
+			return Status{}, fmt.Errorf("cannot read %q", record)
+		}
+		e := StatusEntry{Name: fields[before], Untracked: before == 1}
+		if !e.Untracked {
+			e.XY, e.Submodule = fields[1], strings.HasPrefix(fields[2], "S")
+		}
+		st.Entries = append(st.Entries, e)
+	}
+	return st, nil
+}

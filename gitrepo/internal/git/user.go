@@ -1,0 +1,151 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/process"
+)
+
+// UserCall is one run of git in the user's name. Unlike a Call it runs the user's hooks
+// and signing program and knows who the user is; what it cannot do is ask.
+type UserCall struct {
+	Dir     string
+	Env     []string // added to the user's
+	Args    []string
+	Stdin   *os.File // nil is nothing to read
+	Timeout time.Duration
+}
+
+// Attempt is how a UserCall ended.
+type Attempt struct {
+	State  process.State
+	Code   int
+	Stdout string // its beginning
+	Output string // the end of both streams
+}
+
+// Worked reports whether git ended well.
+func (a Attempt) Worked() bool { return a.State == process.Exited && a.Code == 0 }
+
+// Failure is an attempt that did not work, as an error.
+func (a Attempt) Failure(what string) error {
+	switch {
+	case a.Worked() || a.State == "":
+		return nil
+	case a.State == process.TimedOut:
+		return fmt.Errorf("run git %s: it did not end in time", what)
+	}
+	return &Failure{what: what, Code: a.Code, Stderr: a.Output}
+}
+
+// unattended is what keeps git from starting what nobody waits for: an upkeep in the
+// background would be killed with the rest of the tree, half done.
+var unattended = []string{
+	"--no-pager",
+	"-c", "core.fsmonitor=false",
+	"-c", "gc.auto=0",
+	"-c", "maintenance.auto=false",
+	"-c", "core.filesRefLockTimeout=10000",
+	"-c", "core.packedRefsTimeout=10000",
+	"-c", "core.quotePath=false",
+}
+
+// AsUser runs git in the user's name. How it ended is a value; a context that is done is
+// an error.
+func (g Program) AsUser(ctx context.Context, c UserCall) (Attempt, error) {
+	what := command(c.Args)
+	argv := append(append([]string{g.path}, unattended...), c.Args...)
+	var stdout Head
+	var both tail
+	// A TERM first: git removes its lock files before it goes.
+	ended, err := start(ctx, what, process.Spec{
+		Argv: argv, Dir: c.Dir, Env: append(g.userEnvironment(), c.Env...), Stdin: c.Stdin, Timeout: c.Timeout,
+		Stdout: process.Sink{Tap: io.MultiWriter(&stdout, &both)}, Stderr: process.Sink{Tap: &both},
+	})
+	if err != nil {
+		return Attempt{}, err
+	}
+	return Attempt{State: ended.State, Code: ended.ExitCode, Stdout: stdout.String(), Output: both.String()}, nil
+}
+
+// CallTimeout bounds one call.
+func (g Program) CallTimeout() time.Duration { return cmp.Or(g.Timeout, DefaultTimeout) }
+
+// identity are the variables by which a user may be known to git.
+var identity = []string{"GIT_AUTHOR_NAME=", "GIT_AUTHOR_EMAIL=", "GIT_COMMITTER_NAME=", "GIT_COMMITTER_EMAIL="}
+
+// userEnvironment is the user's own, language included, for hooks to find themselves in
+// it, without what would lead git elsewhere or let a program ask for something.
+func (g Program) userEnvironment() []string {
+	env := make([]string, 0, len(g.Env)+5)
+	for _, entry := range g.Env {
+		switch {
+		case strings.HasPrefix(entry, "GIT_") && !hasPrefixOf(entry, kept) && !hasPrefixOf(entry, identity):
+		case hasPrefixOf(entry, []string{"GPG_TTY=", "SSH_ASKPASS="}):
+		default:
+			env = append(env, entry)
+		}
+	}
+	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_ASKPASS=", "SSH_ASKPASS_REQUIRE=never")
+}
+
+const (
+	// tailChars is how much of git's and its hooks' output is kept for a user to read.
+	tailChars = 4000
+	tailBytes = utf8.UTFMax * tailChars
+)
+
+// tail keeps the end of what is written to it, from two streams.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p[max(0, len(p)-tailBytes):]...)
+	if len(t.text) > 2*tailBytes {
+		t.text = append(t.text[:0], t.text[len(t.text)-tailBytes:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := []rune(strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\ufffd")))
+	return string(text[max(0, len(text)-tailChars):])
+}
+
+// HookFiles are the hashes of the hooks in a folder, by name; samples left out.
+func HookFiles(folder string) map[string][sha256.Size]byte {
+	files := map[string][sha256.Size]byte{}
+	entries, _ := os.ReadDir(folder)
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), ".sample") {
+			continue
+		}
+		path := filepath.Join(folder, entry.Name())
+		content, known := scan.ReadSmall(path)
+		if !known {
+			content = []byte(entry.Type().String())
+		}
+		if info, err := os.Stat(path); err == nil { // git passes over one that is no program
+			content = append(content, scan.Executable(info)...)
+		}
+		files[entry.Name()] = sha256.Sum256(content)
+	}
+	return files
+}

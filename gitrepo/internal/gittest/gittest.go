@@ -1,0 +1,237 @@
+// Package gittest makes repositories for the tests of gitrepo and its parts, and plays the agent on them.
+package gittest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/internal/process"
+)
+
+// Since asks for the fingerprint alone.
+var Since = ralph.TreeInput{BaseHead: "HEAD"}
+
+// Main runs the tests of a package for its TestMain. It takes in orphans, as the program does for a run. A git that left nothing behind is then known by one system call to be gone; without
+// that, everything in /proc is read twice for each of some thousand calls, which was most of the time of these tests.
+func Main(m *testing.M) int {
+	err := process.OwnOrphans()
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if models.dir, err = os.MkdirTemp("", "models-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(models.dir)
+	return m.Run()
+}
+
+// Environment is all that git gets in these tests: nothing of the user's, and no waiting for a disk or housekeeping that nobody looks at.
+func Environment() []string {
+	return []string{
+		"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "HOME=" + os.DevNull,
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none", "GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
+	}
+}
+
+// Program is git in that environment.
+func Program() git.Program { return git.Program{Env: Environment()} }
+
+// Workspace is a folder on which a test plays the agent.
+type Workspace struct {
+	testing.TB
+	Dir string
+}
+
+// NewFolder is an empty folder.
+func NewFolder(t testing.TB) Workspace {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Workspace{t, dir}
+}
+
+// NewRepo is a repository with one commit that holds the file "kept".
+func NewRepo(t testing.TB) Workspace {
+	t.Helper()
+	return CopyOf(t, "small", func(w Workspace) {
+		w.Git("init", "-q", "-b", "main")
+		w.Write("kept", "one\n")
+		w.Commit()
+	})
+}
+
+// models has a repository of each kind that CopyOf gives out, for as long as the tests run.
+var models struct {
+	sync.Mutex
+	dir string
+}
+
+// CopyOf is a repository like the one of this name, which is made once: some hundred tests begin with one, and a copy needs one git.
+func CopyOf(t testing.TB, name string, fill func(model Workspace)) Workspace {
+	t.Helper()
+	models.Lock()
+	defer models.Unlock()
+	model, w := Workspace{t, filepath.Join(models.dir, name)}, NewFolder(t)
+	if _, err := os.Lstat(model.Dir); err != nil {
+		begun := NewFolder(t).At("model") // which is a model only when nothing failed
+		fill(begun)
+		w.Must(os.Rename(begun.Dir, model.Dir))
+	}
+	model.Sh("exec cp -a . '" + w.Dir + "'")
+	w.Git("update-index", "-q", "--refresh") // the index knows other files
+	return w
+}
+
+// At is a folder below.
+func (w Workspace) At(name string) Workspace {
+	w.Helper()
+	dir := filepath.Join(w.Dir, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		w.Fatal(err)
+	}
+	return Workspace{w.TB, dir}
+}
+
+// Git runs git in the workspace, as a user would, and gives what it said.
+func (w Workspace) Git(args ...string) string {
+	w.Helper()
+	var out bytes.Buffer
+	argv := append([]string{"git", "-c", "protocol.file.allow=always"}, args...)
+	ended, err := process.Run(w.Context(), process.Spec{
+		Argv: argv, Dir: w.Dir, Env: Environment(), Stdout: process.Sink{Tap: &out}, StderrToStdout: true,
+	})
+	if err != nil || ended.State != process.Exited || ended.ExitCode != 0 {
+		w.Fatalf("git %v: %v %v %d: %s", args, err, ended.StartError, ended.ExitCode, out.String())
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// Commit commits everything.
+func (w Workspace) Commit() {
+	w.Helper()
+	w.Git("add", "-A")
+	w.Git("commit", "-q", "--allow-empty", "-m", "x")
+}
+
+// CommittedAs is Commit, and the name of what was committed.
+func (w Workspace) CommittedAs() string {
+	w.Helper()
+	w.Commit()
+	return w.Git("rev-parse", "HEAD")
+}
+
+// Path is that of a file in the workspace.
+func (w Workspace) Path(name string) string { return filepath.Join(w.Dir, filepath.FromSlash(name)) }
+
+func (w Workspace) Write(name, text string) {
+	w.Helper()
+	if err := os.MkdirAll(filepath.Dir(w.Path(name)), 0o755); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(w.Path(name), []byte(text), 0o644); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Script makes a program of a shell script.
+func (w Workspace) Script(name, script string) {
+	w.Helper()
+	w.Write(name, "#!/bin/sh\n"+script+"\n")
+	w.Must(os.Chmod(w.Path(name), 0o755))
+}
+
+// Age makes a file look old enough to be remembered.
+func (w Workspace) Age(name string) {
+	w.Helper()
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(w.Path(name), old, old); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Must ends the test on an error.
+func (w Workspace) Must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Find is the repository that the workspace is in.
+func (w Workspace) Find() *gitrepo.Repo {
+	w.Helper()
+	repo, ok, err := gitrepo.Find(w.Context(), Program(), w.Dir)
+	if !ok || err != nil {
+		w.Fatalf("found %v, %v", ok, err)
+	}
+	return repo
+}
+
+// Fingerprint is that of a tree, which must have one.
+func (w Workspace) Fingerprint(tree ralph.Tree, in ralph.TreeInput) ralph.TreeState {
+	w.Helper()
+	state, err := tree.Fingerprint(w.Context(), in)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return state
+}
+
+// Canceled is a context that is done.
+func Canceled(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// Refused checks that an error is a problem of a kind that says certain things.
+func Refused(t *testing.T, err error, kind gitrepo.ProblemKind, holds ...string) {
+	t.Helper()
+	p, ok := errors.AsType[*gitrepo.Problem](err)
+	if !ok || p.Kind != kind || !p.Stops {
+		t.Fatalf("got %v (%+v), want a problem of kind %s", err, p, kind)
+	}
+	for _, part := range holds {
+		if !strings.Contains(p.Error(), part) {
+			t.Errorf("%q does not say %q", p.Error(), part)
+		}
+	}
+}
+
+// OldGit is one that does not know options which came later than 2.35.
+func OldGit(t *testing.T) git.Program {
+	t.Helper()
+	bin := NewFolder(t)
+	bin.Script("git", `case " $* " in *" merge-tree --write-tree "*|*" worktree list --porcelain -z "*) echo usage >&2; exit 129;; esac
+PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin; exec git "$@"`)
+	return git.Program{Env: append(Environment(), "PATH="+bin.Dir)}
+}
+
+// Sh plays what an agent does on a command line.
+func (w Workspace) Sh(script string) {
+	w.Helper()
+	var out strings.Builder
+	ended, err := process.Run(w.Context(), process.Spec{
+		Argv: []string{"/bin/sh", "-ec", script}, Dir: w.Dir, Env: Environment(), Stdout: process.Sink{Tap: &out}, StderrToStdout: true,
+	})
+	if err != nil || ended.ExitCode != 0 {
+		w.Fatalf("%s: %v %d: %s", script, err, ended.ExitCode, out.String())
+	}
+}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package gittest
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// MakePipe puts a pipe in place of a file. Whoever opens it for reading waits for ever.
+func MakePipe(w Workspace, name string) {
+	w.Helper()
+	if err := os.Remove(w.Path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		w.Fatal(err)
+	}
+	w.Must(syscall.Mkfifo(w.Path(name), 0o600))
+}

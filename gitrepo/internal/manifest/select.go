@@ -1,0 +1,144 @@
+package manifest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+)
+
+const (
+	// FileLimit is the size up to which a changed file is taken into a snapshot.
+	FileLimit = 100 << 20
+	// shotLimit is the same for all changed files of one snapshot together.
+	shotLimit = 1 << 30
+	// leftLimit is how many files are named that a snapshot does not hold.
+	leftLimit = 20
+)
+
+// Selection is what one snapshot takes over, and what it leaves.
+type Selection struct {
+	Gone []string // also what has become something that cannot be kept
+	Take []string
+	Left []LeftOut
+}
+
+// LeftOut is a file that a snapshot does not hold as it is now.
+type LeftOut struct {
+	Name, Why string
+	nothing   bool // there is nothing in it that could be lost
+}
+
+// Select looks at everything that differs and says what is taken. A file that is left out
+// stays in the index as it was taken last, if it ever was.
+func Select(top *os.Root, d Differences) Selection {
+	l := Selection{Gone: d.Gone}
+	type sized struct {
+		name string
+		size int64
+	}
+	var files []sized
+	var total int64
+	tracked := NameSet(d.Changed)
+	names := slices.Concat(d.Changed, d.Fresh)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		info, err := top.Lstat(filepath.FromSlash(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && info.IsDir():
+			if tracked[name] {
+				l.Gone = append(l.Gone, name)
+			}
+		case err != nil:
+			l.Leave(name, "it cannot be read")
+		case d.ByGit && reserved(name):
+			l.Leave(name, "git takes no file of that name")
+		case info.Mode()&fs.ModeSymlink != 0:
+			l.Take = append(l.Take, name)
+		case !info.Mode().IsRegular():
+			l.Left = append(l.Left, LeftOut{name, "it is no file, link or folder", harmlessNode(info)})
+			if tracked[name] {
+				l.Gone = append(l.Gone, name)
+			}
+		case info.Size() > FileLimit:
+			l.Leave(name, fmt.Sprintf("it is larger than %d MiB", FileLimit>>20))
+		case !readable(top, name):
+			l.Leave(name, "it cannot be read")
+		default:
+			files = append(files, sized{name, info.Size()})
+			total += info.Size()
+		}
+	}
+	slices.SortStableFunc(files, func(a, b sized) int { return cmp.Compare(b.size, a.size) })
+	for _, file := range files {
+		if total > shotLimit {
+			l.Leave(file.name, fmt.Sprintf("together the changed files are larger than %d GiB", shotLimit>>30))
+			total -= file.size
+			continue
+		}
+		l.Take = append(l.Take, file.name)
+	}
+	slices.Sort(l.Take)
+	return l
+}
+
+// reserved reports whether git passes a file over, without a complaint, because on other
+// systems its name would be .git.
+func reserved(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
+}
+
+func readable(top *os.Root, name string) bool {
+	f, ok := scan.Open(top, name)
+	if ok {
+		f.Close()
+	}
+	return ok
+}
+
+// Leave leaves a file out.
+func (l *Selection) Leave(name, why string) { l.Left = append(l.Left, LeftOut{Name: name, Why: why}) }
+
+// Empty reports whether nothing changes.
+func (l *Selection) Empty() bool { return len(l.Gone)+len(l.Take) == 0 }
+
+// Out are the files whose content is not in the snapshot, or not as it is now.
+func (l *Selection) Out() map[string]bool {
+	names := make(map[string]bool, len(l.Left))
+	for _, file := range l.Left {
+		if !file.nothing {
+			names[file.Name] = true
+		}
+	}
+	return names
+}
+
+// Sentences say the same to people. They are the same as long as nothing changes, since
+// each is told once.
+func (l *Selection) Sentences() []string {
+	var said []string
+	for i, file := range l.Left {
+		if i == leftLimit {
+			said = append(said, fmt.Sprintf("and %d more files are not in the snapshot", len(l.Left)-leftLimit))
+			break
+		}
+		said = append(said, fmt.Sprintf("%s is not in the snapshot as it is now: %s", scan.Shorten(file.Name), file.Why))
+	}
+	return said
+}
+
+// Differences is what git sees of the workspace that is not in the index.
+type Differences struct {
+	Changed []string // in the index, and other than there
+	Gone    []string // in the index only
+	Fresh   []string // not in the index
+	Staged  bool     // the index itself is other than the last snapshot
+	ByGit   bool     // git has to take them
+	Left    []string
+}

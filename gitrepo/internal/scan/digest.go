@@ -1,0 +1,136 @@
+package scan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// ContentLimit is the size up to which a file is known by its content.
+	ContentLimit = 1 << 20
+	// ContentBudget is the same for all files of a tree together. It counts sizes, not
+	// reads, so that the same tree has the same hash whatever is remembered.
+	ContentBudget = 256 << 20
+	// Settled is the age from which a file's times can be trusted: a younger one may be
+	// changed again without its times showing it.
+	Settled = 2 * time.Second
+)
+
+// Digests remembers the content of files that have not changed since.
+type Digests struct{ known map[string]digest }
+
+type digest struct {
+	stamp   Stamp
+	content [sha256.Size]byte
+}
+
+// Sum is one hash over the named files, "" over none. Order matters; what was remembered
+// of other files is forgotten.
+func (d *Digests) Sum(root *os.Root, names []string) string {
+	if len(names) == 0 {
+		d.known = nil
+		return ""
+	}
+	next := make(map[string]digest, len(names))
+	all := sha256.New()
+	budget := int64(ContentBudget)
+	for _, name := range names {
+		info, err := os.Lstat(filepath.Join(root.Name(), filepath.FromSlash(name)))
+		Put(all, name)
+		switch {
+		case err != nil:
+			Put(all, "gone")
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, _ := root.Readlink(filepath.FromSlash(name))
+			Put(all, "link", target)
+		case !info.Mode().IsRegular():
+			Put(all, info.Mode().Type().String())
+		default:
+			Put(all, Executable(info))
+			budget -= min(info.Size(), ContentLimit)
+			if info.Size() > ContentLimit || budget < 0 || !d.content(root, name, info, next, all) {
+				Put(all, "by time", info.ModTime().UTC().Format(time.RFC3339Nano))
+				number(all, info.Size())
+			}
+		}
+	}
+	d.known = next
+	return hex.EncodeToString(all.Sum(nil))
+}
+
+// content adds a file's content to the hash; false if it cannot be read.
+func (d *Digests) content(root *os.Root, name string, info fs.FileInfo, next map[string]digest, all hash.Hash) bool {
+	now, known := d.known[name]
+	if stamp := StampOf(info); !known || now.stamp != stamp {
+		sum, ok := hashFile(root, name)
+		if !ok {
+			return false
+		}
+		now = digest{stamp, sum}
+	}
+	if time.Since(info.ModTime()) > Settled {
+		next[name] = now
+	}
+	Put(all, "by content")
+	all.Write(now.content[:])
+	return true
+}
+
+func hashFile(root *os.Root, name string) (sum [sha256.Size]byte, ok bool) {
+	f, ok := Open(root, name)
+	if !ok {
+		return sum, false
+	}
+	defer f.Close()
+	content := sha256.New()
+	if _, err := io.Copy(content, io.LimitReader(f, ContentLimit)); err != nil {
+		return sum, false
+	}
+	content.Sum(sum[:0])
+	return sum, true
+}
+
+// Put adds texts so that no two lists of texts look the same.
+func Put(to hash.Hash, texts ...string) {
+	for _, text := range texts {
+		number(to, int64(len(text)))
+		io.WriteString(to, text)
+	}
+}
+
+func number(to hash.Hash, n int64) {
+	var buf [8]byte
+	binary.LittleEndian.PutUint64(buf[:], uint64(n))
+	to.Write(buf[:])
+}
+
+// Stamp tells whether a file has been written. Its zero value is that of no file.
+type Stamp struct {
+	mode    fs.FileMode
+	size    int64
+	Written int64 // when its content changed
+	Changed int64 // when anything about it changed, which nobody can set; 0 if that is not known
+	inode   uint64
+}
+
+// StampOf is the stamp of a file.
+func StampOf(info fs.FileInfo) Stamp {
+	changed, inode := system(info)
+	return Stamp{info.Mode(), info.Size(), info.ModTime().UnixNano(), changed, inode}
+}
+
+// StampAt is the stamp of the file at a path.
+func StampAt(path string) Stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Stamp{}
+	}
+	return StampOf(info)
+}

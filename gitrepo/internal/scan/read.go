@@ -1,0 +1,112 @@
+// Package scan reads the files of a workspace, which an agent may change at any time, without waiting and
+// up to limits: it walks, opens, stamps and hashes them, and puts their names into sentences.
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Open opens a regular file below root and nothing else. It does not block, even if the
+// file has just become a pipe.
+func Open(root *os.Root, name string) (*os.File, bool) {
+	return Regular(root.OpenFile(filepath.FromSlash(name), Reading, 0))
+}
+
+// Reading is how every file of the workspace and of its git folder is opened.
+const Reading = os.O_RDONLY | syscall.O_NONBLOCK
+
+// Regular passes a regular file on and closes anything else.
+func Regular(f *os.File, err error) (*os.File, bool) {
+	if err != nil {
+		return nil, false
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, false
+	}
+	return f, true
+}
+
+// Executable says what a file counts as: a program or a file.
+func Executable(info fs.FileInfo) string {
+	if info.Mode()&0o100 != 0 {
+		return "program"
+	}
+	return "file"
+}
+
+// ReadSmall reads a file that an agent may have put there, or something else in
+// its place: known is false for what is no file or a huge one.
+func ReadSmall(path string) (content []byte, known bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Is(err, fs.ErrNotExist)
+	}
+	return Read(path, ContentLimit)
+}
+
+// Read reads a regular file of up to limit bytes.
+func Read(path string, limit int64) (content []byte, ok bool) {
+	f, ok := Regular(os.OpenFile(path, Reading, 0))
+	if !ok {
+		return nil, false
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil || int64(len(content)) > limit {
+		return nil, false
+	}
+	return content, true
+}
+
+// Canonical is the path as git gives it: absolute and without links.
+func Canonical(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// Outside is a folder's absolute path. One that lies in the workspace is refused: what is kept there would hold itself.
+func Outside(workspace, folder, doing string) (string, error) {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", doing, err)
+	}
+	info, err := os.Stat(workspace)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", doing, err)
+	}
+	if Below(info, folder) {
+		return "", fmt.Errorf("%s in %s: it lies in the workspace and would hold itself; choose a state folder elsewhere", doing, folder)
+	}
+	return folder, nil
+}
+
+// Empty deletes what a killed harness left in a folder.
+func Empty(folder string) {
+	left, _ := filepath.Glob(filepath.Join(folder, "*"))
+	for _, file := range left {
+		os.RemoveAll(file)
+	}
+}
+
+// Below compares folders themselves and not their names, which may be spelled in
+// several ways.
+func Below(tree os.FileInfo, path string) bool {
+	for above := path; ; above = filepath.Dir(above) {
+		if info, err := os.Stat(above); err == nil && os.SameFile(info, tree) {
+			return true
+		}
+		if above == filepath.Dir(above) {
+			return false
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package plain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+)
+
+// Keeper is a workspace without git of which a copy is kept whenever it has changed.
+// It implements [ralph.Tree], [ralph.Copies] and [ralph.Comparer] and may be used by several
+// goroutines, but only one Keeper may be at work on a folder of copies.
+type Keeper struct {
+	tree  *Tree
+	store *store
+
+	mu   sync.Mutex
+	last map[string]sighting // by this process
+}
+
+var (
+	_ ralph.Tree     = (*Keeper)(nil)
+	_ ralph.Copies   = (*Keeper)(nil)
+	_ ralph.Comparer = (*Keeper)(nil)
+)
+
+// sighting is a file as it was seen when it was kept, or left out.
+type sighting struct {
+	look scan.Stamp
+	file manifest.Entry   // the last that was kept; with an empty mode none was
+	out  manifest.LeftOut // says why not the last that was seen
+}
+
+// Keep makes a Keeper that has its copies in a folder, which is made if it is not
+// there. It must lie outside of the workspace.
+func (p *Tree) Keep(folder string) (*Keeper, error) {
+	folder, err := scan.Outside(p.Dir, folder, "keep copies")
+	if err != nil {
+		return nil, err
+	}
+	kept, err := newStore(folder)
+	if err != nil {
+		return nil, fmt.Errorf("keep copies: %w", err)
+	}
+	return &Keeper{tree: p, store: kept}, nil
+}
+
+// Fingerprint is that of Plain, and the name of a copy of that very tree. If none can be
+// made, Left says why.
+func (k *Keeper) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.TreeState, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var id string
+	var left []string
+	var failed error
+	state, err := k.tree.look(ctx, func(root *os.Root, names []string) error {
+		id, left, failed = k.take(ctx, root, names)
+		return nil
+	})
+	if err != nil {
+		return state, err
+	}
+	if failed != nil {
+		if ctx.Err() != nil {
+			return ralph.TreeState{}, fmt.Errorf("read workspace: %w", context.Cause(ctx))
+		}
+		state.Left = []string{"no snapshot was kept: " + scan.Shorten(failed.Error())}
+		return state, nil
+	}
+	state.Snapshot, state.Left = id, left
+	return state, nil
+}
+
+// take keeps a copy of files. Only those are read that look other than they did when they
+// were kept.
+func (k *Keeper) take(ctx context.Context, root *os.Root, names []string) (id string, left []string, err error) {
+	next := make(map[string]sighting, len(names))
+	looks := map[string]scan.Stamp{}
+	var due manifest.Differences
+	for _, name := range names {
+		info, err := os.Lstat(filepath.Join(root.Name(), filepath.FromSlash(name)))
+		if err != nil {
+			continue // gone meanwhile
+		}
+		before := k.last[name]
+		next[name] = before
+		if look := scan.StampOf(info); before.look != look {
+			due.Changed = append(due.Changed, name)
+			looks[name] = look
+		}
+	}
+	load := manifest.Select(root, due)
+	for _, name := range load.Gone {
+		delete(next, name)
+	}
+	for _, out := range load.Left {
+		// It stays left out for as long as it looks like this, so that one tree has one copy.
+		next[out.Name] = sighting{looks[out.Name], next[out.Name].file, out}
+	}
+	for _, name := range load.Take {
+		if ctx.Err() != nil {
+			return "", nil, context.Cause(ctx)
+		}
+		seen, err := k.keep(root, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			delete(next, name)
+		case err != nil:
+			return "", nil, err
+		default:
+			next[name] = seen
+		}
+	}
+	return k.list(next)
+}
+
+// list makes a copy of what was seen.
+func (k *Keeper) list(seen map[string]sighting) (id string, left []string, err error) {
+	files := make([]manifest.Entry, 0, len(seen))
+	var out manifest.Selection
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		if file := seen[name].file; file.Mode != "" {
+			files = append(files, file)
+		}
+		if seen[name].out.Why != "" {
+			out.Left = append(out.Left, seen[name].out)
+		}
+	}
+	if id, err = k.store.putList(files); err != nil {
+		return "", nil, err
+	}
+	k.last = seen
+	left = out.Sentences()
+	if len(seen) >= scan.WalkLimit-1 { // one of them may have been the view
+		left = append(left, fmt.Sprintf("at most %d files are looked at, and what comes after them is not in the snapshot", scan.WalkLimit))
+	}
+	return id, left, nil
+}
+
+// keep keeps one file. What it looked like is from before it was read, so that one that is
+// written meanwhile is read again.
+func (k *Keeper) keep(root *os.Root, name string) (sighting, error) {
+	info, err := root.Lstat(filepath.FromSlash(name))
+	if err != nil {
+		return sighting{}, err
+	}
+	seen := sighting{file: manifest.Entry{Mode: manifest.ModeFile, Name: name}}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		seen.file.Mode = manifest.ModeLink
+		var target string
+		if target, err = root.Readlink(filepath.FromSlash(name)); err == nil {
+			seen.file.ID, err = k.store.putText([]byte(target))
+		}
+	default:
+		if scan.Executable(info) == "program" {
+			seen.file.Mode = manifest.ModeProgram
+		}
+		f, ok := scan.Open(root, name)
+		if !ok {
+			return sighting{}, fs.ErrNotExist // or something else than it was a moment ago
+		}
+		defer f.Close()
+		seen.file.ID, err = k.putFile(f, info.Size())
+	}
+	look := scan.StampOf(info)
+	if time.Since(time.Unix(0, max(look.Written, look.Changed))) > scan.Settled {
+		seen.look = look
+	}
+	return seen, err
+}
+
+func (k *Keeper) putFile(f *os.File, size int64) (id string, err error) {
+	if size > scan.ContentLimit {
+		return k.store.put(f, manifest.FileLimit)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, manifest.FileLimit))
+	if err != nil {
+		return "", fmt.Errorf("keep content: %w", err)
+	}
+	return k.store.putText(text)
+}
+
+// Changes lists the files that differ between two copies.
+func (k *Keeper) Changes(_ context.Context, from, to string) ([]ralph.FileChange, error) {
+	edits, err := k.edits(from, to)
+	if err != nil {
+		return nil, fmt.Errorf("compare copies: %w", err)
+	}
+	return manifest.FileChanges(edits), nil
+}
+
+func (k *Keeper) edits(from, to string) ([]manifest.Edit, error) {
+	before, err := k.store.files(from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := k.store.files(to)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Compare(before, after), nil
+}
+
+// Between sums up what changed from one copy to another. Lines are not counted.
+func (k *Keeper) Between(_ context.Context, from, to string) (string, error) {
+	edits, err := k.edits(from, to)
+	if err != nil {
+		return "", fmt.Errorf("sum up changes: %w", err)
+	}
+	sum := manifest.Summary{Files: len(edits)}
+	for _, e := range edits {
+		if e.Before.Mode == manifest.ModeNone {
+			sum.Created++
+		}
+	}
+	return sum.String(), nil
+}
+
+// Files lists the files of a copy.
+func (k *Keeper) Files(_ context.Context, id string) ([]string, error) {
+	files, err := k.store.files(id)
+	return manifest.Names(files), err
+}
+
+// Read gives up to limit bytes of a file of a copy, and of a link its target.
+func (k *Keeper) Read(_ context.Context, id, name string, limit int) ([]byte, error) {
+	files, err := k.store.files(id)
+	if err != nil {
+		return nil, err
+	}
+	file, there := manifest.Find(files, name)
+	if !there {
+		return nil, manifest.NotFound(name)
+	}
+	text, err := k.store.read(file.ID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read copy %s: %w", id, err)
+	}
+	return text, nil
+}
+
+// Extract writes files of a copy below a folder, as that of package snapshot does.
+func (k *Keeper) Extract(ctx context.Context, id, dir string, names []string) error {
+	files, err := k.store.files(id)
+	if err != nil {
+		return err
+	}
+	return manifest.Extract(ctx, k.store, files, dir, names)
+}
+
+// Join keeps a copy of base with everything that changed between from and to.
+func (k *Keeper) Join(_ context.Context, base, from, to string) (string, error) {
+	onto, err := k.store.files(base)
+	edits, failed := k.edits(from, to)
+	if err = cmp.Or(err, failed); err != nil {
+		return "", fmt.Errorf("join copies: %w", err)
+	}
+	id, err := k.store.putList(manifest.Apply(onto, edits))
+	if err != nil {
+		return "", fmt.Errorf("join copies: %w", err)
+	}
+	return id, nil
+}

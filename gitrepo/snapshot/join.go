@@ -1,0 +1,172 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+)
+
+// Join keeps a snapshot of base with everything that changed between from and to. Where
+// nothing did, or base has it already, that is base itself. The same three give the same
+// one again.
+func (s *Store) Join(ctx context.Context, base, from, to string) (string, error) {
+	onto, err := s.read(ctx, base)
+	var edits []manifest.Edit
+	if err == nil {
+		edits, err = s.editsBetween(ctx, from, to)
+	}
+	tree := onto.tree
+	if err == nil && len(edits) > 0 {
+		tree, err = s.edited(ctx, onto, edits)
+	}
+	if err == nil && tree == onto.tree {
+		return base, nil
+	}
+	id := ""
+	if err == nil {
+		id, err = s.derive(onto, tree, "base")
+	}
+	if err != nil {
+		return "", fmt.Errorf("join snapshots: %w", err)
+	}
+	return id, nil
+}
+
+// derive keeps a tree that was made of a snapshot and never lay in the workspace. No
+// iteration has a name of that kind, so it is never taken for the copy of one.
+func (s *Store) derive(of header, tree, kind string) (string, error) {
+	message := snapshotTitle + "\n\nrun " + of.run + belowLine(of.prefix)
+	parents := []string{of.id}
+	if of.repository != "" {
+		parents = append(parents, of.repository)
+		message += "\nrepository " + of.repository
+	}
+	// No time of day is in it: that which is the same has one name.
+	id, err := s.putCommit(tree, parents, time.Unix(0, 0), message)
+	if err != nil {
+		return "", err
+	}
+	return id, s.setRef(runRefs(of.run)+kind+"-"+id, id)
+}
+
+// edited is the tree of a snapshot with edits made to it, in an index of its own.
+func (s *Store) edited(ctx context.Context, onto header, edits []manifest.Edit) (string, error) {
+	folder, err := os.MkdirTemp(s.path("tmp"), "join-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(folder, "index")}
+	if _, err := s.call(ctx, git.Call{Args: []string{"read-tree", onto.tree}, Env: index}); err != nil {
+		return "", err
+	}
+	// What goes is first: it makes room for files below its name.
+	var gone, put strings.Builder
+	for _, e := range edits {
+		if e.After.Mode == manifest.ModeNone {
+			fmt.Fprintf(&gone, "0 %s\t%s%s\x00", strings.Repeat("0", len(onto.tree)), onto.prefix, e.Name)
+			continue
+		}
+		fmt.Fprintf(&put, "%s %s\t%s%s\x00", e.After.Mode, e.After.ID, onto.prefix, e.Name)
+	}
+	_, err = s.feed(gone.String()+put.String(), func(file string) (string, error) {
+		return s.call(ctx, git.Call{Args: []string{"update-index", "-z", "--add", "--replace", "--index-info"}, Env: index, Stdin: file})
+	})
+	if err != nil {
+		return "", err
+	}
+	tree, err := s.call(ctx, git.Call{Args: []string{"write-tree"}, Env: index})
+	return strings.TrimSpace(tree), err
+}
+
+// Merge is that of the snapshots.
+func (k *Keeper) Merge(ctx context.Context, in ralph.MergeInput) (id string, conflicts []string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.Store.Merge(ctx, in)
+}
+
+// Merge keeps a snapshot of Ours with everything that became of Base on the way to
+// Theirs, merged line by line as git does. Where that is nothing, it is Ours itself. Files
+// that both sides changed in the same place are conflicts, and then nothing is kept. A git
+// older than 2.38 can tell of whole files only.
+func (s *Store) Merge(ctx context.Context, in ralph.MergeInput) (id string, conflicts []string, err error) {
+	var sides [3]header
+	for i, side := range []string{in.Base, in.Ours, in.Theirs} {
+		if sides[i], err = s.read(ctx, side); err != nil {
+			return "", nil, fmt.Errorf("merge snapshots: %w", err)
+		}
+		if sides[i].prefix != sides[0].prefix {
+			return "", nil, errors.New("merge snapshots: the workspace had another place in its repository then")
+		}
+	}
+	tree, conflicts, err := s.mergeTrees(ctx, sides, in.Own)
+	ours := sides[1]
+	switch {
+	case err != nil:
+		return "", nil, fmt.Errorf("merge snapshots: %w", err)
+	case len(conflicts) > 0:
+		for i, name := range conflicts {
+			conflicts[i] = strings.TrimPrefix(name, ours.prefix)
+		}
+		return "", conflicts, nil
+	case tree == ours.tree:
+		return ours.id, nil, nil
+	}
+	if id, err = s.derive(ours, tree, "merged"); err != nil {
+		return "", nil, fmt.Errorf("merge snapshots: %w", err)
+	}
+	return id, nil, nil
+}
+
+// mergeTrees makes commits of the three trees, since git finds what two have in common by
+// their past.
+func (s *Store) mergeTrees(ctx context.Context, sides [3]header, own func(string) bool) (tree string, conflicts []string, err error) {
+	trees := [3]string{sides[0].tree, sides[1].tree, ""}
+	if trees[2], err = s.withOwn(ctx, sides[2], sides[0], own); err != nil {
+		return "", nil, err
+	}
+	const message = "one side of a merge"
+	var commits [3]string
+	for i, tree := range trees {
+		var past []string
+		if i > 0 {
+			past = commits[:1]
+		}
+		if commits[i], err = s.putCommit(tree, past, time.Unix(int64(i), 0), message); err != nil {
+			return "", nil, err
+		}
+	}
+	tree, conflicts, err = git.MergeCommits(ctx, s.call, commits[1], commits[2])
+	if errors.Is(err, git.ErrOldGit) {
+		tree, conflicts, err = git.MergeSimply(ctx, s.call, trees)
+	}
+	for i := range conflicts { // where a file meets a folder, git adds whose it is
+		for _, side := range commits[1:] {
+			conflicts[i] = strings.TrimSuffix(conflicts[i], "~"+side)
+		}
+	}
+	return tree, sortedOnce(conflicts), err
+}
+
+// withOwn is the tree of a snapshot with the harness's files as they are in another.
+func (s *Store) withOwn(ctx context.Context, of, from header, own func(string) bool) (string, error) {
+	edits, err := s.editsBetween(ctx, of.id, from.id)
+	if err != nil {
+		return "", err
+	}
+	edits = slices.DeleteFunc(edits, func(e manifest.Edit) bool { return !own(e.Name) })
+	if len(edits) == 0 {
+		return of.tree, nil
+	}
+	return s.edited(ctx, of, edits)
+}

@@ -1,0 +1,311 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/text"
+)
+
+// Keeper is a workspace of which a copy is kept whenever it has changed. It implements
+// [ralph.Tree], [ralph.Copies] and what else the loop asks of a tree, and may be used by several goroutines,
+// but only one Keeper may be at work on a workspace: whoever makes it holds the
+// workspace's lock.
+type Keeper struct {
+	*Store
+	repo *gitrepo.Repo
+
+	mu       sync.Mutex
+	begun    bool
+	last     header          // in the folder, by whomever
+	seen     seenTree        // by this process
+	forced   map[string]bool // tracked in spite of being ignored, and known to be
+	index    scan.Stamp      // the user's index when forced was last asked for
+	before   runnable        // what git could run when this process began
+	refs     string          // the stamp of the refs when they were last asked for, and those of linkedAt
+	linkedAt string          // refs of which every object is linked
+	unlinked error           // why that did not work for them
+	always   []string        // below the top, and taken although ignored: those that were named, and those that are like it
+	named    []string
+	like     func(name string) bool
+	alwaysIn string // what those looked like when they were taken
+	distrust distrust
+}
+
+var (
+	_ ralph.Tree     = (*Keeper)(nil)
+	_ ralph.Changer  = (*Keeper)(nil)
+	_ ralph.Differ   = (*Keeper)(nil)
+	_ ralph.Comparer = (*Keeper)(nil)
+	_ ralph.Copies   = (*Keeper)(nil)
+)
+
+// seenTree is a tree whose copy is there already.
+type seenTree struct {
+	head, hash   string
+	always       string // what the files looked like that the hash does not know
+	gitStamp     string // what git went by
+	verifiedHash string // the hash that is told
+	shot         taken
+}
+
+// New makes a Keeper that has its snapshots in gitDir, which is made if it is not there.
+// It must lie outside of the workspace.
+func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
+	gitDir, err := scan.Outside(r.Dir, gitDir, "keep snapshots")
+	if err != nil {
+		return nil, err
+	}
+	store := &Store{dir: gitDir, git: r.Git}
+	store.git.Timeout = cmp.Or(r.Git.Timeout, snapshotTimeout)
+	if store.home, err = homeOf(ctx, r); err != nil {
+		return nil, fmt.Errorf("keep snapshots: %w", err)
+	}
+	before, err := Open(r.Git, gitDir)
+	if err == nil && before.home.Format != store.home.Format {
+		return nil, fmt.Errorf("keep snapshots in %s: those in there are of a %s repository, and this is a %s one; move the folder away",
+			gitDir, before.home.Format, store.home.Format)
+	}
+	if err == nil && before.home.Prefix != store.home.Prefix {
+		// Its files had other names: what was kept stays, but there is nothing to go on from.
+		if err := errors.Join(os.RemoveAll(store.path("index")), os.RemoveAll(store.path("HEAD"))); err != nil {
+			return nil, fmt.Errorf("keep snapshots: %w", err)
+		}
+	}
+	if err := store.make(); err != nil {
+		return nil, fmt.Errorf("keep snapshots: %w", err)
+	}
+	k := &Keeper{repo: r, Store: store}
+	k.before = k.runnable()
+	return k, nil
+}
+
+// Reopen opens the snapshots of a workspace to restore them. Other than New it needs no
+// repository there: what is known of it was written down by New.
+func Reopen(g git.Program, gitDir string) (*Keeper, error) {
+	gitDir, err := filepath.Abs(gitDir)
+	if err != nil {
+		return nil, fmt.Errorf("open snapshots: %w", err)
+	}
+	snaps, err := Open(g, gitDir)
+	if err != nil {
+		return nil, err
+	}
+	h := snaps.home
+	repo := &gitrepo.Repo{Dir: h.workspace(), Top: h.Top, Git: snaps.git, GitDir: h.GitDir, Prefix: h.Prefix, Format: h.Format}
+	repo.Git.Timeout = g.Timeout
+	return &Keeper{repo: repo, Store: snaps}, nil
+}
+
+// homeOf says what has to be known of a repository that is gone.
+func homeOf(ctx context.Context, r *gitrepo.Repo) (home, error) {
+	h := home{Top: r.Top, Prefix: r.Prefix, GitDir: r.GitDir, Common: r.CommonDir(), Format: r.Format}
+	if info, err := os.Lstat(filepath.Join(r.Top, ".git")); err == nil && info.Mode().IsRegular() {
+		text, _ := scan.ReadSmall(filepath.Join(r.Top, ".git"))
+		h.DotGit = string(text)
+	}
+	out, err := r.Ask(ctx, "config", "-z", "--type=path", "--get", "core.excludesFile")
+	if git.ExitCode(err) == 1 {
+		h.Excludes = usualExcludes(r.Git.Env)
+		return h, nil
+	}
+	h.Excludes = strings.TrimSuffix(out, "\x00")
+	return h, err
+}
+
+// usualExcludes is the file that git takes where no other is configured.
+func usualExcludes(env []string) string {
+	var usual, configured string
+	for _, entry := range env {
+		name, folder, _ := strings.Cut(entry, "=")
+		switch {
+		case folder == "":
+		case name == "XDG_CONFIG_HOME":
+			configured = filepath.Join(folder, "git", "ignore")
+		case name == "HOME":
+			usual = filepath.Join(folder, ".config", "git", "ignore")
+		}
+	}
+	return cmp.Or(configured, usual)
+}
+
+// Fingerprint is the Repo's, and the name of a copy of that very tree. The copy is made
+// if the tree, a file of [Keeper.Always], a ref, or git's index is not as it was at the last call. If it cannot be made, Left
+// says why. When a claim is judged, the files are looked at whatever git says of them, and if
+// they are not those that it said the same of before, the hash is not its own. A tree whose repository an agent removed or broke looks like what its copy
+// looks like.
+func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
+	state, err := k.repo.Fingerprint(ctx, in)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil {
+		k.seen = seenTree{}
+		shot, failed := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration})
+		if failed != nil {
+			return state, err
+		}
+		left := append([]string{"the repository cannot be read any more, so the tree is known by its copy alone: " + scan.Shorten(err.Error())}, shot.left...)
+		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Left: left}, nil
+	}
+	k.findLike(ctx)
+	now := seenTree{head: state.Head, hash: state.Hash, always: k.alwaysSum(), gitStamp: k.gitStamp()}
+	fullScan := k.distrust.fullScan(in)
+	if fullScan || !k.holds(ctx, now) {
+		k.seen = seenTree{}
+		shot, err := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration, fullScan: fullScan})
+		if err != nil {
+			state.Left = []string{"no snapshot was kept: " + scan.Shorten(err.Error())}
+			return state, nil
+		}
+		now.shot, now.verifiedHash = shot, k.verifiedHash(ctx, state, shot)
+		k.seen = now
+	}
+	state.Hash = k.seen.verifiedHash
+	state.Snapshot, state.Left = k.seen.shot.id, k.seen.shot.left
+	return state, nil
+}
+
+// holds reports whether the last copy is one of this tree, and of branches as they are.
+func (k *Keeper) holds(ctx context.Context, at seenTree) bool {
+	if k.seen.shot.id == "" || k.seen.head != at.head || k.seen.hash != at.hash || k.seen.always != at.always || k.seen.gitStamp != at.gitStamp {
+		return false
+	}
+	stamp, known := k.refStamp()
+	if known && stamp == k.refs {
+		return true
+	}
+	now, err := k.look(ctx)
+	if err != nil || now.sum() != k.linkedAt {
+		return false
+	}
+	k.refs = stamp
+	return true
+}
+
+// Changed is the Repo's.
+func (k *Keeper) Changed(ctx context.Context, baseHead string) (string, error) {
+	return k.repo.Changed(ctx, baseHead)
+}
+
+// occasion is what a snapshot is taken for.
+type occasion struct {
+	run       string
+	iteration int
+	also      []string // files to take although they are ignored
+	fullScan  bool     // times that were set back are not believed
+}
+
+// ref is the name of the last snapshot of an iteration. Those before it are its parents.
+func (o occasion) ref() string { return fmt.Sprintf("%s%d", runRefs(o.run), o.iteration) }
+
+var noRefName = text.LazyRegexp(`[^a-zA-Z0-9_-]`)
+
+// runRefs is the folder of the names that a run gives.
+func runRefs(run string) string {
+	return "refs/ralph/" + cmp.Or(noRefName().ReplaceAllString(run, "_"), "_") + "/"
+}
+
+// taken is a snapshot that was taken.
+type taken struct {
+	id   string
+	tree string
+	left []string
+	out  map[string]bool // the files that left speaks of
+}
+
+// take makes a snapshot of the workspace as it is now.
+func (k *Keeper) take(ctx context.Context, o occasion) (taken, error) {
+	if err := k.begin(ctx); err != nil {
+		return taken{}, fmt.Errorf("prepare snapshot: %w", err)
+	}
+	repository, left := k.record(ctx)
+	if k.before.hooks != nil { // not for a restore
+		left = append(left, k.runnable().planted(k.before)...)
+	}
+	files, err := k.copyFiles(ctx, o)
+	if err != nil {
+		return taken{}, fmt.Errorf("take snapshot: %w", err)
+	}
+	files.id, files.left = k.last.id, append(left, files.left...)
+	named := k.ref(o.ref())
+	if k.last.id == "" || k.last.tree != files.tree || k.last.repository != repository || named != "" && named != k.last.id {
+		if files.id, err = k.commit(o, files.tree, repository); err != nil {
+			return taken{}, fmt.Errorf("take snapshot: %w", err)
+		}
+	}
+	return files, k.setRef(o.ref(), files.id)
+}
+
+// commit makes a snapshot of a tree. Its parents are what else has to stay: the record
+// of the repository, the run's snapshot before, and the one whose name it takes.
+func (k *Keeper) commit(o occasion, tree, repository string) (string, error) {
+	message := fmt.Sprintf("%s\n\nrun %s\niteration %d", snapshotTitle, strings.Map(noControl, o.run), o.iteration)
+	message += belowLine(k.repo.Prefix)
+	var parents []string
+	if repository != "" {
+		parents = append(parents, repository)
+		message += "\nrepository " + repository
+	}
+	if k.last.id != "" && k.last.run == o.run {
+		parents = append(parents, k.last.id)
+	}
+	if named := k.ref(o.ref()); named != "" && !slices.Contains(parents, named) {
+		parents = append(parents, named)
+	}
+	id, err := k.putCommit(tree, parents, time.Now(), message)
+	if err != nil {
+		return "", err
+	}
+	k.last = header{id: id, tree: tree, run: o.run, repository: repository}
+	// With it as HEAD, git has only what is new to tell about.
+	return id, k.write("HEAD", []byte(id+"\n"))
+}
+
+// belowLine says in a snapshot where in the working tree the workspace is.
+func belowLine(prefix string) string {
+	if prefix == "" {
+		return ""
+	}
+	return "\nbelow " + strconv.Quote(prefix)
+}
+
+func noControl(c rune) rune {
+	if c < ' ' || c == 0x7f {
+		return '_'
+	}
+	return c
+}
+
+// begin tidies up after a harness that was killed, and reads where it was.
+func (k *Keeper) begin(ctx context.Context) error {
+	if k.begun {
+		return nil
+	}
+	os.Remove(k.path("index.lock")) // we hold the workspace's lock
+	scan.Empty(k.path("tmp"))
+	head, err := os.ReadFile(k.path("HEAD"))
+	if err != nil {
+		return err
+	}
+	if id := strings.TrimSpace(string(head)); manifest.ID().MatchString(id) {
+		if k.last, err = k.read(ctx, id); errors.Is(err, manifest.ErrNoSnapshot) {
+			err = k.write("HEAD", []byte("ref: refs/ralph/none\n"))
+		}
+	}
+	k.begun = err == nil
+	return err
+}

@@ -1,0 +1,139 @@
+package snapshot
+
+import (
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/internal/atomicfile"
+)
+
+// deflaters are used again: a new one takes most of a megabyte, for objects of a few hundred bytes.
+var deflaters = sync.Pool{New: func() any { return zlib.NewWriter(io.Discard) }}
+
+// put stores one object as git does. Commits and what is said about the repository are
+// small and many: a call of git for each would cost more than all the rest of a snapshot.
+func (s *Store) put(kind string, body []byte) (string, error) {
+	object := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
+	sum := s.hash()
+	sum.Write(object)
+	id := hex.EncodeToString(sum.Sum(nil))
+	path := s.path("objects/" + id[:2] + "/" + id[2:])
+	if _, err := os.Lstat(path); err == nil {
+		return id, nil
+	}
+	var packed bytes.Buffer
+	w := deflaters.Get().(*zlib.Writer) //nolint:forcetypeassert // nothing else is put there
+	defer deflaters.Put(w)
+	w.Reset(&packed)
+	_, err := w.Write(object)
+	if err = errors.Join(err, w.Close(), os.MkdirAll(filepath.Dir(path), 0o700)); err != nil {
+		return "", fmt.Errorf("keep %s: %w", kind, err)
+	}
+	if err := atomicfile.Swap(path, packed.Bytes(), 0o400); err != nil {
+		return "", fmt.Errorf("keep %s: %w", kind, err)
+	}
+	return id, nil
+}
+
+// loose reads a small object as put left it, which nobody has packed since: a call of git
+// costs more than all else that is asked about a snapshot. Whatever is odd about it is
+// for git to tell.
+func (s *Store) loose(kind, id string) (body string, ok bool) {
+	f, err := os.Open(s.path("objects/" + id[:2] + "/" + id[2:]))
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	unpacked, err := zlib.NewReader(f)
+	if err != nil {
+		return "", false
+	}
+	object, err := io.ReadAll(io.LimitReader(unpacked, 1<<20))
+	if err != nil {
+		return "", false
+	}
+	sum := s.hash()
+	sum.Write(object)
+	head, body, _ := strings.Cut(string(object), "\x00")
+	return body, hex.EncodeToString(sum.Sum(nil)) == id && head == fmt.Sprintf("%s %d", kind, len(body))
+}
+
+func (s *Store) hash() hash.Hash {
+	if s.home.Format == "sha256" {
+		return sha256.New()
+	}
+	return sha1.New()
+}
+
+// putFolder stores files as the tree of a commit without a past. Its time is always the
+// same, so that equal content has one name. The files are in the order of their names.
+func (s *Store) putFolder(files []named) (string, error) {
+	var tree bytes.Buffer
+	for _, file := range files {
+		id, err := s.put("blob", file.text)
+		if err != nil {
+			return "", err
+		}
+		raw, err := hex.DecodeString(id)
+		if err != nil {
+			return "", fmt.Errorf("keep tree: %w", err)
+		}
+		fmt.Fprintf(&tree, "100644 %s\x00%s", file.name, raw)
+	}
+	id, err := s.put("tree", tree.Bytes())
+	if err != nil {
+		return "", err
+	}
+	return s.putCommit(id, nil, time.Unix(0, 0), "what was known of the repository")
+}
+
+type named struct {
+	name string
+	text []byte
+}
+
+func (s *Store) putCommit(tree string, parents []string, at time.Time, message string) (string, error) {
+	var text strings.Builder
+	fmt.Fprintf(&text, "tree %s\n", tree)
+	for _, parent := range parents {
+		fmt.Fprintf(&text, "parent %s\n", parent)
+	}
+	who := fmt.Sprintf("ralph <ralph@localhost> %d +0000", at.Unix())
+	fmt.Fprintf(&text, "author %s\ncommitter %s\n\n%s\n", who, who, message)
+	return s.put("commit", []byte(text.String()))
+}
+
+// setRef names a snapshot, so that it counts as in use.
+func (s *Store) setRef(name, id string) error {
+	path := s.path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("name snapshot: %w", err)
+	}
+	if err := s.write(name, []byte(id+"\n")); err != nil {
+		return fmt.Errorf("name snapshot: %w", err)
+	}
+	return nil
+}
+
+// ref is the snapshot that has a name, "" if none has.
+func (s *Store) ref(name string) string {
+	text, err := os.ReadFile(s.path(name))
+	id := strings.TrimSpace(string(text))
+	if err != nil || !manifest.ID().MatchString(id) {
+		return ""
+	}
+	return id
+}

@@ -1,0 +1,234 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+)
+
+// Files lists the files of a snapshot.
+func (s *Store) Files(ctx context.Context, id string) ([]string, error) {
+	files, err := s.list(ctx, id)
+	return manifest.Names(files), err
+}
+
+// list lists the files of a snapshot, as listing does.
+func (s *Store) list(ctx context.Context, id string) ([]manifest.Entry, error) {
+	c, err := s.read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.listing(ctx, c)
+}
+
+// listing lists the files of a snapshot, named below the workspace and in that order.
+func (s *Store) listing(ctx context.Context, c header) ([]manifest.Entry, error) {
+	return s.listings.List(c.tree+" "+c.prefix, func() ([]manifest.Entry, error) {
+		all, err := s.files(ctx, c.tree)
+		if err != nil {
+			return nil, err
+		}
+		files := make([]manifest.Entry, 0, len(all))
+		for _, file := range all {
+			if name, ok := strings.CutPrefix(file.Name, c.prefix); ok {
+				files = append(files, manifest.Entry{Mode: file.Mode, ID: file.ID, Name: name})
+			}
+		}
+		slices.SortFunc(files, func(a, b manifest.Entry) int { return cmp.Compare(a.Name, b.Name) })
+		return files, nil
+	})
+}
+
+// Read gives up to limit bytes of a file of a snapshot, and of a link its target.
+func (s *Store) Read(ctx context.Context, id, name string, limit int) ([]byte, error) {
+	c, err := s.read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !plainName(name) {
+		return nil, manifest.NotFound(name)
+	}
+	out := enough{limit: limit}
+	_, err = s.call(ctx, git.Call{Args: []string{"cat-file", "blob", c.tree + ":" + c.prefix + name}, Out: &out})
+	if git.Failed(err) {
+		// Git says the same of a file that is not there, of a folder and of one that it lost.
+		files, unread := s.listing(ctx, c)
+		if unread != nil {
+			return nil, unread
+		}
+		if _, there := manifest.Find(files, name); !there {
+			return nil, manifest.NotFound(name)
+		}
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("read snapshot %s: %w", id, err)
+	}
+	return []byte(out.String()), nil
+}
+
+// plainName reports whether a name can be one of a file: below the workspace, and
+// written in the one way that there is.
+func plainName(name string) bool {
+	odd := func(part string) bool { return part == "" || part == "." || part == ".." }
+	return !slices.ContainsFunc(strings.Split(name, "/"), odd) && !strings.ContainsRune(name, 0) && filepath.IsLocal(filepath.FromSlash(name))
+}
+
+// Extract writes files of a snapshot below a folder, which is made if it is not there.
+// A file or link that is in the place of one is replaced. Something else there, a file or
+// a link in the place of a folder above it, or a folder with files in its own, is an error,
+// and stays.
+func (s *Store) Extract(ctx context.Context, id, dir string, names []string) error {
+	files, err := s.list(ctx, id)
+	if err != nil {
+		return err
+	}
+	return manifest.Extract(ctx, s, files, dir, names)
+}
+
+// Changes lists the files that differ between two snapshots, with one call of git.
+func (s *Store) Changes(ctx context.Context, from, to string) ([]ralph.FileChange, error) {
+	edits, err := s.editsBetween(ctx, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("compare snapshots: %w", err)
+	}
+	return manifest.FileChanges(edits), nil
+}
+
+// editsBetween is how the files of two snapshots differ. Names are below the workspace,
+// in their order.
+func (s *Store) editsBetween(ctx context.Context, from, to string) ([]manifest.Edit, error) {
+	a, err := s.read(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.read(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	if a.prefix != b.prefix {
+		return s.editsOfMoved(ctx, a, b)
+	}
+	if a.tree == b.tree {
+		return nil, nil
+	}
+	all, err := s.edits(ctx, a.tree, b.tree)
+	if err != nil {
+		return nil, err
+	}
+	var edits []manifest.Edit
+	for _, e := range all {
+		if name, ok := strings.CutPrefix(e.Name, a.prefix); ok {
+			edits = append(edits, manifest.Edit{Name: name, Before: e.Before, After: e.After})
+		}
+	}
+	manifest.SortEdits(edits)
+	return edits, nil
+}
+
+// editsOfMoved compares snapshots of a workspace that had another place in its repository
+// then: to git every file has another name.
+func (s *Store) editsOfMoved(ctx context.Context, from, to header) ([]manifest.Edit, error) {
+	before, err := s.listing(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.listing(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Compare(before, after), nil
+}
+
+func (s *Store) edits(ctx context.Context, from, to string) ([]manifest.Edit, error) {
+	out, err := s.run(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", from, to)
+	if err != nil {
+		return nil, fmt.Errorf("compare trees: %w", err)
+	}
+	var edits []manifest.Edit
+	for record := range slices.Chunk(git.SplitNames(out), 2) {
+		fields := strings.Fields(strings.TrimPrefix(record[0], ":"))
+		if len(record) != 2 || len(fields) != 5 {
+			return nil, fmt.Errorf("compare trees: cannot read %q", record)
+		}
+		name := record[1]
+		edits = append(edits, manifest.Edit{
+			Name:   name,
+			Before: manifest.Entry{Mode: fields[0], ID: fields[2], Name: name},
+			After:  manifest.Entry{Mode: fields[1], ID: fields[3], Name: name},
+		})
+	}
+	return edits, nil
+}
+
+// Diff says what changed from one snapshot to another: a list of the changed files, a
+// letter for each as git has it (A, D, M, T), then the patch. Binary files are one line;
+// names are relative to the workspace. An empty from is the empty tree. At limit bytes it
+// stops, in the middle of a line if need be, and cut is true.
+func (s *Store) Diff(ctx context.Context, from, to string, limit int) (patch string, cut bool, err error) {
+	trees, prefix := make([]string, 0, 2), ""
+	for _, id := range []string{from, to} {
+		if id == "" {
+			trees = append(trees, gitrepo.EmptyTree[s.home.Format])
+			continue
+		}
+		c, err := s.read(ctx, id)
+		if err != nil {
+			return "", false, fmt.Errorf("compare snapshots: %w", err)
+		}
+		trees, prefix = append(trees, c.tree), c.prefix
+	}
+	out := enough{limit: limit}
+	for _, how := range []string{"--name-status", "--patch"} {
+		args := []string{"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", how}
+		if prefix != "" {
+			args = append(args, "--relative="+prefix)
+		}
+		before := out.Len()
+		_, err := s.call(ctx, git.Call{Args: append(args, trees...), Out: &out})
+		if errors.Is(err, errEnough) {
+			return out.String(), true, nil
+		}
+		if err != nil {
+			return "", false, fmt.Errorf("compare snapshots: %w", err)
+		}
+		if how == "--name-status" && out.Len() > before {
+			_, _ = out.Write([]byte("\n")) // a full one says so again with the patch
+		}
+	}
+	return out.String(), false, nil
+}
+
+var errEnough = errors.New("enough was read")
+
+// enough keeps the beginning of what is written to it and then wants no more.
+type enough struct {
+	strings.Builder
+	limit int
+}
+
+func (e *enough) Write(p []byte) (int, error) {
+	room := max(e.limit-e.Len(), 0)
+	if len(p) > room {
+		e.Builder.Write(p[:room])
+		return room, errEnough
+	}
+	return e.Builder.Write(p)
+}
+
+// Between sums up what changed from one snapshot to another, as Changed does.
+func (s *Store) Between(ctx context.Context, from, to string) (string, error) {
+	out, err := s.run(ctx, "diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat", "-z", from, to)
+	if err != nil {
+		return "", fmt.Errorf("sum up changes: %w", err)
+	}
+	return manifest.ParseSummary(out, "").String(), nil
+}

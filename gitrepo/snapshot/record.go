@@ -1,0 +1,222 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+)
+
+// repository is what is recorded of the user's repository beside its files.
+type repository struct {
+	config  []byte
+	exclude []byte
+	shallow []byte // where the history of a shallow clone ends
+	head    string // "ref: NAME" or an id
+	refs    []ref
+}
+
+type ref struct {
+	name   string
+	id     string
+	target string // of a symbolic one
+}
+
+// record writes down what has to be known to bring the repository back, and sees to it
+// that its objects outlive it. It returns the record's name and what was left out.
+func (k *Keeper) record(ctx context.Context) (id string, left []string) {
+	now, err := k.look(ctx)
+	if err != nil {
+		return "", []string{"the repository's branches are not in the snapshot: " + scan.Shorten(err.Error())}
+	}
+	if err := k.write("info/exclude", now.exclude); err != nil {
+		left = append(left, "the repository's info/exclude was not heeded: "+err.Error())
+	}
+	id, err = k.putFolder([]named{
+		{"config", now.config}, {"exclude", now.exclude}, {"head", []byte(now.head + "\n")}, {"refs", now.refText()}, {"shallow", now.shallow},
+	})
+	if err != nil {
+		return "", append(left, "the repository's branches are not in the snapshot: "+err.Error())
+	}
+	if err := k.link(now.sum()); err != nil {
+		left = append(left, "the repository's history is not in the snapshot: "+err.Error())
+	}
+	return id, left
+}
+
+// look reads the repository as it is now.
+func (k *Keeper) look(ctx context.Context) (repository, error) {
+	r := k.repo
+	now := repository{config: r.Config()}
+	now.exclude, _ = scan.ReadSmall(filepath.Join(k.home.Common, "info", "exclude"))
+	now.shallow, _ = scan.ReadSmall(filepath.Join(k.home.Common, "shallow"))
+	out, err := r.Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)")
+	if err != nil {
+		return now, fmt.Errorf("read refs: %w", err)
+	}
+	now.refs = parseRefs(out)
+	now.head, err = headOf(ctx, r)
+	return now, err
+}
+
+// headOf is what HEAD says. Where refs are not kept in files, git has to be asked.
+func headOf(ctx context.Context, r *gitrepo.Repo) (string, error) {
+	text, known := scan.ReadSmall(filepath.Join(r.GitDir, "HEAD"))
+	head := strings.TrimSpace(string(text))
+	if known && head != "" && head != "ref: refs/heads/.invalid" {
+		return head, nil
+	}
+	if name, err := r.Ask(ctx, "symbolic-ref", "-q", "HEAD"); err == nil {
+		return "ref: " + strings.TrimSpace(name), nil
+	}
+	id, err := r.Ask(ctx, "rev-parse", "--verify", "HEAD")
+	return strings.TrimSpace(id), err
+}
+
+func (r repository) refText() []byte {
+	var text bytes.Buffer
+	for _, ref := range r.refs {
+		fmt.Fprintf(&text, "%s %s %s\n", ref.id, ref.name, ref.target)
+	}
+	return text.Bytes()
+}
+
+// sum tells refs from others, HEAD included.
+func (r repository) sum() string {
+	sum := sha256.Sum256(append([]byte(r.head+"\n"), r.refText()...))
+	return hex.EncodeToString(sum[:])
+}
+
+func parseRefs(text string) []ref {
+	var refs []ref
+	for line := range strings.Lines(text) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+		if len(fields) == 3 {
+			refs = append(refs, ref{id: fields[0], name: fields[1], target: fields[2]})
+		}
+	}
+	return refs
+}
+
+// recorded reads what a snapshot says of the repository.
+func (s *Store) recorded(ctx context.Context, c header) (repository, error) {
+	var was repository
+	if c.repository == "" {
+		return was, notRestorable("the repository's branches were not recorded in snapshot %s", c.id)
+	}
+	var texts [5][]byte
+	for i, name := range []string{"config", "exclude", "shallow", "head", "refs"} {
+		var err error
+		if texts[i], err = s.recordedFile(ctx, c, name); err != nil {
+			return was, err
+		}
+	}
+	return repository{texts[0], texts[1], texts[2], strings.TrimSpace(string(texts[3])), parseRefs(string(texts[4]))}, nil
+}
+
+func (s *Store) recordedFile(ctx context.Context, c header, name string) ([]byte, error) {
+	text, err := s.run(ctx, "cat-file", "blob", c.repository+":"+name)
+	if err != nil {
+		return nil, fmt.Errorf("read snapshot %s: %w", c.id, err)
+	}
+	return []byte(text), nil
+}
+
+// link links the repository's objects, unless its refs are those of the last time. What was
+// done is written down, since a look at every object costs as much as a snapshot.
+func (k *Keeper) link(at string) error {
+	if k.linkedAt == at {
+		return k.unlinked
+	}
+	if text, err := os.ReadFile(k.path("linked")); err == nil && string(text) == at {
+		k.linkedAt, k.unlinked = at, nil
+		return nil
+	}
+	err := git.LinkObjects(filepath.Join(k.home.Common, "objects"), k.path(history), git.CopyLimit)
+	if err == nil {
+		err = k.write("linked", []byte(at))
+	}
+	k.linkedAt, k.unlinked = at, err
+	return err
+}
+
+// trackedIgnored lists files that are ignored, and tracked all the same, as the user's
+// repository has it, if that may be more than last time.
+func (k *Keeper) trackedIgnored(ctx context.Context) []string {
+	now := scan.StampAt(filepath.Join(k.home.GitDir, "index"))
+	if k.forced != nil && now == k.index {
+		return nil
+	}
+	args := []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--full-name", "--", k.pathspec()}
+	if k.forced == nil {
+		out, err := k.inTree(ctx, args...)
+		if err != nil {
+			return nil
+		}
+		k.forced = manifest.NameSet(git.SplitNames(out))
+	}
+	theirs, err := k.repo.Ask(ctx, args...)
+	if err != nil {
+		return nil // the repository is gone or broken, and so is what was tracked
+	}
+	k.index = now
+	var more []string
+	for _, name := range git.SplitNames(theirs) {
+		if !k.forced[name] {
+			k.forced[name] = true
+			more = append(more, name)
+		}
+	}
+	return more
+}
+
+// refStamp tells whether a branch, a tag or HEAD has moved, by the files that git keeps
+// them in: asking git takes a process. It is not known where refs are kept otherwise, or
+// are too many to look at each.
+func (k *Keeper) refStamp() (stamp string, known bool) {
+	const most = 2_000
+	common, own := k.home.Common, k.home.GitDir
+	if _, err := os.Lstat(filepath.Join(common, "reftable")); err == nil {
+		return "", false
+	}
+	hash := sha256.New()
+	head, ok := scan.ReadSmall(filepath.Join(own, "HEAD"))
+	if !ok {
+		return "", false
+	}
+	fmt.Fprintf(hash, "%s\n%v\n", head, scan.StampAt(filepath.Join(common, "packed-refs")))
+	files := 0
+	for _, folder := range []string{filepath.Join(common, "refs"), filepath.Join(own, "refs")} {
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir():
+				return nil
+			case files == most:
+				return fs.ErrInvalid
+			}
+			files++
+			content, _ := scan.ReadSmall(path)
+			fmt.Fprintf(hash, "%q %q\n", path, content)
+			return nil
+		})
+		if err != nil && (folder == filepath.Join(common, "refs") || !os.IsNotExist(err)) {
+			return "", false
+		}
+		if own == common {
+			break
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil)), true
+}

@@ -1,0 +1,278 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/text"
+)
+
+// RestoreInput says what to bring back, and where to.
+type RestoreInput struct {
+	// Snapshot is the name of the snapshot.
+	Snapshot string
+	// To is a folder that is new or empty and gets a plain copy; "" is the workspace.
+	To string
+	// Git brings branches, tags and HEAD back, too, and the repository itself if it is
+	// gone.
+	Git bool
+	// Begin is told what Restored.Undo will be, before the workspace is touched; an error
+	// ends the restore. It may be nil.
+	Begin func(undo string) error
+}
+
+// notRestorable is what the user can do something about.
+func notRestorable(format string, args ...any) error {
+	return &gitrepo.Problem{Kind: gitrepo.ProblemNotRestorable, Stops: true, Text: fmt.Sprintf(format, args...)}
+}
+
+// Restored is what a restore did.
+type Restored = manifest.Restored
+
+// restoring is the run that snapshots before a restore are named after.
+const restoring = "restore"
+
+// Restore makes the workspace what it was when the snapshot was taken: content, names,
+// links and which files are programs. Files that the snapshot does not have are deleted,
+// but never ignored ones, by the rules of then or of now, and nothing is deleted or
+// overwritten that the snapshot called Undo does not hold; what had to stay for that
+// reason is noted. Folders that become empty go, too. An error leaves the workspace half
+// done, and says how to go back.
+//
+// With Git, every ref that was recorded is set to what it was, HEAD too, and the index is
+// read from it. Refs that are newer are left alone and noted. In a linked working tree,
+// which shares its refs with others, that is HEAD and its own branch. What cannot be
+// restored as things stand is a *Problem.
+func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restored, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	target, err := k.read(ctx, in.Snapshot)
+	if err != nil {
+		return manifest.Restored{}, fmt.Errorf("restore: %w", err)
+	}
+	if in.To != "" {
+		if in.Git {
+			return manifest.Restored{}, notRestorable("branches are restored in their repository, not in another folder")
+		}
+		return k.export(ctx, target, in.To)
+	}
+	if target.prefix != k.home.Prefix {
+		return manifest.Restored{}, notRestorable("the snapshot is of another time, when %s had another place in its repository; --to DIR writes a copy elsewhere", k.repo.Dir)
+	}
+	var done manifest.Restored
+	if in.Git && target.run == restoring && target.repository == "" { // an undo has to bring the files back at least
+		in.Git = false
+		done.Note("there was no repository then; the one that is there now stays as it is")
+	}
+	var was repository
+	if in.Git {
+		if was, err = k.restorable(ctx, target); err != nil {
+			return manifest.Restored{}, fmt.Errorf("restore: %w", err)
+		}
+	}
+	if err := os.MkdirAll(k.repo.Dir, 0o755); err != nil {
+		return manifest.Restored{}, fmt.Errorf("restore: %w", err)
+	}
+	k.seen = seenTree{} // whatever happens, the tree is not the one of the last fingerprint
+	before, err := k.takeBefore(ctx, target)
+	if err != nil {
+		return manifest.Restored{}, fmt.Errorf("restore: nothing was touched: %w", err)
+	}
+	if in.Begin != nil {
+		if err := in.Begin(before.id); err != nil {
+			return manifest.Restored{}, fmt.Errorf("restore: nothing was touched: %w", err)
+		}
+	}
+	done.Undo = before.id
+	err = k.restoreFiles(ctx, before, target, &done)
+	if err == nil && in.Git {
+		err = k.restoreGit(ctx, was, &done)
+	} else if _, gone := os.Lstat(filepath.Join(k.repo.Top, ".git")); errors.Is(gone, os.ErrNotExist) {
+		done.Note("the repository itself is gone: restore with --git brings it back")
+	}
+	if err == nil {
+		err = k.verify(ctx, target, &done)
+	}
+	if err != nil {
+		return done, fmt.Errorf("restore snapshot %s: %w; until then %s written, %s deleted and %s set: restoring %s takes it back",
+			target.id, err, text.Count(done.Written, "file"), text.Count(done.Deleted, "file"), text.Count(done.Refs, "ref"), done.Undo)
+	}
+	return done, nil
+}
+
+// takeBefore takes the snapshot that undoes a restore. It holds also what is ignored and
+// lies where the restore will write.
+func (k *Keeper) takeBefore(ctx context.Context, target header) (taken, error) {
+	before, err := k.take(ctx, occasion{run: restoring})
+	if err != nil {
+		return taken{}, err
+	}
+	edits, err := k.edits(ctx, before.tree, target.tree)
+	if err != nil {
+		return taken{}, err
+	}
+	top, err := os.OpenRoot(k.repo.Top)
+	if err != nil {
+		return taken{}, err
+	}
+	defer top.Close()
+	also := inTheWay(top, edits)
+	if len(also) == 0 {
+		return before, nil
+	}
+	return k.take(ctx, occasion{run: restoring, also: also})
+}
+
+// inTheWay lists files and links that no snapshot holds and that lie where files are to
+// be written, or above, or in a folder there.
+func inTheWay(top *os.Root, edits []manifest.Edit) []string {
+	found := map[string]bool{}
+	folders := map[string]bool{} // known to be real ones
+	for _, e := range edits {
+		if e.Before.Mode != manifest.ModeNone {
+			continue
+		}
+		for _, name := range manifest.UpTo(e.Name) {
+			if folders[name] {
+				continue
+			}
+			info, err := top.Lstat(filepath.FromSlash(name))
+			if err != nil {
+				break
+			}
+			if info.IsDir() && name != e.Name {
+				folders[name] = true
+				continue
+			}
+			if info.IsDir() {
+				for _, file := range walkAll(top, name) {
+					found[file] = true
+				}
+			} else if info.Mode().IsRegular() || info.Mode()&fs.ModeSymlink != 0 {
+				found[name] = true
+			}
+			break
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// walkAll lists the files and links below a folder, those of repositories apart.
+func walkAll(top *os.Root, folder string) []string {
+	var names []string
+	_ = fs.WalkDir(top.FS(), folder, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil
+		case entry.Name() == ".git" && entry.IsDir():
+			return fs.SkipDir
+		case entry.Type().IsRegular() || entry.Type()&fs.ModeSymlink != 0:
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names
+}
+
+// restoreFiles deletes and writes what differs.
+func (k *Keeper) restoreFiles(ctx context.Context, before taken, target header, done *manifest.Restored) error {
+	edits, err := k.edits(ctx, before.tree, target.tree)
+	if err != nil {
+		return err
+	}
+	top, err := os.OpenRoot(k.repo.Top)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	w := &manifest.Writer{Root: top, Base: strings.TrimSuffix(k.repo.Prefix, "/"), Done: done}
+	ignored, err := k.ignoredThen(ctx, target, edits)
+	if err != nil {
+		return err
+	}
+	edits = slices.DeleteFunc(edits, func(e manifest.Edit) bool {
+		if before.out[e.Name] {
+			done.Note("%s is left as it is: it could not be saved first", scan.Shorten(e.Name))
+		}
+		return before.out[e.Name] || e.After.Mode == manifest.ModeNone && ignored[e.Name]
+	})
+	return w.Change(ctx, k.Store, edits)
+}
+
+// verify compares what is there now with what should be, and notes what stayed.
+func (k *Keeper) verify(ctx context.Context, target header, done *manifest.Restored) error {
+	now, err := k.copyFiles(ctx, occasion{})
+	if err != nil {
+		return fmt.Errorf("look at what was restored: %w", err)
+	}
+	if now.tree == target.tree {
+		return nil
+	}
+	edits, err := k.edits(ctx, target.tree, now.tree)
+	if err != nil {
+		return err
+	}
+	var stayed, other []string
+	for _, e := range edits {
+		name := strings.TrimPrefix(e.Name, k.repo.Prefix)
+		switch {
+		case now.out[e.Name]:
+		case e.Before.Mode == manifest.ModeNone:
+			stayed = append(stayed, name)
+		case e.After.Mode != manifest.ModeNone:
+			other = append(other, name)
+		}
+	}
+	if len(stayed) > 0 {
+		done.Note("not in the snapshot, and ignored then or until now, so left where they are: %s", scan.List(stayed))
+	}
+	if len(other) > 0 {
+		done.Note("other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: %s", scan.List(other))
+	}
+	return nil
+}
+
+// export writes a plain copy of a snapshot into a folder.
+func (s *Store) export(ctx context.Context, from header, to string) (manifest.Restored, error) {
+	var done manifest.Restored
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return done, fmt.Errorf("restore to folder: %w", err)
+	}
+	there, err := os.ReadDir(to)
+	if err != nil {
+		return done, fmt.Errorf("restore to folder: %w", err)
+	}
+	if len(there) > 0 {
+		return done, notRestorable("%s is not empty; name a folder that is, or a new one", to)
+	}
+	files, err := s.files(ctx, from.tree)
+	if err != nil {
+		return done, fmt.Errorf("restore to folder: %w", err)
+	}
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return done, fmt.Errorf("restore to folder: %w", err)
+	}
+	defer root.Close()
+	edits := make([]manifest.Edit, 0, len(files))
+	for _, file := range files {
+		if name, ok := strings.CutPrefix(file.Name, from.prefix); ok {
+			edits = append(edits, manifest.Added(name, file))
+		}
+	}
+	w := &manifest.Writer{Root: root, Done: &done}
+	if err := w.Put(ctx, s, edits); err != nil {
+		return done, fmt.Errorf("restore to %s: %w", to, err)
+	}
+	return done, nil
+}

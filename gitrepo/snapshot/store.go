@@ -1,0 +1,298 @@
+package snapshot
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/internal/atomicfile"
+)
+
+// Give has git do it.
+func (s *Store) Give(ctx context.Context, ids []string, to io.Writer) error {
+	_, err := s.feed(strings.Join(ids, "\n")+"\n", func(file string) (string, error) {
+		return s.call(ctx, git.Call{Args: []string{"cat-file", "--batch"}, Stdin: file, Out: to})
+	})
+	return err
+}
+
+// ErrNoSnapshot says that there is no snapshot of that name, or none at all.
+var ErrNoSnapshot = manifest.ErrNoSnapshot
+
+// Store is a git folder of the harness's own that holds copies of one workspace. A
+// snapshot is named by the id of a commit in it. Reading them needs neither the workspace
+// nor its repository.
+//
+// Nothing that the repository, the user or the system has configured counts there: no
+// hook, filter, attribute or conversion. Files are kept byte by byte.
+type Store struct {
+	dir  string
+	git  git.Program
+	home home
+
+	listings manifest.Listings
+}
+
+var _ ralph.Copies = (*Store)(nil)
+
+// home is whose copies these are, as the file homeFile in the folder tells.
+type home struct {
+	Top      string `json:"top"`
+	Prefix   string `json:"prefix"`
+	GitDir   string `json:"git_dir"`
+	Common   string `json:"common_dir"`
+	Format   string `json:"object_format"`
+	DotGit   string `json:"dot_git,omitempty"` // what .git says where it is a file
+	Excludes string `json:"excludes,omitempty"`
+}
+
+// workspace is the folder that the copies are of.
+func (h home) workspace() string { return filepath.Join(h.Top, filepath.FromSlash(h.Prefix)) }
+
+// linked reports whether the working tree shares its refs with another one.
+func (h home) linked() bool { return h.Common != h.GitDir }
+
+const (
+	homeFile = "workspace.json"
+	// history is the folder of the repository's own objects, apart from those that
+	// snapshots are made of.
+	history = "history"
+	// snapshotTimeout bounds one git call on the snapshots: the first one reads every file.
+	snapshotTimeout = 10 * time.Minute
+)
+
+// Open opens the snapshots in a folder that [New] has made. An error that
+// wraps ErrNoSnapshot says that there are none.
+func Open(git git.Program, gitDir string) (*Store, error) {
+	text, err := os.ReadFile(filepath.Join(gitDir, homeFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open snapshots in %s: %w", gitDir, ErrNoSnapshot)
+	}
+	s := &Store{dir: gitDir}
+	if err == nil {
+		err = json.Unmarshal(text, &s.home)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open snapshots in %s: %w", gitDir, err)
+	}
+	if s.git, err = git.Locate(existing(s.home.Top)); err != nil {
+		return nil, fmt.Errorf("open snapshots: %w", err)
+	}
+	s.git.Timeout = cmp.Or(s.git.Timeout, snapshotTimeout)
+	return s, nil
+}
+
+// existing is the folder itself or the nearest one above that is there.
+func existing(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// make lays the folder out, or brings one that is there up to date.
+func (s *Store) make() error {
+	for _, folder := range []string{"", "objects/info", "objects/pack", "refs", "info", history + "/pack", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, filepath.FromSlash(folder)), 0o700); err != nil {
+			return err
+		}
+	}
+	about, err := json.MarshalIndent(s.home, "", "  ")
+	if err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		name string
+		text []byte
+	}{
+		{"config", []byte(s.configuration())},
+		{"info/attributes", []byte(exactBytes)},
+		{"objects/info/alternates", []byte("../" + history + "\n")},
+		{homeFile, append(about, '\n')},
+	} {
+		if err := s.write(file.name, file.text); err != nil {
+			return err
+		}
+	}
+	if text, err := os.ReadFile(s.path("HEAD")); err == nil && len(bytes.TrimSpace(text)) > 0 {
+		return nil
+	}
+	return s.write("HEAD", []byte("ref: refs/ralph/none\n"))
+}
+
+func (s *Store) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+
+// write replaces a file of the folder, if it says something else.
+func (s *Store) write(name string, text []byte) error {
+	path := s.path(name)
+	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, text) {
+		return nil
+	}
+	return atomicfile.Swap(path, text, 0o600)
+}
+
+// exactBytes outranks every .gitattributes of the tree. An encoding has to be taken back,
+// git accepts no "no"; so has the kind of diff, which could hide changes.
+const exactBytes = "* -text !eol !crlf !ident !filter !working-tree-encoding !diff !merge !whitespace\n"
+
+// configuration is the whole configuration of the folder. Git does not collect garbage
+// there, and does not clean up on its own.
+func (s *Store) configuration() string {
+	version, extensions := 0, ""
+	if s.home.Format != "sha1" {
+		version, extensions = 1, "[extensions]\n\tobjectFormat = "+s.home.Format+"\n"
+	}
+	text := fmt.Sprintf(`[core]
+	repositoryFormatVersion = %d
+	bare = true
+	fileMode = true
+	symlinks = true
+	ignoreCase = false
+	trustCtime = true
+	checkStat = default
+	precomposeUnicode = false
+	autocrlf = false
+	safecrlf = false
+	untrackedCache = false
+	splitIndex = false
+	logAllRefUpdates = false
+	sharedRepository = 0600
+	attributesFile = %s
+	fsync = loose-object
+	fsyncMethod = batch
+%s[gc]
+	auto = 0
+[maintenance]
+	auto = false
+`, version, strings.ReplaceAll(os.DevNull, `\`, `\\`), extensions)
+	if runtime.GOOS != "windows" && runtime.GOOS != "darwin" {
+		// Names that are special elsewhere only, such as git~1, are names like any other.
+		text += "[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n"
+	}
+	return text
+}
+
+// apart is the environment in which nothing but the folder's own configuration counts.
+// The index is refreshed, other than in the user's repository.
+func (s *Store) apart() []string {
+	return []string{
+		"GIT_DIR=" + s.dir, "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=0",
+		"GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=1",
+	}
+}
+
+// run runs git on what is kept.
+func (s *Store) run(ctx context.Context, args ...string) (string, error) {
+	return s.call(ctx, git.Call{Args: args})
+}
+
+func (s *Store) call(ctx context.Context, c git.Call) (string, error) {
+	c.Dir = s.dir
+	c.Env = append(s.apart(), c.Env...)
+	return s.git.Run(ctx, c)
+}
+
+// inTree runs git on the working tree, with what is kept as its repository.
+func (s *Store) inTree(ctx context.Context, args ...string) (string, error) {
+	return s.runIn(ctx, s.home.Top, git.Call{Args: args})
+}
+
+// runIn runs git on a folder as if it were the working tree.
+func (s *Store) runIn(ctx context.Context, top string, c git.Call) (string, error) {
+	c.Dir = top
+	c.Env = append(append(s.apart(), "GIT_WORK_TREE="+top), c.Env...)
+	c.Args = append([]string{"-c", "core.excludesFile=" + s.home.Excludes}, c.Args...)
+	return s.git.Run(ctx, c)
+}
+
+// feed puts text into a file for git to read.
+func (s *Store) feed(text string, use func(file string) (string, error)) (string, error) {
+	f, err := os.CreateTemp(s.path("tmp"), "in-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", err
+	}
+	return use(f.Name())
+}
+
+const snapshotTitle = "Snapshot of a workspace"
+
+// header is what a snapshot says about itself.
+type header struct {
+	id         string
+	tree       string
+	run        string
+	prefix     string // of the workspace below the top
+	repository string // the commit that holds what was recorded of the repository; "" if nothing
+}
+
+func (s *Store) read(ctx context.Context, id string) (header, error) {
+	if !manifest.ID().MatchString(id) {
+		return header{}, fmt.Errorf("read snapshot %q: %w", id, ErrNoSnapshot)
+	}
+	text, known := s.loose("commit", id)
+	if !known {
+		var err error
+		if text, err = s.run(ctx, "cat-file", "commit", id); git.Failed(err) {
+			err = fmt.Errorf("%w: %w", ErrNoSnapshot, err)
+		}
+		if err != nil {
+			return header{}, fmt.Errorf("read snapshot %s: %w", id, err)
+		}
+	}
+	c := header{id: id}
+	if !strings.Contains(text, "\n\n"+snapshotTitle) { // a commit of the user's
+		return header{}, fmt.Errorf("read snapshot %s: %w", id, ErrNoSnapshot)
+	}
+	for line := range strings.Lines(text) {
+		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch word {
+		case "tree":
+			c.tree = rest
+		case "repository":
+			c.repository = rest
+		case "run":
+			c.run = rest
+		case "below":
+			c.prefix, _ = strconv.Unquote(rest)
+		}
+	}
+	return c, nil
+}
+
+// files lists a snapshot's files.
+func (s *Store) files(ctx context.Context, tree string) ([]manifest.Entry, error) {
+	out, err := s.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
+	if err != nil {
+		return nil, fmt.Errorf("list snapshot: %w", err)
+	}
+	var files []manifest.Entry
+	for record := range strings.SplitSeq(out, "\x00") {
+		about, name, ok := strings.Cut(record, "\t")
+		fields := strings.Fields(about)
+		if ok && len(fields) == 3 && fields[1] == "blob" {
+			files = append(files, manifest.Entry{Mode: fields[0], ID: fields[2], Name: name})
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,236 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+)
+
+// copyFiles brings what is kept in line with the workspace: what differs is asked for,
+// taken over, and made a tree. An index that is damaged is made anew from the last
+// snapshot; if objects are missing that it counts on, from the files alone.
+func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
+	if err := k.ensureIndex(ctx); err != nil {
+		return taken{}, err
+	}
+	got, err := k.copyChanged(ctx, o)
+	for _, renew := range []func(context.Context) error{k.renewIndex, k.dropIndex} {
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		if again := renew(ctx); again != nil {
+			return got, errors.Join(err, again)
+		}
+		k.forced, k.alwaysIn = nil, ""
+		got, err = k.copyChanged(ctx, o)
+	}
+	return got, err
+}
+
+// ensureIndex begins with what the user's repository tracks, so that files that are
+// ignored in spite of it are seen. Submodules are left out: their files are taken
+// one by one. So are conflicts, of which the file itself is enough. Git's memory of what
+// has not changed is not taken over, since its files may be converted ones.
+func (k *Keeper) ensureIndex(ctx context.Context) error {
+	if _, err := os.Lstat(k.path("index")); err == nil {
+		return nil
+	}
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--stage", "--full-name", "--", k.pathspec())
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		out = "" // without it every file is a new one
+	}
+	var entries strings.Builder
+	for _, record := range git.SplitNames(out) {
+		about, name, _ := strings.Cut(record, "\t")
+		file := strings.HasPrefix(about, "100") || strings.HasPrefix(about, manifest.ModeLink)
+		if file && strings.HasSuffix(about, " 0") && name != k.repo.Prefix+scan.ProgressFile {
+			entries.WriteString(record + "\x00")
+		}
+	}
+	if entries.Len() == 0 {
+		return nil
+	}
+	return k.updateIndex(ctx, entries.String(), "--index-info")
+}
+
+// renewIndex makes the index from the last snapshot, or from the user's.
+func (k *Keeper) renewIndex(ctx context.Context) error {
+	if err := k.dropIndex(ctx); err != nil {
+		return err
+	}
+	if k.last.tree == "" {
+		return k.ensureIndex(ctx)
+	}
+	_, err := k.inTree(ctx, "read-tree", k.last.tree)
+	return err
+}
+
+func (k *Keeper) dropIndex(context.Context) error {
+	for _, name := range []string{"index", "index.lock"} {
+		if err := os.Remove(k.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// pathspec is the workspace, from anywhere in the working tree.
+func (k *Keeper) pathspec() string {
+	if k.repo.Prefix == "" {
+		return ":(top)"
+	}
+	return ":(top,literal)" + strings.TrimSuffix(k.repo.Prefix, "/")
+}
+
+func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
+	found, err := k.differences(ctx)
+	if err != nil {
+		return taken{}, err
+	}
+	found.Fresh = slices.Concat(found.Fresh, k.trackedIgnored(ctx), o.also)
+	always, due := k.alwaysDue()
+	if o.fullScan {
+		due = slices.Concat(due, k.hiddenWrites(ctx, manifest.NameSet(found.Gone)))
+	}
+	found.Fresh = append(found.Fresh, due...)
+	top, err := os.OpenRoot(k.repo.Top)
+	if err != nil {
+		return taken{}, fmt.Errorf("open working tree: %w", err)
+	}
+	defer top.Close()
+	load := manifest.Select(top, found)
+	for _, name := range due {
+		if _, due := slices.BinarySearch(load.Take, name); due { // git would not read a file that looks the same
+			load.Gone = append(load.Gone, name)
+		}
+	}
+	if err := k.takeOver(ctx, &load); err != nil {
+		return taken{}, err
+	}
+	k.alwaysIn = always
+	got := taken{tree: k.last.tree, left: append(found.Left, load.Sentences()...), out: load.Out()}
+	if !found.Staged && load.Empty() && k.last.tree != "" {
+		return got, nil
+	}
+	tree, err := k.inTree(ctx, "write-tree")
+	got.tree = strings.TrimSpace(tree)
+	return got, err
+}
+
+func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) {
+	var warned git.Head
+	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--", k.pathspec()}
+	out, err := k.runIn(ctx, k.home.Top, git.Call{Args: args, Warned: &warned})
+	if err != nil {
+		return manifest.Differences{}, err
+	}
+	d := manifest.Differences{ByGit: true}
+	for line := range strings.Lines(warned.String()) {
+		if what, ok := strings.CutPrefix(line, "warning: could not open directory "); ok {
+			d.Left = append(d.Left, "a folder cannot be read and is not in the snapshot: "+scan.Shorten(what))
+		}
+	}
+	st, err := git.ParseStatus(out)
+	if err != nil {
+		return d, fmt.Errorf("read status: %w", err)
+	}
+	for _, e := range st.Entries {
+		switch {
+		case e.Name == k.repo.Prefix+scan.ProgressFile:
+		case e.Untracked && strings.HasSuffix(e.Name, "/"):
+			files, left := k.nested(ctx, e.Name, 0)
+			d.Fresh, d.Left = append(d.Fresh, files...), append(d.Left, left...)
+		case e.Untracked:
+			d.Fresh = append(d.Fresh, e.Name)
+		default:
+			d.Staged = d.Staged || e.XY[0] != '.'
+			switch e.XY[1] {
+			case '.':
+			case 'D':
+				d.Gone = append(d.Gone, e.Name)
+			default:
+				d.Changed = append(d.Changed, e.Name)
+			}
+		}
+	}
+	return d, nil
+}
+
+// nested lists the files of a repository inside the workspace, or of a submodule, as git
+// would if it were asked in there. As soon as one of them is in the index, git looks into
+// the folder by itself.
+func (k *Keeper) nested(ctx context.Context, folder string, depth int) (files, left []string) {
+	const deepest = 16
+	dir := filepath.Join(k.repo.Top, filepath.FromSlash(folder))
+	var out string
+	err := errors.New("too many repositories inside of each other")
+	if depth < deepest {
+		env := append(k.apart(), "GIT_WORK_TREE="+dir, "GIT_INDEX_FILE="+k.path("tmp/none"))
+		args := []string{"-c", "core.excludesFile=" + k.home.Excludes, "ls-files", "-z", "--others", "--exclude-standard"}
+		out, err = k.git.Run(ctx, git.Call{Dir: dir, Env: env, Args: args})
+	}
+	if err != nil {
+		return nil, []string{fmt.Sprintf("%s is a repository of its own, whose files are not in the snapshot: %s", scan.Shorten(folder), scan.Shorten(err.Error()))}
+	}
+	for _, name := range git.SplitNames(out) {
+		if !strings.HasSuffix(name, "/") {
+			files = append(files, folder+name)
+			continue
+		}
+		below, unread := k.nested(ctx, folder+name, depth+1)
+		files, left = append(files, below...), append(left, unread...)
+	}
+	return files, left
+}
+
+// takeOver puts files into the index. Git takes all or none: if it refuses, one half
+// and the other are tried, until those are found that cannot be taken.
+func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
+	// What goes is first: it makes room for files below its name. It may still be there,
+	// as something else, or seem to be, behind a link.
+	if len(l.Gone) > 0 {
+		if err := k.updateIndex(ctx, joined(l.Gone), "--force-remove", "--stdin"); err != nil {
+			return err
+		}
+	}
+	var put func(names []string) error
+	put = func(names []string) error {
+		if len(names) == 0 {
+			return nil
+		}
+		err := k.updateIndex(ctx, joined(names), "--add", "--remove", "--replace", "--stdin")
+		failed, refused := errors.AsType[*git.Failure](err)
+		switch {
+		case !refused:
+			return err
+		case strings.Contains(failed.Stderr, "index.lock"), strings.Contains(failed.Stderr, "No space left"), strings.Contains(failed.Stderr, "index file"):
+			return err
+		case len(names) == 1:
+			l.Leave(names[0], "git cannot take it: "+scan.Shorten(failed.Stderr))
+			return nil
+		}
+		half := len(names) / 2
+		return errors.Join(put(names[:half]), put(names[half:]))
+	}
+	return put(l.Take)
+}
+
+func (k *Keeper) updateIndex(ctx context.Context, text string, how ...string) error {
+	_, err := k.feed(text, func(file string) (string, error) {
+		return k.runIn(ctx, k.home.Top, git.Call{Args: append([]string{"update-index", "-z"}, how...), Stdin: file})
+	})
+	return err
+}
+
+func joined(names []string) string { return strings.Join(names, "\x00") + "\x00" }

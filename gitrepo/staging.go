@@ -1,0 +1,132 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+)
+
+const (
+	// indexLimit is the size up to which an index is kept: some millions of files.
+	indexLimit = 256 << 20
+	// defaultLockPatience is how long another git may hold the index.
+	defaultLockPatience = 10 * time.Second
+)
+
+// keptIndex is the index as it was before something was staged.
+type keptIndex struct {
+	path    string
+	known   bool // false if it could not be read, and so cannot be put back
+	content []byte
+	mode    fs.FileMode
+}
+
+func keepIndex(gitDir string) keptIndex {
+	k := keptIndex{path: filepath.Join(gitDir, "index"), mode: 0o644}
+	info, err := os.Lstat(k.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		k.known = true
+		return k
+	}
+	k.content, k.known = scan.Read(k.path, indexLimit)
+	if k.known && err == nil {
+		k.mode = info.Mode().Perm()
+	}
+	return k
+}
+
+// putBack makes the index what it was, under git's own lock. It is for the end of a
+// commit that was not made, so it does not heed a context that is done.
+func (k keptIndex) putBack(ctx context.Context) error {
+	if !k.known {
+		return errors.New("put index back: it is not known how it was")
+	}
+	if now, ok := scan.Read(k.path, indexLimit); ok && k.content != nil && bytes.Equal(now, k.content) {
+		return nil
+	}
+	return wrapped("put index back", k.replace(context.WithoutCancel(ctx)))
+}
+
+func (k keptIndex) replace(ctx context.Context) error {
+	const patience = 2 * time.Second
+	lock := k.path + ".lock"
+	if holder, err := unlocked(ctx, lock, patience); err != nil {
+		return err
+	} else if holder != "" {
+		return errors.New(holder)
+	}
+	f, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, k.mode)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(lock)
+	_, err = f.Write(k.content)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if k.content != nil {
+		return os.Rename(lock, k.path)
+	}
+	if err := os.Remove(k.path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// unlocked waits until a lock file is gone, with growing pauses. If it stays, the answer
+// is a sentence about it. It is never removed: whether a git is at work there, perhaps
+// on another machine, nobody can know from here.
+func unlocked(ctx context.Context, lock string, patience time.Duration) (holder string, err error) {
+	deadline := time.Now().Add(patience)
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		info, err := os.Lstat(lock)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("look for lock: %w", err)
+		}
+		left := time.Until(deadline)
+		if left <= 0 {
+			age := max(time.Since(info.ModTime()), 0).Round(time.Second)
+			return fmt.Sprintf("another git holds %s, since %v", lock, age), nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("wait for lock: %w", context.Cause(ctx))
+		case <-time.After(min(pause, left)):
+		}
+	}
+}
+
+// staging is what a commit is to bring, and what lies in the workspace beside it.
+type staging struct {
+	tree string
+	rest []string
+}
+
+// unstaged lists what is other than in the index.
+func (r *Repo) unstaged(ctx context.Context, what []string) ([]string, error) {
+	out, err := r.run(ctx, append([]string{"ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard", "--"}, what...)...)
+	return git.SplitNames(out), wrapped("look at what is not staged", err)
+}
+
+// changedSince reports whether a hook has changed the files, those that were committed or
+// those that lie there.
+func (r *Repo) changedSince(ctx context.Context, before staging, what []string) (bool, error) {
+	_, err := r.run(ctx, append([]string{"diff", "--quiet", "--no-ext-diff", before.tree, "HEAD", "--"}, what...)...)
+	if same, err := yes("compare commit", err); !same || err != nil {
+		return err == nil, err
+	}
+	rest, err := r.unstaged(ctx, what)
+	return !slices.Equal(rest, before.rest), err
+}
