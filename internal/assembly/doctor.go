@@ -9,7 +9,7 @@ import (
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
-	"github.com/ralphloop/ralph/verify"
+	"github.com/ralphloop/ralph/internal/project"
 )
 
 // FindingState says what a finding means.
@@ -104,7 +104,7 @@ func workspaceFinding(ws Workspace) Finding {
 }
 
 func checkFinding(ws Workspace) Finding {
-	found, ok := verify.Detect(ws.Dir)
+	found, ok := project.Detect(ws.Dir)
 	if !ok {
 		return Finding{What: "check", State: FindingNote, Detail: strings.TrimSpace(`none found; give one with --check. ` + found.Because)}
 	}

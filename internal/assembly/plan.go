@@ -14,6 +14,7 @@ import (
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/loop"
@@ -248,11 +249,11 @@ func (p *Plan) findChecks() error {
 }
 
 // runChecks are the checks that were given, else the one that is detected, with what was found out about it.
-func runChecks(w Workspace, s config.Settings) (checks []string, found *verify.Detection) {
+func runChecks(w Workspace, s config.Settings) (checks []string, found *project.Detection) {
 	if len(s.Checks.Commands) > 0 {
 		return s.Checks.Commands, nil
 	}
-	detected, ok := verify.Detect(w.Dir)
+	detected, ok := project.Detect(w.Dir)
 	if ok {
 		checks = []string{detected.Command}
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/worker/interview"
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/plan"
-	"github.com/ralphloop/ralph/verify"
 )
 
 type (
@@ -161,7 +161,7 @@ func (p *Planner) facts(root *os.Root) string {
 	for _, check := range checks {
 		fmt.Fprintf(&b, "Every task has to pass, besides its own checks: %s\n", check)
 	}
-	for _, gate := range verify.Gates(p.request.Workspace.Dir) {
+	for _, gate := range project.Propose(p.request.Workspace.Dir) {
 		if !slices.Contains(checks, gate.Command) {
 			fmt.Fprintf(&b, "The project has this, too (%s): %s\n", gate.Because, gate.Command)
 		}

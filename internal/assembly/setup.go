@@ -8,12 +8,12 @@ import (
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/plan"
-	"github.com/ralphloop/ralph/verify"
 )
 
 // Gate is a check that a project could be held to.
-type Gate = verify.Gate
+type Gate = project.Proposal
 
 // Survey is what a project has that a set-up can build on.
 type Survey struct {
@@ -33,7 +33,7 @@ const configFile = ".ralph/config.yaml"
 // Look surveys a project. It starts nothing and changes nothing.
 func Look(ws Workspace) Survey {
 	survey := Survey{
-		Workspace: ws, Gates: verify.Gates(ws.Dir), Configured: ws.firstOf(configFile) != "",
+		Workspace: ws, Gates: project.Propose(ws.Dir), Configured: ws.firstOf(configFile) != "",
 		Tasks:  ws.firstOf(plan.Places...),
 		Prompt: ws.firstOf(".ralph/PROMPT.md", ".agent/PROMPT.md", LoosePrompt),
 	}

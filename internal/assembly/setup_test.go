@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/verify"
+	"github.com/ralphloop/ralph/internal/project"
 )
 
 // odd are commands that YAML would read as something else if they stood there as they are.
@@ -43,7 +43,7 @@ func loadText(t *testing.T, text string) config.Loaded {
 func sampleChoice() Choice {
 	return Choice{
 		Checks: []string{"go test ./...", `test -z "$(gofmt -l .)"`},
-		Others: []Gate{{Kind: verify.GateLint, Command: "golangci-lint run", Because: "found .golangci.yml", Missing: "golangci-lint"}},
+		Others: []Gate{{Kind: project.KindLint, Command: "golangci-lint run", Because: "found .golangci.yml", Missing: "golangci-lint"}},
 		Agent:  "codex",
 	}
 }
@@ -164,7 +164,7 @@ func TestLook(t *testing.T) {
 		writeFile(t, filepath.Join(ws.Dir, name), "x", 0o644)
 	}
 	want.Configured, want.Tasks, want.Prompt = true, "prd.json", ".agent/PROMPT.md"
-	want.Gates = []Gate{{Kind: verify.GateLint, Command: "pre-commit run --all-files", Because: "found .pre-commit-config.yaml", Missing: "pre-commit"}}
+	want.Gates = []Gate{{Kind: project.KindLint, Command: "pre-commit run --all-files", Because: "found .pre-commit-config.yaml", Missing: "pre-commit"}}
 	got := Look(ws)
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Workspace{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -1,4 +1,4 @@
-package verify
+package project
 
 import (
 	"cmp"
@@ -6,56 +6,57 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
-// GateKind says what a gate looks at.
-type GateKind string
+// Kind says what a proposed check looks at.
+type Kind string
 
-// The kinds of gates, in the order in which they are proposed.
+// The kinds of checks, in the order in which they are proposed.
 const (
-	GateTest   GateKind = "test"
-	GateLint   GateKind = "lint"
-	GateTypes  GateKind = "types"
-	GateFormat GateKind = "format"
-	GateE2E    GateKind = "e2e"
+	KindTest   Kind = "test"
+	KindLint   Kind = "lint"
+	KindTypes  Kind = "types"
+	KindFormat Kind = "format"
+	KindE2E    Kind = "e2e"
 )
 
-var gateOrder = []GateKind{GateTest, GateLint, GateTypes, GateFormat, GateE2E}
+var kindOrder = []Kind{KindTest, KindLint, KindTypes, KindFormat, KindE2E}
 
-// Gate is a check that a project could be held to.
-type Gate struct {
-	Kind    GateKind `json:"kind"`
-	Command string   `json:"command"`
-	Because string   `json:"because"` // what it was taken from, as "found .golangci.yml"
+// Proposal is a check that a project could be held to.
+type Proposal struct {
+	Kind    Kind   `json:"kind"`
+	Command string `json:"command"`
+	Because string `json:"because"` // what it was taken from, as "found .golangci.yml"
 	// Missing names the program that it needs and that is not on PATH; "" if it could run.
 	Missing string `json:"missing"`
 }
 
-// candidate is a gate and how to know it again.
+// candidate is a proposal and how to know it again.
 type candidate struct {
-	Gate
+	Proposal
 	programs []string // that must be on PATH; none: the command's first word
 	marks    []string // words that show that another file's recipe runs the same
 }
 
-// Gates proposes every check that the project in dir has, by the files in its root
+// Propose lists every check that the project in dir has, by the files in its root
 // folder: tests first, then lint, types, format and end-to-end tests. Where Detect has an
-// answer, that is the first one of kind test. A script that mends what it finds is no
-// gate, and a make target that only runs what is proposed already is left out. Gates
-// reads files and starts nothing.
-func Gates(dir string) []Gate {
-	found := slices.Concat(goGates(dir), nodeGates(dir), pythonGates(dir), rustGates(dir))
-	found = append(found, makeGates(dir, found)...)
-	found = append(found, preCommitGates(dir)...)
+// answer, that is the first one of kind test. A script that mends what it finds is not
+// proposed, nor is a make target that only runs what is proposed already. Propose reads
+// files and starts nothing.
+func Propose(dir string) []Proposal {
+	found := slices.Concat(proposeGo(dir), proposeNode(dir), proposePython(dir), proposeRust(dir))
+	found = append(found, proposeMake(dir, found)...)
+	found = append(found, proposePreCommit(dir)...)
 	slices.SortStableFunc(found, func(a, b candidate) int {
-		return cmp.Compare(slices.Index(gateOrder, a.Kind), slices.Index(gateOrder, b.Kind))
+		return cmp.Compare(slices.Index(kindOrder, a.Kind), slices.Index(kindOrder, b.Kind))
 	})
-	gates := make([]Gate, 0, len(found))
+	proposals := make([]Proposal, 0, len(found))
 	for _, c := range found {
 		c.Missing = c.missing()
-		gates = append(gates, c.Gate)
+		proposals = append(proposals, c.Proposal)
 	}
-	return gates
+	return proposals
 }
 
 func (c candidate) missing() string {
@@ -72,8 +73,8 @@ func (c candidate) missing() string {
 	return ""
 }
 
-func proposed(kind GateKind, command, because string, marks ...string) candidate {
-	return candidate{Gate: Gate{Kind: kind, Command: command, Because: because}, marks: marks}
+func proposed(kind Kind, command, because string, marks ...string) candidate {
+	return candidate{Proposal: Proposal{Kind: kind, Command: command, Because: because}, marks: marks}
 }
 
 func (c candidate) needing(programs ...string) candidate {
@@ -99,30 +100,30 @@ func article(name string) string {
 }
 
 // A script with one of these rewrites what it was to judge.
-var mends = lazily(`(?:^|\s)--(?:fix|write|in-place)(?:[\s=]|$)`)
+var mends = text.LazyRegexp(`(?:^|\s)--(?:fix|write|in-place)(?:[\s=]|$)`)
 
-func preCommitGates(dir string) []candidate {
+func proposePreCommit(dir string) []candidate {
 	file := firstFile(dir, ".pre-commit-config.yaml", ".pre-commit-config.yml")
 	if file == "" {
 		return nil
 	}
-	return []candidate{proposed(GateLint, "pre-commit run --all-files", "found "+file)}
+	return []candidate{proposed(KindLint, "pre-commit run --all-files", "found "+file)}
 }
 
-// makeGate is a target that by its name is a gate.
-type makeGate struct {
-	kind   GateKind
+// namedTarget is a target whose name says that it is a check.
+type namedTarget struct {
+	kind   Kind
 	target string
 }
 
 // check comes last: it often stands for all the others.
-var makeGateTargets = []makeGate{
-	{GateTest, "test"}, {GateLint, "lint"}, {GateTypes, "typecheck"}, {GateTypes, "type-check"},
-	{GateFormat, "fmt-check"}, {GateFormat, "format-check"}, {GateFormat, "check-fmt"}, {GateFormat, "check-format"},
-	{GateE2E, "e2e"}, {GateE2E, "test-e2e"}, {GateTest, "check"},
+var makeTargets = []namedTarget{
+	{KindTest, "test"}, {KindLint, "lint"}, {KindTypes, "typecheck"}, {KindTypes, "type-check"},
+	{KindFormat, "fmt-check"}, {KindFormat, "format-check"}, {KindFormat, "check-fmt"}, {KindFormat, "check-format"},
+	{KindE2E, "e2e"}, {KindE2E, "test-e2e"}, {KindTest, "check"},
 }
 
-func makeGates(dir string, before []candidate) []candidate {
+func proposeMake(dir string, before []candidate) []candidate {
 	file, text, there := readMakefile(dir)
 	if !there {
 		return nil
@@ -131,19 +132,19 @@ func makeGates(dir string, before []candidate) []candidate {
 	for _, c := range before {
 		marks = append(marks, c.marks...)
 	}
-	var gates []candidate
+	var proposals []candidate
 	known := []string{} // targets that are proposed, or need not be
-	for _, gate := range makeGateTargets {
-		target := findTarget(text, gate.target)
+	for _, proposal := range makeTargets {
+		target := findTarget(text, proposal.target)
 		switch {
 		case !target.works:
 			continue
 		case !target.covered(known, marks) && !slices.ContainsFunc(target.recipe, mends().MatchString):
-			gates = append(gates, proposed(gate.kind, "make "+gate.target, "found "+file+" with "+article(gate.target)+" target"))
+			proposals = append(proposals, proposed(proposal.kind, "make "+proposal.target, "found "+file+" with "+article(proposal.target)+" target"))
 		}
-		known = append(known, gate.target)
+		known = append(known, proposal.target)
 	}
-	return gates
+	return proposals
 }
 
 // covered reports whether everything that the target does is proposed already.
@@ -163,7 +164,7 @@ func (t makeTarget) covered(known, marks []string) bool {
 	return true
 }
 
-var makeReference = lazily(`\$[({](\w+)[)}]`)
+var makeReference = text.LazyRegexp(`\$[({](\w+)[)}]`)
 
 // spelledOut puts a program in the place of the variable that is usually named after it:
 // $(GO) test is go test, $(GOLANGCI_LINT) run is golangci-lint run.
