@@ -86,6 +86,12 @@ func (c chosenAgent) withEnvironment(s config.Settings, env config.Env) chosenAg
 	return c
 }
 
+// FirstAgent is the name of the agent CLI that a run with these settings starts first, and the path of its program.
+func FirstAgent(s config.Settings) (name, path string, err error) {
+	chosen, err := (&Plan{Request: Request{Settings: s}}).firstAgent(agent.Options{})
+	return chosen.name, chosen.options.Path, err
+}
+
 // firstAgent is the command that was given, the CLI that was named, or the first one found on PATH. What stands behind "--" is for it alone.
 func (p *Plan) firstAgent(base agent.Options) (chosenAgent, error) {
 	s := p.Settings
@@ -109,7 +115,7 @@ func (p *Plan) firstAgent(base agent.Options) (chosenAgent, error) {
 	default:
 		name, path, ok := agent.Detect(process.LookPath)
 		if !ok {
-			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(knownCLIs(), ", ") + ")", Hint: "install one, or " + p.builtInWay() + "; any command works with --agent-cmd, and `ralph demo` needs none"}
+			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(config.AgentCLIs, ", ") + ")", Hint: "install one, or " + p.builtInWay() + "; any command works with --agent-cmd, and `ralph demo` needs none"}
 		}
 		base.Dialect, _ = agent.Find(name)
 		base.Path = path
@@ -164,17 +170,6 @@ func checkArgs(c chosenAgent) error {
 		}
 	}
 	return nil
-}
-
-// knownCLIs are the dialects that have a program of their own.
-func knownCLIs() []string {
-	var names []string
-	for _, d := range agent.Known() {
-		if d.About().Program != "" {
-			names = append(names, d.Name())
-		}
-	}
-	return names
 }
 
 // checkMeters refuses a cap that would never be reached because nobody counts.

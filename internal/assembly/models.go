@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/anthropic"
 	"github.com/ralphloop/ralph/model/openai"
@@ -200,7 +201,7 @@ func providerAtHand(baseURL string, env config.Env) string {
 	return ""
 }
 
-func (c chosenModel) withScript(w Workspace) (chosenModel, error) {
+func (c chosenModel) withScript(w workspace.Workspace) (chosenModel, error) {
 	if c.baseURL == "" {
 		return c, &config.UsageError{Msg: "a scripted model follows a file, and none is named", Hint: fmt.Sprintf("--set %s.base_url=FILE", c.keys)}
 	}

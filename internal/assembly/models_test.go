@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/model"
 )
 
@@ -90,7 +91,7 @@ func TestScriptsOfAModel(t *testing.T) {
 	}
 	settings := config.Settings{Worker: config.WorkerSettings{RoleSettings: config.RoleSettings{Provider: "scripted", BaseURL: "turns.json"}}}
 	for begun, want := range map[int]string{0: "one", 1: "two", 5: "two"} {
-		p := &Plan{Request: Request{Settings: settings, Workspace: Workspace{Dir: dir}, Begun: map[string]int{"worker": begun}}}
+		p := &Plan{Request: Request{Settings: settings, Workspace: workspace.Workspace{Dir: dir}, Begun: map[string]int{"worker": begun}}}
 		got, err := p.chooseModel(workerPart)
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +105,7 @@ func TestScriptsOfAModel(t *testing.T) {
 			t.Errorf("after %d conversations it says %q, %v", begun, reply.Message.Text, err)
 		}
 	}
-	p := &Plan{Request: Request{Settings: settings, Workspace: Workspace{Dir: dir}}}
+	p := &Plan{Request: Request{Settings: settings, Workspace: workspace.Workspace{Dir: dir}}}
 	if _, err := p.chooseModel(evaluatorPart); err == nil {
 		t.Error("a script without an evaluator has one")
 	}
@@ -183,7 +184,7 @@ func TestKeysThatARunNeeds(t *testing.T) {
 func TestScriptsAreNamedWhole(t *testing.T) {
 	dir := t.TempDir()
 	elsewhere := filepath.Join(t.TempDir(), "c.json")
-	p := &Plan{Request: Request{Workspace: Workspace{Dir: dir}, Settings: config.Settings{
+	p := &Plan{Request: Request{Workspace: workspace.Workspace{Dir: dir}, Settings: config.Settings{
 		Worker:    config.WorkerSettings{RoleSettings: config.RoleSettings{Provider: "scripted", BaseURL: "../a.json"}},
 		Evaluator: config.EvaluatorSettings{RoleSettings: config.RoleSettings{Provider: "openai", BaseURL: "http://host/v1"}},
 		Planner:   config.RoleSettings{Provider: "scripted", BaseURL: elsewhere},

@@ -16,8 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/proof/protect"
-	"github.com/ralphloop/ralph/internal/textfile"
-	"github.com/ralphloop/ralph/loop"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/verify"
 )
@@ -29,7 +28,7 @@ const notifyTimeout = 10 * time.Second
 type Request struct {
 	Env       config.Env
 	Settings  config.Settings
-	Workspace Workspace
+	Workspace workspace.Workspace
 	Goal      *string // nil if none was given: then the spec or a prompt file is the goal
 	Version   string
 	Demo      bool
@@ -249,7 +248,7 @@ func (p *Plan) findChecks() error {
 }
 
 // runChecks are the checks that were given, else the one that is detected, with what was found out about it.
-func runChecks(w Workspace, s config.Settings) (checks []string, found *project.Detection) {
+func runChecks(w workspace.Workspace, s config.Settings) (checks []string, found *project.Detection) {
 	if len(s.Checks.Commands) > 0 {
 		return s.Checks.Commands, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/worker/interview"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/plan"
 )
@@ -75,7 +76,7 @@ func planRequest(t *testing.T, set []string, environ ...string) Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Request{Env: env, Settings: loaded.Settings, Workspace: Workspace{Dir: dir}}
+	return Request{Env: env, Settings: loaded.Settings, Workspace: workspace.Workspace{Dir: dir}}
 }
 
 func TestThePlannersModelIsTheWorkersWhereNothingElseIsSaid(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 )
 
 // ownFiles are the harness's own files of a project: its configuration and what the agent is told.
-var ownFiles = []string{configFile, ".ralph/PROMPT.md", ".agent/PROMPT.md", ralph.LearningsFile}
+var ownFiles = []string{config.ProjectFile, ".ralph/PROMPT.md", ".agent/PROMPT.md", ralph.LearningsFile}
 
 // exempt are the files in which an edit is a claim.
 var exempt = append([]string{".ralph/STEERING.md", ".agent/STEERING.md"}, plan.Places...)
@@ -111,7 +111,7 @@ func (p *Plan) checkHidden() error {
 	if above, err := filepath.Rel(real, p.Workspace.Dir); err == nil && filepath.IsLocal(above) {
 		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s holds the workspace itself", dir), Hint: "give the hidden files a folder of their own"}
 	}
-	if inside, err := filepath.Rel(p.Workspace.top(), real); err == nil && filepath.IsLocal(inside) {
+	if inside, err := filepath.Rel(p.Workspace.Top(), real); err == nil && filepath.IsLocal(inside) {
 		p.notice("hidden_in_reach", "checks.hidden_dir lies in the same repository as the workspace, where the agent may read it")
 	}
 	p.hiddenDir = real
@@ -148,8 +148,8 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Copies,
 		e.Isolation = pristine.Overlay
 	}
 	var gitDirs []string
-	if p.Workspace.repo != nil {
-		gitDirs = p.Workspace.repo.GitDirs()
+	if p.Workspace.Repo != nil {
+		gitDirs = p.Workspace.Repo.GitDirs()
 	}
 	if e.Around, err = pristine.Remember(places.Around, p.Env.Environ, gitDirs); err != nil {
 		p.notice("surroundings_unknown", fmt.Sprintf("files outside of the workspace that steer checks are seen as they are: %v", err))

@@ -14,9 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
-	"github.com/ralphloop/ralph/internal/textfile"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -118,7 +117,7 @@ func acceptedLearnings(dir string) (string, error) {
 }
 
 // acceptLearnings moves proposals into the project's file.
-func (a *app) acceptLearnings(workspace assembly.Workspace, known []learning, ids []string) error {
+func (a *app) acceptLearnings(workspace workspace.Workspace, known []learning, ids []string) error {
 	if err := a.outsideOnly("learnings --accept"); err != nil {
 		return err
 	}

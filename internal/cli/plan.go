@@ -18,6 +18,7 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -103,7 +104,7 @@ func (o *planOptions) old() assembly.OldList {
 type planning struct {
 	app       *app
 	options   *planOptions
-	workspace assembly.Workspace
+	workspace workspace.Workspace
 	planner   *assembly.Planner
 	answers   *assembly.Answers // nil without a file of them
 	in        *bufio.Reader
@@ -176,7 +177,7 @@ func (a *app) preparePlanning(ctx context.Context, opts *planOptions) (*planning
 }
 
 // agreeToModel asks for consent if the project's files say where a key is sent, or where a list is written. What else they name is not run here.
-func (a *app) agreeToModel(workspace assembly.Workspace, loaded config.Loaded) error {
+func (a *app) agreeToModel(workspace workspace.Workspace, loaded config.Loaded) error {
 	ours := []string{"tasks.file", "worker.base_url", "worker.api_key_env", "planner.base_url", "planner.api_key_env"}
 	if !slices.ContainsFunc(loaded.ProjectCommands, func(c config.NamedCommand) bool { return slices.Contains(ours, c.Key) }) {
 		return nil

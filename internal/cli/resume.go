@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -99,12 +100,12 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 }
 
 // planAgain makes the plan from the recorded settings; only more may differ. The run goes on in its worktree, if it has one.
-func (a *app) planAgain(ctx context.Context, home assembly.Workspace, s *session, more raise) (*assembly.Plan, error) {
+func (a *app) planAgain(ctx context.Context, home workspace.Workspace, s *session, more raise) (*assembly.Plan, error) {
 	workspace := home
 	if known := s.state.Started.Worktree; known != nil {
 		var said []string
 		var err error
-		if workspace, said, err = assembly.ReenterWorktree(ctx, home, *known, a.streams.Env); err != nil {
+		if workspace, said, err = home.Reenter(ctx, *known, a.streams.Env); err != nil {
 			return nil, err
 		}
 		for _, text := range said {
@@ -136,7 +137,7 @@ func (a *app) planAgain(ctx context.Context, home assembly.Workspace, s *session
 	return plan, a.consent(home, plan.Agreed)
 }
 
-func (a *app) recordedPlan(ctx context.Context, workspace assembly.Workspace, state *fold.State, more raise) (*assembly.Plan, error) {
+func (a *app) recordedPlan(ctx context.Context, workspace workspace.Workspace, state *ralph.State, more raise) (*assembly.Plan, error) {
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are not known", state.Run)
@@ -238,7 +239,7 @@ func (a *app) unpause(store *runlog.Store, owner runlog.Owner, more raise) error
 }
 
 // findRun opens the workspace's store and finds the run that was meant.
-func (a *app) findRun(ctx context.Context, name string) (assembly.Workspace, *runlog.Store, string, error) {
+func (a *app) findRun(ctx context.Context, name string) (workspace.Workspace, *runlog.Store, string, error) {
 	workspace, err := a.workspace(ctx)
 	if err != nil {
 		return workspace, nil, "", err

@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -232,12 +233,12 @@ func (a *app) goal(opts *runOptions, words []string) (*string, error) {
 	return &goal, nil
 }
 
-func (a *app) workspace(ctx context.Context) (assembly.Workspace, error) {
-	return assembly.FindWorkspace(ctx, a.streams.Dir, a.globals.dir, a.streams.Env)
+func (a *app) workspace(ctx context.Context) (workspace.Workspace, error) {
+	return workspace.Find(ctx, a.streams.Dir, a.globals.dir, a.streams.Env)
 }
 
 // fromHere turns the paths among the flags, which are meant from where the user stands, into paths from the workspace, as config files have them.
-func (a *app) fromHere(workspace assembly.Workspace, flags map[string][]string) map[string][]string {
+func (a *app) fromHere(workspace workspace.Workspace, flags map[string][]string) map[string][]string {
 	here := a.here()
 	for _, name := range []string{"spec", "prompt", "tasks"} {
 		for i, path := range flags[name] {
@@ -266,11 +267,11 @@ func (a *app) here() string {
 }
 
 // load reads every layer of the configuration.
-func (a *app) load(workspace assembly.Workspace, flags map[string][]string) (config.Loaded, error) {
+func (a *app) load(workspace workspace.Workspace, flags map[string][]string) (config.Loaded, error) {
 	env := a.streams.Env
 	in := config.Input{
 		Env: env, UserFile: env.UserFile(),
-		ProjectFile: filepath.Join(workspace.Dir, ".ralph", "config.yaml"), Flags: flags, Set: a.globals.set,
+		ProjectFile: filepath.Join(workspace.Dir, filepath.FromSlash(config.ProjectFile)), Flags: flags, Set: a.globals.set,
 	}
 	if a.globals.config != "" {
 		in.ConfigFile = a.globals.config

@@ -18,9 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/fold"
-	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -169,7 +168,7 @@ func (a *app) diff(ctx context.Context, args []string, task string) error {
 	}
 	patch, cut := "", false
 	if from != to && from != "" {
-		if patch, cut, err = assembly.SnapshotDiff(ctx, k.folder, from, to, a.streams.Env); err != nil {
+		if patch, cut, err = workspace.SnapshotDiff(ctx, k.folder, from, to, a.streams.Env); err != nil {
 			return err
 		}
 	}
@@ -224,11 +223,11 @@ func (a *app) restore(ctx context.Context, args []string, to string, git bool) e
 	if len(args) == 0 || args[0] != "undo" && len(args) != 2 {
 		return usage("ralph restore wants a run and an iteration: ralph restore RUN ITER; ralph runs lists the runs")
 	}
-	workspace, err := a.workspace(ctx)
+	ws, err := a.workspace(ctx)
 	if err != nil {
 		return err
 	}
-	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	store, err := runlog.Open(a.streams.Env.StateDir, ws.Dir)
 	if err != nil {
 		return err
 	}
@@ -254,7 +253,7 @@ func (a *app) restore(ctx context.Context, args []string, to string, git bool) e
 		return err
 	}
 	undone := restored{At: time.Now().UTC(), Folder: wanted.Folder, Git: git || wanted.Git, Of: wanted.Of, Worktree: wanted.Worktree}
-	done, err := assembly.Restore(ctx, wanted.Folder, assembly.RestoreInput{
+	done, err := workspace.Restore(ctx, wanted.Folder, workspace.RestoreInput{
 		Snapshot: wanted.Snapshot, To: to, Git: git || wanted.Git,
 		Begin: func(undo string) error {
 			undone.Snapshot = undo
@@ -347,7 +346,7 @@ func lastRestore(store *runlog.Store, more []string) (restored, error) {
 	return last, nil
 }
 
-func (a *app) tellRestored(wanted restored, done assembly.Restored, to string) error {
+func (a *app) tellRestored(wanted restored, done workspace.Restored, to string) error {
 	if a.wantsJSON() {
 		return a.printJSON(map[string]any{
 			"restored": wanted.Of, "to": to, "written": done.Written, "deleted": done.Deleted, "refs": done.Refs, "undo": done.Undo, "notes": append([]string{}, done.Notes...),

@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -71,7 +72,7 @@ func exactlyOne(what string) cobra.PositionalArgs {
 }
 
 // taskPlace is where the list is, as the settings and the flag have it.
-func (a *app) taskPlace(ctx context.Context, file string) (assembly.Workspace, config.Settings, error) {
+func (a *app) taskPlace(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
 	workspace, err := a.workspace(ctx)
 	if err != nil {
 		return workspace, config.Settings{}, err
@@ -243,7 +244,7 @@ func (a *app) markTasks(ctx context.Context, file string, status ralph.TaskStatu
 
 // editList lets the user change the list. If the newest run was cut off while an agent was at work, what it left in the list is put right first, and
 // the change is noted in the run's own copy: a resume would take it for the agent's otherwise.
-func (a *app) editList(workspace assembly.Workspace, edit func() error) error {
+func (a *app) editList(workspace workspace.Workspace, edit func() error) error {
 	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
 	if err != nil {
 		return err
@@ -266,7 +267,7 @@ func (a *app) editList(workspace assembly.Workspace, edit func() error) error {
 }
 
 // mayEdit refuses while an agent is at work here: what changes in the list or the learnings then is taken for its doing. A paused run takes the change over.
-func (a *app) mayEdit(workspace assembly.Workspace) error {
+func (a *app) mayEdit(workspace workspace.Workspace) error {
 	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
 	if err != nil {
 		return err

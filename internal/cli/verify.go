@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -89,11 +90,11 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 }
 
 // reverify runs the checks of a run again, where it worked.
-func (a *app) reverify(ctx context.Context, home assembly.Workspace, store *runlog.Store, state *fold.State) ([]assembly.Rechecked, error) {
+func (a *app) reverify(ctx context.Context, home workspace.Workspace, store *runlog.Store, state *ralph.State) ([]assembly.Rechecked, error) {
 	workspace, run := home, state.Run
 	var err error
 	if w := state.Started.Worktree; w != nil {
-		if workspace, _, err = assembly.ReenterWorktree(ctx, home, *w, a.streams.Env); err != nil {
+		if workspace, _, err = home.Reenter(ctx, *w, a.streams.Env); err != nil {
 			return nil, err
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -40,7 +40,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 	if err := a.outsideOnly("merge"); err != nil {
 		return err
 	}
-	workspace, store, run, err := a.findRunOrWorktree(ctx, name)
+	ws, store, run, err := a.findRunOrWorktree(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 	if worktree == nil {
 		return usage("run %s worked in place; there is nothing to merge", run)
 	}
-	result, err := assembly.Merge(ctx, workspace, *worktree)
+	result, err := ws.Merge(ctx, *worktree)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 	switch {
 	case !result.End.Merged():
 		refused = mergeRefused(result, worktree)
-	case result.End == assembly.MergeAlready && len(result.Said) > 0: // what there is lies uncommitted in the worktree
+	case result.End == workspace.MergeAlready && len(result.Said) > 0: // what there is lies uncommitted in the worktree
 		refused = usage("not merged: %s has nothing that %s does not have; commit what is in %s first", result.Branch, result.Into, worktree.Path)
 	}
 	if a.wantsJSON() {
@@ -76,7 +76,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 	}
 	switch {
 	case refused != nil:
-	case result.End == assembly.MergeAlready:
+	case result.End == workspace.MergeAlready:
 		fmt.Fprintf(a.streams.Out, "nothing to bring home: %s has all of %s already\n", result.Into, result.Branch)
 	default:
 		fmt.Fprintf(a.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n", result.Branch, result.Into, result.End, result.Commit)
@@ -85,7 +85,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 }
 
 // findRunOrWorktree finds a run by its id, or the newest one that worked in the worktree of that name.
-func (a *app) findRunOrWorktree(ctx context.Context, name string) (assembly.Workspace, *runlog.Store, string, error) {
+func (a *app) findRunOrWorktree(ctx context.Context, name string) (workspace.Workspace, *runlog.Store, string, error) {
 	workspace, store, run, err := a.findRun(ctx, name)
 	if err == nil || name == "" {
 		return workspace, store, run, err
@@ -102,7 +102,7 @@ func (a *app) findRunOrWorktree(ctx context.Context, name string) (assembly.Work
 }
 
 // printMerge prints one object, whether it is a refusal or not.
-func (a *app) printMerge(run string, result assembly.MergeResult, refused error) error {
+func (a *app) printMerge(run string, result workspace.MergeResult, refused error) error {
 	object := map[string]any{
 		"run_id": run, "result": result.End, "branch": result.Branch, "into": result.Into, "commit": result.Commit, "files": append([]string{}, result.Files...),
 	}
@@ -113,7 +113,7 @@ func (a *app) printMerge(run string, result assembly.MergeResult, refused error)
 	return cmp.Or(a.printJSON(object), error(exit(exitCode(refused))))
 }
 
-func mergeRefused(result assembly.MergeResult, worktree *ralph.Worktree) error {
+func mergeRefused(result workspace.MergeResult, worktree *ralph.Worktree) error {
 	files := strings.Join(result.Files, ", ")
 	switch string(result.End) {
 	case "conflict":
@@ -128,11 +128,11 @@ func (a *app) clean(ctx context.Context, force bool) error {
 	if err := a.outsideOnly("clean"); err != nil {
 		return err
 	}
-	workspace, err := a.workspace(ctx)
+	ws, err := a.workspace(ctx)
 	if err != nil {
 		return err
 	}
-	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	store, err := runlog.Open(a.streams.Env.StateDir, ws.Dir)
 	if err != nil {
 		return err
 	}
@@ -141,16 +141,16 @@ func (a *app) clean(ctx context.Context, force bool) error {
 		return err
 	}
 	defer held.Release()
-	how := assembly.RemoveMerged
+	how := workspace.RemoveMerged
 	if force {
-		how = assembly.RemoveAnyway
+		how = workspace.RemoveAnyway
 	}
-	left, err := assembly.Clean(ctx, workspace, store.WorktreesDir(), how)
+	left, err := ws.Clean(ctx, store.WorktreesDir(), how)
 	if err != nil {
 		return err
 	}
 	if a.wantsJSON() {
-		return a.printJSON(append([]assembly.Leftover{}, left...))
+		return a.printJSON(append([]workspace.Leftover{}, left...))
 	}
 	if len(left) == 0 {
 		fmt.Fprintln(a.streams.Err, "no worktrees of earlier runs")

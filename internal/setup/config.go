@@ -1,4 +1,4 @@
-package assembly
+package setup
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/project"
 )
 
 const configHead = `# yaml-language-server: $schema=config.schema.json
@@ -59,8 +60,8 @@ func (c Choice) lines(key config.Key) []configLine {
 		for _, command := range c.Checks {
 			lines = append(lines, configLine{"  - " + scalar(command), ""})
 		}
-		for _, gate := range c.Others {
-			lines = append(lines, configLine{"  #- " + scalar(gate.Command), whyNot(gate)})
+		for _, proposal := range c.Others {
+			lines = append(lines, configLine{"  #- " + scalar(proposal.Command), whyNot(proposal)})
 		}
 		return lines
 	case key.Name == "agent.name" && c.Agent != "":
@@ -69,10 +70,10 @@ func (c Choice) lines(key config.Key) []configLine {
 	return []configLine{{strings.TrimRight("#"+name+": "+defaultValue(key), " "), meaning(key)}}
 }
 
-func whyNot(gate Gate) string {
-	why := fmt.Sprintf("%s: %s", gate.Kind, gate.Because)
-	if gate.Missing != "" {
-		why += "; " + gate.Missing + " is not on PATH"
+func whyNot(proposal project.Proposal) string {
+	why := fmt.Sprintf("%s: %s", proposal.Kind, proposal.Because)
+	if proposal.Missing != "" {
+		why += "; " + proposal.Missing + " is not on PATH"
 	}
 	return why
 }
