@@ -198,7 +198,7 @@ func (p *Plan) findChecks() error {
 		p.Checks = p.Settings.Checks.Commands
 		return nil
 	}
-	checks, found := runChecks(p.Workspace, p.Settings)
+	checks, found := RunChecks(p.Workspace, p.Settings)
 	p.Checks = checks
 	for _, check := range p.Checks {
 		if strings.TrimSpace(check) == "" {
@@ -247,8 +247,8 @@ func (p *Plan) findChecks() error {
 	}
 }
 
-// runChecks are the checks that were given, else the one that is detected, with what was found out about it.
-func runChecks(w workspace.Workspace, s config.Settings) (checks []string, found *project.Detection) {
+// RunChecks are the checks that were given, else the one that is detected, with what was found out about it.
+func RunChecks(w workspace.Workspace, s config.Settings) (checks []string, found *project.Detection) {
 	if len(s.Checks.Commands) > 0 {
 		return s.Checks.Commands, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
@@ -157,6 +158,35 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Copies,
 	return e, nil
 }
 
+// Examiner is what looks at the work of a run that has ended; req.Settings are the run's own. The workspace is left as it is, but for what
+// an interrupted check left otherwise, which is put back.
+func Examiner(ctx context.Context, req Request, state *ralph.State, places Places) (*verify.Examiner, error) {
+	shell := verify.Shell{Env: (&Plan{Request: req}).checkEnv()}
+	req.Settings.Evaluator = config.EvaluatorSettings{}
+	req.Settings.Gate.TestChange = ""
+	req.Resumed, req.Protected = true, state.Policy.Protects
+	p := &Plan{Request: req, Policy: state.Policy, Checks: state.Started.Checks, PromptFile: state.Started.PromptFile, TaskFile: state.Started.TaskFile}
+	if err := p.prepareProof(); err != nil {
+		return nil, err
+	}
+	kept := p.keptTree(ctx, places)
+	copies, ok := kept.(ralph.Copies)
+	if !ok {
+		return nil, &config.UsageError{Msg: "the copies of the tree cannot be read here"}
+	}
+	// It puts back what a killed run left otherwise, so it comes before any look.
+	examiner, err := p.examiner(ctx, places, copies, shell)
+	if err != nil {
+		return nil, err
+	}
+	asIs, err := kept.Fingerprint(ctx, ralph.TreeInput{Run: "verify-" + state.Run})
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	examiner.Workspace = asIs.Snapshot
+	return examiner, nil
+}
+
 // findEvaluator finds who gives the second opinion.
 func (p *Plan) findEvaluator() error {
 	s := p.Settings
@@ -185,8 +215,8 @@ func (p *Plan) chooseEvaluator() (chosenAgent, error) {
 		base.Dialect, base.CommandLine = dialect, s.Command
 		return chosenAgent{name: "command", model: s.Model, options: base}, nil
 	case isModel(s.Agent):
-		by, err := p.chooseModel(evaluatorPart)
-		return chosenAgent{name: by.model, model: by.model, by: &by}, err
+		by, err := models.Choose(p.ForModels(), models.Evaluator)
+		return chosenAgent{name: by.Model, model: by.Model, by: &by}, err
 	}
 	name, model, _ := strings.Cut(s.Agent, ":")
 	chosen, err := namedAgent(name, base)

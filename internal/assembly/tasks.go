@@ -35,7 +35,7 @@ func TaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 
 // Around is what a list cannot know about the run that it is meant for.
 func Around(w workspace.Workspace, s config.Settings) plan.Surroundings {
-	checks, _ := runChecks(w, s)
+	checks, _ := RunChecks(w, s)
 	return plan.Surroundings{RunChecks: len(checks) > 0, TaskTests: s.Checks.TaskTests != ""}
 }
 

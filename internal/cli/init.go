@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/setup"
 	"github.com/ralphloop/ralph/internal/term"
@@ -285,7 +286,7 @@ func (a *app) agentLine(chosen string, survey setup.Survey) string {
 	case len(survey.Agents) > 0:
 		return survey.Agents[0] + ", the first one found on PATH"
 	}
-	if text, ready := assembly.BuiltIn(assembly.Request{Env: a.streams.Env, Workspace: survey.Workspace}); ready {
+	if text, ready := models.BuiltIn(models.Request{Env: a.streams.Env, Dir: survey.Workspace.Dir}); ready {
 		return "none found on PATH; the built-in worker needs none: --agent worker, or agent: worker; " + text
 	}
 	return "none found on PATH; give any command with --agent-cmd, or as agent.command; with a model's key in the environment, --agent worker needs none"

@@ -17,6 +17,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/planner"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
@@ -62,7 +63,7 @@ a word). One that does not compile is 64. Answers without questions, a JSON list
 	flags.BoolVar(&opts.keep, "keep-existing", false, "put the new tasks behind those that are there")
 	flags.BoolVar(&opts.force, "force", false, "write the list anew; never over tasks that are done")
 	flags.StringVar(&opts.answers, "answers", "", "take answers from `FILE`")
-	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(assembly.PlannerTurns), "end without a plan after `N` model calls (default 60)")
+	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(planner.DefaultTurns), "end without a plan after `N` model calls (default 60)")
 	flags.Lookup("max-turns").DefValue = "" // or it is shown in quotes, as if it were no number
 	for _, key := range config.Keys() {
 		if slices.Contains([]string{"max-cost", "max-tokens", "allow-unmetered"}, key.Flag) {
@@ -90,14 +91,14 @@ func (o *planOptions) check() error {
 }
 
 // old is what becomes of a list that is there.
-func (o *planOptions) old() assembly.OldList {
+func (o *planOptions) old() planner.OldList {
 	switch {
 	case o.keep:
-		return assembly.OldListKept
+		return planner.OldListKept
 	case o.force:
-		return assembly.OldListReplaced
+		return planner.OldListReplaced
 	}
-	return assembly.OldListRefused
+	return planner.OldListRefused
 }
 
 // planning is an interview from this terminal.
@@ -105,8 +106,8 @@ type planning struct {
 	app       *app
 	options   *planOptions
 	workspace workspace.Workspace
-	planner   *assembly.Planner
-	answers   *assembly.Answers // nil without a file of them
+	planner   *planner.Planner
+	answers   *planner.Answers // nil without a file of them
 	in        *bufio.Reader
 }
 
@@ -132,7 +133,7 @@ func (a *app) plan(ctx context.Context, opts *planOptions) error {
 	if err != nil {
 		return err
 	}
-	report := planReport{Interview: talked, planning: p, reason: assembly.PlanEnd(talked)}
+	report := planReport{Interview: talked, planning: p, reason: planner.StopReason(talked)}
 	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
 		report.signal = killed.Signal
 	}
@@ -164,13 +165,13 @@ func (a *app) preparePlanning(ctx context.Context, opts *planOptions) (*planning
 	}
 	p := &planning{app: a, options: opts, workspace: workspace, in: bufio.NewReader(a.streams.In)}
 	if opts.answers != "" {
-		if p.answers, err = assembly.ReadAnswers(a.fileFromHere(opts.answers)); err != nil {
+		if p.answers, err = planner.ReadAnswers(a.fileFromHere(opts.answers)); err != nil {
 			return nil, err
 		}
 	}
 	request := assembly.Request{Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Version: version()}
 	err = a.editList(workspace, func() (err error) { // puts right first what an agent left there whose run was cut off
-		p.planner, err = assembly.NewPlanner(request, opts.old())
+		p.planner, err = planner.New(request, opts.old())
 		return err
 	})
 	return p, err
@@ -193,16 +194,16 @@ func (a *app) fileFromHere(path string) string {
 }
 
 // talk gets the brief and holds the interview.
-func (p *planning) talk(ctx context.Context) (assembly.Interview, error) {
+func (p *planning) talk(ctx context.Context) (planner.Interview, error) {
 	brief, err := p.brief(ctx)
 	if err == nil {
-		err = assembly.CheckBrief(brief)
+		err = planner.CheckBrief(brief)
 	}
 	if err != nil {
-		return assembly.Interview{}, err
+		return planner.Interview{}, err
 	}
 	p.say("planning with %s, which reads files here and changes none", p.planner.Model())
-	return p.planner.Interview(ctx, assembly.Talk{Brief: brief, MaxTurns: p.options.maxTurns, Ask: p.ask, Live: p.live})
+	return p.planner.Interview(ctx, planner.Talk{Brief: brief, MaxTurns: p.options.maxTurns, Ask: p.ask, Live: p.live})
 }
 
 // brief is what is to be planned: said, in a file, piped in, or asked for.
@@ -250,7 +251,7 @@ func readBrief(path string) (string, error) {
 // allOf reads a brief: no more than tells that it is too long.
 func allOf(in io.Reader) (string, error) {
 	const bytesOfCharacter = 4
-	data, err := io.ReadAll(io.LimitReader(in, bytesOfCharacter*assembly.BriefLimit+1))
+	data, err := io.ReadAll(io.LimitReader(in, bytesOfCharacter*planner.BriefLimit+1))
 	if err != nil {
 		return "", fmt.Errorf("read brief: %w", err)
 	}
@@ -261,7 +262,7 @@ func allOf(in io.Reader) (string, error) {
 func (p *planning) personThere() bool { return p.app.streams.InTerm && !p.app.globals.quiet }
 
 // ask answers a question of the model: from the file, or else by the person at the terminal.
-func (p *planning) ask(ctx context.Context, q assembly.PlanQuestion) (answer string, ok bool, err error) {
+func (p *planning) ask(ctx context.Context, q planner.Question) (answer string, ok bool, err error) {
 	if p.answers != nil {
 		if answer, ok, err = p.answers.Ask(ctx, q); ok || err != nil {
 			p.tellGiven()
@@ -284,7 +285,7 @@ func (p *planning) ask(ctx context.Context, q assembly.PlanQuestion) (answer str
 }
 
 // typed is what the person answers. A number that is none of the options is more likely a slip than an answer, so it is asked for once more.
-func (p *planning) typed(ctx context.Context, q assembly.PlanQuestion) (string, error) {
+func (p *planning) typed(ctx context.Context, q planner.Question) (string, error) {
 	out, choose := p.app.streams.Err, ""
 	if len(q.Options) > 0 {
 		choose = "a number, or "
@@ -363,7 +364,7 @@ func (p *planning) say(format string, args ...any) {
 }
 
 // land writes the list while no run can begin. A paused run takes the change over, as it does with any edit.
-func (p *planning) land(talked assembly.Interview) (file string, err error) {
+func (p *planning) land(talked planner.Interview) (file string, err error) {
 	a := p.app
 	store, err := runlog.Open(a.streams.Env.StateDir, p.workspace.Dir)
 	if err != nil {

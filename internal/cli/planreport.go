@@ -7,14 +7,14 @@ import (
 	"syscall"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/planner"
 	"github.com/ralphloop/ralph/internal/term"
 )
 
 // planReport is how `ralph plan` went.
 type planReport struct {
-	assembly.Interview
+	planner.Interview
 	*planning
 	File    string
 	reason  ralph.StopReason // "" if there is a plan
@@ -24,28 +24,28 @@ type planReport struct {
 
 // planObject is what `ralph plan --json` prints. What is not known is null.
 type planObject struct {
-	Status        string                 `json:"status"`
-	ExitCode      int                    `json:"exit_code"`
-	File          string                 `json:"file"` // "" if nothing was written
-	Tasks         []ralph.Task           `json:"tasks"`
-	Overview      string                 `json:"overview"`
-	OpenQuestions []string               `json:"open_questions"`
-	Blockers      []string               `json:"blockers"`
-	ScopeNotes    []string               `json:"scope_notes"`
-	Warnings      []string               `json:"warnings"`
-	Questions     []assembly.PlanAsked   `json:"questions"`
-	Unanswered    *assembly.PlanQuestion `json:"unanswered"`
-	Turns         int                    `json:"turns"`
-	Model         string                 `json:"model"`
-	Tokens        *ralph.Tokens          `json:"tokens"`
-	TokensPartial bool                   `json:"tokens_partial,omitempty"`
-	Cost          *float64               `json:"cost"`
-	CostEstimated bool                   `json:"cost_estimated"`
-	CostPartial   bool                   `json:"cost_partial,omitempty"`
-	Duration      ralph.Span             `json:"duration"`
-	Error         string                 `json:"error"`
-	Hint          string                 `json:"hint"`
-	RetryAfter    ralph.Span             `json:"retry_after"`
+	Status        string            `json:"status"`
+	ExitCode      int               `json:"exit_code"`
+	File          string            `json:"file"` // "" if nothing was written
+	Tasks         []ralph.Task      `json:"tasks"`
+	Overview      string            `json:"overview"`
+	OpenQuestions []string          `json:"open_questions"`
+	Blockers      []string          `json:"blockers"`
+	ScopeNotes    []string          `json:"scope_notes"`
+	Warnings      []string          `json:"warnings"`
+	Questions     []planner.Asked   `json:"questions"`
+	Unanswered    *planner.Question `json:"unanswered"`
+	Turns         int               `json:"turns"`
+	Model         string            `json:"model"`
+	Tokens        *ralph.Tokens     `json:"tokens"`
+	TokensPartial bool              `json:"tokens_partial,omitempty"`
+	Cost          *float64          `json:"cost"`
+	CostEstimated bool              `json:"cost_estimated"`
+	CostPartial   bool              `json:"cost_partial,omitempty"`
+	Duration      ralph.Span        `json:"duration"`
+	Error         string            `json:"error"`
+	Hint          string            `json:"hint"`
+	RetryAfter    ralph.Span        `json:"retry_after"`
 }
 
 func (r planReport) object() planObject {

@@ -12,6 +12,7 @@ import (
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/reverify"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
@@ -29,13 +30,13 @@ in place. Exit 0 means that everything is as recorded, 1 that something is not.`
 
 // verified is what ralph verify prints as JSON.
 type verified struct {
-	Run     string               `json:"run_id"`
-	Holds   bool                 `json:"holds"`
-	Receipt string               `json:"receipt"`
-	Events  int64                `json:"events"`
-	Break   string               `json:"break,omitempty"` // where the log is not what was written
-	Tree    string               `json:"tree"`
-	Checks  []assembly.Rechecked `json:"checks"`
+	Run     string           `json:"run_id"`
+	Holds   bool             `json:"holds"`
+	Receipt string           `json:"receipt"`
+	Events  int64            `json:"events"`
+	Break   string           `json:"break,omitempty"` // where the log is not what was written
+	Tree    string           `json:"tree"`
+	Checks  []reverify.Check `json:"checks"`
 }
 
 func (a *app) verify(ctx context.Context, name string) error {
@@ -75,7 +76,7 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, tree := assembly.Judged(state)
+	_, tree := reverify.Judged(state)
 	report.Tree = tree.Snapshot
 	if report.Checks, err = a.reverify(ctx, home, store, state); ctx.Err() != nil {
 		return nil
@@ -90,7 +91,7 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 }
 
 // reverify runs the checks of a run again, where it worked.
-func (a *app) reverify(ctx context.Context, home workspace.Workspace, store *runlog.Store, state *ralph.State) ([]assembly.Rechecked, error) {
+func (a *app) reverify(ctx context.Context, home workspace.Workspace, store *runlog.Store, state *ralph.State) ([]reverify.Check, error) {
 	workspace, run := home, state.Run
 	var err error
 	if w := state.Started.Worktree; w != nil {
@@ -103,7 +104,7 @@ func (a *app) reverify(ctx context.Context, home workspace.Workspace, store *run
 		Around: filepath.Join(store.RunDir(run), "around"), Views: filepath.Join(store.Dir(), "views"), Journal: filepath.Join(store.Dir(), "journal"),
 	}
 	req := assembly.Request{Env: a.streams.Env, Workspace: workspace, Version: version(), Worktree: state.Started.Worktree}
-	return assembly.Reverify(ctx, req, state, places)
+	return reverify.Run(ctx, req, state, places)
 }
 
 func (a *app) tellVerified(v verified) error {
@@ -147,7 +148,7 @@ func (a *app) printVerified(v verified) {
 	}
 }
 
-func fate(f assembly.Fate) string {
+func fate(f reverify.Fate) string {
 	if f.Passed {
 		return "passed"
 	}

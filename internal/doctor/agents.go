@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/agent"
-	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/probe"
 	"github.com/ralphloop/ralph/internal/process"
 )
@@ -83,7 +83,7 @@ func (x Examination) worker() Finding {
 	if x.Trouble != nil {
 		return Finding{What: what, State: Unknown, Detail: how + "the settings cannot be read: " + x.Trouble.Error()}
 	}
-	text, ready := assembly.BuiltIn(assembly.Request{Settings: x.Settings, Env: x.Env, Workspace: x.Workspace})
+	text, ready := models.BuiltIn(models.Request{Settings: x.Settings, Env: x.Env, Dir: x.Workspace.Dir})
 	if !ready {
 		return Finding{What: what, State: Note, Detail: how + text}
 	}
