@@ -53,9 +53,7 @@ func (c *caseMaking) maxTurns() int                    { return c.o.MaxTurns }
 func (*caseMaking) tools(o tools.Options) []tools.Tool { return tools.Set(o) }
 func (*caseMaking) must(int) string                    { return "" }
 
-var caseTool = sync.OnceValue(func() model.Tool {
-	return model.Tool{Name: submitCase, Description: strings.TrimSpace(submitCasePage), Schema: tools.Schema(caseInput{})}
-})
+var caseTool = sync.OnceValue(func() model.Tool { return tools.Spec(submitCase, submitCasePage, caseInput{}) })
 
 func (*caseMaking) closing() model.Tool { return caseTool() }
 

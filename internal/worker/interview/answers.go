@@ -12,8 +12,9 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Answers are what somebody wrote down before the questions were put. They are used by one interview at a time.
@@ -156,7 +157,7 @@ func (a *Answers) readList(data []byte) error {
 }
 
 // expressive finds what tells an expression from a question in plain words, which may end with a question mark and have brackets in it.
-var expressive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\\|^$*{\[]|\.\+|\(\?|\?\pL`) })
+var expressive = text.LazyRegexp(`[\\|^$*{\[]|\.\+|\(\?|\?\pL`)
 
 // expression is the one that a key is meant as; nil if it is a question in plain words.
 func expression(key string) (*regexp.Regexp, error) {
@@ -239,7 +240,7 @@ func (a *Answers) readLines(text string) error {
 }
 
 // listMark is what stands before an item of a list in Markdown.
-var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[-*+]|\d{1,3}[.)])\s+`) })
+var listMark = text.LazyRegexp(`^(?:[-*+]|\d{1,3}[.)])\s+`)
 
 // fenceAfter is the mark of the code block that is open behind a line, "" if none is: there, a heading is none.
 func fenceAfter(open, line string) string {

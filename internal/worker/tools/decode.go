@@ -142,7 +142,7 @@ func decodeString(path string, raw []byte, v reflect.Value, enum string) error {
 		return fmt.Errorf("%s is no valid string: %w", named(path), err)
 	}
 	if enum != "" && !slices.Contains(strings.Split(enum, ","), text) {
-		return fmt.Errorf("%s must be one of %s, not %q", named(path), strings.ReplaceAll(enum, ",", ", "), clip(text, nameLimit))
+		return fmt.Errorf("%s must be one of %s, not %q", named(path), strings.ReplaceAll(enum, ",", ", "), Clip(text, nameLimit))
 	}
 	v.SetString(text)
 	return nil
@@ -174,11 +174,11 @@ func named(path string) string {
 	if path == "" {
 		return "the input"
 	}
-	return "field " + clip(path, 2*nameLimit)
+	return "field " + Clip(path, 2*nameLimit)
 }
 
 func below(path, name string) string {
-	name = clip(name, nameLimit)
+	name = Clip(name, nameLimit)
 	if path == "" {
 		return name
 	}
