@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -75,14 +74,7 @@ func untilSignal(ctx context.Context) (context.Context, func()) {
 		select {
 		case <-ctx.Done():
 		case s := <-signals:
-			switch s {
-			case os.Interrupt:
-				kill(ralph.Killed{Signal: ralph.SignalInterrupt})
-			case syscall.SIGHUP:
-				kill(ralph.Killed{Signal: ralph.SignalHangup})
-			default:
-				kill(ralph.Killed{Signal: ralph.SignalTerminate})
-			}
+			kill(killedBy(s))
 		}
 	})
 	return ctx, func() {

@@ -24,7 +24,7 @@ import (
 
 func (a *app) initCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "init", Short: "Set a project up: its checks and its agent", GroupID: "work", Args: noArguments,
+		Use: "init", Short: "Set a project up: its checks and its agent", GroupID: "work", Args: noArguments, Annotations: outside,
 		Long: `Look at the project and write .ralph/config.yaml, with every check that it could be held to (test, lint, types, format, e2e).
 On a terminal you choose; a file that is there already is left as it is.`,
 	}
@@ -52,9 +52,6 @@ type initReport struct {
 }
 
 func (a *app) initProject(ctx context.Context, choose func(setup.Survey) (setup.Choice, error)) error {
-	if err := a.outsideOnly("init"); err != nil {
-		return err
-	}
 	if len(a.globals.set) > 0 || a.globals.config != "" {
 		return usage("ralph init writes the project's own file: --set and -c change nothing")
 	}

@@ -43,15 +43,11 @@ func (a *app) login(ctx context.Context, name string, args []string) error {
 	if err := a.outsideOnly("login"); err != nil {
 		return err
 	}
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return err
-	}
 	flags := map[string][]string{}
 	if name != "" {
 		flags["agent"] = []string{name}
 	}
-	loaded, err := a.load(workspace, flags)
+	_, loaded, err := a.settings(ctx, flags)
 	if err != nil {
 		return err
 	}

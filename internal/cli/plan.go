@@ -20,7 +20,6 @@ import (
 	"github.com/ralphloop/ralph/internal/planner"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/workspace"
-	"github.com/ralphloop/ralph/runlog"
 )
 
 // planOptions are the flags of plan.
@@ -39,7 +38,7 @@ type planOptions struct {
 func (a *app) planCommand() *cobra.Command {
 	opts := &planOptions{values: map[string]*flagValue{}}
 	cmd := &cobra.Command{
-		Use: "plan [BRIEF]", Short: "Have a model look at the project, ask you, and write a task list", GroupID: "work",
+		Use: "plan [BRIEF]", Short: "Have a model look at the project, ask you, and write a task list", GroupID: "work", Annotations: outside,
 		Long: `Have a model write a task list for a brief. It reads the project's files, changes none, asks what they cannot tell, and hands over
 tasks with criteria and checks, which are linted and then written at once. On a terminal you are asked; elsewhere answers come from
 a file, and a question that nobody answers ends with 3. The brief is one argument, a file, or what is piped in.
@@ -112,9 +111,6 @@ type planning struct {
 }
 
 func (a *app) plan(ctx context.Context, opts *planOptions) error {
-	if err := a.outsideOnly("plan"); err != nil {
-		return err
-	}
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -366,7 +362,7 @@ func (p *planning) say(format string, args ...any) {
 // land writes the list while no run can begin. A paused run takes the change over, as it does with any edit.
 func (p *planning) land(talked planner.Interview) (file string, err error) {
 	a := p.app
-	store, err := runlog.Open(a.streams.Env.StateDir, p.workspace.Dir)
+	store, err := a.storeOf(p.workspace)
 	if err != nil {
 		return "", err
 	}

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"strings"
-	"syscall"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/planner"
 	"github.com/ralphloop/ralph/internal/term"
 )
@@ -78,13 +76,7 @@ func (r planReport) code() int {
 func (r planReport) tell() error {
 	a := r.app
 	if a.wantsJSON() {
-		err := a.printJSON(r.object())
-		if _, misuse := errors.AsType[*config.UsageError](err); misuse { // an expression that fails does not change what was written
-			fmt.Fprintf(a.streams.Err, "ralph: %v\n", err)
-		} else if err != nil && !errors.Is(err, syscall.EPIPE) {
-			return err
-		}
-		return r.status()
+		return cmp.Or(a.printOutcome(r.object()), r.status())
 	}
 	if !a.globals.quiet {
 		fmt.Fprint(a.streams.Err, r.screen())

@@ -176,7 +176,7 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 
 // begin takes the lock, opens a log and plays.
 func (a *app) begin(ctx context.Context, plan *assembly.Plan) error {
-	store, err := runlog.Open(a.streams.Env.StateDir, plan.Workspace.Dir)
+	store, err := a.storeOf(plan.Workspace)
 	if err != nil {
 		return err
 	}
@@ -235,6 +235,16 @@ func (a *app) goal(opts *runOptions, words []string) (*string, error) {
 
 func (a *app) workspace(ctx context.Context) (workspace.Workspace, error) {
 	return workspace.Find(ctx, a.streams.Dir, a.globals.dir, a.streams.Env)
+}
+
+// settings finds the workspace and reads its configuration.
+func (a *app) settings(ctx context.Context, flags map[string][]string) (workspace.Workspace, config.Loaded, error) {
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return workspace, config.Loaded{}, err
+	}
+	loaded, err := a.load(workspace, flags)
+	return workspace, loaded, err
 }
 
 // fromHere turns the paths among the flags, which are meant from where the user stands, into paths from the workspace, as config files have them.
@@ -302,7 +312,7 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if err != nil {
 		return err
 	}
-	store, err := runlog.Open(a.streams.Env.StateDir, plan.Workspace.Dir)
+	store, err := a.storeOf(plan.Workspace)
 	if err != nil {
 		return err
 	}

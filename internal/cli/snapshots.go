@@ -42,7 +42,7 @@ func (a *app) restoreCommand() *cobra.Command {
 	var to string
 	var git bool
 	cmd := &cobra.Command{
-		Use: "restore RUN ITER", Short: "Bring back the tree as it was after an iteration", GroupID: "work",
+		Use: "restore RUN ITER", Short: "Bring back the tree as it was after an iteration", GroupID: "work", Annotations: outside,
 		Long: `Bring the workspace's files back to what they were after an iteration of a run, byte for byte; 0 is the tree that the
 run began with. Files that git ignores are not covered. With --git, the repository's branches and HEAD come back too, also
 after rm -rf .git. What was there before is kept: ralph restore undo brings it back.`,
@@ -53,13 +53,6 @@ after rm -rf .git. What was there before is kept: ralph restore undo brings it b
 	cmd.Flags().StringVar(&to, "to", "", "write a copy into the new or empty folder `DIR` instead")
 	cmd.Flags().BoolVar(&git, "git", false, "bring branches, tags and HEAD back too")
 	return cmd
-}
-
-func atMostTwo(cmd *cobra.Command, args []string) error {
-	if len(args) > 2 {
-		return usage("ralph %s takes at most two arguments, got %q too", cmd.Name(), args[2])
-	}
-	return nil
 }
 
 // kept are the snapshots of a run, by iteration; 0 is the base.
@@ -217,17 +210,10 @@ func iterationNumber(text string) (int, bool) {
 }
 
 func (a *app) restore(ctx context.Context, args []string, to string, git bool) error {
-	if err := a.outsideOnly("restore"); err != nil {
-		return err
-	}
 	if len(args) == 0 || args[0] != "undo" && len(args) != 2 {
 		return usage("ralph restore wants a run and an iteration: ralph restore RUN ITER; ralph runs lists the runs")
 	}
-	ws, err := a.workspace(ctx)
-	if err != nil {
-		return err
-	}
-	store, err := runlog.Open(a.streams.Env.StateDir, ws.Dir)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}

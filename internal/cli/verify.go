@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +19,7 @@ import (
 
 func (a *app) verifyCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "verify [RUN]", Short: "Run the checks of a run again on its recorded tree, and compare", GroupID: "look", Args: atMostOne,
+		Use: "verify [RUN]", Short: "Run the checks of a run again on its recorded tree, and compare", GroupID: "look", Args: atMostOne, Annotations: outside,
 		Long: `Run the checks of the last iteration of a run again, each in a view of the very tree that was judged, and compare how
 they end; and follow the hash chain of the run's log. The workspace is left as it is, but for what a check writes that runs
 in place. Exit 0 means that everything is as recorded, 1 that something is not.`,
@@ -51,9 +50,6 @@ func (a *app) verify(ctx context.Context, name string) error {
 
 func (a *app) verifyRun(ctx context.Context, name string) error {
 	a.ownOrphans()
-	if err := a.outsideOnly("verify"); err != nil {
-		return err
-	}
 	home, store, run, err := a.findRun(ctx, name)
 	if err != nil {
 		return err
@@ -92,19 +88,15 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 
 // reverify runs the checks of a run again, where it worked.
 func (a *app) reverify(ctx context.Context, home workspace.Workspace, store *runlog.Store, state *ralph.State) ([]reverify.Check, error) {
-	workspace, run := home, state.Run
+	workspace := home
 	var err error
 	if w := state.Started.Worktree; w != nil {
 		if workspace, _, err = home.Reenter(ctx, *w, a.streams.Env); err != nil {
 			return nil, err
 		}
 	}
-	places := assembly.Places{
-		Snapshots: snapshotsOf(store, state.Started.Worktree), Run: store.RunDir(run), Proofs: filepath.Join(store.RunDir(run), "proofs"),
-		Around: filepath.Join(store.RunDir(run), "around"), Views: filepath.Join(store.Dir(), "views"), Journal: filepath.Join(store.Dir(), "journal"),
-	}
 	req := assembly.Request{Env: a.streams.Env, Workspace: workspace, Version: version(), Worktree: state.Started.Worktree}
-	return reverify.Run(ctx, req, state, places)
+	return reverify.Run(ctx, req, state, placesOf(store, state.Run, state.Started.Worktree))
 }
 
 func (a *app) tellVerified(v verified) error {

@@ -16,7 +16,7 @@ import (
 
 func (a *app) mergeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "merge [RUN]", Short: "Bring a worktree's work home", GroupID: "work",
+		Use: "merge [RUN]", Short: "Bring a worktree's work home", GroupID: "work", Annotations: outside,
 		Long: `Merge the branch of a run that worked in a worktree, the newest run if none is named, into the branch that is checked out
 here: a fast-forward where that is possible, else a merge commit. A conflict refuses it and leaves both sides as they are.`,
 		Args: atMostOne,
@@ -27,7 +27,7 @@ here: a fast-forward where that is possible, else a merge commit. A conflict ref
 func (a *app) cleanCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "clean", Short: "Remove worktrees and branches whose work is merged", GroupID: "keep", Args: noArguments,
+		Use: "clean", Short: "Remove worktrees and branches whose work is merged", GroupID: "keep", Args: noArguments, Annotations: outside,
 		Long: `Remove the worktrees of earlier runs, with their branches, whose work is merged. With --force, remove all of them. The logs
 of the runs stay.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), force) },
@@ -37,9 +37,6 @@ of the runs stay.`,
 }
 
 func (a *app) merge(ctx context.Context, name string) error {
-	if err := a.outsideOnly("merge"); err != nil {
-		return err
-	}
 	ws, store, run, err := a.findRunOrWorktree(ctx, name)
 	if err != nil {
 		return err
@@ -90,7 +87,7 @@ func (a *app) findRunOrWorktree(ctx context.Context, name string) (workspace.Wor
 	if err == nil || name == "" {
 		return workspace, store, run, err
 	}
-	if store, opened := runlog.Open(a.streams.Env.StateDir, workspace.Dir); opened == nil {
+	if store, opened := a.storeOf(workspace); opened == nil {
 		runs, _ := store.Runs()
 		for _, r := range runs {
 			if state, read := store.State(r.Run); read == nil && state.Started.Worktree != nil && state.Started.Worktree.Branch == "ralph/"+name {
@@ -125,14 +122,7 @@ func mergeRefused(result workspace.MergeResult, worktree *ralph.Worktree) error 
 }
 
 func (a *app) clean(ctx context.Context, force bool) error {
-	if err := a.outsideOnly("clean"); err != nil {
-		return err
-	}
-	ws, err := a.workspace(ctx)
-	if err != nil {
-		return err
-	}
-	store, err := runlog.Open(a.streams.Env.StateDir, ws.Dir)
+	ws, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,7 +140,7 @@ func (a *app) clean(ctx context.Context, force bool) error {
 		return err
 	}
 	if a.wantsJSON() {
-		return a.printJSON(append([]workspace.Leftover{}, left...))
+		return a.printJSON(listed(left))
 	}
 	if len(left) == 0 {
 		fmt.Fprintln(a.streams.Err, "no worktrees of earlier runs")

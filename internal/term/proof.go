@@ -128,8 +128,8 @@ func warned(s *fold.State) [][2]string {
 }
 
 // wasRed reports whether a check that is green at the end was red before any agent worked.
-func wasRed(s *fold.State) bool {
-	for _, c := range lastChecks(s) {
+func wasRed(s *ralph.State) bool {
+	for _, c := range LastChecks(s) {
 		if c.Passed && c.Attribution == ralph.CheckFixed {
 			return true
 		}

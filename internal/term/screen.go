@@ -209,7 +209,7 @@ func proved(s *fold.State) string {
 // stillRed names the checks that are red at the end.
 func stillRed(s *fold.State) string {
 	var red []string
-	for _, c := range lastChecks(s) {
+	for _, c := range LastChecks(s) {
 		if !c.Passed {
 			red = append(red, c.Name)
 		}
@@ -220,7 +220,8 @@ func stillRed(s *fold.State) string {
 	return "; red: " + Clean(strings.Join(red, "; "))
 }
 
-func lastChecks(s *fold.State) []ralph.CheckResult {
+// LastChecks are the checks of the last iteration, or of the baseline if there was none.
+func LastChecks(s *ralph.State) []ralph.CheckResult {
 	if n := len(s.Iterations); n > 0 {
 		return s.Iterations[n-1].CheckResults
 	}
