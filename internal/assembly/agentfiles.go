@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,13 +113,8 @@ func hashOf(path string) string {
 	if err != nil || !info.Mode().IsRegular() {
 		return "(no regular file)"
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "(unreadable)"
-	}
-	defer file.Close()
 	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
+	if err := hashFile(hash, path); err != nil {
 		return "(unreadable)"
 	}
 	return fmt.Sprintf("(sha256 %x)", hash.Sum(nil)[:8])

@@ -332,19 +332,18 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	for _, c := range commands[1:] {
 		fmt.Fprintf(out, "fallback: %s\ncommand: %s\n", c.Agent, term.Clean(process.Words(c.Argv)))
 	}
-	for _, check := range plan.Checks {
-		fmt.Fprintf(out, "check: %s\n", term.Clean(check))
+	each := func(name string, texts []string) {
+		for _, text := range texts {
+			fmt.Fprintf(out, "%s: %s\n", name, term.Clean(text))
+		}
 	}
-	for _, check := range plan.Settings.Checks.Hidden {
-		fmt.Fprintf(out, "hidden check: %s\n", term.Clean(check))
-	}
+	each("check", plan.Checks)
+	each("hidden check", plan.Settings.Checks.Hidden)
 	fmt.Fprintf(out, "isolation: %s\nprotected: %s\n", plan.Settings.Checks.Isolation, term.Clean(strings.Join(plan.Protected, ", ")))
 	if evaluator != nil {
 		fmt.Fprintf(out, "evaluator: %s\ncommand: %s\n", term.Clean(evaluator.Agent), term.Clean(process.Words(evaluator.Argv)))
 	}
-	for _, hook := range plan.Settings.Hooks.Lines() {
-		fmt.Fprintf(out, "hook: %s\n", term.Clean(hook))
-	}
+	each("hook", plan.Settings.Hooks.Lines())
 	for _, n := range plan.Notices {
 		fmt.Fprintf(out, "note: %s\n", term.Clean(n.Text))
 	}

@@ -298,11 +298,11 @@ func (r restored) keep(store *runlog.Store) error {
 		return fmt.Errorf("record restore: %w", err)
 	}
 	file, err := os.OpenFile(restoresPath(store), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return fmt.Errorf("record restore: %w", err)
+	if err == nil {
+		_, err = file.Write(append(line, '\n'))
+		err = errors.Join(err, file.Sync(), file.Close())
 	}
-	_, err = file.Write(append(line, '\n'))
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("record restore: %w", err)
 	}
 	return nil

@@ -5,10 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/project"
+	"github.com/ralphloop/ralph/promise"
 )
 
 const configHead = `# yaml-language-server: $schema=config.schema.json
@@ -137,12 +137,8 @@ func writeAligned(text *strings.Builder, indent string, lines []configLine) {
 			fmt.Fprintf(text, "%s%s\n", indent, line.setting)
 			continue
 		}
-		fmt.Fprintf(text, "%s%-*s  # %s\n", indent, width, line.setting, oneLine(line.comment))
+		// A comment may hold the name of a file, and behind a line break in that name there would be settings.
+		comment := promise.OneLine(line.comment, len(line.comment))
+		fmt.Fprintf(text, "%s%-*s  # %s\n", indent, width, line.setting, comment)
 	}
-}
-
-// oneLine keeps a comment one: it may hold the name of a file, and behind a line break in that name there would be settings.
-func oneLine(text string) string {
-	words := strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
-	return strings.Join(words, " ")
 }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -212,15 +213,6 @@ func kindOf(raw []byte) string {
 
 // wantedKind is what kindOf has to say about a value that fits into v.
 func wantedKind(v reflect.Value) string {
-	switch v.Kind() {
-	case reflect.Struct:
-		return "an object"
-	case reflect.Slice:
-		return "an array"
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	}
-	return "a number"
+	kinds := map[string]string{"object": "an object", "array": "an array", "string": "a string", "boolean": "true or false"}
+	return cmp.Or(kinds[jsonType(v.Type())], "a number")
 }
