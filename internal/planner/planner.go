@@ -25,6 +25,10 @@ import (
 type (
 	// Interview is what came of one.
 	Interview = interview.Outcome
+	// Plan is what the model wrote.
+	Plan = interview.Plan
+	// Spent is what an interview took.
+	Spent = interview.Spent
 	// Question is something that only a person can tell.
 	Question = interview.Question
 	// Asked is a question with its answer.
@@ -50,13 +54,13 @@ func ReadAnswers(path string) (*Answers, error) {
 }
 
 // OldList says what is to become of a list that is there already.
-type OldList int
+type OldList = plan.DraftMode
 
 // What can become of it. Nowhere a task that is done is lost.
 const (
-	OldListRefused  OldList = iota // there may be none
-	OldListKept                    // the new tasks follow it
-	OldListReplaced                // the new one takes its place
+	OldListRefused  = plan.DraftFresh  // there may be none
+	OldListKept     = plan.DraftBehind // the new tasks follow it
+	OldListReplaced = plan.DraftAnew   // the new one takes its place
 )
 
 // Planner is an interview that could begin: its model is chosen, and its list has a place.
@@ -70,9 +74,8 @@ type Planner struct {
 // New finds everything that an interview needs, or says what is missing. It asks nobody and writes nothing.
 func New(req assembly.Request, old OldList) (*Planner, error) {
 	p := &Planner{request: req, old: old}
-	mode := map[OldList]plan.DraftMode{OldListRefused: plan.DraftFresh, OldListKept: plan.DraftBehind, OldListReplaced: plan.DraftAnew}[old]
 	var err error
-	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{List: req.Settings.Tasks.File, Mode: mode, Around: assembly.Around(req.Workspace, req.Settings)})
+	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{List: req.Settings.Tasks.File, Mode: old, Around: assembly.Around(req.Workspace, req.Settings)})
 	if err != nil {
 		return nil, p.listTrouble(err)
 	}

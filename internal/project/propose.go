@@ -77,6 +77,23 @@ func proposed(kind Kind, command, because string, marks ...string) candidate {
 	return candidate{Proposal: Proposal{Kind: kind, Command: command, Because: because}, marks: marks}
 }
 
+// proposals are the candidates of one kind of project.
+type proposals []candidate
+
+// add proposes a command, if there is one.
+func (p *proposals) add(kind Kind, command, because string, marks ...string) {
+	if command != "" {
+		*p = append(*p, proposed(kind, command, because, marks...))
+	}
+}
+
+// addSet proposes the command of a tool that is set up in a file; "" is none.
+func (p *proposals) addSet(kind Kind, command, file string, marks ...string) {
+	if file != "" {
+		p.add(kind, command, "found "+file, marks...)
+	}
+}
+
 func (c candidate) needing(programs ...string) candidate {
 	c.programs = programs
 	return c
@@ -102,12 +119,9 @@ func article(name string) string {
 // A script with one of these rewrites what it was to judge.
 var mends = text.LazyRegexp(`(?:^|\s)--(?:fix|write|in-place)(?:[\s=]|$)`)
 
-func proposePreCommit(dir string) []candidate {
-	file := firstFile(dir, ".pre-commit-config.yaml", ".pre-commit-config.yml")
-	if file == "" {
-		return nil
-	}
-	return []candidate{proposed(KindLint, "pre-commit run --all-files", "found "+file)}
+func proposePreCommit(dir string) (found proposals) {
+	found.addSet(KindLint, "pre-commit run --all-files", firstFile(dir, ".pre-commit-config.yaml", ".pre-commit-config.yml"))
+	return found
 }
 
 // namedTarget is a target whose name says that it is a check.
@@ -132,19 +146,19 @@ func proposeMake(dir string, before []candidate) []candidate {
 	for _, c := range before {
 		marks = append(marks, c.marks...)
 	}
-	var proposals []candidate
+	var found proposals
 	known := []string{} // targets that are proposed, or need not be
-	for _, proposal := range makeTargets {
-		target := findTarget(text, proposal.target)
+	for _, named := range makeTargets {
+		target := findTarget(text, named.target)
 		switch {
 		case !target.works:
 			continue
 		case !target.covered(known, marks) && !slices.ContainsFunc(target.recipe, mends().MatchString):
-			proposals = append(proposals, proposed(proposal.kind, "make "+proposal.target, "found "+file+" with "+article(proposal.target)+" target"))
+			found.add(named.kind, "make "+named.target, "found "+file+" with "+article(named.target)+" target")
 		}
-		known = append(known, proposal.target)
+		known = append(known, named.target)
 	}
-	return proposals
+	return found
 }
 
 // covered reports whether everything that the target does is proposed already.

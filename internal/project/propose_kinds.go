@@ -12,21 +12,18 @@ func proposeGo(dir string) []candidate {
 	if !isFile(dir, "go.mod") {
 		return nil
 	}
-	var proposals []candidate
-	if command, because := lookGo(dir); command != "" {
-		proposals = append(proposals, proposed(KindTest, command, because, "go test", "gotestsum"))
-	}
-	proposals = append(proposals, proposed(KindLint, "go vet ./...", "found go.mod", "go vet"))
-	if file := firstFile(dir, ".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"); file != "" {
-		proposals = append(proposals, proposed(KindLint, "golangci-lint run", "found "+file, "golangci-lint"))
-	}
+	var found proposals
+	command, because := lookGo(dir)
+	found.add(KindTest, command, because, "go test", "gotestsum")
+	found.add(KindLint, "go vet ./...", "found go.mod", "go vet")
+	found.addSet(KindLint, "golangci-lint run", firstFile(dir, ".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"), "golangci-lint")
 	ours := "."
 	if info, err := os.Stat(filepath.Join(dir, "vendor")); err == nil && info.IsDir() {
 		ours = "-v ^vendor/" // other people's code is not ours to format
 	}
 	// Inside a test -z "$(…)" a gofmt that is missing or cannot read a file would be as good as one that found nothing.
 	format := `files=$(gofmt -l .) && ! printf %s "$files" | grep ` + ours
-	return append(proposals, proposed(KindFormat, format, "found go.mod", "gofmt").needing("gofmt"))
+	return append(found, proposed(KindFormat, format, "found go.mod", "gofmt").needing("gofmt"))
 }
 
 // nodeScripts are the scripts that by their names are checks; of each kind the first that
@@ -52,10 +49,9 @@ func proposeNode(dir string) []candidate {
 	if !readable {
 		return nil
 	}
-	var proposals []candidate
-	if command, because := lookNode(dir); command != "" {
-		proposals = append(proposals, proposed(KindTest, command, because, command, pkg.script("test")))
-	}
+	var found proposals
+	command, because := lookNode(dir)
+	found.add(KindTest, command, because, command, pkg.script("test"))
 	manager, source := packageManager(dir, pkg.PackageManager)
 	for _, proposal := range nodeScripts {
 		for _, name := range proposal.names {
@@ -67,46 +63,32 @@ func proposeNode(dir string) []candidate {
 				continue
 			}
 			command := manager + " run " + name
-			proposals = append(proposals, proposed(proposal.kind, command, "found package.json with "+article(name)+" script"+source, command, script))
+			found.add(proposal.kind, command, "found package.json with "+article(name)+" script"+source, command, script)
 			break
 		}
 	}
-	return proposals
+	return found
 }
 
 func proposePython(dir string) []candidate {
-	var proposals []candidate
-	if command, because := lookPython(dir); command != "" {
-		proposals = append(proposals, proposed(KindTest, command, because, "pytest"))
-	}
+	var found proposals
+	command, because := lookPython(dir)
+	found.add(KindTest, command, because, "pytest")
 	project := settingsFile(dir, "pyproject.toml")
 	setup := settingsFile(dir, "setup.cfg")
-	if from := setIn(dir, []string{"ruff.toml", ".ruff.toml"}, project.section("tool.ruff")); from != "" {
-		proposals = append(proposals, proposed(KindLint, "ruff check .", "found "+from, "ruff check"))
-	}
-	if from := setIn(dir, []string{".flake8"}, setup.section("flake8"), settingsFile(dir, "tox.ini").section("flake8")); from != "" {
-		proposals = append(proposals, proposed(KindLint, "flake8", "found "+from, "flake8"))
-	}
+	found.addSet(KindLint, "ruff check .", setIn(dir, []string{"ruff.toml", ".ruff.toml"}, project.section("tool.ruff")), "ruff check")
+	found.addSet(KindLint, "flake8", setIn(dir, []string{".flake8"}, setup.section("flake8"), settingsFile(dir, "tox.ini").section("flake8")), "flake8")
 	mypy := []section{
 		settingsFile(dir, "mypy.ini").section("mypy"), settingsFile(dir, ".mypy.ini").section("mypy"),
 		project.section("tool.mypy"), setup.section("mypy"),
 	}
-	if from := setIn(dir, nil, mypy...); from != "" {
-		proposals = append(proposals, proposed(KindTypes, mypyCommand(mypy), "found "+from, "mypy"))
-	}
-	if from := setIn(dir, []string{"pyrightconfig.json"}, project.section("tool.pyright")); from != "" {
-		proposals = append(proposals, proposed(KindTypes, "pyright", "found "+from, "pyright"))
-	}
-	if from := setIn(dir, nil, project.section("tool.black")); from != "" {
-		proposals = append(proposals, proposed(KindFormat, "black --check .", "found "+from, "black --check"))
-	}
-	formats := []section{
+	found.addSet(KindTypes, mypyCommand(mypy), setIn(dir, nil, mypy...), "mypy")
+	found.addSet(KindTypes, "pyright", setIn(dir, []string{"pyrightconfig.json"}, project.section("tool.pyright")), "pyright")
+	found.addSet(KindFormat, "black --check .", setIn(dir, nil, project.section("tool.black")), "black --check")
+	found.addSet(KindFormat, "ruff format --check .", setIn(dir, nil,
 		project.section("tool.ruff.format"), settingsFile(dir, "ruff.toml").section("format"), settingsFile(dir, ".ruff.toml").section("format"),
-	}
-	if from := setIn(dir, nil, formats...); from != "" {
-		proposals = append(proposals, proposed(KindFormat, "ruff format --check .", "found "+from, "ruff format --check"))
-	}
-	return proposals
+	), "ruff format --check")
+	return found
 }
 
 var mypyTargets = text.LazyRegexp(`(?m)^\s*(?:files|packages|modules)\s*=`)
@@ -128,19 +110,18 @@ func proposeRust(dir string) []candidate {
 	if !isFile(dir, "Cargo.toml") {
 		return nil
 	}
-	var proposals []candidate
-	if command, because := lookRust(dir); command != "" {
-		proposals = append(proposals, proposed(KindTest, command, because, "cargo test", "cargo nextest"))
-	}
+	var found proposals
+	command, because := lookRust(dir)
+	found.add(KindTest, command, because, "cargo test", "cargo nextest")
 	cargo := settingsFile(dir, "Cargo.toml")
 	from := setIn(dir, []string{"clippy.toml", ".clippy.toml"}, cargo.section("lints.clippy"), cargo.section("workspace.lints.clippy"))
 	if from == "" {
 		from = workflowWith(dir, "cargo clippy")
 	}
 	if from != "" {
-		proposals = append(proposals, proposed(KindLint, "cargo clippy -- -D warnings", "found "+from, "cargo clippy").needing("cargo", "cargo-clippy"))
+		found = append(found, proposed(KindLint, "cargo clippy -- -D warnings", "found "+from, "cargo clippy").needing("cargo", "cargo-clippy"))
 	}
-	return append(proposals, proposed(KindFormat, "cargo fmt --check", "found Cargo.toml", "cargo fmt").needing("cargo", "cargo-fmt"))
+	return append(found, proposed(KindFormat, "cargo fmt --check", "found Cargo.toml", "cargo fmt").needing("cargo", "cargo-fmt"))
 }
 
 // workflowWith is the first of the project's CI files that says words, "" if none does.
