@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -230,15 +231,8 @@ func said(path, text string, limit int) error {
 // isProse reports whether a pointer is a sentence that points nowhere.
 func isProse(pointer string) bool {
 	words := strings.Fields(pointer)
-	if len(words) < proseWords {
-		return false
-	}
-	for _, word := range words {
-		if isPathLike(strings.Trim(word, "`'\"()[]{}<>,;:.!?*")) {
-			return false
-		}
-	}
-	return true
+	points := func(word string) bool { return isPathLike(strings.Trim(word, "`'\"()[]{}<>,;:.!?*")) }
+	return len(words) >= proseWords && !slices.ContainsFunc(words, points)
 }
 
 // isPathLike knows a/b, main.go, main.go:Add and pkg::Name, and does not take 1.5 or "e.g." for one.

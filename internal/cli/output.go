@@ -57,7 +57,7 @@ func (a *app) tell(value any, sentence string, args ...any) error {
 // away changes that.
 func (a *app) printOutcome(value any) error {
 	err := a.printJSON(value)
-	if _, misuse := errors.AsType[*config.UsageError](err); misuse {
+	if is[*config.UsageError](err) {
 		fmt.Fprintf(a.streams.Err, "ralph: %v\n", err)
 		return nil
 	}

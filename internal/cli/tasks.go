@@ -330,11 +330,7 @@ func (a *app) lintTasks(ctx context.Context, file string) error {
 
 // asUsage turns what is wrong with a list, or with what was asked of it, into a usage error. Trouble with the disk stays what it is.
 func asUsage(err error) error {
-	if err == nil || errors.Is(err, ralph.ErrIO) {
-		return err
-	}
-	var known *config.UsageError
-	if errors.As(err, &known) {
+	if err == nil || errors.Is(err, ralph.ErrIO) || is[*config.UsageError](err) {
 		return err
 	}
 	return usage("%v", err)

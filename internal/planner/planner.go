@@ -224,15 +224,8 @@ func StopReason(talked Interview) ralph.StopReason {
 	case interview.OverBudget:
 		return ralph.MaxCost
 	}
-	switch talked.End {
-	case ralph.EndAuth:
-		return ralph.AuthError
-	case ralph.EndLimit:
-		return ralph.RateLimited
-	case ralph.EndProvider:
-		return ralph.ProviderFailed
-	case ralph.EndInterrupted:
-		return ralph.Interrupted
+	ends := map[ralph.EndClass]ralph.StopReason{
+		ralph.EndAuth: ralph.AuthError, ralph.EndLimit: ralph.RateLimited, ralph.EndProvider: ralph.ProviderFailed, ralph.EndInterrupted: ralph.Interrupted,
 	}
-	return ralph.AgentFailed
+	return cmp.Or(ends[talked.End], ralph.AgentFailed)
 }

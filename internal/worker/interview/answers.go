@@ -98,25 +98,29 @@ func parseAnswers(data []byte) (*Answers, error) {
 // readObject keeps the order of the keys, which a map would lose.
 func (a *Answers) readObject(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
-	bad := func(what string) error {
+	if err := a.readPairs(d); err != nil {
 		line := 1 + bytes.Count(data[:min(int(d.InputOffset()), len(data))], []byte("\n"))
-		return fmt.Errorf("line %d: %s", line, what)
+		return fmt.Errorf("line %d: %w", line, err)
 	}
+	return nil
+}
+
+func (a *Answers) readPairs(d *json.Decoder) error {
 	if _, err := d.Token(); err != nil {
-		return bad(err.Error())
+		return err
 	}
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return bad(err.Error())
+			return err
 		}
 		var value any
 		if err := d.Decode(&value); err != nil {
-			return bad(err.Error())
+			return err
 		}
 		text, ok := value.(string)
 		if !ok {
-			return bad(fmt.Sprintf("the answer to %q is no text", brief(fmt.Sprint(key))))
+			return fmt.Errorf("the answer to %q is no text", brief(fmt.Sprint(key)))
 		}
 		question := plainLine(fmt.Sprint(key))
 		pattern, err := expression(question)
@@ -124,14 +128,14 @@ func (a *Answers) readObject(data []byte) error {
 			err = a.keep(entry{key: question, text: text, pattern: pattern})
 		}
 		if err != nil {
-			return bad(err.Error())
+			return err
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return bad(err.Error())
+		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return bad("something follows the object")
+		return errors.New("something follows the object")
 	}
 	return nil
 }

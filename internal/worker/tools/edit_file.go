@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -132,21 +133,15 @@ func linesOf(content, text []byte) []int {
 // lineList is "line 3", "lines 3, 9".
 func lineList(lines []int) string {
 	const most = 10
-	var b strings.Builder
-	b.WriteString("line ")
+	word, shown := "line ", []string{}
 	if len(lines) > 1 {
-		b.Reset()
-		b.WriteString("lines ")
+		word = "lines "
 	}
-	for i, n := range lines {
-		switch {
-		case i == most:
-			b.WriteString(", …")
-			return b.String()
-		case i > 0:
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, n)
+	for _, n := range lines[:min(len(lines), most)] {
+		shown = append(shown, strconv.Itoa(n))
 	}
-	return b.String()
+	if len(lines) > most {
+		shown = append(shown, "…")
+	}
+	return word + strings.Join(shown, ", ")
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	_ "embed"
@@ -77,11 +78,11 @@ func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
 		return reason(err)
 	}
 	draft := filepath.Join(filepath.Dir(name), ".ralph-"+rand.Text()+".tmp")
-	if err := w.draft(draft, before, content); err != nil {
-		_ = w.root.Remove(draft)
-		return reason(err)
+	err := w.draft(draft, before, content)
+	if err == nil {
+		err = w.root.Rename(draft, name)
 	}
-	if err := w.root.Rename(draft, name); err != nil {
+	if err != nil {
 		_ = w.root.Remove(draft)
 		return reason(err)
 	}
@@ -98,8 +99,5 @@ func (w *workspace) draft(name string, before fs.FileInfo, content []byte) error
 	if err == nil && before != nil {
 		err = file.Chmod(before.Mode().Perm())
 	}
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return cmp.Or(err, file.Close())
 }
