@@ -158,8 +158,8 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Copies,
 	return e, nil
 }
 
-// Examiner is what looks at the work of a run that has ended; req.Settings are the run's own. The workspace is left as it is, but for what
-// an interrupted check left otherwise, which is put back.
+// Examiner is what looks at the work of a run that has ended; req.Settings are the run's own. The
+// workspace is left as it is, but for what an interrupted check left otherwise, which is put back.
 func Examiner(ctx context.Context, req Request, state *ralph.State, places Places) (*verify.Examiner, error) {
 	shell := verify.Shell{Env: (&Plan{Request: req}).checkEnv()}
 	req.Settings.Evaluator = config.EvaluatorSettings{}

@@ -58,8 +58,8 @@ var usualKeys = map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "O
 // usualModels are taken if nothing says which one.
 var usualModels = map[string]string{"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-sol", "scripted": "scripted"}
 
-// Choose finds the model for a role. What a role leaves open is as the worker's, as far as it is the same provider's and at the same place: a key is sent
-// nowhere that it was not meant for.
+// Choose finds the model for a role. What a role leaves open is as the worker's, as far as it is
+// the same provider's and at the same place: a key is sent nowhere that it was not meant for.
 func Choose(req Request, of Role) (Choice, error) {
 	s, env := req.Settings, req.Env
 	own := ownRole(of, s)
@@ -209,7 +209,8 @@ func (c Choice) script() (model.Client, error) {
 	return client, nil
 }
 
-// Client reaches the model. A key that is not there is a fault like any other: the run says so and ends with the code for it.
+// Client reaches the model. A key that is not there is a fault like any other: the run says so and
+// ends with the code for it.
 func (c *Choice) Client() (model.Client, error) {
 	if c.reached != nil {
 		return c.reached, nil

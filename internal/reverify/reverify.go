@@ -32,8 +32,9 @@ type Fate struct {
 
 func fateOf(c ralph.CheckResult) Fate { return Fate{c.Passed, c.ExitCode, c.OutputHash, c.Output} }
 
-// Run runs the checks of a run's last iteration again, each in a view of the tree that it was judged by. The workspace may have changed since; it
-// is left as it is, but for what a check writes that runs in place. Whoever calls it holds the workspace's lock.
+// Run runs the checks of a run's last iteration again, each in a view of the tree that it was
+// judged by. The workspace may have changed since; it is left as it is, but for what a check writes
+// that runs in place. Whoever calls it holds the workspace's lock.
 func Run(ctx context.Context, req assembly.Request, state *ralph.State, places assembly.Places) ([]Check, error) {
 	checks, tree := Judged(state)
 	switch {

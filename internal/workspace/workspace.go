@@ -53,7 +53,8 @@ func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ral
 	return keeper, nil
 }
 
-// Find returns the workspace: -C DIR, else the nearest folder upward with .ralph, else the top of the git repository, else the current folder.
+// Find returns the workspace: -C DIR, else the nearest folder upward with .ralph, else the top of
+// the git repository, else the current folder.
 func Find(ctx context.Context, cwd, dir string, env config.Env) (Workspace, error) {
 	start := cwd
 	if dir != "" {

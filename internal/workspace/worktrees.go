@@ -125,7 +125,8 @@ const (
 	RemoveAnyway = gitrepo.RemoveAnyway
 )
 
-// Reenter gives the workspace of a run that works in a worktree. A folder that is gone is made again from its branch, which is said.
+// Reenter gives the workspace of a run that works in a worktree. A folder that is gone is made
+// again from its branch, which is said.
 func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config.Env) (Workspace, []string, error) {
 	if w.Repo == nil {
 		return w, nil, &config.UsageError{Msg: fmt.Sprintf("the run works in the worktree %s of a repository that is gone", known.Path)}
@@ -138,7 +139,8 @@ func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config
 	return there, said, err
 }
 
-// LiesIn reports whether a worktree is one of the workspace whose worktrees are in folder. A repository may hold several workspaces.
+// LiesIn reports whether a worktree is one of the workspace whose worktrees are in folder. A
+// repository may hold several workspaces.
 func LiesIn(folder, path string) bool {
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = real
