@@ -14,6 +14,7 @@ import (
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
@@ -79,8 +80,8 @@ func foldersUpTo(dir, top string) []string {
 
 // fileCommands are the keys of one file that name something to run.
 func fileCommands(ws workspace.Workspace, agentName, file string, keys []string) []config.NamedCommand {
-	text, err := ralph.ReadText(ws.Dir, file)
-	if errors.Is(err, ralph.ErrEmpty) {
+	text, err := textfile.Read(ws.Dir, file)
+	if errors.Is(err, textfile.ErrEmpty) {
 		return nil
 	}
 	whole := []config.NamedCommand{{Key: agentName + " file", File: file, Line: 1}}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/process"
@@ -160,7 +161,7 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Copies,
 
 // Examiner is what looks at the work of a run that has ended; req.Settings are the run's own. The
 // workspace is left as it is, but for what an interrupted check left otherwise, which is put back.
-func Examiner(ctx context.Context, req Request, state *ralph.State, places Places) (*verify.Examiner, error) {
+func Examiner(ctx context.Context, req Request, state *fold.State, places Places) (*verify.Examiner, error) {
 	shell := verify.Shell{Env: (&Plan{Request: req}).checkEnv()}
 	req.Settings.Evaluator = config.EvaluatorSettings{}
 	req.Settings.Gate.TestChange = ""

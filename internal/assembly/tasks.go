@@ -67,8 +67,8 @@ func ownChecks(tasks []ralph.Task, file string) []config.NamedCommand {
 
 // KeptTaskCommands are the own checks of the list of a run that goes on: those of the run's own copy if the file is broken, or is what an agent left
 // when the run was killed, which is put back before anything in it counts.
-func KeptTaskCommands(w workspace.Workspace, s config.Settings, keep string, state *ralph.State) []config.NamedCommand {
-	unjudged := state.Stopped == nil && (state.Phase != ralph.PhaseNone || state.History.Now.Agent.End == ralph.EndInterrupted)
+func KeptTaskCommands(w workspace.Workspace, s config.Settings, keep string, state *fold.State) []config.NamedCommand {
+	unjudged := state.Stopped == nil && (state.Phase != fold.PhaseNone || state.History.Now.Agent.End == ralph.EndInterrupted)
 	if _, err := TaskList(w, s); err == nil && !unjudged {
 		return TaskCommands(w, s)
 	}
@@ -192,7 +192,7 @@ func (listed) Write(map[string]ralph.TaskStatus) error     { return nil }
 
 // EditKeptList lets the user change the list of a run that was cut off: what its agent left is put right before, and the run's own copy takes the change
 // over. keep is where that copy lies.
-func EditKeptList(w workspace.Workspace, state *ralph.State, keep string, edit func() error) error {
+func EditKeptList(w workspace.Workspace, state *fold.State, keep string, edit func() error) error {
 	book, err := plan.OpenBook(w.Dir, state.Started.TaskFile, keep, "")
 	if err != nil || len(book.List()) == 0 { // without a copy nothing can be told apart
 		return edit()

@@ -132,7 +132,7 @@ func (a *app) planAgain(ctx context.Context, home workspace.Workspace, s *sessio
 	return plan, a.consent(home, plan.Agreed)
 }
 
-func (a *app) recordedPlan(ctx context.Context, workspace workspace.Workspace, state *ralph.State, more raise) (*assembly.Plan, error) {
+func (a *app) recordedPlan(ctx context.Context, workspace workspace.Workspace, state *fold.State, more raise) (*assembly.Plan, error) {
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are not known", state.Run)

@@ -130,7 +130,7 @@ func (s *session) ring(ctx context.Context, result ralph.Result) {
 }
 
 // finish shows the end of a run and turns it into a status.
-func (a *app) finish(state *ralph.State, result ralph.Result, exitMap string) error {
+func (a *app) finish(state *fold.State, result ralph.Result, exitMap string) error {
 	if a.wantsJSON() {
 		if err := a.printOutcome(result); err != nil {
 			return err

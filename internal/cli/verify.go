@@ -87,7 +87,7 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 }
 
 // reverify runs the checks of a run again, where it worked.
-func (a *app) reverify(ctx context.Context, home workspace.Workspace, store *runlog.Store, state *ralph.State) ([]reverify.Check, error) {
+func (a *app) reverify(ctx context.Context, home workspace.Workspace, store *runlog.Store, state *fold.State) ([]reverify.Check, error) {
 	workspace := home
 	var err error
 	if w := state.Started.Worktree; w != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // claimed is what the claims of one iteration are held against.

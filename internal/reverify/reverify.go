@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/verify"
@@ -35,7 +36,7 @@ func fateOf(c ralph.CheckResult) Fate { return Fate{c.Passed, c.ExitCode, c.Outp
 // Run runs the checks of a run's last iteration again, each in a view of the tree that it was
 // judged by. The workspace may have changed since; it is left as it is, but for what a check writes
 // that runs in place. Whoever calls it holds the workspace's lock.
-func Run(ctx context.Context, req assembly.Request, state *ralph.State, places assembly.Places) ([]Check, error) {
+func Run(ctx context.Context, req assembly.Request, state *fold.State, places assembly.Places) ([]Check, error) {
 	checks, tree := Judged(state)
 	switch {
 	case len(checks) == 0:

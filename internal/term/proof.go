@@ -115,12 +115,12 @@ func names(all []string) string {
 }
 
 // wasRed reports whether a check that is green at the end was red before any agent worked.
-func wasRed(s *ralph.State) bool {
+func wasRed(s *fold.State) bool {
 	return slices.ContainsFunc(LastChecks(s), func(c ralph.CheckResult) bool { return c.Passed && c.Attribution == ralph.CheckFixed })
 }
 
 // proof names the checks that were red and green on one tree, and what the last verdict let through with a warning.
-func (b *screen) proof(s *ralph.State) {
+func (b *screen) proof(s *fold.State) {
 	var flaky []string
 	for _, it := range s.Iterations {
 		for _, c := range it.CheckResults {

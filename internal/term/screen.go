@@ -88,7 +88,7 @@ func proofLine(s *fold.State) string {
 }
 
 // Screen is what a person sees at the end: why it stopped, what changed, what was proved, what was spent, and how to go on.
-func Screen(s *ralph.State, style Style) string {
+func Screen(s *fold.State, style Style) string {
 	b := &screen{style: style}
 	b.text.WriteString("\n")
 	if s.Started.Demo {
@@ -135,7 +135,7 @@ func (b *screen) row(name, text string) {
 }
 
 // denied says what the last agent of a run that did not complete was not allowed to do. A resume keeps the permissions of its run.
-func (b *screen) denied(s *ralph.State) {
+func (b *screen) denied(s *fold.State) {
 	if len(s.Iterations) == 0 || s.Stopped.Status == ralph.StatusCompleted {
 		return
 	}
@@ -166,7 +166,7 @@ func Tasks(s *fold.State) string {
 }
 
 // worktree says where the work lies and how to bring it home.
-func (b *screen) worktree(s *ralph.State) {
+func (b *screen) worktree(s *fold.State) {
 	if w := s.Started.Worktree; w != nil {
 		b.row("Worktree", Clean(w.Path))
 		b.row("Branch", Clean(w.Branch))
@@ -220,7 +220,7 @@ func stillRed(s *fold.State) string {
 }
 
 // LastChecks are the checks of the last iteration, or of the baseline if there was none.
-func LastChecks(s *ralph.State) []ralph.CheckResult {
+func LastChecks(s *fold.State) []ralph.CheckResult {
 	if n := len(s.Iterations); n > 0 {
 		return s.Iterations[n-1].CheckResults
 	}
@@ -239,7 +239,7 @@ func turnedGreen(s *fold.State) []string {
 	return names
 }
 
-func spent(s *ralph.State) string {
+func spent(s *fold.State) string {
 	parts := []string{Count(len(s.Iterations), "iteration") + uncounted(s), Seconds(s.Elapsed)}
 	r := s.Result()
 	if r.TotalCost != nil {
