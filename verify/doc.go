@@ -22,13 +22,4 @@
 //
 // A bare name is no path: a shell does not look for `run-tests.sh` in the workspace,
 // only for `./run-tests.sh`.
-//
-// # Finding a check
-//
-// [Detect] proposes the check of a project that names none, from what lies in its root
-// folder. A proposal that would run no test at all proves nothing and is passed over;
-// the search goes on with the next kind of project, and what was passed over is said.
-//
-// [Gates] proposes everything that the project could be held to (tests, lint, types,
-// format, end-to-end tests), for a person to choose from.
 package verify

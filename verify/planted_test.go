@@ -4,14 +4,11 @@ package verify_test
 
 import (
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/verify"
 )
 
 // TestAShellInTheWorkspaceDecidesNothing has a folder of the workspace first in PATH, as
@@ -39,32 +36,5 @@ func TestAShellInTheWorkspaceDecidesNothing(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestDetectDoesNotWaitForPipes(t *testing.T) {
-	dir := t.TempDir()
-	write(t, 0o644, filepath.Join(dir, "Cargo.toml"), "")
-	for _, name := range []string{"go.mod", "package.json", "pyproject.toml", "setup.cfg", "lib.rs", "x_test.go", "Makefile"} {
-		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const reason = "found Cargo.toml, but no test in it"
-	want := verify.Detection{Because: reason, PassedOver: []string{reason}}
-	got, ok := verify.Detect(dir)
-	if diff := cmp.Diff(want, got); diff != "" || ok {
-		t.Errorf("ok %v (-want +got)\n%s", ok, diff)
-	}
-}
-
-func TestDetectCountsAFileThatIsTooLargeAsATest(t *testing.T) {
-	dir := t.TempDir()
-	write(t, 0o644, filepath.Join(dir, "go.mod"), "")
-	write(t, 0o644, filepath.Join(dir, "x_test.go"), strings.Repeat("// nothing but comments\n", 1<<16))
-	want := verify.Detection{Command: "go test ./...", Because: "found go.mod"}
-	got, ok := verify.Detect(dir)
-	if diff := cmp.Diff(want, got); diff != "" || !ok {
-		t.Errorf("ok %v (-want +got)\n%s", ok, diff)
 	}
 }

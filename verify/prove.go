@@ -219,7 +219,8 @@ func (e *Examiner) shown(ctx context.Context, in ralph.ViewInput) (canary.Tree, 
 		if old[name] {
 			id = in.Base.Snapshot
 		}
-		return e.Copies.Read(ctx, id, name, readLimit)
+		const most = 1 << 20 // of one file
+		return e.Copies.Read(ctx, id, name, most)
 	}
 	return canary.Tree{Files: files, Read: read}, nil
 }

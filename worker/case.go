@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,9 +54,7 @@ func (c *caseMaking) maxTurns() int                    { return c.o.MaxTurns }
 func (*caseMaking) tools(o tools.Options) []tools.Tool { return tools.Set(o) }
 func (*caseMaking) must(int) string                    { return "" }
 
-var caseTool = sync.OnceValue(func() model.Tool {
-	return model.Tool{Name: submitCase, Description: strings.TrimSpace(submitCasePage), Schema: tools.Schema(caseInput{})}
-})
+var caseTool = sync.OnceValue(func() model.Tool { return tools.Spec(submitCase, submitCasePage, caseInput{}) })
 
 func (*caseMaking) closing() model.Tool { return caseTool() }
 
@@ -232,15 +231,8 @@ func said(path, text string, limit int) error {
 // isProse reports whether a pointer is a sentence that points nowhere.
 func isProse(pointer string) bool {
 	words := strings.Fields(pointer)
-	if len(words) < proseWords {
-		return false
-	}
-	for _, word := range words {
-		if isPathLike(strings.Trim(word, "`'\"()[]{}<>,;:.!?*")) {
-			return false
-		}
-	}
-	return true
+	points := func(word string) bool { return isPathLike(strings.Trim(word, "`'\"()[]{}<>,;:.!?*")) }
+	return len(words) >= proseWords && !slices.ContainsFunc(words, points)
 }
 
 // isPathLike knows a/b, main.go, main.go:Add and pkg::Name, and does not take 1.5 or "e.g." for one.

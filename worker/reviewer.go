@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
@@ -71,9 +71,7 @@ type verdictInput struct {
 	NextStep string   `json:"next_step,omitempty" doc:"What to do about the concern, in one sentence, if you reject."`
 }
 
-var verdictTool = sync.OnceValue(func() model.Tool {
-	return model.Tool{Name: submitVerdict, Description: strings.TrimSpace(submitVerdictPage), Schema: tools.Schema(verdictInput{})}
-})
+var verdictTool = sync.OnceValue(func() model.Tool { return tools.Spec(submitVerdict, submitVerdictPage, verdictInput{}) })
 
 // close takes a verdict that has the right form. Another one can be mended in the same conversation, until that was tried often enough.
 func (r reviewing) close(_ context.Context, input json.RawMessage) (tools.Output, *ending) {
@@ -88,7 +86,7 @@ func (r reviewing) close(_ context.Context, input json.RawMessage) (tools.Output
 	return failure("the verdict is not submitted: %v", err), end
 }
 
-var pointerForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.+:\s*[0-9]+(-[0-9]+)?$`) })
+var pointerForm = text.LazyRegexp(`^.+:\s*[0-9]+(-[0-9]+)?$`)
 
 // checkVerdict says what is wrong with the form of a verdict. The error is about one problem, for the model.
 func checkVerdict(input json.RawMessage) error {

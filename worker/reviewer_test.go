@@ -223,7 +223,7 @@ func TestAReviewerForTheEvaluator(t *testing.T) {
 
 // TestTheVerdictToolAgreesWithTheInstructions: the same fields, in the tool and in the text that the evaluator sends.
 func TestTheVerdictToolAgreesWithTheInstructions(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "verify", "evaluate", "prompt.md"))
+	page, err := os.ReadFile(filepath.Join("..", "internal", "proof", "evaluate", "prompt.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

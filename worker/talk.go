@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -213,12 +214,7 @@ func (t *talk) quiet(r model.Reply) *ending {
 
 // onlyCloses reports whether there is nothing to do but to close: that much is done even if the time is over.
 func (t *talk) onlyCloses(calls []model.Call) bool {
-	for _, c := range calls {
-		if c.Name != t.lead.closing().Name {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(calls, func(c model.Call) bool { return c.Name != t.lead.closing().Name })
 }
 
 // outcome is what the loop gets to know.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,11 +15,12 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/textfile"
+	"github.com/ralphloop/ralph/internal/workspace"
 )
 
 // AgentFiles lists what the repository's own files would make an agent CLI run by itself, or let it do beyond its edit mode. It needs consent like any
 // command that a repository names; the value is the file's hash, so that a change asks again.
-func AgentFiles(ws Workspace, s config.Settings) []config.NamedCommand {
+func AgentFiles(ws workspace.Workspace, s config.Settings) []config.NamedCommand {
 	var found []config.NamedCommand
 	for _, name := range namesUsed(s) {
 		found = append(found, filesOf(ws, name)...)
@@ -34,7 +34,7 @@ func namesUsed(s config.Settings) []string {
 	if s.Agent.Name == "" {
 		name, _, ok := agent.Detect(process.LookPath)
 		if !ok {
-			return knownCLIs()
+			return config.AgentCLIs
 		}
 		names[0] = name
 	}
@@ -47,12 +47,12 @@ func namesUsed(s config.Settings) []string {
 }
 
 // filesOf looks in the workspace and in every folder above it that is of the same repository: CLIs do, too.
-func filesOf(ws Workspace, agentName string) (found []config.NamedCommand) {
+func filesOf(ws workspace.Workspace, agentName string) (found []config.NamedCommand) {
 	dialect, ok := agent.Find(agentName)
 	if !ok {
 		return nil
 	}
-	for _, dir := range foldersUpTo(ws.Dir, ws.top()) {
+	for _, dir := range foldersUpTo(ws.Dir, ws.Top()) {
 		for _, file := range dialect.About().Repo {
 			paths, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(file.Path))) // the pattern is ours
 			for _, path := range paths {
@@ -79,7 +79,7 @@ func foldersUpTo(dir, top string) []string {
 }
 
 // fileCommands are the keys of one file that name something to run.
-func fileCommands(ws Workspace, agentName, file string, keys []string) []config.NamedCommand {
+func fileCommands(ws workspace.Workspace, agentName, file string, keys []string) []config.NamedCommand {
 	text, err := textfile.Read(ws.Dir, file)
 	if errors.Is(err, textfile.ErrEmpty) {
 		return nil
@@ -114,13 +114,8 @@ func hashOf(path string) string {
 	if err != nil || !info.Mode().IsRegular() {
 		return "(no regular file)"
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "(unreadable)"
-	}
-	defer file.Close()
 	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
+	if err := hashFile(hash, path); err != nil {
 		return "(unreadable)"
 	}
 	return fmt.Sprintf("(sha256 %x)", hash.Sum(nil)[:8])

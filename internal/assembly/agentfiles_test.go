@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/workspace"
 )
 
 // Each file that needs consent was seen to make the real CLI run something, or to let it run what edit mode denies; those of amp, cursor and aider are known
@@ -57,7 +58,7 @@ func TestAgentFilesThatNeedConsent(t *testing.T) {
 			var s config.Settings
 			s.Agent.Name = c.agent
 			var got []string
-			for _, named := range AgentFiles(Workspace{Dir: dir}, s) {
+			for _, named := range AgentFiles(workspace.Workspace{Dir: dir}, s) {
 				got = append(got, named.Key)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -30,7 +31,7 @@ type chosenAgent struct {
 	name    string // for the log
 	model   string
 	options agent.Options
-	by      *chosenModel // of the built-in worker; nil for a CLI
+	by      *models.Choice // of the built-in worker; nil for a CLI
 }
 
 func (c chosenAgent) about() agent.About {
@@ -86,6 +87,12 @@ func (c chosenAgent) withEnvironment(s config.Settings, env config.Env) chosenAg
 	return c
 }
 
+// FirstAgent is the name of the agent CLI that a run with these settings starts first, and the path of its program.
+func FirstAgent(s config.Settings) (name, path string, err error) {
+	chosen, err := (&Plan{Request: Request{Settings: s}}).firstAgent(agent.Options{})
+	return chosen.name, chosen.options.Path, err
+}
+
 // firstAgent is the command that was given, the CLI that was named, or the first one found on PATH. What stands behind "--" is for it alone.
 func (p *Plan) firstAgent(base agent.Options) (chosenAgent, error) {
 	s := p.Settings
@@ -109,7 +116,7 @@ func (p *Plan) firstAgent(base agent.Options) (chosenAgent, error) {
 	default:
 		name, path, ok := agent.Detect(process.LookPath)
 		if !ok {
-			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(knownCLIs(), ", ") + ")", Hint: "install one, or " + p.builtInWay() + "; any command works with --agent-cmd, and `ralph demo` needs none"}
+			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(config.AgentCLIs, ", ") + ")", Hint: "install one, or " + models.BuiltInWay(p.ForModels()) + "; any command works with --agent-cmd, and `ralph demo` needs none"}
 		}
 		base.Dialect, _ = agent.Find(name)
 		base.Path = path
@@ -123,11 +130,11 @@ func (p *Plan) builtIn() (chosenAgent, error) {
 	if len(p.Settings.Agent.Args) > 0 {
 		return chosenAgent{}, &config.UsageError{Msg: "-- " + strings.Join(p.Settings.Agent.Args, " ") + ": the built-in worker has no command line", Hint: "leave it out"}
 	}
-	by, err := p.chooseModel(workerPart)
+	by, err := models.Choose(p.ForModels(), models.Worker)
 	if err != nil {
 		return chosenAgent{}, err
 	}
-	return chosenAgent{name: config.Worker, model: by.model, by: &by}, nil
+	return chosenAgent{name: config.Worker, model: by.Model, by: &by}, nil
 }
 
 // namedAgent is a CLI that was asked for by its name.
@@ -166,17 +173,6 @@ func checkArgs(c chosenAgent) error {
 	return nil
 }
 
-// knownCLIs are the dialects that have a program of their own.
-func knownCLIs() []string {
-	var names []string
-	for _, d := range agent.Known() {
-		if d.About().Program != "" {
-			names = append(names, d.Name())
-		}
-	}
-	return names
-}
-
 // checkMeters refuses a cap that would never be reached because nobody counts.
 func checkMeters(s config.Settings, chosen []chosenAgent) error {
 	if s.AllowUnmetered {
@@ -188,11 +184,11 @@ func checkMeters(s config.Settings, chosen []chosenAgent) error {
 		if i > 0 {
 			flag = "--fallback " + c.options.Dialect.Name() + ":MODEL" // the worker takes over from nobody
 		}
-		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && isPriced(s, c.model)) {
+		if s.MaxCost > 0 && !meters.Cost && !(meters.Tokens && models.IsPriced(s, c.model)) {
 			why := fmt.Sprintf("--max-cost: the agent %s does not report what it costs", c.name)
 			switch {
 			case meters.Tokens && c.model != "":
-				why = unpriced(s, c.model)
+				why = models.Unpriced(s, c.model)
 			case meters.Tokens:
 				why += ", and its tokens can be reckoned only for a model that is named (" + flag + ") and in the price table, or in prices"
 			}

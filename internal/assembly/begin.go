@@ -11,9 +11,9 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
-	"github.com/ralphloop/ralph/gitrepo/snapshot"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/verify"
@@ -36,13 +36,13 @@ func (p *Plan) checkRepository(ctx context.Context) error {
 	if !commits && p.Settings.Worktree == "" {
 		return nil
 	}
-	if p.Workspace.repo == nil {
+	if p.Workspace.Repo == nil {
 		return &config.UsageError{Msg: "--worktree and --commit need a git repository, and this is none", Hint: "git init, and a first commit"}
 	}
 	if p.Resumed {
 		return nil
 	}
-	problems, err := p.Workspace.repo.Ready(ctx, gitrepo.Needs{
+	problems, err := p.Workspace.Repo.Ready(ctx, gitrepo.Needs{
 		Commit: commits, Worktree: p.Settings.Worktree != "", IncludeDirty: p.Settings.IncludeDirty,
 	})
 	if err != nil {
@@ -74,13 +74,13 @@ func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 	if name == "true" {
 		name = run
 	}
-	home := p.Workspace.repo
+	home := p.Workspace.Repo
 	made, said, err := home.AddWorktree(ctx, gitrepo.WorktreeInput{
 		Path: filepath.Join(folder, strings.ReplaceAll(name, "/", "-")), Branch: "ralph/" + name,
-		Idle: func(path string) bool { return liesIn(folder, path) }, // whoever gets here holds the workspace's lock
+		Idle: func(path string) bool { return workspace.LiesIn(folder, path) }, // whoever gets here holds the workspace's lock
 	})
 	if err != nil {
-		return refusal(err)
+		return workspace.Refusal(err)
 	}
 	for _, text := range said {
 		p.notice("worktree", text)
@@ -89,40 +89,7 @@ func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 		return errors.Join(err, home.RemoveWorktree(ctx, made, gitrepo.RemoveMerged))
 	}
 	p.Request.Worktree = &ralph.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}
-	p.Workspace, err = workspaceAt(ctx, made.Dir(), p.Env)
-	return err
-}
-
-// liesIn reports whether a worktree is one of the workspace whose worktrees are in folder. A repository may hold several workspaces.
-func liesIn(folder, path string) bool {
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = real
-	}
-	relative, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(relative)
-}
-
-// ReenterWorktree gives the workspace of a run that works in a worktree. A folder that is gone is made again from its branch, which is said.
-func ReenterWorktree(ctx context.Context, home Workspace, known ralph.Worktree, env config.Env) (Workspace, []string, error) {
-	if home.repo == nil {
-		return home, nil, &config.UsageError{Msg: fmt.Sprintf("the run works in the worktree %s of a repository that is gone", known.Path)}
-	}
-	w, said, err := home.repo.ReopenWorktree(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
-	if err != nil {
-		return home, nil, refusal(err)
-	}
-	workspace, err := workspaceAt(ctx, w.Dir(), env)
-	return workspace, said, err
-}
-
-// refusal is a problem that the user can do something about, as a usage error.
-func refusal(err error) error {
-	if problem, ok := errors.AsType[*gitrepo.Problem](err); ok {
-		return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
-	}
-	if errors.Is(err, snapshot.ErrNoSnapshot) {
-		return &config.UsageError{Msg: err.Error()}
-	}
+	p.Workspace, err = workspace.At(ctx, made.Dir(), p.Env)
 	return err
 }
 
@@ -211,7 +178,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) ralph.Tree {
 	if places.Snapshots == "" {
 		return p.Workspace.Tree
 	}
-	tree, err := p.Workspace.keep(ctx, places.Snapshots, p.literal())
+	tree, err := p.Workspace.Keep(ctx, places.Snapshots, p.literal())
 	if err != nil {
 		p.notice("no_snapshots", fmt.Sprintf("no snapshots of the tree are kept, so protected files are not compared: %v", err))
 		return p.Workspace.Tree
@@ -255,7 +222,7 @@ func (p *Plan) keepers(ctx context.Context, places Places, tree ralph.Tree) ([]l
 		options = append(options, loop.WithTasks(book))
 	}
 	if when := p.Settings.Commits(); when != ralph.CommitOff {
-		committer, err := p.Workspace.repo.Committer(ctx, gitrepo.CommitOptions{})
+		committer, err := p.Workspace.Repo.Committer(ctx, gitrepo.CommitOptions{})
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // commitMessage fills the template of a commit's message. The first line is its subject; the trailers are always there.
@@ -63,7 +64,6 @@ func checkLines(checks []ralph.CheckResult) string {
 	return strings.Join(lines, "\n")
 }
 
-func firstLineOf(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return strings.TrimLeft(line, "# ")
+func firstLineOf(goal string) string {
+	return strings.TrimLeft(text.FirstLine(goal), "# ")
 }

@@ -14,8 +14,10 @@ import (
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/internal/textfile"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/plan"
 	"github.com/ralphloop/ralph/verify"
@@ -28,7 +30,7 @@ const notifyTimeout = 10 * time.Second
 type Request struct {
 	Env       config.Env
 	Settings  config.Settings
-	Workspace Workspace
+	Workspace workspace.Workspace
 	Goal      *string // nil if none was given: then the spec or a prompt file is the goal
 	Version   string
 	Demo      bool
@@ -198,7 +200,7 @@ func (p *Plan) findChecks() error {
 		p.Checks = p.Settings.Checks.Commands
 		return nil
 	}
-	checks, found := runChecks(p.Workspace, p.Settings)
+	checks, found := RunChecks(p.Workspace, p.Settings)
 	p.Checks = checks
 	for _, check := range p.Checks {
 		if strings.TrimSpace(check) == "" {
@@ -247,12 +249,12 @@ func (p *Plan) findChecks() error {
 	}
 }
 
-// runChecks are the checks that were given, else the one that is detected, with what was found out about it.
-func runChecks(w Workspace, s config.Settings) (checks []string, found *verify.Detection) {
+// RunChecks are the checks that were given, else the one that is detected, with what was found out about it.
+func RunChecks(w workspace.Workspace, s config.Settings) (checks []string, found *project.Detection) {
 	if len(s.Checks.Commands) > 0 {
 		return s.Checks.Commands, nil
 	}
-	detected, ok := verify.Detect(w.Dir)
+	detected, ok := project.Detect(w.Dir)
 	if ok {
 		checks = []string{detected.Command}
 	}

@@ -12,7 +12,9 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/evaluate"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
@@ -22,7 +24,7 @@ import (
 )
 
 // ownFiles are the harness's own files of a project: its configuration and what the agent is told.
-var ownFiles = []string{configFile, ".ralph/PROMPT.md", ".agent/PROMPT.md", ralph.LearningsFile}
+var ownFiles = []string{config.ProjectFile, ".ralph/PROMPT.md", ".agent/PROMPT.md", ralph.LearningsFile}
 
 // exempt are the files in which an edit is a claim.
 var exempt = append([]string{".ralph/STEERING.md", ".agent/STEERING.md"}, plan.Places...)
@@ -111,7 +113,7 @@ func (p *Plan) checkHidden() error {
 	if above, err := filepath.Rel(real, p.Workspace.Dir); err == nil && filepath.IsLocal(above) {
 		return &config.UsageError{Msg: fmt.Sprintf("checks.hidden_dir %s holds the workspace itself", dir), Hint: "give the hidden files a folder of their own"}
 	}
-	if inside, err := filepath.Rel(p.Workspace.top(), real); err == nil && filepath.IsLocal(inside) {
+	if inside, err := filepath.Rel(p.Workspace.Top(), real); err == nil && filepath.IsLocal(inside) {
 		p.notice("hidden_in_reach", "checks.hidden_dir lies in the same repository as the workspace, where the agent may read it")
 	}
 	p.hiddenDir = real
@@ -148,13 +150,42 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Copies,
 		e.Isolation = pristine.Overlay
 	}
 	var gitDirs []string
-	if p.Workspace.repo != nil {
-		gitDirs = p.Workspace.repo.GitDirs()
+	if p.Workspace.Repo != nil {
+		gitDirs = p.Workspace.Repo.GitDirs()
 	}
 	if e.Around, err = pristine.Remember(places.Around, p.Env.Environ, gitDirs); err != nil {
 		p.notice("surroundings_unknown", fmt.Sprintf("files outside of the workspace that steer checks are seen as they are: %v", err))
 	}
 	return e, nil
+}
+
+// Examiner is what looks at the work of a run that has ended; req.Settings are the run's own. The
+// workspace is left as it is, but for what an interrupted check left otherwise, which is put back.
+func Examiner(ctx context.Context, req Request, state *fold.State, places Places) (*verify.Examiner, error) {
+	shell := verify.Shell{Env: (&Plan{Request: req}).checkEnv()}
+	req.Settings.Evaluator = config.EvaluatorSettings{}
+	req.Settings.Gate.TestChange = ""
+	req.Resumed, req.Protected = true, state.Policy.Protects
+	p := &Plan{Request: req, Policy: state.Policy, Checks: state.Started.Checks, PromptFile: state.Started.PromptFile, TaskFile: state.Started.TaskFile}
+	if err := p.prepareProof(); err != nil {
+		return nil, err
+	}
+	kept := p.keptTree(ctx, places)
+	copies, ok := kept.(ralph.Copies)
+	if !ok {
+		return nil, &config.UsageError{Msg: "the copies of the tree cannot be read here"}
+	}
+	// It puts back what a killed run left otherwise, so it comes before any look.
+	examiner, err := p.examiner(ctx, places, copies, shell)
+	if err != nil {
+		return nil, err
+	}
+	asIs, err := kept.Fingerprint(ctx, ralph.TreeInput{Run: "verify-" + state.Run})
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	examiner.Workspace = asIs.Snapshot
+	return examiner, nil
 }
 
 // findEvaluator finds who gives the second opinion.
@@ -185,8 +216,8 @@ func (p *Plan) chooseEvaluator() (chosenAgent, error) {
 		base.Dialect, base.CommandLine = dialect, s.Command
 		return chosenAgent{name: "command", model: s.Model, options: base}, nil
 	case isModel(s.Agent):
-		by, err := p.chooseModel(evaluatorPart)
-		return chosenAgent{name: by.model, model: by.model, by: &by}, err
+		by, err := models.Choose(p.ForModels(), models.Evaluator)
+		return chosenAgent{name: by.Model, model: by.Model, by: &by}, err
 	}
 	name, model, _ := strings.Cut(s.Agent, ":")
 	chosen, err := namedAgent(name, base)

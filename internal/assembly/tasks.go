@@ -11,12 +11,13 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/plan"
 )
 
 // TaskList opens the list that was named, else the first that the project has. Without one it is nil. A list that cannot be worked comes with an
 // error of type plan.Problems, good for being looked at.
-func TaskList(w Workspace, s config.Settings) (*plan.List, error) {
+func TaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 	name := s.Tasks.File
 	if name == "" {
 		found, ok, err := plan.Find(w.Dir)
@@ -33,13 +34,13 @@ func TaskList(w Workspace, s config.Settings) (*plan.List, error) {
 }
 
 // Around is what a list cannot know about the run that it is meant for.
-func Around(w Workspace, s config.Settings) plan.Surroundings {
-	checks, _ := runChecks(w, s)
+func Around(w workspace.Workspace, s config.Settings) plan.Surroundings {
+	checks, _ := RunChecks(w, s)
 	return plan.Surroundings{RunChecks: len(checks) > 0, TaskTests: s.Checks.TaskTests != ""}
 }
 
 // TaskCommands are the own checks of the list that a run would work: commands that a repository names.
-func TaskCommands(w Workspace, s config.Settings) []config.NamedCommand {
+func TaskCommands(w workspace.Workspace, s config.Settings) []config.NamedCommand {
 	list, err := TaskList(w, s)
 	if err != nil || list == nil { // which is said when the run is prepared
 		return nil
@@ -66,7 +67,7 @@ func ownChecks(tasks []ralph.Task, file string) []config.NamedCommand {
 
 // KeptTaskCommands are the own checks of the list of a run that goes on: those of the run's own copy if the file is broken, or is what an agent left
 // when the run was killed, which is put back before anything in it counts.
-func KeptTaskCommands(w Workspace, s config.Settings, keep string, state *fold.State) []config.NamedCommand {
+func KeptTaskCommands(w workspace.Workspace, s config.Settings, keep string, state *fold.State) []config.NamedCommand {
 	unjudged := state.Stopped == nil && (state.Phase != fold.PhaseNone || state.History.Now.Agent.End == ralph.EndInterrupted)
 	if _, err := TaskList(w, s); err == nil && !unjudged {
 		return TaskCommands(w, s)
@@ -148,7 +149,7 @@ func indented(problems plan.Problems) string {
 }
 
 // AddTask appends a task to the project's list, or begins one in our own format, and gives the list's path and the task's id.
-func AddTask(w Workspace, s config.Settings, t ralph.Task) (path, id string, err error) {
+func AddTask(w workspace.Workspace, s config.Settings, t ralph.Task) (path, id string, err error) {
 	list, err := TaskList(w, s)
 	var bad plan.Problems
 	if err != nil && !errors.As(err, &bad) {
@@ -165,7 +166,7 @@ func AddTask(w Workspace, s config.Settings, t ralph.Task) (path, id string, err
 }
 
 // ImportTasks brings a list of any format into a list of our own, which must not exist yet.
-func ImportTasks(w Workspace, file string) (path string, tasks []ralph.Task, err error) {
+func ImportTasks(w workspace.Workspace, file string) (path string, tasks []ralph.Task, err error) {
 	from, err := plan.Open(w.Dir, file)
 	if err != nil {
 		return "", nil, err
@@ -191,7 +192,7 @@ func (listed) Write(map[string]ralph.TaskStatus) error     { return nil }
 
 // EditKeptList lets the user change the list of a run that was cut off: what its agent left is put right before, and the run's own copy takes the change
 // over. keep is where that copy lies.
-func EditKeptList(w Workspace, state *fold.State, keep string, edit func() error) error {
+func EditKeptList(w workspace.Workspace, state *fold.State, keep string, edit func() error) error {
 	book, err := plan.OpenBook(w.Dir, state.Started.TaskFile, keep, "")
 	if err != nil || len(book.List()) == 0 { // without a copy nothing can be told apart
 		return edit()

@@ -4,23 +4,27 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/worker"
 )
 
 // workerOf is the built-in agent: the worker, or a reviewer for an evaluator.
 func (p *Plan) workerOf(c chosenAgent) ralph.Agent {
-	client, err := c.by.client()
+	client, err := c.by.Client()
 	if err != nil {
 		return unfit{c.name, err}
 	}
 	options := worker.Options{
-		Client: client, Model: c.by.model, Price: prices(p.Settings), KeyEnv: c.by.keyEnv, Env: c.options.Env, Enter: c.options.Enter, Run: p.run,
+		Client: client, Model: c.by.Model, Price: models.Prices(p.Settings), KeyEnv: c.by.KeyEnv, Env: c.options.Env, Enter: c.options.Enter, Run: p.run,
 		MaxTurns: p.Settings.Worker.MaxTurnsPerTask,
 	}
-	if c.by.part == evaluatorPart {
+	if c.by.Role == models.Evaluator {
 		options.MaxTurns = 0
 		return worker.NewReviewer(options)
 	}
@@ -51,7 +55,7 @@ func (n *NoKey) Error() string {
 // MissingKey is a [*NoKey] if a run would end at its first model call because a key is not there; nil if not. Where another agent could take over, the
 // first one may lack its key.
 func (p *Plan) MissingKey() error {
-	needed := []*chosenModel{}
+	needed := []*models.Choice{}
 	if len(p.agents) == 1 {
 		needed = append(needed, p.agents[0].by)
 	}
@@ -59,8 +63,8 @@ func (p *Plan) MissingKey() error {
 		needed = append(needed, p.evaluator.by)
 	}
 	for _, by := range needed {
-		if by != nil && by.lacksKey() {
-			return &NoKey{Variable: by.keyEnv, Part: string(by.part)}
+		if by != nil && by.LacksKey() {
+			return &NoKey{Variable: by.KeyEnv, Part: string(by.Role)}
 		}
 	}
 	return nil
@@ -80,27 +84,37 @@ func (p *Plan) WorkerSilence() ralph.Span {
 	if p.agents[0].by == nil {
 		return 0
 	}
-	return ralph.Span(p.agents[0].by.idle)
+	return ralph.Span(p.agents[0].by.Idle)
 }
 
-// BuiltIn says what a run with the built-in worker would ask, or what is missing for one. It asks nobody.
-func BuiltIn(req Request) (text string, ready bool) {
-	by, err := (&Plan{Request: req}).chooseModel(workerPart)
-	switch {
-	case err != nil:
-		return err.Error(), false
-	case by.lacksKey():
-		return fmt.Sprintf("it would ask %s: set %s", by, by.keyEnv), false
-	case by.keyEnv != "":
-		return fmt.Sprintf("it would ask %s (%s is set)", by, by.keyEnv), true
+// modelKeys are the variables that hold the keys of the models that this run asks by itself.
+func (p *Plan) modelKeys() []string {
+	var keys []string
+	add := func(of models.Role, asked bool) {
+		if !asked {
+			return
+		}
+		if c, err := models.Choose(p.ForModels(), of); err == nil && c.HasKey() && !slices.Contains(keys, c.KeyEnv) {
+			keys = append(keys, c.KeyEnv)
+		}
 	}
-	return fmt.Sprintf("it would ask %s", by), true
+	s := p.Settings
+	add(models.Worker, s.Agent.Name == config.Worker)
+	add(models.Evaluator, s.Evaluator.Wanted() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
+	return keys
 }
 
-// builtInWay is how one gets along without an agent CLI.
-func (p *Plan) builtInWay() string {
-	if text, ready := BuiltIn(p.Request); ready {
-		return "take the built-in worker with --agent worker: " + text
-	}
-	return fmt.Sprintf("set %s or %s and take the built-in worker with --agent worker", usualKeys["anthropic"], usualKeys["openai"])
+// checkEnv is the environment of checks. They run what an agent wrote, and what they print goes back to it.
+func (p *Plan) checkEnv() []string { return p.Env.Checks(p.modelKeys(), p.Settings.Agent.Env) }
+
+// isModel reports whether an evaluator's name is that of a model and not of an agent CLI.
+func isModel(name string) bool {
+	cli, _, _ := strings.Cut(name, ":")
+	_, known := agent.Find(cli)
+	return !known
+}
+
+// ForModels is what of the request decides about models.
+func (r Request) ForModels() models.Request {
+	return models.Request{Settings: r.Settings, Env: r.Env, Dir: r.Workspace.Dir, Begun: r.Begun, Resumed: r.Resumed}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/ralphloop/ralph/internal/cli"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -75,7 +76,7 @@ func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, 
 	if err != nil {
 		return nil, err
 	}
-	workspace, err := assembly.FindWorkspace(ctx, task.Dir, task.Dir, env)
+	workspace, err := workspace.Find(ctx, task.Dir, task.Dir, env)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func (a *app) root() *cobra.Command {
 context, until the work is proven done. The agent reports, the loop decides, exit 0 means proven.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args:              a.knownCommand,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkGlobals() },
+		PersistentPreRunE: a.mayRun,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.offer(cmd) },
 	}
 	root.SetOut(a.streams.Out)
@@ -150,6 +150,17 @@ func (a *app) addGlobals(flags *pflag.FlagSet) {
 	flags.BoolVar(&g.quiet, "quiet", false, "print only the result line, or the object")
 	flags.BoolVar(&g.plain, "plain", false, "print plain lines, also on a terminal")
 	flags.StringVar(&g.color, "color", "auto", "use colours `WHEN`: auto, always or never")
+}
+
+// outside is put on commands by which an agent could steer or pay for its own run.
+var outside = map[string]string{"from outside of runs": "only"}
+
+// mayRun refuses what is wrong with a call, whichever command it is.
+func (a *app) mayRun(cmd *cobra.Command, _ []string) error {
+	if err := a.checkGlobals(); err != nil || cmd.Annotations["from outside of runs"] == "" {
+		return err
+	}
+	return a.outsideOnly(strings.TrimPrefix(cmd.CommandPath(), "ralph "))
 }
 
 // checkGlobals refuses a flag that nothing could be done with: a mistake in it must not wait for the end of a run to be told.
@@ -244,20 +255,20 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	return usage("unknown flag --%s; %s --help lists the flags", name, cmd.CommandPath())
 }
 
-// noArguments refuses words that a command has no use for.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage("ralph %s takes no argument, got %q", cmd.Name(), args[0])
-	}
-	return nil
-}
+// How many words a command takes.
+var (
+	noArguments = atMost(0, "no argument, got %q")
+	atMostOne   = atMost(1, "at most one argument, got %q too")
+	atMostTwo   = atMost(2, "at most two arguments, got %q too")
+)
 
-// atMostOne lets a command take one word, or none.
-func atMostOne(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usage("ralph %s takes at most one argument, got %q too", cmd.Name(), args[1])
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usage("ralph %s takes "+what, cmd.Name(), args[n])
+		}
+		return nil
 	}
-	return nil
 }
 
 func firstOf(args []string) string {

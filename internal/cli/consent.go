@@ -9,12 +9,13 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/trust"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
 // agree asks once for consent to the commands that the repository names. The configuration, the agents' own files and the task list are agreed to
 // apart: a list changes far more often, and a new task must not ask for the checks again, nor another agent.
-func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded, tasks, files []config.NamedCommand) error {
+func (a *app) agree(workspace workspace.Workspace, loaded config.Loaded, tasks, files []config.NamedCommand) error {
 	if loaded.Settings.Trust {
 		return nil
 	}
@@ -22,7 +23,7 @@ func (a *app) agree(workspace assembly.Workspace, loaded config.Loaded, tasks, f
 }
 
 // consent asks for the groups of commands that were not agreed to yet.
-func (a *app) consent(workspace assembly.Workspace, groups ...[]config.NamedCommand) error {
+func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCommand) error {
 	store, id := trust.In(a.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
 	var digests []string
 	var list strings.Builder
@@ -63,7 +64,7 @@ func (a *app) consent(workspace assembly.Workspace, groups ...[]config.NamedComm
 }
 
 // typing makes a change of the task list whose commands the user types himself: they are agreed to if the others were.
-func (a *app) typing(workspace assembly.Workspace, settings config.Settings, edit func() error) error {
+func (a *app) typing(workspace workspace.Workspace, settings config.Settings, edit func() error) error {
 	store, id := trust.In(a.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
 	before := assembly.TaskCommands(workspace, settings)
 	agreed := len(before) == 0

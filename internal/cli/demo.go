@@ -14,6 +14,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/demo"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/workspace"
 )
 
 // demoPause is how long the scripted agent seems to think before a step at speed 1: a run takes about eight seconds.
@@ -53,7 +54,7 @@ func (a *app) demo(ctx context.Context, name string, speed float64) error {
 	if err != nil {
 		return err
 	}
-	workspace, err := assembly.FindWorkspace(ctx, dir, dir, a.streams.Env)
+	workspace, err := workspace.Find(ctx, dir, dir, a.streams.Env)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (a *app) demoProject(ctx context.Context, scenario demo.Scenario, speed flo
 	if err := demo.WriteProject(dir); err != nil {
 		return "", err
 	}
-	if err := assembly.InitRepository(ctx, dir, a.streams.Env); err != nil {
+	if err := workspace.InitRepository(ctx, dir, a.streams.Env); err != nil {
 		return "", err
 	}
 	script := fmt.Sprintf("#!/bin/sh\nexec %s %s --scenario %s --speed %v\n", process.Words([]string{a.streams.Self}), demoAgentName, scenario.Name, speed)

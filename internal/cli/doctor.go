@@ -9,12 +9,11 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/assembly"
+	"github.com/ralphloop/ralph/internal/doctor"
 	"github.com/ralphloop/ralph/internal/term"
 )
 
@@ -31,11 +30,11 @@ network and does not touch your login. It is done once for each version of a CLI
 			case anew && none:
 				return usage("--probe and --no-probe: one of them")
 			case anew:
-				return a.doctor(cmd.Context(), assembly.ProbeAll)
+				return a.doctor(cmd.Context(), doctor.ProbeAll)
 			case none:
-				return a.doctor(cmd.Context(), assembly.ProbeNone)
+				return a.doctor(cmd.Context(), doctor.ProbeNone)
 			}
-			return a.doctor(cmd.Context(), assembly.ProbeNew)
+			return a.doctor(cmd.Context(), doctor.ProbeNew)
 		},
 	}
 	cmd.Flags().BoolVar(&anew, "probe", false, "probe every agent anew")
@@ -43,7 +42,7 @@ network and does not touch your login. It is done once for each version of a CLI
 	return cmd
 }
 
-func (a *app) doctor(ctx context.Context, probing assembly.Probing) error {
+func (a *app) doctor(ctx context.Context, probing doctor.Probing) error {
 	workspace, err := a.workspace(ctx)
 	if err != nil {
 		return err
@@ -52,7 +51,7 @@ func (a *app) doctor(ctx context.Context, probing assembly.Probing) error {
 	ctx, release := untilSignal(ctx) // a CLI that is being probed must not outlive this process
 	defer release()
 	loaded, trouble := a.load(workspace, map[string][]string{}) // who has a broken configuration wants to know the rest all the same
-	findings := assembly.Examine(ctx, assembly.Examination{
+	findings := doctor.Examine(ctx, doctor.Examination{
 		Workspace: workspace, Env: a.streams.Env, Version: version(), Probing: probing, Settings: loaded.Settings, Trouble: trouble, Tell: a.tellProgress(),
 	})
 	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
@@ -75,14 +74,7 @@ func untilSignal(ctx context.Context) (context.Context, func()) {
 		select {
 		case <-ctx.Done():
 		case s := <-signals:
-			switch s {
-			case os.Interrupt:
-				kill(ralph.Killed{Signal: ralph.SignalInterrupt})
-			case syscall.SIGHUP:
-				kill(ralph.Killed{Signal: ralph.SignalHangup})
-			default:
-				kill(ralph.Killed{Signal: ralph.SignalTerminate})
-			}
+			kill(killedBy(s))
 		}
 	})
 	return ctx, func() {
@@ -105,7 +97,7 @@ func (a *app) tellProgress() func(string) {
 	}
 }
 
-func printFindings(out io.Writer, findings []assembly.Finding) {
+func printFindings(out io.Writer, findings []doctor.Finding) {
 	var missing []string
 	for _, f := range findings {
 		if name, isAgent := strings.CutPrefix(f.What, "agent "); isAgent && f.Agent == nil {
@@ -113,7 +105,7 @@ func printFindings(out io.Writer, findings []assembly.Finding) {
 			continue
 		}
 		if len(missing) > 0 {
-			printLine(out, string(assembly.FindingMissing), "agents not installed: "+strings.Join(missing, ", "))
+			printLine(out, string(doctor.Missing), "agents not installed: "+strings.Join(missing, ", "))
 			missing = nil
 		}
 		line := f.What
@@ -132,7 +124,7 @@ func printLine(out io.Writer, head, text string) {
 }
 
 // printAgent writes the block below an agent's line.
-func printAgent(out io.Writer, f assembly.AgentFinding) {
+func printAgent(out io.Writer, f doctor.AgentFinding) {
 	tell := func(head, text string) {
 		if text != "" {
 			fmt.Fprintf(out, "         %-8s %s\n", head, term.Clean(text))
@@ -154,7 +146,7 @@ func printAgent(out io.Writer, f assembly.AgentFinding) {
 }
 
 // probeLines puts aspects of which the same is to be said into one line.
-func probeLines(f assembly.AgentFinding) []string {
+func probeLines(f doctor.AgentFinding) []string {
 	if f.Probe == nil {
 		return []string{"unknown: not probed"}
 	}

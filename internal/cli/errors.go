@@ -25,39 +25,35 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // exitCode is the one switch from an error to a process status.
 func exitCode(err error) int {
-	var (
-		status  exit
-		misuse  *config.UsageError
-		locked  *runlog.Locked
-		missing *assembly.Missing
-		noKey   *assembly.NoKey
-		newer   *runlog.TooNew
-		damaged *runlog.Damaged
-		file    *fs.PathError
-	)
+	status, said := errors.AsType[exit](err)
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &status):
+	case said:
 		return int(status)
-	case errors.As(err, &misuse), errors.As(err, &newer):
+	case is[*config.UsageError](err), is[*runlog.TooNew](err):
 		return ralph.ExitUsage
-	case errors.As(err, &missing):
+	case is[*assembly.Missing](err):
 		return ralph.ExitCode(ralph.ProgramMissing, "")
-	case errors.As(err, &noKey):
+	case is[*assembly.NoKey](err):
 		return ralph.ExitCode(ralph.AuthError, "")
-	case errors.As(err, &locked):
+	case is[*runlog.Locked](err):
 		return ralph.ExitLocked
-	case errors.Is(err, ralph.ErrIO), errors.As(err, &damaged), errors.As(err, &file):
+	case errors.Is(err, ralph.ErrIO), is[*runlog.Damaged](err), is[*fs.PathError](err):
 		return ralph.ExitCode(ralph.IOFailed, "")
 	}
 	return ralph.ExitCode(ralph.Internal, "")
 }
 
+// is reports whether an error of type E is in the chain.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
 // tellError writes an error where its reader looks for it.
 func (a *app) tellError(err error) {
-	var status exit
-	if errors.As(err, &status) {
+	if is[exit](err) {
 		return
 	}
 	if a.wantsJSON() && writeIndented(a.streams.Out, map[string]any{"error": err.Error(), "exit_code": exitCode(err)}) == nil {

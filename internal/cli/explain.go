@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,7 +147,7 @@ func (a *app) tellJudgement(j fold.Judgement, agents []string) {
 		a.tellDenials(j.Seen.Agent)
 	}
 	for _, gate := range j.Again.Gates {
-		fmt.Fprintf(out, "  %s %s%s\n", gateMark(gate.State), gate.Name, gateText(gate))
+		fmt.Fprintf(out, "  %s %s%s\n", cmp.Or(gateMarks[gate.State], "-"), gate.Name, gateText(gate))
 	}
 	if len(j.Again.Gates) == 0 && j.Judged {
 		fmt.Fprintf(out, "  %s, so no gate was asked\n", whyNoGate(j))
@@ -276,17 +277,7 @@ func verdictText(v ralph.Verdict) string {
 	return fmt.Sprintf("go on (row %d)", v.Row)
 }
 
-func gateMark(state ralph.GateState) string {
-	switch state {
-	case ralph.GateOpen:
-		return "✓"
-	case ralph.GateShut:
-		return "✗"
-	case ralph.GateWarned:
-		return "!"
-	}
-	return "-"
-}
+var gateMarks = map[ralph.GateState]string{ralph.GateOpen: "✓", ralph.GateShut: "✗", ralph.GateWarned: "!"}
 
 func gateText(g ralph.Gate) string {
 	text := term.Clean(g.Detail)

@@ -13,14 +13,18 @@ import (
 
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/models"
+	"github.com/ralphloop/ralph/internal/project"
+	"github.com/ralphloop/ralph/internal/setup"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/trust"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
 func (a *app) initCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "init", Short: "Set a project up: its checks and its agent", GroupID: "work", Args: noArguments,
+		Use: "init", Short: "Set a project up: its checks and its agent", GroupID: "work", Args: noArguments, Annotations: outside,
 		Long: `Look at the project and write .ralph/config.yaml, with every check that it could be held to (test, lint, types, format, e2e).
 On a terminal you choose; a file that is there already is left as it is.`,
 	}
@@ -37,20 +41,17 @@ On a terminal you choose; a file that is there already is left as it is.`,
 
 // initReport is what `ralph init --json` prints.
 type initReport struct {
-	Workspace string          `json:"workspace"`
-	Written   []string        `json:"written"`
-	Kept      []string        `json:"kept"`
-	Checks    []string        `json:"checks"`
-	Proposed  []assembly.Gate `json:"proposed"`
-	Agent     string          `json:"agent"` // "" is the first one found
-	Tasks     string          `json:"tasks"`
-	Prompt    string          `json:"prompt"`
+	Workspace string             `json:"workspace"`
+	Written   []string           `json:"written"`
+	Kept      []string           `json:"kept"`
+	Checks    []string           `json:"checks"`
+	Proposed  []project.Proposal `json:"proposed"`
+	Agent     string             `json:"agent"` // "" is the first one found
+	Tasks     string             `json:"tasks"`
+	Prompt    string             `json:"prompt"`
 }
 
-func (a *app) initProject(ctx context.Context, choose func(assembly.Survey) (assembly.Choice, error)) error {
-	if err := a.outsideOnly("init"); err != nil {
-		return err
-	}
+func (a *app) initProject(ctx context.Context, choose func(setup.Survey) (setup.Choice, error)) error {
 	if len(a.globals.set) > 0 || a.globals.config != "" {
 		return usage("ralph init writes the project's own file: --set and -c change nothing")
 	}
@@ -58,7 +59,7 @@ func (a *app) initProject(ctx context.Context, choose func(assembly.Survey) (ass
 	if err != nil {
 		return err
 	}
-	survey := assembly.Look(workspace)
+	survey := setup.Look(workspace)
 	choice, err := a.initChoice(survey, choose)
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func (a *app) initProject(ctx context.Context, choose func(assembly.Survey) (ass
 		return err
 	}
 	report := initReport{
-		Workspace: workspace.Dir, Written: listed(done.Written), Kept: listed(done.Kept), Checks: listed(choice.Checks), Proposed: listed(survey.Gates),
+		Workspace: workspace.Dir, Written: listed(done.Written), Kept: listed(done.Kept), Checks: listed(choice.Checks), Proposed: listed(survey.Proposals),
 		Agent: choice.Agent, Tasks: survey.Tasks, Prompt: survey.Prompt,
 	}
 	notes, err := a.agreeToOwn(workspace, done)
@@ -86,41 +87,41 @@ func (a *app) initProject(ctx context.Context, choose func(assembly.Survey) (ass
 func listed[T any](list []T) []T { return append([]T{}, list...) }
 
 // initChoice is what goes into the file. Where there is one already, nothing is left to choose, and it says what holds.
-func (a *app) initChoice(survey assembly.Survey, choose func(assembly.Survey) (assembly.Choice, error)) (assembly.Choice, error) {
+func (a *app) initChoice(survey setup.Survey, choose func(setup.Survey) (setup.Choice, error)) (setup.Choice, error) {
 	if !survey.Configured {
 		return choose(survey)
 	}
 	loaded, err := a.load(survey.Workspace, map[string][]string{})
-	return assembly.Choice{Checks: loaded.Settings.Checks.Commands, Agent: loaded.Settings.Agent.Name}, err
+	return setup.Choice{Checks: loaded.Settings.Checks.Commands, Agent: loaded.Settings.Agent.Name}, err
 }
 
-func chooseEverything(survey assembly.Survey) (assembly.Choice, error) {
+func chooseEverything(survey setup.Survey) (setup.Choice, error) {
 	return survey.Everything(), nil
 }
 
 // errNoAnswer says that whoever was asked went away.
 var errNoAnswer = &config.UsageError{Msg: "no answer; nothing was written"}
 
-// chooseByAsking asks about every gate, and which agent.
-func (a *app) chooseByAsking(survey assembly.Survey) (assembly.Choice, error) {
-	var choice assembly.Choice
+// chooseByAsking asks about every proposal, and which agent.
+func (a *app) chooseByAsking(survey setup.Survey) (setup.Choice, error) {
+	var choice setup.Choice
 	if !a.streams.InTerm || a.globals.quiet {
 		return choice, usage("there is no terminal to ask on; run ralph init --yes to take everything that is found")
 	}
 	ask := questions{in: bufio.NewReader(a.streams.In), app: a}
 	fmt.Fprintf(a.streams.Err, "In %s. What must pass before work counts as done?\n", term.Clean(survey.Workspace.Dir))
 	tests := 0
-	for _, gate := range survey.Gates {
-		taken, err := ask.gate(gate)
+	for _, proposal := range survey.Proposals {
+		taken, err := ask.proposal(proposal)
 		switch {
 		case err != nil:
 			return choice, err
 		case !taken:
-			choice.Others = append(choice.Others, gate)
+			choice.Others = append(choice.Others, proposal)
 			continue
 		}
-		choice.Checks = append(choice.Checks, gate.Command)
-		if gate.Kind == "test" {
+		choice.Checks = append(choice.Checks, proposal.Command)
+		if proposal.Kind == "test" {
 			tests++
 		}
 	}
@@ -155,14 +156,14 @@ func (q questions) line(question string) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// gate asks for a check. One that could run is a yes unless it is denied; any other is a no.
-func (q questions) gate(gate assembly.Gate) (bool, error) {
-	because, choices, byDefault := gate.Because, "[Y/n]", "y"
-	if gate.Missing != "" {
-		because, choices, byDefault = because+"; "+gate.Missing+" is not on PATH", "[y/N]", "n"
+// proposal asks for a check. One that could run is a yes unless it is denied; any other is a no.
+func (q questions) proposal(proposal project.Proposal) (bool, error) {
+	because, choices, byDefault := proposal.Because, "[Y/n]", "y"
+	if proposal.Missing != "" {
+		because, choices, byDefault = because+"; "+proposal.Missing+" is not on PATH", "[y/N]", "n"
 	}
 	for {
-		answer, err := q.line(fmt.Sprintf("  %s: %s (%s) %s ", gate.Kind, gate.Command, term.Clean(because), choices))
+		answer, err := q.line(fmt.Sprintf("  %s: %s (%s) %s ", proposal.Kind, proposal.Command, term.Clean(because), choices))
 		if err != nil {
 			return false, err
 		}
@@ -203,7 +204,7 @@ func (q questions) agent(found []string) (string, error) {
 
 // agreeToOwn records consent to the commands of a configuration that was just written here, so that the next run does not ask for what its user
 // has chosen a moment ago. What other files name was not chosen by anybody, and is asked about.
-func (a *app) agreeToOwn(workspace assembly.Workspace, done assembly.SetUp) (notes []string, err error) {
+func (a *app) agreeToOwn(workspace workspace.Workspace, done setup.Result) (notes []string, err error) {
 	if !done.Wrote() {
 		return nil, nil
 	}
@@ -221,7 +222,7 @@ func (a *app) agreeToOwn(workspace assembly.Workspace, done assembly.SetUp) (not
 }
 
 // tellInit says what was written, on stdout, and how to go on.
-func (a *app) tellInit(report initReport, survey assembly.Survey, notes []string) {
+func (a *app) tellInit(report initReport, survey setup.Survey, notes []string) {
 	for _, name := range report.Written {
 		fmt.Fprintf(a.streams.Out, "wrote %s\n", name)
 	}
@@ -239,7 +240,7 @@ func (a *app) tellInit(report initReport, survey assembly.Survey, notes []string
 	if !survey.Workspace.Git {
 		notes = append(notes, "no git repository here: runs work in place, without commits, worktrees or snapshots")
 	}
-	if forgotten := notAmong(report.Checks, survey.Gates); survey.Configured && forgotten != "" {
+	if forgotten := notAmong(report.Checks, survey.Proposals); survey.Configured && forgotten != "" {
 		notes = append(notes, "found, and not among the checks: "+forgotten)
 	}
 	for _, note := range notes {
@@ -251,38 +252,38 @@ func (a *app) tellInit(report initReport, survey assembly.Survey, notes []string
 	}
 }
 
-// notAmong lists the gates that are no checks.
-func notAmong(checks []string, gates []assembly.Gate) string {
+// notAmong lists the proposals that are no checks.
+func notAmong(checks []string, proposals []project.Proposal) string {
 	var others []string
-	for _, gate := range gates {
-		if !slices.Contains(checks, gate.Command) {
-			others = append(others, gate.Command)
+	for _, proposal := range proposals {
+		if !slices.Contains(checks, proposal.Command) {
+			others = append(others, proposal.Command)
 		}
 	}
 	return strings.Join(others, ", ")
 }
 
-func checksLine(report initReport, survey assembly.Survey) string {
+func checksLine(report initReport, survey setup.Survey) string {
 	if len(report.Checks) == 0 {
 		return "none; a run takes the one that it detects, or --check"
 	}
 	line := strings.Join(report.Checks, ", ")
 	for _, check := range report.Checks {
-		if !slices.ContainsFunc(survey.Gates, func(g assembly.Gate) bool { return g.Command == check && g.Kind != "test" }) {
+		if !slices.ContainsFunc(survey.Proposals, func(g project.Proposal) bool { return g.Command == check && g.Kind != "test" }) {
 			return line
 		}
 	}
 	return line + " (no test among them: green then means tidy, not done)"
 }
 
-func (a *app) agentLine(chosen string, survey assembly.Survey) string {
+func (a *app) agentLine(chosen string, survey setup.Survey) string {
 	switch {
 	case chosen != "":
 		return chosen
 	case len(survey.Agents) > 0:
 		return survey.Agents[0] + ", the first one found on PATH"
 	}
-	if text, ready := assembly.BuiltIn(assembly.Request{Env: a.streams.Env, Workspace: survey.Workspace}); ready {
+	if text, ready := models.BuiltIn(models.Request{Env: a.streams.Env, Dir: survey.Workspace.Dir}); ready {
 		return "none found on PATH; the built-in worker needs none: --agent worker, or agent: worker; " + text
 	}
 	return "none found on PATH; give any command with --agent-cmd, or as agent.command; with a model's key in the environment, --agent worker needs none"
@@ -294,7 +295,7 @@ func nextSteps(report initReport) [][2]string {
 	switch {
 	case report.Tasks != "":
 		return [][2]string{{"ralph run", "work through " + report.Tasks}, goal}
-	case report.Prompt == assembly.LoosePrompt:
+	case report.Prompt == setup.LoosePrompt:
 		return [][2]string{{"ralph run --prompt " + report.Prompt, "work on what it says"}, goal}
 	case report.Prompt != "":
 		return [][2]string{{"ralph run", "work on what " + report.Prompt + " says"}, goal}

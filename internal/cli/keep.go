@@ -35,11 +35,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", GroupID: "keep", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			if a.wantsJSON() {
-				return a.printJSON(map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
-			}
-			fmt.Fprint(a.streams.Out, versionLine())
-			return nil
+			return a.tell(map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH}, "%s", versionLine())
 		},
 	}
 }
@@ -55,11 +51,7 @@ func (a *app) configCommand() *cobra.Command {
 	show := &cobra.Command{
 		Use: "show", Short: "Print every key with its value and where that came from", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			workspace, err := a.workspace(cmd.Context())
-			if err != nil {
-				return err
-			}
-			loaded, err := a.load(workspace, opts.given())
+			_, loaded, err := a.settings(cmd.Context(), opts.given())
 			if err != nil {
 				return err
 			}

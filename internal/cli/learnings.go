@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/textfile"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -42,11 +42,7 @@ which every later prompt quotes.`,
 }
 
 func (a *app) learnings(ctx context.Context, accept []string) error {
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return err
-	}
-	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	workspace, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -118,7 +114,7 @@ func acceptedLearnings(dir string) (string, error) {
 }
 
 // acceptLearnings moves proposals into the project's file.
-func (a *app) acceptLearnings(workspace assembly.Workspace, known []learning, ids []string) error {
+func (a *app) acceptLearnings(workspace workspace.Workspace, known []learning, ids []string) error {
 	if err := a.outsideOnly("learnings --accept"); err != nil {
 		return err
 	}
@@ -170,11 +166,6 @@ func chosenLearnings(known []learning, ids []string) ([]learning, error) {
 }
 
 func appendLearning(dir, text string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", ralph.LearningsFile, err)
-	}
-	defer root.Close()
 	before, err := acceptedLearnings(dir)
 	if err != nil {
 		return err
@@ -186,16 +177,25 @@ func appendLearning(dir, text string) error {
 	case !strings.HasSuffix(before, "\n\n"): // the file ends without a line break
 		line = "\n" + line
 	}
-	if err := root.MkdirAll(path.Dir(ralph.LearningsFile), 0o755); err != nil {
-		return fmt.Errorf("write %s: %w", ralph.LearningsFile, err)
-	}
-	file, err := root.OpenFile(ralph.LearningsFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", ralph.LearningsFile, err)
-	}
-	_, err = file.WriteString(line)
-	if err := errors.Join(err, file.Close()); err != nil {
+	if err := appendTo(dir, ralph.LearningsFile, line); err != nil {
 		return fmt.Errorf("write %s: %w", ralph.LearningsFile, err)
 	}
 	return nil
+}
+
+func appendTo(dir, name, line string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	file, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(line)
+	return errors.Join(err, file.Close())
 }

@@ -3,19 +3,19 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
 func (a *app) steerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "steer TEXT", Short: "Tell the run under way, or the next one, what to do first", GroupID: "work",
+		Use: "steer TEXT", Short: "Tell the run under way, or the next one, what to do first", GroupID: "work", Annotations: outside,
 		Long: `Leave an instruction for the agent. It comes first in the prompt of the next iteration, of the run under way or of the
 next one, and stays in the project's STEERING.md until the agent has done it and strikes it off.`,
 		Example: `  ralph steer "use the existing date parser, do not add a library"`,
@@ -25,7 +25,7 @@ next one, and stays in the project's STEERING.md until the agent has done it and
 
 func (a *app) answerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "answer TEXT", Short: "Answer what the last run asked or was blocked by", GroupID: "work",
+		Use: "answer TEXT", Short: "Answer what the last run asked or was blocked by", GroupID: "work", Annotations: outside,
 		Long: `Answer the last DECIDE or BLOCKED of this workspace. Question and answer go into the prompts of the next run or
 resume. A run that waits (--on-decide wait) goes on at once.`,
 		Example: `  ralph answer "REST; keep the old routes working"`,
@@ -34,11 +34,11 @@ resume. A run that waits (--on-decide wait) goes on at once.`,
 }
 
 func (a *app) steer(ctx context.Context, args []string) error {
-	text, err := a.letterText("steer", args)
+	text, err := letterText("steer", args)
 	if err != nil {
 		return err
 	}
-	store, err := a.store(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,11 +52,11 @@ func (a *app) steer(ctx context.Context, args []string) error {
 }
 
 func (a *app) answer(ctx context.Context, args []string) error {
-	text, err := a.letterText("answer", args)
+	text, err := letterText("answer", args)
 	if err != nil {
 		return err
 	}
-	store, err := a.store(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,10 +93,7 @@ func replaceAnswer(store *runlog.Store, run string) error {
 }
 
 // letterText is what a person wrote, as one argument.
-func (a *app) letterText(command string, args []string) (string, error) {
-	if err := a.outsideOnly(command); err != nil {
-		return "", err
-	}
+func letterText(command string, args []string) (string, error) {
 	switch {
 	case len(args) == 0 || strings.TrimSpace(args[0]) == "":
 		return "", usage(`ralph %s wants a text: ralph %s "…"`, command, command)
@@ -153,18 +150,19 @@ func openQuestion(store *runlog.Store) string {
 }
 
 func (a *app) tellPosted(order, state, run, means string) error {
-	if a.wantsJSON() {
-		return a.printJSON(map[string]string{"run_id": run, "order": order, "state": state})
-	}
-	fmt.Fprintf(a.streams.Out, "%s: %s\n", state, means)
-	return nil
+	return a.tell(map[string]string{"run_id": run, "order": order, "state": state}, "%s: %s\n", state, means)
 }
 
-// store opens what is kept about the workspace.
-func (a *app) store(ctx context.Context) (*runlog.Store, error) {
+// open finds the workspace and what is kept about it.
+func (a *app) open(ctx context.Context) (workspace.Workspace, *runlog.Store, error) {
 	workspace, err := a.workspace(ctx)
 	if err != nil {
-		return nil, err
+		return workspace, nil, err
 	}
-	return runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	store, err := a.storeOf(workspace)
+	return workspace, store, err
+}
+
+func (a *app) storeOf(w workspace.Workspace) (*runlog.Store, error) {
+	return runlog.Open(a.streams.Env.StateDir, w.Dir)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/login"
 	"github.com/ralphloop/ralph/internal/process"
 )
 
@@ -43,15 +43,11 @@ func (a *app) login(ctx context.Context, name string, args []string) error {
 	if err := a.outsideOnly("login"); err != nil {
 		return err
 	}
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return err
-	}
 	flags := map[string][]string{}
 	if name != "" {
 		flags["agent"] = []string{name}
 	}
-	loaded, err := a.load(workspace, flags)
+	_, loaded, err := a.settings(ctx, flags)
 	if err != nil {
 		return err
 	}
@@ -60,31 +56,31 @@ func (a *app) login(ctx context.Context, name string, args []string) error {
 
 func (a *app) loginWith(ctx context.Context, s config.Settings, args []string) error {
 	s.Agent.Args = nil
-	login, path, err := assembly.LoginOf(s)
+	found, path, err := login.Of(s)
 	if err != nil {
 		return err
 	}
-	if login.Argv == nil {
-		return &config.UsageError{Msg: login.Title + " has no command to log in with", Hint: login.Hint}
+	if found.Argv == nil {
+		return &config.UsageError{Msg: found.Title + " has no command to log in with", Hint: found.Hint}
 	}
 	if !a.globals.quiet {
-		fmt.Fprintf(a.streams.Err, "ralph: starting %s\n", process.Words(append(login.Argv, args...)))
+		fmt.Fprintf(a.streams.Err, "ralph: starting %s\n", process.Words(append(found.Argv, args...)))
 	}
-	status, err := login.Attach(ctx, process.Attached{
+	status, err := found.Attach(ctx, process.Attached{
 		Argv: []string{path}, Dir: a.streams.Dir, Env: a.streams.Env.Untrusted(), Stdin: a.streams.In, Stdout: a.streams.Out, Stderr: a.streams.Err,
 	}, args)
 	if err != nil {
 		return err
 	}
 	if status != 0 {
-		fmt.Fprintf(a.streams.Err, "ralph: %s ended with status %d; %s\n", login.Argv[0], status, login.Hint)
+		fmt.Fprintf(a.streams.Err, "ralph: %s ended with status %d; %s\n", found.Argv[0], status, found.Hint)
 		return exit(ralph.ExitCode(ralph.AuthError, ""))
 	}
 	return nil
 }
 
 func (a *app) listLogins() error {
-	logins := assembly.Logins()
+	logins := login.List()
 	if a.wantsJSON() {
 		return a.printJSON(logins)
 	}

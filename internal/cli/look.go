@@ -78,7 +78,7 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	for _, kept := range state.Aside {
 		row("set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, run, kept.Task))
 	}
-	for _, c := range lastChecks(state) {
+	for _, c := range term.LastChecks(state) {
 		row("check", term.Clean(c.Name)+": "+passWord(c))
 	}
 	if state.Stopped != nil {
@@ -156,13 +156,6 @@ func ofLimit(spent, limit string, limited bool) string {
 	return spent
 }
 
-func lastChecks(state *fold.State) []ralph.CheckResult {
-	if n := len(state.Iterations); n > 0 {
-		return state.Iterations[n-1].CheckResults
-	}
-	return state.History.Baseline
-}
-
 func passWord(c ralph.CheckResult) string {
 	switch {
 	case c.Passed:
@@ -188,11 +181,7 @@ func (a *app) runsCommand() *cobra.Command {
 }
 
 func (a *app) listRuns(ctx context.Context) error {
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return err
-	}
-	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	workspace, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -201,10 +190,7 @@ func (a *app) listRuns(ctx context.Context) error {
 		return err
 	}
 	if a.wantsJSON() {
-		if runs == nil {
-			runs = []runlog.Summary{}
-		}
-		return a.printJSON(runs)
+		return a.printJSON(listed(runs))
 	}
 	if len(runs) == 0 {
 		fmt.Fprintf(a.streams.Err, "no runs in %s\n", workspace.Dir)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 
 func (a *app) stopCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "stop", Short: "End the run under way after its iteration", GroupID: "work", Args: noArguments,
+		Use: "stop", Short: "End the run under way after its iteration", GroupID: "work", Args: noArguments, Annotations: outside,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.order(cmd.Context(), runlog.Stop, "stops after this iteration, which is judged first")
 		},
@@ -23,7 +22,7 @@ func (a *app) stopCommand() *cobra.Command {
 
 func (a *app) pauseCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "pause", Short: "Hold the run under way after its iteration", GroupID: "work", Args: noArguments,
+		Use: "pause", Short: "Hold the run under way after its iteration", GroupID: "work", Args: noArguments, Annotations: outside,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.order(cmd.Context(), runlog.Pause, "starts no further iteration; ralph resume lets it go on")
 		},
@@ -32,14 +31,7 @@ func (a *app) pauseCommand() *cobra.Command {
 
 // order puts an order into the mailbox of the run under way.
 func (a *app) order(ctx context.Context, order runlog.Order, means string) error {
-	if err := a.outsideOnly(string(order)); err != nil {
-		return err
-	}
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return err
-	}
-	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	workspace, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,7 +47,7 @@ func (a *app) order(ctx context.Context, order runlog.Order, means string) error
 	if err != nil {
 		return err
 	}
-	return a.tellDelivered(owner.Run, string(order), means)
+	return a.tellPosted(string(order), "delivered", owner.Run, "run "+owner.Run+" "+means)
 }
 
 // A run that holds the workspace opens its log within a moment.
@@ -63,11 +55,3 @@ const (
 	startTries = 50
 	startPause = 20 * time.Millisecond
 )
-
-func (a *app) tellDelivered(run, order, means string) error {
-	if a.wantsJSON() {
-		return a.printJSON(map[string]string{"run_id": run, "order": order, "state": "delivered"})
-	}
-	fmt.Fprintf(a.streams.Out, "delivered: run %s %s\n", run, means)
-	return nil
-}

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"syscall"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/ralphloop/ralph/internal/config"
 )
 
 // printJSON writes a value as an indented object, or what a jq expression makes of it, one result a line.
@@ -38,6 +42,29 @@ func (a *app) printJSON(value any) error {
 			return fmt.Errorf("write result: %w", err)
 		}
 	}
+}
+
+// tell prints a value for programs, or a sentence about it for people.
+func (a *app) tell(value any, sentence string, args ...any) error {
+	if a.wantsJSON() {
+		return a.printJSON(value)
+	}
+	fmt.Fprintf(a.streams.Out, sentence, args...)
+	return nil
+}
+
+// printOutcome prints how something ended that is over: neither an expression that fails on it nor a reader who went
+// away changes that.
+func (a *app) printOutcome(value any) error {
+	err := a.printJSON(value)
+	if is[*config.UsageError](err) {
+		fmt.Fprintf(a.streams.Err, "ralph: %v\n", err)
+		return nil
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
 }
 
 // query is what --jq asks for, nil if it was not given.

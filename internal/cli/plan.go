@@ -17,8 +17,9 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/planner"
 	"github.com/ralphloop/ralph/internal/term"
-	"github.com/ralphloop/ralph/runlog"
+	"github.com/ralphloop/ralph/internal/workspace"
 )
 
 // planOptions are the flags of plan.
@@ -37,7 +38,7 @@ type planOptions struct {
 func (a *app) planCommand() *cobra.Command {
 	opts := &planOptions{values: map[string]*flagValue{}}
 	cmd := &cobra.Command{
-		Use: "plan [BRIEF]", Short: "Have a model look at the project, ask you, and write a task list", GroupID: "work",
+		Use: "plan [BRIEF]", Short: "Have a model look at the project, ask you, and write a task list", GroupID: "work", Annotations: outside,
 		Long: `Have a model write a task list for a brief. It reads the project's files, changes none, asks what they cannot tell, and hands over
 tasks with criteria and checks, which are linted and then written at once. On a terminal you are asked; elsewhere answers come from
 a file, and a question that nobody answers ends with 3. The brief is one argument, a file, or what is piped in.
@@ -61,7 +62,7 @@ a word). One that does not compile is 64. Answers without questions, a JSON list
 	flags.BoolVar(&opts.keep, "keep-existing", false, "put the new tasks behind those that are there")
 	flags.BoolVar(&opts.force, "force", false, "write the list anew; never over tasks that are done")
 	flags.StringVar(&opts.answers, "answers", "", "take answers from `FILE`")
-	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(assembly.PlannerTurns), "end without a plan after `N` model calls (default 60)")
+	flags.StringVar(&opts.turns, "max-turns", strconv.Itoa(planner.DefaultTurns), "end without a plan after `N` model calls (default 60)")
 	flags.Lookup("max-turns").DefValue = "" // or it is shown in quotes, as if it were no number
 	for _, key := range config.Keys() {
 		if slices.Contains([]string{"max-cost", "max-tokens", "allow-unmetered"}, key.Flag) {
@@ -89,30 +90,27 @@ func (o *planOptions) check() error {
 }
 
 // old is what becomes of a list that is there.
-func (o *planOptions) old() assembly.OldList {
+func (o *planOptions) old() planner.OldList {
 	switch {
 	case o.keep:
-		return assembly.OldListKept
+		return planner.OldListKept
 	case o.force:
-		return assembly.OldListReplaced
+		return planner.OldListReplaced
 	}
-	return assembly.OldListRefused
+	return planner.OldListRefused
 }
 
 // planning is an interview from this terminal.
 type planning struct {
 	app       *app
 	options   *planOptions
-	workspace assembly.Workspace
-	planner   *assembly.Planner
-	answers   *assembly.Answers // nil without a file of them
+	workspace workspace.Workspace
+	planner   *planner.Planner
+	answers   *planner.Answers // nil without a file of them
 	in        *bufio.Reader
 }
 
 func (a *app) plan(ctx context.Context, opts *planOptions) error {
-	if err := a.outsideOnly("plan"); err != nil {
-		return err
-	}
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -131,7 +129,7 @@ func (a *app) plan(ctx context.Context, opts *planOptions) error {
 	if err != nil {
 		return err
 	}
-	report := planReport{Interview: talked, planning: p, reason: assembly.PlanEnd(talked)}
+	report := planReport{Interview: talked, planning: p, reason: planner.StopReason(talked)}
 	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
 		report.signal = killed.Signal
 	}
@@ -163,20 +161,20 @@ func (a *app) preparePlanning(ctx context.Context, opts *planOptions) (*planning
 	}
 	p := &planning{app: a, options: opts, workspace: workspace, in: bufio.NewReader(a.streams.In)}
 	if opts.answers != "" {
-		if p.answers, err = assembly.ReadAnswers(a.fileFromHere(opts.answers)); err != nil {
+		if p.answers, err = planner.ReadAnswers(a.fileFromHere(opts.answers)); err != nil {
 			return nil, err
 		}
 	}
 	request := assembly.Request{Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Version: version()}
 	err = a.editList(workspace, func() (err error) { // puts right first what an agent left there whose run was cut off
-		p.planner, err = assembly.NewPlanner(request, opts.old())
+		p.planner, err = planner.New(request, opts.old())
 		return err
 	})
 	return p, err
 }
 
 // agreeToModel asks for consent if the project's files say where a key is sent, or where a list is written. What else they name is not run here.
-func (a *app) agreeToModel(workspace assembly.Workspace, loaded config.Loaded) error {
+func (a *app) agreeToModel(workspace workspace.Workspace, loaded config.Loaded) error {
 	ours := []string{"tasks.file", "worker.base_url", "worker.api_key_env", "planner.base_url", "planner.api_key_env"}
 	if !slices.ContainsFunc(loaded.ProjectCommands, func(c config.NamedCommand) bool { return slices.Contains(ours, c.Key) }) {
 		return nil
@@ -192,16 +190,16 @@ func (a *app) fileFromHere(path string) string {
 }
 
 // talk gets the brief and holds the interview.
-func (p *planning) talk(ctx context.Context) (assembly.Interview, error) {
+func (p *planning) talk(ctx context.Context) (planner.Interview, error) {
 	brief, err := p.brief(ctx)
 	if err == nil {
-		err = assembly.CheckBrief(brief)
+		err = planner.CheckBrief(brief)
 	}
 	if err != nil {
-		return assembly.Interview{}, err
+		return planner.Interview{}, err
 	}
 	p.say("planning with %s, which reads files here and changes none", p.planner.Model())
-	return p.planner.Interview(ctx, assembly.Talk{Brief: brief, MaxTurns: p.options.maxTurns, Ask: p.ask, Live: p.live})
+	return p.planner.Interview(ctx, planner.Talk{Brief: brief, MaxTurns: p.options.maxTurns, Ask: p.ask, Live: p.live})
 }
 
 // brief is what is to be planned: said, in a file, piped in, or asked for.
@@ -249,7 +247,7 @@ func readBrief(path string) (string, error) {
 // allOf reads a brief: no more than tells that it is too long.
 func allOf(in io.Reader) (string, error) {
 	const bytesOfCharacter = 4
-	data, err := io.ReadAll(io.LimitReader(in, bytesOfCharacter*assembly.BriefLimit+1))
+	data, err := io.ReadAll(io.LimitReader(in, bytesOfCharacter*planner.BriefLimit+1))
 	if err != nil {
 		return "", fmt.Errorf("read brief: %w", err)
 	}
@@ -260,7 +258,7 @@ func allOf(in io.Reader) (string, error) {
 func (p *planning) personThere() bool { return p.app.streams.InTerm && !p.app.globals.quiet }
 
 // ask answers a question of the model: from the file, or else by the person at the terminal.
-func (p *planning) ask(ctx context.Context, q assembly.PlanQuestion) (answer string, ok bool, err error) {
+func (p *planning) ask(ctx context.Context, q planner.Question) (answer string, ok bool, err error) {
 	if p.answers != nil {
 		if answer, ok, err = p.answers.Ask(ctx, q); ok || err != nil {
 			p.tellGiven()
@@ -283,7 +281,7 @@ func (p *planning) ask(ctx context.Context, q assembly.PlanQuestion) (answer str
 }
 
 // typed is what the person answers. A number that is none of the options is more likely a slip than an answer, so it is asked for once more.
-func (p *planning) typed(ctx context.Context, q assembly.PlanQuestion) (string, error) {
+func (p *planning) typed(ctx context.Context, q planner.Question) (string, error) {
 	out, choose := p.app.streams.Err, ""
 	if len(q.Options) > 0 {
 		choose = "a number, or "
@@ -362,9 +360,9 @@ func (p *planning) say(format string, args ...any) {
 }
 
 // land writes the list while no run can begin. A paused run takes the change over, as it does with any edit.
-func (p *planning) land(talked assembly.Interview) (file string, err error) {
+func (p *planning) land(talked planner.Interview) (file string, err error) {
 	a := p.app
-	store, err := runlog.Open(a.streams.Env.StateDir, p.workspace.Dir)
+	store, err := a.storeOf(p.workspace)
 	if err != nil {
 		return "", err
 	}

@@ -1,20 +1,18 @@
 package cli
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"strings"
-	"syscall"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/assembly"
-	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/planner"
 	"github.com/ralphloop/ralph/internal/term"
 )
 
 // planReport is how `ralph plan` went.
 type planReport struct {
-	assembly.Interview
+	planner.Interview
 	*planning
 	File    string
 	reason  ralph.StopReason // "" if there is a plan
@@ -24,37 +22,25 @@ type planReport struct {
 
 // planObject is what `ralph plan --json` prints. What is not known is null.
 type planObject struct {
-	Status        string                 `json:"status"`
-	ExitCode      int                    `json:"exit_code"`
-	File          string                 `json:"file"` // "" if nothing was written
-	Tasks         []ralph.Task           `json:"tasks"`
-	Overview      string                 `json:"overview"`
-	OpenQuestions []string               `json:"open_questions"`
-	Blockers      []string               `json:"blockers"`
-	ScopeNotes    []string               `json:"scope_notes"`
-	Warnings      []string               `json:"warnings"`
-	Questions     []assembly.PlanAsked   `json:"questions"`
-	Unanswered    *assembly.PlanQuestion `json:"unanswered"`
-	Turns         int                    `json:"turns"`
-	Model         string                 `json:"model"`
-	Tokens        *ralph.Tokens          `json:"tokens"`
-	TokensPartial bool                   `json:"tokens_partial,omitempty"`
-	Cost          *float64               `json:"cost"`
-	CostEstimated bool                   `json:"cost_estimated"`
-	CostPartial   bool                   `json:"cost_partial,omitempty"`
-	Duration      ralph.Span             `json:"duration"`
-	Error         string                 `json:"error"`
-	Hint          string                 `json:"hint"`
-	RetryAfter    ralph.Span             `json:"retry_after"`
+	Status   string `json:"status"`
+	ExitCode int    `json:"exit_code"`
+	File     string `json:"file"` // "" if nothing was written
+	planner.Plan
+	Warnings   []string          `json:"warnings"`
+	Questions  []planner.Asked   `json:"questions"`
+	Unanswered *planner.Question `json:"unanswered"`
+	planner.Spent
+	Error      string     `json:"error"`
+	Hint       string     `json:"hint"`
+	RetryAfter ralph.Span `json:"retry_after"`
 }
 
 func (r planReport) object() planObject {
 	o := planObject{
-		Status: string(r.Status), ExitCode: r.code(), File: r.File, Tasks: listed(r.Tasks), Overview: r.Overview,
-		OpenQuestions: listed(r.OpenQuestions), Blockers: listed(r.Blockers), ScopeNotes: listed(r.ScopeNotes), Warnings: listed(r.warnings()),
-		Questions: listed(r.Asked), Unanswered: r.Question, Turns: r.Turns, Model: r.Model, Tokens: r.Tokens, TokensPartial: r.TokensPartial,
-		Cost: r.Cost, CostEstimated: r.CostEstimated, CostPartial: r.CostPartial, Duration: r.Duration, Error: r.Error, Hint: r.Hint, RetryAfter: r.RetryAfter,
+		Status: string(r.Status), ExitCode: r.code(), File: r.File, Plan: r.Plan, Warnings: listed(r.warnings()),
+		Questions: listed(r.Asked), Unanswered: r.Question, Spent: r.Spent, Error: r.Error, Hint: r.Hint, RetryAfter: r.RetryAfter,
 	}
+	o.Tasks, o.OpenQuestions, o.Blockers, o.ScopeNotes = listed(o.Tasks), listed(o.OpenQuestions), listed(o.Blockers), listed(o.ScopeNotes)
 	if r.Question != nil && r.answers != nil {
 		o.Error = r.nobody() + ": " + r.Question.Text
 	}
@@ -78,13 +64,7 @@ func (r planReport) code() int {
 func (r planReport) tell() error {
 	a := r.app
 	if a.wantsJSON() {
-		err := a.printJSON(r.object())
-		if _, misuse := errors.AsType[*config.UsageError](err); misuse { // an expression that fails does not change what was written
-			fmt.Fprintf(a.streams.Err, "ralph: %v\n", err)
-		} else if err != nil && !errors.Is(err, syscall.EPIPE) {
-			return err
-		}
-		return r.status()
+		return cmp.Or(a.printOutcome(r.object()), r.status())
 	}
 	if !a.globals.quiet {
 		fmt.Fprint(a.streams.Err, r.screen())

@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -31,9 +32,7 @@ type raise struct {
 func (a *app) resumeCommand() *cobra.Command {
 	var more raise
 	cmd := &cobra.Command{
-		Use:     "resume [RUN]",
-		Short:   "Go on with a run where it stopped",
-		GroupID: "work",
+		Use: "resume [RUN]", Short: "Go on with a run where it stopped", GroupID: "work", Annotations: outside,
 		Long: `Go on with the newest run of the workspace, or with the one named, under its recorded settings. What was spent
 stays spent; a limit that was reached must be raised. A paused run under way simply goes on.`,
 		Args: atMostOne,
@@ -51,9 +50,6 @@ stays spent; a limit that was reached must be raised. A paused run under way sim
 
 func (a *app) resume(ctx context.Context, name string, more raise) error {
 	a.ownOrphans()
-	if err := a.outsideOnly("resume"); err != nil {
-		return err
-	}
 	if len(a.globals.set) > 0 || a.globals.config != "" {
 		return usage("a run goes on under its recorded settings: --set and -c change nothing; --add-iterations, --add-time, --add-cost, --add-tokens, --agent and --model do")
 	}
@@ -99,12 +95,12 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 }
 
 // planAgain makes the plan from the recorded settings; only more may differ. The run goes on in its worktree, if it has one.
-func (a *app) planAgain(ctx context.Context, home assembly.Workspace, s *session, more raise) (*assembly.Plan, error) {
+func (a *app) planAgain(ctx context.Context, home workspace.Workspace, s *session, more raise) (*assembly.Plan, error) {
 	workspace := home
 	if known := s.state.Started.Worktree; known != nil {
 		var said []string
 		var err error
-		if workspace, said, err = assembly.ReenterWorktree(ctx, home, *known, a.streams.Env); err != nil {
+		if workspace, said, err = home.Reenter(ctx, *known, a.streams.Env); err != nil {
 			return nil, err
 		}
 		for _, text := range said {
@@ -136,7 +132,7 @@ func (a *app) planAgain(ctx context.Context, home assembly.Workspace, s *session
 	return plan, a.consent(home, plan.Agreed)
 }
 
-func (a *app) recordedPlan(ctx context.Context, workspace assembly.Workspace, state *fold.State, more raise) (*assembly.Plan, error) {
+func (a *app) recordedPlan(ctx context.Context, workspace workspace.Workspace, state *fold.State, more raise) (*assembly.Plan, error) {
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are not known", state.Run)
@@ -177,45 +173,39 @@ func (a *app) recordedPlan(ctx context.Context, workspace assembly.Workspace, st
 
 // raiseLimits adds to limits that exist; there is nothing to add to one that does not.
 func raiseLimits(s *config.Settings, more raise) error {
-	if more.iterations != "" {
-		n, err := strconv.Atoi(more.iterations)
-		if err != nil || n <= 0 {
-			return usage("--add-iterations %s: a whole number above 0 is wanted", more.iterations)
+	for _, limit := range []struct {
+		flag, text, wanted, budget string
+		known                      bool
+		add                        func(text string) bool // false if the text is none of what is wanted
+	}{
+		{"iterations", more.iterations, "a whole number above 0", "cap on iterations", s.MaxIterations > 0, func(text string) bool {
+			n, err := strconv.Atoi(text)
+			s.MaxIterations += n
+			return err == nil && n > 0
+		}},
+		{"time", more.time, "a time such as 90s, 10m or 2h", "time budget", s.MaxTime > 0, func(text string) bool {
+			d, err := config.ParseLength(text)
+			s.MaxTime += d
+			return err == nil && d > 0
+		}},
+		{"cost", more.cost, "an amount above 0", "money budget", s.MaxCost > 0, func(text string) bool {
+			usd, err := strconv.ParseFloat(text, 64)
+			s.MaxCost += usd
+			return err == nil && usd > 0 && usd < 1e9
+		}},
+		{"tokens", more.tokens, "a whole number above 0", "token budget", s.MaxTokens > 0, func(text string) bool {
+			n, err := strconv.ParseInt(text, 10, 64)
+			s.MaxTokens += n
+			return err == nil && n > 0
+		}},
+	} {
+		switch {
+		case limit.text == "":
+		case !limit.add(limit.text):
+			return usage("--add-%s %s: %s is wanted", limit.flag, limit.text, limit.wanted)
+		case !limit.known:
+			return usage("--add-%s: this run has no %s", limit.flag, limit.budget)
 		}
-		if s.MaxIterations == 0 {
-			return usage("--add-iterations: this run has no cap on iterations")
-		}
-		s.MaxIterations += n
-	}
-	if more.time != "" {
-		d, err := config.ParseLength(more.time)
-		if err != nil || d <= 0 {
-			return usage("--add-time %s: a time such as 90s, 10m or 2h is wanted", more.time)
-		}
-		if s.MaxTime == 0 {
-			return usage("--add-time: this run has no time budget")
-		}
-		s.MaxTime += d
-	}
-	if more.cost != "" {
-		usd, err := strconv.ParseFloat(more.cost, 64)
-		if err != nil || !(usd > 0 && usd < 1e9) {
-			return usage("--add-cost %s: an amount above 0 is wanted", more.cost)
-		}
-		if s.MaxCost == 0 {
-			return usage("--add-cost: this run has no money budget")
-		}
-		s.MaxCost += usd
-	}
-	if more.tokens != "" {
-		n, err := strconv.ParseInt(more.tokens, 10, 64)
-		if err != nil || n <= 0 {
-			return usage("--add-tokens %s: a whole number above 0 is wanted", more.tokens)
-		}
-		if s.MaxTokens == 0 {
-			return usage("--add-tokens: this run has no token budget")
-		}
-		s.MaxTokens += n
 	}
 	return nil
 }
@@ -234,16 +224,12 @@ func (a *app) unpause(store *runlog.Store, owner runlog.Owner, more raise) error
 	if err := store.Clear(owner.Run, runlog.Pause); err != nil {
 		return err
 	}
-	return a.tellDelivered(owner.Run, "resume", "goes on")
+	return a.tellPosted("resume", "delivered", owner.Run, "run "+owner.Run+" goes on")
 }
 
 // findRun opens the workspace's store and finds the run that was meant.
-func (a *app) findRun(ctx context.Context, name string) (assembly.Workspace, *runlog.Store, string, error) {
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return workspace, nil, "", err
-	}
-	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+func (a *app) findRun(ctx context.Context, name string) (workspace.Workspace, *runlog.Store, string, error) {
+	workspace, store, err := a.open(ctx)
 	if err != nil {
 		return workspace, nil, "", err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -175,7 +176,7 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 
 // begin takes the lock, opens a log and plays.
 func (a *app) begin(ctx context.Context, plan *assembly.Plan) error {
-	store, err := runlog.Open(a.streams.Env.StateDir, plan.Workspace.Dir)
+	store, err := a.storeOf(plan.Workspace)
 	if err != nil {
 		return err
 	}
@@ -232,12 +233,22 @@ func (a *app) goal(opts *runOptions, words []string) (*string, error) {
 	return &goal, nil
 }
 
-func (a *app) workspace(ctx context.Context) (assembly.Workspace, error) {
-	return assembly.FindWorkspace(ctx, a.streams.Dir, a.globals.dir, a.streams.Env)
+func (a *app) workspace(ctx context.Context) (workspace.Workspace, error) {
+	return workspace.Find(ctx, a.streams.Dir, a.globals.dir, a.streams.Env)
+}
+
+// settings finds the workspace and reads its configuration.
+func (a *app) settings(ctx context.Context, flags map[string][]string) (workspace.Workspace, config.Loaded, error) {
+	workspace, err := a.workspace(ctx)
+	if err != nil {
+		return workspace, config.Loaded{}, err
+	}
+	loaded, err := a.load(workspace, flags)
+	return workspace, loaded, err
 }
 
 // fromHere turns the paths among the flags, which are meant from where the user stands, into paths from the workspace, as config files have them.
-func (a *app) fromHere(workspace assembly.Workspace, flags map[string][]string) map[string][]string {
+func (a *app) fromHere(workspace workspace.Workspace, flags map[string][]string) map[string][]string {
 	here := a.here()
 	for _, name := range []string{"spec", "prompt", "tasks"} {
 		for i, path := range flags[name] {
@@ -266,11 +277,11 @@ func (a *app) here() string {
 }
 
 // load reads every layer of the configuration.
-func (a *app) load(workspace assembly.Workspace, flags map[string][]string) (config.Loaded, error) {
+func (a *app) load(workspace workspace.Workspace, flags map[string][]string) (config.Loaded, error) {
 	env := a.streams.Env
 	in := config.Input{
 		Env: env, UserFile: env.UserFile(),
-		ProjectFile: filepath.Join(workspace.Dir, ".ralph", "config.yaml"), Flags: flags, Set: a.globals.set,
+		ProjectFile: filepath.Join(workspace.Dir, filepath.FromSlash(config.ProjectFile)), Flags: flags, Set: a.globals.set,
 	}
 	if a.globals.config != "" {
 		in.ConfigFile = a.globals.config
@@ -301,7 +312,7 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if err != nil {
 		return err
 	}
-	store, err := runlog.Open(a.streams.Env.StateDir, plan.Workspace.Dir)
+	store, err := a.storeOf(plan.Workspace)
 	if err != nil {
 		return err
 	}
@@ -321,19 +332,18 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	for _, c := range commands[1:] {
 		fmt.Fprintf(out, "fallback: %s\ncommand: %s\n", c.Agent, term.Clean(process.Words(c.Argv)))
 	}
-	for _, check := range plan.Checks {
-		fmt.Fprintf(out, "check: %s\n", term.Clean(check))
+	each := func(name string, texts []string) {
+		for _, text := range texts {
+			fmt.Fprintf(out, "%s: %s\n", name, term.Clean(text))
+		}
 	}
-	for _, check := range plan.Settings.Checks.Hidden {
-		fmt.Fprintf(out, "hidden check: %s\n", term.Clean(check))
-	}
+	each("check", plan.Checks)
+	each("hidden check", plan.Settings.Checks.Hidden)
 	fmt.Fprintf(out, "isolation: %s\nprotected: %s\n", plan.Settings.Checks.Isolation, term.Clean(strings.Join(plan.Protected, ", ")))
 	if evaluator != nil {
 		fmt.Fprintf(out, "evaluator: %s\ncommand: %s\n", term.Clean(evaluator.Agent), term.Clean(process.Words(evaluator.Argv)))
 	}
-	for _, hook := range plan.Settings.Hooks.Lines() {
-		fmt.Fprintf(out, "hook: %s\n", term.Clean(hook))
-	}
+	each("hook", plan.Settings.Hooks.Lines())
 	for _, n := range plan.Notices {
 		fmt.Fprintf(out, "note: %s\n", term.Clean(n.Text))
 	}

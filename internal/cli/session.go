@@ -13,7 +13,6 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
-	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/term"
@@ -81,18 +80,20 @@ func (s *session) play(ctx context.Context) error {
 
 // places are where the run keeps what must not lie in its workspace.
 func (s *session) places() (assembly.Places, error) {
-	places := assembly.Places{
-		Snapshots: snapshotsOf(s.store, s.plan.Worktree), Run: s.store.RunDir(s.run),
-		Views: filepath.Join(s.store.Dir(), "views"), Journal: filepath.Join(s.store.Dir(), "journal"),
-	}
-	for name, place := range map[string]*string{"tasks": &places.Tasks, "proofs": &places.Proofs, "around": &places.Around} {
-		kept, err := s.log.Keep(name)
-		if err != nil {
-			return places, err
+	for _, name := range []string{"tasks", "proofs", "around"} {
+		if _, err := s.log.Keep(name); err != nil {
+			return assembly.Places{}, err
 		}
-		*place = kept
 	}
-	return places, nil
+	return placesOf(s.store, s.run, s.plan.Worktree), nil
+}
+
+func placesOf(store *runlog.Store, run string, worktree *ralph.Worktree) assembly.Places {
+	dir := store.RunDir(run)
+	return assembly.Places{
+		Snapshots: snapshotsOf(store, worktree), Run: dir, Views: filepath.Join(store.Dir(), "views"), Journal: filepath.Join(store.Dir(), "journal"),
+		Tasks: filepath.Join(dir, "tasks"), Proofs: filepath.Join(dir, "proofs"), Around: filepath.Join(dir, "around"),
+	}
 }
 
 // snapshotsOf is where the copies of a run's trees lie. A worktree is a tree of its own.
@@ -130,22 +131,16 @@ func (s *session) ring(ctx context.Context, result ralph.Result) {
 
 // finish shows the end of a run and turns it into a status.
 func (a *app) finish(state *fold.State, result ralph.Result, exitMap string) error {
-	switch {
-	case a.wantsJSON():
-		err := a.printJSON(result)
-		var misuse *config.UsageError
-		switch {
-		case errors.As(err, &misuse): // a jq expression that fails on this result does not change how the run ended
-			fmt.Fprintf(a.streams.Err, "ralph: %v\n", err)
-		case err != nil && !errors.Is(err, syscall.EPIPE): // nor does a reader that went away
+	if a.wantsJSON() {
+		if err := a.printOutcome(result); err != nil {
 			return err
 		}
-	default:
-		if !a.globals.quiet {
-			fmt.Fprint(a.streams.Err, term.Screen(state, a.style()))
-		}
-		fmt.Fprintln(a.streams.Out, term.ResultLine(state))
+		return a.status(result, exitMap)
 	}
+	if !a.globals.quiet {
+		fmt.Fprint(a.streams.Err, term.Screen(state, a.style()))
+	}
+	fmt.Fprintln(a.streams.Out, term.ResultLine(state))
 	return a.status(result, exitMap)
 }
 
@@ -186,8 +181,7 @@ func watchSignals(ctx context.Context, loop *loop.Loop, v view) (context.Context
 			case <-done:
 				return
 			case s := <-signals:
-				switch s {
-				case os.Interrupt:
+				if s == os.Interrupt {
 					interrupts++
 					if interrupts == 1 {
 						v.Say("stopping after this iteration; press Ctrl-C again to kill it now")
@@ -195,12 +189,8 @@ func watchSignals(ctx context.Context, loop *loop.Loop, v view) (context.Context
 						continue
 					}
 					v.Say("killing the agent and saving the state")
-					kill(ralph.Killed{Signal: ralph.SignalInterrupt})
-				case syscall.SIGTERM, syscall.SIGQUIT:
-					kill(ralph.Killed{Signal: ralph.SignalTerminate})
-				case syscall.SIGHUP:
-					kill(ralph.Killed{Signal: ralph.SignalHangup})
 				}
+				kill(killedBy(s))
 			}
 		}
 	})
@@ -219,6 +209,16 @@ func deadlySignals() []os.Signal {
 		deadly = append(deadly, syscall.SIGHUP)
 	}
 	return deadly
+}
+
+func killedBy(s os.Signal) ralph.Killed {
+	switch s {
+	case os.Interrupt:
+		return ralph.Killed{Signal: ralph.SignalInterrupt}
+	case syscall.SIGHUP:
+		return ralph.Killed{Signal: ralph.SignalHangup}
+	}
+	return ralph.Killed{Signal: ralph.SignalTerminate}
 }
 
 // newView picks the view that fits where the output goes.

@@ -19,8 +19,8 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
-	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -43,7 +43,7 @@ func (a *app) restoreCommand() *cobra.Command {
 	var to string
 	var git bool
 	cmd := &cobra.Command{
-		Use: "restore RUN ITER", Short: "Bring back the tree as it was after an iteration", GroupID: "work",
+		Use: "restore RUN ITER", Short: "Bring back the tree as it was after an iteration", GroupID: "work", Annotations: outside,
 		Long: `Bring the workspace's files back to what they were after an iteration of a run, byte for byte; 0 is the tree that the
 run began with. Files that git ignores are not covered. With --git, the repository's branches and HEAD come back too, also
 after rm -rf .git. What was there before is kept: ralph restore undo brings it back.`,
@@ -54,13 +54,6 @@ after rm -rf .git. What was there before is kept: ralph restore undo brings it b
 	cmd.Flags().StringVar(&to, "to", "", "write a copy into the new or empty folder `DIR` instead")
 	cmd.Flags().BoolVar(&git, "git", false, "bring branches, tags and HEAD back too")
 	return cmd
-}
-
-func atMostTwo(cmd *cobra.Command, args []string) error {
-	if len(args) > 2 {
-		return usage("ralph %s takes at most two arguments, got %q too", cmd.Name(), args[2])
-	}
-	return nil
 }
 
 // kept are the snapshots of a run, by iteration; 0 is the base.
@@ -169,7 +162,7 @@ func (a *app) diff(ctx context.Context, args []string, task string) error {
 	}
 	patch, cut := "", false
 	if from != to && from != "" {
-		if patch, cut, err = assembly.SnapshotDiff(ctx, k.folder, from, to, a.streams.Env); err != nil {
+		if patch, cut, err = workspace.SnapshotDiff(ctx, k.folder, from, to, a.streams.Env); err != nil {
 			return err
 		}
 	}
@@ -218,17 +211,10 @@ func iterationNumber(text string) (int, bool) {
 }
 
 func (a *app) restore(ctx context.Context, args []string, to string, git bool) error {
-	if err := a.outsideOnly("restore"); err != nil {
-		return err
-	}
 	if len(args) == 0 || args[0] != "undo" && len(args) != 2 {
 		return usage("ralph restore wants a run and an iteration: ralph restore RUN ITER; ralph runs lists the runs")
 	}
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return err
-	}
-	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -254,7 +240,7 @@ func (a *app) restore(ctx context.Context, args []string, to string, git bool) e
 		return err
 	}
 	undone := restored{At: time.Now().UTC(), Folder: wanted.Folder, Git: git || wanted.Git, Of: wanted.Of, Worktree: wanted.Worktree}
-	done, err := assembly.Restore(ctx, wanted.Folder, assembly.RestoreInput{
+	done, err := workspace.Restore(ctx, wanted.Folder, workspace.RestoreInput{
 		Snapshot: wanted.Snapshot, To: to, Git: git || wanted.Git,
 		Begin: func(undo string) error {
 			undone.Snapshot = undo
@@ -313,11 +299,11 @@ func (r restored) keep(store *runlog.Store) error {
 		return fmt.Errorf("record restore: %w", err)
 	}
 	file, err := os.OpenFile(restoresPath(store), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return fmt.Errorf("record restore: %w", err)
+	if err == nil {
+		_, err = file.Write(append(line, '\n'))
+		err = errors.Join(err, file.Sync(), file.Close())
 	}
-	_, err = file.Write(append(line, '\n'))
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("record restore: %w", err)
 	}
 	return nil
@@ -347,7 +333,7 @@ func lastRestore(store *runlog.Store, more []string) (restored, error) {
 	return last, nil
 }
 
-func (a *app) tellRestored(wanted restored, done assembly.Restored, to string) error {
+func (a *app) tellRestored(wanted restored, done workspace.Restored, to string) error {
 	if a.wantsJSON() {
 		return a.printJSON(map[string]any{
 			"restored": wanted.Of, "to": to, "written": done.Written, "deleted": done.Deleted, "refs": done.Refs, "undo": done.Undo, "notes": append([]string{}, done.Notes...),

@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -39,15 +40,15 @@ changed are touched. Without a further word, the list is shown.`,
 		&cobra.Command{Use: "list", Short: "Show the list", Args: noArguments,
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.listTasks(cmd.Context(), file) }},
 		a.addTaskCommand(&file),
-		&cobra.Command{Use: "done ID...", Short: "Mark tasks done, on your own word",
+		&cobra.Command{Use: "done ID...", Short: "Mark tasks done, on your own word", Annotations: outside,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return a.markTasks(cmd.Context(), file, ralph.TaskDone, args)
 			}},
-		&cobra.Command{Use: "reopen ID...", Short: "Mark tasks open again",
+		&cobra.Command{Use: "reopen ID...", Short: "Mark tasks open again", Annotations: outside,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return a.markTasks(cmd.Context(), file, ralph.TaskPending, args)
 			}},
-		&cobra.Command{Use: "import FILE", Short: "Bring a list of any known format into .ralph/tasks.json", Args: exactlyOne("the file to import"),
+		&cobra.Command{Use: "import FILE", Short: "Bring a list of any known format into .ralph/tasks.json", Args: exactlyOne("the file to import"), Annotations: outside,
 			RunE: func(cmd *cobra.Command, args []string) error { return a.importTasks(cmd.Context(), args[0]) }},
 		&cobra.Command{Use: "lint [FILE]", Short: "Say what is wrong with the list, by line", Args: atMostOne,
 			RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,12 +72,8 @@ func exactlyOne(what string) cobra.PositionalArgs {
 }
 
 // taskPlace is where the list is, as the settings and the flag have it.
-func (a *app) taskPlace(ctx context.Context, file string) (assembly.Workspace, config.Settings, error) {
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return workspace, config.Settings{}, err
-	}
-	loaded, err := a.load(workspace, map[string][]string{})
+func (a *app) taskPlace(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
+	workspace, loaded, err := a.settings(ctx, map[string][]string{})
 	if err != nil {
 		return workspace, config.Settings{}, err
 	}
@@ -140,7 +137,7 @@ func (a *app) addTaskCommand(file *string) *cobra.Command {
 	var t ralph.Task
 	var priority string
 	cmd := &cobra.Command{
-		Use: "add TITLE", Short: "Add a task", Args: exactlyOne(`a title in quotes: ralph tasks add "what is to be done"`),
+		Use: "add TITLE", Short: "Add a task", Annotations: outside, Args: exactlyOne(`a title in quotes: ralph tasks add "what is to be done"`),
 		Example: `  ralph tasks add "the parser keeps comments" --accept "a comment survives a round trip" --check "go test ./parser"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Title = strings.TrimSpace(args[0])
@@ -167,9 +164,6 @@ func (a *app) addTaskCommand(file *string) *cobra.Command {
 }
 
 func (a *app) addTask(ctx context.Context, file string, t ralph.Task) error {
-	if err := a.outsideOnly("tasks add"); err != nil {
-		return err
-	}
 	if t.Title == "" {
 		return usage("the title is empty")
 	}
@@ -191,17 +185,10 @@ func (a *app) addTask(ctx context.Context, file string, t ralph.Task) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	if a.wantsJSON() {
-		return a.printJSON(map[string]string{"id": id, "file": path})
-	}
-	fmt.Fprintf(a.streams.Out, "added %s to %s\n", id, path)
-	return nil
+	return a.tell(map[string]string{"id": id, "file": path}, "added %s to %s\n", id, path)
 }
 
 func (a *app) markTasks(ctx context.Context, file string, status ralph.TaskStatus, ids []string) error {
-	if err := a.outsideOnly("tasks " + map[ralph.TaskStatus]string{ralph.TaskDone: "done", ralph.TaskPending: "reopen"}[status]); err != nil {
-		return err
-	}
 	if len(ids) == 0 {
 		return usage("name the tasks; ralph tasks list shows them")
 	}
@@ -234,17 +221,13 @@ func (a *app) markTasks(ctx context.Context, file string, status ralph.TaskStatu
 	if err != nil {
 		return asUsage(err)
 	}
-	if a.wantsJSON() {
-		return a.printJSON(taskFile{Version: 1, Tasks: tasks})
-	}
-	fmt.Fprintf(a.streams.Out, "%s: %s in %s\n", strings.Join(ids, ", "), status, path)
-	return nil
+	return a.tell(taskFile{Version: 1, Tasks: tasks}, "%s: %s in %s\n", strings.Join(ids, ", "), status, path)
 }
 
 // editList lets the user change the list. If the newest run was cut off while an agent was at work, what it left in the list is put right first, and
 // the change is noted in the run's own copy: a resume would take it for the agent's otherwise.
-func (a *app) editList(workspace assembly.Workspace, edit func() error) error {
-	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+func (a *app) editList(workspace workspace.Workspace, edit func() error) error {
+	store, err := a.storeOf(workspace)
 	if err != nil {
 		return err
 	}
@@ -266,8 +249,8 @@ func (a *app) editList(workspace assembly.Workspace, edit func() error) error {
 }
 
 // mayEdit refuses while an agent is at work here: what changes in the list or the learnings then is taken for its doing. A paused run takes the change over.
-func (a *app) mayEdit(workspace assembly.Workspace) error {
-	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+func (a *app) mayEdit(workspace workspace.Workspace) error {
+	store, err := a.storeOf(workspace)
 	if err != nil {
 		return err
 	}
@@ -283,9 +266,6 @@ func (a *app) mayEdit(workspace assembly.Workspace) error {
 }
 
 func (a *app) importTasks(ctx context.Context, file string) error {
-	if err := a.outsideOnly("tasks import"); err != nil {
-		return err
-	}
 	workspace, settings, err := a.taskPlace(ctx, file)
 	if err != nil {
 		return err
@@ -297,11 +277,7 @@ func (a *app) importTasks(ctx context.Context, file string) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	if a.wantsJSON() {
-		return a.printJSON(taskFile{Version: 1, Tasks: tasks})
-	}
-	fmt.Fprintf(a.streams.Out, "imported %d tasks from %s into %s\n", len(tasks), filepath.ToSlash(file), path)
-	return nil
+	return a.tell(taskFile{Version: 1, Tasks: tasks}, "imported %d tasks from %s into %s\n", len(tasks), filepath.ToSlash(file), path)
 }
 
 // problem is what lint says, for programs.
@@ -354,11 +330,7 @@ func (a *app) lintTasks(ctx context.Context, file string) error {
 
 // asUsage turns what is wrong with a list, or with what was asked of it, into a usage error. Trouble with the disk stays what it is.
 func asUsage(err error) error {
-	if err == nil || errors.Is(err, ralph.ErrIO) {
-		return err
-	}
-	var known *config.UsageError
-	if errors.As(err, &known) {
+	if err == nil || errors.Is(err, ralph.ErrIO) || is[*config.UsageError](err) {
 		return err
 	}
 	return usage("%v", err)

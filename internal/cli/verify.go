@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -12,13 +11,15 @@ import (
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/reverify"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "verify [RUN]", Short: "Run the checks of a run again on its recorded tree, and compare", GroupID: "look", Args: atMostOne,
+		Use: "verify [RUN]", Short: "Run the checks of a run again on its recorded tree, and compare", GroupID: "look", Args: atMostOne, Annotations: outside,
 		Long: `Run the checks of the last iteration of a run again, each in a view of the very tree that was judged, and compare how
 they end; and follow the hash chain of the run's log. The workspace is left as it is, but for what a check writes that runs
 in place. Exit 0 means that everything is as recorded, 1 that something is not.`,
@@ -28,13 +29,13 @@ in place. Exit 0 means that everything is as recorded, 1 that something is not.`
 
 // verified is what ralph verify prints as JSON.
 type verified struct {
-	Run     string               `json:"run_id"`
-	Holds   bool                 `json:"holds"`
-	Receipt string               `json:"receipt"`
-	Events  int64                `json:"events"`
-	Break   string               `json:"break,omitempty"` // where the log is not what was written
-	Tree    string               `json:"tree"`
-	Checks  []assembly.Rechecked `json:"checks"`
+	Run     string           `json:"run_id"`
+	Holds   bool             `json:"holds"`
+	Receipt string           `json:"receipt"`
+	Events  int64            `json:"events"`
+	Break   string           `json:"break,omitempty"` // where the log is not what was written
+	Tree    string           `json:"tree"`
+	Checks  []reverify.Check `json:"checks"`
 }
 
 func (a *app) verify(ctx context.Context, name string) error {
@@ -49,9 +50,6 @@ func (a *app) verify(ctx context.Context, name string) error {
 
 func (a *app) verifyRun(ctx context.Context, name string) error {
 	a.ownOrphans()
-	if err := a.outsideOnly("verify"); err != nil {
-		return err
-	}
 	home, store, run, err := a.findRun(ctx, name)
 	if err != nil {
 		return err
@@ -74,7 +72,7 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, tree := assembly.Judged(state)
+	_, tree := reverify.Judged(state)
 	report.Tree = tree.Snapshot
 	if report.Checks, err = a.reverify(ctx, home, store, state); ctx.Err() != nil {
 		return nil
@@ -89,20 +87,16 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 }
 
 // reverify runs the checks of a run again, where it worked.
-func (a *app) reverify(ctx context.Context, home assembly.Workspace, store *runlog.Store, state *fold.State) ([]assembly.Rechecked, error) {
-	workspace, run := home, state.Run
+func (a *app) reverify(ctx context.Context, home workspace.Workspace, store *runlog.Store, state *fold.State) ([]reverify.Check, error) {
+	workspace := home
 	var err error
 	if w := state.Started.Worktree; w != nil {
-		if workspace, _, err = assembly.ReenterWorktree(ctx, home, *w, a.streams.Env); err != nil {
+		if workspace, _, err = home.Reenter(ctx, *w, a.streams.Env); err != nil {
 			return nil, err
 		}
 	}
-	places := assembly.Places{
-		Snapshots: snapshotsOf(store, state.Started.Worktree), Run: store.RunDir(run), Proofs: filepath.Join(store.RunDir(run), "proofs"),
-		Around: filepath.Join(store.RunDir(run), "around"), Views: filepath.Join(store.Dir(), "views"), Journal: filepath.Join(store.Dir(), "journal"),
-	}
 	req := assembly.Request{Env: a.streams.Env, Workspace: workspace, Version: version(), Worktree: state.Started.Worktree}
-	return assembly.Reverify(ctx, req, state, places)
+	return reverify.Run(ctx, req, state, placesOf(store, state.Run, state.Started.Worktree))
 }
 
 func (a *app) tellVerified(v verified) error {
@@ -146,7 +140,7 @@ func (a *app) printVerified(v verified) {
 	}
 }
 
-func fate(f assembly.Fate) string {
+func fate(f reverify.Fate) string {
 	if f.Passed {
 		return "passed"
 	}

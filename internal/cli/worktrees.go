@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
 func (a *app) mergeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "merge [RUN]", Short: "Bring a worktree's work home", GroupID: "work",
+		Use: "merge [RUN]", Short: "Bring a worktree's work home", GroupID: "work", Annotations: outside,
 		Long: `Merge the branch of a run that worked in a worktree, the newest run if none is named, into the branch that is checked out
 here: a fast-forward where that is possible, else a merge commit. A conflict refuses it and leaves both sides as they are.`,
 		Args: atMostOne,
@@ -27,7 +27,7 @@ here: a fast-forward where that is possible, else a merge commit. A conflict ref
 func (a *app) cleanCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "clean", Short: "Remove worktrees and branches whose work is merged", GroupID: "keep", Args: noArguments,
+		Use: "clean", Short: "Remove worktrees and branches whose work is merged", GroupID: "keep", Args: noArguments, Annotations: outside,
 		Long: `Remove the worktrees of earlier runs, with their branches, whose work is merged. With --force, remove all of them. The logs
 of the runs stay.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), force) },
@@ -37,10 +37,7 @@ of the runs stay.`,
 }
 
 func (a *app) merge(ctx context.Context, name string) error {
-	if err := a.outsideOnly("merge"); err != nil {
-		return err
-	}
-	workspace, store, run, err := a.findRunOrWorktree(ctx, name)
+	ws, store, run, err := a.findRunOrWorktree(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -57,7 +54,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 	if worktree == nil {
 		return usage("run %s worked in place; there is nothing to merge", run)
 	}
-	result, err := assembly.Merge(ctx, workspace, *worktree)
+	result, err := ws.Merge(ctx, *worktree)
 	if err != nil {
 		return err
 	}
@@ -68,7 +65,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 	switch {
 	case !result.End.Merged():
 		refused = mergeRefused(result, worktree)
-	case result.End == assembly.MergeAlready && len(result.Said) > 0: // what there is lies uncommitted in the worktree
+	case result.End == workspace.MergeAlready && len(result.Said) > 0: // what there is lies uncommitted in the worktree
 		refused = usage("not merged: %s has nothing that %s does not have; commit what is in %s first", result.Branch, result.Into, worktree.Path)
 	}
 	if a.wantsJSON() {
@@ -76,7 +73,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 	}
 	switch {
 	case refused != nil:
-	case result.End == assembly.MergeAlready:
+	case result.End == workspace.MergeAlready:
 		fmt.Fprintf(a.streams.Out, "nothing to bring home: %s has all of %s already\n", result.Into, result.Branch)
 	default:
 		fmt.Fprintf(a.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n", result.Branch, result.Into, result.End, result.Commit)
@@ -85,12 +82,12 @@ func (a *app) merge(ctx context.Context, name string) error {
 }
 
 // findRunOrWorktree finds a run by its id, or the newest one that worked in the worktree of that name.
-func (a *app) findRunOrWorktree(ctx context.Context, name string) (assembly.Workspace, *runlog.Store, string, error) {
+func (a *app) findRunOrWorktree(ctx context.Context, name string) (workspace.Workspace, *runlog.Store, string, error) {
 	workspace, store, run, err := a.findRun(ctx, name)
 	if err == nil || name == "" {
 		return workspace, store, run, err
 	}
-	if store, opened := runlog.Open(a.streams.Env.StateDir, workspace.Dir); opened == nil {
+	if store, opened := a.storeOf(workspace); opened == nil {
 		runs, _ := store.Runs()
 		for _, r := range runs {
 			if state, read := store.State(r.Run); read == nil && state.Started.Worktree != nil && state.Started.Worktree.Branch == "ralph/"+name {
@@ -102,7 +99,7 @@ func (a *app) findRunOrWorktree(ctx context.Context, name string) (assembly.Work
 }
 
 // printMerge prints one object, whether it is a refusal or not.
-func (a *app) printMerge(run string, result assembly.MergeResult, refused error) error {
+func (a *app) printMerge(run string, result workspace.MergeResult, refused error) error {
 	object := map[string]any{
 		"run_id": run, "result": result.End, "branch": result.Branch, "into": result.Into, "commit": result.Commit, "files": append([]string{}, result.Files...),
 	}
@@ -113,7 +110,7 @@ func (a *app) printMerge(run string, result assembly.MergeResult, refused error)
 	return cmp.Or(a.printJSON(object), error(exit(exitCode(refused))))
 }
 
-func mergeRefused(result assembly.MergeResult, worktree *ralph.Worktree) error {
+func mergeRefused(result workspace.MergeResult, worktree *ralph.Worktree) error {
 	files := strings.Join(result.Files, ", ")
 	switch string(result.End) {
 	case "conflict":
@@ -125,14 +122,7 @@ func mergeRefused(result assembly.MergeResult, worktree *ralph.Worktree) error {
 }
 
 func (a *app) clean(ctx context.Context, force bool) error {
-	if err := a.outsideOnly("clean"); err != nil {
-		return err
-	}
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return err
-	}
-	store, err := runlog.Open(a.streams.Env.StateDir, workspace.Dir)
+	ws, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,16 +131,16 @@ func (a *app) clean(ctx context.Context, force bool) error {
 		return err
 	}
 	defer held.Release()
-	how := assembly.RemoveMerged
+	how := workspace.RemoveMerged
 	if force {
-		how = assembly.RemoveAnyway
+		how = workspace.RemoveAnyway
 	}
-	left, err := assembly.Clean(ctx, workspace, store.WorktreesDir(), how)
+	left, err := ws.Clean(ctx, store.WorktreesDir(), how)
 	if err != nil {
 		return err
 	}
 	if a.wantsJSON() {
-		return a.printJSON(append([]assembly.Leftover{}, left...))
+		return a.printJSON(listed(left))
 	}
 	if len(left) == 0 {
 		fmt.Fprintln(a.streams.Err, "no worktrees of earlier runs")

@@ -79,6 +79,9 @@ func NewEnv(environ []string) Env {
 	return env
 }
 
+// ProjectFile is a project's own config file, seen from its root folder.
+const ProjectFile = ".ralph/config.yaml"
+
 // UserFile is the path of the user's own config file, "" if there can be none.
 func (e Env) UserFile() string {
 	if e.ConfigDir == "" {

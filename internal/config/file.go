@@ -80,22 +80,12 @@ func parseFile(path string, data []byte, kind Layer) (layer, error) {
 
 // firstInvalid is where the text stops being text: a byte that is not UTF-8, or NUL, which UTF-16 is full of.
 func firstInvalid(data []byte) int {
-	nul := bytes.IndexByte(data, 0)
-	for i := 0; i < len(data); {
-		if data[i] < utf8.RuneSelf {
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
-			if nul >= 0 {
-				return min(i, nul)
-			}
+	for i, r := range string(data) {
+		if _, size := utf8.DecodeRune(data[i:]); r == 0 || r == utf8.RuneError && size == 1 {
 			return i
 		}
-		i += size
 	}
-	return nul
+	return -1
 }
 
 func countTokens(tokens token.Tokens) int {

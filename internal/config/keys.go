@@ -1,8 +1,11 @@
 package config
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind says what sort of value a key holds.
@@ -38,8 +41,7 @@ type Key struct {
 	Later  string   // what the key comes with, if a later version; with Coming, only those words do
 	Coming []string // words that a later version will allow
 
-	item  func(string) *problem // checks one text further
-	field func(*Settings) any   // where the value goes
+	item func(string) *problem // checks one text further
 }
 
 // Env is the name of the variable that sets the key.
@@ -61,6 +63,36 @@ func (k Key) Repeats() bool { return k.Kind == List }
 
 // Ready reports whether the key can be set in this version.
 func (k Key) Ready() bool { return k.Later == "" || len(k.Coming) > 0 }
+
+// field is where the value goes: the field of Settings that has the key's name in JSON; nil if there is none.
+func (k Key) field(s *Settings) any {
+	index, ok := fieldsByName()[k.Name]
+	if !ok {
+		return nil
+	}
+	return reflect.ValueOf(s).Elem().FieldByIndex(index).Addr().Interface()
+}
+
+var fieldsByName = sync.OnceValue(func() map[string][]int {
+	fields := map[string][]int{}
+	addFields(fields, reflect.TypeFor[Settings](), "", nil)
+	return fields
+})
+
+func addFields(fields map[string][]int, t reflect.Type, prefix string, index []int) {
+	for i := range t.NumField() {
+		f, at := t.Field(i), append(slices.Clip(index), i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous:
+			addFields(fields, f.Type, prefix, at)
+		case f.Type.Kind() == reflect.Struct:
+			addFields(fields, f.Type, prefix+name+".", at)
+		default:
+			fields[prefix+cmp.Or(f.Tag.Get("key"), name)] = at
+		}
+	}
+}
 
 // Keys is the table: general keys first, then group by group. A group's first key is the one that its shorthand sets.
 func Keys() []Key {

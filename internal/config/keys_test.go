@@ -57,7 +57,7 @@ func TestTableIsSound(t *testing.T) {
 		if secretName(key.Name) && !strings.HasSuffix(key.Name, "_env") {
 			t.Errorf("%s would hold a secret; a config file is no place for one", key.Name)
 		}
-		if key.Ready() != (key.field != nil) {
+		if key.Ready() != (key.field(&Settings{}) != nil) {
 			t.Errorf("%s must have a field or a reason why not", key.Name)
 		}
 		if number := key.Kind == Count || key.Kind == Amount || key.Kind == Length; number != (key.Max > 0) {

@@ -1,9 +1,9 @@
 package config
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // redacted stands where a secret stood.
@@ -21,12 +21,10 @@ func secretName(name string) bool {
 }
 
 var (
-	urlLogin   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s'"@]+@`) })
-	assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)(=|: *|\s+)`) })
-	bearer     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([Bb]earer|[Bb]asic) +[^\s'"]+`) })
-	knownShape = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\b(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{8,}`)
-	})
+	urlLogin   = text.LazyRegexp(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s'"@]+@`)
+	assignment = text.LazyRegexp(`([A-Za-z_][A-Za-z0-9_.-]*)(=|: *|\s+)`)
+	bearer     = text.LazyRegexp(`([Bb]earer|[Bb]asic) +[^\s'"]+`)
+	knownShape = text.LazyRegexp(`\b(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abp]-|AKIA)[A-Za-z0-9_-]{8,}`)
 )
 
 // redact takes secrets out of a value that is to be shown: the login part of a URL, what is assigned to a name that sounds like a secret, what

@@ -35,7 +35,7 @@ type Settings struct {
 	IncludeDirty     bool       `json:"include_dirty,omitempty"`
 	Yolo             bool       `json:"yolo"`
 	Protect          []string   `json:"protect,omitempty"`
-	Trust            bool       `json:"-"` // consent is given to a command line, not to a run
+	Trust            bool       `json:"-" key:"trust"` // consent is given to a command line, not to a run
 
 	Agent     AgentSettings     `json:"agent"`
 	Checks    CheckSettings     `json:"checks"`

@@ -64,7 +64,7 @@ func TestOrigins(t *testing.T) {
 }
 
 func TestFieldsOfAnotherTypePanic(t *testing.T) {
-	wrong := Key{Name: "wrong", field: func(*Settings) any { return new(uint8) }}
+	wrong := Key{Name: "agent"} // a group, of which no value is stored
 	for name, do := range map[string]func(){
 		"store":  func() { wrong.store(&Settings{}, "x") },
 		"format": func() { format(new(uint8)) },

@@ -51,7 +51,7 @@ func (k Key) read(g given) (any, *problem) {
 	case Count:
 		return k.readCount(text)
 	case Amount:
-		return k.readAmount(text)
+		return k.readNumber(text, "is not a number")
 	case Length:
 		return k.readLength(text)
 	case Switch:
@@ -118,14 +118,6 @@ func (k Key) readCount(text string) (any, *problem) {
 
 func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
-}
-
-func (k Key) readAmount(text string) (any, *problem) {
-	f, p := k.readNumber(text, "is not a number")
-	if p != nil {
-		return nil, p
-	}
-	return f, nil
 }
 
 // readNumber reads a plain decimal number. Hexadecimal, NaN and Inf are numbers to Go, but nobody means them here.
@@ -206,18 +198,11 @@ func (k Key) readText(text string) (any, *problem) {
 			return nil, p
 		}
 	}
-	if len(k.Choices) == 0 || text == "" {
+	switch {
+	case len(k.Choices) == 0, text == "", slices.Contains(k.Choices, text):
 		return text, nil
-	}
-	for _, choice := range k.Choices {
-		if text == choice {
-			return text, nil
-		}
-	}
-	for _, coming := range k.Coming {
-		if text == coming {
-			return nil, k.later(quote(text))
-		}
+	case slices.Contains(k.Coming, text):
+		return nil, k.later(quote(text))
 	}
 	p := k.refuse(text, "is not one of "+strings.Join(k.Choices, ", "))
 	p.hint = didYouMean(Nearest(text, k.Choices))

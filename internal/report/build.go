@@ -175,21 +175,17 @@ func (b *Builder) close(result ralph.IterationResult) {
 	b.report.Claims = append(b.report.Claims, cases(it.Number, seen.Cases)...)
 	b.report.Claims = append(b.report.Claims, claims(claimed{it, seen, b.state.Verdict, len(b.state.History.Tasks) > 0})...)
 	if result.Task != "" {
-		b.work(b.task(result.Task), it)
+		task := b.task(result.Task)
+		task.Spent.add(it.Spent)
+		if it.Counted {
+			task.Tries++
+		}
 	}
 	b.finish(result.CheckResults)
 	if seen.Tree.Known {
 		b.before = seen.Tree.ID()
 	}
 	b.now = turn{}
-}
-
-// work counts an iteration for the task that it worked on.
-func (b *Builder) work(task *Task, it Iteration) {
-	if it.Counted {
-		task.Tries++
-	}
-	task.Spent.add(it.Spent)
 }
 
 // finish gives the last run of each check what is only known at the verdict: what the baseline makes of it, its proof, the tree when all had run.

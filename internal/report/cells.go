@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 func (pr Proof) text() (canary, tests string) {
@@ -25,7 +26,7 @@ func (pr Proof) text() (canary, tests string) {
 		canary += " (" + prose(pr.Detail) + ")"
 	}
 	if pr.Tests > 0 {
-		tests = counted(pr.Tests, "test") + " ran"
+		tests = text.Count(pr.Tests, "test") + " ran"
 	}
 	if pr.Lost > 0 {
 		tests = strings.TrimPrefix(tests+", ", ", ") + fmt.Sprintf("**%d of the base did not**", pr.Lost)

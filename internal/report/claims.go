@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -144,7 +145,7 @@ func (c claimed) tests(word string) (Holds, string) {
 		}
 	}
 	n := len(c.seen.Checks)
-	seen := fmt.Sprintf("%d of %s passed", passed, counted(n, "check"))
+	seen := fmt.Sprintf("%d of %s passed", passed, text.Count(n, "check"))
 	switch {
 	case n == 0:
 		return HoldsUnknown, "no check was run"
@@ -185,12 +186,5 @@ func (c claimed) proven() string {
 	if !c.listed {
 		return "no task list was worked"
 	}
-	return counted(len(c.verdict.Tasks.Done), "task") + " proven"
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return text.Count(len(c.verdict.Tasks.Done), "task") + " proven"
 }

@@ -1,7 +1,7 @@
 // Package report makes a document of a run, from its events alone: what was proven, by which commands, on which files, what the agent claimed and
 // what the harness saw, what it cost, and whether the log is still the one that was written.
 //
-// A [Builder] is shown every event in order, as [ralph.State.Apply] is. [Builder.Report] then gives a [Report], a plain value whose JSON form is
+// A [Builder] is shown every event in order, as [fold.State.Apply] is. [Builder.Report] then gives a [Report], a plain value whose JSON form is
 // documented field by field; [Report.Markdown] writes it for people.
 //
 // Much of a log was written by agents and by the commands that they wrote. None of it is trusted: control characters and invisible ones are gone

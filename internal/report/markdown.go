@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Markdown writes the report for people. Every text that the run did not write itself stands in a cell of a table.
@@ -333,7 +334,7 @@ func (rc Receipt) chain() string {
 	case rc.Events > 0 && rc.Linked == 0:
 		return "none: an old version wrote this log, and its lines have no links"
 	case rc.Linked < rc.Events:
-		return fmt.Sprintf("holds; %s of an old version without a link of their own", counted(int(rc.Events-rc.Linked), "event"))
+		return fmt.Sprintf("holds; %s of an old version without a link of their own", text.Count(int(rc.Events-rc.Linked), "event"))
 	}
 	return "holds"
 }

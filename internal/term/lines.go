@@ -50,7 +50,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 			return []string{fmt.Sprintf("  killed with everything it had started: %s", Clean(strings.Join(data.Names, ", ")))}
 		}
 		if data.Killed > 0 {
-			return []string{"  " + l.Style.yellow(fmt.Sprintf("killed %s that the agent left behind: %s", count(data.Killed, "process"), Clean(strings.Join(data.Names, ", "))))}
+			return []string{"  " + l.Style.yellow(fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), Clean(strings.Join(data.Names, ", "))))}
 		}
 	case ralph.Cut:
 		return []string{fmt.Sprintf("  %s was longer than its cap (%d bytes): head and tail are kept", data.What, data.Bytes)}
@@ -65,7 +65,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 func (l *Lines) opening(run string, data ralph.RunStarted) []string {
 	limits := []string{"no cap on iterations"}
 	if n := data.Policy.MaxIterations; n > 0 {
-		limits[0] = "at most " + count(n, "iteration")
+		limits[0] = "at most " + Count(n, "iteration")
 	}
 	if t := data.Policy.MaxTime; t > 0 {
 		limits = append(limits, t.String())
@@ -130,7 +130,7 @@ func (l *Lines) kind(data ralph.IterationStarted) string {
 func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 	parts := []string{Seconds(data.Duration)}
 	if data.Steps != nil {
-		parts = append(parts, count(*data.Steps, "step"))
+		parts = append(parts, Count(*data.Steps, "step"))
 	}
 	if data.Cost != nil {
 		parts = append(parts, AtLeast(Money(*data.Cost, data.CostEstimated), data.CostPartial))

@@ -2,6 +2,7 @@ package term
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -61,7 +62,7 @@ func (l *Lines) worth(p ralph.Proof) []string {
 	case p.Lost > 0:
 		return []string{"  " + l.Style.red("✗ "+name+" misses tests") + ": " + Clean(strings.TrimSpace(p.Detail+" "+strings.Join(p.Missing, ", ")))}
 	case p.Canary == ralph.CanaryRed && p.Tests > 0:
-		return []string{fmt.Sprintf("  ✓ %s can fail: a planted test turned it red, %s ran", name, count(p.Tests, "test"))}
+		return []string{fmt.Sprintf("  ✓ %s can fail: a planted test turned it red, %s ran", name, Count(p.Tests, "test"))}
 	case p.Canary == ralph.CanaryRed:
 		return []string{fmt.Sprintf("  ✓ %s can fail: a planted test turned it red", name)}
 	case p.Canary == ralph.CanaryNone: // explain tells it; on the screen of every small project it would be noise
@@ -113,44 +114,27 @@ func names(all []string) string {
 	return Clean(text)
 }
 
-// warned is what the last verdict let through with a warning.
-func warned(s *fold.State) [][2]string {
-	if s.Stopped.Status != ralph.StatusCompleted {
-		return nil
-	}
-	var rows [][2]string
-	for _, gate := range s.Verdict.Gates {
-		if gate.State == ralph.GateWarned {
-			rows = append(rows, [2]string{"But", Clean(gate.Detail)})
-		}
-	}
-	return rows
-}
-
 // wasRed reports whether a check that is green at the end was red before any agent worked.
 func wasRed(s *fold.State) bool {
-	for _, c := range lastChecks(s) {
-		if c.Passed && c.Attribution == ralph.CheckFixed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(LastChecks(s), func(c ralph.CheckResult) bool { return c.Passed && c.Attribution == ralph.CheckFixed })
 }
 
-// flaked names the checks that were red and green on one tree.
-func flaked(s *fold.State) [][2]string {
-	seen := map[string]bool{}
-	var all []string
+// proof names the checks that were red and green on one tree, and what the last verdict let through with a warning.
+func (b *screen) proof(s *fold.State) {
+	var flaky []string
 	for _, it := range s.Iterations {
 		for _, c := range it.CheckResults {
-			if c.Flaked && !seen[c.Name] {
-				seen[c.Name] = true
-				all = append(all, c.Name)
+			if c.Flaked && !slices.Contains(flaky, c.Name) {
+				flaky = append(flaky, c.Name)
 			}
 		}
 	}
-	if len(all) == 0 {
-		return nil
+	if len(flaky) > 0 {
+		b.row("Flaky", names(flaky)+": red and green on one and the same tree")
 	}
-	return [][2]string{{"Flaky", names(all) + ": red and green on one and the same tree"}}
+	for _, gate := range s.Verdict.Gates {
+		if gate.State == ralph.GateWarned && s.Stopped.Status == ralph.StatusCompleted {
+			b.row("But", Clean(gate.Detail))
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,9 +33,9 @@ func where(s *fold.State) string {
 	switch s.Stopped.ExitCode {
 	case 0, 1, 10, 11:
 		if of > 0 {
-			return fmt.Sprintf("after %d of %s", n, count(of, "iteration"))
+			return fmt.Sprintf("after %d of %s", n, Count(of, "iteration"))
 		}
-		return "after " + count(n, "iteration")
+		return "after " + Count(n, "iteration")
 	}
 	if cut := len(s.Iterations) == 0 || s.Phase != fold.PhaseNone; cut || !s.Iterations[len(s.Iterations)-1].Counted {
 		n++
@@ -83,66 +84,68 @@ func proofLine(s *fold.State) string {
 	if k := len(s.Iterations); k > 0 {
 		n = len(s.Iterations[k-1].CheckResults)
 	}
-	return fmt.Sprintf("the claim is proven by %s", count(n, "green check"))
+	return "the claim is proven by " + Count(n, "green check")
 }
 
 // Screen is what a person sees at the end: why it stopped, what changed, what was proved, what was spent, and how to go on.
 func Screen(s *fold.State, style Style) string {
-	stopped := s.Stopped
-	rows := [][2]string{
-		{"Stopped because", Clean(because(s))},
-		{"What changed", orElse(Clean(stopped.Changed), "not known")},
-		{"What was proved", proved(s)},
+	b := &screen{style: style}
+	b.text.WriteString("\n")
+	if s.Started.Demo {
+		b.text.WriteString(style.yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n")
 	}
+	b.row("Stopped because", Clean(because(s)))
+	b.row("What changed", cmp.Or(Clean(s.Stopped.Changed), "not known"))
+	b.row("What was proved", proved(s))
 	if len(s.History.Tasks) > 0 {
-		rows = append(rows, [2]string{"Tasks", Tasks(s)})
+		b.row("Tasks", Tasks(s))
 	}
-	rows = append(rows, [2]string{"Spent", spent(s)})
+	b.row("Spent", spent(s))
 	if n := len(s.Steering); n > 0 {
-		rows = append(rows, [2]string{"Steering", count(n, "item") + " not struck off in " + Clean(s.Steering[n-1].File)})
+		b.row("Steering", Count(n, "item")+" not struck off in "+Clean(s.Steering[n-1].File))
 	}
 	if s.Started.Worktree == nil && s.History.Base.Snapshot != "" && s.History.Base.Head != "" && len(s.Iterations) > 0 && !s.Started.Demo {
-		rows = append(rows, [2]string{"See it, undo it", fmt.Sprintf("ralph diff %s; ralph restore %s 0", s.Run, s.Run)})
+		b.row("See it, undo it", fmt.Sprintf("ralph diff %s; ralph restore %s 0", s.Run, s.Run))
 	}
 	for _, kept := range s.Aside {
-		rows = append(rows, [2]string{"Set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, s.Run, kept.Task)})
+		b.row("Set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, s.Run, kept.Task))
 	}
-	rows = append(rows, flaked(s)...)
-	rows = append(rows, warned(s)...)
-	rows = append(rows, worktree(s)...)
-	rows = append(rows, denied(s)...)
-	if stopped.Hint != "" {
-		rows = append(rows, [2]string{"What to do", Clean(stopped.Hint)})
+	b.proof(s)
+	b.worktree(s)
+	b.denied(s)
+	if s.Stopped.Hint != "" {
+		b.row("What to do", Clean(s.Stopped.Hint))
 	}
 	if next := goOn(s); next != "" {
-		rows = append(rows, [2]string{"To go on", next})
+		b.row("To go on", next)
 	}
-	rows = append(rows, [2]string{"Every gate", explain(s)})
-	var b strings.Builder
-	b.WriteString("\n")
-	if s.Started.Demo {
-		b.WriteString(style.yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n")
-	}
-	for _, row := range rows {
-		fmt.Fprintf(&b, "%s %s\n", style.dim(fmt.Sprintf("%-16s", row[0])), row[1])
-	}
-	b.WriteString("\n")
-	return b.String()
+	b.row("Every gate", explain(s))
+	b.text.WriteString("\n")
+	return b.text.String()
+}
+
+// screen is made of rows: a word, and what belongs to it.
+type screen struct {
+	style Style
+	text  strings.Builder
+}
+
+func (b *screen) row(name, text string) {
+	fmt.Fprintf(&b.text, "%s %s\n", b.style.dim(fmt.Sprintf("%-16s", name)), text)
 }
 
 // denied says what the last agent of a run that did not complete was not allowed to do. A resume keeps the permissions of its run.
-func denied(s *fold.State) (rows [][2]string) {
+func (b *screen) denied(s *fold.State) {
 	if len(s.Iterations) == 0 || s.Stopped.Status == ralph.StatusCompleted {
-		return nil
+		return
 	}
 	last := s.Iterations[len(s.Iterations)-1]
 	if len(last.Denials) > 0 {
-		rows = append(rows, [2]string{"Was denied", Clean(strings.Join(last.Denials, "; "))})
+		b.row("Was denied", Clean(strings.Join(last.Denials, "; ")))
 	}
 	for _, allow := range last.Allow {
-		rows = append(rows, [2]string{"To allow it", "a new run: ralph run … " + Clean(allow)})
+		b.row("To allow it", "a new run: ralph run … "+Clean(allow))
 	}
-	return rows
 }
 
 // Tasks counts the list and names what is open.
@@ -163,16 +166,12 @@ func Tasks(s *fold.State) string {
 }
 
 // worktree says where the work lies and how to bring it home.
-func worktree(s *fold.State) [][2]string {
-	w := s.Started.Worktree
-	if w == nil {
-		return nil
-	}
-	return [][2]string{
-		{"Worktree", Clean(w.Path)},
-		{"Branch", Clean(w.Branch)},
-		{"To see it", fmt.Sprintf("git diff %.10s...%s", w.Base, Clean(w.Branch))},
-		{"To bring it home", "ralph merge " + s.Run},
+func (b *screen) worktree(s *fold.State) {
+	if w := s.Started.Worktree; w != nil {
+		b.row("Worktree", Clean(w.Path))
+		b.row("Branch", Clean(w.Branch))
+		b.row("To see it", fmt.Sprintf("git diff %.10s...%s", w.Base, Clean(w.Branch)))
+		b.row("To bring it home", "ralph merge "+s.Run)
 	}
 }
 
@@ -209,7 +208,7 @@ func proved(s *fold.State) string {
 // stillRed names the checks that are red at the end.
 func stillRed(s *fold.State) string {
 	var red []string
-	for _, c := range lastChecks(s) {
+	for _, c := range LastChecks(s) {
 		if !c.Passed {
 			red = append(red, c.Name)
 		}
@@ -220,7 +219,8 @@ func stillRed(s *fold.State) string {
 	return "; red: " + Clean(strings.Join(red, "; "))
 }
 
-func lastChecks(s *fold.State) []ralph.CheckResult {
+// LastChecks are the checks of the last iteration, or of the baseline if there was none.
+func LastChecks(s *fold.State) []ralph.CheckResult {
 	if n := len(s.Iterations); n > 0 {
 		return s.Iterations[n-1].CheckResults
 	}
@@ -240,7 +240,7 @@ func turnedGreen(s *fold.State) []string {
 }
 
 func spent(s *fold.State) string {
-	parts := []string{count(len(s.Iterations), "iteration") + uncounted(s), Seconds(s.Elapsed)}
+	parts := []string{Count(len(s.Iterations), "iteration") + uncounted(s), Seconds(s.Elapsed)}
 	r := s.Result()
 	if r.TotalCost != nil {
 		parts = append(parts, AtLeast(Money(*r.TotalCost, r.CostEstimated), r.CostPartial))
@@ -311,11 +311,4 @@ func otherSettings(s *fold.State) string {
 		return "a setting has to change, and that takes a new run: ralph run"
 	}
 	return "a setting has to change: ralph resume --model M for another model, a new ralph run for anything else"
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

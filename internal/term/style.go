@@ -92,9 +92,7 @@ func AtLeast(figure string, partial bool) string {
 }
 
 // Count writes a number with its noun.
-func Count(n int, noun string) string { return count(n, noun) }
-
-func count(n int, noun string) string {
+func Count(n int, noun string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun

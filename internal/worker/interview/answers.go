@@ -12,8 +12,9 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Answers are what somebody wrote down before the questions were put. They are used by one interview at a time.
@@ -97,25 +98,29 @@ func parseAnswers(data []byte) (*Answers, error) {
 // readObject keeps the order of the keys, which a map would lose.
 func (a *Answers) readObject(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
-	bad := func(what string) error {
+	if err := a.readPairs(d); err != nil {
 		line := 1 + bytes.Count(data[:min(int(d.InputOffset()), len(data))], []byte("\n"))
-		return fmt.Errorf("line %d: %s", line, what)
+		return fmt.Errorf("line %d: %w", line, err)
 	}
+	return nil
+}
+
+func (a *Answers) readPairs(d *json.Decoder) error {
 	if _, err := d.Token(); err != nil {
-		return bad(err.Error())
+		return err
 	}
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return bad(err.Error())
+			return err
 		}
 		var value any
 		if err := d.Decode(&value); err != nil {
-			return bad(err.Error())
+			return err
 		}
 		text, ok := value.(string)
 		if !ok {
-			return bad(fmt.Sprintf("the answer to %q is no text", brief(fmt.Sprint(key))))
+			return fmt.Errorf("the answer to %q is no text", brief(fmt.Sprint(key)))
 		}
 		question := plainLine(fmt.Sprint(key))
 		pattern, err := expression(question)
@@ -123,14 +128,14 @@ func (a *Answers) readObject(data []byte) error {
 			err = a.keep(entry{key: question, text: text, pattern: pattern})
 		}
 		if err != nil {
-			return bad(err.Error())
+			return err
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return bad(err.Error())
+		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return bad("something follows the object")
+		return errors.New("something follows the object")
 	}
 	return nil
 }
@@ -156,7 +161,7 @@ func (a *Answers) readList(data []byte) error {
 }
 
 // expressive finds what tells an expression from a question in plain words, which may end with a question mark and have brackets in it.
-var expressive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\\|^$*{\[]|\.\+|\(\?|\?\pL`) })
+var expressive = text.LazyRegexp(`[\\|^$*{\[]|\.\+|\(\?|\?\pL`)
 
 // expression is the one that a key is meant as; nil if it is a question in plain words.
 func expression(key string) (*regexp.Regexp, error) {
@@ -239,7 +244,7 @@ func (a *Answers) readLines(text string) error {
 }
 
 // listMark is what stands before an item of a list in Markdown.
-var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[-*+]|\d{1,3}[.)])\s+`) })
+var listMark = text.LazyRegexp(`^(?:[-*+]|\d{1,3}[.)])\s+`)
 
 // fenceAfter is the mark of the code block that is open behind a line, "" if none is: there, a heading is none.
 func fenceAfter(open, line string) string {

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph/internal/worker/tools"
-	"github.com/ralphloop/ralph/model"
 )
 
 //go:embed ask_user.md
@@ -25,10 +24,6 @@ const (
 type askInput struct {
 	Question string   `json:"question" doc:"The question, with what one needs to know to answer it."`
 	Options  []string `json:"options,omitempty" doc:"Answers to choose from, at most 10."`
-}
-
-func askUserSpec() model.Tool {
-	return model.Tool{Name: askUser, Description: strings.TrimSpace(askUserPage), Schema: tools.Schema(askInput{})}
 }
 
 // decodeQuestion reads the input of ask_user. The error is for the model.
@@ -58,7 +53,7 @@ func decodeQuestion(input json.RawMessage) (Question, error) {
 
 // meant is what an answer stands for: the number of an option is that option, unless an option is that number.
 func (q Question) meant(answer string) string {
-	answer = clip(plainText(answer), answerLimit)
+	answer = tools.Clip(plainText(answer), answerLimit)
 	if option, ok := q.named(answer); ok {
 		return option
 	}

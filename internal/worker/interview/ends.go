@@ -1,6 +1,7 @@
 package interview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,10 +26,7 @@ func (c *conversation) fail(ctx context.Context, err error) {
 		return
 	}
 	ends := map[model.FaultKind]ralph.EndClass{model.FaultAuth: ralph.EndAuth, model.FaultLimit: ralph.EndLimit, model.FaultProvider: ralph.EndProvider}
-	end, known := ends[fault.Kind]
-	if !known {
-		end = ralph.EndFailed
-	}
+	end := cmp.Or(ends[fault.Kind], ralph.EndFailed)
 	c.end(Failed, end, "%s", fault)
 	switch end {
 	case ralph.EndLimit:

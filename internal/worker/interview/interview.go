@@ -118,7 +118,7 @@ func begin(o Options) (*conversation, error) {
 		c.reading[spec.Name] = t
 		c.tools = append(c.tools, spec)
 	}
-	c.tools = append(c.tools, askUserSpec(), writePlanSpec())
+	c.tools = append(c.tools, tools.Spec(askUser, askUserPage, askInput{}), tools.Spec(writePlan, writePlanPage, planInput{}))
 	c.chat = chat.New(chat.Options{Client: o.Client, Model: o.Model, MaxOutput: o.MaxOutput, Window: o.Window, Price: o.Price, Live: o.Live, Terse: true})
 	c.chat.Begin(strings.ReplaceAll(strings.TrimSpace(systemPage), "{{questions}}", strconv.Itoa(MaxQuestions)), c.tools)
 	c.chat.Add(model.Message{Role: model.User, Text: firstMessage(o)})

@@ -23,7 +23,7 @@ import (
 var (
 	cheap     = model.Price{Model: "x", Input: 1, Output: 10}
 	costs     = func(string) (model.Price, bool) { return cheap, true }
-	untimed   = cmpopts.IgnoreFields(Outcome{}, "Duration")
+	untimed   = cmpopts.IgnoreFields(Outcome{}, "Spent.Duration")
 	closeCost = cmpopts.EquateApprox(0, 1e-9)
 )
 
@@ -39,7 +39,7 @@ func TestAPlanIsWrittenAndLands(t *testing.T) {
 	must(t, err)
 	cost := 3 * (1000*1 + 100*10) / 1e6
 	want := Outcome{
-		Status: Written, End: ralph.EndOK, Turns: 3, Model: "claude-sonnet-5",
+		Status: Written, End: ralph.EndOK,
 		Plan: Plan{
 			Overview:      "The greeter greets by name.",
 			OpenQuestions: []string{"Which languages follow?"}, Blockers: []string{"No account for the name server."}, ScopeNotes: []string{"Titles are left out."},
@@ -48,10 +48,10 @@ func TestAPlanIsWrittenAndLands(t *testing.T) {
 				{ID: "T-002", Title: "Greet by name", Description: "In greet.sh.", Acceptance: []string{"greet.sh Ada prints Hello, Ada"}, DependsOn: []string{"T-001"}, Checks: []string{"sh greet_test.sh"}, Status: ralph.TaskPending},
 			},
 		},
-		Text:   got.Text,
-		Asked:  []Asked{{Question{1, "Is the name an argument?", []string{"an argument", "standard input"}}, "an argument"}},
-		Tools:  map[string]int{"glob": 1, "read_file": 1, askUser: 1, writePlan: 1},
-		Tokens: &ralph.Tokens{Input: 3000, Output: 300}, Cost: &cost, CostEstimated: true,
+		Text:  got.Text,
+		Asked: []Asked{{Question{1, "Is the name an argument?", []string{"an argument", "standard input"}}, "an argument"}},
+		Tools: map[string]int{"glob": 1, "read_file": 1, askUser: 1, writePlan: 1},
+		Spent: Spent{Turns: 3, Model: "claude-sonnet-5", Tokens: &ralph.Tokens{Input: 3000, Output: 300}, Cost: &cost, CostEstimated: true},
 	}
 	if d := cmp.Diff(want, got, untimed, closeCost); d != "" {
 		t.Errorf("-want +got\n%s", d)
@@ -244,7 +244,7 @@ func TestTheThirdEmptyReplyEnds(t *testing.T) {
 		s := &script{turns: []turn{silent}}
 		got, err := Run(t.Context(), Options{Client: s, Brief: "b", Lint: anything})
 		must(t, err)
-		diff(t, Outcome{Status: NoPlan, End: ralph.EndEmpty, Error: "the model said nothing, 3 times in a row", Duration: ralph.Span(6 * time.Second)}, got)
+		diff(t, Outcome{Status: NoPlan, End: ralph.EndEmpty, Error: "the model said nothing, 3 times in a row", Spent: Spent{Duration: ralph.Span(6 * time.Second)}}, got)
 		diff(t, 3, len(s.asked))
 	})
 }
@@ -255,7 +255,7 @@ func TestAWaitEndsWithTheContext(t *testing.T) {
 		defer cancel()
 		got, err := Run(ctx, Options{Client: &script{turns: []turn{silent}}, Brief: "b", Lint: anything})
 		must(t, err)
-		diff(t, Outcome{Status: Failed, End: ralph.EndTimeout, Error: "the interview took too long", Duration: ralph.Span(time.Second)}, got)
+		diff(t, Outcome{Status: Failed, End: ralph.EndTimeout, Error: "the interview took too long", Spent: Spent{Duration: ralph.Span(time.Second)}}, got)
 	})
 }
 

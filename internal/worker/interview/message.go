@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 )
 
 const (
@@ -18,7 +19,7 @@ func firstMessage(o Options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Brief\n\n%s\n", strings.TrimSpace(o.Brief))
 	if project := strings.TrimSpace(o.Project); project != "" {
-		fmt.Fprintf(&b, "\n# What is known of the project\n\n%s\n", clip(project, projectLimit))
+		fmt.Fprintf(&b, "\n# What is known of the project\n\n%s\n", tools.Clip(project, projectLimit))
 		if n := utf8.RuneCountInString(project); n > projectLimit {
 			fmt.Fprintf(&b, "[%d characters left out]\n", n-projectLimit)
 		}

@@ -16,37 +16,42 @@ const (
 
 // Outcome is what came of an interview, and what it cost. Unknown figures are nil, never zero. All texts are plain.
 type Outcome struct {
-	Status Status `json:"status"`
+	Status Status
 	Plan
-	Text     string   `json:"-"`                  // the list as it would be written
-	Warnings []string `json:"warnings,omitempty"` // what the model was told of its plan and left as it is
+	Text     string   // the list as it would be written
+	Warnings []string // what the model was told of its plan and left as it is
 
-	Asked    []Asked   `json:"asked,omitempty"`
-	Question *Question `json:"question,omitempty"` // with NeedsAnswers: what nobody answered
+	Asked    []Asked
+	Question *Question // with NeedsAnswers: what nobody answered
 
-	Turns         int            `json:"turns"`
-	Tools         map[string]int `json:"tools,omitempty"` // calls by tool name
-	Model         string         `json:"model,omitempty"` // that answered, as far as is known
-	Tokens        *ralph.Tokens  `json:"tokens,omitempty"`
-	TokensPartial bool           `json:"tokens_partial,omitempty"` // more than Tokens says
-	Cost          *float64       `json:"cost,omitempty"`
-	CostEstimated bool           `json:"cost_estimated,omitempty"`
-	CostPartial   bool           `json:"cost_partial,omitempty"` // more was spent than Cost says
-	Duration      ralph.Span     `json:"duration"`
+	Spent
+	Tools map[string]int // calls by tool name
 
-	End        ralph.EndClass `json:"end"`
-	Error      string         `json:"error,omitempty"`       // one sentence, unless there is a plan
-	Hint       string         `json:"hint,omitempty"`        // what the user can do about it
-	RetryAfter ralph.Span     `json:"retry_after,omitempty"` // with a limit: until the reset, where known
+	End        ralph.EndClass
+	Error      string     // one sentence, unless there is a plan
+	Hint       string     // what the user can do about it
+	RetryAfter ralph.Span // with a limit: until the reset, where known
+}
+
+// Spent is what an interview took.
+type Spent struct {
+	Turns         int           `json:"turns"`
+	Model         string        `json:"model"` // that answered, as far as is known
+	Tokens        *ralph.Tokens `json:"tokens"`
+	TokensPartial bool          `json:"tokens_partial,omitempty"` // more than Tokens says
+	Cost          *float64      `json:"cost"`
+	CostEstimated bool          `json:"cost_estimated"`
+	CostPartial   bool          `json:"cost_partial,omitempty"` // more was spent than Cost says
+	Duration      ralph.Span    `json:"duration"`
 }
 
 // Plan is what the model wrote. Its tasks are the new ones, all of them pending.
 type Plan struct {
-	Tasks         []ralph.Task `json:"tasks,omitempty"`
-	Overview      string       `json:"overview,omitempty"`
-	OpenQuestions []string     `json:"open_questions,omitempty"` // what should be settled, and does not hold up the work
-	Blockers      []string     `json:"blockers,omitempty"`       // what keeps tasks from being done until a person acts
-	ScopeNotes    []string     `json:"scope_notes,omitempty"`    // what was left out, and what was taken for granted
+	Tasks         []ralph.Task `json:"tasks"`
+	Overview      string       `json:"overview"`
+	OpenQuestions []string     `json:"open_questions"` // what should be settled, and does not hold up the work
+	Blockers      []string     `json:"blockers"`       // what keeps tasks from being done until a person acts
+	ScopeNotes    []string     `json:"scope_notes"`    // what was left out, and what was taken for granted
 }
 
 // Question is something that only a person can tell.

@@ -32,15 +32,3 @@ func plainLine(text string) string { return promise.OneLine(text, len(text)) }
 
 // brief is the beginning of a text on one line.
 func brief(text string) string { return promise.OneLine(text, detailSize) }
-
-// clip keeps at most limit characters.
-func clip(text string, limit int) string {
-	n := 0
-	for at := range text {
-		if n == limit {
-			return text[:at] + "…"
-		}
-		n++
-	}
-	return text
-}

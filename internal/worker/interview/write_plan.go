@@ -9,7 +9,6 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/worker/tools"
-	"github.com/ralphloop/ralph/model"
 )
 
 //go:embed write_plan.md
@@ -47,10 +46,6 @@ type taskInput struct {
 	Category    string   `json:"category,omitempty" doc:"One word, such as setup, feature, test, docs."`
 	Optional    bool     `json:"optional,omitempty" doc:"The work is complete without it."`
 	Human       bool     `json:"human,omitempty" doc:"Only a person can do it."`
-}
-
-func writePlanSpec() model.Tool {
-	return model.Tool{Name: writePlan, Description: strings.TrimSpace(writePlanPage), Schema: tools.Schema(planInput{})}
 }
 
 // decodePlan reads the input of write_plan. The error is one sentence about one problem, for the model.

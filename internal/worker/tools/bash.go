@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -14,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/ralphloop/ralph/internal/process"
-	"github.com/ralphloop/ralph/model"
 )
 
 //go:embed bash.md
@@ -65,20 +63,16 @@ func findShell(w *workspace) string {
 	return path
 }
 
-func (t bash) Spec() model.Tool {
+func (t bash) tool() Tool {
 	name := "bash"
 	if t.shell == "" {
 		name = process.Shell("")[0] + " (there is no bash here)"
 	}
 	page := strings.NewReplacer("{shell}", name, "{timeout}", seconds(t.timeout), "{most}", seconds(t.most)).Replace(bashPage)
-	return spec("bash", page, bashInput{})
+	return newTool("bash", page, t.call)
 }
 
-func (t bash) Run(ctx context.Context, input json.RawMessage) Output {
-	var in bashInput
-	if err := Decode(input, &in); err != nil {
-		return failed(err)
-	}
+func (t bash) call(ctx context.Context, in bashInput) Output {
 	timeout := time.Duration(in.Timeout) * time.Second
 	switch {
 	case strings.TrimSpace(in.Command) == "":

@@ -81,7 +81,7 @@ func TestBashIsBash(t *testing.T) {
 		t.Errorf("described as %q", page)
 	}
 	without := bash{workspace: &workspace{}, timeout: time.Second, most: time.Minute}
-	if page := without.Spec().Description; !strings.HasPrefix(page, "Runs a command with /bin/sh (there is no bash here) in the workspace") {
+	if page := without.tool().Spec().Description; !strings.HasPrefix(page, "Runs a command with /bin/sh (there is no bash here) in the workspace") {
 		t.Errorf("described as %q", page)
 	}
 }

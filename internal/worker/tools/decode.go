@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,7 +143,7 @@ func decodeString(path string, raw []byte, v reflect.Value, enum string) error {
 		return fmt.Errorf("%s is no valid string: %w", named(path), err)
 	}
 	if enum != "" && !slices.Contains(strings.Split(enum, ","), text) {
-		return fmt.Errorf("%s must be one of %s, not %q", named(path), strings.ReplaceAll(enum, ",", ", "), clip(text, nameLimit))
+		return fmt.Errorf("%s must be one of %s, not %q", named(path), strings.ReplaceAll(enum, ",", ", "), Clip(text, nameLimit))
 	}
 	v.SetString(text)
 	return nil
@@ -174,11 +175,11 @@ func named(path string) string {
 	if path == "" {
 		return "the input"
 	}
-	return "field " + clip(path, 2*nameLimit)
+	return "field " + Clip(path, 2*nameLimit)
 }
 
 func below(path, name string) string {
-	name = clip(name, nameLimit)
+	name = Clip(name, nameLimit)
 	if path == "" {
 		return name
 	}
@@ -212,15 +213,6 @@ func kindOf(raw []byte) string {
 
 // wantedKind is what kindOf has to say about a value that fits into v.
 func wantedKind(v reflect.Value) string {
-	switch v.Kind() {
-	case reflect.Struct:
-		return "an object"
-	case reflect.Slice:
-		return "an array"
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	}
-	return "a number"
+	kinds := map[string]string{"object": "an object", "array": "an array", "string": "a string", "boolean": "true or false"}
+	return cmp.Or(kinds[jsonType(v.Type())], "a number")
 }

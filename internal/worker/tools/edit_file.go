@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 //go:embed edit_file.md
@@ -20,8 +20,6 @@ var editFilePage string
 // editLimit is how many bytes a file may have, before and after, to be edited.
 const editLimit = 8 << 20
 
-type editFile struct{ *workspace }
-
 type editFileInput struct {
 	Path string `json:"path" doc:"The file, relative to the workspace or absolute."`
 	Old  string `json:"old" doc:"The text to replace."`
@@ -29,13 +27,7 @@ type editFileInput struct {
 	All  bool   `json:"all,omitempty" doc:"Replace every occurrence."`
 }
 
-func (editFile) Spec() model.Tool { return spec("edit_file", editFilePage, editFileInput{}) }
-
-func (t editFile) Run(ctx context.Context, input json.RawMessage) Output {
-	var in editFileInput
-	if err := Decode(input, &in); err != nil {
-		return failed(err)
-	}
+func (w *workspace) editFile(ctx context.Context, in editFileInput) Output {
 	switch {
 	case in.Old == "":
 		return failf("old is empty; use write_file to write a whole file")
@@ -44,20 +36,20 @@ func (t editFile) Run(ctx context.Context, input json.RawMessage) Output {
 	case utf8.RuneCountInString(in.New) > writeLimit:
 		return failf("new has more than the %d characters that one call may write", writeLimit)
 	}
-	name, err := t.findWritable(in.Path)
+	name, err := w.findWritable(in.Path)
 	if err != nil {
 		return failed(err)
 	}
-	t.writing.Lock()
-	defer t.writing.Unlock()
+	w.writing.Lock()
+	defer w.writing.Unlock()
 	if ctx.Err() != nil {
 		return gaveUp(ctx)
 	}
-	return t.edit(in, name)
+	return w.edit(in, name)
 }
 
-func (t editFile) edit(in editFileInput, name string) Output {
-	file, info, err := t.open(in.Path, name)
+func (w *workspace) edit(in editFileInput, name string) Output {
+	file, info, err := w.open(in.Path, name)
 	if err != nil {
 		return failed(err)
 	}
@@ -73,13 +65,13 @@ func (t editFile) edit(in editFileInput, name string) Output {
 	}
 	edited, at, err := replace(content, in)
 	if err == nil {
-		err = t.put(name, info, edited)
+		err = w.put(name, info, edited)
 	}
 	if err != nil {
 		return failf("%s: %w", in.Path, err)
 	}
 	return Output{
-		Text:   fmt.Sprintf("edited %s: %s, at %s", in.Path, counted(len(at), "replacement"), lineList(at)),
+		Text:   fmt.Sprintf("edited %s: %s, at %s", in.Path, text.Count(len(at), "replacement"), lineList(at)),
 		Edited: []string{filepath.ToSlash(name)},
 	}
 }
@@ -141,21 +133,15 @@ func linesOf(content, text []byte) []int {
 // lineList is "line 3", "lines 3, 9".
 func lineList(lines []int) string {
 	const most = 10
-	var b strings.Builder
-	b.WriteString("line ")
+	word, shown := "line ", []string{}
 	if len(lines) > 1 {
-		b.Reset()
-		b.WriteString("lines ")
+		word = "lines "
 	}
-	for i, n := range lines {
-		switch {
-		case i == most:
-			b.WriteString(", …")
-			return b.String()
-		case i > 0:
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, n)
+	for _, n := range lines[:min(len(lines), most)] {
+		shown = append(shown, strconv.Itoa(n))
 	}
-	return b.String()
+	if len(lines) > most {
+		shown = append(shown, "…")
+	}
+	return word + strings.Join(shown, ", ")
 }

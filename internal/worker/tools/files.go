@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 const (
@@ -189,17 +190,17 @@ func (h *hits) full() bool { return h.more > 0 }
 
 // output says what is not there, too.
 func (h *hits) output(nothing, more string, files listing) Output {
-	text, cut := h.sum.text.String(), h.more > 0
+	shown, cut := h.sum.text.String(), h.more > 0
 	if h.sum.lines == 0 && h.more == 0 {
-		text = nothing + "\n"
+		shown = nothing + "\n"
 	}
 	if cut {
-		text += "[" + more + "]\n"
+		shown += "[" + more + "]\n"
 	}
 	if files.cut {
-		text += "[only the first " + counted(fileLimit, "file") + " were looked at; name a folder in path]\n"
+		shown += "[only the first " + text.Count(fileLimit, "file") + " were looked at; name a folder in path]\n"
 	}
-	return Output{Text: text, Cut: cut || files.cut}
+	return Output{Text: shown, Cut: cut || files.cut}
 }
 
 // openQuietly opens a file for a search; nil if it is nothing that can be searched.

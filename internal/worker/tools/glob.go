@@ -3,38 +3,27 @@ package tools
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/ralphloop/ralph/model"
 )
 
 //go:embed glob.md
 var globPage string
-
-type glob struct{ *workspace }
 
 type globInput struct {
 	Pattern string `json:"pattern" doc:"What to look for, as **/*.go"`
 	Path    string `json:"path,omitempty" doc:"The folder to look in; the workspace if left out."`
 }
 
-func (glob) Spec() model.Tool { return spec("glob", globPage, globInput{}) }
-
-func (t glob) Run(ctx context.Context, input json.RawMessage) Output {
-	var in globInput
-	if err := Decode(input, &in); err != nil {
-		return failed(err)
-	}
+func (w *workspace) glob(ctx context.Context, in globInput) Output {
 	matches, err := matcher(in.Pattern)
 	if err != nil {
 		return failed(err)
 	}
-	folder, file, err := t.folder(in.Path)
+	folder, file, err := w.folder(in.Path)
 	if err != nil {
 		return failed(err)
 	}
@@ -43,7 +32,7 @@ func (t glob) Run(ctx context.Context, input json.RawMessage) Output {
 	}
 	limited, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	found, err := t.files(limited, folder)
+	found, err := w.files(limited, folder)
 	if limited.Err() != nil {
 		return gaveUp(ctx)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/ralphloop/ralph/model"
 )
 
 //go:embed grep.md
@@ -28,8 +25,6 @@ const (
 	expressionLimit = 1000
 )
 
-type grep struct{ *workspace }
-
 type grepInput struct {
 	Pattern    string `json:"pattern" doc:"The regular expression."`
 	Path       string `json:"path,omitempty" doc:"The folder or file to search; the workspace if left out."`
@@ -37,13 +32,7 @@ type grepInput struct {
 	IgnoreCase bool   `json:"ignore_case,omitempty" doc:"Capital and small letters are the same."`
 }
 
-func (grep) Spec() model.Tool { return spec("grep", grepPage, grepInput{}) }
-
-func (t grep) Run(ctx context.Context, input json.RawMessage) Output {
-	var in grepInput
-	if err := Decode(input, &in); err != nil {
-		return failed(err)
-	}
+func (w *workspace) grep(ctx context.Context, in grepInput) Output {
 	expression, err := in.compile()
 	if err != nil {
 		return failed(err)
@@ -54,19 +43,19 @@ func (t grep) Run(ctx context.Context, input json.RawMessage) Output {
 			return failed(err)
 		}
 	}
-	folder, file, err := t.folder(in.Path)
+	folder, file, err := w.folder(in.Path)
 	if err != nil {
 		return failed(err)
 	}
 	if file != "" {
-		if _, err := t.regular(in.Path, filepath.Join(folder, file)); err != nil {
+		if _, err := w.regular(in.Path, filepath.Join(folder, file)); err != nil {
 			return failed(err)
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	h := newHits()
-	found, err := t.searchAll(limited, search{expression, matches, h}, folder, file)
+	found, err := w.searchAll(limited, search{expression, matches, h}, folder, file)
 	switch {
 	case limited.Err() != nil:
 		return gaveUp(ctx)
@@ -84,11 +73,11 @@ type search struct {
 }
 
 // searchAll looks into one file of a folder, or into all of them if file is "".
-func (t grep) searchAll(ctx context.Context, s search, folder, file string) (listing, error) {
+func (w *workspace) searchAll(ctx context.Context, s search, folder, file string) (listing, error) {
 	found := listing{names: []string{file}}
 	if file == "" {
 		var err error
-		if found, err = t.files(ctx, folder); err != nil {
+		if found, err = w.files(ctx, folder); err != nil {
 			return listing{}, err
 		}
 	}
@@ -97,7 +86,7 @@ func (t grep) searchAll(ctx context.Context, s search, folder, file string) (lis
 			break
 		}
 		if s.matches(name) {
-			t.searchFile(ctx, s, shown(folder, name))
+			w.searchFile(ctx, s, shown(folder, name))
 		}
 	}
 	return found, nil
@@ -122,8 +111,8 @@ func (in grepInput) compile() (*regexp.Regexp, error) {
 }
 
 // searchFile adds the hits in one file. A file that cannot be read, or is binary, has none.
-func (t grep) searchFile(ctx context.Context, s search, name string) {
-	file := t.openQuietly(filepath.FromSlash(name))
+func (w *workspace) searchFile(ctx context.Context, s search, name string) {
+	file := w.openQuietly(filepath.FromSlash(name))
 	if file == nil {
 		return
 	}

@@ -36,7 +36,7 @@ func notFound(content []byte, text string) error {
 	fmt.Fprintf(&b, "old does not occur; %s at line %d:\n", why, at+1)
 	shown := min(len(wanted), 10)
 	for i := max(0, at-nearLines); i < min(len(lines), at+shown+nearLines); i++ {
-		fmt.Fprintf(&b, "%6d\t%s\n", i+1, clip(strings.TrimSuffix(lines[i], "\r"), nearLineLimit))
+		fmt.Fprintf(&b, "%6d\t%s\n", i+1, Clip(strings.TrimSuffix(lines[i], "\r"), nearLineLimit))
 	}
 	return errors.New(strings.TrimSuffix(b.String(), "\n"))
 }

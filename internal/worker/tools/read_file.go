@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
-	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 //go:embed read_file.md
@@ -20,29 +19,21 @@ var readFilePage string
 // readLimit is how many characters of a file are returned.
 const readLimit = 50_000
 
-type readFile struct{ *workspace }
-
 type readFileInput struct {
 	Path   string `json:"path" doc:"The file, relative to the workspace or absolute."`
 	Offset int    `json:"offset,omitempty" doc:"The first line to return, counted from 1."`
 	Limit  int    `json:"limit,omitempty" doc:"How many lines to return at most."`
 }
 
-func (readFile) Spec() model.Tool { return spec("read_file", readFilePage, readFileInput{}) }
-
-func (t readFile) Run(ctx context.Context, input json.RawMessage) Output {
-	var in readFileInput
-	if err := Decode(input, &in); err != nil {
-		return failed(err)
-	}
+func (w *workspace) readFile(ctx context.Context, in readFileInput) Output {
 	if in.Offset < 0 || in.Limit < 0 {
 		return failf("offset and limit must not be negative")
 	}
-	name, err := t.find(in.Path)
+	name, err := w.find(in.Path)
 	if err != nil {
 		return failed(err)
 	}
-	file, info, err := t.open(in.Path, name)
+	file, info, err := w.open(in.Path, name)
 	if err != nil {
 		return failed(err)
 	}
@@ -122,7 +113,7 @@ func (p *page) show(l line) bool {
 
 func (p *page) output() Output {
 	if p.sum.lines == 0 {
-		return failf("%s has only %s", p.in.Path, counted(p.line, "line"))
+		return failf("%s has only %s", p.in.Path, text.Count(p.line, "line"))
 	}
 	var notes []string
 	note := func(applies bool, text string) {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// clip keeps at most limit characters of the beginning of a text.
-func clip(text string, limit int) string {
+// Clip keeps at most limit characters of the beginning of a text.
+func Clip(text string, limit int) string {
 	short := firstRunes(text, limit)
 	if len(short) < len(text) {
 		return short + "…"
@@ -159,12 +159,4 @@ func (s *sum) add(line string) bool {
 	s.text.WriteString(line)
 	s.text.WriteByte('\n')
 	return true
-}
-
-// counted is "1 file", "2 files".
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

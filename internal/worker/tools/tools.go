@@ -48,17 +48,44 @@ type Options struct {
 // Set gives all tools: bash, read_file, write_file, edit_file, glob, grep.
 func Set(o Options) []Tool {
 	w := newWorkspace(o)
-	return []Tool{newBash(w, o), readFile{w}, writeFile{w}, editFile{w}, glob{w}, grep{w}}
+	return append([]Tool{
+		newBash(w, o).tool(), newTool("read_file", readFilePage, w.readFile), newTool("write_file", writeFilePage, w.writeFile),
+		newTool("edit_file", editFilePage, w.editFile),
+	}, w.searches()...)
 }
 
 // Reading gives the tools that change nothing: read_file, glob, grep.
 func Reading(o Options) []Tool {
 	w := newWorkspace(o)
-	return []Tool{readFile{w}, glob{w}, grep{w}}
+	return append([]Tool{newTool("read_file", readFilePage, w.readFile)}, w.searches()...)
 }
 
-// spec puts a tool's description together. page is its Markdown, input an empty value of what it takes.
-func spec(name, page string, input any) model.Tool {
+func (w *workspace) searches() []Tool {
+	return []Tool{newTool("glob", globPage, w.glob), newTool("grep", grepPage, w.grep)}
+}
+
+// tool is made of one function; what the function takes is the tool's input.
+type tool[T any] struct {
+	spec model.Tool
+	run  func(ctx context.Context, in T) Output
+}
+
+func newTool[T any](name, page string, run func(context.Context, T) Output) Tool {
+	return tool[T]{Spec(name, page, *new(T)), run}
+}
+
+func (t tool[T]) Spec() model.Tool { return t.spec }
+
+func (t tool[T]) Run(ctx context.Context, input json.RawMessage) Output {
+	var in T
+	if err := Decode(input, &in); err != nil {
+		return failed(err)
+	}
+	return t.run(ctx, in)
+}
+
+// Spec puts a tool's description together. page is its Markdown, input an empty value of what it takes.
+func Spec(name, page string, input any) model.Tool {
 	return model.Tool{Name: name, Description: strings.TrimSpace(page), Schema: Schema(input)}
 }
 

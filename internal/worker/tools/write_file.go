@@ -1,10 +1,10 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"github.com/ralphloop/ralph/model"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 //go:embed write_file.md
@@ -23,37 +23,29 @@ var writeFilePage string
 // writeLimit is how many characters one call may write.
 const writeLimit = 200_000
 
-type writeFile struct{ *workspace }
-
 type writeFileInput struct {
 	Path    string `json:"path" doc:"The file, relative to the workspace or absolute."`
 	Content string `json:"content" doc:"All that is to be in the file."`
 }
 
-func (writeFile) Spec() model.Tool { return spec("write_file", writeFilePage, writeFileInput{}) }
-
-func (t writeFile) Run(ctx context.Context, input json.RawMessage) Output {
-	var in writeFileInput
-	if err := Decode(input, &in); err != nil {
-		return failed(err)
-	}
+func (w *workspace) writeFile(ctx context.Context, in writeFileInput) Output {
 	if n := utf8.RuneCountInString(in.Content); n > writeLimit {
 		return failf("content has %d characters, more than the %d that one call may write; write a part, then add to it", n, writeLimit)
 	}
-	name, err := t.findWritable(in.Path)
+	name, err := w.findWritable(in.Path)
 	if err != nil {
 		return failed(err)
 	}
-	t.writing.Lock()
-	defer t.writing.Unlock()
+	w.writing.Lock()
+	defer w.writing.Unlock()
 	if ctx.Err() != nil {
 		return gaveUp(ctx)
 	}
-	before, err := t.regular(in.Path, name)
+	before, err := w.regular(in.Path, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed(err)
 	}
-	if err := t.put(name, before, []byte(in.Content)); err != nil {
+	if err := w.put(name, before, []byte(in.Content)); err != nil {
 		return failf("%s cannot be written: %w", in.Path, err)
 	}
 	did := "made"
@@ -61,7 +53,7 @@ func (t writeFile) Run(ctx context.Context, input json.RawMessage) Output {
 		did = "replaced"
 	}
 	return Output{
-		Text:   fmt.Sprintf("%s %s: %s, %s", did, in.Path, counted(lineCount(in.Content), "line"), counted(len(in.Content), "byte")),
+		Text:   fmt.Sprintf("%s %s: %s, %s", did, in.Path, text.Count(lineCount(in.Content), "line"), text.Count(len(in.Content), "byte")),
 		Edited: []string{filepath.ToSlash(name)},
 	}
 }
@@ -86,11 +78,11 @@ func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
 		return reason(err)
 	}
 	draft := filepath.Join(filepath.Dir(name), ".ralph-"+rand.Text()+".tmp")
-	if err := w.draft(draft, before, content); err != nil {
-		_ = w.root.Remove(draft)
-		return reason(err)
+	err := w.draft(draft, before, content)
+	if err == nil {
+		err = w.root.Rename(draft, name)
 	}
-	if err := w.root.Rename(draft, name); err != nil {
+	if err != nil {
 		_ = w.root.Remove(draft)
 		return reason(err)
 	}
@@ -107,8 +99,5 @@ func (w *workspace) draft(name string, before fs.FileInfo, content []byte) error
 	if err == nil && before != nil {
 		err = file.Chmod(before.Mode().Perm())
 	}
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return cmp.Or(err, file.Close())
 }

@@ -1,4 +1,4 @@
-package assembly
+package setup
 
 import (
 	"bufio"
@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ralphloop/ralph/internal/config"
-	"github.com/ralphloop/ralph/verify"
+	"github.com/ralphloop/ralph/internal/project"
+	"github.com/ralphloop/ralph/internal/workspace"
 )
 
 // odd are commands that YAML would read as something else if they stood there as they are.
@@ -43,7 +44,7 @@ func loadText(t *testing.T, text string) config.Loaded {
 func sampleChoice() Choice {
 	return Choice{
 		Checks: []string{"go test ./...", `test -z "$(gofmt -l .)"`},
-		Others: []Gate{{Kind: verify.GateLint, Command: "golangci-lint run", Because: "found .golangci.yml", Missing: "golangci-lint"}},
+		Others: []project.Proposal{{Kind: project.KindLint, Command: "golangci-lint run", Because: "found .golangci.yml", Missing: "golangci-lint"}},
 		Agent:  "codex",
 	}
 }
@@ -72,8 +73,8 @@ func TestCommandsSurviveTheFile(t *testing.T) {
 func TestNamesOfFilesSetNothing(t *testing.T) {
 	want := loadText(t, Choice{}.configText()).Settings
 	for _, lineEnd := range []string{"\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029", "\x00", "\x1b", "\ufeff", "\xff"} {
-		gate := Gate{Kind: "lint", Command: "x", Because: "found a.yml" + lineEnd + "    - touch gone" + lineEnd + "max_iterations: 77" + lineEnd}
-		loaded := loadText(t, Choice{Others: []Gate{gate}}.configText())
+		proposal := project.Proposal{Kind: "lint", Command: "x", Because: "found a.yml" + lineEnd + "    - touch gone" + lineEnd + "max_iterations: 77" + lineEnd}
+		loaded := loadText(t, Choice{Others: []project.Proposal{proposal}}.configText())
 		if diff := cmp.Diff(want, loaded.Settings); diff != "" || len(loaded.ProjectCommands) > 0 {
 			t.Errorf("behind %q: %v (-want +got)\n%s", lineEnd, loaded.ProjectCommands, diff)
 		}
@@ -155,21 +156,21 @@ func TestLook(t *testing.T) {
 		writeFile(t, filepath.Join(bin, name), "", 0o755)
 	}
 	t.Setenv("PATH", bin)
-	ws := Workspace{Dir: t.TempDir()}
-	want := Survey{Workspace: ws, Agents: []string{"claude", "codex"}, Gates: []Gate{}}
-	if diff := cmp.Diff(want, Look(ws), cmpopts.IgnoreUnexported(Workspace{})); diff != "" {
+	ws := workspace.Workspace{Dir: t.TempDir()}
+	want := Survey{Workspace: ws, Agents: []string{"claude", "codex"}, Proposals: []project.Proposal{}}
+	if diff := cmp.Diff(want, Look(ws), cmpopts.IgnoreUnexported(workspace.Workspace{})); diff != "" {
 		t.Errorf("an empty folder (-want +got)\n%s", diff)
 	}
 	for _, name := range []string{"prd.json", "IMPLEMENTATION_PLAN.md", "PROMPT.md", ".agent/PROMPT.md", ".ralph/config.yaml", ".pre-commit-config.yaml"} {
 		writeFile(t, filepath.Join(ws.Dir, name), "x", 0o644)
 	}
 	want.Configured, want.Tasks, want.Prompt = true, "prd.json", ".agent/PROMPT.md"
-	want.Gates = []Gate{{Kind: verify.GateLint, Command: "pre-commit run --all-files", Because: "found .pre-commit-config.yaml", Missing: "pre-commit"}}
+	want.Proposals = []project.Proposal{{Kind: project.KindLint, Command: "pre-commit run --all-files", Because: "found .pre-commit-config.yaml", Missing: "pre-commit"}}
 	got := Look(ws)
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Workspace{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(workspace.Workspace{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff(Choice{Others: want.Gates}, got.Everything()); diff != "" {
+	if diff := cmp.Diff(Choice{Others: want.Proposals}, got.Everything()); diff != "" {
 		t.Errorf("what could run (-want +got)\n%s", diff)
 	}
 }
@@ -185,10 +186,10 @@ func writeFile(t *testing.T, path, text string, mode fs.FileMode) {
 }
 
 func TestWriteNeverOverwrites(t *testing.T) {
-	ws := Workspace{Dir: t.TempDir()}
+	ws := workspace.Workspace{Dir: t.TempDir()}
 	names := []string{".ralph/config.yaml", ".ralph/config.schema.json", ".ralph/.gitignore"}
 	first, err := sampleChoice().Write(ws)
-	if diff := cmp.Diff(SetUp{Written: names}, first); diff != "" || err != nil || !first.Wrote() {
+	if diff := cmp.Diff(Result{Written: names}, first); diff != "" || err != nil || !first.Wrote() {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 	before := readAll(t, ws, names)
@@ -196,7 +197,7 @@ func TestWriteNeverOverwrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := Choice{}.Write(ws)
-	if diff := cmp.Diff(SetUp{Written: names[1:2], Kept: []string{names[0], names[2]}}, second); diff != "" || err != nil || second.Wrote() {
+	if diff := cmp.Diff(Result{Written: names[1:2], Kept: []string{names[0], names[2]}}, second); diff != "" || err != nil || second.Wrote() {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 	if diff := cmp.Diff(before, readAll(t, ws, names)); diff != "" {
@@ -204,7 +205,7 @@ func TestWriteNeverOverwrites(t *testing.T) {
 	}
 }
 
-func readAll(t *testing.T, ws Workspace, names []string) map[string]string {
+func readAll(t *testing.T, ws workspace.Workspace, names []string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
 	for _, name := range names {
@@ -228,12 +229,12 @@ func TestWriteStaysInTheWorkspace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	whole := Workspace{Dir: t.TempDir()}
+	whole := workspace.Workspace{Dir: t.TempDir()}
 	link(outside, filepath.Join(whole.Dir, ".ralph"))
 	if done, err := sampleChoice().Write(whole); err == nil || done.Wrote() {
 		t.Errorf("through a linked folder: %+v", done)
 	}
-	single := Workspace{Dir: t.TempDir()}
+	single := workspace.Workspace{Dir: t.TempDir()}
 	if err := os.Mkdir(filepath.Join(single.Dir, ".ralph"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +249,7 @@ func TestWriteStaysInTheWorkspace(t *testing.T) {
 }
 
 func TestWriteWhereAFileStands(t *testing.T) {
-	ws := Workspace{Dir: t.TempDir()}
+	ws := workspace.Workspace{Dir: t.TempDir()}
 	writeFile(t, filepath.Join(ws.Dir, ".ralph"), "mine", 0o644)
 	done, err := sampleChoice().Write(ws)
 	if _, ok := errors.AsType[*fs.PathError](err); !ok || len(done.Written) > 0 {

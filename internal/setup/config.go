@@ -1,13 +1,14 @@
-package assembly
+package setup
 
 import (
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/project"
+	"github.com/ralphloop/ralph/promise"
 )
 
 const configHead = `# yaml-language-server: $schema=config.schema.json
@@ -59,8 +60,8 @@ func (c Choice) lines(key config.Key) []configLine {
 		for _, command := range c.Checks {
 			lines = append(lines, configLine{"  - " + scalar(command), ""})
 		}
-		for _, gate := range c.Others {
-			lines = append(lines, configLine{"  #- " + scalar(gate.Command), whyNot(gate)})
+		for _, proposal := range c.Others {
+			lines = append(lines, configLine{"  #- " + scalar(proposal.Command), whyNot(proposal)})
 		}
 		return lines
 	case key.Name == "agent.name" && c.Agent != "":
@@ -69,10 +70,10 @@ func (c Choice) lines(key config.Key) []configLine {
 	return []configLine{{strings.TrimRight("#"+name+": "+defaultValue(key), " "), meaning(key)}}
 }
 
-func whyNot(gate Gate) string {
-	why := fmt.Sprintf("%s: %s", gate.Kind, gate.Because)
-	if gate.Missing != "" {
-		why += "; " + gate.Missing + " is not on PATH"
+func whyNot(proposal project.Proposal) string {
+	why := fmt.Sprintf("%s: %s", proposal.Kind, proposal.Because)
+	if proposal.Missing != "" {
+		why += "; " + proposal.Missing + " is not on PATH"
 	}
 	return why
 }
@@ -136,12 +137,8 @@ func writeAligned(text *strings.Builder, indent string, lines []configLine) {
 			fmt.Fprintf(text, "%s%s\n", indent, line.setting)
 			continue
 		}
-		fmt.Fprintf(text, "%s%-*s  # %s\n", indent, width, line.setting, oneLine(line.comment))
+		// A comment may hold the name of a file, and behind a line break in that name there would be settings.
+		comment := promise.OneLine(line.comment, len(line.comment))
+		fmt.Fprintf(text, "%s%-*s  # %s\n", indent, width, line.setting, comment)
 	}
-}
-
-// oneLine keeps a comment one: it may hold the name of a file, and behind a line break in that name there would be settings.
-func oneLine(text string) string {
-	words := strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
-	return strings.Join(words, " ")
 }

@@ -1,62 +1,60 @@
-package verify
+package project
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
-func goGates(dir string) []candidate {
+func proposeGo(dir string) []candidate {
 	if !isFile(dir, "go.mod") {
 		return nil
 	}
-	var gates []candidate
-	if command, because := lookGo(dir); command != "" {
-		gates = append(gates, proposed(GateTest, command, because, "go test", "gotestsum"))
-	}
-	gates = append(gates, proposed(GateLint, "go vet ./...", "found go.mod", "go vet"))
-	if file := firstFile(dir, ".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"); file != "" {
-		gates = append(gates, proposed(GateLint, "golangci-lint run", "found "+file, "golangci-lint"))
-	}
+	var found proposals
+	command, because := lookGo(dir)
+	found.add(KindTest, command, because, "go test", "gotestsum")
+	found.add(KindLint, "go vet ./...", "found go.mod", "go vet")
+	found.addSet(KindLint, "golangci-lint run", firstFile(dir, ".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"), "golangci-lint")
 	ours := "."
 	if info, err := os.Stat(filepath.Join(dir, "vendor")); err == nil && info.IsDir() {
 		ours = "-v ^vendor/" // other people's code is not ours to format
 	}
 	// Inside a test -z "$(…)" a gofmt that is missing or cannot read a file would be as good as one that found nothing.
 	format := `files=$(gofmt -l .) && ! printf %s "$files" | grep ` + ours
-	return append(gates, proposed(GateFormat, format, "found go.mod", "gofmt").needing("gofmt"))
+	return append(found, proposed(KindFormat, format, "found go.mod", "gofmt").needing("gofmt"))
 }
 
-// nodeScripts are the scripts that by their names are gates; of each kind the first that
+// nodeScripts are the scripts that by their names are checks; of each kind the first that
 // would judge something.
 var nodeScripts = []struct {
-	kind  GateKind
+	kind  Kind
 	names []string
 }{
-	{GateLint, []string{"lint"}},
-	{GateTypes, []string{"typecheck", "type-check", "check-types", "types", "tsc"}},
-	{GateFormat, []string{"format:check", "prettier:check", "fmt:check", "check:format", "format-check"}},
-	{GateE2E, []string{"e2e", "test:e2e", "playwright"}},
+	{KindLint, []string{"lint"}},
+	{KindTypes, []string{"typecheck", "type-check", "check-types", "types", "tsc"}},
+	{KindFormat, []string{"format:check", "prettier:check", "fmt:check", "check:format", "format-check"}},
+	{KindE2E, []string{"e2e", "test:e2e", "playwright"}},
 }
 
 // Scripts that wait for a person, or make type declarations instead of checking types.
 var (
-	opensWindow = lazily(`\bcypress open\b|(?:^|\s)--(?:ui|headed|watch)(?:[\s=]|$)`)
-	checksTypes = lazily(`\b(?:tsc|tsgo|flow|tsd|pyright|svelte-check|astro check)\b`)
+	opensWindow = text.LazyRegexp(`\bcypress open\b|(?:^|\s)--(?:ui|headed|watch)(?:[\s=]|$)`)
+	checksTypes = text.LazyRegexp(`\b(?:tsc|tsgo|flow|tsd|pyright|svelte-check|astro check)\b`)
 )
 
-func nodeGates(dir string) []candidate {
+func proposeNode(dir string) []candidate {
 	pkg, _, readable := readPackage(dir)
 	if !readable {
 		return nil
 	}
-	var gates []candidate
-	if command, because := lookNode(dir); command != "" {
-		gates = append(gates, proposed(GateTest, command, because, command, pkg.script("test")))
-	}
+	var found proposals
+	command, because := lookNode(dir)
+	found.add(KindTest, command, because, command, pkg.script("test"))
 	manager, source := packageManager(dir, pkg.PackageManager)
-	for _, gate := range nodeScripts {
-		for _, name := range gate.names {
+	for _, proposal := range nodeScripts {
+		for _, name := range proposal.names {
 			script := pkg.script(name)
 			if runsNothing(script) || mends().MatchString(script) || opensWindow().MatchString(script) {
 				continue
@@ -65,49 +63,35 @@ func nodeGates(dir string) []candidate {
 				continue
 			}
 			command := manager + " run " + name
-			gates = append(gates, proposed(gate.kind, command, "found package.json with "+article(name)+" script"+source, command, script))
+			found.add(proposal.kind, command, "found package.json with "+article(name)+" script"+source, command, script)
 			break
 		}
 	}
-	return gates
+	return found
 }
 
-func pythonGates(dir string) []candidate {
-	var gates []candidate
-	if command, because := lookPython(dir); command != "" {
-		gates = append(gates, proposed(GateTest, command, because, "pytest"))
-	}
+func proposePython(dir string) []candidate {
+	var found proposals
+	command, because := lookPython(dir)
+	found.add(KindTest, command, because, "pytest")
 	project := settingsFile(dir, "pyproject.toml")
 	setup := settingsFile(dir, "setup.cfg")
-	if from := setIn(dir, []string{"ruff.toml", ".ruff.toml"}, project.section("tool.ruff")); from != "" {
-		gates = append(gates, proposed(GateLint, "ruff check .", "found "+from, "ruff check"))
-	}
-	if from := setIn(dir, []string{".flake8"}, setup.section("flake8"), settingsFile(dir, "tox.ini").section("flake8")); from != "" {
-		gates = append(gates, proposed(GateLint, "flake8", "found "+from, "flake8"))
-	}
+	found.addSet(KindLint, "ruff check .", setIn(dir, []string{"ruff.toml", ".ruff.toml"}, project.section("tool.ruff")), "ruff check")
+	found.addSet(KindLint, "flake8", setIn(dir, []string{".flake8"}, setup.section("flake8"), settingsFile(dir, "tox.ini").section("flake8")), "flake8")
 	mypy := []section{
 		settingsFile(dir, "mypy.ini").section("mypy"), settingsFile(dir, ".mypy.ini").section("mypy"),
 		project.section("tool.mypy"), setup.section("mypy"),
 	}
-	if from := setIn(dir, nil, mypy...); from != "" {
-		gates = append(gates, proposed(GateTypes, mypyCommand(mypy), "found "+from, "mypy"))
-	}
-	if from := setIn(dir, []string{"pyrightconfig.json"}, project.section("tool.pyright")); from != "" {
-		gates = append(gates, proposed(GateTypes, "pyright", "found "+from, "pyright"))
-	}
-	if from := setIn(dir, nil, project.section("tool.black")); from != "" {
-		gates = append(gates, proposed(GateFormat, "black --check .", "found "+from, "black --check"))
-	}
-	formats := []section{
+	found.addSet(KindTypes, mypyCommand(mypy), setIn(dir, nil, mypy...), "mypy")
+	found.addSet(KindTypes, "pyright", setIn(dir, []string{"pyrightconfig.json"}, project.section("tool.pyright")), "pyright")
+	found.addSet(KindFormat, "black --check .", setIn(dir, nil, project.section("tool.black")), "black --check")
+	found.addSet(KindFormat, "ruff format --check .", setIn(dir, nil,
 		project.section("tool.ruff.format"), settingsFile(dir, "ruff.toml").section("format"), settingsFile(dir, ".ruff.toml").section("format"),
-	}
-	if from := setIn(dir, nil, formats...); from != "" {
-		gates = append(gates, proposed(GateFormat, "ruff format --check .", "found "+from, "ruff format --check"))
-	}
-	return gates
+	), "ruff format --check")
+	return found
 }
 
-var mypyTargets = lazily(`(?m)^\s*(?:files|packages|modules)\s*=`)
+var mypyTargets = text.LazyRegexp(`(?m)^\s*(?:files|packages|modules)\s*=`)
 
 // mypyCommand names what is to be checked unless the settings do.
 func mypyCommand(settings []section) string {
@@ -122,23 +106,22 @@ func mypyCommand(settings []section) string {
 	return "mypy ."
 }
 
-func rustGates(dir string) []candidate {
+func proposeRust(dir string) []candidate {
 	if !isFile(dir, "Cargo.toml") {
 		return nil
 	}
-	var gates []candidate
-	if command, because := lookRust(dir); command != "" {
-		gates = append(gates, proposed(GateTest, command, because, "cargo test", "cargo nextest"))
-	}
+	var found proposals
+	command, because := lookRust(dir)
+	found.add(KindTest, command, because, "cargo test", "cargo nextest")
 	cargo := settingsFile(dir, "Cargo.toml")
 	from := setIn(dir, []string{"clippy.toml", ".clippy.toml"}, cargo.section("lints.clippy"), cargo.section("workspace.lints.clippy"))
 	if from == "" {
 		from = workflowWith(dir, "cargo clippy")
 	}
 	if from != "" {
-		gates = append(gates, proposed(GateLint, "cargo clippy -- -D warnings", "found "+from, "cargo clippy").needing("cargo", "cargo-clippy"))
+		found = append(found, proposed(KindLint, "cargo clippy -- -D warnings", "found "+from, "cargo clippy").needing("cargo", "cargo-clippy"))
 	}
-	return append(gates, proposed(GateFormat, "cargo fmt --check", "found Cargo.toml", "cargo fmt").needing("cargo", "cargo-fmt"))
+	return append(found, proposed(KindFormat, "cargo fmt --check", "found Cargo.toml", "cargo fmt").needing("cargo", "cargo-fmt"))
 }
 
 // workflowWith is the first of the project's CI files that says words, "" if none does.
@@ -172,7 +155,7 @@ type section struct {
 	text  string
 }
 
-var sectionHead = lazily(`^\s*\[+\s*([^\]]*?)\s*\]`)
+var sectionHead = text.LazyRegexp(`^\s*\[+\s*([^\]]*?)\s*\]`)
 
 func (s settings) section(name string) section {
 	found := section{from: s.name + " with [" + name + "]"}

@@ -1,4 +1,5 @@
-package assembly
+// Package planner asks a model for a task list, in an interview with the user.
+package planner
 
 import (
 	"cmp"
@@ -12,27 +13,33 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/models"
+	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/worker/interview"
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/plan"
-	"github.com/ralphloop/ralph/verify"
 )
 
 type (
 	// Interview is what came of one.
 	Interview = interview.Outcome
-	// PlanQuestion is something that only a person can tell.
-	PlanQuestion = interview.Question
-	// PlanAsked is a question with its answer.
-	PlanAsked = interview.Asked
+	// Plan is what the model wrote.
+	Plan = interview.Plan
+	// Spent is what an interview took.
+	Spent = interview.Spent
+	// Question is something that only a person can tell.
+	Question = interview.Question
+	// Asked is a question with its answer.
+	Asked = interview.Asked
 	// Answers are what somebody wrote down before he was asked.
 	Answers = interview.Answers
 )
 
 const (
-	// PlannerTurns is how many turns a planner has if nothing else is said.
-	PlannerTurns = interview.DefaultTurns
+	// DefaultTurns is how many turns a planner has if nothing else is said.
+	DefaultTurns = interview.DefaultTurns
 	// BriefLimit is how many characters a brief may have.
 	BriefLimit = interview.BriefLimit
 )
@@ -47,38 +54,37 @@ func ReadAnswers(path string) (*Answers, error) {
 }
 
 // OldList says what is to become of a list that is there already.
-type OldList int
+type OldList = plan.DraftMode
 
 // What can become of it. Nowhere a task that is done is lost.
 const (
-	OldListRefused  OldList = iota // there may be none
-	OldListKept                    // the new tasks follow it
-	OldListReplaced                // the new one takes its place
+	OldListRefused  = plan.DraftFresh  // there may be none
+	OldListKept     = plan.DraftBehind // the new tasks follow it
+	OldListReplaced = plan.DraftAnew   // the new one takes its place
 )
 
 // Planner is an interview that could begin: its model is chosen, and its list has a place.
 type Planner struct {
-	request Request
-	model   chosenModel
+	request assembly.Request
+	model   models.Choice
 	draft   *plan.Draft
 	old     OldList
 }
 
-// NewPlanner finds everything that an interview needs, or says what is missing. It asks nobody and writes nothing.
-func NewPlanner(req Request, old OldList) (*Planner, error) {
+// New finds everything that an interview needs, or says what is missing. It asks nobody and writes nothing.
+func New(req assembly.Request, old OldList) (*Planner, error) {
 	p := &Planner{request: req, old: old}
-	mode := map[OldList]plan.DraftMode{OldListRefused: plan.DraftFresh, OldListKept: plan.DraftBehind, OldListReplaced: plan.DraftAnew}[old]
 	var err error
-	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{List: req.Settings.Tasks.File, Mode: mode, Around: Around(req.Workspace, req.Settings)})
+	p.draft, err = plan.NewDraft(req.Workspace.Dir, plan.DraftOptions{List: req.Settings.Tasks.File, Mode: old, Around: assembly.Around(req.Workspace, req.Settings)})
 	if err != nil {
 		return nil, p.listTrouble(err)
 	}
-	if p.model, err = (&Plan{Request: req}).chooseModel(plannerPart); err != nil {
+	if p.model, err = models.Choose(req.ForModels(), models.Planner); err != nil {
 		return nil, err
 	}
-	if s := req.Settings; s.MaxCost > 0 && !s.AllowUnmetered && !isPriced(s, p.model.model) {
+	if s := req.Settings; s.MaxCost > 0 && !s.AllowUnmetered && !models.IsPriced(s, p.model.Model) {
 		return nil, &config.UsageError{
-			Msg:  unpriced(s, p.model.model),
+			Msg:  models.Unpriced(s, p.model.Model),
 			Hint: "or cap the tokens with --max-tokens; --allow-unmetered goes on all the same, with this cap ignored",
 		}
 	}
@@ -106,13 +112,13 @@ func CheckBrief(brief string) error {
 type Talk struct {
 	Brief    string
 	MaxTurns int
-	Ask      func(context.Context, PlanQuestion) (answer string, ok bool, err error)
+	Ask      func(context.Context, Question) (answer string, ok bool, err error)
 	Live     func(ralph.Activity)
 }
 
 // Interview asks the model for a plan. It sees the workspace through tools that only read.
 func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
-	client, err := p.model.client()
+	client, err := p.model.Client()
 	if err != nil {
 		return Interview{}, err
 	}
@@ -123,7 +129,7 @@ func (p *Planner) Interview(ctx context.Context, t Talk) (Interview, error) {
 	defer root.Close()
 	s := p.request.Settings
 	talked, err := interview.Run(ctx, interview.Options{
-		Client: client, Model: p.model.model, KeyEnv: p.model.keyEnv, Price: prices(s), Tools: tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()}),
+		Client: client, Model: p.model.Model, KeyEnv: p.model.KeyEnv, Price: models.Prices(s), Tools: tools.Reading(tools.Options{Root: root, Env: p.request.Env.Untrusted()}),
 		Brief: t.Brief, Project: p.facts(root), Existing: p.draft.Existing(), Lint: p.draft.Try, Ask: t.Ask, Live: t.Live,
 		MaxTurns: t.MaxTurns, MaxCost: s.MaxCost, MaxTokens: s.MaxTokens, Unmetered: s.AllowUnmetered,
 	})
@@ -154,16 +160,16 @@ func (p *Planner) facts(root *os.Root) string {
 		}
 	}
 	s := p.request.Settings
-	checks, _ := runChecks(p.request.Workspace, s)
+	checks, _ := assembly.RunChecks(p.request.Workspace, s)
 	if len(checks) == 0 {
 		b.WriteString("No check of the whole project is known: what a task's own checks do not prove is not proven.\n")
 	}
 	for _, check := range checks {
 		fmt.Fprintf(&b, "Every task has to pass, besides its own checks: %s\n", check)
 	}
-	for _, gate := range verify.Gates(p.request.Workspace.Dir) {
-		if !slices.Contains(checks, gate.Command) {
-			fmt.Fprintf(&b, "The project has this, too (%s): %s\n", gate.Because, gate.Command)
+	for _, proposal := range project.Propose(p.request.Workspace.Dir) {
+		if !slices.Contains(checks, proposal.Command) {
+			fmt.Fprintf(&b, "The project has this, too (%s): %s\n", proposal.Because, proposal.Command)
 		}
 	}
 	if pattern := s.Checks.TaskTests; pattern != "" {
@@ -208,8 +214,8 @@ func (p *Planner) wayAround(there *plan.ExistsError) string {
 	return "--keep-existing puts the new tasks behind it; " + elsewhere
 }
 
-// PlanEnd is what an interview ended with, as the reason for which a run would stop; "" if there is a plan.
-func PlanEnd(talked Interview) ralph.StopReason {
+// StopReason is what an interview ended with, as the reason for which a run would stop; "" if there is a plan.
+func StopReason(talked Interview) ralph.StopReason {
 	switch talked.Status {
 	case interview.Written:
 		return ""
@@ -218,15 +224,8 @@ func PlanEnd(talked Interview) ralph.StopReason {
 	case interview.OverBudget:
 		return ralph.MaxCost
 	}
-	switch talked.End {
-	case ralph.EndAuth:
-		return ralph.AuthError
-	case ralph.EndLimit:
-		return ralph.RateLimited
-	case ralph.EndProvider:
-		return ralph.ProviderFailed
-	case ralph.EndInterrupted:
-		return ralph.Interrupted
+	ends := map[ralph.EndClass]ralph.StopReason{
+		ralph.EndAuth: ralph.AuthError, ralph.EndLimit: ralph.RateLimited, ralph.EndProvider: ralph.ProviderFailed, ralph.EndInterrupted: ralph.Interrupted,
 	}
-	return ralph.AgentFailed
+	return cmp.Or(ends[talked.End], ralph.AgentFailed)
 }

@@ -1,4 +1,4 @@
-package verify
+package project
 
 import (
 	"cmp"
@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
-var goTest = lazily(`(?m)^func (?:Test|Fuzz|Example)(?:[^a-z(][^(]*)?\(`)
+var goTest = text.LazyRegexp(`(?m)^func (?:Test|Fuzz|Example)(?:[^a-z(][^(]*)?\(`)
 
 func lookGo(dir string) (command, because string) {
 	if !isFile(dir, "go.mod") {
@@ -135,7 +137,7 @@ func lookPython(dir string) (command, because string) {
 }
 
 // The attributes that make a test, those of async and table-driven runners included.
-var rustTest = lazily(`#\[(?:\w+::)*test\b|#\[cfg\((?:\w+\()?test\b|#\[(?:rstest|test_case|quickcheck)\b|proptest!`)
+var rustTest = text.LazyRegexp(`#\[(?:\w+::)*test\b|#\[cfg\((?:\w+\()?test\b|#\[(?:rstest|test_case|quickcheck)\b|proptest!`)
 
 func lookRust(dir string) (command, because string) {
 	if !isFile(dir, "Cargo.toml") {
@@ -157,8 +159,8 @@ func lookRust(dir string) (command, because string) {
 
 // A rule has its targets at the beginning of a line; `test := x` is none.
 var (
-	makeRule     = lazily(`^([^\s:=#][^:=#]*?)\s*::?([^:=].*)?$`)
-	makeVariable = lazily(`^\s*[\w.-]+\s*(?:::?|[+?!])?=`)
+	makeRule     = text.LazyRegexp(`^([^\s:=#][^:=#]*?)\s*::?([^:=].*)?$`)
+	makeVariable = text.LazyRegexp(`^\s*[\w.-]+\s*(?:::?|[+?!])?=`)
 )
 
 func lookMake(dir string) (command, because string) {

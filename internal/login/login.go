@@ -1,10 +1,12 @@
-package assembly
+// Package login starts the login of an agent CLI, by the CLI's own command.
+package login
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 )
@@ -18,8 +20,8 @@ type Login struct {
 	Hint      string   `json:"hint"`
 }
 
-// Logins lists every known CLI's own login.
-func Logins() []Login {
+// List returns every known CLI's own login.
+func List() []Login {
 	var all []Login
 	for _, d := range agent.Known() {
 		about := d.About()
@@ -36,24 +38,24 @@ func Logins() []Login {
 	return all
 }
 
-// LoginOf finds the login of the agent that a run with these settings would start, and the path of its program.
-func LoginOf(s config.Settings) (Login, string, error) {
+// Of finds the login of the agent that a run with these settings would start, and the path of its program.
+func Of(s config.Settings) (Login, string, error) {
 	if s.Agent.Command != "" {
 		return Login{}, "", &config.UsageError{Msg: "the agent is a command of your own, whose login is not known", Hint: "name an agent: ralph login claude"}
 	}
 	if s.Agent.Name == config.Worker {
 		return Login{}, "", &config.UsageError{Msg: "the built-in worker has no login: it uses a key", Hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name another variable with worker.api_key_env"}
 	}
-	chosen, err := (&Plan{Request: Request{Settings: s}}).firstAgent(agent.Options{})
+	name, path, err := assembly.FirstAgent(s)
 	if err != nil {
 		return Login{}, "", err
 	}
-	for _, login := range Logins() {
-		if login.Agent == chosen.name {
-			return login, chosen.options.Path, nil
+	for _, login := range List() {
+		if login.Agent == name {
+			return login, path, nil
 		}
 	}
-	return Login{}, "", fmt.Errorf("find login of %s: it is not known", chosen.name)
+	return Login{}, "", fmt.Errorf("find login of %s: it is not known", name)
 }
 
 // Attach runs a login in the user's terminal, with the user's whole environment: it is the user who logs in, not an agent.

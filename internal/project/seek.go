@@ -1,4 +1,4 @@
-package verify
+package project
 
 import (
 	"io/fs"

@@ -1,4 +1,5 @@
-package assembly
+// Package reverify runs the checks of a run again, on the tree that they judged.
+package reverify
 
 import (
 	"context"
@@ -7,12 +8,13 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/verify"
 )
 
-// Rechecked is one check of a run, as it was and as it is when it is run again on the same tree.
-type Rechecked struct {
+// Check is one check of a run, as it was and as it is when it is run again on the same tree.
+type Check struct {
 	Name      string `json:"name"`
 	Task      string `json:"task,omitempty"`
 	Then      Fate   `json:"then"`
@@ -31,9 +33,10 @@ type Fate struct {
 
 func fateOf(c ralph.CheckResult) Fate { return Fate{c.Passed, c.ExitCode, c.OutputHash, c.Output} }
 
-// Reverify runs the checks of a run's last iteration again, each in a view of the tree that it was judged by. The workspace may have changed since; it
-// is left as it is, but for what a check writes that runs in place. Whoever calls it holds the workspace's lock.
-func Reverify(ctx context.Context, req Request, state *fold.State, places Places) ([]Rechecked, error) {
+// Run runs the checks of a run's last iteration again, each in a view of the tree that it was
+// judged by. The workspace may have changed since; it is left as it is, but for what a check writes
+// that runs in place. Whoever calls it holds the workspace's lock.
+func Run(ctx context.Context, req assembly.Request, state *fold.State, places assembly.Places) ([]Check, error) {
 	checks, tree := Judged(state)
 	switch {
 	case len(checks) == 0:
@@ -44,30 +47,11 @@ func Reverify(ctx context.Context, req Request, state *fold.State, places Places
 	if err := json.Unmarshal(state.Started.Settings, &req.Settings); err != nil {
 		return nil, &config.UsageError{Msg: fmt.Sprintf("run %s was not started by this program, so its settings are not known", state.Run)}
 	}
-	shell := verify.Shell{Env: (&Plan{Request: req}).checkEnv()}
-	req.Settings.Evaluator = config.EvaluatorSettings{}
-	req.Settings.Gate.TestChange = ""
-	req.Resumed, req.Protected = true, state.Policy.Protects
-	p := &Plan{Request: req, Policy: state.Policy, Checks: state.Started.Checks, PromptFile: state.Started.PromptFile, TaskFile: state.Started.TaskFile}
-	if err := p.prepareProof(); err != nil {
-		return nil, err
-	}
-	kept := p.keptTree(ctx, places)
-	copies, ok := kept.(ralph.Copies)
-	if !ok {
-		return nil, &config.UsageError{Msg: "the copies of the tree cannot be read here"}
-	}
-	// It puts back what a killed run left otherwise, so it comes before any look.
-	examiner, err := p.examiner(ctx, places, copies, shell)
+	examiner, err := assembly.Examiner(ctx, req, state, places)
 	if err != nil {
 		return nil, err
 	}
-	asIs, err := kept.Fingerprint(ctx, ralph.TreeInput{Run: "verify-" + state.Run})
-	if err != nil {
-		return nil, fmt.Errorf("look at the workspace: %w", err)
-	}
-	examiner.Workspace = asIs.Snapshot
-	again := rechecking{examiner: examiner, state: state, dir: p.Workspace.Dir, hidden: req.Settings.Checks.Hidden}
+	again := rechecking{examiner: examiner, state: state, dir: req.Workspace.Dir, hidden: req.Settings.Checks.Hidden}
 	return again.all(ctx)
 }
 
@@ -89,8 +73,8 @@ type rechecking struct {
 	hidden   []string
 }
 
-func (r rechecking) all(ctx context.Context) ([]Rechecked, error) {
-	checks := []Rechecked{}
+func (r rechecking) all(ctx context.Context) ([]Check, error) {
+	checks := []Check{}
 	number := 0
 	recorded, tree := Judged(r.state)
 	for _, then := range recorded {
@@ -108,7 +92,7 @@ func (r rechecking) all(ctx context.Context) ([]Rechecked, error) {
 		if err != nil {
 			return nil, err
 		}
-		checks = append(checks, Rechecked{
+		checks = append(checks, Check{
 			Name: then.Name, Task: then.Task, Then: fateOf(then), Now: fateOf(now), Isolation: now.Isolation, Same: then.Passed == now.Passed,
 		})
 	}

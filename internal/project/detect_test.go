@@ -1,12 +1,13 @@
-package verify_test
+package project_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ralphloop/ralph/verify"
+	"github.com/ralphloop/ralph/internal/project"
 )
 
 const (
@@ -15,13 +16,13 @@ const (
 )
 
 func TestDetect(t *testing.T) {
-	found := func(command, because string, passedOver ...string) verify.Detection {
-		return verify.Detection{Command: command, Because: because, PassedOver: passedOver}
+	found := func(command, because string, passedOver ...string) project.Detection {
+		return project.Detection{Command: command, Because: because, PassedOver: passedOver}
 	}
-	none := func(because string, passedOver ...string) verify.Detection {
-		return verify.Detection{Because: because, PassedOver: passedOver}
+	none := func(because string, passedOver ...string) project.Detection {
+		return project.Detection{Because: because, PassedOver: passedOver}
 	}
-	passed := func(because string) verify.Detection { return none(because, because) }
+	passed := func(because string) project.Detection { return none(because, because) }
 	const (
 		noGoTest   = "found go.mod, but no test in it"
 		noRustTest = "found Cargo.toml, but no test in it"
@@ -36,7 +37,7 @@ func TestDetect(t *testing.T) {
 	)
 	cases := map[string]struct {
 		files map[string]string
-		want  verify.Detection
+		want  project.Detection
 	}{
 		"empty folder": {nil, none(nothingHere)},
 		"project below the root does not count": {
@@ -124,7 +125,7 @@ func TestDetect(t *testing.T) {
 			for file, text := range c.files {
 				write(t, 0o644, filepath.Join(dir, file), text)
 			}
-			got, ok := verify.Detect(dir)
+			got, ok := project.Detect(dir)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -132,15 +133,25 @@ func TestDetect(t *testing.T) {
 				t.Errorf("ok is %v", ok)
 			}
 			if first := firstTest(dir); first != got.Command && !(first == "make check" && !ok) {
-				t.Errorf("the first test among the gates is %q", first)
+				t.Errorf("the first test among the proposals is %q", first)
 			}
 		})
 	}
 }
 
 func TestDetectInAFolderThatIsNotThere(t *testing.T) {
-	got, ok := verify.Detect(filepath.Join(t.TempDir(), "missing"))
-	if diff := cmp.Diff(verify.Detection{Because: nothingHere}, got); diff != "" || ok {
+	got, ok := project.Detect(filepath.Join(t.TempDir(), "missing"))
+	if diff := cmp.Diff(project.Detection{Because: nothingHere}, got); diff != "" || ok {
 		t.Errorf("ok %v (-want +got)\n%s", ok, diff)
+	}
+}
+
+func write(t *testing.T, mode os.FileMode, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package assembly
+package doctor
 
 import (
 	"os"
@@ -26,20 +26,20 @@ func TestStateOfAnAgent(t *testing.T) {
 	in := agent.Account{Login: agent.LoggedIn, Billing: agent.BillingKey}
 	for name, c := range map[string]struct {
 		finding AgentFinding
-		want    FindingState
+		want    State
 	}{
-		"all is well":        {AgentFinding{Version: "1.0", Account: in, Probe: report(func(*probe.Report) {})}, FindingOK},
-		"not probed":         {AgentFinding{Version: "1.0", Account: in}, FindingOK},
-		"nothing is known":   {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Stream = unknown })}, FindingOK},
-		"stream":             {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Stream = failed })}, FindingBad},
-		"tag":                {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Tag = failed })}, FindingBad},
-		"permission":         {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Permission = failed })}, FindingBad},
-		"isolation":          {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Isolation = failed })}, FindingNote},
-		"broken version":     {AgentFinding{Version: "1.0", Account: in, Broken: "hangs"}, FindingBad},
-		"unknown version":    {AgentFinding{Version: "unknown", Account: in}, FindingUnknown},
-		"logged out":         {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoggedOut}}, FindingNote},
-		"login not known":    {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoginUnknown}}, FindingOK},
-		"a key in its place": {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoggedIn, Warning: "replaced"}}, FindingNote},
+		"all is well":        {AgentFinding{Version: "1.0", Account: in, Probe: report(func(*probe.Report) {})}, OK},
+		"not probed":         {AgentFinding{Version: "1.0", Account: in}, OK},
+		"nothing is known":   {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Stream = unknown })}, OK},
+		"stream":             {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Stream = failed })}, Bad},
+		"tag":                {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Tag = failed })}, Bad},
+		"permission":         {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Permission = failed })}, Bad},
+		"isolation":          {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Isolation = failed })}, Note},
+		"broken version":     {AgentFinding{Version: "1.0", Account: in, Broken: "hangs"}, Bad},
+		"unknown version":    {AgentFinding{Version: "unknown", Account: in}, Unknown},
+		"logged out":         {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoggedOut}}, Note},
+		"login not known":    {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoginUnknown}}, OK},
+		"a key in its place": {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoggedIn, Warning: "replaced"}}, Note},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.finding.state(); got != c.want {
@@ -83,7 +83,7 @@ func (w *fakeWorld) examine(t *testing.T, probing Probing) (installed []Finding,
 	}}).agents(t.Context()) {
 		if f.Agent != nil {
 			installed = append(installed, f)
-		} else if f.State != FindingMissing {
+		} else if f.State != Missing {
 			others = append(others, f)
 		}
 	}
@@ -97,19 +97,19 @@ func TestAgentsAreExamined(t *testing.T) {
 	gemini, _ := agent.Find("gemini")
 	path := func(name string) string { return filepath.Join(w.bin, name) }
 	want := []Finding{
-		{"agent claude", FindingOK, "2.1.7 at " + path("claude"), &AgentFinding{
+		{"agent claude", OK, "2.1.7 at " + path("claude"), &AgentFinding{
 			Name: "claude", Version: "2.1.7", Path: path("claude"),
 			Account: agent.Account{Login: agent.LoggedIn, Billing: agent.BillingKey, Because: "ANTHROPIC_API_KEY is set"},
 		}},
-		{"agent codex", FindingNote, path("codex") + " does not tell its version", &AgentFinding{
+		{"agent codex", Note, path("codex") + " does not tell its version", &AgentFinding{
 			Name: "codex", Version: "unknown", Path: path("codex"),
 			Account: agent.Account{Login: agent.LoggedOut, Billing: agent.BillingUnknown, Because: "no CODEX_API_KEY and no ~/.codex/auth.json"},
 		}},
-		{"agent gemini", FindingBad, "0.20.0 at " + path("gemini"), &AgentFinding{
+		{"agent gemini", Bad, "0.20.0 at " + path("gemini"), &AgentFinding{
 			Name: "gemini", Version: "0.20.0", Path: path("gemini"), Account: installed[2].Agent.Account,
 			Broken: gemini.About().Broken[0].Why,
 		}},
-		{"agent goose", FindingNote, path("goose") + " does not tell its version; another program has this name, too", &AgentFinding{
+		{"agent goose", Note, path("goose") + " does not tell its version; another program has this name, too", &AgentFinding{
 			Name: "goose", Version: "unknown", Path: path("goose"),
 			Account: agent.Account{Login: agent.LoggedOut, Billing: agent.BillingUnknown, Because: "no provider is configured"},
 		}},
@@ -125,7 +125,7 @@ func TestAgentsAreExamined(t *testing.T) {
 func TestWithoutAgents(t *testing.T) {
 	w := newFakeWorld(t, nil)
 	installed, others := w.examine(t, ProbeNew)
-	want := []Finding{{What: "agents", State: FindingNote, Detail: "no agent CLI on PATH; any command works with --agent-cmd, and ralph demo needs none"}}
+	want := []Finding{{What: "agents", State: Note, Detail: "no agent CLI on PATH; any command works with --agent-cmd, and ralph demo needs none"}}
 	if diff := cmp.Diff(want, others); diff != "" || installed != nil {
 		t.Errorf("%v\n%s", installed, diff)
 	}
@@ -139,7 +139,7 @@ func TestProbeThatCannotBeKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	installed, others := w.examine(t, ProbeNew)
-	if len(installed) != 1 || installed[0].State != FindingBad || installed[0].Agent.Probe.Stream.State != probe.Failed || installed[0].Agent.ProbedAt == nil {
+	if len(installed) != 1 || installed[0].State != Bad || installed[0].Agent.Probe.Stream.State != probe.Failed || installed[0].Agent.ProbedAt == nil {
 		t.Errorf("%+v", installed)
 	}
 	if len(others) != 1 || others[0].What != "probe" || !strings.HasPrefix(others[0].Detail, "make cache folder: ") {

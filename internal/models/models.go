@@ -1,4 +1,5 @@
-package assembly
+// Package models decides which model plays which role of a run, how it is reached, and what it costs.
+package models
 
 import (
 	"cmp"
@@ -6,11 +7,9 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/model/anthropic"
@@ -18,26 +17,37 @@ import (
 	"github.com/ralphloop/ralph/model/scripted"
 )
 
-// part is what a model is asked for. One file of turns may serve them all.
-type part string
+// Role is what a model is asked for. One file of turns may serve them all.
+type Role string
 
+// The roles.
 const (
-	workerPart    part = "worker"
-	evaluatorPart part = "evaluator"
-	plannerPart   part = "planner"
+	Worker    Role = "worker"
+	Evaluator Role = "evaluator"
+	Planner   Role = "planner"
 )
 
-// chosenModel is a model that plays a part, and how it is reached.
-type chosenModel struct {
-	part     part
-	keys     part // whose settings say where it is reached: its own, or the worker's
-	provider string
-	model    string
-	baseURL  string // for scripted, the file
-	keyEnv   string // "" where no key is needed
-	key      string
-	idle     time.Duration
-	skip     int // conversations of a script that an earlier process of the run has had
+// Request is what decides about models.
+type Request struct {
+	Settings config.Settings
+	Env      config.Env
+	Dir      string         // the workspace's folder
+	Begun    map[string]int // conversations that a run that goes on has had with each model, by role
+	Resumed  bool           // the run goes on, with the settings that it began with
+}
+
+// Choice is a model that plays a role, and how it is reached.
+type Choice struct {
+	Role     Role
+	Provider string
+	Model    string
+	KeyEnv   string        // the variable that holds the key; "" where no key is needed
+	Idle     time.Duration // how long it may be silent
+
+	keys    Role   // whose settings say where it is reached: its own, or the worker's
+	baseURL string // for scripted, the file
+	key     string
+	skip    int // conversations of a script that an earlier process of the run has had
 
 	reached model.Client // once it was asked for
 }
@@ -48,51 +58,51 @@ var usualKeys = map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "O
 // usualModels are taken if nothing says which one.
 var usualModels = map[string]string{"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-sol", "scripted": "scripted"}
 
-// chooseModel finds the model for a part. What a part leaves open is as the worker's, as far as it is the same provider's and at the same place: a key is sent
-// nowhere that it was not meant for.
-func (p *Plan) chooseModel(of part) (chosenModel, error) {
-	s, env := p.Settings, p.Env
+// Choose finds the model for a role. What a role leaves open is as the worker's, as far as it is
+// the same provider's and at the same place: a key is sent nowhere that it was not meant for.
+func Choose(req Request, of Role) (Choice, error) {
+	s, env := req.Settings, req.Env
 	own := ownRole(of, s)
 	worker := s.Worker.RoleSettings
 	worker.Model = cmp.Or(workersModel(s), worker.Model)
 	keys := of
 	if own.Provider == "" && own.BaseURL == "" {
-		keys = workerPart
+		keys = Worker
 		own.Provider, own.BaseURL = worker.Provider, worker.BaseURL
 		own.APIKeyEnv = cmp.Or(own.APIKeyEnv, worker.APIKeyEnv)
 		own.Model = cmp.Or(own.Model, worker.Model)
 	}
-	c := chosenModel{
-		part: of, keys: keys, skip: p.Begun[string(of)], idle: silence(s), provider: own.Provider, model: own.Model, baseURL: own.BaseURL, keyEnv: own.APIKeyEnv,
+	c := Choice{
+		Role: of, keys: keys, skip: req.Begun[string(of)], Idle: silence(s), Provider: own.Provider, Model: own.Model, baseURL: own.BaseURL, KeyEnv: own.APIKeyEnv,
 	}
-	if c.provider == "" {
-		c.provider = providerAtHand(own.BaseURL, env)
+	if c.Provider == "" {
+		c.Provider = providerAtHand(own.BaseURL, env)
 	}
-	switch c.provider {
+	switch c.Provider {
 	case "":
 		return c, nobodyToAsk(of)
 	case "scripted":
-		return c.withScript(p.Workspace)
+		return c.withScript(req.Dir)
 	}
-	if err := p.checkBase(c); err != nil {
+	if err := req.checkBase(c); err != nil {
 		return c, err
 	}
-	if c.model == "" && c.baseURL != "" {
+	if c.Model == "" && c.baseURL != "" {
 		return c, &config.UsageError{Msg: fmt.Sprintf("which model of %s the %s is to use is not known", c.baseURL, of), Hint: fmt.Sprintf("name it: --set %s.model=NAME", of)}
 	}
-	c.model = cmp.Or(c.model, usualModels[c.provider])
+	c.Model = cmp.Or(c.Model, usualModels[c.Provider])
 	// A server elsewhere gets a provider's key only if it is said to be that provider's.
-	if c.keyEnv == "" && (c.baseURL == "" || own.Provider != "" && value(env, usualKeys[c.provider]) != "") {
-		c.keyEnv = usualKeys[c.provider]
+	if c.KeyEnv == "" && (c.baseURL == "" || own.Provider != "" && value(env, usualKeys[c.Provider]) != "") {
+		c.KeyEnv = usualKeys[c.Provider]
 	}
-	c.key = value(env, c.keyEnv)
+	c.key = value(env, c.KeyEnv)
 	return c, nil
 }
 
-// nobodyToAsk says how a part gets a model.
-func nobodyToAsk(of part) error {
+// nobodyToAsk says how a role gets a model.
+func nobodyToAsk(of Role) error {
 	hint := fmt.Sprintf("set one of them, or %[1]s.provider, %[1]s.model and, for a server of your own, %[1]s.base_url", of)
-	if of != workerPart {
+	if of != Worker {
 		hint += "; the same keys of worker.* do for all"
 	}
 	return &config.UsageError{
@@ -102,7 +112,7 @@ func nobodyToAsk(of part) error {
 }
 
 // checkBase refuses an address that cannot be one while nothing is begun.
-func (p *Plan) checkBase(c chosenModel) error {
+func (r Request) checkBase(c Choice) error {
 	err := model.CheckBaseURL(c.baseURL)
 	if err == nil {
 		return nil
@@ -112,31 +122,11 @@ func (p *Plan) checkBase(c chosenModel) error {
 		shown = "…" // a password may stand before it
 	}
 	hint := ""
-	if p.Resumed {
+	if r.Resumed {
 		hint = "a run keeps its settings, so that takes a new one"
 	}
 	return &config.UsageError{Msg: fmt.Sprintf("%s.base_url %s: %v", c.keys, shown, err), Hint: hint}
 }
-
-// modelKeys are the variables that hold the keys of the models that this run asks by itself.
-func (p *Plan) modelKeys() []string {
-	var keys []string
-	add := func(of part, asked bool) {
-		if !asked {
-			return
-		}
-		if c, err := p.chooseModel(of); err == nil && c.key != "" && !slices.Contains(keys, c.keyEnv) {
-			keys = append(keys, c.keyEnv)
-		}
-	}
-	s := p.Settings
-	add(workerPart, s.Agent.Name == config.Worker)
-	add(evaluatorPart, s.Evaluator.Wanted() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
-	return keys
-}
-
-// checkEnv is the environment of checks. They run what an agent wrote, and what they print goes back to it.
-func (p *Plan) checkEnv() []string { return p.Env.Checks(p.modelKeys(), p.Settings.Agent.Env) }
 
 // silence is how long a model may say nothing: as the user wants, and less than an agent CLI may, which does more than to think.
 func silence(s config.Settings) time.Duration {
@@ -155,13 +145,13 @@ func workersModel(s config.Settings) string {
 	return ""
 }
 
-func ownRole(of part, s config.Settings) config.RoleSettings {
+func ownRole(of Role, s config.Settings) config.RoleSettings {
 	switch of {
-	case evaluatorPart:
+	case Evaluator:
 		own := s.Evaluator.RoleSettings
 		own.Model = cmp.Or(own.Model, evaluatorsModel(s.Evaluator.Agent))
 		return own
-	case plannerPart:
+	case Planner:
 		return s.Planner
 	}
 	own := s.Worker.RoleSettings
@@ -180,13 +170,6 @@ func evaluatorsModel(name string) string {
 	return name
 }
 
-// isModel reports whether an evaluator's name is that of a model and not of an agent CLI.
-func isModel(name string) bool {
-	cli, _, _ := strings.Cut(name, ":")
-	_, known := agent.Find(cli)
-	return !known
-}
-
 // providerAtHand is the one whose key is there. A server of the user's own speaks as OpenAI does, as nearly all of them do.
 func providerAtHand(baseURL string, env config.Env) string {
 	switch {
@@ -200,53 +183,57 @@ func providerAtHand(baseURL string, env config.Env) string {
 	return ""
 }
 
-func (c chosenModel) withScript(w Workspace) (chosenModel, error) {
+func (c Choice) withScript(dir string) (Choice, error) {
 	if c.baseURL == "" {
 		return c, &config.UsageError{Msg: "a scripted model follows a file, and none is named", Hint: fmt.Sprintf("--set %s.base_url=FILE", c.keys)}
 	}
 	if !filepath.IsAbs(c.baseURL) {
-		c.baseURL = filepath.Join(w.Dir, c.baseURL)
+		c.baseURL = filepath.Join(dir, c.baseURL)
 	}
-	c.model, c.keyEnv = cmp.Or(c.model, usualModels[c.provider]), ""
+	c.Model, c.KeyEnv = cmp.Or(c.Model, usualModels[c.Provider]), ""
 	if _, err := c.script(); err != nil {
 		return c, &config.UsageError{Msg: err.Error()}
 	}
 	return c, nil
 }
 
-func (c chosenModel) script() (model.Client, error) {
+func (c Choice) script() (model.Client, error) {
 	script, err := scripted.Open(c.baseURL)
 	if err != nil {
 		return nil, err
 	}
-	client, err := script.Client(string(c.part), scripted.Options{Skip: c.skip})
+	client, err := script.Client(string(c.Role), scripted.Options{Skip: c.skip})
 	if err != nil {
 		return nil, fmt.Errorf("read script %s: %w", c.baseURL, err)
 	}
 	return client, nil
 }
 
-// client reaches the model. A key that is not there is a fault like any other: the run says so and ends with the code for it.
-func (c *chosenModel) client() (model.Client, error) {
+// Client reaches the model. A key that is not there is a fault like any other: the run says so and
+// ends with the code for it.
+func (c *Choice) Client() (model.Client, error) {
 	if c.reached != nil {
 		return c.reached, nil
 	}
 	var err error
 	switch {
-	case c.lacksKey():
-		c.reached = keyless{c.keyEnv}
-	case c.provider == "anthropic":
-		c.reached = anthropic.New(anthropic.Options{BaseURL: c.baseURL, Key: c.key, Idle: c.idle})
-	case c.provider == "openai":
-		c.reached = openai.New(openai.Options{BaseURL: c.baseURL, Key: c.key, Idle: c.idle})
+	case c.LacksKey():
+		c.reached = keyless{c.KeyEnv}
+	case c.Provider == "anthropic":
+		c.reached = anthropic.New(anthropic.Options{BaseURL: c.baseURL, Key: c.key, Idle: c.Idle})
+	case c.Provider == "openai":
+		c.reached = openai.New(openai.Options{BaseURL: c.baseURL, Key: c.key, Idle: c.Idle})
 	default:
 		c.reached, err = c.script()
 	}
 	return c.reached, err
 }
 
-// lacksKey reports whether the variable that should hold the key is not set.
-func (c chosenModel) lacksKey() bool { return c.keyEnv != "" && c.key == "" }
+// LacksKey reports whether the variable that should hold the key is not set.
+func (c Choice) LacksKey() bool { return c.KeyEnv != "" && c.key == "" }
+
+// HasKey reports whether there is a key.
+func (c Choice) HasKey() bool { return c.key != "" }
 
 // keyless is a model that cannot be asked.
 type keyless struct{ variable string }
@@ -256,14 +243,14 @@ func (k keyless) Send(context.Context, model.Request, func(model.Delta)) (model.
 }
 
 // String is the model as people are told of it.
-func (c chosenModel) String() string {
+func (c Choice) String() string {
 	switch {
-	case c.provider == "scripted":
+	case c.Provider == "scripted":
 		return "a script, " + c.baseURL
 	case c.baseURL != "":
-		return c.model + " at " + withoutPassword(c.baseURL)
+		return c.Model + " at " + withoutPassword(c.baseURL)
 	}
-	return c.model + " of " + c.provider
+	return c.Model + " of " + c.Provider
 }
 
 func withoutPassword(address string) string {
@@ -277,4 +264,26 @@ func withoutPassword(address string) string {
 func value(env config.Env, name string) string {
 	text, _ := env.Lookup(name)
 	return text
+}
+
+// BuiltIn says what a run with the built-in worker would ask, or what is missing for one. It asks nobody.
+func BuiltIn(req Request) (text string, ready bool) {
+	by, err := Choose(req, Worker)
+	switch {
+	case err != nil:
+		return err.Error(), false
+	case by.LacksKey():
+		return fmt.Sprintf("it would ask %s: set %s", by, by.KeyEnv), false
+	case by.KeyEnv != "":
+		return fmt.Sprintf("it would ask %s (%s is set)", by, by.KeyEnv), true
+	}
+	return fmt.Sprintf("it would ask %s", by), true
+}
+
+// BuiltInWay is how one gets along without an agent CLI.
+func BuiltInWay(req Request) string {
+	if text, ready := BuiltIn(req); ready {
+		return "take the built-in worker with --agent worker: " + text
+	}
+	return fmt.Sprintf("set %s or %s and take the built-in worker with --agent worker", usualKeys["anthropic"], usualKeys["openai"])
 }

@@ -1,4 +1,5 @@
-package assembly
+// Package setup prepares a project for ralph: it looks at what is there, and writes the files of .ralph.
+package setup
 
 import (
 	"errors"
@@ -8,19 +9,17 @@ import (
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/project"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/plan"
-	"github.com/ralphloop/ralph/verify"
 )
-
-// Gate is a check that a project could be held to.
-type Gate = verify.Gate
 
 // Survey is what a project has that a set-up can build on.
 type Survey struct {
-	Workspace  Workspace
+	Workspace  workspace.Workspace
 	Configured bool     // it has a configuration
 	Agents     []string // the agent CLIs on PATH, in the order in which one is chosen
-	Gates      []Gate
+	Proposals  []project.Proposal
 	Tasks      string // the task list that a run without a goal works through, "" if none
 	Prompt     string // the file that would be the goal of such a run, or LoosePrompt, "" if none
 }
@@ -28,16 +27,14 @@ type Survey struct {
 // LoosePrompt is a prompt that no run reads by itself, but that many projects have.
 const LoosePrompt = "PROMPT.md"
 
-const configFile = ".ralph/config.yaml"
-
 // Look surveys a project. It starts nothing and changes nothing.
-func Look(ws Workspace) Survey {
+func Look(ws workspace.Workspace) Survey {
 	survey := Survey{
-		Workspace: ws, Gates: verify.Gates(ws.Dir), Configured: ws.firstOf(configFile) != "",
-		Tasks:  ws.firstOf(plan.Places...),
-		Prompt: ws.firstOf(".ralph/PROMPT.md", ".agent/PROMPT.md", LoosePrompt),
+		Workspace: ws, Proposals: project.Propose(ws.Dir), Configured: firstOf(ws.Dir, config.ProjectFile) != "",
+		Tasks:  firstOf(ws.Dir, plan.Places...),
+		Prompt: firstOf(ws.Dir, ".ralph/PROMPT.md", ".agent/PROMPT.md", LoosePrompt),
 	}
-	for _, name := range knownCLIs() {
+	for _, name := range config.AgentCLIs {
 		if _, err := process.LookPath(name); err == nil {
 			survey.Agents = append(survey.Agents, name)
 		}
@@ -45,9 +42,9 @@ func Look(ws Workspace) Survey {
 	return survey
 }
 
-// firstOf is the first of the names that something in the workspace has, "" if nothing does.
-func (w Workspace) firstOf(names ...string) string {
-	root, err := os.OpenRoot(w.Dir)
+// firstOf is the first of the names that something in dir has, "" if nothing does.
+func firstOf(dir string, names ...string) string {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return ""
 	}
@@ -63,35 +60,35 @@ func (w Workspace) firstOf(names ...string) string {
 // Choice is what was chosen of a survey.
 type Choice struct {
 	Checks []string
-	Others []Gate // not chosen: they stand in the file for whoever changes his mind
-	Agent  string // "" leaves it to what is on PATH
+	Others []project.Proposal // not chosen: they stand in the file for whoever changes his mind
+	Agent  string             // "" leaves it to what is on PATH
 }
 
-// Everything chooses every gate that could run.
+// Everything chooses every proposed check that could run.
 func (s Survey) Everything() Choice {
 	var choice Choice
-	for _, gate := range s.Gates {
-		if gate.Missing == "" {
-			choice.Checks = append(choice.Checks, gate.Command)
+	for _, proposal := range s.Proposals {
+		if proposal.Missing == "" {
+			choice.Checks = append(choice.Checks, proposal.Command)
 		} else {
-			choice.Others = append(choice.Others, gate)
+			choice.Others = append(choice.Others, proposal)
 		}
 	}
 	return choice
 }
 
-// SetUp is what a set-up did with each of its files.
-type SetUp struct {
+// Result is what became of each file.
+type Result struct {
 	Written []string
 	Kept    []string // they were there before
 }
 
 // Wrote reports whether the configuration is the set-up's own.
-func (s SetUp) Wrote() bool { return len(s.Written) > 0 && s.Written[0] == configFile }
+func (s Result) Wrote() bool { return len(s.Written) > 0 && s.Written[0] == config.ProjectFile }
 
 // Write writes the files of .ralph that are not there yet. It changes none that is, and nothing outside of the workspace.
-func (c Choice) Write(ws Workspace) (SetUp, error) {
-	var done SetUp
+func (c Choice) Write(ws workspace.Workspace) (Result, error) {
+	var done Result
 	root, err := os.OpenRoot(ws.Dir)
 	if err != nil {
 		return done, fmt.Errorf("set up: %w", err)
@@ -101,7 +98,7 @@ func (c Choice) Write(ws Workspace) (SetUp, error) {
 		return done, fmt.Errorf("set up: %w", err)
 	}
 	for _, file := range []struct{ name, text string }{
-		{configFile, c.configText()},
+		{config.ProjectFile, c.configText()},
 		{".ralph/config.schema.json", string(config.Schema())},
 		{".ralph/.gitignore", "# What ralph writes for people to read; it can be made again.\n/progress.md\n"},
 	} {

@@ -1,4 +1,4 @@
-package assembly
+package planner
 
 import (
 	"context"
@@ -16,8 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/worker/interview"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/plan"
 )
@@ -61,7 +63,7 @@ func planningServer(t *testing.T) (base string, all *[]heard) {
 }
 
 // planRequest is a workspace with some files, and settings for it.
-func planRequest(t *testing.T, set []string, environ ...string) Request {
+func planRequest(t *testing.T, set []string, environ ...string) assembly.Request {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"Makefile": "test:\n\t./t\n", "src/a.c": "", ".git/HEAD": ""} {
@@ -75,7 +77,7 @@ func planRequest(t *testing.T, set []string, environ ...string) Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Request{Env: env, Settings: loaded.Settings, Workspace: Workspace{Dir: dir}}
+	return assembly.Request{Env: env, Settings: loaded.Settings, Workspace: workspace.Workspace{Dir: dir}}
 }
 
 func TestThePlannersModelIsTheWorkersWhereNothingElseIsSaid(t *testing.T) {
@@ -96,7 +98,7 @@ func TestThePlannersModelIsTheWorkersWhereNothingElseIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			*atWorker, *atOwn = nil, nil
-			p, err := NewPlanner(planRequest(t, append(workers, c.set...), environ...), OldListRefused)
+			p, err := New(planRequest(t, append(workers, c.set...), environ...), OldListRefused)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +121,7 @@ func TestThePlannersModelIsTheWorkersWhereNothingElseIsSaid(t *testing.T) {
 func TestWhatAPlannerIsTold(t *testing.T) {
 	base, all := planningServer(t)
 	set := []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + base, "checks.task_tests=tests/{id}_*.sh", "checks.hidden=secret command"}
-	p, err := NewPlanner(planRequest(t, set), OldListRefused)
+	p, err := New(planRequest(t, set), OldListRefused)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +138,7 @@ func TestWhatAPlannerIsTold(t *testing.T) {
 	if err != nil || file != plan.OwnPath {
 		t.Errorf("%s: %v", file, err)
 	}
-	list, err := TaskList(p.request.Workspace, p.request.Settings)
+	list, err := assembly.TaskList(p.request.Workspace, p.request.Settings)
 	if err != nil || len(list.Tasks()) != 1 {
 		t.Errorf("%v: %v", list, err)
 	}
@@ -144,19 +146,19 @@ func TestWhatAPlannerIsTold(t *testing.T) {
 
 func TestAPlannerThatIsInterrupted(t *testing.T) {
 	base, all := planningServer(t)
-	p, err := NewPlanner(planRequest(t, []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + base}), OldListRefused)
+	p, err := New(planRequest(t, []string{"worker.provider=openai", "worker.model=w", "worker.base_url=" + base}), OldListRefused)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	out, err := p.Interview(ctx, Talk{Brief: "what is wanted"})
-	if err != nil || PlanEnd(out) != ralph.Interrupted || len(*all) > 0 {
+	if err != nil || StopReason(out) != ralph.Interrupted || len(*all) > 0 {
 		t.Errorf("%v: %+v", err, out)
 	}
 }
 
-func TestPlanEnd(t *testing.T) {
+func TestStopReason(t *testing.T) {
 	for want, all := range map[ralph.StopReason][]Interview{
 		"":                   {{Status: interview.Written, End: ralph.EndOK}},
 		ralph.NeedsDecision:  {{Status: interview.NeedsAnswers, End: ralph.EndOK}},
@@ -170,7 +172,7 @@ func TestPlanEnd(t *testing.T) {
 		},
 	} {
 		for _, out := range all {
-			if got := PlanEnd(out); got != want {
+			if got := StopReason(out); got != want {
 				t.Errorf("%s, %s: %q, want %q", out.Status, out.End, got, want)
 			}
 		}
@@ -205,12 +207,12 @@ func TestACapNeedsAPrice(t *testing.T) {
 	if _, known := model.PriceOf("nobody-knows"); known {
 		t.Fatal("somebody knows")
 	}
-	_, err := NewPlanner(planRequest(t, set), OldListRefused)
+	_, err := New(planRequest(t, set), OldListRefused)
 	if _, misuse := errors.AsType[*config.UsageError](err); !misuse {
 		t.Errorf("without a price: %v", err)
 	}
 	for _, more := range []string{"allow_unmetered=true", "prices=nobody-knows=1/2/1/1"} {
-		if _, err := NewPlanner(planRequest(t, append(set, more)), OldListRefused); err != nil {
+		if _, err := New(planRequest(t, append(set, more)), OldListRefused); err != nil {
 			t.Errorf("%s: %v", more, err)
 		}
 	}

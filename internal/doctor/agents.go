@@ -1,4 +1,4 @@
-package assembly
+package doctor
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralphloop/ralph/agent"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/probe"
 	"github.com/ralphloop/ralph/internal/process"
 )
@@ -50,14 +51,14 @@ func (x Examination) agents(ctx context.Context) []Finding {
 		}
 		path, err := process.LookPath(program)
 		if err != nil {
-			missing = append(missing, Finding{What: "agent " + d.Name(), State: FindingMissing, Detail: "not installed"})
+			missing = append(missing, Finding{What: "agent " + d.Name(), State: Missing, Detail: "not installed"})
 			continue
 		}
 		dialects = append(dialects, d)
 		installed = append(installed, Finding{What: "agent " + d.Name(), Agent: &AgentFinding{Name: d.Name(), Path: path}})
 	}
 	if len(installed) == 0 {
-		missing = append(missing, Finding{What: "agents", State: FindingNote, Detail: "no agent CLI on PATH; any command works with --agent-cmd, and ralph demo needs none"})
+		missing = append(missing, Finding{What: "agents", State: Note, Detail: "no agent CLI on PATH; any command works with --agent-cmd, and ralph demo needs none"})
 	}
 	troubles := make([]error, len(installed))
 	places := make(chan struct{}, atOnce)
@@ -71,7 +72,7 @@ func (x Examination) agents(ctx context.Context) []Finding {
 	}
 	looking.Wait()
 	if trouble := cmp.Or(troubles...); trouble != nil {
-		missing = append(missing, Finding{What: "probe", State: FindingNote, Detail: trouble.Error()})
+		missing = append(missing, Finding{What: "probe", State: Note, Detail: trouble.Error()})
 	}
 	return append(installed, missing...)
 }
@@ -80,13 +81,13 @@ func (x Examination) agents(ctx context.Context) []Finding {
 func (x Examination) worker() Finding {
 	const what, how = "worker", "built in, for --agent worker; "
 	if x.Trouble != nil {
-		return Finding{What: what, State: FindingUnknown, Detail: how + "the settings cannot be read: " + x.Trouble.Error()}
+		return Finding{What: what, State: Unknown, Detail: how + "the settings cannot be read: " + x.Trouble.Error()}
 	}
-	text, ready := BuiltIn(Request{Settings: x.Settings, Env: x.Env, Workspace: x.Workspace})
+	text, ready := models.BuiltIn(models.Request{Settings: x.Settings, Env: x.Env, Dir: x.Workspace.Dir})
 	if !ready {
-		return Finding{What: what, State: FindingNote, Detail: how + text}
+		return Finding{What: what, State: Note, Detail: how + text}
 	}
-	return Finding{What: what, State: FindingOK, Detail: how + text}
+	return Finding{What: what, State: OK, Detail: how + text}
 }
 
 // agent fills in what is known of one CLI. An error is trouble with a probe, or with keeping it.
@@ -145,15 +146,15 @@ func (x Examination) probe(ctx context.Context, d agent.Dialect, a *AgentFinding
 }
 
 // state is the worst that is known. A run with the user's own hooks in it is still a run; one whose output is not understood is none.
-func (a AgentFinding) state() FindingState {
+func (a AgentFinding) state() State {
 	r := a.Probe
 	switch {
 	case a.Broken != "", r != nil && (r.Stream.State == probe.Failed || r.Tag.State == probe.Failed || r.Permission.State == probe.Failed):
-		return FindingBad
+		return Bad
 	case r != nil && r.Isolation.State == probe.Failed, a.Warning != "", a.Login == agent.LoggedOut:
-		return FindingNote
+		return Note
 	case a.Version == "unknown":
-		return FindingUnknown
+		return Unknown
 	}
-	return FindingOK
+	return OK
 }

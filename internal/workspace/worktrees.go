@@ -1,8 +1,10 @@
-package assembly
+package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/gitrepo"
@@ -21,20 +23,20 @@ func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) 
 	const limit = 64 << 20
 	snapshots, err := snapshot.Open(gitrepo.Git{Env: env.Environ}, folder)
 	if err != nil {
-		return "", false, refusal(err)
+		return "", false, Refusal(err)
 	}
 	patch, cut, err = snapshots.Diff(ctx, from, to, limit)
-	return patch, cut, refusal(err)
+	return patch, cut, Refusal(err)
 }
 
 // Restore brings a snapshot back. It needs no repository in the workspace: an agent may have deleted it.
 func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env) (Restored, error) {
 	keeper, err := snapshot.Reopen(gitrepo.Git{Env: env.Environ}, folder)
 	if err != nil {
-		return Restored{}, refusal(err)
+		return Restored{}, Refusal(err)
 	}
 	done, err := keeper.Restore(ctx, in)
-	return done, refusal(err)
+	return done, Refusal(err)
 }
 
 // MergeResult is what became of a merge.
@@ -44,19 +46,19 @@ type MergeResult = gitrepo.MergeResult
 const MergeAlready = gitrepo.MergeAlready
 
 // Merge brings the work on a run's branch into the branch that is checked out in the workspace.
-func Merge(ctx context.Context, w Workspace, from ralph.Worktree) (MergeResult, error) {
-	if w.repo == nil {
+func (w Workspace) Merge(ctx context.Context, from ralph.Worktree) (MergeResult, error) {
+	if w.Repo == nil {
 		return MergeResult{}, &config.UsageError{Msg: fmt.Sprintf("%s is in no git repository", w.Dir)}
 	}
-	strayed, err := w.repo.Strayed(ctx, gitrepo.Worktree{Path: from.Path, Branch: from.Branch})
+	strayed, err := w.Repo.Strayed(ctx, gitrepo.Worktree{Path: from.Path, Branch: from.Branch})
 	if err == nil && strayed != nil {
 		err = strayed
 	}
 	if err != nil {
-		return MergeResult{}, refusal(err)
+		return MergeResult{}, Refusal(err)
 	}
-	result, err := w.repo.Merge(ctx, from.Branch)
-	return result, refusal(err)
+	result, err := w.Repo.Merge(ctx, from.Branch)
+	return result, Refusal(err)
 }
 
 // Leftover is a worktree or a branch of an earlier run.
@@ -69,18 +71,18 @@ type Leftover struct {
 
 // Clean removes the worktrees and branches of runs whose work is merged, or all of them by force. Those of other workspaces of the repository stay:
 // only this one's lock is held.
-func Clean(ctx context.Context, w Workspace, folder string, how gitrepo.Removal) ([]Leftover, error) {
-	if w.repo == nil {
+func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal) ([]Leftover, error) {
+	if w.Repo == nil {
 		return nil, nil
 	}
-	worktrees, err := w.repo.Worktrees(ctx, folder)
+	worktrees, err := w.Repo.Worktrees(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
 	var left []Leftover
 	for _, state := range worktrees {
 		l := Leftover{Path: state.Path, Branch: state.Branch, Why: "merged"}
-		ours := state.Path == "" || liesIn(folder, state.Path)
+		ours := state.Path == "" || LiesIn(folder, state.Path)
 		switch {
 		case !ours: // a run may be at work in it
 			l.Why = "it is of another workspace; clean that one"
@@ -88,8 +90,8 @@ func Clean(ctx context.Context, w Workspace, folder string, how gitrepo.Removal)
 			l.Why = whyKept(state)
 		}
 		if ours && (state.Removable() || how == gitrepo.RemoveAnyway) {
-			if err := w.repo.RemoveWorktree(ctx, state.Worktree, how); err != nil {
-				l.Why = refusal(err).Error()
+			if err := w.Repo.RemoveWorktree(ctx, state.Worktree, how); err != nil {
+				l.Why = Refusal(err).Error()
 			} else {
 				l.Removed = true
 			}
@@ -123,3 +125,38 @@ const (
 	RemoveMerged = gitrepo.RemoveMerged
 	RemoveAnyway = gitrepo.RemoveAnyway
 )
+
+// Reenter gives the workspace of a run that works in a worktree. A folder that is gone is made
+// again from its branch, which is said.
+func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config.Env) (Workspace, []string, error) {
+	if w.Repo == nil {
+		return w, nil, &config.UsageError{Msg: fmt.Sprintf("the run works in the worktree %s of a repository that is gone", known.Path)}
+	}
+	opened, said, err := w.Repo.ReopenWorktree(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
+	if err != nil {
+		return w, nil, Refusal(err)
+	}
+	there, err := At(ctx, opened.Dir(), env)
+	return there, said, err
+}
+
+// LiesIn reports whether a worktree is one of the workspace whose worktrees are in folder. A
+// repository may hold several workspaces.
+func LiesIn(folder, path string) bool {
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	relative, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(relative)
+}
+
+// Refusal is a problem that the user can do something about, as a usage error.
+func Refusal(err error) error {
+	if problem, ok := errors.AsType[*gitrepo.Problem](err); ok {
+		return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}
+	}
+	if errors.Is(err, snapshot.ErrNoSnapshot) {
+		return &config.UsageError{Msg: err.Error()}
+	}
+	return err
+}

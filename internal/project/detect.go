@@ -1,4 +1,12 @@
-package verify
+// Package project reads what the files of a project say about its checks.
+//
+// [Detect] proposes the check of a project that names none, from what lies in its root folder. A proposal that would
+// run no test at all proves nothing and is passed over; the search goes on with the next kind of project, and what was
+// passed over is said.
+//
+// [Propose] lists everything that the project could be held to (tests, lint, types, format, end-to-end tests), for a
+// person to choose from.
+package project
 
 import (
 	"io"

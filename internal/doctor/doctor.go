@@ -1,4 +1,5 @@
-package assembly
+// Package doctor says what is installed, who is logged in, and whether it does what a run needs.
+package doctor
 
 import (
 	"context"
@@ -9,25 +10,26 @@ import (
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
-	"github.com/ralphloop/ralph/verify"
+	"github.com/ralphloop/ralph/internal/project"
+	"github.com/ralphloop/ralph/internal/workspace"
 )
 
-// FindingState says what a finding means.
-type FindingState string
+// State says what a finding means.
+type State string
 
 // The states of findings.
 const (
-	FindingOK      FindingState = "ok"
-	FindingNote    FindingState = "note"    // worth knowing
-	FindingMissing FindingState = "missing" // not there
-	FindingBad     FindingState = "bad"     // there, and known not to do
-	FindingUnknown FindingState = "unknown"
+	OK      State = "ok"
+	Note    State = "note"    // worth knowing
+	Missing State = "missing" // not there
+	Bad     State = "bad"     // there, and known not to do
+	Unknown State = "unknown"
 )
 
 // Finding is one thing that the doctor looked at.
 type Finding struct {
 	What   string        `json:"what"`
-	State  FindingState  `json:"state"`
+	State  State         `json:"state"`
 	Detail string        `json:"detail"`
 	Agent  *AgentFinding `json:"agent,omitempty"` // of an agent CLI that is installed
 }
@@ -37,7 +39,7 @@ const askTimeout = 10 * time.Second
 
 // Examination is what a doctor is to look at.
 type Examination struct {
-	Workspace Workspace
+	Workspace workspace.Workspace
 	Env       config.Env
 	Version   string // of ralph
 	Probing   Probing
@@ -54,16 +56,16 @@ func Examine(ctx context.Context, x Examination) []Finding {
 	}
 	findings = append(findings, x.agents(ctx)...)
 	return append(findings, x.worker(), stateFolder(x.Env), workspaceFinding(x.Workspace), checkFinding(x.Workspace),
-		Finding{What: "sandbox", State: FindingNote, Detail: "none in this version: agents work with your rights, in their own edit mode unless --yolo"})
+		Finding{What: "sandbox", State: Note, Detail: "none in this version: agents work with your rights, in their own edit mode unless --yolo"})
 }
 
 func (x Examination) program(ctx context.Context, name, without string) Finding {
 	path, err := process.LookPath(name)
 	if err != nil {
-		return Finding{What: name, State: FindingMissing, Detail: without}
+		return Finding{What: name, State: Missing, Detail: without}
 	}
 	if name == "sh" {
-		return Finding{What: name, State: FindingOK, Detail: path}
+		return Finding{What: name, State: OK, Detail: path}
 	}
 	var said strings.Builder
 	ended, err := process.Run(ctx, process.Spec{
@@ -71,18 +73,18 @@ func (x Examination) program(ctx context.Context, name, without string) Finding 
 	})
 	version, _, _ := strings.Cut(said.String(), "\n")
 	if err != nil || ended.ExitCode != 0 || version == "" {
-		return Finding{What: name, State: FindingUnknown, Detail: path + " does not tell its version"}
+		return Finding{What: name, State: Unknown, Detail: path + " does not tell its version"}
 	}
-	return Finding{What: name, State: FindingOK, Detail: version + " at " + path}
+	return Finding{What: name, State: OK, Detail: version + " at " + path}
 }
 
 func stateFolder(env config.Env) Finding {
 	const what = "state folder"
 	if env.StateDir == "" {
-		return Finding{What: what, State: FindingMissing, Detail: "no home folder is known; set RALPH_STATE_DIR"}
+		return Finding{What: what, State: Missing, Detail: "no home folder is known; set RALPH_STATE_DIR"}
 	}
 	cannot := func(err error) Finding {
-		return Finding{What: what, State: FindingMissing, Detail: fmt.Sprintf("cannot be written: %v; set RALPH_STATE_DIR", err)}
+		return Finding{What: what, State: Missing, Detail: fmt.Sprintf("cannot be written: %v; set RALPH_STATE_DIR", err)}
 	}
 	if err := os.MkdirAll(env.StateDir, 0o700); err != nil {
 		return cannot(err)
@@ -93,20 +95,20 @@ func stateFolder(env config.Env) Finding {
 	}
 	probe.Close()
 	os.Remove(probe.Name())
-	return Finding{What: what, State: FindingOK, Detail: env.StateDir}
+	return Finding{What: what, State: OK, Detail: env.StateDir}
 }
 
-func workspaceFinding(ws Workspace) Finding {
+func workspaceFinding(ws workspace.Workspace) Finding {
 	if !ws.Git {
-		return Finding{What: "workspace", State: FindingNote, Detail: ws.Dir + " is not under git"}
+		return Finding{What: "workspace", State: Note, Detail: ws.Dir + " is not under git"}
 	}
-	return Finding{What: "workspace", State: FindingOK, Detail: ws.Dir}
+	return Finding{What: "workspace", State: OK, Detail: ws.Dir}
 }
 
-func checkFinding(ws Workspace) Finding {
-	found, ok := verify.Detect(ws.Dir)
+func checkFinding(ws workspace.Workspace) Finding {
+	found, ok := project.Detect(ws.Dir)
 	if !ok {
-		return Finding{What: "check", State: FindingNote, Detail: strings.TrimSpace(`none found; give one with --check. ` + found.Because)}
+		return Finding{What: "check", State: Note, Detail: strings.TrimSpace(`none found; give one with --check. ` + found.Because)}
 	}
-	return Finding{What: "check", State: FindingOK, Detail: fmt.Sprintf("%s (%s)", found.Command, found.Because)}
+	return Finding{What: "check", State: OK, Detail: fmt.Sprintf("%s (%s)", found.Command, found.Because)}
 }

@@ -1,4 +1,6 @@
-package assembly
+// Package workspace finds the folder that a run works on, and looks after what git keeps of it: snapshots of the tree,
+// and the worktrees and branches of runs.
+package workspace
 
 import (
 	"context"
@@ -23,29 +25,28 @@ type Workspace struct {
 	Dir  string
 	Git  bool
 	Tree ralph.Tree
-
-	repo *gitrepo.Repo // nil without git
+	Repo *gitrepo.Repo // nil without git
 }
 
-// top is the folder of the whole repository that the workspace is in, or of the workspace itself.
-func (w Workspace) top() string {
-	if w.repo == nil {
+// Top is the folder of the whole repository that the workspace is in, or of the workspace itself.
+func (w Workspace) Top() string {
+	if w.Repo == nil {
 		return w.Dir
 	}
-	return w.repo.Whole().Dir
+	return w.Repo.Whole().Dir
 }
 
-// keep is the workspace's tree with copies of it below folder. The names given are kept although they may be ignored.
+// Keep is the workspace's tree with copies of it below folder. The names given are kept although they may be ignored.
 // So are files that a check may run or be steered by: an agent can have git ignore what it adds.
-func (w Workspace) keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
-	if w.repo == nil {
+func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
+	if w.Repo == nil {
 		keeper, err := (&plain.Tree{Dir: w.Dir}).Keep(strings.TrimSuffix(folder, ".git"))
 		if err != nil {
 			return nil, err
 		}
 		return keeper, nil
 	}
-	keeper, err := snapshot.New(ctx, w.repo, folder)
+	keeper, err := snapshot.New(ctx, w.Repo, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +55,9 @@ func (w Workspace) keep(ctx context.Context, folder string, names []string) (ral
 	return keeper, nil
 }
 
-// FindWorkspace is -C DIR, else the nearest folder upward with .ralph, else the top of the git repository, else the current folder.
-func FindWorkspace(ctx context.Context, cwd, dir string, env config.Env) (Workspace, error) {
+// Find returns the workspace: -C DIR, else the nearest folder upward with .ralph, else the top of
+// the git repository, else the current folder.
+func Find(ctx context.Context, cwd, dir string, env config.Env) (Workspace, error) {
 	start := cwd
 	if dir != "" {
 		start = dir
@@ -84,11 +86,11 @@ func FindWorkspace(ctx context.Context, cwd, dir string, env config.Env) (Worksp
 	if dir == "" && !isMarked {
 		repo = repo.Whole()
 	}
-	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, repo: repo}, nil
+	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 
-// workspaceAt is the workspace in a folder that is known to be in a repository.
-func workspaceAt(ctx context.Context, dir string, env config.Env) (Workspace, error) {
+// At is the workspace in a folder that is known to be in a repository.
+func At(ctx context.Context, dir string, env config.Env) (Workspace, error) {
 	repo, inGit, err := gitrepo.Find(ctx, gitrepo.Git{Env: env.Environ}, dir)
 	if err != nil {
 		return Workspace{}, err
@@ -96,7 +98,7 @@ func workspaceAt(ctx context.Context, dir string, env config.Env) (Workspace, er
 	if !inGit {
 		return Workspace{}, fmt.Errorf("find workspace: %s is in no repository", dir)
 	}
-	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, repo: repo}, nil
+	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }
 
 // InitRepository puts a sample project under git. Without git it stays a plain folder.

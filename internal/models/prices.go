@@ -1,0 +1,47 @@
+package models
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/model"
+)
+
+// Prices are those that the user gave, before those of the table.
+func Prices(s config.Settings) func(string) (model.Price, bool) {
+	own := map[string]model.Price{}
+	for _, text := range s.Prices {
+		if name, price, ok := config.ParsePrice(text); ok {
+			own[strings.ToLower(name)] = price
+		}
+	}
+	return func(name string) (model.Price, bool) {
+		if price, ok := own[strings.ToLower(name)]; ok {
+			if known, ok := model.PriceOf(name); ok && price.Context == 0 {
+				price.Context = known.Context
+			}
+			return price, true
+		}
+		return model.PriceOf(name)
+	}
+}
+
+// IsPriced reports whether everything that a model may be asked for has a price.
+func IsPriced(s config.Settings, name string) bool {
+	price, ok := Prices(s)(name)
+	if !ok {
+		return false
+	}
+	_, ok = price.Cost(model.Usage{Input: 1, Output: 1, CacheRead: 1, CacheWrite: 1})
+	return ok
+}
+
+// Unpriced says that a model's cost cannot be reckoned, and how it could be.
+func Unpriced(s config.Settings, name string) string {
+	what := "no price is known for " + name
+	if _, some := Prices(s)(name); some {
+		what = "what it costs to read from a cache is not known for " + name
+	}
+	return fmt.Sprintf("--max-cost: %s: --set prices=%s=IN/OUT says it, in dollars for a million tokens", what, name)
+}
