@@ -3,34 +3,47 @@ package agent
 import (
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/shell"
 )
 
 // shellQuote makes one shell word of any text.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
-var (
-	shellRedirection = newPattern(`\s*\d*(?:>>?|<)(?:&\d|\s*[^\s;&|<>]+)`)
-	shellOperator    = newPattern(`&&|\|\||[;&|]`)
-)
+func shellQuote(s string) string { return shell.Quote(s) }
 
 // shellCommands are the commands that a command line is made of, without what sends their input and output elsewhere: CLIs judge each of those by
-// itself. A line with quotes and the like is not taken apart: it is one command as it stands, or nil if it may be more than one.
+// itself. Only a line of plain words is taken apart: in any other a CLI may see other commands than a shell does.
 func shellCommands(line string) (commands []string) {
-	bare := shellRedirection.ReplaceAllString(line, "")
-	switch {
-	case strings.ContainsAny(line, "`$(){}\n\r"):
-		return nil
-	case !strings.ContainsAny(line, `'"\#`):
-		for _, part := range shellOperator.Split(bare, -1) {
-			if part = strings.TrimSpace(part); part != "" {
-				commands = append(commands, part)
-			}
-		}
-		return commands
-	case shellOperator.MatchString(bare): // it may be quoted
+	list, err := shell.Parse(line)
+	if err != nil || strings.ContainsAny(line, "`$(){}\n\r'\"\\#") {
 		return nil
 	}
-	return []string{strings.TrimSpace(line)}
+	for _, pipe := range list {
+		for _, c := range pipe {
+			if c.Keyword != "" || c.Negated {
+				return nil
+			}
+			if text := commandText(line, slices.Concat(c.Assigns, c.Words)); text != "" {
+				commands = append(commands, text)
+			}
+		}
+	}
+	return commands
+}
+
+// commandText is the part of a line that has the words of a command, without the redirections between them.
+func commandText(line string, words []shell.Word) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			gap := line[words[i-1].End:w.Start]
+			if strings.ContainsAny(gap, "<>") {
+				gap = " "
+			}
+			b.WriteString(gap)
+		}
+		b.WriteString(line[w.Start:w.End])
+	}
+	return b.String()
 }
 
 // simpleCommands are command lines as they are, and the commands that they are made of, each once. Of a line that cannot be taken apart the agent may
