@@ -19,7 +19,7 @@ func shellCommands(line string) (commands []string) {
 	}
 	for _, pipe := range list {
 		for _, c := range pipe {
-			if c.Keyword != "" || c.Negated {
+			if c.Keyword != "" || c.Negated || slices.ContainsFunc(c.Redirects, unusual) {
 				return nil
 			}
 			if text := commandText(line, slices.Concat(c.Assigns, c.Words)); text != "" {
@@ -28,6 +28,11 @@ func shellCommands(line string) (commands []string) {
 		}
 	}
 	return commands
+}
+
+// unusual reports whether a redirection is one that CLIs may not know.
+func unusual(r shell.Redirect) bool {
+	return !slices.Contains([]string{"<", ">", ">>", "<&", ">&"}, r.Operator)
 }
 
 // commandText is the part of a line that has the words of a command, without the redirections between them.

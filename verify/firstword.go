@@ -75,6 +75,8 @@ func value(w shell.Word, variable func(string) (string, bool)) (text string, cer
 			b.WriteString(strings.TrimSpace(value))
 		case p.Kind != shell.Literal || !p.Quoted && strings.ContainsAny(p.Text, "*?"):
 			return "", false
+		case !p.Quoted && strings.HasSuffix(p.Text, "$") && i+1 < len(w.Parts):
+			return "", false // $'…' and $"…" differ from one shell to the next
 		case i == 0 && w.Home:
 			if p.Text != "~" && !strings.HasPrefix(p.Text, "~/") {
 				return "", false

@@ -100,7 +100,30 @@ func TestFirstWord(t *testing.T) {
 		{"", sure("")},
 		{"  # nothing", sure("")},
 		{"\\", sure("")},
-		{"; go", unsure}, // no shell parses it
+		{"[ab] x", sure("[ab]")},
+		{"go{1,2} test", sure("go{1,2}")},
+		{"$UNSET; go", sure("go")},
+		{"A=1; go", sure("go")},
+		{"A=1 && go", sure("go")},
+		{">x; go", sure("go")},
+		{"export A=1; go", sure("export")},
+		{"time go", sure("time")},
+		{"$'go' test", unsure},
+		{"$\"go\" test", unsure},
+		{"while true; do x; done", sure("while")},
+		{"for x in a b; do x; done", sure("for")},
+		{"case x in a) go;; esac", sure("case")},
+		{"function f { go; }; f", answer{"f", false}},
+		{"cat <(go)", sure("cat")},
+		{"x=(a b); go", sure("go")},
+		// What no shell parses never counts as a check that cannot run.
+		{"; go", unsure},
+		{"go &&", unsure},
+		{"go |", unsure},
+		{"go (", unsure},
+		{"go 'open", unsure},
+		{"{ go", unsure},
+		{"if true; then go", unsure},
 	}
 	for _, c := range cases {
 		t.Run(c.command, func(t *testing.T) {

@@ -40,7 +40,7 @@ const (
 	whyBomb   = "refused: this is a fork bomb"
 	whyDisk   = "refused: this writes over a disk"
 	whyRoot   = "refused: this would delete the root, the home folder or the workspace with its git history; name what is to be deleted more narrowly"
-	whyUnread = "refused: the command cannot be parsed, so nobody knows what it would run; write it more simply"
+	whyUnread = "refused: the command does not parse as bash; fix its quotes and brackets, or write it more simply"
 	whyLong   = "refused: the command is too long; write it to a file and run that"
 	whyPush   = "refused: a forced push overwrites what others have; push without force"
 	whyUnpush = "refused: this push deletes branches or tags that others have; leave it to a person"
@@ -183,6 +183,8 @@ func (g guard) interpreted(c invocation, s shell.Command, cwd string) string {
 	for _, r := range s.Redirects {
 		switch {
 		case (r.Operator == "<" || r.Operator == "<<<") && isFetched(r.Target):
+			return whyFetch
+		case run.shell && slices.ContainsFunc(r.Body.Outputs, fetches): // a part of the program, wherever it is
 			return whyFetch
 		case run.shell && (r.Operator == "<<" || r.Operator == "<<<"):
 			return g.script(cwd, r.Body)

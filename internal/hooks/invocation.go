@@ -16,7 +16,7 @@ type invocation struct {
 	program shell.Word
 	args    []shell.Word
 	unknown []shell.Word // in front of it, that only the shell knows
-	byXargs bool   // its last arguments come from its input
+	byXargs bool         // its last arguments come from its input
 }
 
 // wrapper is a program that starts the one that its arguments name.

@@ -81,8 +81,9 @@ const (
 )
 
 var (
-	errDeep = errors.New("too deeply nested")
-	errMany = errors.New("too many words")
+	errDeep   = errors.New("too deeply nested")
+	errMany   = errors.New("too many words")
+	errBroken = errors.New("incomplete command")
 )
 
 // Parse reads a command as sh does. If that fails, it tries bash. The commands before an error are returned with it.
@@ -96,20 +97,28 @@ func Parse(text string) (List, error) {
 // ParseBash reads a command as bash does. The commands before an error are returned with it.
 func ParseBash(text string) (List, error) { return parse(text, syntax.LangBash) }
 
-func parse(text string, variant syntax.LangVariant) (List, error) {
-	r := reader{variant: variant}
-	text, failed := cut(text)
+func parse(text string, variant syntax.LangVariant) (list List, err error) {
+	// The parser hands out what it has of a statement with a mistake, so any part of the tree may be missing.
+	defer func() {
+		if recover() != nil {
+			err = cmp.Or(err, errBroken)
+		}
+	}()
+	text, err = cut(text)
 	// The texts of here-documents come after the statements that they belong to, so all are parsed before one is read.
 	var stmts []*syntax.Stmt
-	for stmt, err := range syntax.NewParser(syntax.Variant(variant)).StmtsSeq(strings.NewReader(text)) {
-		if err != nil { // no break: the parser yields once more after an error
-			failed = cmp.Or(failed, err)
-			continue
+	for stmt, wrong := range syntax.NewParser(syntax.Variant(variant)).StmtsSeq(strings.NewReader(text)) {
+		err = cmp.Or(err, wrong)
+		if wrong == nil {
+			stmts = append(stmts, stmt) // even behind a mistake: the parser does not let itself be stopped there
 		}
-		stmts = append(stmts, stmt)
 	}
-	list := r.stmts(nil, stmts)
-	return list, cmp.Or(failed, r.err)
+	r := reader{variant: variant}
+	for _, stmt := range stmts {
+		list = r.stmts(list, []*syntax.Stmt{stmt})
+		err = cmp.Or(err, r.err)
+	}
+	return list, err
 }
 
 // cut ends a text before it has more brackets than the parser can take.

@@ -109,7 +109,7 @@ func TestParse(t *testing.T) {
 		"a <<'E'\nx $(y)\nE\nc":             "a <<E [x $(y)/]; c",
 		"a <<-E\n\tx\n\tE\nc":               "a <<E [\tx/\t]; c",
 		"a <<< b":                           "a <<<b",
-		"a $x ${y:-$(z)} $((1+2)) $1 $ $":   "a $<x> $<y><z> $<((> $<1> $ $",
+		"a $x ${y:-$(z)} $((1+2)) $1 $ $":   "a $<x> $<y><z> $<> $<1> $ $",
 		"a=(b $(c)); d":                     "a=<c>; d",
 		"[[ a && b ]] && c":                 "[[ a b {}; c",
 		"((a<b)) && c":                      "(( a b {}; c",
@@ -120,7 +120,7 @@ func TestParse(t *testing.T) {
 		"export a=$(b) c":                   "export a=@<b> c",
 		"a=b c+=d e":                        "a=b c+=d e",
 		"coproc a; time b | c":              "{ {a}; b | c",
-		"a $(($(b))) ${c[$(d)]} @(e|$(f))":  "a $<((><b> $<c><d> @(e|$(f))<f>",
+		"a $(($(b))) ${c[$(d)]} @(e|$(f))":  "a $<><b> $<c><d> @(e|$(f))<f>",
 		"[[ a =~ $(b) ]]; let c=$(d)":       "[[ a @<b> {}; let c @<d> {}",
 	} {
 		l, err := ParseBash(text)
@@ -133,11 +133,33 @@ func TestParse(t *testing.T) {
 // TestErrorsComeWithWhatIsBefore has texts that no shell takes.
 func TestErrorsComeWithWhatIsBefore(t *testing.T) {
 	for text, want := range map[string]string{
-		"a;;b": "a", "a\nb (": "a", "a <<E\nx": "", "a; x=(": "a", "a 'b": "", "a\n" + strings.Repeat("(", openLimit+1): "a", strings.Repeat("$(", depthLimit+1) + strings.Repeat(")", depthLimit+1): "",
+		"a;;b": "a", "a\nb (": "a", "a <<E\nx": "", "a; x=(": "a", "a 'b": "", "a\n()>o | sh": "a", "a; coproc exportf()' b ' > c": "a", "a\n" + strings.Repeat("(", openLimit+1): "a", strings.Repeat("$(", depthLimit+1) + strings.Repeat(")", depthLimit+1): "",
 	} {
 		l, err := ParseBash(text)
 		if got := outline(l[:min(len(l), 1)]); err == nil || !strings.HasPrefix(got, want) {
 			t.Errorf("%.20q: %q, %v", text, got, err)
 		}
 	}
+}
+
+// FuzzParse also reads what no shell takes: there is an answer for everything, and a quoted text is one word.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"a", "()>o | sh", "a <<E\n$(b)\nE", "f() { a; }", "x=(a b) ${y:-$(z)} $((1+2)) {a,b}", "[[ a =~ b ]] && ((1))", "case a in b) c;; esac", "$'\\x41' \"a\\\"b\" c\\ d"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<12 {
+			return
+		}
+		_, _ = Parse(text)
+		_, _ = ParseBash(text)
+		Loose(text)
+		if strings.ContainsAny(text, "\x00\r") {
+			return // no argument has the one, and the parser drops the other before a line break
+		}
+		list, err := Parse(Quote(text))
+		if err != nil || len(list) != 1 || len(list[0]) != 1 || len(list[0][0].Words) != 1 || list[0][0].Words[0].Text != text {
+			t.Errorf("%q became %+v: %v", text, list, err)
+		}
+	})
 }

@@ -203,7 +203,7 @@ func (r *reader) parts(w *Word, nodes []syntax.WordPart, q quoting) {
 		case *syntax.ParamExp:
 			r.parameter(w, part, q)
 		case *syntax.ArithmExp:
-			w.add(Part{Kind: Expansion, Text: "((", Quoted: q != plain})
+			w.add(Part{Kind: Expansion, Quoted: q != plain})
 			w.Outputs = append(w.Outputs, r.outputs(part)...)
 		case *syntax.ExtGlob:
 			w.add(Part{Text: part.Op.String() + part.Pattern.Value + ")"})
