@@ -11,23 +11,35 @@ import (
 func shellQuote(s string) string { return shell.Quote(s) }
 
 // shellCommands are the commands that a command line is made of, without what sends their input and output elsewhere: CLIs judge each of those by
-// itself. Only a line of plain words is taken apart: in any other a CLI may see other commands than a shell does.
+// itself. Only a line of plain words is taken apart: in any other a CLI may see other commands than a shell does. A line with quotes and the like is one
+// command as it stands, or nil if it may be more than one.
 func shellCommands(line string) (commands []string) {
 	list, err := shell.Parse(line)
-	if err != nil || strings.ContainsAny(line, "`$(){}\n\r'\"\\#") {
+	if err != nil || strings.ContainsAny(line, "`$(){}\n\r") {
 		return nil
 	}
+	rest := line // behind the last word
 	for _, pipe := range list {
 		for _, c := range pipe {
-			if c.Keyword != "" || c.Negated || slices.ContainsFunc(c.Redirects, unusual) {
+			if len(c.Words) > 0 {
+				rest = line[c.Words[len(c.Words)-1].End:]
+			}
+			text := commandText(line, slices.Concat(c.Assigns, c.Words))
+			if c.Keyword != "" || c.Negated || strings.ContainsAny(text, ";&|") || slices.ContainsFunc(c.Redirects, unusual) {
 				return nil
 			}
-			if text := commandText(line, slices.Concat(c.Assigns, c.Words)); text != "" {
+			if text != "" {
 				commands = append(commands, text)
 			}
 		}
 	}
-	return commands
+	switch {
+	case !strings.ContainsAny(line, `'"\#`):
+		return commands
+	case len(commands) > 1 || strings.ContainsAny(strings.NewReplacer(">&", "", "<&", "").Replace(rest), ";&|"):
+		return nil
+	}
+	return []string{strings.TrimSpace(line)}
 }
 
 // unusual reports whether a redirection is one that CLIs may not know.
