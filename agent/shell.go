@@ -4,35 +4,63 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ralphloop/ralph/internal/text"
+	"github.com/ralphloop/ralph/internal/shell"
 )
 
 // shellQuote makes one shell word of any text.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
-var (
-	shellRedirection = text.LazyRegexp(`\s*\d*(?:>>?|<)(?:&\d|\s*[^\s;&|<>]+)`)
-	shellOperator    = text.LazyRegexp(`&&|\|\||[;&|]`)
-)
+func shellQuote(s string) string { return shell.Quote(s) }
 
 // shellCommands are the commands that a command line is made of, without what sends their input and output elsewhere: CLIs judge each of those by
-// itself. A line with quotes and the like is not taken apart: it is one command as it stands, or nil if it may be more than one.
+// itself. Only a line of plain words is taken apart: in any other a CLI may see other commands than a shell does. A line with quotes and the like is one
+// command as it stands, or nil if it may be more than one.
 func shellCommands(line string) (commands []string) {
-	bare := shellRedirection().ReplaceAllString(line, "")
-	switch {
-	case strings.ContainsAny(line, "`$(){}\n\r"):
+	list, err := shell.Parse(line)
+	if err != nil || strings.ContainsAny(line, "`$(){}\n\r") {
 		return nil
-	case !strings.ContainsAny(line, `'"\#`):
-		for _, part := range shellOperator().Split(bare, -1) {
-			if part = strings.TrimSpace(part); part != "" {
-				commands = append(commands, part)
+	}
+	rest := line // behind the last word
+	for _, pipe := range list {
+		for _, c := range pipe {
+			if len(c.Words) > 0 {
+				rest = line[c.Words[len(c.Words)-1].End:]
+			}
+			text := commandText(line, slices.Concat(c.Assigns, c.Words))
+			if c.Keyword != "" || c.Negated || strings.ContainsAny(text, ";&|") || slices.ContainsFunc(c.Redirects, unusual) {
+				return nil
+			}
+			if text != "" {
+				commands = append(commands, text)
 			}
 		}
+	}
+	switch {
+	case !strings.ContainsAny(line, `'"\#`):
 		return commands
-	case shellOperator().MatchString(bare): // it may be quoted
+	case len(commands) > 1 || strings.ContainsAny(strings.NewReplacer(">&", "", "<&", "").Replace(rest), ";&|"):
 		return nil
 	}
 	return []string{strings.TrimSpace(line)}
+}
+
+// unusual reports whether a redirection is one that CLIs may not know.
+func unusual(r shell.Redirect) bool {
+	return !slices.Contains([]string{"<", ">", ">>", "<&", ">&"}, r.Operator)
+}
+
+// commandText is the part of a line that has the words of a command, without the redirections between them.
+func commandText(line string, words []shell.Word) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			gap := line[words[i-1].End:w.Start]
+			if strings.ContainsAny(gap, "<>") {
+				gap = " "
+			}
+			b.WriteString(gap)
+		}
+		b.WriteString(line[w.Start:w.End])
+	}
+	return b.String()
 }
 
 // simpleCommands are command lines as they are, and the commands that they are made of, each once. Of a line that cannot be taken apart the agent may

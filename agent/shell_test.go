@@ -19,6 +19,16 @@ func TestSimpleCommands(t *testing.T) {
 		"make $(cat targets) && true": {"make $(cat targets) && true"},
 		"make\ntrue":                  {"make\ntrue"},
 		"make 'a' > out.txt":          {"make 'a' > out.txt"},
+		"make   a &&   x":             {"make   a &&   x", "make   a", "x"},
+		"make>a b":                    {"make>a b", "make b"},
+		"A=1 make; x":                 {"A=1 make; x", "A=1 make", "x"},
+		"time make && x":              {"time make && x", "time make", "x"},
+		"make & x &":                  {"make & x &", "make", "x"},
+		"make # all":                  {"make # all"},
+		"if a; then b; fi":            {"if a; then b; fi"},
+		"! make && x":                 {"! make && x"},
+		"sh <<< x":                    {"sh <<< x"},
+		"make &&":                     {"make &&"},
 	}
 	for line, want := range cases {
 		if diff := cmp.Diff(want, simpleCommands([]string{line, line})); diff != "" {

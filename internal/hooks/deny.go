@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ralphloop/ralph/internal/shell"
 )
 
 const (
@@ -28,8 +30,7 @@ func Deny(command, dir, home string) string {
 	if len(command) > commandLimit {
 		return whyLong
 	}
-	why, _ := g.list(parse(command), g.dir)
-	return why
+	return g.text(command, g.dir)
 }
 
 // Why a command is refused.
@@ -39,6 +40,7 @@ const (
 	whyBomb   = "refused: this is a fork bomb"
 	whyDisk   = "refused: this writes over a disk"
 	whyRoot   = "refused: this would delete the root, the home folder or the workspace with its git history; name what is to be deleted more narrowly"
+	whyUnread = "refused: the command does not parse as bash; fix its quotes and brackets, or write it more simply"
 	whyLong   = "refused: the command is too long; write it to a file and run that"
 	whyPush   = "refused: a forced push overwrites what others have; push without force"
 	whyUnpush = "refused: this push deletes branches or tags that others have; leave it to a person"
@@ -53,7 +55,7 @@ type guard struct {
 }
 
 // list looks at commands one after the other. cwd is where they start, "" if that is not known; after is where they end.
-func (g guard) list(l list, cwd string) (why, after string) {
+func (g guard) list(l shell.List, cwd string) (why, after string) {
 	for _, pipe := range l {
 		for _, s := range pipe {
 			if why, after = g.stage(s, cwd); why != "" {
@@ -71,9 +73,8 @@ func (g guard) list(l list, cwd string) (why, after string) {
 }
 
 // stage looks at one command, or at a group of them.
-func (g guard) stage(s stage, cwd string) (why, after string) {
-	outputs := outputsOf(s)
-	for _, l := range outputs {
+func (g guard) stage(s shell.Command, cwd string) (why, after string) {
+	for _, l := range s.Outputs() {
 		if why, _ := g.list(l, cwd); why != "" {
 			return why, cwd
 		}
@@ -81,13 +82,13 @@ func (g guard) stage(s stage, cwd string) (why, after string) {
 	if isBomb(s) {
 		return whyBomb, cwd
 	}
-	for _, r := range s.redirects {
-		if strings.ContainsRune(r.operator, '>') && isDisk(r.target.text) {
+	for _, r := range s.Redirects {
+		if strings.ContainsRune(r.Operator, '>') && isDisk(r.Target.Text) {
 			return whyDisk, cwd
 		}
 	}
-	why, after = g.list(s.group, cwd)
-	if s.subshell {
+	why, after = g.list(s.Body, cwd)
+	if s.Keyword == "(" {
 		after = cwd
 	}
 	if why == "" {
@@ -96,21 +97,9 @@ func (g guard) stage(s stage, cwd string) (why, after string) {
 	return why, after
 }
 
-// outputsOf are the commands whose output is put into the words of another.
-func outputsOf(s stage) []list {
-	var all []list
-	for _, w := range s.words {
-		all = append(all, w.outputs...)
-	}
-	for _, r := range s.redirects {
-		all = append(all, r.target.outputs...)
-	}
-	return all
-}
-
 // command looks at a simple command.
-func (g guard) command(s stage, cwd string) (why, after string) {
-	c := unwrap(s.words)
+func (g guard) command(s shell.Command, cwd string) (why, after string) {
+	c := unwrap(s.Words)
 	if isFetched(c.program) || slices.ContainsFunc(c.unknown, isFetched) {
 		return whyFetch, cwd
 	}
@@ -134,13 +123,29 @@ func (g guard) command(s stage, cwd string) (why, after string) {
 	return g.interpreted(c, s, cwd), cwd
 }
 
-// script looks at a text that a shell will run.
-func (g guard) script(text, cwd string) string {
-	if g.scripts++; g.scripts > scriptLimit {
-		return ""
+// text looks at a command that was not parsed yet. What comes before a mistake is run nevertheless, so it is looked at first.
+func (g guard) text(text, cwd string) string {
+	list, err := shell.ParseBash(text)
+	why, _ := g.list(list, cwd)
+	if why == "" && err != nil {
+		return whyUnread
 	}
-	why, _ := g.list(parse(text), cwd)
 	return why
+}
+
+// script looks at words that a shell will run as one text: as they are, and with the defaults of their variables.
+func (g guard) script(cwd string, words ...shell.Word) string {
+	if g.scripts++; g.scripts > scriptLimit {
+		return whyUnread
+	}
+	var plain, filled []string
+	for _, w := range words {
+		plain, filled = append(plain, w.Text), append(filled, w.Filled())
+	}
+	if why := g.text(strings.Join(plain, " "), cwd); why != "" || slices.Equal(plain, filled) {
+		return why
+	}
+	return g.text(strings.Join(filled, " "), cwd)
 }
 
 // evaluated looks at commands of the shell that run text, or a file that may be no file.
@@ -153,19 +158,15 @@ func (g guard) evaluated(c invocation, cwd string) string {
 	}
 	switch c.name {
 	case "eval":
-		texts := make([]string, len(c.args))
-		for i, w := range c.args {
-			texts[i] = w.text
-		}
-		return g.script(strings.Join(texts, " "), cwd)
+		return g.script(cwd, c.args...)
 	case "trap":
-		return g.script(c.args[0].text, cwd)
+		return g.script(cwd, c.args[0])
 	}
 	return ""
 }
 
 // interpreted looks at what a shell or another interpreter is given to run.
-func (g guard) interpreted(c invocation, s stage, cwd string) string {
+func (g guard) interpreted(c invocation, s shell.Command, cwd string) string {
 	run, ok := interpretation(c)
 	if !ok {
 		return ""
@@ -174,35 +175,35 @@ func (g guard) interpreted(c invocation, s stage, cwd string) string {
 		return whyFetch
 	}
 	if run.code != nil && run.shell {
-		return g.script(run.code.text, cwd)
+		return g.script(cwd, *run.code)
 	}
 	if !run.stdin {
 		return ""
 	}
-	for _, r := range s.redirects {
+	for _, r := range s.Redirects {
 		switch {
-		case (r.operator == "<" || r.operator == "<<<") && isFetched(r.target):
+		case (r.Operator == "<" || r.Operator == "<<<") && isFetched(r.Target):
 			return whyFetch
-		case run.shell && r.operator == "<<<":
-			return g.script(r.target.text, cwd)
-		case run.shell && r.operator == "<<":
-			return g.script(r.body, cwd)
+		case run.shell && slices.ContainsFunc(r.Body.Outputs, fetches): // a part of the program, wherever it is
+			return whyFetch
+		case run.shell && (r.Operator == "<<" || r.Operator == "<<<"):
+			return g.script(cwd, r.Body)
 		}
 	}
 	return ""
 }
 
 // found looks at the commands that find runs.
-func (g guard) found(args []word, cwd string) string {
+func (g guard) found(args []shell.Word, cwd string) string {
 	for i, w := range args {
-		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.text) {
+		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.Text) {
 			continue
 		}
 		rest := args[i+1:]
-		if end := slices.IndexFunc(rest, func(w word) bool { return w.text == ";" || w.text == "+" }); end >= 0 {
+		if end := slices.IndexFunc(rest, func(w shell.Word) bool { return w.Text == ";" || w.Text == "+" }); end >= 0 {
 			rest = rest[:end]
 		}
-		if why, _ := g.command(stage{words: rest}, cwd); why != "" {
+		if why, _ := g.command(shell.Command{Words: rest}, cwd); why != "" {
 			return why
 		}
 	}
@@ -210,9 +211,9 @@ func (g guard) found(args []word, cwd string) string {
 }
 
 // isBomb reports whether a function starts itself twice, or in the background.
-func isBomb(s stage) bool {
-	c := unwrap(s.words)
-	return c.name != "" && s.background && slices.Contains(s.inside, c.program.text)
+func isBomb(s shell.Command) bool {
+	c := unwrap(s.Words)
+	return c.name != "" && s.Background && slices.Contains(s.Functions, c.program.Text)
 }
 
 // disks are devices that hold file systems, or memory.
@@ -231,13 +232,13 @@ func writesDisk(c invocation) bool {
 	case c.name == "mkfs" || strings.HasPrefix(c.name, "mkfs."):
 		return true
 	case c.name == "dd":
-		return slices.ContainsFunc(c.args, func(w word) bool {
-			name, ok := strings.CutPrefix(w.text, "of=")
+		return slices.ContainsFunc(c.args, func(w shell.Word) bool {
+			name, ok := strings.CutPrefix(w.Text, "of=")
 			name = path.Clean(name)
 			return ok && strings.HasPrefix(name, "/dev/") && !slices.Contains(harmless, name) && !strings.HasPrefix(name, "/dev/fd/") && !strings.HasPrefix(name, "/dev/shm/")
 		})
 	case slices.Contains([]string{"tee", "cp", "shred", "wipefs"}, c.name):
-		return slices.ContainsFunc(c.args, func(w word) bool { return isDisk(w.text) })
+		return slices.ContainsFunc(c.args, func(w shell.Word) bool { return isDisk(w.Text) })
 	}
 	return false
 }

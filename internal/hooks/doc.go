@@ -16,8 +16,8 @@
 // # The built-in rules
 //
 // [Deny] keeps a shell command from what cannot be undone: pushes that overwrite or delete, git reset --hard, git clean -f, sudo, programs that are run while they are fetched, fork
-// bombs, rm -r of the root, the home folder or the workspace's own .git, and writing over disks. It reads commands as a shell reads words, so that
-// quotes do not hide a program and a quoted sentence is none.
+// bombs, rm -r of the root, the home folder or the workspace's own .git, and writing over disks. It parses commands as bash does, so that quotes do not hide
+// a program and a quoted sentence is none, and refuses what it cannot parse.
 //
 // It is a guard rail against accidents and no wall: whoever means to get past it writes a script and runs that. Walls are a sandbox's matter.
 package hooks

@@ -6,15 +6,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ralphloop/ralph/internal/shell"
 )
 
 // invocation is the program that a simple command starts in the end.
 type invocation struct {
 	name    string // without its folder; "" if nothing is started
-	program word
-	args    []word
-	unknown []word // in front of it, that only the shell knows
-	byXargs bool   // its last arguments come from its input
+	program shell.Word
+	args    []shell.Word
+	unknown []shell.Word // in front of it, that only the shell knows
+	byXargs bool         // its last arguments come from its input
 }
 
 // wrapper is a program that starts the one that its arguments name.
@@ -35,25 +37,25 @@ var longValues = []string{"--signal", "--kill-after", "--max-args", "--max-procs
 var assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=`) })
 
 // unwrap looks behind assignments, wrappers and words that may be nothing.
-func unwrap(words []word) invocation {
+func unwrap(words []shell.Word) invocation {
 	c := invocation{}
 	for len(words) > 0 {
 		first := words[0]
-		literal := first.literal()
+		literal := first.Constant()
 		name := path.Base(literal)
 		w, wraps := wrappers[name]
 		switch {
-		case assignment().MatchString(first.text):
+		case assignment().MatchString(first.Text):
 			words = words[1:]
-		case literal == "" && first.quoted:
+		case literal == "" && first.Quoted && first.Default() == "":
 			return c // an empty name, or one that only the shell knows
 		case literal == "":
 			c.unknown = append(c.unknown, first)
-			words = append(wordsOf(first.fallback), words[1:]...)
+			words = append(wordsOf(first.Default()), words[1:]...)
 		case !wraps:
 			c.name, c.program, c.args = name, first, words[1:]
 			return c
-		case name == "command" && len(words) > 1 && (words[1].text == "-v" || words[1].text == "-V"):
+		case name == "command" && len(words) > 1 && (words[1].Text == "-v" || words[1].Text == "-V"):
 			return invocation{} // only asks
 		default:
 			c.byXargs = c.byXargs || name == "xargs"
@@ -64,18 +66,18 @@ func unwrap(words []word) invocation {
 }
 
 // wordsOf splits a text at its blanks.
-func wordsOf(text string) []word {
-	var words []word
+func wordsOf(text string) []shell.Word {
+	var words []shell.Word
 	for field := range strings.FieldsSeq(text) {
-		words = append(words, word{text: field})
+		words = append(words, shell.Word{Text: field})
 	}
 	return words
 }
 
 // behind skips a wrapper's own options and operands.
-func (w wrapper) behind(words []word) []word {
+func (w wrapper) behind(words []shell.Word) []shell.Word {
 	for len(words) > 0 {
-		text := words[0].text
+		text := words[0].Text
 		switch {
 		case text == "--":
 			return words[min(1+w.operands, len(words)):]
@@ -99,8 +101,8 @@ func takesNext(cluster, takes string) bool {
 // interpreted is what an interpreter is told to run.
 type interpreted struct {
 	shell bool
-	code  *word // on the command line
-	file  *word
+	code  *shell.Word // on the command line
+	file  *shell.Word
 	stdin bool // neither: it reads its program
 }
 
@@ -125,7 +127,7 @@ func interpretation(c invocation) (interpreted, bool) {
 		return run, false
 	}
 	for i := 0; i < len(c.args); i++ {
-		text := c.args[i].text
+		text := c.args[i].Text
 		switch {
 		case text == "-" || text == "/dev/stdin" || text == "/dev/fd/0":
 			run.stdin = true
@@ -153,51 +155,51 @@ func (r interpreted) isCluster(text string) bool {
 }
 
 // behindOption is the first word that is no option; an empty one if there is none.
-func behindOption(args []word) *word {
+func behindOption(args []shell.Word) *shell.Word {
 	for i := range args {
-		if !strings.HasPrefix(args[i].text, "-") {
+		if !strings.HasPrefix(args[i].Text, "-") {
 			return &args[i]
 		}
 	}
-	return &word{}
+	return &shell.Word{}
 }
 
 // isFetched reports whether a word begins with what was fetched.
-func isFetched(w word) bool {
-	return strings.HasPrefix(strings.TrimSpace(w.text), string(outputMark)) && len(w.outputs) > 0 && fetches(w.outputs[0])
+func isFetched(w shell.Word) bool {
+	return strings.HasPrefix(strings.TrimSpace(w.Text), string(shell.OutputMark)) && len(w.Outputs) > 0 && fetches(w.Outputs[0])
 }
 
 // fetches reports whether a command fetches something.
-func fetches(l list) bool {
-	return slices.ContainsFunc(l, func(pipe pipeline) bool { return slices.ContainsFunc(pipe, stageFetches) })
+func fetches(l shell.List) bool {
+	return slices.ContainsFunc(l, func(pipe shell.Pipeline) bool { return slices.ContainsFunc(pipe, stageFetches) })
 }
 
-func stageFetches(s stage) bool {
-	c := unwrap(s.words)
-	return c.name == "curl" || c.name == "wget" || fetches(s.group)
+func stageFetches(s shell.Command) bool {
+	c := unwrap(s.Words)
+	return c.name == "curl" || c.name == "wget" || fetches(s.Body)
 }
 
 // runsFetched reports whether something in a pipeline runs what something before it fetches.
-func runsFetched(pipe pipeline) bool {
+func runsFetched(pipe shell.Pipeline) bool {
 	i := slices.IndexFunc(pipe, stageFetches)
 	return i >= 0 && slices.ContainsFunc(pipe[i+1:], runsInput)
 }
 
 // runsInput reports whether a command runs what it reads.
-func runsInput(s stage) bool {
-	inner := append(outputsOf(s), s.group)
-	if slices.ContainsFunc(inner, func(l list) bool {
-		return slices.ContainsFunc(l, func(pipe pipeline) bool { return slices.ContainsFunc(pipe, runsInput) })
+func runsInput(s shell.Command) bool {
+	inner := append(s.Outputs(), s.Body)
+	if slices.ContainsFunc(inner, func(l shell.List) bool {
+		return slices.ContainsFunc(l, func(pipe shell.Pipeline) bool { return slices.ContainsFunc(pipe, runsInput) })
 	}) {
 		return true
 	}
-	c := unwrap(s.words)
+	c := unwrap(s.Words)
 	run, ok := interpretation(c)
 	if !ok {
 		return false
 	}
 	if c.byXargs && run.shell {
-		return run.file == nil && (run.code == nil || run.code.text == "" || strings.Contains(run.code.text, "{}"))
+		return run.file == nil && (run.code == nil || run.code.Text == "" || strings.Contains(run.code.Text, "{}"))
 	}
 	return run.stdin
 }

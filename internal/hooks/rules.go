@@ -4,15 +4,17 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/shell"
 )
 
 // gitValues are options of git itself whose value is the next word.
 var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path"}
 
 // gitRule looks at the arguments of git.
-func gitRule(args []word) string {
-	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
-		if slices.Contains(gitValues, args[0].text) {
+func gitRule(args []shell.Word) string {
+	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
+		if slices.Contains(gitValues, args[0].Text) {
 			args = args[min(2, len(args)):]
 			continue
 		}
@@ -21,14 +23,14 @@ func gitRule(args []word) string {
 	if len(args) == 0 {
 		return ""
 	}
-	command := args[0].text
+	command := args[0].Text
 	args = args[1:]
 	switch {
 	case command == "push":
 		return pushRule(args)
-	case command == "reset" && slices.ContainsFunc(args, func(w word) bool { return abbreviates(w.text, "--hard", "--ha") }):
+	case command == "reset" && slices.ContainsFunc(args, func(w shell.Word) bool { return abbreviates(w.Text, "--hard", "--ha") }):
 		return whyReset
-	case command == "clean" && (hasFlag(args, 'f', "e") || slices.ContainsFunc(args, func(w word) bool { return abbreviates(w.text, "--force", "--f") })):
+	case command == "clean" && (hasFlag(args, 'f', "e") || slices.ContainsFunc(args, func(w shell.Word) bool { return abbreviates(w.Text, "--force", "--f") })):
 		return whyClean
 	}
 	return ""
@@ -38,13 +40,13 @@ func gitRule(args []word) string {
 var pushValues = []string{"-o", "--push-option", "--repo", "--receive-pack", "--exec"}
 
 // pushRule looks at the arguments of git push: what is there already must neither be overwritten nor be deleted.
-func pushRule(args []word) string {
+func pushRule(args []shell.Word) string {
 	forces, deletes := hasFlag(args, 'f', "o"), hasFlag(args, 'd', "o")
 	for i, w := range args {
-		if i > 0 && slices.Contains(pushValues, args[i-1].text) {
+		if i > 0 && slices.Contains(pushValues, args[i-1].Text) {
 			continue
 		}
-		text := w.text
+		text := w.Text
 		forces = forces || abbreviates(text, "--mirror", "--m") || strings.HasPrefix(text, "+") ||
 			strings.HasPrefix(text, "--force") && !strings.HasPrefix(text, "--force-i")
 		// Nothing on the left of a colon deletes what is on its right; a colon alone means all branches that are on both sides.
@@ -65,9 +67,9 @@ func abbreviates(option, long, least string) bool {
 }
 
 // hasFlag reports whether a cluster of short options has a letter. What follows a letter in takes is a value.
-func hasFlag(args []word, letter rune, takes string) bool {
+func hasFlag(args []shell.Word, letter rune, takes string) bool {
 	for i := 0; i < len(args); i++ {
-		text := args[i].text
+		text := args[i].Text
 		if text == "--" {
 			return false
 		}
@@ -90,31 +92,31 @@ func hasFlag(args []word, letter rune, takes string) bool {
 }
 
 // removal looks at the arguments of rm.
-func (g guard) removal(args []word, cwd string) string {
+func (g guard) removal(args []shell.Word, cwd string) string {
 	recursive := hasFlag(args, 'r', "") || hasFlag(args, 'R', "")
 	options := true
-	var targets []word
+	var targets []shell.Word
 	for _, w := range args {
 		switch {
-		case options && w.text == "--no-preserve-root":
+		case options && w.Text == "--no-preserve-root":
 			return whyRoot
-		case options && w.text == "--":
+		case options && w.Text == "--":
 			options = false
-		case options && abbreviates(w.text, "--recursive", "--r"):
+		case options && abbreviates(w.Text, "--recursive", "--r"):
 			recursive = true
-		case options && strings.HasPrefix(w.text, "-"):
+		case options && strings.HasPrefix(w.Text, "-"):
 		default:
 			targets = append(targets, w)
 		}
 	}
-	if recursive && slices.ContainsFunc(targets, func(w word) bool { return g.precious(w, cwd) }) {
+	if recursive && slices.ContainsFunc(targets, func(w shell.Word) bool { return g.precious(w, cwd) }) {
 		return whyRoot
 	}
 	return ""
 }
 
 // precious reports whether a name, or the pattern at its end, takes something with it that cannot be had back.
-func (g guard) precious(w word, cwd string) bool {
+func (g guard) precious(w shell.Word, cwd string) bool {
 	name, known := g.resolve(w, cwd)
 	if !known {
 		return false
@@ -137,21 +139,21 @@ func above(folder, other string) bool {
 }
 
 // resolve makes an absolute path of a word, if all that it is made of is known.
-func (g guard) resolve(w word, cwd string) (string, bool) {
-	text := w.text
+func (g guard) resolve(w shell.Word, cwd string) (string, bool) {
+	text := w.Text
 	if text == "" {
 		return "", false
 	}
 	for variable, value := range map[string]string{"HOME": g.home, "PWD": cwd} {
-		if rest, ok := strings.CutPrefix(text, string(parameterMark)+variable+string(parameterEnd)); ok && value != "" {
+		if rest, ok := strings.CutPrefix(text, string(shell.ParameterMark)+variable+string(shell.ParameterEnd)); ok && value != "" {
 			text = value + rest
-			return path.Clean(text), !strings.ContainsAny(rest, marks)
+			return path.Clean(text), !strings.ContainsAny(rest, shell.Marks)
 		}
 	}
-	if w.home && (text == "~" || strings.HasPrefix(text, "~/")) {
-		return path.Clean(g.home + text[1:]), !strings.ContainsAny(text, marks)
+	if w.Home && (text == "~" || strings.HasPrefix(text, "~/")) {
+		return path.Clean(g.home + text[1:]), !strings.ContainsAny(text, shell.Marks)
 	}
-	if strings.ContainsAny(text, marks) {
+	if strings.ContainsAny(text, shell.Marks) {
 		return "", false
 	}
 	if !path.IsAbs(text) {
@@ -164,14 +166,14 @@ func (g guard) resolve(w word, cwd string) (string, bool) {
 }
 
 // moved is where cd leads.
-func (g guard) moved(args []word, cwd string) string {
-	for len(args) > 0 && len(args[0].text) > 1 && args[0].text[0] == '-' {
+func (g guard) moved(args []shell.Word, cwd string) string {
+	for len(args) > 0 && len(args[0].Text) > 1 && args[0].Text[0] == '-' {
 		args = args[1:]
 	}
 	if len(args) == 0 {
 		return g.home
 	}
-	if args[0].text == "-" {
+	if args[0].Text == "-" {
 		return ""
 	}
 	name, _ := g.resolve(args[0], cwd)

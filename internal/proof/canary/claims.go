@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // maxClaims bounds the files that are repeated with a wrong expectation, and the tests of each.
@@ -57,11 +59,11 @@ func (g *garden) plantClaims() {
 const literal = `(-?\d+|'[^'\\{}]*'|"[^"\\{}]*")`
 
 var (
-	pythonDef     = lazily(`^([ \t]*)def (test\w*)\(.*\).*:[ \t]*$`)
-	claimAssert   = lazily(`^([ \t]+assert .+\(.*\)[\w.\[\]]* == )` + literal + `()[ \t]*$`)
-	claimEqual    = lazily(`^([ \t]+self\.assertEquals?\(.+\)[\w.\[\]]*, )` + literal + `(\))[ \t]*$`)
-	claimReversed = lazily(`^([ \t]+self\.assertEquals?\()` + literal + `(, .+\)[\w.\[\]]*\))[ \t]*$`)
-	claimDoubt    = lazily(`\b(?:return|yield|skip\w*|xfail|Skip\w*|exit|try|raises)\b`)
+	pythonDef     = text.LazyRegexp(`^([ \t]*)def (test\w*)\(.*\).*:[ \t]*$`)
+	claimAssert   = text.LazyRegexp(`^([ \t]+assert .+\(.*\)[\w.\[\]]* == )` + literal + `()[ \t]*$`)
+	claimEqual    = text.LazyRegexp(`^([ \t]+self\.assertEquals?\(.+\)[\w.\[\]]*, )` + literal + `(\))[ \t]*$`)
+	claimReversed = text.LazyRegexp(`^([ \t]+self\.assertEquals?\()` + literal + `(, .+\)[\w.\[\]]*\))[ \t]*$`)
+	claimDoubt    = text.LazyRegexp(`\b(?:return|yield|skip\w*|xfail|Skip\w*|exit|try|raises)\b`)
 )
 
 // wrong replaces what the first plain comparison of every test expects. A test that could end before it gets there is left alone.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // maxHosts bounds the files of one folder that get a canary inside.
@@ -54,7 +55,7 @@ func hosts(p place) []string {
 	return all
 }
 
-var goBuild = lazily(`(?m)^//(?:go:build| ?\+build)\b`)
+var goBuild = text.LazyRegexp(`(?m)^//(?:go:build| ?\+build)\b`)
 
 // insideGo leaves files alone that are not always built, or in which the package testing is not called so.
 func (g *garden) insideGo(p place, host string) (Plant, bool) {

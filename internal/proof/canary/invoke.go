@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/shell"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Invocation says how to run a command so that its tests can be told apart.
@@ -143,7 +146,7 @@ func runnerOf(texts []string) (runner, bool) {
 
 var (
 	jsRunners  = []string{"jest", "vitest", "mocha", "ava"}
-	pythonName = lazily(`^(?:python|pypy)[0-9.]*$`)
+	pythonName = text.LazyRegexp(`^(?:python|pypy)[0-9.]*$`)
 )
 
 func named(texts []string, i int, name string) (runner, bool) {
@@ -207,7 +210,7 @@ func (v *invoker) rspec(s segment, r runner) {
 		return
 	}
 	report := filepath.Join(v.dir, "rspec.json")
-	if v.add(s, r.last, " --format progress --format json --out "+quote(report)) {
+	if v.add(s, r.last, " --format progress --format json --out "+shell.Quote(report)) {
 		v.found.Reports = append(v.found.Reports, report)
 	}
 }
@@ -251,9 +254,9 @@ func hasFlag(words []string, names ...string) bool {
 }
 
 var (
-	stopConfig = lazily(`^(?:package\.json|jest\.config\.\w+|vite(?:st)?\.config\.\w+|\.mocharc\.\w+|ava\.config\.\w+|[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|\.rspec)$`)
-	stoppers   = lazily(`(?:^|[\s"':])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`)
-	bails      = lazily(`\b(?:bail|failFast)\b["']?\s*[:=]\s*(?:true|[1-9])`)
+	stopConfig = text.LazyRegexp(`^(?:package\.json|jest\.config\.\w+|vite(?:st)?\.config\.\w+|\.mocharc\.\w+|ava\.config\.\w+|[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|\.rspec)$`)
+	stoppers   = text.LazyRegexp(`(?:^|[\s"':])(?:turbo|lerna|nx|wireit|pnpm (?:-r|--recursive)|make -j|parallel)(?:$|[\s"'])`)
+	bails      = text.LazyRegexp(`\b(?:bail|failFast)\b["']?\s*[:=]\s*(?:true|[1-9])`)
 )
 
 // stopsElsewhere is true for tools that run several suites and give up, or start to hurry, when one fails.

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/shell"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 var packageManagers = []string{"npm", "yarn", "pnpm", "bun"}
@@ -108,15 +111,15 @@ func (v *invoker) jsonWords(r runner) string {
 	switch r.name {
 	case "jest":
 		v.found.Reports = append(v.found.Reports, report)
-		return " --json --outputFile=" + quote(report)
+		return " --json --outputFile=" + shell.Quote(report)
 	case "vitest":
 		v.found.Reports = append(v.found.Reports, report)
-		return " --reporter=default --reporter=json --outputFile.json=" + quote(report)
+		return " --reporter=default --reporter=json --outputFile.json=" + shell.Quote(report)
 	}
 	return ""
 }
 
-var nodeDefault = lazily(`(?:[._-]test\.[cm]?js|^test(?:-.*)?\.[cm]?js)$`)
+var nodeDefault = text.LazyRegexp(`(?:[._-]test\.[cm]?js|^test(?:-.*)?\.[cm]?js)$`)
 
 // nodeRunsAll is true for `node --test` without names or patterns, if its own patterns find every test.
 func (v *invoker) nodeRunsAll(s segment, r runner) bool {

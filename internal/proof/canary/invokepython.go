@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/shell"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // pytest is asked for names through its environment, so that it may be started by anything. What the command itself says wins.
@@ -21,7 +24,7 @@ func (v *invoker) python() {
 
 func quoteIf(file string) string {
 	if strings.ContainsAny(file, " \t'\"\\") {
-		return quote(file)
+		return shell.Quote(file)
 	}
 	return file
 }
@@ -40,8 +43,8 @@ func pytestConfig(t Tree) string {
 }
 
 var (
-	pytestHarmless = lazily(`^(?:-[qvslr]\w*|--tb=\w+|--color=\w+|--no-header|--verbose|--quiet|--maxfail=0|--cov\S*|--durations=\d+|-W\w*|--strict\S*)$`)
-	pytestSteers   = lazily(`testpaths|norecursedirs|collect_ignore|python_files|python_classes|pytest_collection|pytest_ignore|--ignore|--deselect|-k[ "=]|-m[ "=]|--co\b`)
+	pytestHarmless = text.LazyRegexp(`^(?:-[qvslr]\w*|--tb=\w+|--color=\w+|--no-header|--verbose|--quiet|--maxfail=0|--cov\S*|--durations=\d+|-W\w*|--strict\S*)$`)
+	pytestSteers   = text.LazyRegexp(`testpaths|norecursedirs|collect_ignore|python_files|python_classes|pytest_collection|pytest_ignore|--ignore|--deselect|-k[ "=]|-m[ "=]|--co\b`)
 )
 
 func (v *invoker) pytest(s segment, r runner) {

@@ -1,12 +1,16 @@
 package canary
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/ralphloop/ralph/internal/text"
+)
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
 var (
-	docLine    = lazily(`\(line \d+\)`)
-	unsteadies = lazily(`0x[0-9a-fA-F]{4,}` +
+	docLine    = text.LazyRegexp(`\(line \d+\)`)
+	unsteadies = text.LazyRegexp(`0x[0-9a-fA-F]{4,}` +
 		`|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}` +
 		`|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?` +
 		`|/(?:tmp|var/folders|private/var|private/tmp|home|Users|root)(?:/[\w.@+-]+)+/?|[A-Z]:\\[\w.\\@+-]+` +

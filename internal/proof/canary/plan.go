@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Tree is what planting may look at: names are below the workspace, with slashes.
@@ -244,7 +246,7 @@ func (g *garden) sibling(test, separator string) (name string, first, second str
 	return name, first, second
 }
 
-var testEnding = lazily(`^(.+?)((?:[._-](?:tests?|spec|cy|e2e|unit|it))?(?:\.[A-Za-z0-9]+)+)$`)
+var testEnding = text.LazyRegexp(`^(.+?)((?:[._-](?:tests?|spec|cy|e2e|unit|it))?(?:\.[A-Za-z0-9]+)+)$`)
 
 // siblingName puts a suffix before what makes the name one of a test: add.test.js is add-more.test.js, test_add.py is test_add_more.py.
 func siblingName(base, suffix string) string {

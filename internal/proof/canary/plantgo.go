@@ -6,12 +6,14 @@ import (
 	"go/token"
 	"path"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 var (
-	goTestName = lazily(`(?m)^func (Test[A-Z0-9_]\w*)\(`)
-	goIgnored  = lazily(`(?m)^//go:build ignore\b`)
-	goModule   = lazily(`(?m)^module[ \t]+"?([^\s"]+)`)
+	goTestName = text.LazyRegexp(`(?m)^func (Test[A-Z0-9_]\w*)\(`)
+	goIgnored  = text.LazyRegexp(`(?m)^//go:build ignore\b`)
+	goModule   = text.LazyRegexp(`(?m)^module[ \t]+"?([^\s"]+)`)
 )
 
 // plantGo puts one file into every package that has tests. It belongs to that package, so its init functions and its TestMain come first, as for
@@ -81,7 +83,7 @@ func underscored(name string) bool {
 	return false
 }
 
-var goConstraint = lazily(`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|plan9|solaris|android|ios))+_test\.go$`)
+var goConstraint = text.LazyRegexp(`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|plan9|solaris|android|ios))+_test\.go$`)
 
 // constraintFree takes a system out of a file's name: the canary is for every one.
 func constraintFree(name string) string {

@@ -5,11 +5,13 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 var (
-	javaPackage = lazily(`(?m)^\s*package\s+([\w.]+)\s*;`)
-	javaNamed   = lazily(`^(?:Test\w*|\w*Tests?|\w*TestCase)\.java$`)
+	javaPackage = text.LazyRegexp(`(?m)^\s*package\s+([\w.]+)\s*;`)
+	javaNamed   = text.LazyRegexp(`^(?:Test\w*|\w*Tests?|\w*TestCase)\.java$`)
 )
 
 // plantJava puts a JUnit class beside the tests of every package, in the package's name and for the version of JUnit that they use.

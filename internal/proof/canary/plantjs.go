@@ -5,21 +5,23 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 var (
-	jsNamed    = lazily(`(?:[._-](?:tests?|spec)\.[cm]?[jt]sx?|^tests?(?:[-_.].*)?\.[cm]?[jt]sx?)$`)
-	jsEnding   = lazily(`\.[cm]?[jt]sx?$`)
-	jsCalls    = lazily(`\b(?:test|it|describe|suite)(?:\.\w+)?\(`)
-	jsRelative = lazily(`(?m)(?:\bfrom\s+|\bimport\s+|\brequire\(\s*|\bimport\(\s*)['"](\.{1,2}/[^'"\n]+)['"]`)
-	jsESM      = lazily(`(?m)^\s*(?:import\s+[\w*{'"]|export\s)`)
-	jsAssert   = lazily(`(?:from\s+|require\(\s*)['"]((?:node:)?assert(?:/strict)?)['"]`)
-	jsMethod   = lazily(`\bassert\.(equal|strictEqual|deepEqual|deepStrictEqual|is|same)\(`)
-	jsCallIt   = lazily(`\bit(?:\.\w+)?\(`)
-	jsCallTest = lazily(`\btest(?:\.\w+)?\(`)
-	jsType     = lazily(`(?m)^\s*import\s+type\b.*$`)
-	expecting  = lazily(`"(?:jest|vitest|react-scripts|ts-jest|@jest/core)"`)
-	jsElse     = lazily(`@playwright/test|cypress|\bcy\.|puppeteer|\$lib/|bun:test|Deno\.test`)
+	jsNamed    = text.LazyRegexp(`(?:[._-](?:tests?|spec)\.[cm]?[jt]sx?|^tests?(?:[-_.].*)?\.[cm]?[jt]sx?)$`)
+	jsEnding   = text.LazyRegexp(`\.[cm]?[jt]sx?$`)
+	jsCalls    = text.LazyRegexp(`\b(?:test|it|describe|suite)(?:\.\w+)?\(`)
+	jsRelative = text.LazyRegexp(`(?m)(?:\bfrom\s+|\bimport\s+|\brequire\(\s*|\bimport\(\s*)['"](\.{1,2}/[^'"\n]+)['"]`)
+	jsESM      = text.LazyRegexp(`(?m)^\s*(?:import\s+[\w*{'"]|export\s)`)
+	jsAssert   = text.LazyRegexp(`(?:from\s+|require\(\s*)['"]((?:node:)?assert(?:/strict)?)['"]`)
+	jsMethod   = text.LazyRegexp(`\bassert\.(equal|strictEqual|deepEqual|deepStrictEqual|is|same)\(`)
+	jsCallIt   = text.LazyRegexp(`\bit(?:\.\w+)?\(`)
+	jsCallTest = text.LazyRegexp(`\btest(?:\.\w+)?\(`)
+	jsType     = text.LazyRegexp(`(?m)^\s*import\s+type\b.*$`)
+	expecting  = text.LazyRegexp(`"(?:jest|vitest|react-scripts|ts-jest|@jest/core)"`)
+	jsElse     = text.LazyRegexp(`@playwright/test|cypress|\bcy\.|puppeteer|\$lib/|bun:test|Deno\.test`)
 )
 
 // plantJavaScript puts one file beside the tests of every folder, with the runner, the module style and the relative imports of one of them.

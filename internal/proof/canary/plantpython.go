@@ -5,12 +5,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 var (
-	pythonFrom   = lazily(`^from ([.\w]+) import ([\w, ]+?)(?:[ \t]*#.*)?$`)
-	pythonImport = lazily(`^import ([\w.]+)(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*#.*)?$`)
-	pythonOpened = lazily(`^from ([\w.]*\w) import \(`)
+	pythonFrom   = text.LazyRegexp(`^from ([.\w]+) import ([\w, ]+?)(?:[ \t]*#.*)?$`)
+	pythonImport = text.LazyRegexp(`^import ([\w.]+)(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*#.*)?$`)
+	pythonOpened = text.LazyRegexp(`^from ([\w.]*\w) import \(`)
 )
 
 func pythonTest(name string) bool {

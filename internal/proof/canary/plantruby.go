@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
-var rubyRequire = lazily(`(?m)^\s*(?:require|require_relative)\s*\(?['"][^'"]+['"]\)?\s*$`)
+var rubyRequire = text.LazyRegexp(`(?m)^\s*(?:require|require_relative)\s*\(?['"][^'"]+['"]\)?\s*$`)
 
 // plantRuby puts a file beside the tests of every folder, for RSpec or for Minitest, with the files that those load.
 func (g *garden) plantRuby() {

@@ -5,15 +5,17 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // maxCrates is less than for other ecosystems: each canary is a program of its own to link.
 const maxCrates = 10
 
 var (
-	rustTests = lazily(`#\[(?:\w+::)*test\]`)
-	rustName  = lazily(`(?m)^name\s*=\s*"([\w-]+)"`)
-	rustOff   = lazily(`(?m)^autotests\s*=\s*false`)
+	rustTests = text.LazyRegexp(`#\[(?:\w+::)*test\]`)
+	rustName  = text.LazyRegexp(`(?m)^name\s*=\s*"([\w-]+)"`)
+	rustOff   = text.LazyRegexp(`(?m)^autotests\s*=\s*false`)
 )
 
 // plantRust puts an integration test into every package that has tests. Tests inside of the source are programs of their own; they cannot get a

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // State is how one test fared.
@@ -157,7 +159,7 @@ func (r *reading) lines(output io.Reader) {
 	}
 }
 
-var escapes = lazily(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
+var escapes = text.LazyRegexp(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
 
 // plain is a line as a person sees it: without colours, and what was written last where a carriage return went back.
 func plain(line string) string {

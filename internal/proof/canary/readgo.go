@@ -3,11 +3,13 @@ package canary
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 var (
-	goResult  = lazily(`^ *--- (PASS|FAIL|SKIP): (\S+) \(`)
-	goPackage = lazily(`^(ok|FAIL|---|\?)\s+(\S+)\s*(.*)$`)
+	goResult  = text.LazyRegexp(`^ *--- (PASS|FAIL|SKIP): (\S+) \(`)
+	goPackage = text.LazyRegexp(`^(ok|FAIL|---|\?)\s+(\S+)\s*(.*)$`)
 )
 
 // goEvent reads a line of `go test -json`.

@@ -3,21 +3,23 @@ package canary
 import (
 	"strconv"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 var (
-	unittestName = lazily(`^(test\w*) \(([\w.]+)\)(?: \.\.\. (.*))?$`)
-	unittestEnd  = lazily(`(?:^|\.\.\. )(ok|FAIL|ERROR|expected failure|unexpected success|skipped .*)$`)
-	tapResult    = lazily(`^( *)(not )?ok \d+ - (.*?)(?: # time=\S+)?(?: # (SKIP|TODO)\b.*)?$`)
-	tapSubtest   = lazily(`^( *)# Subtest: (.*)$`)
-	specResult   = lazily(`^ *([✔✓✖✗✘×﹣-]|\d+\)) (.*?)(?: \(\d+(?:\.\d+)? ?m?s\))?(?: # (SKIP|TODO).*)?$`)
-	specFooter   = lazily(`^(?:ℹ tests \d+|  \d+ passing \(.*\)|  \d+ tests? (?:passed|failed))$`)
+	unittestName = text.LazyRegexp(`^(test\w*) \(([\w.]+)\)(?: \.\.\. (.*))?$`)
+	unittestEnd  = text.LazyRegexp(`(?:^|\.\.\. )(ok|FAIL|ERROR|expected failure|unexpected success|skipped .*)$`)
+	tapResult    = text.LazyRegexp(`^( *)(not )?ok \d+ - (.*?)(?: # time=\S+)?(?: # (SKIP|TODO)\b.*)?$`)
+	tapSubtest   = text.LazyRegexp(`^( *)# Subtest: (.*)$`)
+	specResult   = text.LazyRegexp(`^ *([✔✓✖✗✘×﹣-]|\d+\)) (.*?)(?: \(\d+(?:\.\d+)? ?m?s\))?(?: # (SKIP|TODO).*)?$`)
+	specFooter   = text.LazyRegexp(`^(?:ℹ tests \d+|  \d+ passing \(.*\)|  \d+ tests? (?:passed|failed))$`)
 	// A hook is no test, and ava puts what went wrong behind the name of a test.
-	specNoTest = lazily(`^(?:"(?:before|after)|\[fail\]|\S*\.[cm]?[jt]sx?$)`)
+	specNoTest = text.LazyRegexp(`^(?:"(?:before|after)|\[fail\]|\S*\.[cm]?[jt]sx?$)`)
 	// A file that could not be loaded, or that has no test, is told as a test with the file's name.
-	jsFileName  = lazily(`^\S*\.[cm]?[jt]sx?$`)
-	cargoRuns   = lazily(`^\s+(?:Running (.+?)(?: \(.*[/\\](.+)-[0-9a-f]+(?:\.exe)?\))?|Doc-tests (\S+))$`)
-	cargoResult = lazily(`^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b`)
+	jsFileName  = text.LazyRegexp(`^\S*\.[cm]?[jt]sx?$`)
+	cargoRuns   = text.LazyRegexp(`^\s+(?:Running (.+?)(?: \(.*[/\\](.+)-[0-9a-f]+(?:\.exe)?\))?|Doc-tests (\S+))$`)
+	cargoResult = text.LazyRegexp(`^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b`)
 )
 
 // unittestLine reads what `python -m unittest -v` prints. A test with a description has its result on the line behind its name.

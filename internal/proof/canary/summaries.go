@@ -3,6 +3,8 @@ package canary
 import (
 	"regexp"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // summary is a line in which a runner says how many tests there were.
@@ -14,18 +16,18 @@ type summary struct {
 }
 
 var summaries = []summary{
-	{"jest", lazily(`^Tests:\s+.*\d+ total$`), lazily(`(\d+) (?:passed|failed)`), nil},
-	{"vitest", lazily(`^\s+Tests\s+\d+ (?:passed|failed|skipped|todo).*\(\d+\)$`), lazily(`(\d+) (?:passed|failed)`), nil},
-	{"mocha", lazily(`^  \d+ (?:passing|failing)\b`), lazily(`(\d+) (?:passing|failing)`), nil},
-	{"pytest", lazily(`^=*\s*(?:\d+ \w+, )*\d+ \w+ in [\d.]+s\b`), lazily(`(\d+) (?:passed|failed|xpassed)`), nil},
-	{"unittest", lazily(`^Ran \d+ tests? in `), lazily(`Ran (\d+)`), nil},
-	{"unittest", lazily(`^(?:OK|FAILED|NO TESTS RAN) \(.*skipped=\d+.*\)$`), nil, lazily(`skipped=(\d+)`)},
-	{"cargo", lazily(`^test result: \w+\. \d+ passed; `), lazily(`(\d+) (?:passed|failed)`), nil},
-	{"rspec", lazily(`^\d+ examples?, \d+ failures?`), lazily(`(\d+) examples?`), lazily(`(\d+) pending`)},
-	{"minitest", lazily(`^\d+ (?:runs|tests), \d+ assertions, `), lazily(`^(\d+)`), lazily(`(\d+) (?:skips|pendings|omissions)`)},
-	{"maven", lazily(`^(?:\[\w+\]\s+)?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: \d+$`), lazily(`run: (\d+)`), lazily(`Skipped: (\d+)`)},
-	{"tap", lazily(`^[#ℹ] tests \d+$`), lazily(`(\d+)`), nil},
-	{"tap", lazily(`^[#ℹ] (?:skipped|todo) \d+$`), nil, lazily(`(\d+)`)},
+	{"jest", text.LazyRegexp(`^Tests:\s+.*\d+ total$`), text.LazyRegexp(`(\d+) (?:passed|failed)`), nil},
+	{"vitest", text.LazyRegexp(`^\s+Tests\s+\d+ (?:passed|failed|skipped|todo).*\(\d+\)$`), text.LazyRegexp(`(\d+) (?:passed|failed)`), nil},
+	{"mocha", text.LazyRegexp(`^  \d+ (?:passing|failing)\b`), text.LazyRegexp(`(\d+) (?:passing|failing)`), nil},
+	{"pytest", text.LazyRegexp(`^=*\s*(?:\d+ \w+, )*\d+ \w+ in [\d.]+s\b`), text.LazyRegexp(`(\d+) (?:passed|failed|xpassed)`), nil},
+	{"unittest", text.LazyRegexp(`^Ran \d+ tests? in `), text.LazyRegexp(`Ran (\d+)`), nil},
+	{"unittest", text.LazyRegexp(`^(?:OK|FAILED|NO TESTS RAN) \(.*skipped=\d+.*\)$`), nil, text.LazyRegexp(`skipped=(\d+)`)},
+	{"cargo", text.LazyRegexp(`^test result: \w+\. \d+ passed; `), text.LazyRegexp(`(\d+) (?:passed|failed)`), nil},
+	{"rspec", text.LazyRegexp(`^\d+ examples?, \d+ failures?`), text.LazyRegexp(`(\d+) examples?`), text.LazyRegexp(`(\d+) pending`)},
+	{"minitest", text.LazyRegexp(`^\d+ (?:runs|tests), \d+ assertions, `), text.LazyRegexp(`^(\d+)`), text.LazyRegexp(`(\d+) (?:skips|pendings|omissions)`)},
+	{"maven", text.LazyRegexp(`^(?:\[\w+\]\s+)?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: \d+$`), text.LazyRegexp(`run: (\d+)`), text.LazyRegexp(`Skipped: (\d+)`)},
+	{"tap", text.LazyRegexp(`^[#ℹ] tests \d+$`), text.LazyRegexp(`(\d+)`), nil},
+	{"tap", text.LazyRegexp(`^[#ℹ] (?:skipped|todo) \d+$`), nil, text.LazyRegexp(`(\d+)`)},
 }
 
 // summaryLine adds up what runners say about themselves: several of them may have run.
@@ -55,10 +57,10 @@ func sum(find func() *regexp.Regexp, line string) int {
 }
 
 var (
-	unbuiltLine = lazily(`errors? during collection|^_* ?ERROR collecting|error: could not compile|Test suite failed to run|COMPILATION ERROR|` +
+	unbuiltLine = text.LazyRegexp(`errors? during collection|^_* ?ERROR collecting|error: could not compile|Test suite failed to run|COMPILATION ERROR|` +
 		`Compilation failed|error TS\d+:|^\s*SyntaxError: |ERR_MODULE_NOT_FOUND|Cannot find module|unittest\.loader\._FailedTest|^# .*\[.*\.test\]$`)
-	cargoWent = lazily(`^error: \d+ targets? failed:`)
-	cutLine   = lazily(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
+	cargoWent = text.LazyRegexp(`^error: \d+ targets? failed:`)
+	cutLine   = text.LazyRegexp(`stopping after \d+ failures|^Bail out!|Exiting due to|^ERROR: Interrupted`)
 )
 
 // troubleLine notices that tests were not run for a reason that the runner told.

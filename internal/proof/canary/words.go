@@ -1,8 +1,11 @@
 package canary
 
 import (
+	"cmp"
 	"slices"
-	"strings"
+
+	"github.com/ralphloop/ralph/internal/shell"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // segment is one simple command of a shell command line.
@@ -27,129 +30,61 @@ func (s segment) texts() []string {
 	return texts
 }
 
-// split takes a command line apart. It is no shell parser: what it is not sure of makes a segment that is not plain, and those are left alone.
+// split takes a command line apart. What is inside of other commands, and all of a line that cannot be parsed, makes segments that are not plain, and
+// those are left alone.
 func split(command string) []segment {
-	s := splitter{text: command, current: segment{plain: true}}
-	for s.at < len(command) {
-		s.step()
+	list, err := shell.Parse(command)
+	if err != nil {
+		return looseSegments(command)
 	}
-	s.endWord()
-	s.endSegment("")
-	return s.segments
+	segments := listSegments(list)
+	for i := range segments[:max(len(segments)-1, 0)] {
+		segments[i].after = cmp.Or(segments[i].after, segments[i+1].before)
+	}
+	return segments
 }
 
-type splitter struct {
-	text     string
-	at       int
-	word     strings.Builder
-	inWord   bool
-	current  segment
-	segments []segment
-	assigned bool // the first word that is no assignment was seen
-}
-
-func (s *splitter) step() {
-	c := s.text[s.at]
-	switch {
-	case c == '\'':
-		s.quoted('\'')
-	case c == '"':
-		s.quoted('"')
-	case c == '\\' && s.at+1 < len(s.text):
-		s.add(s.text[s.at+1])
-		s.at += 2
-	case c == ' ' || c == '\t':
-		s.endWord()
-		s.at++
-	case c == '`' || strings.HasPrefix(s.text[s.at:], "$("):
-		s.current.plain = false
-		s.add(c)
-		s.at++
-	case strings.IndexByte("<>", c) >= 0:
-		// In 2>&1 and >&2 the ampersand joins nothing.
-		s.current.plain = false
-		s.endWord()
-		for s.at < len(s.text) && strings.IndexByte("<>&", s.text[s.at]) >= 0 {
-			s.at++
+func looseSegments(command string) (segments []segment) {
+	for _, texts := range shell.Loose(command) {
+		s := segment{before: "("}
+		for _, text := range texts {
+			s.words = append(s.words, word{text: text})
 		}
-	case strings.IndexByte(";&|()\n", c) >= 0:
-		s.operator()
-	case c == '#' && !s.inWord:
-		for s.at < len(s.text) && s.text[s.at] != '\n' {
-			s.at++
+		segments = append(segments, s)
+	}
+	return segments
+}
+
+func listSegments(list shell.List) (segments []segment) {
+	for _, pipe := range list {
+		for _, c := range pipe {
+			outputs := c.Outputs()
+			for _, inner := range append(outputs, c.Body) {
+				for _, s := range listSegments(inner) {
+					s.plain, s.before = false, "("
+					segments = append(segments, s)
+				}
+			}
+			if len(c.Words) == 0 {
+				continue
+			}
+			s := segment{before: c.Before, plain: len(pipe) == 1 && !c.Background && !c.Negated && len(c.Redirects)+len(outputs) == 0}
+			switch {
+			case c.Negated:
+				s.before = "("
+			case c.Background:
+				s.after = "&"
+			}
+			for _, w := range c.Words {
+				s.words = append(s.words, word{text: w.Text, end: w.End})
+			}
+			segments = append(segments, s)
 		}
-	default:
-		s.add(c)
-		s.at++
 	}
+	return segments
 }
 
-func (s *splitter) add(c byte) {
-	s.word.WriteByte(c)
-	s.inWord = true
-}
-
-func (s *splitter) quoted(mark byte) {
-	s.inWord = true
-	closing := strings.IndexByte(s.text[s.at+1:], mark)
-	if closing < 0 {
-		s.current.plain = false
-		s.at = len(s.text)
-		return
-	}
-	inner := s.text[s.at+1 : s.at+1+closing]
-	if mark == '"' && strings.ContainsAny(inner, "\\`") || mark == '"' && strings.Contains(inner, "$(") {
-		s.current.plain = false
-	}
-	s.word.WriteString(inner)
-	s.at += closing + 2
-}
-
-func (s *splitter) operator() {
-	s.endWord()
-	text := s.text[s.at : s.at+1]
-	if doubled := s.text[s.at:]; strings.HasPrefix(doubled, "&&") || strings.HasPrefix(doubled, "||") || strings.HasPrefix(doubled, ";;") {
-		text = doubled[:2]
-	}
-	s.at += len(text)
-	if text == "\n" {
-		text = ";"
-	}
-	s.endSegment(text)
-}
-
-var assignment = lazily(`^[A-Za-z_][A-Za-z0-9_]*=`)
-
-func (s *splitter) endWord() {
-	if !s.inWord {
-		return
-	}
-	text := s.word.String()
-	s.word.Reset()
-	s.inWord = false
-	if !s.assigned && assignment().MatchString(text) {
-		return
-	}
-	s.assigned = true
-	s.current.words = append(s.current.words, word{text: text, end: s.at})
-}
-
-func (s *splitter) endSegment(joint string) {
-	s.current.after = joint
-	if joint != "" && joint != "&&" && joint != "||" && joint != ";" {
-		s.current.plain = false
-	}
-	s.assigned = false
-	if len(s.current.words) == 0 {
-		// A line break after && or an empty line joins nothing new, a bracket does.
-		if joint != ";" || s.current.before == "" {
-			s.current = segment{plain: joint != "(" && joint != ")", before: joint}
-		}
-		return
-	}
-	s.segments = append(s.segments, s.current)
-	s.current = segment{plain: joint == "" || joint == "&&" || joint == "||" || joint == ";", before: joint}
-}
+var assignment = text.LazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // insertion puts text into a command behind a word.
 type insertion struct {
@@ -163,9 +98,4 @@ func insert(command string, insertions []insertion) string {
 		command = command[:i.at] + i.text + command[i.at:]
 	}
 	return command
-}
-
-// quote makes one word of a text for the shell.
-func quote(text string) string {
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

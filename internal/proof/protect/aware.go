@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Aware is product code that asks whether it is being tested, and did not at the base.
@@ -17,12 +18,12 @@ var awareness = map[ecosystem]struct {
 	words []string
 	asks  func() *regexp.Regexp
 }{
-	golang: {[]string{"testing.Testing(", "flag.Lookup(", "os.Args"}, lazily(`\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*(\.test"|"-test\.)`)},
-	python: {[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv"}, lazily(`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`)},
-	script: {[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST"}, lazily(`\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|\benv\.VITEST\b`)},
-	rust:   {[]string{"cfg!(test)"}, lazily(`\bcfg!\(test\)`)},
-	ruby:   {[]string{"defined?("}, lazily(`\bdefined\?\((::)?(RSpec|Minitest|MiniTest)\b`)},
-	php:    {[]string{"PHPUNIT_"}, lazily(`\bPHPUNIT_(COMPOSER_INSTALL|TESTSUITE)\b|__PHPUNIT_`)},
+	golang: {[]string{"testing.Testing(", "flag.Lookup(", "os.Args"}, text.LazyRegexp(`\btesting\.Testing\(|\bflag\.Lookup\("test\.|\bos\.Args\b.*(\.test"|"-test\.)`)},
+	python: {[]string{"PYTEST_", "sys.modules", "sys.argv", "sys.orig_argv"}, text.LazyRegexp(`\bPYTEST_(CURRENT_TEST|VERSION|XDIST_WORKER)\b|['"]_?(pytest|unittest)['"] +(not +)?in +sys\.(modules|argv|orig_argv)\b|\bsys\.(modules|argv|orig_argv)\b.*['"]_?(pytest|unittest)\b`)},
+	script: {[]string{"NODE_TEST_CONTEXT", "JEST_WORKER_ID", "VITEST"}, text.LazyRegexp(`\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|\benv\.VITEST\b`)},
+	rust:   {[]string{"cfg!(test)"}, text.LazyRegexp(`\bcfg!\(test\)`)},
+	ruby:   {[]string{"defined?("}, text.LazyRegexp(`\bdefined\?\((::)?(RSpec|Minitest|MiniTest)\b`)},
+	php:    {[]string{"PHPUNIT_"}, text.LazyRegexp(`\bPHPUNIT_(COMPOSER_INSTALL|TESTSUITE)\b|__PHPUNIT_`)},
 }
 
 // becameAware finds the product code that asks it and did not, or asks it in more places than before.

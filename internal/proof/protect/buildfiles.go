@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 var (
-	xmlComment = lazily(`(?s)<!--.*?-->`)
-	pomPlugin  = lazily(`(?s)<plugin>.*?</plugin>`)
-	pomTests   = lazily(`surefire|failsafe|skipTests|skipITs|maven\.test|testFailureIgnore|jacoco`)
-	pomSetting = lazily(`<(skipTests|skipITs|maven\.test\.[\w.]+|testSourceDirectory|testFailureIgnore|surefire\.[\w.]+|failsafe\.[\w.]+|argLine)>[^<]*`)
+	xmlComment = text.LazyRegexp(`(?s)<!--.*?-->`)
+	pomPlugin  = text.LazyRegexp(`(?s)<plugin>.*?</plugin>`)
+	pomTests   = text.LazyRegexp(`surefire|failsafe|skipTests|skipITs|maven\.test|testFailureIgnore|jacoco`)
+	pomSetting = text.LazyRegexp(`<(skipTests|skipITs|maven\.test\.[\w.]+|testSourceDirectory|testFailureIgnore|surefire\.[\w.]+|failsafe\.[\w.]+|argLine)>[^<]*`)
 )
 
 // pomDiffers compares the plugins and properties that run tests. Dependencies are honest.
@@ -47,8 +48,8 @@ func wellFormed(data []byte) bool {
 }
 
 var (
-	gradleHonest   = lazily(`^(dependencies|repositories|plugins|buildscript|publishing|group|version|description|import)\b`)
-	gradleSteering = lazily(`(?i)test|ignoreFailures|onlyIf|taskGraph|enabled\s*=|\.enabled|exclude|apply`)
+	gradleHonest   = text.LazyRegexp(`^(dependencies|repositories|plugins|buildscript|publishing|group|version|description|import)\b`)
+	gradleSteering = text.LazyRegexp(`(?i)test|ignoreFailures|onlyIf|taskGraph|enabled\s*=|\.enabled|exclude|apply`)
 )
 
 // gradleDiffers compares the statements that have to do with tests. Dependencies, plugins and versions are honest.
@@ -116,7 +117,24 @@ func withoutComments(text string) string {
 	return b.String()
 }
 
-var projectHonest = lazily(`<(PackageReference|ProjectReference|FrameworkReference|TargetFrameworks?|Version|Authors|Description|Nullable|ImplicitUsings|LangVersion)\b`)
+// quotedText reads a quotation at the beginning of a text, and says how long it is with its quotes.
+func quotedText(text string) (inner string, size int) {
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] == text[0]:
+			return b.String(), i + 1
+		case text[i] == '\\' && text[0] != '\'' && i+1 < len(text):
+			i++
+			b.WriteByte(text[i])
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String(), len(text)
+}
+
+var projectHonest = text.LazyRegexp(`<(PackageReference|ProjectReference|FrameworkReference|TargetFrameworks?|Version|Authors|Description|Nullable|ImplicitUsings|LangVersion)\b`)
 
 // projectDiffers compares a project file of .NET by what is compiled and run: its lines without references and versions.
 func projectDiffers(_ *inspection, base, now []byte) bool {
@@ -136,11 +154,11 @@ func projectDiffers(_ *inspection, base, now []byte) bool {
 	return !wellFormed(now) || !slices.Equal(steers(part(base)), steers(part(now)))
 }
 
-var projectSteering = lazily(`(?i)test|remove=|<target\b|<exec\b|<import\b|condition=|<compile\b`)
+var projectSteering = text.LazyRegexp(`(?i)test|remove=|<target\b|<exec\b|<import\b|condition=|<compile\b`)
 
 var (
-	mixSteering   = lazily(`test|aliases|preferred_cli|elixirc_paths`)
-	mixDependency = lazily(`^[\[\s]*\{:\w+,`)
+	mixSteering   = text.LazyRegexp(`test|aliases|preferred_cli|elixirc_paths`)
+	mixDependency = text.LazyRegexp(`^[\[\s]*\{:\w+,`)
 )
 
 // mixDiffers compares the lines of a mix.exs file that have to do with tests, but for dependencies.
@@ -164,9 +182,9 @@ var listings = []struct {
 	line func() *regexp.Regexp
 }{
 	{func(name string) bool { return path.Base(name) == "CMakeLists.txt" },
-		lazily(`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`)},
-	{func(name string) bool { return path.Base(name) == "meson.build" }, lazily(`^\s*(\w+\s*=\s*executable\(.*\)|test\(.*\)|'[\w./-]+\.(c|cc|cpp)',?|#.*)?\s*$`)},
-	{func(name string) bool { return path.Ext(name) == ".rs" }, lazily(`^\s*(pub(\([a-z]+\))?\s+)?mod\s+\w+;\s*$|^\s*$`)},
+		text.LazyRegexp(`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`)},
+	{func(name string) bool { return path.Base(name) == "meson.build" }, text.LazyRegexp(`^\s*(\w+\s*=\s*executable\(.*\)|test\(.*\)|'[\w./-]+\.(c|cc|cpp)',?|#.*)?\s*$`)},
+	{func(name string) bool { return path.Ext(name) == ".rs" }, text.LazyRegexp(`^\s*(pub(\([a-z]+\))?\s+)?mod\s+\w+;\s*$|^\s*$`)},
 }
 
 // onlyListed says that a test file was changed by nothing but new entries for new tests.

@@ -3,9 +3,7 @@ package protect
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -69,9 +67,4 @@ func cleanNames(names []string) []string {
 		}
 	}
 	return clean
-}
-
-// lazily compiles an expression when it is first needed: most calls of the program need none of them.
-func lazily(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

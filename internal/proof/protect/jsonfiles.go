@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // runnerKeys are keys of a package.json that only test tools read.
@@ -240,7 +242,7 @@ func workspaceSettings(data []byte) []string {
 	return settings
 }
 
-var viteTests = lazily(`vitest|\btest\s*:|["']test["']\s*:`)
+var viteTests = text.LazyRegexp(`vitest|\btest\s*:|["']test["']\s*:`)
 
 // viteDiffers is for a file that is the product's build and, if it says so, the configuration of vitest.
 func viteDiffers(in *inspection, base, now []byte) bool {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Mention is a line of a file.
@@ -78,9 +79,9 @@ func (in *inspection) dataKin(change ralph.FileChange) (kin, bool) {
 
 // helperMark is what only code says that has to do with tests.
 var helperMark = map[ecosystem]func() *regexp.Regexp{
-	golang: lazily(`\*testing\.[TBF]\b|\btesting\.TB\b`),
-	python: lazily(`\bAssertionError\b|(?m)^\s*(import|from) +(pytest|unittest|hamcrest|assertpy)\b`),
-	script: lazily(`(require\(|from )\s*['"](node:)?(assert(/strict)?|test|chai|expect|vitest|@jest/globals|should|power-assert)['"]`),
+	golang: text.LazyRegexp(`\*testing\.[TBF]\b|\btesting\.TB\b`),
+	python: text.LazyRegexp(`\bAssertionError\b|(?m)^\s*(import|from) +(pytest|unittest|hamcrest|assertpy)\b`),
+	script: text.LazyRegexp(`(require\(|from )\s*['"](node:)?(assert(/strict)?|test|chai|expect|vitest|@jest/globals|should|power-assert)['"]`),
 }
 
 // helperKin is mentioned where it is imported.

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // ecosystem is a language with its habits of testing.
@@ -65,23 +67,23 @@ func testName(name string) bool {
 
 // testStems are names of tests without their last extension.
 var testStems = map[ecosystem]func() *regexp.Regexp{
-	golang: lazily(`_test$`),
-	elixir: lazily(`_test$`),
-	python: lazily(`^test_|_test$|^tests?$`),
-	script: lazily(`\.(test|spec|cy|e2e)$|[_-](test|spec)$|\.(test|spec)\.|^test$|^test-`),
-	rust:   lazily(`^tests?$|_tests?$`),
-	jvm:    lazily(`.(Test|Tests|TestCase)$|[a-z0-9](IT|ITCase)$`),
-	dotnet: lazily(`.(Test|Tests)$`),
-	ruby:   lazily(`_spec$|_test$|^test_`),
-	php:    lazily(`.(Test|Cest)$`),
-	other:  lazily(`_tests?$|_unittest$|\.test$|^test_`),
+	golang: text.LazyRegexp(`_test$`),
+	elixir: text.LazyRegexp(`_test$`),
+	python: text.LazyRegexp(`^test_|_test$|^tests?$`),
+	script: text.LazyRegexp(`\.(test|spec|cy|e2e)$|[_-](test|spec)$|\.(test|spec)\.|^test$|^test-`),
+	rust:   text.LazyRegexp(`^tests?$|_tests?$`),
+	jvm:    text.LazyRegexp(`.(Test|Tests|TestCase)$|[a-z0-9](IT|ITCase)$`),
+	dotnet: text.LazyRegexp(`.(Test|Tests)$`),
+	ruby:   text.LazyRegexp(`_spec$|_test$|^test_`),
+	php:    text.LazyRegexp(`.(Test|Cest)$`),
+	other:  text.LazyRegexp(`_tests?$|_unittest$|\.test$|^test_`),
 }
 
 var (
 	// Whatever the language: recorded output, and formats that are only tests.
-	testFormats = lazily(`\.(snap|golden|bats|phpt)$|\.(approved|verified)\.`)
+	testFormats = text.LazyRegexp(`\.(snap|golden|bats|phpt)$|\.(approved|verified)\.`)
 	// PodSpec is a class of many products; only some languages have tests of that name.
-	testClasses = lazily(`.Spec\.(groovy|scala|kt)$|.Tests\.swift$`)
+	testClasses = text.LazyRegexp(`.Spec\.(groovy|scala|kt)$|.Tests\.swift$`)
 )
 
 // testBase knows a test by the last part of its name.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // rustTestsDiffer says whether a test inside of a source file was changed or taken away. New ones are honest.
@@ -143,7 +145,7 @@ func rustTokens(source []byte) (tokens []string, starts []int) {
 	return tokens, starts
 }
 
-var rawString = lazily(`^[bc]?r(#*)"`)
+var rawString = text.LazyRegexp(`^[bc]?r(#*)"`)
 
 // rustToken reads one token, or nothing for blanks and comments.
 func rustToken(s string) (token string, size int) {

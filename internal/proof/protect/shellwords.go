@@ -8,80 +8,63 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/shell"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
-// simpleCommands takes a shell command apart at its operators, and each part into words without their quotes. It is no
-// shell: words that only a shell could know stay as they are written, and match nothing.
+// simpleCommands lists the commands of a shell command, those inside of others too, each as its words without quotes. A
+// file that one reads comes behind "<", and a compound command is its keyword. Words that only a shell could know match
+// nothing. What cannot be parsed is a command from each of its words on.
 func simpleCommands(command string) [][]string {
-	var commands [][]string
-	var words []string
-	var word strings.Builder
-	quoted := false
-	endWord := func() {
-		if word.Len() > 0 || quoted {
-			words = append(words, word.String())
-		}
-		word.Reset()
-		quoted = false
-	}
-	endCommand := func() {
-		endWord()
-		if len(words) > 0 {
-			commands = append(commands, words)
-		}
-		words = nil
-	}
-	for i := 0; i < len(command); i++ {
-		switch c := command[i]; {
-		case c == '\\' && i+1 < len(command):
-			i++
-			if command[i] != '\n' {
-				word.WriteByte(command[i])
+	list, err := shell.Parse(command)
+	commands := listCommands(list)
+	if err != nil {
+		for _, words := range shell.Loose(command) {
+			for i := range words {
+				commands = append(commands, words[i:])
 			}
-		case c == '\'' || c == '"' || c == '`':
-			inner, size := quotedText(command[i:])
-			word.WriteString(inner)
-			quoted = c != '`'
-			i += size - 1
-		case c == '#' && word.Len() == 0:
-			for i+1 < len(command) && command[i+1] != '\n' {
-				i++
-			}
-		case c == ' ' || c == '\t' || c == '\r':
-			endWord()
-		case strings.IndexByte("\n;&|()", c) >= 0:
-			endCommand()
-		default:
-			word.WriteByte(c)
 		}
 	}
-	endCommand()
 	return commands
 }
 
-// quotedText reads a quotation at the beginning of a text, and says how long it is with its quotes.
-func quotedText(text string) (inner string, size int) {
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		switch {
-		case text[i] == text[0]:
-			return b.String(), i + 1
-		case text[i] == '\\' && text[0] != '\'' && i+1 < len(text):
-			i++
-			b.WriteByte(text[i])
-		default:
-			b.WriteByte(text[i])
+func listCommands(list shell.List) (commands [][]string) {
+	for _, pipe := range list {
+		for _, c := range pipe {
+			for _, inner := range c.Outputs() {
+				commands = append(commands, listCommands(inner)...)
+			}
+			var words []string
+			if c.Keyword != "" && c.Keyword != "(" {
+				words = append(words, c.Keyword)
+			}
+			for _, w := range slices.Concat(c.Assigns, c.Words, c.Operands) {
+				words = append(words, w.Text)
+			}
+			for _, r := range c.Redirects {
+				switch r.Operator {
+				case "<":
+					words = append(words, r.Operator, r.Target.Text)
+				case "<<", "<<<":
+					commands = append(commands, simpleCommands(r.Body.Filled())...)
+				}
+			}
+			if len(words) > 0 {
+				commands = append(commands, words)
+			}
+			commands = append(commands, listCommands(c.Body)...)
 		}
 	}
-	return b.String(), len(text)
+	return commands
 }
 
 // wrappers start the program that their arguments name.
-var wrappers = []string{"env", "time", "timeout", "nice", "nohup", "exec", "command", "sudo", "xvfb-run", "stdbuf", "ionice", "setsid", "!", "{", "if", "then", "do", "while"}
+var wrappers = []string{"env", "time", "timeout", "nice", "nohup", "exec", "command", "sudo", "xvfb-run", "stdbuf", "ionice", "setsid"}
 
 var (
-	assignment = lazily(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
-	duration   = lazily(`^[0-9.]+[smhd]?$`)
+	assignment = text.LazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	duration   = text.LazyRegexp(`^[0-9.]+[smhd]?$`)
 )
 
 // program is what a simple command runs, with its arguments: what stands behind assignments and wrappers.
@@ -104,10 +87,9 @@ func program(words []string) []string {
 
 var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", ".", "source"}
-	interpreters = lazily(`^(?:.*/)?(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|lua|tsx|ts-node|Rscript)[0-9.]*$`)
-	substituted  = lazily(`\$\(([^()]*)\)`)
+	interpreters = text.LazyRegexp(`^(?:.*/)?(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|lua|tsx|ts-node|Rscript)[0-9.]*$`)
 	// checksByName are names of files that check something, and are no tests.
-	checksByName = lazily(`(?i)(?:^|[._-])(?:checks?|verify|verification|acceptance|smoke)(?:[._-]|$)`)
+	checksByName = text.LazyRegexp(`(?i)(?:^|[._-])(?:checks?|verify|verification|acceptance|smoke)(?:[._-]|$)`)
 )
 
 // scriptNames lists what the checks start by a path of the workspace: first words with a slash, the file that a shell is
@@ -122,9 +104,6 @@ func scriptNames(checks []string) []string {
 }
 
 func started(command, dir string) (names []string) {
-	for _, inner := range substituted().FindAllStringSubmatch(command, -1) {
-		names = append(names, started(inner[1], dir)...)
-	}
 	for _, words := range simpleCommands(command) {
 		words = program(words)
 		if len(words) == 0 {

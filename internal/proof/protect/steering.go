@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // rule says how files of some names steer a test run.
@@ -180,7 +181,7 @@ var book = sync.OnceValue(func() *rulebook {
 	return b
 })
 
-var fixture = lazily(`(^|/)(testdata|fixtures?|__fixtures__)/`)
+var fixture = text.LazyRegexp(`(^|/)(testdata|fixtures?|__fixtures__)/`)
 
 // steeringRule finds the rule for a name. A project that a test has as its data steers nothing; what a runner reads
 // wherever it finds it, such as a conftest.py, still does.

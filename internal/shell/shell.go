@@ -1,0 +1,150 @@
+// Package shell reads shell commands without running them.
+//
+// It shows the syntax tree of mvdan.cc/sh as lists of pipelines of commands, whose words are resolved as far as they are
+// literal. What only a running shell knows stays in a word as a mark: the value of a variable ([ParameterMark]), or the
+// output of a command ([OutputMark]), which the word also holds as commands. Nothing is left out: whatever a shell would
+// run for a command is in [Command.Body] or in the outputs of one of its words.
+package shell
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// List is commands, one after the other.
+type List []Pipeline
+
+// Pipeline is commands whose output goes from one to the next.
+type Pipeline []Command
+
+// Command is a simple command, or a compound one with other commands in its body.
+type Command struct {
+	// Before is the operator between this command and the one before it: ";", "&", "&&", "||" or "|"; "" for the first.
+	Before string
+	// Assigns are the NAME=value words before a simple command.
+	Assigns []Word
+	// Words are the program and its arguments. Only a simple command has some.
+	Words     []Word
+	Redirects []Redirect
+	// Keyword names a compound command: "(", "{", "((", "[[", "if", "while", "for", "case", "let" or "function".
+	Keyword string
+	// Operands are words of a compound command that start nothing: the items of for, the patterns of case, a function's name.
+	Operands []Word
+	// Body is the commands of a compound command, its conditions first.
+	Body List
+	// Background is true for commands that end with &, Negated for those behind a !.
+	Background, Negated bool
+	// Functions names the functions that contain this command.
+	Functions []string
+}
+
+// Outputs are the commands that a shell runs to expand the words of a command.
+func (c Command) Outputs() (all []List) {
+	for _, words := range [][]Word{c.Assigns, c.Words, c.Operands} {
+		for _, w := range words {
+			all = append(all, w.Outputs...)
+		}
+	}
+	for _, r := range c.Redirects {
+		all = append(all, r.Target.Outputs...)
+		all = append(all, r.Body.Outputs...)
+	}
+	return all
+}
+
+// Redirect is where input comes from, or where output goes.
+type Redirect struct {
+	Operator string // as written; << also for <<-
+	Target   Word   // of << the delimiter
+	Body     Word   // of <<, and of <<< the same as its target
+}
+
+// Marks that stand in a word's text for what only a running shell knows.
+const (
+	ParameterMark = '\ue000' // before the name of a variable
+	ParameterEnd  = '\ue001' // after it
+	OutputMark    = '\ue002' // the output of a command
+
+	Marks = string(ParameterMark) + string(OutputMark)
+)
+
+const (
+	// depthLimit is how deep commands may be nested.
+	depthLimit = 200
+	// openLimit bounds the brackets in a text: the parser takes stack for each that may be open.
+	openLimit = 1 << 14
+	// wordLimit bounds the words of a text, which brace expansion multiplies.
+	wordLimit = 1 << 16
+)
+
+var (
+	errDeep   = errors.New("too deeply nested")
+	errMany   = errors.New("too many words")
+	errBroken = errors.New("incomplete command")
+)
+
+// Parse reads a command as sh does. If that fails, it tries bash. The commands before an error are returned with it.
+func Parse(text string) (List, error) {
+	if list, err := parse(text, syntax.LangPOSIX); err == nil {
+		return list, nil
+	}
+	return parse(text, syntax.LangBash)
+}
+
+// ParseBash reads a command as bash does. The commands before an error are returned with it.
+func ParseBash(text string) (List, error) { return parse(text, syntax.LangBash) }
+
+func parse(text string, variant syntax.LangVariant) (list List, err error) {
+	// The parser hands out what it has of a statement with a mistake, so any part of the tree may be missing.
+	defer func() {
+		if recover() != nil {
+			err = cmp.Or(err, errBroken)
+		}
+	}()
+	text, err = cut(text)
+	// The texts of here-documents come after the statements that they belong to, so all are parsed before one is read.
+	var stmts []*syntax.Stmt
+	for stmt, wrong := range syntax.NewParser(syntax.Variant(variant)).StmtsSeq(strings.NewReader(text)) {
+		err = cmp.Or(err, wrong)
+		if wrong == nil {
+			stmts = append(stmts, stmt) // even behind a mistake: the parser does not let itself be stopped there
+		}
+	}
+	r := reader{variant: variant}
+	for _, stmt := range stmts {
+		list = r.stmts(list, []*syntax.Stmt{stmt})
+		err = cmp.Or(err, r.err)
+	}
+	return list, err
+}
+
+// cut ends a text before it has more brackets than the parser can take.
+func cut(text string) (string, error) {
+	open := 0
+	for i := range len(text) {
+		if strings.IndexByte("([{", text[i]) < 0 {
+			continue
+		}
+		if open++; open > openLimit {
+			return text[:i], errDeep
+		}
+	}
+	return text, nil
+}
+
+// Loose splits a text that cannot be parsed: into commands at its operators, and those into words without quotes.
+func Loose(text string) (commands [][]string) {
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\n;&|()`", c) }) {
+		words := strings.Fields(strings.NewReplacer("'", "", `"`, "", `\`, "", "$", " ", "<", " < ", ">", " > ").Replace(part))
+		if len(words) > 0 {
+			commands = append(commands, words)
+		}
+	}
+	return commands
+}
+
+// Quote makes one word of a text for the shell.
+func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

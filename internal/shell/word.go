@@ -1,0 +1,283 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Word is one word of a command, without its quotes.
+type Word struct {
+	// Text is the word with marks for what only a running shell knows.
+	Text string
+	// Outputs are the commands whose output becomes a part of the word, in the order of their marks, and those that are run
+	// for other reasons, such as the default of a variable.
+	Outputs []List
+	Parts   []Part
+	Quoted  bool // at least a part of it
+	Home    bool // begins with a ~ that the shell replaces
+	// Start and End are offsets in the text that was parsed.
+	Start, End int
+}
+
+// Kind is what a part of a word is.
+type Kind int
+
+// The kinds of parts.
+const (
+	Literal   Kind = iota // Text is the part itself
+	Parameter             // Text names the variable whose value is put in
+	Expansion             // the same, but the value may be another one, such as a default
+	Output                // of a command
+)
+
+// Part is a piece of a word.
+type Part struct {
+	Kind   Kind
+	Text   string
+	Quoted bool
+	// Default is what an Expansion puts in instead of the variable's value.
+	Default string
+}
+
+// Constant is a word's text without marks: what remains of it if the shell puts in nothing. The marks may also come from
+// a text that was a word of another command.
+func (w Word) Constant() string {
+	inside := false
+	return strings.Map(func(c rune) rune {
+		inside = (inside || c == ParameterMark) && c != ParameterEnd
+		if inside || c == ParameterEnd || c == OutputMark {
+			return -1
+		}
+		return c
+	}, w.Text)
+}
+
+// Filled is a word's text with the defaults of variables instead of their marks.
+func (w Word) Filled() string {
+	return w.render(func(p Part) string {
+		if p.Default != "" {
+			return p.Default
+		}
+		return p.mark()
+	})
+}
+
+// Default is what the word's first variable with a default puts in.
+func (w Word) Default() string {
+	for _, p := range w.Parts {
+		if p.Default != "" {
+			return p.Default
+		}
+	}
+	return ""
+}
+
+func (w Word) render(open func(Part) string) string {
+	var b strings.Builder
+	for _, p := range w.Parts {
+		if p.Kind == Literal {
+			b.WriteString(p.Text)
+		} else {
+			b.WriteString(open(p))
+		}
+	}
+	return b.String()
+}
+
+func (p Part) mark() string {
+	switch p.Kind {
+	case Literal:
+		return p.Text
+	case Output:
+		return string(OutputMark)
+	}
+	return string(ParameterMark) + p.Text + string(ParameterEnd)
+}
+
+func (w *Word) add(p Part) {
+	w.Parts = append(w.Parts, p)
+	w.Quoted = w.Quoted || p.Quoted
+}
+
+func (w Word) finished() Word {
+	w.Text = w.render(Part.mark)
+	return w
+}
+
+// quoting is what a backslash means where a literal is.
+type quoting int
+
+const (
+	plain    quoting = iota // it protects every character
+	double                  // those that mean something in double quotes
+	document                // the same in a here-document, where a quote means nothing
+	raw                     // it is a character
+)
+
+// Brace expansion multiplies words, so there is only so much of it; what is beyond stays as it is written.
+const (
+	braceLimit    = 16 // opening braces in a word
+	expandedLimit = 256
+)
+
+// wordList reads words and expands their braces, as bash does before anything else.
+func (r *reader) wordList(nodes []*syntax.Word) (words []Word) {
+	for _, node := range nodes {
+		count, start, end := 0, offset(node.Pos()), offset(node.End())
+		if r.variant != syntax.LangBash || !expandable(node) || !syntax.SplitBraces(node) {
+			words = append(words, r.word(node, plain))
+			continue
+		}
+		for expanded, err := range expand.BracesSeq(nil, node) {
+			if count++; err != nil || r.err != nil || count > expandedLimit {
+				break
+			}
+			w := r.word(expanded, plain)
+			w.Start, w.End = start, end
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+func expandable(node *syntax.Word) bool {
+	braces := 0
+	for _, part := range node.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			braces += strings.Count(lit.Value, "{")
+		}
+	}
+	return braces > 0 && braces <= braceLimit
+}
+
+func (r *reader) word(node *syntax.Word, q quoting) Word {
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.words++; r.words > wordLimit {
+		r.err = errMany
+	}
+	if r.depth > depthLimit {
+		r.err = errDeep
+	}
+	if r.err != nil {
+		return Word{}
+	}
+	w := Word{Start: offset(node.Pos()), End: offset(node.End())}
+	r.parts(&w, node.Parts, q)
+	w = w.finished()
+	w.Home = q == plain && len(w.Parts) > 0 && !w.Parts[0].Quoted && strings.HasPrefix(w.Text, "~")
+	return w
+}
+
+func (r *reader) literal(node *syntax.Lit) Word {
+	return r.word(&syntax.Word{Parts: []syntax.WordPart{node}}, plain)
+}
+
+func (r *reader) parts(w *Word, nodes []syntax.WordPart, q quoting) {
+	for _, node := range nodes {
+		switch part := node.(type) {
+		case *syntax.Lit:
+			unescape(w, part.Value, q)
+		case *syntax.SglQuoted:
+			text := part.Value
+			if part.Dollar {
+				if decoded, _, err := expand.Format(nil, text, nil); err == nil {
+					text, _, _ = strings.Cut(decoded, "\x00") // where bash ends it
+				}
+			}
+			w.add(Part{Text: text, Quoted: true})
+		case *syntax.DblQuoted:
+			w.Quoted = true
+			if len(part.Parts) == 0 {
+				w.add(Part{Quoted: true})
+			}
+			r.parts(w, part.Parts, double)
+		case *syntax.CmdSubst:
+			w.add(Part{Kind: Output, Quoted: q != plain})
+			w.Outputs = append(w.Outputs, r.stmts(nil, part.Stmts))
+		case *syntax.ProcSubst:
+			w.add(Part{Kind: Output})
+			w.Outputs = append(w.Outputs, r.stmts(nil, part.Stmts))
+		case *syntax.ParamExp:
+			r.parameter(w, part, q)
+		case *syntax.ArithmExp:
+			w.add(Part{Kind: Expansion, Quoted: q != plain})
+			w.Outputs = append(w.Outputs, r.outputs(part)...)
+		case *syntax.ExtGlob:
+			w.add(Part{Text: part.Op.String() + part.Pattern.Value + ")"})
+			if inner, err := syntax.NewParser(syntax.Variant(r.variant)).Document(strings.NewReader(part.Pattern.Value)); err != nil {
+				r.err = err
+			} else if inner != nil {
+				w.Outputs = append(w.Outputs, r.outputs(inner)...)
+			}
+		}
+	}
+}
+
+// outputs are the commands that are run somewhere below a node.
+func (r *reader) outputs(node syntax.Node) (lists []List) {
+	for _, w := range r.operands(node) {
+		lists = append(lists, w.Outputs...)
+	}
+	return lists
+}
+
+// parameter adds the value of a variable, and the commands that are run to make it another one.
+func (r *reader) parameter(w *Word, node *syntax.ParamExp, q quoting) {
+	p := Part{Kind: Expansion, Quoted: q != plain}
+	if node.Param != nil && !node.Excl && !node.Length {
+		p.Text = node.Param.Value
+	}
+	if syntax.ValidName(p.Text) && node.Index == nil && node.Slice == nil && node.Repl == nil && node.Exp == nil {
+		p.Kind = Parameter
+	}
+	rest := *node
+	rest.Exp = nil
+	w.Outputs = append(w.Outputs, r.outputs(&rest)...)
+	if node.Exp != nil && node.Exp.Word != nil {
+		inner := r.word(node.Exp.Word, q)
+		w.Outputs = append(w.Outputs, inner.Outputs...)
+		switch node.Exp.Op {
+		case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull, syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+			p.Default = inner.Filled()
+		}
+	}
+	w.add(p)
+}
+
+// unescape adds a literal. What a backslash protects is quoted; a line break after one is nothing.
+func unescape(w *Word, text string, q quoting) {
+	special := map[quoting]string{double: "$`\"\\", document: "$`\\"}[q]
+	var b strings.Builder
+	protected := false
+	add := func(c byte, protects bool) {
+		if protects != protected && b.Len() > 0 {
+			w.add(Part{Text: b.String(), Quoted: q != plain || protected})
+			b.Reset()
+		}
+		protected = protects
+		b.WriteByte(c)
+	}
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] != '\\' || q == raw:
+			add(text[i], false)
+		case i+1 < len(text) && text[i+1] == '\n':
+			i++
+		case q == plain && i+1 < len(text):
+			i++
+			add(text[i], true)
+		case q == plain:
+		case i+1 < len(text) && strings.IndexByte(special, text[i+1]) >= 0:
+			i++
+			add(text[i], false)
+		default:
+			add('\\', false)
+		}
+	}
+	if b.Len() > 0 {
+		w.add(Part{Text: b.String(), Quoted: q != plain || protected})
+	}
+}
