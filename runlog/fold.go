@@ -61,8 +61,5 @@ func decodeForState(kind ralph.EventType, data []byte) (any, error) {
 		ralph.EvBreaker, ralph.EvNotice, ralph.EvTruncated:
 		return nil, nil
 	}
-	if payload, ok := decodeHot(kind, data); ok {
-		return payload, nil
-	}
 	return decodeAll(kind, data)
 }
