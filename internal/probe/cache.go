@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/agent"
+	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
 // revision is raised when the probe looks at something else, or judges it otherwise.
@@ -83,31 +84,14 @@ func (c Cache) Keep(kept Kept) error {
 	if err != nil {
 		return fmt.Errorf("encode report: %w", err)
 	}
-	return replace(c.file(kept.Key), append(data, '\n'))
+	if err := atomicfile.Swap(c.file(kept.Key), append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
 }
 
 // file is one for each program: a new version takes the place of the old one.
 func (c Cache) file(key Key) string {
 	sum := sha256.Sum256([]byte(key.Program))
 	return filepath.Join(c.Dir, fmt.Sprintf("%s-%x.json", key.Agent, sum[:6]))
-}
-
-// replace writes a file so that whoever reads it sees the old text or the new one.
-func replace(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(data)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
 }
