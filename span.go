@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -55,9 +56,11 @@ func (s Span) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads seconds.
 func (s *Span) UnmarshalJSON(data []byte) error {
-	var seconds float64
-	if err := json.Unmarshal(data, &seconds); err != nil {
-		return fmt.Errorf("read span: %w", err)
+	seconds, err := strconv.ParseFloat(string(data), 64) // every event of a log has a span: no second decoder for each
+	if err != nil {
+		if err := json.Unmarshal(data, &seconds); err != nil {
+			return fmt.Errorf("read span: %w", err)
+		}
 	}
 	*s = Span(math.Round(seconds * float64(time.Second)))
 	return nil

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -64,7 +65,7 @@ func changes(was, is ralph.Task) []string {
 	note(!slices.Equal(was.Acceptance, is.Acceptance), "the acceptance criteria of task %s were changed")
 	note(!slices.Equal(was.DependsOn, is.DependsOn), "the dependencies of task %s were changed")
 	note(!slices.Equal(was.Checks, is.Checks), "the checks of task %s were changed")
-	note(!samePriority(was.Priority, is.Priority), "the priority of task %s was changed")
+	note(!reflect.DeepEqual(was.Priority, is.Priority), "the priority of task %s was changed")
 	note(was.Category != is.Category, "the category of task %s was changed")
 	note(!was.Optional && is.Optional, "task %s was made optional")
 	note(was.Optional && !is.Optional, "task %s is no longer optional")
@@ -83,13 +84,6 @@ func stillThere(was, is string) bool {
 		}
 	}
 	return len(lines) == 0 || strings.TrimSpace(strings.Join(lines, "")) == ""
-}
-
-func samePriority(a, b *int) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
 }
 
 // reordered reports whether tasks that are still open come in another order. Where finished work is listed is a matter of tidiness.

@@ -65,16 +65,18 @@ type snapshot struct {
 	size    int               // of all files
 }
 
+func newSnapshot(list string) snapshot {
+	return snapshot{
+		source: source{path: list, files: map[string][]byte{}},
+		modes:  map[string]fs.FileMode{}, links: map[string]string{}, trouble: map[string]string{},
+	}
+}
+
 const isMissing = "is not there"
 
 // read takes a snapshot. Without a format it is detected. The files named in also are read beside those that the list refers to.
 func (l location) read(f format, also []string) (snapshot, format, error) {
-	s := snapshot{
-		source:  source{path: l.path, files: map[string][]byte{}},
-		modes:   map[string]fs.FileMode{},
-		links:   map[string]string{},
-		trouble: map[string]string{},
-	}
+	s := newSnapshot(l.path)
 	root, err := os.OpenRoot(l.dir)
 	if err != nil {
 		return s, f, fmt.Errorf("open workspace: %w", err)

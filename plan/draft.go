@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // DraftMode says what becomes of a list that is there already.
@@ -278,9 +279,9 @@ func (d *Draft) refusal(e ExistsError) string {
 	case foreign && mode == DraftBehind:
 		return fmt.Sprintf("%s is in the format %s, which has no place for all that a plan says; import it first", e.List, e.Format)
 	case mode == DraftFresh:
-		return fmt.Sprintf("%s is there already: %s, %d done", e.List, counted(e.Tasks, "task"), e.Done)
+		return fmt.Sprintf("%s is there already: %s, %d done", e.List, text.Count(e.Tasks, "task"), e.Done)
 	case mode == DraftAnew && e.Done > 0:
-		return fmt.Sprintf("%s has %s done, and that would be lost", e.List, counted(e.Done, "task"))
+		return fmt.Sprintf("%s has %s done, and that would be lost", e.List, text.Count(e.Done, "task"))
 	}
 	return ""
 }
@@ -293,11 +294,4 @@ func countDone(items []item) int {
 		}
 	}
 	return n
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

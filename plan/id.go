@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
-var idForm = lazily(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var idForm = text.LazyRegexp(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 func validID(id string) bool { return idForm().MatchString(id) }
 
@@ -27,7 +28,7 @@ func shorten(text string) string {
 }
 
 // numbered is an id that was counted up, such as TASK-8, T-004 or US-005.
-var numbered = lazily(`^([A-Za-z]{1,12}[-_.]?)([0-9]{1,9})$`)
+var numbered = text.LazyRegexp(`^([A-Za-z]{1,12}[-_.]?)([0-9]{1,9})$`)
 
 // nextID counts on in the style of the last task that has a number; false if none has.
 func nextID(tasks []item) (string, bool) {
@@ -57,10 +58,7 @@ func didYouMean(name string, candidates []string) string {
 	name = strings.ToLower(name)
 	best, limit := "", 1+max(1, min(3, len(name)/3))
 	for _, candidate := range candidates {
-		if len(name) > 2*len(candidate)+3 { // hopeless, and dear to compare
-			continue
-		}
-		if d := distance(name, strings.ToLower(candidate)); d < limit {
+		if d := text.EditDistance(name, strings.ToLower(candidate), limit); d < limit {
 			best, limit = candidate, d
 		}
 	}
@@ -68,27 +66,6 @@ func didYouMean(name string, candidates []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// distance counts the insertions, deletions and replacements that turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // idsOf are the ids of a list, in its order.

@@ -76,12 +76,7 @@ func keepFile(dir, name string, data []byte) error {
 
 // loadSnapshot reads what was kept; false if nothing was.
 func loadSnapshot(dir, name string) (snapshot, bool, error) {
-	s := snapshot{
-		source:  source{files: map[string][]byte{}},
-		modes:   map[string]fs.FileMode{},
-		links:   map[string]string{},
-		trouble: map[string]string{},
-	}
+	s := newSnapshot("")
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, false, nil

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,13 +48,12 @@ func examine(f format, s snapshot) (parsed, []Problem) {
 		problems = append(problems, Problem{File: s.path, Line: 1, Text: "the list has no tasks"})
 	}
 	problems = append(problems, crossCheck(s.path, all.tasks)...)
-	slices.SortStableFunc(problems, func(a, b Problem) int {
-		if a.File != b.File {
-			return strings.Compare(a.File, b.File)
-		}
-		return a.Line - b.Line
-	})
+	sortProblems(problems)
 	return all, problems
+}
+
+func sortProblems(problems []Problem) {
+	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) })
 }
 
 func unknownFormat(data []byte) string {
@@ -180,12 +180,7 @@ func (l *List) Lint(around Surroundings) []Problem {
 	if len(Errors(problems)) == 0 {
 		problems = append(problems, l.advise(around)...)
 	}
-	slices.SortStableFunc(problems, func(a, b Problem) int {
-		if a.File != b.File {
-			return strings.Compare(a.File, b.File)
-		}
-		return a.Line - b.Line
-	})
+	sortProblems(problems)
 	return problems
 }
 

@@ -114,9 +114,12 @@ func readChecklist(src source) checklist {
 		return list
 	}
 	r := &checklistReader{doc: doc}
-	if list.sections = r.hasSections(); list.sections {
-		r.readSections()
-	} else {
+	sections := r.sections()
+	list.sections = len(sections) > 0
+	for _, s := range sections {
+		r.sectionTask(s)
+	}
+	if !list.sections {
 		r.readItems()
 	}
 	list.tasks = r.tasks

@@ -323,19 +323,7 @@ func (d *taskDetails) required() []checkbox {
 	return needed
 }
 
-func (d *taskDetails) onlyHuman() bool {
-	return d.only(func(s step) bool { return s.human })
-}
-
-func (d *taskDetails) onlyOptional() bool {
-	return d.only(func(s step) bool { return s.optional })
-}
-
+// only reports whether there are steps and all of them are so.
 func (d *taskDetails) only(is func(step) bool) bool {
-	for _, s := range d.steps {
-		if !is(s) {
-			return false
-		}
-	}
-	return len(d.steps) > 0
+	return len(d.steps) > 0 && !slices.ContainsFunc(d.steps, func(s step) bool { return !is(s) })
 }

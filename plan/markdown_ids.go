@@ -101,24 +101,16 @@ func (r *checklistReader) resolveDependencies() {
 		t := &r.tasks[i]
 		written := t.DependsOn
 		t.DependsOn = nil
+		seen := map[string]bool{}
 		for _, text := range written {
-			t.DependsOn = appendNew(t.DependsOn, dependencies(text, known)...)
+			for _, id := range dependencies(text, known) {
+				if !seen[id] {
+					t.DependsOn = append(t.DependsOn, id)
+				}
+				seen[id] = true
+			}
 		}
 	}
-}
-
-func appendNew(list []string, more ...string) []string {
-	seen := map[string]bool{}
-	for _, s := range list {
-		seen[s] = true
-	}
-	for _, s := range more {
-		if !seen[s] {
-			seen[s] = true
-			list = append(list, s)
-		}
-	}
-	return list
 }
 
 func dependencies(text string, known map[string]string) []string {

@@ -5,15 +5,17 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Texts that were meant as boxes. They are looked for only where a box could stand, in the text that the parser found there.
 var (
-	falseBox  = lazily(`^\[(?:|[ \t]{2,}|[ \t]*[xX][ \t]+|[ \t]+[xX][ \t]*|[✓✔✅☑✗✘❌]️?)\](?:[ \t]|$)`)
-	gluedBox  = lazily(`^\[[ xX]\][^\s(\[:*]`)
-	emptyBox  = lazily(`^\[[ xX]\]$`)
-	loneBox   = lazily(`^(?:[-*+•–—]|\d{1,9}[.)])?\[[ xX]\](?:[ \t]|$)|^[•–—][ \t]+\[[ xX]\](?:[ \t]|$)`)
-	boxInCode = lazily(`^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]`)
+	falseBox  = text.LazyRegexp(`^\[(?:|[ \t]{2,}|[ \t]*[xX][ \t]+|[ \t]+[xX][ \t]*|[✓✔✅☑✗✘❌]️?)\](?:[ \t]|$)`)
+	gluedBox  = text.LazyRegexp(`^\[[ xX]\][^\s(\[:*]`)
+	emptyBox  = text.LazyRegexp(`^\[[ xX]\]$`)
+	loneBox   = text.LazyRegexp(`^(?:[-*+•–—]|\d{1,9}[.)])?\[[ xX]\](?:[ \t]|$)|^[•–—][ \t]+\[[ xX]\](?:[ \t]|$)`)
+	boxInCode = text.LazyRegexp(`^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]`)
 )
 
 // findFalseBoxes warns of what looks like a task to a person and is none to Markdown.

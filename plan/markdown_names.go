@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"github.com/yuin/goldmark/ast"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // role is what a heading or label makes of the boxes under it.
@@ -153,9 +155,9 @@ func cutName(name string) (head, tail string, ok bool) {
 // Forms of ids that people write into a list. What could as well be a word with a number in it (UTF-8, SHA-256) counts only if it is set off by a
 // colon or markup.
 var (
-	loudID  = lazily(`^(?i:task|us|story|t)[-_]?\d+(?:[.-]\d+)*[a-z]?$`)
-	plainID = lazily(`^(?:(?i:task|us|story|t)-\d+(?:[.-]\d+)*[a-z]?|T\d{3,})$`)
-	setOff  = lazily(`^[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_]\d+(?:\.\d+)*[a-z]?$|^[A-Z]{1,8}\d{3,}$`)
+	loudID  = text.LazyRegexp(`^(?i:task|us|story|t)[-_]?\d+(?:[.-]\d+)*[a-z]?$`)
+	plainID = text.LazyRegexp(`^(?:(?i:task|us|story|t)-\d+(?:[.-]\d+)*[a-z]?|T\d{3,})$`)
+	setOff  = text.LazyRegexp(`^[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_]\d+(?:\.\d+)*[a-z]?$|^[A-Z]{1,8}\d{3,}$`)
 )
 
 // leadingID parts an id from the title that it leads. raw are the title's rows as written.
@@ -226,9 +228,9 @@ type sectionName struct {
 }
 
 var (
-	sectionWord   = lazily(`^(?i:(task|iteration))[ \t#-]*([A-Za-z0-9][A-Za-z0-9._-]*)`)
-	sectionNumber = lazily(`^\d+(?:[.-]\d+)*[a-z]?$`)
-	sectionRange  = lazily(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`) // "Task 1-3 overview" is about tasks
+	sectionWord   = text.LazyRegexp(`^(?i:(task|iteration))[ \t#-]*([A-Za-z0-9][A-Za-z0-9._-]*)`)
+	sectionNumber = text.LazyRegexp(`^\d+(?:[.-]\d+)*[a-z]?$`)
+	sectionRange  = text.LazyRegexp(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`) // "Task 1-3 overview" is about tasks
 )
 
 // sectionNamed reads "Task 3: title", "Task T-3 - title", "Iteration 2" and "US-001: title".

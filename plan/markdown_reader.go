@@ -168,27 +168,14 @@ func (r *checklistReader) itemTask(li ast.Node, box checkbox, g governed) {
 // finish gives a task its state and adds it to the list.
 func (r *checklistReader) finish(t checklistTask, d taskDetails, g governed) {
 	t.Description = strings.Join(d.description, "\n\n")
-	if t.Priority == nil {
-		t.Priority = g.priority
-	}
-	t.Priority = clonePriority(t.Priority)
+	t.Priority = cmp.Or(t.Priority, g.priority)
 	t.place.apart = g.optional || g.human
 	t.Status = ralph.TaskPending
 	if len(t.boxes) > 0 && !slices.ContainsFunc(t.boxes, func(b checkbox) bool { return !b.ticked }) {
 		t.Status = ralph.TaskDone
 	}
-	for _, p := range d.problems {
-		r.problem(p)
-	}
+	r.problems = append(r.problems, d.problems...)
 	r.tasks = append(r.tasks, t)
-}
-
-func clonePriority(p *int) *int {
-	if p == nil {
-		return nil
-	}
-	n := *p
-	return &n
 }
 
 // taskSection is a "### Task N: title" heading and what belongs to it.
@@ -200,18 +187,8 @@ type taskSection struct {
 	end      ast.Node
 }
 
-func (r *checklistReader) hasSections() bool {
-	found := false
-	r.eachSection(func(*taskSection) { found = true })
-	return found
-}
-
-func (r *checklistReader) readSections() {
-	r.eachSection(r.sectionTask)
-}
-
-// eachSection visits the sections of tasks in the order of the file.
-func (r *checklistReader) eachSection(visit func(*taskSection)) {
+// sections are those of tasks, in the order of the file.
+func (r *checklistReader) sections() []*taskSection {
 	var headings outline
 	var all []*taskSection
 	for n := r.doc.root.FirstChild(); n != nil; n = n.NextSibling() {
@@ -245,9 +222,7 @@ func (r *checklistReader) eachSection(visit func(*taskSection)) {
 		}
 		headings.open = append(headings.open, next)
 	}
-	for _, s := range all {
-		visit(s)
-	}
+	return all
 }
 
 func (r *checklistReader) sectionTask(s *taskSection) {
@@ -266,8 +241,8 @@ func (r *checklistReader) sectionTask(s *taskSection) {
 	if len(t.boxes) == 0 && s.parts > 0 {
 		return // a heading over the sections of its parts
 	}
-	t.Optional = s.governed.optional || name.title.optional || d.onlyOptional()
-	t.Human = s.governed.human || name.title.human || d.onlyHuman()
+	t.Optional = s.governed.optional || name.title.optional || d.only(func(s step) bool { return s.optional })
+	t.Human = s.governed.human || name.title.human || d.only(func(s step) bool { return s.human })
 	if len(t.boxes) == 0 {
 		r.problem(Problem{Line: t.line, Task: t.ID, Warning: true,
 			Text: fmt.Sprintf("section %s has no box to tick, so its state is not written to the file; add `- [ ] step`", t.ID)})

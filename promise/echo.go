@@ -28,10 +28,24 @@ type echoFilter struct {
 
 func newEchoFilter(prompt string, next textSink) *echoFilter {
 	e := &echoFilter{next: next, seed: maphash.MakeSeed(), starts: map[uint64]struct{}{}, pairs: map[[2]uint64]struct{}{}}
-	lines := &promptLines{filter: e}
-	clean := terminalCleaner{next: lines}
-	clean.text([]byte(prompt))
-	clean.endMessage()
+	var clean cleanText
+	cleaner := terminalCleaner{next: &clean}
+	cleaner.text([]byte(prompt))
+	cleaner.endMessage()
+	var before uint64
+	some := false
+	for line := range bytes.Lines(clean.Bytes()) {
+		said := withoutQuoteMarks(line)
+		if len(said) == 0 {
+			continue
+		}
+		hash := maphash.Bytes(e.seed, said)
+		if some {
+			e.starts[before] = struct{}{}
+			e.pairs[[2]uint64{before, hash}] = struct{}{}
+		}
+		before, some = hash, true
+	}
 	return e
 }
 
@@ -136,39 +150,8 @@ func withoutQuoteMarks(line []byte) []byte {
 	}
 }
 
-// promptLines learns the lines of the prompt.
-type promptLines struct {
-	filter *echoFilter
-	line   []byte
-	before uint64
-	some   bool
-}
+// cleanText is the last stage of cleaning a text that is there as a whole.
+type cleanText struct{ bytes.Buffer }
 
-func (l *promptLines) text(p []byte) {
-	for {
-		end := bytes.IndexByte(p, '\n')
-		if end < 0 {
-			l.line = append(l.line, p...)
-			return
-		}
-		l.line = append(l.line, p[:end]...)
-		l.learn()
-		p = p[end+1:]
-	}
-}
-
-func (l *promptLines) endMessage() { l.learn() }
-
-func (l *promptLines) learn() {
-	said := withoutQuoteMarks(l.line)
-	l.line = l.line[:0]
-	if len(said) == 0 {
-		return
-	}
-	hash := maphash.Bytes(l.filter.seed, said)
-	if l.some {
-		l.filter.starts[l.before] = struct{}{}
-		l.filter.pairs[[2]uint64{l.before, hash}] = struct{}{}
-	}
-	l.before, l.some = hash, true
-}
+func (c *cleanText) text(p []byte) { c.Write(p) }
+func (c *cleanText) endMessage()   {}

@@ -17,7 +17,6 @@ type findings struct {
 	blocked      *string
 	decide       *string
 	tasks        []string
-	known        map[string]struct{} // the tasks again, to find them fast
 	mentions     []string
 	unknown      []string
 	phrases      int
@@ -39,14 +38,9 @@ func (f *findings) accept(t tag) {
 }
 
 func (f *findings) taskDone(id string) {
-	if _, ok := f.known[id]; ok || len(f.tasks) == maxTasks {
-		return
+	if len(f.tasks) < maxTasks && !slices.Contains(f.tasks, id) {
+		f.tasks = append(f.tasks, id)
 	}
-	if f.known == nil {
-		f.known = map[string]struct{}{}
-	}
-	f.known[id] = struct{}{}
-	f.tasks = append(f.tasks, id)
 }
 
 // mention records a tag that was talked about. One of an unknown type is no news there: nobody would print it alone on its line.

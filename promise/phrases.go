@@ -23,22 +23,22 @@ func DefaultPhrases() []string {
 var defaultCounter = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(DefaultPhrases()) })
 
 // phraseCounter finds phrases by whole words, in any case, with any blanks between the words. Of phrases that overlap, the first and longest counts.
-//
-// Nearly all text is passed over by looking at three bytes: the one before, the first and the second.
 type phraseCounter struct {
-	begins [1 << 16]bool // two bytes, at the second of which a phrase may begin
-	second [1 << 8]bool  // the byte after that
-	groups map[rune]*phraseGroup
+	uses   [1 << 8]byteUse   // nearly all text is passed over by looking at three bytes: the one before, the first and the second
+	groups map[rune][][]rune // the phrases by their first character, the longest first
 }
 
-// phraseGroup holds the phrases with the same first character.
-type phraseGroup struct {
-	common  []rune   // what they all begin with
-	endings [][]rune // what follows that, the longest first
-}
+// byteUse is what a byte may be. The bits are in an order in which the uses of neighboring bytes can be compared at once.
+type byteUse uint8
+
+const (
+	firstByte  byteUse = 1 << iota // of a phrase
+	secondByte                     // of a phrase
+	wordByte                       // an ASCII letter, digit or underscore
+)
 
 func newPhraseCounter(phrases []string) *phraseCounter {
-	c := &phraseCounter{groups: map[rune]*phraseGroup{}}
+	c := &phraseCounter{groups: map[rune][][]rune{}}
 	for _, p := range phrases {
 		folded := []rune(tidied([]byte(p)))
 		if len(folded) == 0 {
@@ -47,53 +47,26 @@ func newPhraseCounter(phrases []string) *phraseCounter {
 		for i, r := range folded {
 			folded[i] = foldRune(r)
 		}
-		c.markBeginning(folded)
-		if c.groups[folded[0]] == nil {
-			c.groups[folded[0]] = &phraseGroup{}
-		}
-		group := c.groups[folded[0]]
-		group.endings = append(group.endings, folded)
+		c.mark(folded)
+		c.groups[folded[0]] = append(c.groups[folded[0]], folded)
 	}
-	for _, g := range c.groups {
-		g.factorOut()
+	for _, group := range c.groups {
+		slices.SortStableFunc(group, func(a, b []rune) int { return len(b) - len(a) })
 	}
 	return c
 }
 
-func (g *phraseGroup) factorOut() {
-	slices.SortStableFunc(g.endings, func(a, b []rune) int { return len(b) - len(a) })
-	g.common = g.endings[0]
-	for _, e := range g.endings {
-		n := 0
-		for n < min(len(g.common), len(e)) && g.common[n] == e[n] {
-			n++
+// mark notes which bytes may stand where the phrase begins.
+func (c *phraseCounter) mark(phrase []rune) {
+	for b := range c.uses {
+		if mayBegin(byte(b), phrase[0]) {
+			c.uses[b] |= firstByte
 		}
-		g.common = g.common[:n]
-	}
-	for i := range g.endings {
-		g.endings[i] = g.endings[i][len(g.common):]
-	}
-}
-
-// markBeginning notes which bytes may stand where the phrase begins.
-func (c *phraseCounter) markBeginning(phrase []rune) {
-	first := phrase[0]
-	for at := range 1 << 8 {
-		if mayBegin(byte(at), first) { // few may, and this is done before the first agent starts
-			c.markBefore(byte(at), first)
+		if len(phrase) == 1 || phrase[0] >= utf8.RuneSelf || mayBegin(byte(b), phrase[1]) {
+			c.uses[b] |= secondByte
 		}
-		if len(phrase) == 1 || first >= utf8.RuneSelf || mayBegin(byte(at), phrase[1]) {
-			c.second[at] = true
-		}
-	}
-}
-
-// markBefore notes what may stand before the byte at, with which a phrase that begins with first may begin.
-func (c *phraseCounter) markBefore(at byte, first rune) {
-	word := inWord(first)
-	for before := range 1 << 8 {
-		if inside := word && before < utf8.RuneSelf && inWord(rune(before)); !inside {
-			c.begins[before<<8|int(at)] = true
+		if b < utf8.RuneSelf && inWord(rune(b)) {
+			c.uses[b] |= wordByte
 		}
 	}
 }
@@ -109,19 +82,23 @@ func mayBegin(b byte, r rune) bool {
 
 // count counts the phrases that begin in text[from:until] and returns where the last of them ends.
 func (c *phraseCounter) count(text []byte, from, until int) (n, end int) {
-	before := uint16(' ')
+	var before byteUse
 	if from > 0 {
-		before = uint16(text[from-1])
+		before = c.uses[text[from-1]]
 	}
 	for i := from; i < until; i++ {
-		pair := before<<8 | uint16(text[i])
-		before = uint16(text[i])
-		if !c.begins[pair] || i+1 < len(text) && !c.second[text[i+1]] {
+		now, next := c.uses[text[i]], secondByte
+		if i+1 < len(text) {
+			next = c.uses[text[i+1]]
+		}
+		begins := now & (next >> 1) &^ (before & now >> 2) & firstByte // and no word goes on here
+		before = now
+		if begins == 0 {
 			continue
 		}
 		if stop := c.match(text, i); stop > 0 {
 			n, end = n+1, stop
-			before, i = uint16(text[stop-1]), stop-1
+			before, i = c.uses[text[stop-1]], stop-1
 		}
 	}
 	return n, end
@@ -129,20 +106,12 @@ func (c *phraseCounter) count(text []byte, from, until int) (n, end int) {
 
 // match returns the end of the longest phrase that begins at i, or 0.
 func (c *phraseCounter) match(text []byte, i int) int {
+	if splitsWord(text, i) {
+		return 0
+	}
 	first, _ := utf8.DecodeRune(text[i:])
-	group := c.groups[foldRune(first)]
-	if group == nil {
-		return 0
-	}
-	if before, _ := utf8.DecodeLastRune(text[:i]); i > 0 && inWord(before) && inWord(first) {
-		return 0
-	}
-	i = matchPhrase(text, i, group.common)
-	if i == 0 {
-		return 0
-	}
-	for _, e := range group.endings {
-		if end := matchPhrase(text, i, e); end > 0 && !splitsWord(text, end) {
+	for _, phrase := range c.groups[foldRune(first)] {
+		if end := matchPhrase(text, i, phrase); end > 0 && !splitsWord(text, end) {
 			return end
 		}
 	}
@@ -150,9 +119,12 @@ func (c *phraseCounter) match(text []byte, i int) int {
 }
 
 func splitsWord(text []byte, at int) bool {
+	if at == 0 || at == len(text) {
+		return false
+	}
 	before, _ := utf8.DecodeLastRune(text[:at])
 	after, _ := utf8.DecodeRune(text[at:])
-	return at < len(text) && inWord(before) && inWord(after)
+	return inWord(before) && inWord(after)
 }
 
 // matchPhrase returns where phrase, which text[i:] must begin with, ends; 0 if it does not.

@@ -165,8 +165,8 @@ func runOf(path string) (string, error) {
 		return "", fmt.Errorf("open log: %w", err)
 	}
 	defer file.Close()
-	line, err := bufio.NewReader(io.LimitReader(file, maxLine)).ReadBytes('\n')
-	if errors.Is(err, io.EOF) {
+	line, err := readLine(bufio.NewReader(file), nil)
+	if errors.Is(err, io.EOF) || errors.Is(err, errNoEnd) {
 		return "", nil
 	}
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
 const (
@@ -39,39 +40,18 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// flushFolder makes the names in a folder durable. Windows has no such call and needs none.
+// flushFolder makes the names in a folder durable.
 func flushFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(path)
-	if err != nil {
-		return unwritable("open", path, err)
-	}
-	defer folder.Close()
-	if err := folder.Sync(); err != nil {
+	if err := atomicfile.SyncDir(path); err != nil {
 		return unwritable("fsync", path, err)
 	}
 	return nil
 }
 
-// replaceFile puts a whole new file in a path's place: whoever reads it sees the old content or the new one, never a part.
+// replaceFile puts a whole new file in a path's place, durably.
 func replaceFile(path string, content []byte) error {
-	folder := filepath.Dir(path)
-	temp, err := os.CreateTemp(folder, "."+filepath.Base(path)+".*")
-	if err != nil {
-		return unwritable("create", path, err)
+	if err := atomicfile.Write(path, content, fileMode); err != nil {
+		return unwritable("rename", path, err) // everything but a rename says what it did
 	}
-	defer os.Remove(temp.Name()) // in vain once it is renamed
-	_, err = temp.Write(content)
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return unwritable("write", path, err)
-	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return unwritable("rename", path, err)
-	}
-	return flushFolder(folder)
+	return nil
 }

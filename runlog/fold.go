@@ -57,12 +57,9 @@ func decodeAll(kind ralph.EventType, data []byte) (any, error) {
 // new here is slow and not forgotten.
 func decodeForState(kind ralph.EventType, data []byte) (any, error) {
 	switch kind {
-	case ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvTreeQuiet, ralph.EvSignal, ralph.EvClaimRefused, ralph.EvCheckStarted,
+	case ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvTreeQuiet, ralph.EvSignal, ralph.EvClaimRefused,
 		ralph.EvBreaker, ralph.EvNotice, ralph.EvTruncated:
 		return nil, nil
-	}
-	if payload, ok := decodeHot(kind, data); ok {
-		return payload, nil
 	}
 	return decodeAll(kind, data)
 }

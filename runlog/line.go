@@ -144,12 +144,8 @@ func parseOwn(body []byte) (e envelope, ok bool) {
 	if t.failed || e.time.UnmarshalText(stamp) != nil {
 		return envelope{}, false
 	}
-	var known bool
-	if e.kind, known = knownKinds[string(kind)]; !known { // the map saves a copy of the name for each of the many events of a log
-		e.kind = ralph.EventType(kind)
-	}
-	e.data = t.rest
-	return e, known || isPlain(string(kind))
+	e.kind, e.data = ralph.EventType(kind), t.rest
+	return e, isPlain(string(kind))
 }
 
 // parseAny reads a line by its meaning: another order of the fields, or fields that a later version added.
@@ -170,18 +166,6 @@ func parseAny(line []byte) (envelope, error) {
 		version: v.Version, seq: v.Seq, time: v.Time, run: []byte(v.Run), iteration: v.Iteration, kind: v.Type, data: v.Data,
 	}, nil
 }
-
-var knownKinds = func() map[string]ralph.EventType {
-	kinds := map[string]ralph.EventType{}
-	for _, kind := range []ralph.EventType{
-		ralph.EvRunStarted, ralph.EvRunResumed, ralph.EvRunStopped, ralph.EvIterationStarted, ralph.EvPromptBuilt, ralph.EvAgentStarted,
-		ralph.EvAgentOutput, ralph.EvAgentExited, ralph.EvTreeQuiet, ralph.EvTreeSnapshot, ralph.EvSignal, ralph.EvStatusBlock,
-		ralph.EvClaimRefused, ralph.EvCheckStarted, ralph.EvCheckFinished, ralph.EvVerdict, ralph.EvBreaker, ralph.EvLimitWait, ralph.EvNotice,
-	} {
-		kinds[string(kind)] = kind
-	}
-	return kinds
-}()
 
 // taker takes known pieces off the front of a text and remembers if one was missing.
 type taker struct {

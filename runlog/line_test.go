@@ -45,6 +45,17 @@ func sealed(text string) []byte {
 	return fmt.Appendf(nil, `%s,"sum":"%08x"}`, text, crc32.Checksum([]byte(text), castagnoli))
 }
 
+func asJSON(tb testing.TB, v any) []byte {
+	tb.Helper()
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		tb.Fatal(err)
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
+
 func TestLineIsTheDocumentedFormat(t *testing.T) {
 	got := encoded(t, ralph.Event{
 		Version: 1, Seq: 7, Time: time.Date(2026, 1, 2, 4, 4, 5, 600, time.FixedZone("", 3600)), Run: "01J", Iteration: 3, Type: ralph.EvNotice,

@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -179,28 +180,21 @@ func (s *Summary) end(events []ralph.Event) {
 }
 
 // first reads the first event of a log.
-func (r *reader) first(file io.ReaderAt) (ralph.Event, error) {
-	source := &cutter{file: file, path: r.path, size: endSize}
-	head, err := source.next(&chunk{})
-	if err != nil {
-		return ralph.Event{}, err
-	}
-	line, _, whole := bytes.Cut(head.data, []byte{'\n'})
-	if !whole {
+func (r *reader) first(file io.Reader) (ralph.Event, error) {
+	line, err := readLine(bufio.NewReaderSize(file, endSize), nil)
+	switch {
+	case errors.Is(err, io.EOF):
 		return ralph.Event{}, errNoEvent
+	case errors.Is(err, errNoEnd):
+		return ralph.Event{}, r.damaged(err)
+	case err != nil:
+		return ralph.Event{}, fmt.Errorf("read log: %w", err)
 	}
-	event, _, err := r.event(line)
-	if err != nil {
-		return ralph.Event{}, judgeFirst(r.path, err)
+	event, _, err := r.event(line[:len(line)-1])
+	if _, newer := errors.AsType[*TooNew](err); err != nil && !newer {
+		err = r.damaged(err)
 	}
-	return event, nil
-}
-
-func judgeFirst(path string, err error) error {
-	if _, ok := errors.AsType[*TooNew](err); ok {
-		return err
-	}
-	return &Damaged{Path: path, Line: 1, Why: err.Error()}
+	return event, err
 }
 
 // last reads the last events of a log, newest first: those that stand whole in its last bytes, but at least one. A torn last line is left out.

@@ -40,6 +40,7 @@ func allTypes() []ralph.Event {
 	s.add(2, ralph.EvRunResumed, ralph.RunResumed{Agent: "codex", Policy: ralph.DefaultPolicy(), PID: 5, Interrupted: 2})
 	s.add(2, "not_invented_yet", map[string]any{"a": "b"})
 	s.iteration(3)
+	s.add(3, ralph.EvCheckStarted, ralph.CheckStarted{Name: "between iterations"})
 	return s.events
 }
 

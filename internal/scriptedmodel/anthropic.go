@@ -1,9 +1,6 @@
 package scriptedmodel
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "encoding/json"
 
 // anthropic is the Messages API.
 type anthropic struct{}
@@ -23,24 +20,20 @@ func (anthropic) read(_ string, body []byte) (ask, error) {
 			Schema schema `json:"input_schema"`
 		} `json:"tools"`
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return ask{}, fmt.Errorf("read messages request: %w", err)
+	if err := readAsk("messages", body, &in); err != nil {
+		return ask{}, err
 	}
 	a := ask{model: in.Model, streaming: in.Stream}
 	for _, t := range in.Tools {
 		a.tools = append(a.tools, offer{name: t.Name, schema: t.Schema})
 	}
-	answering := false
 	for _, m := range in.Messages {
-		if m.Role == "assistant" && !answering {
-			a.answers++
-		}
-		answering = m.Role == "assistant"
+		a.heard(m.Role == "assistant")
 		var blocks []struct {
 			Type string `json:"type"`
 			ID   string `json:"id"`
 		}
-		if answering && json.Unmarshal(m.Content, &blocks) == nil { // text alone may stand there as a string
+		if a.answering && json.Unmarshal(m.Content, &blocks) == nil { // text alone may stand there as a string
 			for _, b := range blocks {
 				if b.Type == "tool_use" {
 					a.callID = b.ID
@@ -129,15 +122,7 @@ func (anthropic) blocks(a answer) []object {
 }
 
 func (anthropic) stopReason(a answer) string {
-	switch {
-	case a.turn.Stop == StopLength:
-		return "max_tokens"
-	case a.turn.Stop == StopRefusal:
-		return "refusal"
-	case len(a.calls) > 0:
-		return "tool_use"
-	}
-	return "end_turn"
+	return a.stopReason("max_tokens", "refusal", "tool_use", "end_turn")
 }
 
 func anthropicUsage(u Usage, output int64) object {

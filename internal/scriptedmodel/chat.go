@@ -1,10 +1,5 @@
 package scriptedmodel
 
-import (
-	"encoding/json"
-	"fmt"
-)
-
 // chat is OpenAI's Chat Completions API, which many others speak, too.
 type chat struct{}
 
@@ -30,19 +25,15 @@ func (chat) read(_ string, body []byte) (ask, error) {
 			} `json:"function"`
 		} `json:"tools"`
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return ask{}, fmt.Errorf("read chat request: %w", err)
+	if err := readAsk("chat", body, &in); err != nil {
+		return ask{}, err
 	}
 	a := ask{model: in.Model, streaming: in.Stream, wantUsage: in.Options.IncludeUsage}
 	for _, t := range in.Tools {
 		a.tools = append(a.tools, offer{name: t.Function.Name, schema: t.Function.Parameters})
 	}
-	answering := false
 	for _, m := range in.Messages {
-		if m.Role == "assistant" && !answering {
-			a.answers++
-		}
-		answering = m.Role == "assistant"
+		a.heard(m.Role == "assistant")
 		for _, c := range m.Calls {
 			a.callID = c.ID
 		}
@@ -107,21 +98,12 @@ func (chat) completion(a answer, kind string) object {
 }
 
 func (chat) finishReason(a answer) string {
-	switch {
-	case a.turn.Stop == StopLength:
-		return "length"
-	case a.turn.Stop == StopRefusal:
-		return "content_filter"
-	case len(a.calls) > 0:
-		return "tool_calls"
-	}
-	return "stop"
+	return a.stopReason("length", "content_filter", "tool_calls", "stop")
 }
 
 func chatUsage(u Usage) object {
-	input := u.Input + u.CacheRead + u.CacheWrite
 	return object{
-		"prompt_tokens": input, "completion_tokens": u.Output, "total_tokens": input + u.Output,
+		"prompt_tokens": u.prompt(), "completion_tokens": u.Output, "total_tokens": u.prompt() + u.Output,
 		"prompt_tokens_details":     object{"cached_tokens": u.CacheRead, "audio_tokens": 0},
 		"completion_tokens_details": object{"reasoning_tokens": u.Reasoning, "audio_tokens": 0},
 	}

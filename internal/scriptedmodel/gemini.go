@@ -2,7 +2,6 @@ package scriptedmodel
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -34,8 +33,8 @@ func (gemini) read(urlPath string, body []byte) (ask, error) {
 			Functions []function `json:"functionDeclarations"`
 		} `json:"tools"`
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return ask{}, fmt.Errorf("read generate request: %w", err)
+	if err := readAsk("generate", body, &in); err != nil {
+		return ask{}, err
 	}
 	name, method, _ := strings.Cut(path.Base(urlPath), ":")
 	a := ask{model: name, streaming: method == "streamGenerateContent"}
@@ -47,12 +46,8 @@ func (gemini) read(urlPath string, body []byte) (ask, error) {
 			a.tools = append(a.tools, offer{name: f.Name, schema: f.Parameters})
 		}
 	}
-	answering := false
 	for _, c := range in.Contents {
-		if c.Role == "model" && !answering {
-			a.answers++
-		}
-		answering = c.Role == "model"
+		a.heard(c.Role == "model")
 		for _, p := range c.Parts {
 			if p.Call == nil {
 				continue
@@ -115,25 +110,18 @@ func (gemini) response(a answer, parts []object, finish string) object {
 		candidate["finishReason"] = finish
 	}
 	u := a.usage
-	input := u.Input + u.CacheRead + u.CacheWrite
 	r := object{"candidates": []object{candidate}, "modelVersion": a.model, "responseId": a.id}
 	if !a.turn.Unmetered {
 		r["usageMetadata"] = object{
-			"promptTokenCount": input, "cachedContentTokenCount": u.CacheRead, "candidatesTokenCount": u.Output - u.Reasoning,
-			"thoughtsTokenCount": u.Reasoning, "totalTokenCount": input + u.Output,
+			"promptTokenCount": u.prompt(), "cachedContentTokenCount": u.CacheRead, "candidatesTokenCount": u.Output - u.Reasoning,
+			"thoughtsTokenCount": u.Reasoning, "totalTokenCount": u.prompt() + u.Output,
 		}
 	}
 	return r
 }
 
 func (gemini) finishReason(a answer) string {
-	switch a.turn.Stop {
-	case StopLength:
-		return "MAX_TOKENS"
-	case StopRefusal:
-		return "SAFETY"
-	}
-	return "STOP"
+	return a.stopReason("MAX_TOKENS", "SAFETY", "STOP", "STOP")
 }
 
 var geminiKinds = map[int]string{

@@ -25,8 +25,8 @@ func (responses) read(_ string, body []byte) (ask, error) {
 			Parameters schema `json:"parameters"`
 		} `json:"tools"`
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return ask{}, fmt.Errorf("read responses request: %w", err)
+	if err := readAsk("responses", body, &in); err != nil {
+		return ask{}, err
 	}
 	if in.Before != "" {
 		return ask{}, errors.New("read responses request: nothing is kept here, so previous_response_id leads nowhere; the whole conversation is wanted")
@@ -43,14 +43,10 @@ func (responses) read(_ string, body []byte) (ask, error) {
 		CallID string `json:"call_id"`
 	}
 	_ = json.Unmarshal(in.Input, &items) // a prompt alone may stand there as a string
-	answering := false
 	for _, item := range items {
-		theirs := item.Role == "assistant" || item.Type == "reasoning" || strings.HasSuffix(item.Type, "_call")
-		if theirs && !answering {
-			a.answers++
-		}
-		answering = theirs
-		if strings.HasSuffix(item.Type, "_call") {
+		isCall := strings.HasSuffix(item.Type, "_call")
+		a.heard(item.Role == "assistant" || item.Type == "reasoning" || isCall)
+		if isCall {
 			a.callID = item.CallID
 		}
 	}
@@ -181,11 +177,10 @@ func (responses) response(a answer, status string, items []object) object {
 		return r
 	}
 	u := a.usage
-	input := u.Input + u.CacheRead + u.CacheWrite
 	if !a.turn.Unmetered {
 		r["usage"] = object{
-			"input_tokens": input, "input_tokens_details": object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
-			"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning}, "total_tokens": input + u.Output,
+			"input_tokens": u.prompt(), "input_tokens_details": object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
+			"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning}, "total_tokens": u.prompt() + u.Output,
 		}
 	}
 	switch a.turn.Stop {

@@ -77,6 +77,9 @@ type Usage struct {
 	Reasoning  int64 `json:"reasoning"`
 }
 
+// prompt is all of the input, whether the cache spared it or not.
+func (u Usage) prompt() int64 { return u.Input + u.CacheRead + u.CacheWrite }
+
 // DefaultUsage is what a turn uses of which the script does not say it.
 var DefaultUsage = Usage{Input: 1000, Output: 50, CacheRead: 300, Reasoning: 10}
 

@@ -34,8 +34,25 @@ type ask struct {
 	model     string
 	tools     []offer
 	answers   int    // that the request already holds
+	answering bool   // the last message that was heard is the model's
 	callID    string // of the last tool call that it holds; "" if none
 	folder    string // the client's working folder, where it is told; "" if not
+}
+
+// readAsk reads the body of a request.
+func readAsk(what string, body []byte, into any) error {
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("read %s request: %w", what, err)
+	}
+	return nil
+}
+
+// heard takes the next message of the conversation. Those of the model that follow each other are one answer.
+func (a *ask) heard(byModel bool) {
+	if byModel && !a.answering {
+		a.answers++
+	}
+	a.answering = byModel
 }
 
 // folderSentence is how clients tell a model where they work, most of them.
@@ -65,6 +82,19 @@ type answer struct {
 	calls []call
 	id    string    // no two answers have the same
 	now   time.Time // when it was given
+}
+
+// stopReason chooses the word for why the answer ends.
+func (a answer) stopReason(length, refusal, calls, end string) string {
+	switch {
+	case a.turn.Stop == StopLength:
+		return length
+	case a.turn.Stop == StopRefusal:
+		return refusal
+	case len(a.calls) > 0:
+		return calls
+	}
+	return end
 }
 
 // call is a tool call with everything that the format wants to know.
