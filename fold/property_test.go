@@ -358,3 +358,25 @@ func throughJSON(t *testing.T, e ralph.Event) ralph.Event {
 	back.Data = data
 	return back
 }
+
+func TestIgnoredDataChangesNothing(t *testing.T) {
+	for seed := range uint64(histories() / 10) {
+		r := &enacted{t: t, seed: seed, stops: map[ralph.StopReason]int{}}
+		r.play(newDice(seed).script())
+		var whole, bare State
+		for _, e := range r.log {
+			if err := whole.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+			if bare.Ignores(e.Type) {
+				e.Data = nil
+			}
+			if err := bare.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(whole, bare, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("seed %d: with all data (-) and without what is ignored (+):\n%s", seed, diff)
+		}
+	}
+}

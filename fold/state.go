@@ -146,6 +146,16 @@ func (s *State) Apply(e ralph.Event) error {
 	return nil
 }
 
+// Ignores reports whether Apply does not look at the data of such events, so that whoever reads a log need not decode it.
+// What is ignored is named, rather than what is read: an event that is new here is slow and not forgotten.
+func (s *State) Ignores(kind ralph.EventType) bool {
+	switch kind {
+	case ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvTreeQuiet, ralph.EvClaimRefused, ralph.EvBreaker, ralph.EvNotice, ralph.EvTruncated:
+		return true
+	}
+	return false
+}
+
 // maxWarnings keeps a run that warns in every iteration from growing.
 const maxWarnings = 50
 

@@ -53,7 +53,7 @@ func BenchmarkState(b *testing.B) {
 	b.ReportAllocs()
 	before := cpuTime()
 	for b.Loop() {
-		if _, err := s.State(sampleRun); err != nil {
+		if _, err := stateOf(s, sampleRun); err != nil {
 			b.Fatal(err)
 		}
 	}

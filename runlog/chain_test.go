@@ -233,7 +233,7 @@ func oldLog(tb testing.TB, events []ralph.Event) string {
 // goOn takes a run up again, as a resume does, and appends to it.
 func goOn(tb testing.TB, s *Store, events ...ralph.Event) string {
 	tb.Helper()
-	log, _, _, err := s.Reopen(sampleRun)
+	log, _, _, err := reopen(s, sampleRun)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestOldLogHasNoLinksAndIsReadable(t *testing.T) {
 	if diff := cmp.Diff(Chain{Head: headOf(text), Events: int64(len(events))}, got); diff != "" {
 		t.Error(diff)
 	}
-	state, err := s.State(sampleRun)
+	state, err := stateOf(s, sampleRun)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func writeUntilKilled(s *Store, args []string) error {
 }
 
 func openOrCreate(s *Store) (*Log, error) {
-	log, _, _, err := s.Reopen(sampleRun)
+	log, _, _, err := reopen(s, sampleRun)
 	if errors.Is(err, os.ErrNotExist) {
 		return s.Create(sampleRun)
 	}
@@ -157,7 +157,7 @@ func TestKilledWritersLoseNothingThatWasSynced(t *testing.T) {
 		if err := s.Read(sampleRun, func(ralph.Event, []byte) error { events++; return nil }); err != nil {
 			t.Fatalf("life %d: %v", life, err)
 		}
-		log, folded, _, err := s.Reopen(sampleRun)
+		log, folded, _, err := reopen(s, sampleRun)
 		if err != nil {
 			t.Fatalf("life %d: %v", life, err)
 		}
@@ -208,7 +208,7 @@ func TestSystemThatRefusesToWrite(t *testing.T) {
 	if _, err := writer.process.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	log, folded, tail, err := s.Reopen(sampleRun)
+	log, folded, tail, err := reopen(s, sampleRun)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/fold"
 )
 
 // Read visits every event of a run in order, verified, up to a last line that is torn or being written. The line that fn is given has no newline
@@ -19,22 +18,29 @@ func (s *Store) Read(run string, fn func(e ralph.Event, line []byte) error) erro
 	return nil
 }
 
-// State folds the log of a run into what is known of it.
-func (s *Store) State(run string) (*fold.State, error) {
-	state, _, err := s.fold(run)
-	if err != nil {
-		return nil, fmt.Errorf("read run %s: %w", run, err)
-	}
-	return state, nil
+// Folder takes the events of a run in order; a fold.State is one.
+type Folder interface {
+	Apply(e ralph.Event) error
+	// Ignores reports whether Apply does not look at the data of such events. They come without it.
+	Ignores(kind ralph.EventType) bool
 }
 
-func (s *Store) fold(run string) (*fold.State, *reader, error) {
-	state := &fold.State{}
-	r := s.reader(run, decodeForState)
-	if err := r.read(func(e ralph.Event, _ []byte) error { return state.Apply(e) }); err != nil {
-		return nil, nil, err
+// Fold folds the log of a run into what is known of it.
+func (s *Store) Fold(run string, into Folder) error {
+	if _, err := s.fold(run, into); err != nil {
+		return fmt.Errorf("read run %s: %w", run, err)
 	}
-	return state, r, nil
+	return nil
+}
+
+func (s *Store) fold(run string, into Folder) (*reader, error) {
+	r := s.reader(run, func(kind ralph.EventType, data []byte) (any, error) {
+		if into.Ignores(kind) {
+			return nil, nil
+		}
+		return decodeAll(kind, data)
+	})
+	return r, r.read(func(e ralph.Event, _ []byte) error { return into.Apply(e) })
 }
 
 func (s *Store) reader(run string, decode decodeFunc) *reader {
@@ -51,15 +57,4 @@ func decodeAll(kind ralph.EventType, data []byte) (any, error) {
 		return nil, fmt.Errorf("the data of %s is not JSON", kind)
 	}
 	return json.RawMessage(bytes.Clone(raw)), nil
-}
-
-// decodeForState leaves out the payloads that State.Apply does not look at. They are named, rather than those it needs, so that a type that is
-// new here is slow and not forgotten.
-func decodeForState(kind ralph.EventType, data []byte) (any, error) {
-	switch kind {
-	case ralph.EvPromptBuilt, ralph.EvAgentStarted, ralph.EvTreeQuiet, ralph.EvSignal, ralph.EvClaimRefused,
-		ralph.EvBreaker, ralph.EvNotice, ralph.EvTruncated:
-		return nil, nil
-	}
-	return decodeAll(kind, data)
 }

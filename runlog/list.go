@@ -133,7 +133,7 @@ func (s *Store) summarise(summary *Summary) error {
 		return err
 	}
 	defer file.Close()
-	r := s.reader(summary.Run, decodeForState)
+	r := s.reader(summary.Run, decodeAll)
 	first, err := r.first(file)
 	if err != nil {
 		return err

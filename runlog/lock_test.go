@@ -154,14 +154,14 @@ func TestReopenKeepsItsHandsOffALiveRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Release()
-	_, _, _, err = twin(s).Reopen(sampleRun)
+	_, _, _, err = reopen(twin(s), sampleRun)
 	if locked, ok := errors.AsType[*Locked](err); !ok || locked.Owner.PID != 1 {
 		t.Errorf("got %v", err)
 	}
 	if got := fileSize(t, s.logPath(sampleRun)); got != int64(len(text)-5) {
 		t.Errorf("the log was cut to %d bytes", got)
 	}
-	log, _, tail, err := s.Reopen(sampleRun)
+	log, _, tail, err := reopen(s, sampleRun)
 	if err != nil || tail.Dropped == 0 {
 		t.Fatalf("the holder itself got %v, %v", tail, err)
 	}

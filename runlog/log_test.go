@@ -84,7 +84,7 @@ func TestFullDiskLeavesAWholeLog(t *testing.T) {
 		s, log, bad, events := faultyLog(t)
 		bad.room, bad.full = room, syscall.ENOSPC
 		wantIO(t, log.Append(events[3]), syscall.ENOSPC, log.path)
-		state, err := s.State(sampleRun)
+		state, err := stateOf(s, sampleRun)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestHalfALineThatStaysEndsTheLog(t *testing.T) {
 	wantIO(t, log.Sync(), syscall.EIO, log.path)
 	log.Close()
 
-	again, state, tail, err := s.Reopen(sampleRun)
+	again, state, tail, err := reopen(s, sampleRun)
 	if err != nil || tail != (Tail{Dropped: 50}) || state.Seq != 3 {
 		t.Fatalf("got %v, %v, %v", state, tail, err)
 	}
@@ -210,7 +210,7 @@ func TestEachAppendIsVisibleAtOnce(t *testing.T) {
 		if err := log.Append(e); err != nil {
 			t.Fatal(err)
 		}
-		if state, err := s.State(sampleRun); err != nil || state.Seq != int64(i+1) {
+		if state, err := stateOf(s, sampleRun); err != nil || state.Seq != int64(i+1) {
 			t.Fatalf("after %d events: %v", i+1, err)
 		}
 	}
@@ -231,7 +231,7 @@ func TestReadersWhileALogIsWritten(t *testing.T) {
 	for range 2 {
 		all.Go(func() {
 			for seen := int64(0); seen < sample.seq; {
-				state, err := s.State(sampleRun)
+				state, err := stateOf(s, sampleRun)
 				if err != nil || state.Seq < seen {
 					t.Errorf("after %d events: %v", seen, err)
 					return

@@ -49,7 +49,7 @@ func TestReopenLeavesOrdersWhereTheyAre(t *testing.T) {
 	if err := s.Send(sampleRun, Stop); err != nil {
 		t.Fatal(err)
 	}
-	log, _, _, err := s.Reopen(sampleRun)
+	log, _, _, err := reopen(s, sampleRun)
 	if err != nil {
 		t.Fatal(err)
 	}

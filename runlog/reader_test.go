@@ -104,7 +104,7 @@ func plant(tb testing.TB, s *Store, run string, text []byte) {
 func TestFoldLeavesNothingOut(t *testing.T) {
 	s, events := openStore(t), allTypes()
 	record(t, s, sampleRun, events)
-	state, err := s.State(sampleRun)
+	state, err := stateOf(s, sampleRun)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	s := openStore(t)
 	for cut := range places(len(text)+1, offsets) {
 		plant(t, s, sampleRun, text[:cut])
-		log, state, tail, err := s.Reopen(sampleRun)
+		log, state, tail, err := reopen(s, sampleRun)
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
@@ -199,7 +199,7 @@ func TestFlipEveryByte(t *testing.T) {
 		text[at] ^= 1 << (at % 8)
 		line, _ := slices.BinarySearch(offsets, at+1)
 		line--
-		state, err := s.State(sampleRun)
+		state, err := stateOf(s, sampleRun)
 		if at >= offsets[len(events)-1]-1 { // the newline before the last line makes one wrong last line of two
 			if diff := diffStates(states[line], state); err != nil || diff != "" {
 				t.Fatalf("byte %d at the end: %v %s", at, err, diff)
@@ -239,7 +239,7 @@ func TestDamageThatSumsDoNotShow(t *testing.T) {
 	for _, test := range tests {
 		s := openStore(t)
 		plant(t, s, "R", []byte(first+test.second))
-		_, err := s.State("R")
+		_, err := stateOf(s, "R")
 		damaged, ok := errors.AsType[*Damaged](err)
 		if !ok {
 			t.Errorf("%s: got %v, want damage", test.name, err)
@@ -249,7 +249,7 @@ func TestDamageThatSumsDoNotShow(t *testing.T) {
 		if diff := cmp.Diff(want, *damaged); diff != "" {
 			t.Errorf("%s: %s", test.name, diff)
 		}
-		if _, _, _, reopened := s.Reopen("R"); reopened == nil {
+		if _, _, _, reopened := reopen(s, "R"); reopened == nil {
 			t.Errorf("%s: could be reopened", test.name)
 		}
 		if text, err := os.ReadFile(s.logPath("R")); err != nil || string(text) != first+test.second {
@@ -285,7 +285,7 @@ func TestFieldsBehindTheDataAreAllowed(t *testing.T) {
 func TestNewerLogAsksForANewerProgram(t *testing.T) {
 	s := openStore(t)
 	plant(t, s, "R", append(sealed(`{"v":2,"seq":1,"ts":"2026-01-02T03:04:05Z","run":"R","iteration":0,"type":"run_started","data":{}`), '\n'))
-	_, err := s.State("R")
+	_, err := stateOf(s, "R")
 	newer, ok := errors.AsType[*TooNew](err)
 	if !ok || *newer != (TooNew{Path: s.logPath("R"), Version: 2}) || !strings.Contains(err.Error(), "use a newer ralph") {
 		t.Errorf("got %v", err)
@@ -313,7 +313,7 @@ func TestLongLogIsReadInOrder(t *testing.T) {
 	for _, cut := range []int{len(text), len(text) - 1, len(text) - 700, 3 * chunkSize, 3*chunkSize + 1} {
 		plant(t, s, sampleRun, text[:cut])
 		whole, _ := slices.BinarySearch(offsets, cut+1)
-		log, state, tail, err := s.Reopen(sampleRun)
+		log, state, tail, err := reopen(s, sampleRun)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,14 +354,14 @@ func TestTornLineAtTheEndOfAChunk(t *testing.T) {
 	s := openStore(t)
 
 	plant(t, s, "R", []byte(good+filler))
-	_, _, tail, err := s.Reopen("R")
+	_, _, tail, err := reopen(s, "R")
 	if want := (Tail{Dropped: int64(len(filler))}); err != nil || tail != want {
 		t.Errorf("at the end: got %v, %v, want %v", tail, err, want)
 	}
 
 	for _, after := range []string{"x", "x\n", good} {
 		plant(t, s, "R", []byte(good+filler+after))
-		_, err := s.State("R")
+		_, err := stateOf(s, "R")
 		if damaged, ok := errors.AsType[*Damaged](err); !ok || damaged.Line != 2 || damaged.Offset != int64(len(good)) {
 			t.Errorf("before %.5q: got %v", after, err)
 		}
@@ -374,7 +374,7 @@ func TestLineLongerThanAChunk(t *testing.T) {
 	sample.add(0, ralph.EvWarning, ralph.Notice{Code: "long", Text: strings.Repeat("a long story\n", chunkSize/4)})
 	sample.iteration(1)
 	record(t, s, sampleRun, sample.events)
-	state, err := s.State(sampleRun)
+	state, err := stateOf(s, sampleRun)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func TestRubbishWithoutANewlineIsNotReadIntoMemory(t *testing.T) {
 	if err := os.Truncate(s.logPath("R"), 1<<40); err != nil {
 		t.Skip("no file of that size here: ", err)
 	}
-	_, err := s.State("R")
+	_, err := stateOf(s, "R")
 	damaged, ok := errors.AsType[*Damaged](err)
 	if !ok || *damaged != (Damaged{Path: s.logPath("R"), Line: 1, Why: "a line without an end"}) {
 		t.Errorf("got %v", err)
@@ -423,7 +423,7 @@ func TestReadingEndsWithTheVisitorsError(t *testing.T) {
 func TestReadingARunThatIsNotThere(t *testing.T) {
 	s := openStore(t)
 	for name, err := range map[string]error{
-		"state":  second(s.State("R")),
+		"state":  second(stateOf(s, "R")),
 		"read":   s.Read("R", func(ralph.Event, []byte) error { return nil }),
 		"send":   s.Send("R", Stop),
 		"follow": s.Follow(t.Context(), "R", func(ralph.Event, []byte) error { return nil }),

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"github.com/ralphloop/ralph/fold"
 )
 
 const (
@@ -137,28 +135,29 @@ func (s *Store) Create(run string) (*Log, error) {
 	return newLog(run, file), nil
 }
 
-// Reopen takes a run up again: it reads and verifies the whole log, cuts off a torn last line, and stands ready to append. Orders that were
-// given to the run's earlier life are thrown away. The state of a run that wrote no event is empty. The caller holds the lock and closes the log.
-func (s *Store) Reopen(run string) (*Log, *fold.State, Tail, error) {
-	log, state, tail, err := s.reopen(run)
+// Reopen takes a run up again: it reads and verifies the whole log into what is known of the run, cuts off a torn last
+// line, and stands ready to append. Orders that were given to the run's earlier life are thrown away. The caller holds
+// the lock and closes the log.
+func (s *Store) Reopen(run string, into Folder) (*Log, Tail, error) {
+	log, tail, err := s.reopen(run, into)
 	if err != nil {
-		return nil, nil, Tail{}, fmt.Errorf("reopen run: %w", err)
+		return nil, Tail{}, fmt.Errorf("reopen run: %w", err)
 	}
-	return log, state, tail, nil
+	return log, tail, nil
 }
 
-func (s *Store) reopen(run string) (*Log, *fold.State, Tail, error) {
+func (s *Store) reopen(run string, into Folder) (*Log, Tail, error) {
 	if owner, ok := s.heldElsewhere(); ok { // its last line is not torn, it is being written
-		return nil, nil, Tail{}, &Locked{Path: s.lockPath(), Owner: owner}
+		return nil, Tail{}, &Locked{Path: s.lockPath(), Owner: owner}
 	}
-	state, read, err := s.fold(run)
+	read, err := s.fold(run, into)
 	if err != nil {
-		return nil, nil, Tail{}, err
+		return nil, Tail{}, err
 	}
 	path := s.logPath(run)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, fileMode)
 	if err != nil {
-		return nil, nil, Tail{}, unwritable("open", path, err)
+		return nil, Tail{}, unwritable("open", path, err)
 	}
 	log := newLog(run, file)
 	log.seq, log.size = read.seq, read.offset
@@ -168,7 +167,7 @@ func (s *Store) reopen(run string) (*Log, *fold.State, Tail, error) {
 	}
 	if err != nil {
 		file.Close()
-		return nil, nil, Tail{}, err
+		return nil, Tail{}, err
 	}
-	return log, state, Tail{Dropped: read.tail}, nil
+	return log, Tail{Dropped: read.tail}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/model"
@@ -159,7 +160,8 @@ func (r *outageRun) open(options *[]loop.Option) (*runlog.Log, error) {
 		r.begun = true
 		return r.store.Create(r.id)
 	}
-	log, state, _, err := r.store.Reopen(r.id)
+	state := &fold.State{}
+	log, _, err := r.store.Reopen(r.id, state)
 	*options = append(*options, loop.WithState(state))
 	return log, err
 }

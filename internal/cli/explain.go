@@ -52,7 +52,7 @@ func (a *app) explain(ctx context.Context, name string, iteration int) error {
 	if a.wantsJSON() {
 		return a.printJSON(map[string]any{"run_id": run, "verdicts": judgements})
 	}
-	state, err := store.State(run)
+	state, err := stateOf(store, run)
 	if err != nil {
 		return err
 	}

@@ -171,7 +171,7 @@ func (v *victim) killAndResume(delay time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := store.State(id)
+	before, err := recordedState(store, id)
 	if err != nil {
 		t.Fatalf("read the log that the kill left: %v", err)
 	}

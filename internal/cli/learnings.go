@@ -86,7 +86,7 @@ func proposed(store *runlog.Store, dir string) ([]learning, error) {
 		if r.Broken != "" {
 			continue
 		}
-		state, err := store.State(r.Run)
+		state, err := stateOf(store, r.Run)
 		if err != nil {
 			return nil, err
 		}

@@ -124,7 +124,7 @@ func lastQuestion(store *runlog.Store) (question, error) {
 	if err != nil || len(runs) == 0 || runs[0].Broken != "" {
 		return question{}, err
 	}
-	state, err := store.State(runs[0].Run)
+	state, err := stateOf(store, runs[0].Run)
 	if err != nil {
 		return question{}, err
 	}

@@ -28,7 +28,7 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	state, err := store.State(run)
+	state, err := stateOf(store, run)
 	if err != nil {
 		return err
 	}
@@ -262,4 +262,13 @@ func (a *app) printLine(e ralph.Event, line []byte) error {
 	}
 	_, err := fmt.Fprintf(a.streams.Out, "%s\n", line)
 	return err
+}
+
+// stateOf folds the log of a run into what is known of it.
+func stateOf(store *runlog.Store, run string) (*fold.State, error) {
+	state := &fold.State{}
+	if err := store.Fold(run, state); err != nil {
+		return nil, err
+	}
+	return state, nil
 }

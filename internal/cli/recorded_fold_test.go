@@ -40,7 +40,7 @@ func foldedRun(store *runlog.Store, run string) string {
 	fmt.Fprintf(&out, "read to the end: %v\n", err)
 	last := dumped(state)
 	out.WriteString(last)
-	kept, err := store.State(run)
+	kept, err := recordedState(store, run)
 	switch {
 	case err != nil:
 		fmt.Fprintf(&out, "as one reads it to resume: %v\n", err)
@@ -208,4 +208,13 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// recordedState folds the log of a run as the command line does.
+func recordedState(store *runlog.Store, run string) (*fold.State, error) {
+	state := &fold.State{}
+	if err := store.Fold(run, state); err != nil {
+		return nil, err
+	}
+	return state, nil
 }

@@ -125,7 +125,7 @@ func (r *reader) readRun(t *testing.T, store *runlog.Store, run string) {
 	r.tell("report", run)
 	r.hash("report", run, "--json")
 	iterations := 0
-	if state, err := store.State(run); err == nil {
+	if state, err := recordedState(store, run); err == nil {
 		iterations = len(state.Iterations)
 	}
 	for n := 1; n <= iterations; n = next(n, iterations) {

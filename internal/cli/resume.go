@@ -73,7 +73,8 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 	if err := a.killLeftovers(run); err != nil {
 		return err
 	}
-	log, state, tail, err := store.Reopen(run)
+	state := &fold.State{}
+	log, tail, err := store.Reopen(run, state)
 	if err != nil {
 		return err
 	}

@@ -238,7 +238,7 @@ func (a *app) editList(workspace workspace.Workspace, edit func() error) error {
 	if len(runs) == 0 || runs[0].Reason != "" || runs[0].Live || runs[0].Broken != "" {
 		return edit()
 	}
-	state, err := store.State(runs[0].Run)
+	state, err := stateOf(store, runs[0].Run)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (a *app) mayEdit(workspace workspace.Workspace) error {
 	if !live {
 		return nil
 	}
-	if state, err := store.State(owner.Run); err == nil && (state.LiveStatus() == ralph.StatusPaused || state.Started.Worktree != nil) {
+	if state, err := stateOf(store, owner.Run); err == nil && (state.LiveStatus() == ralph.StatusPaused || state.Started.Worktree != nil) {
 		return nil
 	}
 	locked := &runlog.Locked{Path: store.Dir(), Owner: owner}

@@ -68,7 +68,7 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 		report.Break = fmt.Sprintf("event %d: %s", chain.Break.Seq, chain.Break.Why)
 		return a.tellVerified(report) // what it says of the run may be anything
 	}
-	state, err := store.State(run)
+	state, err := stateOf(store, run)
 	if err != nil {
 		return err
 	}

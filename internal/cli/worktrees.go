@@ -46,7 +46,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 		return err
 	}
 	defer held.Release()
-	state, err := store.State(run)
+	state, err := stateOf(store, run)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *app) findRunOrWorktree(ctx context.Context, name string) (workspace.Wor
 	if store, opened := a.storeOf(workspace); opened == nil {
 		runs, _ := store.Runs()
 		for _, r := range runs {
-			if state, read := store.State(r.Run); read == nil && state.Started.Worktree != nil && state.Started.Worktree.Branch == "ralph/"+name {
+			if state, read := stateOf(store, r.Run); read == nil && state.Started.Worktree != nil && state.Started.Worktree.Branch == "ralph/"+name {
 				return workspace, store, r.Run, nil
 			}
 		}
