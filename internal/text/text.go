@@ -1,5 +1,5 @@
 // Package text has the few string helpers that more than one package needs: counting nouns, folding text into one
-// line, finding the nearest name, and compiling an expression on first use.
+// line, cutting long text, finding the nearest name, and compiling an expression on first use.
 package text
 
 import (

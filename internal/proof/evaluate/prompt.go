@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/prompt"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -83,11 +83,11 @@ func filled(text string, pairs []string) string {
 // evidence fills the parts that depend on the work.
 func evidence(in ralph.EvaluationInput, s secret) map[string][]string {
 	fills := map[string][]string{}
-	data := func(part, text string, limit int, more ...string) bool {
-		if strings.TrimSpace(text) == "" {
+	data := func(part, content string, limit int, more ...string) bool {
+		if strings.TrimSpace(content) == "" {
 			return false
 		}
-		short, cut := prompt.Cut(clean(text), limit)
+		short, cut := text.Cut(clean(content), limit)
 		fills[part] = append([]string{"data", s.quote(part, short)}, more...)
 		return cut
 	}
@@ -171,7 +171,7 @@ func checks(results []ralph.CheckResult) string {
 		if c.Hidden || strings.TrimSpace(output) == "" {
 			continue
 		}
-		short, _ := prompt.Cut(output, min(outputCap, max(room, 1)))
+		short, _ := text.Cut(output, min(outputCap, max(room, 1)))
 		room -= len(short)
 		b.WriteString("  the end of its output:\n    " + strings.ReplaceAll(short, "\n", "\n    ") + "\n")
 	}
