@@ -49,6 +49,22 @@ type CheckResult struct {
 	Proof       *Proof      `json:"proof,omitempty"`         // not recorded here, but as an event of its own
 }
 
+// FullName is the check's name, behind the task whose own check it is.
+func (c CheckResult) FullName() string {
+	if c.Task == "" {
+		return c.Name
+	}
+	return c.Task + ": " + c.Name
+}
+
+// HowFailed says how a check failed: its exit code, or that it timed out.
+func (c CheckResult) HowFailed() string {
+	if c.TimedOut {
+		return "timed out"
+	}
+	return fmt.Sprintf("exit %d", c.ExitCode)
+}
+
 // Attribution compares a check with its baseline.
 type Attribution string
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
-	"github.com/ralphloop/ralph/judge"
 )
 
 // progressShown is how many iterations a prompt looks back: what is older is in the files, and a prompt that grows with the run would drown it.
@@ -36,7 +35,7 @@ func ProgressEntry(r ralph.IterationResult) string {
 		b.WriteString("- Checks:\n")
 	}
 	for _, c := range checks {
-		fmt.Fprintf(&b, "  - %s%s: %s%s\n", CheckOwner(c), c.Name, passOrFail(c.Passed), firstFailing(c))
+		fmt.Fprintf(&b, "  - %s: %s%s\n", c.FullName(), passOrFail(c.Passed), firstFailing(c))
 	}
 	return b.String()
 }
@@ -53,14 +52,6 @@ func taskNote(r ralph.IterationResult) string {
 		return " (proven)"
 	}
 	return ""
-}
-
-// CheckOwner names the task whose own check it is, as a prefix; "" for a check of the run.
-func CheckOwner(c ralph.CheckResult) string {
-	if c.Task == "" {
-		return ""
-	}
-	return c.Task + ": "
 }
 
 func orUnknown[T any](value *T, format string) string {
@@ -85,7 +76,7 @@ func firstFailing(c ralph.CheckResult) string {
 		}
 	}
 	if len(lines) == 0 {
-		return ": " + judge.HowFailed(c)
+		return ": " + c.HowFailed()
 	}
 	return ": " + cutLine(lines[0])
 }

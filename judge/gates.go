@@ -108,7 +108,7 @@ func askChecks(_ ralph.Policy, h History) ralph.Gate {
 		case c.Broken:
 			broken = append(broken, c.Name)
 		case !c.Passed:
-			failed = append(failed, c.Name+" ("+HowFailed(c)+")")
+			failed = append(failed, c.Name+" ("+c.HowFailed()+")")
 		}
 	}
 	if len(failed) > 0 {
@@ -118,14 +118,6 @@ func askChecks(_ ralph.Policy, h History) ralph.Gate {
 		return shut(ralph.RefusedCheckBroken, "%s cannot run", strings.Join(broken, ", "))
 	}
 	return open(fmt.Sprintf("%d of %d green on this tree", len(checks), len(checks)))
-}
-
-// HowFailed says how a check failed: its exit code, or that it timed out.
-func HowFailed(c ralph.CheckResult) string {
-	if c.TimedOut {
-		return "timed out"
-	}
-	return fmt.Sprintf("exit %d", c.ExitCode)
 }
 
 func askUnfinished(p ralph.Policy, h History) ralph.Gate {

@@ -178,7 +178,7 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 		case c.Broken:
 			broken = append(broken, c.Name)
 		default:
-			failed = append(failed, c.Name+" ("+HowFailed(c)+")")
+			failed = append(failed, c.Name+" ("+c.HowFailed()+")")
 		}
 	}
 	failed = slices.Compact(failed)

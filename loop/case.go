@@ -79,7 +79,5 @@ func (l *Loop) whyRefused(v ralph.Verdict, rejected []ralph.Evaluation, over boo
 	if l.run.state.History.Now.Task != "" {
 		in.Task = &ralph.Task{ID: l.run.state.History.Now.Task}
 	}
-	facts := promptFacts(in)
-	facts.CaseOver = over
-	return prompt.CaseRefused(facts)
+	return prompt.CaseRefused(in, over)
 }

@@ -175,8 +175,13 @@ func TestRejections(t *testing.T) {
 
 // rejectionIn is what a prompt is told of a rejection.
 func rejectionIn(in ralph.PromptInput) string {
-	r := promptFacts(in).Rejections[0]
-	return fmt.Sprint(r.Category, " ", r.Concern, " ", r.NextStep, " ", r.Evidence, " ", r.Times)
+	r, times := in.Last.Rejections[0], 0
+	for _, known := range in.Ledger {
+		if known.Task == r.Task {
+			times = known.Counts[r.Category]
+		}
+	}
+	return fmt.Sprint(r.Category, " ", r.Concern, " ", r.NextStep, " ", r.Evidence, " ", times)
 }
 
 func TestAnEvaluatorThatCannotBeAsked(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/prompt"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -66,7 +66,7 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	l.run.emit(ralph.EvPromptBuilt, ralph.PromptBuilt{Bytes: len(built.Text), Hash: prompt.Hash(built.Text), Parts: built.Parts})
+	l.run.emit(ralph.EvPromptBuilt, ralph.PromptBuilt{Bytes: len(built.Text), Hash: text.Digest(built.Text), Parts: built.Parts})
 	for _, part := range built.Parts {
 		if part.Truncated && (part.Name == "goal" || part.Name == "prompt_file") {
 			l.run.warn("goal_cut", "%s", "the "+part.Name+" is too long for a prompt: its middle was cut out")

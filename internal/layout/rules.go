@@ -32,7 +32,7 @@ var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types
 var (
 	root     = []string{"."} // the vocabulary
 	core     = []string{".", "judge", "fold", "loop"}
-	leaves   = []string{"promise", "model", "internal/process", "internal/prompt", "internal/atomicfile", "internal/text", "internal/textfile", "internal/shell"}
+	leaves   = []string{"promise", "model", "internal/process", "internal/atomicfile", "internal/text", "internal/textfile", "internal/shell"}
 	proof    = []string{"internal/proof"}
 	adapters = []string{"agent", "verify", "gitrepo", "runlog", "plan", "worker"}
 	views    = []string{"internal/term", "internal/notify", "internal/progress", "internal/report"}
@@ -51,7 +51,8 @@ var directions = []direction{
 	{root, leaves, "the vocabulary knows leaves; everything else knows the vocabulary"},
 	{[]string{"judge"}, join(root, leaves), "a verdict is a function of policy and history, and needs nothing but their words"},
 	{[]string{"fold"}, join(root, leaves, []string{"judge"}), "the state of a run is a fold of its events, with the verdicts of judge"},
-	{[]string{"loop"}, join(root, leaves, []string{"judge", "fold"}), "the loop knows its own small interfaces; adapters know the vocabulary, never the other way round"},
+	{[]string{"internal/prompt"}, join(root, leaves), "a prompt is a text about what is known of a run, and needs nothing but the vocabulary"},
+	{[]string{"loop"}, join(root, leaves, []string{"judge", "fold", "internal/prompt"}), "the loop knows its own small interfaces; adapters know the vocabulary, never the other way round"},
 	{proof, join(root, leaves), "a part of the proof knows the loop and the leaves; verify puts the parts together"},
 	{parts, join(root, leaves), "a part of the worker knows the loop and the leaves; worker puts the parts together"},
 	{[]string{"verify"}, join(root, leaves, proof), "an adapter knows the loop, the leaves and its own parts, never another adapter"},

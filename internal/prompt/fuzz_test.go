@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/ralphloop/ralph"
 )
 
 // FuzzWordsOfOthers puts one text everywhere where others have a say.
@@ -12,7 +14,7 @@ func FuzzWordsOfOthers(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		prompt := Join(Build(hostile(text)))
+		prompt := Build(hostile(text)).Text
 		repeatsNothing(t, prompt, defaultTags)
 		mustHaveOnlyOurHeadings(t, text, prompt)
 		if n := utf8.RuneCountInString(prompt); n > longest || !utf8.ValidString(prompt) {
@@ -27,9 +29,9 @@ func FuzzTemplate(f *testing.F) {
 		f.Add(seed, "value {{goal}} {{i}}")
 	}
 	f.Fuzz(func(t *testing.T, file, value string) {
-		in := small(func(in *Input) { in.Template, in.Goal, in.Task.Title = file, value, value })
-		parts := Build(in)
-		text := Join(parts)
+		in := small(func(in *ralph.PromptInput) { in.Template, in.Goal, in.Task.Title = file, value, value })
+		built := Build(in)
+		text := built.Text
 		if !strings.Contains(text, "# How to report") || strings.Count(text, "# How to report\n\nA report is") < 1 {
 			t.Errorf("%q gives an agent that cannot report", file)
 		}
@@ -38,14 +40,14 @@ func FuzzTemplate(f *testing.F) {
 		}
 		bytes := 0
 		seen := map[string]bool{}
-		for _, p := range parts {
-			bytes += len(p.Text)
-			if seen[p.Name] && p.Name != "prompt_file" || strings.TrimSpace(p.Text) == "" {
-				t.Errorf("%q: part %s comes again or is empty", file, p.Name)
+		for _, p := range arrange(in) {
+			bytes += len(p.text)
+			if seen[p.name] && p.name != "prompt_file" || strings.TrimSpace(p.text) == "" {
+				t.Errorf("%q: part %s comes again or is empty", file, p.name)
 			}
-			seen[p.Name] = true
+			seen[p.name] = true
 		}
-		if slack := len(text) - bytes; slack > 2*len(parts)+1+len(file) {
+		if slack := len(text) - bytes; slack > 2*len(built.Parts)+1+len(file) {
 			t.Errorf("%q: the parts have %d bytes, the prompt %d", file, bytes, len(text))
 		}
 		for _, u := range Unknown(file) {

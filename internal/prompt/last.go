@@ -2,44 +2,53 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // failedShown is how many failed checks are told with their output; more are counted.
 const failedShown = 10
 
-func diagnose(in Input) Part {
+func diagnose(in ralph.PromptInput) (words string, truncated bool) {
 	if in.Diagnose == "" {
-		return Part{}
+		return "", false
 	}
-	return Part{Name: "diagnose", Text: fmt.Sprintf(`# Diagnosis only
+	return fmt.Sprintf(`# Diagnosis only
 
 The last iterations did not get anywhere: %s. Do not edit files in this iteration. Find out what keeps failing and why: reproduce it, read the
-code and the output, and name the root cause and what would have to change. If a person is needed, report BLOCKED or DECIDE.`, inline(in.Diagnose))}
+code and the output, and name the root cause and what would have to change. If a person is needed, report BLOCKED or DECIDE.`, inline(in.Diagnose)), false
 }
 
-func failures(in Input) Part {
-	if len(in.Failed) == 0 {
-		return Part{}
+func isHidden(c ralph.CheckResult) bool { return c.Hidden }
+
+func failures(in ralph.PromptInput) (words string, truncated bool) {
+	failed := slices.DeleteFunc(slices.Clone(in.Last.Failed), isHidden)
+	if len(failed) == 0 {
+		return "", false
 	}
-	p := Part{Name: "failed_checks"}
+	when := ""
+	if in.Last.Number == 0 { // the baseline
+		when = ", before any agent started"
+	}
 	var b strings.Builder
 	b.WriteString("# Checks that failed last time")
-	for i, f := range in.Failed {
+	for i, c := range failed {
 		if i == failedShown {
-			fmt.Fprintf(&b, "\n\nSo did %d more checks.", len(in.Failed)-i)
-			p.Truncated = true
+			fmt.Fprintf(&b, "\n\nSo did %d more checks.", len(failed)-i)
+			truncated = true
 			break
 		}
-		fmt.Fprintf(&b, "\n\n## %s (%s)", code(f.Name), inline(f.How))
-		output, truncated := Cut(strings.TrimRight(clean(f.Output), "\n "), checkCap)
-		p.Truncated = p.Truncated || truncated
+		fmt.Fprintf(&b, "\n\n## %s (%s%s)", code(c.FullName()), c.HowFailed(), when)
+		output, short := text.Cut(strings.TrimRight(clean(c.Output), "\n "), checkCap)
+		truncated = truncated || short
 		if output != "" {
 			b.WriteString("\n\n" + quote(output))
 		}
 	}
-	p.Text = b.String()
-	return p
+	return b.String(), truncated
 }
 
 // account gathers the paragraphs of a part, each of which may be cut.
@@ -54,107 +63,126 @@ func (a *account) say(format string, args ...any) {
 
 // list adds a sentence and below it, quoted, what it is about.
 func (a *account) list(sentence string, items []string) {
-	text, truncated := Cut(bullets(items), adviceCap)
-	if text == "" {
+	short, truncated := text.Cut(bullets(items), adviceCap)
+	if short == "" {
 		return
 	}
-	a.say("%s\n\n%s", sentence, quote(text))
+	a.say("%s\n\n%s", sentence, quote(short))
 	a.truncated = a.truncated || truncated
 }
 
-func refusals(in Input) Part {
+// evidence tells what was put back or has to be, that a hidden check failed, and what evaluators reject.
+func (a *account) evidence(in ralph.PromptInput, failed, rejected string) {
+	a.list("The task list was put back as it was, because it may only be ticked off or added to:", in.Last.ListProblems)
+	a.list("Protected files were changed. Checks see them as they were when the run began, and no claim stands until you put them back and remove what was added:", in.Last.Tampered)
+	a.list("Checks do not see these files, which were added where files are protected:", in.Last.Unseen)
+	if slices.ContainsFunc(in.Last.Failed, isHidden) {
+		says := "the goal"
+		if in.Task != nil {
+			says = "your task"
+		}
+		a.say("A check that you cannot see %s. It asks for nothing but what %s says, so look there for what is missing.", failed, says)
+	}
+	a.list(rejected, rejections(in))
+}
+
+func refusals(in ralph.PromptInput) (words string, truncated bool) {
 	var a account
-	if in.LastError != "" {
-		a.say("The last iteration did not end well: %s.", inline(in.LastError))
+	last := in.Last
+	if last.Error != "" {
+		a.say("The last iteration did not end well: %s.", inline(last.Error))
 	}
-	a.list("Proven done in the last iteration:", in.Proven)
-	var refused []string
-	for _, r := range in.Refusals {
-		refused = append(refused, r.Code+": "+r.Detail)
+	a.list("Proven done in the last iteration:", last.Proven)
+	sentence := "The last claim of completion was refused:"
+	if allDone(in) {
+		sentence = "The run cannot be completed:"
 	}
-	if in.TasksAllDone {
-		a.list("The run cannot be completed:", refused)
-	} else {
-		a.list("The last claim of completion was refused:", refused)
-	}
+	a.list(sentence, refused(last.Refusals))
 	var tasks []string
-	for _, r := range in.TaskRefusals {
+	for _, r := range last.TaskRefusals {
 		tasks = append(tasks, fmt.Sprintf("%s: %s: %s", inline(r.Task), r.Code, r.Detail))
 	}
 	a.list("The claim for a task was refused:", tasks)
-	a.list("The task list was put back as it was, because it may only be ticked off or added to:", in.ListProblems)
-	a.list("Protected files were changed. Checks see them as they were when the run began, and no claim stands until you put them back and remove what was added:", in.Tampered)
-	a.list("Checks do not see these files, which were added where files are protected:", in.Unseen)
-	if in.HiddenFailed {
-		a.say("A check that you cannot see failed as well. It asks for nothing but what %s says, so look there for what is missing.", whatSays(in))
+	a.evidence(in, "failed as well", "An evaluator, which sees the work but not you, rejected it:")
+	if last.GreenNoClaim {
+		a.say("The checks are green, but no claim was made. If %s is done, report it; if not, go on.", everything(in))
 	}
-	a.list("An evaluator, which sees the work but not you, rejected it:", rejections(in.Rejections))
-	if in.GreenNoClaim {
-		a.say("The checks are green, but no claim was made. If %s is done, report it; if not, go on.", whatIsWorkedOn(in))
+	if last.StatusProblem != "" {
+		a.say("The status block was not accepted: %s.", inline(last.StatusProblem))
 	}
-	if in.StatusProblem != "" {
-		a.say("The status block was not accepted: %s.", inline(in.StatusProblem))
-	}
-	for i, m := range in.Mismatches {
+	for i, m := range last.Mismatches {
 		if i == failedShown {
 			a.truncated = true
 			break
 		}
 		a.say("What was reported differs from what was seen: %s.", inline(m))
 	}
-	if len(in.Mentions) > 0 {
+	if len(last.Mentions) > 0 {
 		a.say("A tag stood in a sentence that talks about it, so it was not taken as a report: print the tag alone on its line.")
 	}
 	if len(a.paragraphs) == 0 {
-		return Part{}
+		return "", false
 	}
-	return Part{Name: "refusals", Text: "# What happened last time\n\n" + strings.Join(a.paragraphs, "\n\n"), Truncated: a.truncated}
+	return "# What happened last time\n\n" + strings.Join(a.paragraphs, "\n\n"), a.truncated
 }
 
-// rejections tells each one with where it was seen and what to do next.
-func rejections(all []Rejection) []string {
+// CaseRefused answers a case that does not stand: what failed, what is refused, and what a reviewer wants mended. It has the caps of a prompt's parts.
+// over says that the agent may not submit another one.
+func CaseRefused(in ralph.PromptInput, over bool) string {
+	var a account
+	if over {
+		a.say("The case is refused, and this was the last one: end here.")
+	} else {
+		a.say("The case is refused. Mend what is named here and submit again; everything you did is still there.")
+	}
+	why := refused(in.Last.Refusals)
+	for _, r := range in.Last.TaskRefusals {
+		why = append(why, r.Code+": "+r.Detail)
+	}
+	a.list("Why:", why)
+	a.evidence(in, "failed", "The reviewer, who sees the work but not you, rejects it:")
+	if failed, _ := failures(in); failed != "" {
+		a.say("%s", strings.Replace(failed, "# Checks that failed last time", "# Checks that failed", 1))
+	}
+	return strings.Join(a.paragraphs, "\n\n")
+}
+
+func refused(refusals []ralph.Refusal) []string {
 	var told []string
-	for _, r := range all {
-		text := r.Category
-		if r.Task != "" {
-			text = inline(r.Task) + ": " + text
-		}
-		if r.Times > 1 {
-			text += fmt.Sprintf(" (%d times by now)", r.Times)
-		}
-		text += ": " + r.Concern
-		if r.Standing {
-			text += "\nnobody was asked again: the files are as they were when this was said, and a case is judged by them and not by its words"
-		}
-		if len(r.Evidence) > 0 {
-			text += "\nseen at: " + strings.Join(r.Evidence, ", ")
-		}
-		if r.NextStep != "" {
-			text += "\nnext step: " + r.NextStep
-		}
-		told = append(told, text)
+	for _, r := range refusals {
+		told = append(told, r.Code+": "+r.Detail)
 	}
 	return told
 }
 
-func whatSays(in Input) string {
-	if in.Task != nil {
-		return "your task"
+// rejections tells each one with where it was seen and what to do next.
+func rejections(in ralph.PromptInput) []string {
+	var told []string
+	for _, r := range in.Last.Rejections {
+		words := string(r.Category)
+		if r.Task != "" {
+			words = inline(r.Task) + ": " + words
+		}
+		for _, known := range in.Ledger {
+			if times := known.Counts[r.Category]; known.Task == r.Task && times > 1 {
+				words += fmt.Sprintf(" (%d times by now)", times)
+			}
+		}
+		words += ": " + r.Concern
+		if r.Standing {
+			words += "\nnobody was asked again: the files are as they were when this was said, and a case is judged by them and not by its words"
+		}
+		if len(r.Evidence) > 0 {
+			words += "\nseen at: " + strings.Join(r.Evidence, ", ")
+		}
+		if r.NextStep != "" {
+			words += "\nnext step: " + r.NextStep
+		}
+		told = append(told, words)
 	}
-	return "the goal"
+	return told
 }
 
-func whatIsWorkedOn(in Input) string {
-	if in.Task != nil {
-		return "everything that your task asks for"
-	}
-	return "everything in the goal"
-}
-
-func recommendation(in Input) Part {
-	text, truncated := Cut(strings.TrimSpace(clean(in.Recommendation)), adviceCap)
-	if text == "" {
-		return Part{}
-	}
-	return Part{Name: "recommendation", Text: "# Recommended by the last iteration\n\n" + quote(text), Truncated: truncated}
+func recommendation(in ralph.PromptInput) (words string, truncated bool) {
+	return section("# Recommended by the last iteration", in.Last.Recommendation, text.Cut, adviceCap)
 }

@@ -3,67 +3,63 @@ package prompt
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
-// diff keeps the beginning, where the changed files are listed.
-func diff(in Input) Part {
-	text, truncated := keepHead(strings.TrimRight(clean(in.Diff), "\n "), diffCap)
-	if text == "" {
-		return Part{}
+// section is a heading and, below it, the words of others.
+func section(heading, words string, cut func(string, int) (string, bool), limit int) (string, bool) {
+	short, truncated := cut(strings.TrimSpace(clean(words)), limit)
+	if short == "" {
+		return "", false
 	}
-	more := ""
-	if truncated || in.DiffCut {
+	return heading + "\n\n" + quote(short), truncated
+}
+
+// diff keeps the beginning, where the changed files are listed.
+func diff(in ralph.PromptInput) (words string, truncated bool) {
+	short, truncated := text.KeepHead(strings.TrimRight(clean(in.Diff), "\n "), diffCap)
+	if short == "" {
+		return "", false
+	}
+	more, truncated := "", truncated || in.DiffCut
+	if truncated {
 		more = " There is more than is shown here: look at the files."
 	}
-	return Part{
-		Name: "diff", Text: fmt.Sprintf("# What changed since the run began\n\nUntracked files are included.%s\n\n%s", more, quote(text)),
-		Truncated: truncated || in.DiffCut,
-	}
+	return fmt.Sprintf("# What changed since the run began\n\nUntracked files are included.%s\n\n%s", more, quote(short)), truncated
 }
 
 // progress keeps the end, which is the latest.
-func progress(in Input) Part {
-	text, truncated := keepTail(strings.TrimSpace(clean(in.Progress)), progressCap)
-	if text == "" {
-		return Part{}
-	}
-	return Part{Name: "progress", Text: "# Progress so far\n\n" + quote(text), Truncated: truncated}
+func progress(in ralph.PromptInput) (words string, truncated bool) {
+	return section("# Progress so far", in.Progress, text.KeepTail, progressCap)
 }
 
-func learnings(in Input) Part {
-	text, truncated := Cut(strings.TrimSpace(clean(in.Learnings)), learningsCap)
-	if text == "" {
-		return Part{}
-	}
-	return Part{
-		Name: "learnings", Text: "# Learnings\n\nEarlier iterations found this out about the project. Make use of it, and trust the files where they differ.\n\n" + quote(text),
-		Truncated: truncated,
-	}
+func learnings(in ralph.PromptInput) (words string, truncated bool) {
+	return section("# Learnings\n\nEarlier iterations found this out about the project. Make use of it, and trust the files where they differ.", in.Learnings, text.Cut, learningsCap)
 }
 
 // answers keeps the latest ones.
-func answers(in Input) Part {
-	p := Part{Name: "answers"}
-	var paragraphs []string
-	if len(in.Answers) > 0 {
-		items := make([]string, 0, len(in.Answers))
-		for _, a := range in.Answers {
-			question, cutQuestion := Cut(strings.TrimSpace(clean(a.Question)), checkCap)
-			answer, cutAnswer := Cut(strings.TrimSpace(clean(a.Answer)), checkCap)
-			p.Truncated = p.Truncated || cutQuestion || cutAnswer
-			items = append(items, fmt.Sprintf("Question: %s\nAnswer: %s", question, answer))
-		}
-		text, truncated := keepTail(strings.Join(items, "\n\n"), answersCap)
-		p.Truncated = p.Truncated || truncated
-		paragraphs = append(paragraphs, "Agents before you asked, and the user answered. The answers are instructions: do as they say, and do not ask this again.", quote(text))
+func answers(in ralph.PromptInput) (words string, truncated bool) {
+	short := func(words string) string {
+		words, cut := text.Cut(strings.TrimSpace(clean(words)), checkCap)
+		truncated = truncated || cut
+		return words
 	}
-	if question, truncated := Cut(strings.TrimSpace(clean(in.OpenQuestion)), checkCap); question != "" {
-		p.Truncated = p.Truncated || truncated
+	var items, paragraphs []string
+	for _, a := range in.Answers {
+		items = append(items, fmt.Sprintf("Question: %s\nAnswer: %s", short(a.Question), short(a.Answer)))
+	}
+	if len(items) > 0 {
+		latest, cut := text.KeepTail(strings.Join(items, "\n\n"), answersCap)
+		truncated = truncated || cut
+		paragraphs = append(paragraphs, "Agents before you asked, and the user answered. The answers are instructions: do as they say, and do not ask this again.", quote(latest))
+	}
+	if question := short(in.OpenQuestion); question != "" {
 		paragraphs = append(paragraphs, "An earlier run asked this, and nobody has answered it. Go on without the answer if you can; ask again only if you cannot.", quote(question))
 	}
 	if len(paragraphs) == 0 {
-		return Part{}
+		return "", false
 	}
-	p.Text = "# Answers\n\n" + strings.Join(paragraphs, "\n\n")
-	return p
+	return "# Answers\n\n" + strings.Join(paragraphs, "\n\n"), truncated
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ralphloop/ralph"
 )
 
 const (
@@ -12,10 +14,18 @@ const (
 	mayAdd  = "You may add tasks that you found, without commands of\ntheir own. Do not delete, reword or weaken what is there: it would be put back."
 )
 
+// allDone reports that every task is proven, though the run is not complete.
+func allDone(in ralph.PromptInput) bool {
+	return len(in.Tasks) > 0 && !slices.ContainsFunc(in.Tasks, ralph.TaskState.Open)
+}
+
+// isOwn reports whether t is the task of this iteration.
+func isOwn(in ralph.PromptInput, t ralph.TaskState) bool { return in.Task != nil && in.Task.ID == t.ID }
+
 // plan is the overview of the list. A long one is shown around the own task: what is done is only counted, then what is farthest away.
-func plan(in Input) Part {
-	if len(in.Plan) == 0 && in.ListFile == "" {
-		return Part{}
+func plan(in ralph.PromptInput) (words string, truncated bool) {
+	if len(in.Tasks) == 0 && in.ListFile == "" {
+		return "", false
 	}
 	paragraphs := []string{"# Plan"}
 	if in.ListFile != "" {
@@ -25,22 +35,20 @@ func plan(in Input) Part {
 		}
 		paragraphs = append(paragraphs, fmt.Sprintf("The list is in %s. %s", code(in.ListFile), rules))
 	}
-	if len(in.Plan) == 0 {
-		return Part{Name: "plan", Text: strings.Join(paragraphs, "\n\n")}
-	}
-	done := 0
-	for _, l := range in.Plan {
-		if l.Status == "done" {
-			done++
+	if len(in.Tasks) > 0 {
+		done, arrow := 0, ""
+		for _, t := range in.Tasks {
+			if t.Status == ralph.TaskDone {
+				done++
+			}
+			if isOwn(in, t) {
+				arrow = " The arrow points at yours."
+			}
 		}
+		words, truncated = overview(in)
+		paragraphs = append(paragraphs, fmt.Sprintf("%d of %d tasks are done.%s", done, len(in.Tasks), arrow), quote(words))
 	}
-	summary := fmt.Sprintf("%d of %d tasks are done.", done, len(in.Plan))
-	if slices.ContainsFunc(in.Plan, func(l PlanLine) bool { return l.Own }) {
-		summary += " The arrow points at yours."
-	}
-	text, truncated := overview(in.Plan)
-	paragraphs = append(paragraphs, summary, quote(text))
-	return Part{Name: "plan", Text: strings.Join(paragraphs, "\n\n"), Truncated: truncated}
+	return strings.Join(paragraphs, "\n\n"), truncated
 }
 
 // row is a line of the overview, or a run of tasks that is only counted.
@@ -62,42 +70,46 @@ func (r row) String() string {
 	}
 }
 
-func overview(lines []PlanLine) (text string, truncated bool) {
-	rows := make([]row, len(lines))
-	for i, l := range lines {
-		rows[i] = row{text: planLine(l), done: l.Status == "done" && !l.Own, own: l.Own}
+func overview(in ralph.PromptInput) (words string, truncated bool) {
+	rows := make([]row, len(in.Tasks))
+	for i, t := range in.Tasks {
+		own := isOwn(in, t)
+		rows[i] = row{text: planLine(t, own), done: t.Status == ralph.TaskDone && !own, own: own}
 	}
-	if length(rows) <= planCap {
-		return joined(rows), false
+	if words = joined(rows); fits(words) {
+		return words, false
 	}
 	rows = foldDone(rows)
-	if length(rows) > planCap {
-		rows = around(rows)
+	if words = joined(rows); !fits(words) {
+		words = joined(around(rows))
 	}
-	return joined(rows), true
+	return words, true
 }
 
-func planLine(l PlanLine) string {
-	arrow, box := "   ", "[ ]"
-	if l.Own {
+// fits reports whether a text and the line break behind it are within the cap.
+func fits(words string) bool { return utf8.RuneCountInString(words) < planCap }
+
+func planLine(t ralph.TaskState, own bool) string {
+	arrow, box, notes := "   ", "[ ]", ""
+	if own {
 		arrow = "-> "
 	}
-	switch l.Status {
-	case "done":
+	switch t.Status {
+	case ralph.TaskDone:
 		box = "[x]"
-	case "failed":
-		box = "[!]"
+	case ralph.TaskFailed:
+		box, notes = "[!]", " (failed)"
 	}
-	line := fmt.Sprintf("%s%s %s: %s", arrow, box, inline(l.ID), inline(l.Title))
-	for _, note := range []struct {
-		holds bool
-		text  string
-	}{{l.Status == "failed", "failed"}, {l.Regressed, "was done, does not hold any more"}, {l.Optional, "optional"}, {l.Human, "for a person, not for you"}} {
-		if note.holds {
-			line += " (" + note.text + ")"
-		}
+	if t.Regressed {
+		notes += " (was done, does not hold any more)"
 	}
-	return line
+	if t.Optional {
+		notes += " (optional)"
+	}
+	if t.Human {
+		notes += " (for a person, not for you)"
+	}
+	return fmt.Sprintf("%s%s %s: %s%s", arrow, box, inline(t.ID), inline(t.Title), notes)
 }
 
 // foldDone makes one row of every run of done tasks.
@@ -157,14 +169,6 @@ func tasksIn(rows []row) int {
 }
 
 func (r row) length() int { return utf8.RuneCountInString(r.String()) + 1 }
-
-func length(rows []row) int {
-	n := 0
-	for _, r := range rows {
-		n += r.length()
-	}
-	return n
-}
 
 func joined(rows []row) string {
 	texts := make([]string, len(rows))

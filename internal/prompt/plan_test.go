@@ -7,25 +7,31 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
 )
 
 // numbered is a list of n tasks, the first done of them done, with number own as the own one.
-func numbered(n, done, own int) []PlanLine {
-	lines := make([]PlanLine, n)
-	for i := range lines {
-		lines[i] = PlanLine{ID: fmt.Sprintf("T-%03d", i), Title: strings.Repeat("x", 90), Status: "pending", Own: i == own}
+func numbered(n, done, own int) ralph.PromptInput {
+	var in ralph.PromptInput
+	for i := range n {
+		task := ralph.TaskState{ID: fmt.Sprintf("T-%03d", i), Title: strings.Repeat("x", 90), Status: ralph.TaskPending}
 		if i < done {
-			lines[i].Status = "done"
+			task.Status = ralph.TaskDone
 		}
+		if i == own {
+			in.Task = &ralph.Task{ID: task.ID}
+		}
+		in.Tasks = append(in.Tasks, task)
 	}
-	return lines
+	return in
 }
 
 func TestPlanIsShownAroundTheOwnTask(t *testing.T) {
 	const each = 105 // characters of a row with its break
 	for _, tt := range []struct {
 		name               string
-		lines              []PlanLine
+		in                 ralph.PromptInput
 		first, last        string
 		rows, tasks, shown int
 	}{
@@ -40,7 +46,7 @@ func TestPlanIsShownAroundTheOwnTask(t *testing.T) {
 		{"the own one was done", numbered(500, 500, 7), "   [… 7 done …]", "   [… 492 done …]", 3, 500, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text, truncated := overview(tt.lines)
+			text, truncated := overview(tt.in)
 			rows := strings.Split(text, "\n")
 			tasks, shown := 0, 0
 			for _, r := range rows {
@@ -52,7 +58,7 @@ func TestPlanIsShownAroundTheOwnTask(t *testing.T) {
 				tasks, shown = tasks+1, shown+1
 			}
 			got := []any{rows[0][:min(len(rows[0]), len(tt.first))], rows[len(rows)-1][:min(len(rows[len(rows)-1]), len(tt.last))], len(rows), tasks, shown, truncated}
-			want := []any{tt.first, tt.last, tt.rows, tt.tasks, tt.shown, tt.shown < len(tt.lines)}
+			want := []any{tt.first, tt.last, tt.rows, tt.tasks, tt.shown, tt.shown < len(tt.in.Tasks)}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("first, last, rows, tasks, shown, truncated (-want +got):\n%s", diff)
 			}

@@ -1,4 +1,4 @@
-// Package prompt turns plain facts about a run into the text that one fresh agent gets.
+// Package prompt turns what is known of a run into the text that one fresh agent gets.
 //
 // The prompt is the only thing that connects iterations besides the files in the workspace. It is made of parts in a fixed order, empty ones left out; each
 // has a cap, a mark where it was cut, and a line in the run's log. So the prompt of the thousandth iteration is no longer than that of the tenth.
@@ -43,9 +43,10 @@
 package prompt
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Caps of what is put into a part, in characters. Our own words around it come on top.
@@ -64,58 +65,66 @@ const (
 	rootCap        = 4_096
 )
 
-// Part is one part as it went into the prompt.
-type Part struct {
-	Name      string
-	Text      string
-	Truncated bool
+// part is one part as it goes into the prompt.
+type part struct {
+	name, text string
+	truncated  bool
 
 	inline bool   // it follows the part before it at once, in a filled prompt file
 	lead   string // blanks between the two
 }
 
-// Hash identifies the part's text.
-func (p Part) Hash() string { return Hash(p.Text) }
-
-// Hash is a short fingerprint of a text.
-func Hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+// kind makes one part. What it has nothing to say about is empty.
+type kind struct {
+	name  string // of its placeholder
+	build func(ralph.PromptInput) (words string, truncated bool)
 }
 
-// Build gives the parts of a prompt in their order, empty ones left out. A prompt file with placeholders decides the order, and is itself listed once for each
-// stretch of it.
-func Build(in Input) []Part {
-	ours := in.parts()
+// lastTime is what a prompt file calls the part that the log calls refusals.
+const lastTime = "last_time"
+
+// kinds are our parts, in their order.
+var kinds = []kind{
+	{"steering", steering}, {"goal", goal}, {"task", task}, {"iteration", iteration}, {"commits", commits}, {"signals", signals},
+	{"checks", checks}, {"plan", plan}, {"diff", diff}, {"diagnose", diagnose}, {"failed_checks", failures}, {lastTime, refusals},
+	{"recommendation", recommendation}, {"progress", progress}, {"learnings", learnings}, {"answers", answers},
+}
+
+// Build makes a prompt of its parts, empty ones left out.
+func Build(in ralph.PromptInput) ralph.Prompt {
+	parts := arrange(in)
+	built := ralph.Prompt{Text: join(parts)}
+	for _, p := range parts {
+		if p.name == lastTime {
+			p.name = "refusals"
+		}
+		built.Parts = append(built.Parts, ralph.PromptPart{Name: p.name, Bytes: len(p.text), Truncated: p.truncated, Hash: text.Digest(p.text)})
+	}
+	return built
+}
+
+// arrange gives the parts in their order. A prompt file with placeholders decides it, and is itself listed once for each stretch of it.
+func arrange(in ralph.PromptInput) []part {
+	var ours []part
+	for _, k := range kinds {
+		if words, truncated := k.build(in); words != "" {
+			ours = append(ours, part{name: k.name, text: words, truncated: truncated})
+		}
+	}
 	file := splitTemplate(strings.ToValidUTF8(in.Template, "\uFFFD"))
-	if !file.anyKnown() {
+	if len(file) == 1 {
 		return withFile(ours, in)
 	}
 	return fill(file, ours, in)
 }
 
-// parts are ours, in their order.
-func (in Input) parts() []Part {
-	all := []Part{
-		steering(in), goal(in), task(in), iteration(in), commits(in), signals(in), checks(in), plan(in), diff(in), diagnose(in), failures(in), refusals(in),
-		recommendation(in), progress(in), learnings(in), answers(in),
-	}
-	var present []Part
-	for _, p := range all {
-		if strings.TrimSpace(p.Text) != "" {
-			present = append(present, p)
-		}
-	}
-	return present
-}
-
-// Join makes one text of the parts.
-func Join(parts []Part) string {
+// join makes one text of the parts.
+func join(parts []part) string {
 	var b strings.Builder
 	for i, p := range parts {
-		text := p.Text
+		words := p.text
 		if i+1 == len(parts) || !parts[i+1].inline {
-			text = strings.TrimRight(text, "\n")
+			words = strings.TrimRight(words, "\n")
 		}
 		switch {
 		case p.inline:
@@ -123,7 +132,7 @@ func Join(parts []Part) string {
 		case i > 0:
 			b.WriteString("\n\n")
 		}
-		b.WriteString(text)
+		b.WriteString(words)
 	}
 	b.WriteByte('\n')
 	return b.String()

@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -21,28 +22,30 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var defaultTags = []string{"COMPLETE", "DONE"}
 
 // plain is the first iteration of a run with a goal and a check.
-func plain() Input {
-	return Input{Ordinal: 1, Of: 10, Goal: "Make `add` handle negative numbers.", Tags: defaultTags, Checks: []string{"go test ./..."}}
+func plain() ralph.PromptInput {
+	return ralph.PromptInput{
+		Ordinal: 1, Of: 10, Goal: "Make `add` handle negative numbers.", Policy: ralph.Policy{CompletionTags: defaultTags}, Checks: []string{"go test ./..."},
+	}
 }
 
-func later(change func(in *Input)) Input {
+func later(change func(in *ralph.PromptInput)) ralph.PromptInput {
 	in := plain()
-	in.Ordinal = 2
+	in.Ordinal, in.Last.Number = 2, 1
 	change(&in)
 	return in
 }
 
 // working is the first iteration on a task of a list.
-func working() Input {
+func working() ralph.PromptInput {
 	in := plain()
-	in.Goal, in.ListFile = "", "IMPLEMENTATION_PLAN.md"
-	in.Task = &Task{
+	in.Goal, in.ListFile, in.Try = "", "IMPLEMENTATION_PLAN.md", 1
+	in.Task = &ralph.Task{
 		ID: "TASK-2", Title: "Add negative numbers", Category: "functional", Description: "The sum of two negative numbers is wrong.\n\n# Background\n\nSee add.go.",
-		Acceptance: []string{"-1 + -2 is -3", "overflow is an error,\nnot a wrong sum"}, Checks: []string{"go test -run Negative ./..."}, Try: 1,
+		Acceptance: []string{"-1 + -2 is -3", "overflow is an error,\nnot a wrong sum"}, Checks: []string{"go test -run Negative ./..."},
 	}
-	in.Plan = []PlanLine{
+	in.Tasks = []ralph.TaskState{
 		{ID: "TASK-1", Title: "Add positive numbers", Status: "done"},
-		{ID: "TASK-2", Title: "Add negative numbers", Status: "pending", Own: true},
+		{ID: "TASK-2", Title: "Add negative numbers", Status: "pending"},
 		{ID: "TASK-3", Title: "Print the sum", Status: "failed"},
 		{ID: "TASK-4", Title: "Colours", Status: "pending", Optional: true},
 		{ID: "TASK-5", Title: "Show it to the customer", Status: "pending", Human: true},
@@ -50,107 +53,126 @@ func working() Input {
 	return in
 }
 
-func laterTask(change func(in *Input)) Input {
+func laterTask(change func(in *ralph.PromptInput)) ralph.PromptInput {
 	in := working()
-	in.Ordinal = 7
+	in.Ordinal, in.Last.Number = 7, 6
 	change(&in)
 	return in
+}
+
+func steeringOf(file string, texts ...string) []ralph.SteeringSeen {
+	var items []ralph.SteeringSeen
+	for _, text := range texts {
+		items = append(items, ralph.SteeringSeen{File: file, Text: text})
+	}
+	return items
 }
 
 const patch = "add.go\nnotes.md (new)\n\ndiff --git a/add.go b/add.go\n@@ -1,2 +1,2 @@\n func add(a, b int) int {\n-\treturn a\n+\treturn a + b\n"
 
 // situations are the prompts that are kept as golden files.
-func situations() map[string]Input {
+func situations() map[string]ralph.PromptInput {
 	all := goalSituations()
 	maps.Copy(all, taskSituations())
 	maps.Copy(all, fileSituations())
 	return all
 }
 
-func redTests() []Failure {
-	return []Failure{{Name: "go test ./...", How: "exit 1", Output: "--- FAIL: TestAdd\n# heading of the output\n    add_test.go:9: got 3, want -3\n"}}
+func redTests() []ralph.CheckResult {
+	return []ralph.CheckResult{{Name: "go test ./...", ExitCode: 1, Output: "--- FAIL: TestAdd\n# heading of the output\n    add_test.go:9: got 3, want -3\n"}}
 }
 
-func goalSituations() map[string]Input {
-	return map[string]Input{
+func hiddenRed() []ralph.CheckResult {
+	return []ralph.CheckResult{{Name: "make acceptance", ExitCode: 1, Output: "nothing that an agent may read", Hidden: true}}
+}
+
+func goalSituations() map[string]ralph.PromptInput {
+	return map[string]ralph.PromptInput{
 		"first": plain(),
-		"failed_check": later(func(in *Input) {
-			in.Failed, in.Diff, in.Progress = redTests(), patch, "## Iteration 1\n\n- [FAIL] go test ./...\n"
+		"failed_check": later(func(in *ralph.PromptInput) {
+			in.Last.Failed, in.Diff, in.Progress = redTests(), patch, "## Iteration 1\n\n- [FAIL] go test ./...\n"
 		}),
-		"refused_claim": later(func(in *Input) {
-			in.Failed = redTests()
-			in.Refusals = []Refusal{{"check_failed", "go test ./... (exit 1) failed"}, {"unfinished", "added lines look unfinished: add.go: TODO"}}
+		"refused_claim": later(func(in *ralph.PromptInput) {
+			in.Last.Failed = redTests()
+			in.Last.Refusals = []ralph.Refusal{{Code: "check_failed", Detail: "go test ./... (exit 1) failed"}, {Code: "unfinished", Detail: "added lines look unfinished: add.go: TODO"}}
 		}),
-		"tampered": later(func(in *Input) {
-			in.Refusals = []Refusal{{"tampered", "protected files are not as they were when the run began: add_test.go (changed); put them back"}}
-			in.Tampered, in.Unseen = []string{"add_test.go (changed)", "ci.yml (deleted)"}, []string{"conftest.py"}
+		"tampered": later(func(in *ralph.PromptInput) {
+			in.Last.Refusals = []ralph.Refusal{{Code: "tampered", Detail: "protected files are not as they were when the run began: add_test.go (changed); put them back"}}
+			in.Last.Tampered, in.Last.Unseen = []string{"add_test.go (changed)", "ci.yml (deleted)"}, []string{"conftest.py"}
 		}),
-		"hidden_check": later(func(in *Input) {
-			in.HiddenFailed, in.Refusals = true, []Refusal{{"check_failed", "a hidden check failed"}}
+		"hidden_check": later(func(in *ralph.PromptInput) {
+			in.Last.Failed, in.Last.Refusals = hiddenRed(), []ralph.Refusal{{Code: "check_failed", Detail: "a hidden check failed"}}
 		}),
-		"rejected": later(func(in *Input) {
-			in.Refusals = []Refusal{{"evaluator_rejected:weak_test", "no test would notice a wrong sum; next: test -1 + -2"}}
-			in.Rejections = []Rejection{{
-				Category: "weak_test", Concern: "no test would notice\na wrong sum", NextStep: "test -1 + -2", Evidence: []string{"add_test.go:9", "add.go:3"}, Times: 2,
+		"rejected": later(func(in *ralph.PromptInput) {
+			in.Last.Refusals = []ralph.Refusal{{Code: "evaluator_rejected:weak_test", Detail: "no test would notice a wrong sum; next: test -1 + -2"}}
+			in.Last.Rejections = []ralph.Evaluation{{
+				Category: "weak_test", Concern: "no test would notice\na wrong sum", NextStep: "test -1 + -2", Evidence: []string{"add_test.go:9", "add.go:3"},
 			}}
+			in.Ledger = []ralph.TaskLedger{{Counts: map[ralph.Rejection]int{"weak_test": 2}}, {Task: "TASK-1", Counts: map[ralph.Rejection]int{"weak_test": 7}}}
 		}),
-		"green_without_claim": later(func(in *Input) { in.GreenNoClaim = true }),
-		"status_required": later(func(in *Input) {
-			in.StatusRequired, in.StatusProblem, in.Recommendation = true, "the field RECOMMENDATION is missing", "write the parser first"
-			in.Mismatches = []string{"FILES_MODIFIED says 0, and files changed"}
+		"green_without_claim": later(func(in *ralph.PromptInput) { in.Last.GreenNoClaim = true }),
+		"status_required": later(func(in *ralph.PromptInput) {
+			in.Policy.Status, in.Last.StatusProblem, in.Last.Recommendation = ralph.StatusRequired, "the field RECOMMENDATION is missing", "write the parser first"
+			in.Last.Mismatches = []string{"FILES_MODIFIED says 0, and files changed"}
 		}),
-		"diagnose":        later(func(in *Input) { in.Diagnose, in.Failed = "3 iterations in a row without progress", redTests() }),
-		"spec":            later(func(in *Input) { in.SpecFile, in.Goal = "docs/spec.md", "# Spec\n\nIt adds.\n" }),
-		"unlimited":       later(func(in *Input) { in.Ordinal, in.Of, in.Tags = 37, 0, []string{"SHIPPED"} }),
-		"last_failed":     later(func(in *Input) { in.LastError, in.Mentions = "timed out after 2h", []string{"a tag in a sentence"} }),
-		"agent_commits":   later(func(in *Input) { in.Commits = CommitsAgent }),
-		"harness_commits": later(func(in *Input) { in.Commits = CommitsHarness }),
-		"from_the_user": later(func(in *Input) {
-			in.Steering, in.SteeringFile = []string{"Use the staging database.", "Rename sum to total:\nin add.go\nand its test"}, ".ralph/STEERING.md"
-			in.Answers = []Answer{{"Which rounding?", "Half to even."}, {"Which licence?", "MIT,\nas everywhere."}}
+		"diagnose": later(func(in *ralph.PromptInput) {
+			in.Diagnose, in.Last.Failed = "3 iterations in a row without progress", redTests()
+		}),
+		"spec":      later(func(in *ralph.PromptInput) { in.SpecFile, in.Goal = "docs/spec.md", "# Spec\n\nIt adds.\n" }),
+		"unlimited": later(func(in *ralph.PromptInput) { in.Ordinal, in.Of, in.Policy.CompletionTags = 37, 0, []string{"SHIPPED"} }),
+		"last_failed": later(func(in *ralph.PromptInput) {
+			in.Last.Error, in.Last.Mentions = "timed out after 2h", []string{"a tag in a sentence"}
+		}),
+		"agent_commits":   later(func(in *ralph.PromptInput) { in.WhoCommits = "agent" }),
+		"harness_commits": later(func(in *ralph.PromptInput) { in.WhoCommits = "harness" }),
+		"from_the_user": later(func(in *ralph.PromptInput) {
+			in.Steering = steeringOf(".ralph/STEERING.md", "Use the staging database.", "Rename sum to total:\nin add.go\nand its test")
+			in.Answers = []ralph.AnswerGiven{{Question: "Which rounding?", Answer: "Half to even."}, {Question: "Which licence?", Answer: "MIT,\nas everywhere."}}
 			in.OpenQuestion = "Is the old API still in use?"
 			in.Learnings = "- the tests need -tags integration\n- add.go is generated\n"
 		}),
 	}
 }
 
-func taskSituations() map[string]Input {
-	return map[string]Input{
+func taskSituations() map[string]ralph.PromptInput {
+	return map[string]ralph.PromptInput{
 		"task_first": working(),
-		"task_refused": laterTask(func(in *Input) {
-			in.Task.Try, in.Task.Regressed, in.Task.SpecFile = 3, true, ".agent/tasks/TASK-2.json"
-			in.Plan[1].Regressed = true
-			in.Proven = []string{"TASK-1"}
-			in.TaskRefusals = []TaskRefusal{{"TASK-2", "check_failed", "go test -run Negative ./... (exit 1) failed"}}
-			in.ListProblems = []string{"task TASK-4 was deleted"}
-			in.Failed = redTests()
+		"task_refused": laterTask(func(in *ralph.PromptInput) {
+			in.Try, in.Task.SpecFile = 3, ".agent/tasks/TASK-2.json"
+			in.Tasks[1].Regressed = true
+			in.Last.Proven = []string{"TASK-1"}
+			in.Last.TaskRefusals = []ralph.TaskRefusal{{Task: "TASK-2", Code: "check_failed", Detail: "go test -run Negative ./... (exit 1) failed"}}
+			in.Last.ListProblems = []string{"task TASK-4 was deleted"}
+			in.Last.Failed = redTests()
 		}),
-		"task_rejected": laterTask(func(in *Input) {
-			in.HiddenFailed = true
-			in.TaskRefusals = []TaskRefusal{{"TASK-2", "evaluator_rejected:half_finished", "overflow is not handled"}}
-			in.Rejections = []Rejection{{Task: "TASK-2", Category: "half_finished", Concern: "overflow is not handled", Times: 1}}
+		"task_rejected": laterTask(func(in *ralph.PromptInput) {
+			in.Last.Failed = hiddenRed()
+			in.Last.TaskRefusals = []ralph.TaskRefusal{{Task: "TASK-2", Code: "evaluator_rejected:half_finished", Detail: "overflow is not handled"}}
+			in.Last.Rejections = []ralph.Evaluation{{Task: "TASK-2", Category: "half_finished", Concern: "overflow is not handled"}}
+			in.Ledger = []ralph.TaskLedger{{Task: "TASK-2", Counts: map[ralph.Rejection]int{"half_finished": 1, "weak_test": 3}}}
 		}),
-		"task_set_aside": laterTask(func(in *Input) { in.Task.NotBack = "add.go was changed in another way since" }),
-		"task_unclaimed": laterTask(func(in *Input) { in.GreenNoClaim, in.StatusRequired, in.Goal = true, true, "A calculator." }),
-		"tasks_all_done": laterTask(func(in *Input) {
-			in.Task, in.TasksAllDone = nil, true
-			in.Plan = in.Plan[:1]
-			in.Refusals = []Refusal{{"unfinished", "added lines look unfinished: add.go: TODO"}}
+		"task_set_aside": laterTask(func(in *ralph.PromptInput) { in.NotBack = "add.go was changed in another way since" }),
+		"task_unclaimed": laterTask(func(in *ralph.PromptInput) {
+			in.Last.GreenNoClaim, in.Policy.Status, in.Goal = true, ralph.StatusRequired, "A calculator."
+		}),
+		"tasks_all_done": laterTask(func(in *ralph.PromptInput) {
+			in.Task, in.Tasks = nil, in.Tasks[:1]
+			in.Last.Refusals = []ralph.Refusal{{Code: "unfinished", Detail: "added lines look unfinished: add.go: TODO"}}
 		}),
 	}
 }
 
-func fileSituations() map[string]Input {
-	return map[string]Input{
-		"template": later(func(in *Input) {
-			in.Template, in.Goal, in.Checks, in.ProjectRoot = "You are careful.\n\nRead AGENTS.md.\n", "", nil, "/home/ada/sums"
-			in.Steering = []string{"Use the staging database."}
+func fileSituations() map[string]ralph.PromptInput {
+	return map[string]ralph.PromptInput{
+		"template": later(func(in *ralph.PromptInput) {
+			in.Template, in.Goal, in.Checks, in.Dir = "You are careful.\n\nRead AGENTS.md.\n", "", nil, "/home/ada/sums"
+			in.Steering = steeringOf("", "Use the staging database.")
 		}),
-		"template_filled": laterTask(func(in *Input) {
+		"template_filled": laterTask(func(in *ralph.PromptInput) {
 			in.Template = "Iteration {{i}}/{{n}} in {{project_root}}: work on {{task_id}} ({{task_title}}).\n\n{{plan}}\n\nBe careful. {{unknown}} ${{ env.X }}\n\n{{diff}}{{progress}}\n"
-			in.ProjectRoot, in.Progress = "/home/ada/sums", "It goes on: {{diff}}"
-			in.Steering = []string{"Use the staging database."}
-			in.TaskRefusals = []TaskRefusal{{"TASK-2", "check_failed", "go test -run Negative ./... (exit 1) failed"}}
+			in.Dir, in.Progress = "/home/ada/sums", "It goes on: {{diff}}"
+			in.Steering = steeringOf("", "Use the staging database.")
+			in.Last.TaskRefusals = []ralph.TaskRefusal{{Task: "TASK-2", Code: "check_failed", Detail: "go test -run Negative ./... (exit 1) failed"}}
 		}),
 	}
 }
@@ -159,7 +181,7 @@ func TestGoldenPrompts(t *testing.T) {
 	for name, in := range situations() {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata", "golden", name+".md")
-			got := Join(Build(in))
+			got := Build(in).Text
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 					t.Fatal(err)
@@ -184,8 +206,8 @@ func TestGoldenPrompts(t *testing.T) {
 func TestNoPromptClaimsAnything(t *testing.T) {
 	for name, in := range situations() {
 		for _, tags := range [][]string{defaultTags, {"SHIPPED"}, {"TYPE"}, {"text"}} {
-			in.Tags = tags
-			t.Run(fmt.Sprint(name, tags), func(t *testing.T) { repeatsNothing(t, Join(Build(in)), tags) })
+			in.Policy.CompletionTags = tags
+			t.Run(fmt.Sprint(name, tags), func(t *testing.T) { repeatsNothing(t, Build(in).Text, tags) })
 		}
 	}
 }
@@ -205,9 +227,9 @@ func smuggled() []string {
 func TestNothingIsSmuggledIn(t *testing.T) {
 	for _, text := range smuggled() {
 		in := hostile(text)
-		for _, change := range []func(){func() {}, func() { in.Task = nil }, func() { in.TasksAllDone = true }} {
+		for _, change := range []func(){func() {}, func() { in.Task = nil }, func() { in.Tasks[0].Status, in.Tasks[0].Regressed = ralph.TaskDone, false }} {
 			change()
-			prompt := Join(Build(in))
+			prompt := Build(in).Text
 			repeatsNothing(t, prompt, defaultTags)
 			mustHaveOnlyOurHeadings(t, text, prompt)
 		}
@@ -215,16 +237,21 @@ func TestNothingIsSmuggledIn(t *testing.T) {
 }
 
 // hostile says the same everywhere but in the goal and the prompt file, which are the user's.
-func hostile(text string) Input {
-	return Input{
-		Ordinal: 3, SpecFile: text, Goal: "Add.", Steering: []string{text, text}, SteeringFile: text, Answers: []Answer{{text, text}}, OpenQuestion: text,
-		Task:     &Task{ID: text, Title: text, Description: text, Category: text, Acceptance: []string{text, text}, Checks: []string{text}, SpecFile: text, Try: 2, Regressed: true, NotBack: text},
-		ListFile: text, Plan: []PlanLine{{ID: text, Title: text, Status: text, Own: true}, {ID: text, Title: text, Status: "done", Optional: true, Human: true, Regressed: true}},
-		Tags: []string{text}, Checks: []string{text, text}, Diagnose: text, Diff: text, Progress: text, Learnings: text, LastError: text, Proven: []string{text},
-		Failed: []Failure{{text, text, text}}, Refusals: []Refusal{{text, text}}, TaskRefusals: []TaskRefusal{{text, text, text}}, ListProblems: []string{text},
-		Recommendation: text, StatusProblem: text, Mismatches: []string{text}, Mentions: []string{text}, ProjectRoot: text,
-		Tampered: []string{text}, Unseen: []string{text}, HiddenFailed: true,
-		Rejections: []Rejection{{Task: text, Category: text, Concern: text, NextStep: text, Evidence: []string{text, text}, Times: 3}},
+func hostile(text string) ralph.PromptInput {
+	return ralph.PromptInput{
+		Ordinal: 3, SpecFile: text, Goal: "Add.", Steering: steeringOf(text, text, text), Answers: []ralph.AnswerGiven{{Question: text, Answer: text}}, OpenQuestion: text,
+		Task: &ralph.Task{ID: text, Title: text, Description: text, Category: text, Acceptance: []string{text, text}, Checks: []string{text}, SpecFile: text},
+		Try:  2, NotBack: text, ListFile: text, Tasks: []ralph.TaskState{
+			{ID: text, Title: text, Status: ralph.TaskStatus(text), Regressed: true}, {ID: text + "2", Title: text, Status: "done", Optional: true, Human: true, Regressed: true},
+		},
+		Policy: ralph.Policy{CompletionTags: []string{text}}, Checks: []string{text, text}, Diagnose: text, Diff: text, Progress: text, Learnings: text, Dir: text,
+		Ledger: []ralph.TaskLedger{{Task: text, Counts: map[ralph.Rejection]int{ralph.Rejection(text): 3}}},
+		Last: ralph.Feedback{
+			Number: 2, Error: text, Proven: []string{text}, Failed: []ralph.CheckResult{{Name: text, Output: text, Task: text}, {Name: text, Output: text, Hidden: true}},
+			Refusals: []ralph.Refusal{{Code: text, Detail: text}}, TaskRefusals: []ralph.TaskRefusal{{Task: text, Code: text, Detail: text}}, ListProblems: []string{text},
+			Recommendation: text, StatusProblem: text, Mismatches: []string{text}, Mentions: []string{text}, Tampered: []string{text}, Unseen: []string{text},
+			Rejections: []ralph.Evaluation{{Task: text, Category: ralph.Rejection(text), Concern: text, NextStep: text, Evidence: []string{text, text}}},
+		},
 	}
 }
 
@@ -267,19 +294,53 @@ func mustClaimNothing(t *testing.T, text string, said promise.Report) {
 	}
 }
 
+func TestFailuresNameTaskAndBaseline(t *testing.T) {
+	in := plain()
+	in.Last.Failed = []ralph.CheckResult{{Name: "make", Task: "T-1", TimedOut: true}, {Name: "secret", Hidden: true}, {Name: "vet", ExitCode: 3}}
+	for number, want := range []string{
+		"# Checks that failed last time\n\n## `T-1: make` (timed out, before any agent started)\n\n## `vet` (exit 3, before any agent started)",
+		"# Checks that failed last time\n\n## `T-1: make` (timed out)\n\n## `vet` (exit 3)",
+	} {
+		in.Last.Number = number
+		if got, truncated := failures(in); got != want || truncated {
+			t.Errorf("after iteration %d: %q, truncated: %v; want %q", number, got, truncated, want)
+		}
+	}
+}
+
+func TestCaseRefused(t *testing.T) {
+	in := ralph.PromptInput{Task: &ralph.Task{ID: "T-1"}, Ledger: []ralph.TaskLedger{{Task: "T-1", Counts: map[ralph.Rejection]int{"weak_test": 2}}}, Last: ralph.Feedback{
+		Number: 1, Failed: append(redTests(), hiddenRed()...), TaskRefusals: []ralph.TaskRefusal{{Task: "T-1", Code: "check_failed", Detail: "go test ./... (exit 1) failed"}},
+		Rejections: []ralph.Evaluation{{Task: "T-1", Category: "weak_test", Concern: "no test", Standing: true}},
+	}}
+	const why = "Why:\n\n> - check_failed: go test ./... (exit 1) failed\n\n" +
+		"A check that you cannot see failed. It asks for nothing but what your task says, so look there for what is missing.\n\n" +
+		"The reviewer, who sees the work but not you, rejects it:\n\n> - T-1: weak_test (2 times by now): no test\n" +
+		">   nobody was asked again: the files are as they were when this was said, and a case is judged by them and not by its words\n\n" +
+		"# Checks that failed\n\n## `go test ./...` (exit 1)\n\n> --- FAIL: TestAdd\n> # heading of the output\n>     add_test.go:9: got 3, want -3"
+	for over, first := range map[bool]string{
+		false: "The case is refused. Mend what is named here and submit again; everything you did is still there.",
+		true:  "The case is refused, and this was the last one: end here.",
+	} {
+		if diff := cmp.Diff(first+"\n\n"+why, CaseRefused(in, over)); diff != "" {
+			t.Errorf("over %v (-want +got):\n%s", over, diff)
+		}
+	}
+}
+
 func TestPartsAreKnownByTheirHash(t *testing.T) {
-	parts := Build(plain())
+	parts := Build(plain()).Parts
 	hashes := map[string]bool{}
-	for _, p := range parts {
-		hashes[p.Hash()] = true
-		if p.Hash() != Hash(p.Text) || len(p.Hash()) != 16 {
-			t.Errorf("hash %q", p.Hash())
+	for i, p := range arrange(plain()) {
+		hashes[parts[i].Hash] = true
+		if want := (ralph.PromptPart{Name: p.name, Bytes: len(p.text), Hash: text.Digest(p.text)}); parts[i] != want || len(want.Hash) != 16 {
+			t.Errorf("part %+v, want %+v", parts[i], want)
 		}
 	}
 	if len(hashes) != len(parts) {
 		t.Errorf("%d hashes for %d parts", len(hashes), len(parts))
 	}
-	if !slices.EqualFunc(parts, Build(plain()), func(a, b Part) bool { return a == b }) {
-		t.Error("the same facts give another prompt")
+	if diff := cmp.Diff(Build(plain()), Build(plain())); diff != "" {
+		t.Errorf("the same facts give another prompt:\n%s", diff)
 	}
 }

@@ -1,67 +1,12 @@
 package prompt
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // longest name, path, id or sentence that is put on a line of ours.
 const inlineCap = 300
-
-// Cut shortens text to limit characters: 35 % from its head, 65 % from its tail, with a mark between.
-func Cut(text string, limit int) (string, bool) {
-	head := limit * 35 / 100
-	return cut(text, head, limit-head)
-}
-
-// keepHead shortens text to its beginning.
-func keepHead(text string, limit int) (string, bool) { return cut(text, limit, 0) }
-
-// keepTail shortens text to its end, from the beginning of a line where one is near.
-func keepTail(text string, limit int) (string, bool) {
-	short, truncated := cut(text, 0, limit)
-	if !truncated {
-		return text, false
-	}
-	mark, tail, _ := strings.Cut(short, "\n")
-	if _, rest, ok := strings.Cut(tail, "\n"); ok && len(rest) > len(tail)/2 {
-		tail = rest
-		mark = cutMark(utf8.RuneCountInString(text) - utf8.RuneCountInString(rest))
-	}
-	return mark + "\n" + tail, true
-}
-
-// cut keeps head characters of the beginning and tail characters of the end.
-func cut(text string, head, tail int) (string, bool) {
-	if len(text) <= head+tail {
-		return text, false
-	}
-	runes := utf8.RuneCountInString(text)
-	if runes <= head+tail {
-		return text, false
-	}
-	from, to := 0, len(text)
-	for range head {
-		_, size := utf8.DecodeRuneInString(text[from:])
-		from += size
-	}
-	for range tail {
-		_, size := utf8.DecodeLastRuneInString(text[:to])
-		to -= size
-	}
-	short := cutMark(runes - head - tail)
-	if head > 0 {
-		short = text[:from] + "\n" + short
-	}
-	if tail > 0 {
-		short += "\n" + text[to:]
-	}
-	return short, true
-}
-
-func cutMark(characters int) string { return fmt.Sprintf("[… %d characters cut …]", characters) }
 
 // quote puts text on lines of its own that are marked as quoted: nothing in it can be taken for a heading, and repeated as it stands it reports nothing.
 func quote(text string) string {

@@ -3,18 +3,21 @@ package prompt
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 const decides = "The harness then runs the checks itself and decides; a claim that fails them is refused."
 
 // signals explains the tags without writing one that would count: the form stands in a code span, with words in place of the type.
-func signals(in Input) Part {
+func signals(in ralph.PromptInput) (words string, truncated bool) {
 	if in.ByCase {
-		return caseSignals(in)
+		return caseSignals(in), false
 	}
 	var b strings.Builder
 	b.WriteString("# How to report\n\nA report is a promise tag alone on a line, in the form `<promise>TYPE</promise>` or `<promise>TYPE:text</promise>`, where TYPE is one of:\n\n")
-	claims, truncated := Cut(claims(in), adviceCap)
+	claims, truncated := text.Cut(claims(in), adviceCap)
 	b.WriteString(claims)
 	b.WriteString("- BLOCKED, with the reason as text: you cannot go on without a person (a missing credential, a service that is down).\n")
 	b.WriteString("- DECIDE, with the question as text: you need a person's call between real alternatives. Name the options.\n\n")
@@ -22,26 +25,23 @@ func signals(in Input) Part {
 	switch {
 	case in.Task != nil:
 		b.WriteString("When every task of the list is proven, the harness ends the run by itself; the list as a whole needs no claim.\n")
-	case in.TasksAllDone:
+	case allDone(in):
 		b.WriteString("Every task is proven already, and needs no claim any more: the harness judges the run again after this iteration.\n")
 	}
 	b.WriteString("\n" + handOn)
-	if in.StatusRequired {
+	if in.Policy.Status == ralph.StatusRequired {
 		b.WriteString("\n\n" + statusBlock(in))
 	}
-	return Part{Name: "signals", Text: b.String(), Truncated: truncated}
+	return b.String(), truncated
 }
 
 // caseSignals is for an agent that claims with a tool.
-func caseSignals(in Input) Part {
-	what := "everything in the goal"
-	if in.Task != nil {
-		what = "everything that your task asks for"
-	}
-	if in.TasksAllDone {
+func caseSignals(in ralph.PromptInput) string {
+	what := everything(in)
+	if allDone(in) {
 		what = "what is missing"
 	}
-	return Part{Name: "signals", Text: fmt.Sprintf(`# How to report
+	return fmt.Sprintf(`# How to report
 
 When %s is done, call submit_case. The harness then runs the checks itself, may ask a reviewer who sees the work but not you, and answers the
 call: accepted, or what to mend. Only an accepted case ends your work; words do not.
@@ -51,32 +51,37 @@ If you cannot go on without a person, print a promise tag alone on a line and en
 - BLOCKED, with the reason as text: something is missing that only a person can give (a credential, a service that is down).
 - DECIDE, with the question as text: you need a person's call between real alternatives. Name the options.
 
-`, what) + handOn}
+`, what) + handOn
+}
+
+// everything is what has to be done before a claim.
+func everything(in ralph.PromptInput) string {
+	if in.Task != nil {
+		return "everything that your task asks for"
+	}
+	return "everything in the goal"
 }
 
 // claims says what completes: the task, or everything.
-func claims(in Input) string {
+func claims(in ralph.PromptInput) string {
 	if in.Task != nil {
 		return fmt.Sprintf("- %s (the id of your task, a colon, the word DONE): your task is done, with everything that it asks for. %s\n", code(in.Task.ID+":DONE"), decides)
 	}
-	if in.TasksAllDone {
+	if allDone(in) || len(in.Policy.CompletionTags) == 0 {
 		return ""
 	}
-	if len(in.Tags) == 0 {
-		return ""
-	}
-	tags := make([]string, len(in.Tags))
-	for i, tag := range in.Tags {
-		tags[i] = code(tag)
+	var tags []string
+	for _, tag := range in.Policy.CompletionTags {
+		tags = append(tags, code(tag))
 	}
 	return fmt.Sprintf("- %s: everything in the goal is done. %s\n", strings.Join(tags, " or "), decides)
 }
 
 const handOn = "If you found out something about this project that every later iteration should know (how to build it, a trap), say it in one line that begins with\nthe word LEARNING in capitals and a colon."
 
-func statusBlock(in Input) string {
+func statusBlock(in ralph.PromptInput) string {
 	whole := ""
-	if in.Task != nil || in.TasksAllDone {
+	if in.Task != nil || allDone(in) {
 		whole = " STATUS is COMPLETE and EXIT_SIGNAL\nis true only when no task of the whole list is left."
 	}
 	return fmt.Sprintf(`End every iteration with a status block in exactly this form, with one value chosen for each field. Without a valid one no claim is accepted.%s

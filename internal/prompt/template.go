@@ -1,24 +1,24 @@
 package prompt
 
 import (
-	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // smallNames are the placeholders that stand for no part.
 var smallNames = []string{"i", "n", "project_root", "task_id", "task_title"}
 
-func smallValues(in Input) map[string]string {
+func smallValues(in ralph.PromptInput) map[string]string {
 	n := "unlimited"
 	if in.Of > 0 {
 		n = strconv.Itoa(in.Of)
 	}
-	var own Task
+	var own ralph.Task
 	if in.Task != nil {
 		own = *in.Task
 	}
@@ -26,21 +26,17 @@ func smallValues(in Input) map[string]string {
 }
 
 // projectRoot is one line, whatever the folder is called.
-func projectRoot(in Input) string {
-	root, _ := keepHead(clean(in.ProjectRoot), rootCap)
+func projectRoot(in ralph.PromptInput) string {
+	root, _ := text.KeepHead(clean(in.Dir), rootCap)
 	return strings.ReplaceAll(root, "\n", "")
-}
-
-// partOf names the part that a placeholder stands for.
-var partOf = map[string]string{
-	"steering": "steering", "goal": "goal", "task": "task", "iteration": "iteration", "commits": "commits", "signals": "signals", "checks": "checks",
-	"plan": "plan", "diff": "diff", "diagnose": "diagnose", "failed_checks": "failed_checks", "last_time": "refusals", "recommendation": "recommendation",
-	"progress": "progress", "learnings": "learnings", "answers": "answers",
 }
 
 // Placeholders lists what a prompt file may name, braces included, sorted.
 func Placeholders() []string {
-	names := slices.Concat(smallNames, slices.Collect(maps.Keys(partOf)))
+	names := slices.Clone(smallNames)
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
 	slices.Sort(names)
 	for i, name := range names {
 		names[i] = "{{" + name + "}}"
@@ -49,35 +45,30 @@ func Placeholders() []string {
 }
 
 func isKnown(name string) bool {
-	return slices.Contains(smallNames, name) || partOf[name] != ""
+	return slices.Contains(smallNames, name) || slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name })
 }
 
 // neverLeftOut are the parts that follow a filled prompt file which does not name them: without them the agent works in vain. Steering comes before it.
-var neverLeftOut = []string{"goal", "task", "signals", "diagnose", "failed_checks", "refusals", "answers"}
+var neverLeftOut = []string{"goal", "task", "signals", "diagnose", "failed_checks", lastTime, "answers"}
 
-var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{([A-Za-z][A-Za-z0-9_-]*)\}\}`) })
+var placeholder = text.LazyRegexp(`\{\{(\s*)([A-Za-z][A-Za-z0-9_-]*)(\s*)\}\}`)
 
 // piece is a stretch of a prompt file: its own text, or a placeholder that we know.
 type piece struct{ text, name string }
 
-type pieces []piece
-
-func (ps pieces) anyKnown() bool {
-	return slices.ContainsFunc(ps, func(p piece) bool { return p.name != "" })
-}
-
-func splitTemplate(template string) pieces {
-	var ps pieces
+// splitTemplate gives a single piece if the file names no placeholder.
+func splitTemplate(template string) []piece {
+	var all []piece
 	from := 0
 	for _, at := range placeholder().FindAllStringSubmatchIndex(template, -1) {
-		name := template[at[2]:at[3]]
-		if !isKnown(name) || foreign(template, at[0], at[1]) {
+		name, blanks := template[at[4]:at[5]], at[2] < at[3] || at[6] < at[7]
+		if blanks || !isKnown(name) || foreign(template, at[0], at[1]) {
 			continue
 		}
-		ps = append(ps, piece{text: template[from:at[0]]}, piece{name: name})
+		all = append(all, piece{text: template[from:at[0]]}, piece{name: name})
 		from = at[1]
 	}
-	return append(ps, piece{text: template[from:]})
+	return append(all, piece{text: template[from:]})
 }
 
 // foreign tells ${{x}} and {{{x}}}, which belong to other languages.
@@ -88,64 +79,40 @@ func foreign(template string, from, to int) bool {
 // goWords are what Go's templates put between two braces on each side; nobody meant a placeholder.
 var goWords = []string{"end", "else", "break", "continue"}
 
-// blanked is a placeholder with blanks inside.
-var blanked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{\s+([a-z_]+)\s*\}\}|\{\{([a-z_]+)\s+\}\}`) })
-
 // Unknown lists what looks like a placeholder in a prompt file but is none: an unknown name, or a known one with blanks inside the braces. Each is given as
 // it stands, once, in the order of the file.
 func Unknown(template string) []string {
-	type find struct {
-		at   int
-		text string
-	}
-	var found []find
-	for _, at := range placeholder().FindAllStringSubmatchIndex(template, -1) {
-		name := template[at[2]:at[3]]
-		if !isKnown(name) && !slices.Contains(goWords, name) && !foreign(template, at[0], at[1]) {
-			found = append(found, find{at[0], template[at[0]:at[1]]})
-		}
-	}
-	for _, at := range blanked().FindAllStringIndex(template, -1) {
-		text := template[at[0]:at[1]]
-		if isKnown(strings.TrimSpace(strings.Trim(text, "{}"))) && !foreign(template, at[0], at[1]) {
-			found = append(found, find{at[0], text})
-		}
-	}
-	slices.SortFunc(found, func(a, b find) int { return a.at - b.at })
 	var unknown []string
-	for _, f := range found {
-		if !slices.Contains(unknown, f.text) {
-			unknown = append(unknown, f.text)
+	for _, at := range placeholder().FindAllStringSubmatchIndex(template, -1) {
+		found, name, blanks := template[at[0]:at[1]], template[at[4]:at[5]], at[2] < at[3] || at[6] < at[7]
+		if isKnown(name) == blanks && !slices.Contains(goWords, name) && !foreign(template, at[0], at[1]) && !slices.Contains(unknown, found) {
+			unknown = append(unknown, found)
 		}
 	}
 	return unknown
 }
 
 // withFile puts a prompt file without placeholders before our parts; only steering goes before it.
-func withFile(ours []Part, in Input) []Part {
+func withFile(ours []part, in ralph.PromptInput) []part {
 	if strings.TrimSpace(in.Template) == "" {
 		return ours
 	}
-	text, truncated := Cut(strings.ToValidUTF8(in.Template, "\uFFFD"), goalCap)
-	if in.ProjectRoot != "" {
-		text = "PROJECT_ROOT=" + projectRoot(in) + "\n\n" + text
+	words, truncated := text.Cut(strings.ToValidUTF8(in.Template, "\uFFFD"), goalCap)
+	if in.Dir != "" {
+		words = "PROJECT_ROOT=" + projectRoot(in) + "\n\n" + words
 	}
 	at := 0
-	if len(ours) > 0 && ours[0].Name == "steering" {
+	if len(ours) > 0 && ours[0].name == "steering" {
 		at = 1
 	}
-	return slices.Insert(ours, at, Part{Name: "prompt_file", Text: text, Truncated: truncated})
+	return slices.Insert(ours, at, part{name: "prompt_file", text: words, truncated: truncated})
 }
 
 // fill makes the prompt of a prompt file with placeholders.
-func fill(file pieces, ours []Part, in Input) []Part {
-	left := map[string]Part{}
-	for _, p := range ours {
-		left[p.Name] = p
-	}
-	f, values := filling{room: goalCap}, smallValues(in)
+func fill(file []piece, ours []part, in ralph.PromptInput) []part {
+	f, values := filling{left: ours, room: goalCap}, smallValues(in)
 	if !slices.Contains(file, piece{name: "steering"}) {
-		f.add(left, "steering", placeAlone)
+		f.parts = f.take("steering")
 	}
 	f.start = len(f.parts)
 	for _, p := range file {
@@ -156,81 +123,74 @@ func fill(file pieces, ours []Part, in Input) []Part {
 			f.write(value)
 		default:
 			f.flush()
-			f.add(left, partOf[p.name], placeInline)
+			for _, named := range f.take(p.name) {
+				f.put(named)
+			}
 		}
 	}
 	f.flush()
 	if in.Task != nil && (slices.Contains(file, piece{name: "task_id"}) || slices.Contains(file, piece{name: "task_title"})) {
-		delete(left, "task")
+		f.take("task")
 	}
 	for _, name := range neverLeftOut {
-		f.add(left, name, placeAlone)
+		f.parts = append(f.parts, f.take(name)...)
 	}
 	return f.parts
 }
 
-type placing int
-
-const (
-	placeAlone  placing = iota // with a blank line around it
-	placeInline                // where the placeholder stood
-)
-
 // filling is a prompt file that is being filled in.
 type filling struct {
-	parts []Part
-	start int             // where the file begins among them
+	parts []part
+	left  []part          // those that no placeholder has named so far
+	start int             // where the file begins among the parts
 	text  strings.Builder // the file's own text since the last part
 	room  int             // characters of its own text that still fit
 	lost  int             // those that did not, since the last part
 	lead  string          // blanks that are due before the next part
 }
 
+// take gives the part of that name, and nothing if it is empty or was taken before.
+func (f *filling) take(name string) []part {
+	for i, p := range f.left {
+		if p.name == name {
+			f.left = slices.Delete(f.left, i, i+1)
+			return []part{p}
+		}
+	}
+	return nil
+}
+
 // write adds to the file's own text.
-func (f *filling) write(text string) {
-	n := utf8.RuneCountInString(text)
+func (f *filling) write(words string) {
+	n := utf8.RuneCountInString(words)
 	for n > f.room {
-		_, size := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-size]
+		_, size := utf8.DecodeLastRuneInString(words)
+		words = words[:len(words)-size]
 		n, f.lost = n-1, f.lost+1
 	}
 	f.room -= n
-	f.text.WriteString(text)
+	f.text.WriteString(words)
 }
 
 // flush makes a part of the file's own text; what is blank goes between parts.
 func (f *filling) flush() {
-	text, lost := f.text.String(), f.lost
+	words, lost := f.text.String(), f.lost
 	f.text.Reset()
 	f.lost = 0
 	switch {
 	case lost > 0:
-		f.put(Part{Name: "prompt_file", Text: strings.TrimLeft(text+"\n"+cutMark(lost), "\n"), Truncated: true})
-	case strings.TrimSpace(text) == "":
-		f.lead += text
+		f.put(part{name: "prompt_file", text: strings.TrimLeft(words+"\n"+text.CutMark(lost), "\n"), truncated: true})
+	case strings.TrimSpace(words) == "":
+		f.lead += words
 	default:
-		f.put(Part{Name: "prompt_file", Text: text})
+		f.put(part{name: "prompt_file", text: words})
 	}
 }
 
-func (f *filling) put(p Part) {
+func (f *filling) put(p part) {
 	if len(f.parts) > f.start {
 		p.inline, p.lead = true, f.lead
 	}
 	f.parts = append(f.parts, p)
 	f.lead = ""
-}
-
-// add places a part unless it stands already or is empty.
-func (f *filling) add(left map[string]Part, name string, where placing) {
-	p, ok := left[name]
-	if !ok {
-		return
-	}
-	delete(left, name)
-	if where == placeInline {
-		f.put(p)
-		return
-	}
-	f.parts = append(f.parts, p)
 }

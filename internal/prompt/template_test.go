@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralphloop/ralph"
 )
 
 // small has parts of one word each.
-func small(change func(in *Input)) Input {
-	in := Input{Ordinal: 3, Of: 9, Goal: "G", Diff: "D", Learnings: "L", ProjectRoot: "/r", Task: &Task{ID: "T-1", Title: "Title"}}
+func small(change func(in *ralph.PromptInput)) ralph.PromptInput {
+	in := ralph.PromptInput{Ordinal: 3, Of: 9, Goal: "G", Diff: "D", Learnings: "L", Dir: "/r", Task: &ralph.Task{ID: "T-1", Title: "Title"}}
 	change(&in)
 	return in
 }
@@ -22,7 +24,7 @@ const (
 )
 
 func TestFilledPromptFile(t *testing.T) {
-	signalsText := signals(small(func(*Input) {})).Text
+	signalsText, _ := signals(small(func(*ralph.PromptInput) {}))
 	for _, tt := range []struct{ name, file, want string }{
 		{"small values", "{{i}} of {{n}}, {{task_id}} {{task_title}} in {{project_root}}{{i}}\n", "3 of 9, T-1 Title in /r3\n\n" + goalText + "\n\n" + signalsText + "\n"},
 		{"goal and task follow", "at {{i}}\n\n\n", "at 3\n\n" + goalText + "\n\n" + taskText + "\n\n" + signalsText + "\n"},
@@ -33,7 +35,7 @@ func TestFilledPromptFile(t *testing.T) {
 		{"others stay", "{{goal}}{{task}}{{signals}} ${{goal}} ${{ goal }} {{ goal }} {{{goal}}} {{.goal}} {{goal }} {goal} {{GOAL}} {{x}}", goalText + taskText + signalsText + " ${{goal}} ${{ goal }} {{ goal }} {{{goal}}} {{.goal}} {{goal }} {goal} {{GOAL}} {{x}}\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Join(Build(small(func(in *Input) { in.Template = tt.file })))
+			got := Build(small(func(in *ralph.PromptInput) { in.Template = tt.file })).Text
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("prompt of %q (-want +got):\n%s", tt.file, diff)
 			}
@@ -42,28 +44,30 @@ func TestFilledPromptFile(t *testing.T) {
 }
 
 func TestValuesAreNotSearched(t *testing.T) {
-	in := small(func(in *Input) {
+	in := small(func(in *ralph.PromptInput) {
 		in.Template = "{{task_title}} {{goal}}{{signals}}"
 		in.Goal, in.Task.Title = "{{diff}} {{i}}", "{{learnings}} {{task_id}}"
 	})
-	want := "{{learnings}} {{task_id}} # Goal\n\n{{diff}} {{i}}" + signals(in).Text + "\n"
-	if diff := cmp.Diff(want, Join(Build(in))); diff != "" {
+	signalsText, _ := signals(in)
+	want := "{{learnings}} {{task_id}} # Goal\n\n{{diff}} {{i}}" + signalsText + "\n"
+	if diff := cmp.Diff(want, Build(in).Text); diff != "" {
 		t.Errorf("prompt (-want +got):\n%s", diff)
 	}
 }
 
 func TestWithoutTaskOrCap(t *testing.T) {
-	in := small(func(in *Input) {
-		in.Task, in.TasksAllDone, in.Of, in.Template = nil, true, 0, "{{i}}/{{n}} [{{task_id}}{{task_title}}]{{goal}}{{signals}}"
+	in := small(func(in *ralph.PromptInput) {
+		in.Task, in.Tasks, in.Of, in.Template = nil, []ralph.TaskState{{ID: "T-1", Status: ralph.TaskDone}}, 0, "{{i}}/{{n}} [{{task_id}}{{task_title}}]{{goal}}{{signals}}"
 	})
-	want := "3/unlimited []" + goalText + signals(in).Text + "\n\n" + allDone + "\n"
-	if diff := cmp.Diff(want, Join(Build(in))); diff != "" {
+	signalsText, _ := signals(in)
+	want := "3/unlimited []" + goalText + signalsText + "\n\n" + nothingOpen + "\n"
+	if diff := cmp.Diff(want, Build(in).Text); diff != "" {
 		t.Errorf("prompt (-want +got):\n%s", diff)
 	}
 }
 
 // partNames are the parts as the log lists them.
-func partNames(parts []Part) string {
+func partNames(parts []ralph.PromptPart) string {
 	var names []string
 	for _, p := range parts {
 		names = append(names, p.Name)
@@ -72,9 +76,9 @@ func partNames(parts []Part) string {
 }
 
 func TestPartsOfAPromptFile(t *testing.T) {
-	everything := func(in *Input) {
+	everything := func(in *ralph.PromptInput) {
 		*in = hostile("x")
-		in.Steering, in.Diagnose = []string{"S"}, "why"
+		in.Steering, in.Diagnose = steeringOf("x", "S"), "why"
 	}
 	for _, tt := range []struct{ file, want string }{
 		{"", "steering goal task iteration commits signals checks plan diff diagnose failed_checks refusals recommendation progress learnings answers"},
@@ -89,7 +93,7 @@ func TestPartsOfAPromptFile(t *testing.T) {
 			"steering iteration commits checks plan diff recommendation progress learnings prompt_file goal signals diagnose failed_checks refusals answers",
 		},
 	} {
-		parts := Build(small(func(in *Input) { everything(in); in.Template = tt.file }))
+		parts := Build(small(func(in *ralph.PromptInput) { everything(in); in.Template = tt.file })).Parts
 		if diff := cmp.Diff(tt.want, partNames(parts)); diff != "" {
 			t.Errorf("parts of %q (-want +got):\n%s", tt.file, diff)
 		}
@@ -97,32 +101,42 @@ func TestPartsOfAPromptFile(t *testing.T) {
 }
 
 func TestPromptFileIsSentWhole(t *testing.T) {
-	in := small(func(in *Input) { in.Template = "  Do as ${{ I }} say.\n\n{{range .X}}\n\n" })
-	want := Part{Name: "prompt_file", Text: "PROJECT_ROOT=/r\n\n  Do as ${{ I }} say.\n\n{{range .X}}\n\n"}
-	if got := Build(in)[0]; got != want {
+	in := small(func(in *ralph.PromptInput) { in.Template = "  Do as ${{ I }} say.\n\n{{range .X}}\n\n" })
+	want := part{name: "prompt_file", text: "PROJECT_ROOT=/r\n\n  Do as ${{ I }} say.\n\n{{range .X}}\n\n"}
+	if got := arrange(in)[0]; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	in.ProjectRoot = ""
-	want.Text = in.Template
-	if got := Build(in)[0]; got != want {
+	in.Dir = ""
+	want.text = in.Template
+	if got := arrange(in)[0]; got != want {
 		t.Errorf("without a root: got %+v, want %+v", got, want)
 	}
 }
 
 func TestLongFilledPromptFile(t *testing.T) {
 	long := strings.Repeat("x", goalCap-10)
-	in := small(func(in *Input) { in.Template = long + "{{goal}}{{project_root}}" + long + "{{task}}behind{{signals}}" })
-	parts := Build(in)
-	want := []Part{
-		{Name: "prompt_file", Text: long},
-		{Name: "goal", Text: goalText, inline: true},
-		{Name: "prompt_file", Text: "/r" + long[:8] + "\n[… 59982 characters cut …]", Truncated: true, inline: true},
-		{Name: "task", Text: taskText, inline: true},
-		{Name: "prompt_file", Text: "[… 6 characters cut …]", Truncated: true, inline: true},
-		{Name: "signals", Text: signals(in).Text, inline: true},
+	in := small(func(in *ralph.PromptInput) {
+		in.Template = long + "{{goal}}{{project_root}}" + long + "{{task}}behind{{signals}}"
+	})
+	signalsText, _ := signals(in)
+	want := []part{
+		{name: "prompt_file", text: long},
+		{name: "goal", text: goalText, inline: true},
+		{name: "prompt_file", text: "/r" + long[:8] + "\n[… 59982 characters cut …]", truncated: true, inline: true},
+		{name: "task", text: taskText, inline: true},
+		{name: "prompt_file", text: "[… 6 characters cut …]", truncated: true, inline: true},
+		{name: "signals", text: signalsText, inline: true},
 	}
-	if diff := cmp.Diff(want, parts, cmp.AllowUnexported(Part{})); diff != "" {
+	if diff := cmp.Diff(want, arrange(in), cmp.AllowUnexported(part{})); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+}
+
+func TestPlaceholders(t *testing.T) {
+	want := "{{answers}} {{checks}} {{commits}} {{diagnose}} {{diff}} {{failed_checks}} {{goal}} {{i}} {{iteration}} {{last_time}} {{learnings}} {{n}} {{plan}} " +
+		"{{progress}} {{project_root}} {{recommendation}} {{signals}} {{steering}} {{task}} {{task_id}} {{task_title}}"
+	if diff := cmp.Diff(want, strings.Join(Placeholders(), " ")); diff != "" {
+		t.Errorf("placeholders (-want +got):\n%s", diff)
 	}
 }
 

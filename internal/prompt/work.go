@@ -2,70 +2,72 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // steering comes first. Of a long list the beginning is kept: the rest has its turn once that is done.
-func steering(in Input) Part {
+func steering(in ralph.PromptInput) (words string, truncated bool) {
 	var items []string
-	for _, s := range in.Steering {
-		if s = strings.TrimSpace(clean(s)); s != "" {
+	for _, item := range in.Steering {
+		if s := strings.TrimSpace(clean(item.Text)); s != "" {
 			number := strconv.Itoa(len(items)+1) + ". "
 			items = append(items, number+strings.ReplaceAll(s, "\n", "\n"+strings.Repeat(" ", len(number))))
 		}
 	}
 	if len(items) == 0 {
-		return Part{}
+		return "", false
 	}
-	list, truncated := keepHead(strings.Join(items, "\n"), steeringCap)
+	list, truncated := text.KeepHead(strings.Join(items, "\n"), steeringCap)
 	struck := ""
-	if in.SteeringFile != "" {
-		struck = fmt.Sprintf("\nItems that stand in %s: remove each from that file as soon as it is done, and nothing else.", code(in.SteeringFile))
+	if file := in.Steering[len(in.Steering)-1].File; file != "" {
+		struck = fmt.Sprintf("\nItems that stand in %s: remove each from that file as soon as it is done, and nothing else.", code(file))
 	}
-	return Part{Name: "steering", Truncated: truncated, Text: fmt.Sprintf(`# First of all
+	return fmt.Sprintf(`# First of all
 
 The user wrote this for you. It is an instruction, and it comes before everything else in this prompt. Do the items in their order; only then go
 on with the rest.%s
 
-%s`, struck, quote(list))}
+%s`, struck, quote(list)), truncated
 }
 
 // goal is the user's own text and stands as it is.
-func goal(in Input) Part {
-	text, truncated := Cut(strings.ToValidUTF8(in.Goal, "\uFFFD"), goalCap)
-	switch {
-	case strings.TrimSpace(in.Goal) == "":
-		return Part{}
-	case in.SpecFile != "":
-		text = fmt.Sprintf("# Goal (the spec, from %s)\n\n%s", inline(in.SpecFile), text)
-	default:
-		text = "# Goal\n\n" + text
+func goal(in ralph.PromptInput) (words string, truncated bool) {
+	if strings.TrimSpace(in.Goal) == "" {
+		return "", false
 	}
-	return Part{Name: "goal", Text: text, Truncated: truncated}
+	heading := "# Goal"
+	if in.SpecFile != "" {
+		heading = fmt.Sprintf("# Goal (the spec, from %s)", inline(in.SpecFile))
+	}
+	words, truncated = text.Cut(strings.ToValidUTF8(in.Goal, "\uFFFD"), goalCap)
+	return heading + "\n\n" + words, truncated
 }
 
-const allDone = `# Your task
+const nothingOpen = `# Your task
 
 Every task of the list is proven done, but the run is not complete yet. What happened last time, below, says what is missing. Put that right; start
 nothing new.`
 
-func task(in Input) Part {
+func task(in ralph.PromptInput) (words string, truncated bool) {
 	t := in.Task
-	if t == nil {
-		if in.TasksAllDone {
-			return Part{Name: "task", Text: allDone}
-		}
-		return Part{}
+	switch {
+	case t == nil && allDone(in):
+		return nothingOpen, false
+	case t == nil:
+		return "", false
 	}
-	p := Part{Name: "task"}
 	var b strings.Builder
 	b.WriteString("# Your task\n\nDo this one task in this iteration, and no other:\n\n")
 	head := inline(t.ID) + ": " + inline(t.Title)
 	if t.Category != "" {
 		head += " (" + inline(t.Category) + ")"
 	}
-	description, cutDescription := Cut(strings.TrimSpace(clean(t.Description)), descriptionCap)
+	description, cutDescription := text.Cut(strings.TrimSpace(clean(t.Description)), descriptionCap)
 	if description != "" {
 		head += "\n\n" + description
 	}
@@ -73,57 +75,54 @@ func task(in Input) Part {
 	if t.SpecFile != "" {
 		fmt.Fprintf(&b, "\n\nMore about it stands in %s: read that first.", code(t.SpecFile))
 	}
-	criteria, cutCriteria := Cut(bullets(t.Acceptance), acceptanceCap)
+	criteria, cutCriteria := text.Cut(bullets(t.Acceptance), acceptanceCap)
 	if criteria != "" {
 		b.WriteString("\n\nIt is done when all of this holds:\n\n" + quote(criteria))
 	}
-	if t.Regressed {
+	if slices.ContainsFunc(in.Tasks, func(known ralph.TaskState) bool { return known.Regressed && isOwn(in, known) }) {
 		b.WriteString("\n\nThis task was proven done before, and now it does not hold any more. Find out what broke it and put that right; leave its tests as strict as they are.")
 	}
-	if t.Try > 1 {
-		fmt.Fprintf(&b, "\n\nThis is try %d of this task. Look at what the tries before it left in the workspace.", t.Try)
+	if in.Try > 1 {
+		fmt.Fprintf(&b, "\n\nThis is try %d of this task. Look at what the tries before it left in the workspace.", in.Try)
 	}
-	if t.NotBack != "" {
-		fmt.Fprintf(&b, "\n\nWhat an earlier try of this task left was set aside and is not in the workspace, because %s. Begin anew.", inline(t.NotBack))
+	if in.NotBack != "" {
+		fmt.Fprintf(&b, "\n\nWhat an earlier try of this task left was set aside and is not in the workspace, because %s. Begin anew.", inline(in.NotBack))
 	}
-	p.Text, p.Truncated = b.String(), cutDescription || cutCriteria
-	return p
+	return b.String(), cutDescription || cutCriteria
 }
 
-func iteration(in Input) Part {
+func iteration(in ralph.PromptInput) (words string, truncated bool) {
 	of := ""
 	if in.Of > 0 {
 		of = fmt.Sprintf(" of %d", in.Of)
 	}
 	piece := "do the most\nuseful next piece of work"
-	if in.Task != nil || in.TasksAllDone {
+	if in.Task != nil || allDone(in) {
 		piece = "do your\ntask and nothing beside it"
 	}
-	return Part{Name: "iteration", Text: fmt.Sprintf(`# This iteration
+	return fmt.Sprintf(`# This iteration
 
 This is iteration %d%s. You start with a fresh context: what earlier iterations did is in the files. Look at the workspace first, %s, and leave the tree in a state that the next iteration can build on. Nobody can answer questions while you work.
-Stop every background process that you start.`, in.Ordinal, of, piece)}
+Stop every background process that you start.`, in.Ordinal, of, piece), false
 }
 
-func commits(in Input) Part {
-	text := ""
-	switch in.Commits {
-	case CommitsAgent:
-		text = `You commit: as soon as the work of this iteration is done and its checks pass, commit all of it, with a conventional message (such as "fix: …"). Never
+func commits(in ralph.PromptInput) (words string, truncated bool) {
+	switch in.WhoCommits {
+	case "agent":
+		words = `You commit: as soon as the work of this iteration is done and its checks pass, commit all of it, with a conventional message (such as "fix: …"). Never
 push, and leave remotes and other branches alone.`
-	case CommitsHarness:
-		text = `The harness commits for you, once you have ended. Leave your changes uncommitted; do not commit, push, stash or switch branches.`
+	case "harness":
+		words = `The harness commits for you, once you have ended. Leave your changes uncommitted; do not commit, push, stash or switch branches.`
 	default:
-		text = `Nobody commits: leave your changes uncommitted in the tree. Do not commit or push unless the goal says so.`
+		words = `Nobody commits: leave your changes uncommitted in the tree. Do not commit or push unless the goal says so.`
 	}
-	return Part{Name: "commits", Text: "# Commits\n\n" + text}
+	return "# Commits\n\n" + words, false
 }
 
-func checks(in Input) Part {
-	p := Part{Name: "checks"}
+func checks(in ralph.PromptInput) (words string, truncated bool) {
 	var paragraphs []string
 	list := func(intro string, commands []string) {
-		spans := make([]string, 0, len(commands))
+		var spans []string
 		for _, c := range commands {
 			if c = strings.TrimSpace(clean(c)); c != "" {
 				spans = append(spans, exactCode(c))
@@ -132,9 +131,9 @@ func checks(in Input) Part {
 		if len(spans) == 0 {
 			return
 		}
-		text, truncated := Cut(bullets(spans), adviceCap)
-		p.Truncated = p.Truncated || truncated
-		paragraphs = append(paragraphs, intro, quote(text))
+		short, cut := text.Cut(bullets(spans), adviceCap)
+		truncated = truncated || cut
+		paragraphs = append(paragraphs, intro, quote(short))
 	}
 	when := "After you end"
 	if in.ByCase {
@@ -145,8 +144,7 @@ func checks(in Input) Part {
 		list("For this task it also runs:", in.Task.Checks)
 	}
 	if len(paragraphs) == 0 {
-		return Part{}
+		return "", false
 	}
-	p.Text = "# Checks\n\n" + strings.Join(paragraphs, "\n\n")
-	return p
+	return "# Checks\n\n" + strings.Join(paragraphs, "\n\n"), truncated
 }
