@@ -39,7 +39,7 @@ type PromptInput struct {
 	NotBack      string      // why what an earlier try left was not brought back into the tree
 	ListFile     string      // "" without a list
 	Tasks        []TaskState // the whole list
-	WhoCommits   string
+	WhoCommits   string      // "agent", "harness", or "" for nobody
 	Steering     []SteeringSeen
 	Diff         string // since the run began
 	DiffCut      bool

@@ -294,6 +294,40 @@ func mustClaimNothing(t *testing.T, text string, said promise.Report) {
 	}
 }
 
+func TestFailuresNameTaskAndBaseline(t *testing.T) {
+	in := plain()
+	in.Last.Failed = []ralph.CheckResult{{Name: "make", Task: "T-1", TimedOut: true}, {Name: "secret", Hidden: true}, {Name: "vet", ExitCode: 3}}
+	for number, want := range []string{
+		"# Checks that failed last time\n\n## `T-1: make` (timed out, before any agent started)\n\n## `vet` (exit 3, before any agent started)",
+		"# Checks that failed last time\n\n## `T-1: make` (timed out)\n\n## `vet` (exit 3)",
+	} {
+		in.Last.Number = number
+		if got, truncated := failures(in); got != want || truncated {
+			t.Errorf("after iteration %d: %q, truncated: %v; want %q", number, got, truncated, want)
+		}
+	}
+}
+
+func TestCaseRefused(t *testing.T) {
+	in := ralph.PromptInput{Task: &ralph.Task{ID: "T-1"}, Ledger: []ralph.TaskLedger{{Task: "T-1", Counts: map[ralph.Rejection]int{"weak_test": 2}}}, Last: ralph.Feedback{
+		Number: 1, Failed: append(redTests(), hiddenRed()...), TaskRefusals: []ralph.TaskRefusal{{Task: "T-1", Code: "check_failed", Detail: "go test ./... (exit 1) failed"}},
+		Rejections: []ralph.Evaluation{{Task: "T-1", Category: "weak_test", Concern: "no test", Standing: true}},
+	}}
+	const why = "Why:\n\n> - check_failed: go test ./... (exit 1) failed\n\n" +
+		"A check that you cannot see failed. It asks for nothing but what your task says, so look there for what is missing.\n\n" +
+		"The reviewer, who sees the work but not you, rejects it:\n\n> - T-1: weak_test (2 times by now): no test\n" +
+		">   nobody was asked again: the files are as they were when this was said, and a case is judged by them and not by its words\n\n" +
+		"# Checks that failed\n\n## `go test ./...` (exit 1)\n\n> --- FAIL: TestAdd\n> # heading of the output\n>     add_test.go:9: got 3, want -3"
+	for over, first := range map[bool]string{
+		false: "The case is refused. Mend what is named here and submit again; everything you did is still there.",
+		true:  "The case is refused, and this was the last one: end here.",
+	} {
+		if diff := cmp.Diff(first+"\n\n"+why, CaseRefused(in, over)); diff != "" {
+			t.Errorf("over %v (-want +got):\n%s", over, diff)
+		}
+	}
+}
+
 func TestPartsAreKnownByTheirHash(t *testing.T) {
 	parts := Build(plain()).Parts
 	hashes := map[string]bool{}
