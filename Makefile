@@ -4,12 +4,12 @@ VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 NORACE := /(ralph|examples/embed|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(atomicfile|bench|cheats|cli|config|contract|demo|layout|process/inside|progress|prompt|proof/.*|report|text|textfile|worker/interview)|judge|model/internal/gen|plan|promise)$$
 # Long tests that do one thing after the other, in packages that have goroutines elsewhere: five times as slow with the race detector.
 SERIAL := ^Test(AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|Resume.*AtEveryCut|ResumeInTheMiddle)
-GOFAST := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
+GOFAST := GOGC=off GOMEMLIMIT=2GiB GOFLAGS='$(GOFLAGS) -buildvcs=false -gcflags=all=-dwarf=false' # see .ci/go-test
 export CGO_ENABLED := 0
 .PHONY: build test race lint vet-cross bench cheats e2e e2e-all clean
 
 build:
-	$(GOFAST) go build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
+	$(GOFAST) go build -trimpath -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
 
 test:
 	.ci/go-test race -short -shuffle=on -skip '$(SERIAL)' $$(go list ./... | grep -Ev '$(NORACE)')
@@ -20,7 +20,7 @@ race: # the scripts of the command line with the race detector
 lint:
 	.ci/lint
 vet-cross:
-	for os in darwin windows; do GOOS=$$os $(GOFAST) go vet ./... && GOOS=$$os $(GOFAST) go build -buildvcs=false -o bin/$$os/ ./cmd/ralph || exit; done
+	for os in darwin windows; do GOOS=$$os $(GOFAST) go vet ./... && GOOS=$$os $(GOFAST) go build -o bin/$$os/ ./cmd/ralph || exit; done
 bench: build
 	TMPDIR=/var/tmp go test -v -count=1 -timeout 60m -run '^TestTable$$' ./internal/bench -args -full -ralph $(CURDIR)/bin/ralph -json $(CURDIR)/bin/bench.json
 # Attacks and honest work, with and without protection, and docs/proof.md, which shows what became of them.
