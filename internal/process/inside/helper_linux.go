@@ -19,13 +19,13 @@ func init() {
 // makeEnclosure does not return.
 func makeEnclosure(argv []string) {
 	runtime.LockOSThread() // rights belong to threads
-	syscall.CloseOnExec(ReportFD)
+	syscall.CloseOnExec(reportFD)
 	o, err := readOrders()
 	if err == nil {
 		err = o.carryOut()
 	}
 	if err == nil {
-		if _, err = syscall.Write(ReportFD, []byte{Ready}); err == nil && o.MakeOnly {
+		if _, err = syscall.Write(reportFD, []byte{Ready}); err == nil && o.MakeOnly {
 			syscall.Exit(0)
 		}
 	}
@@ -35,7 +35,7 @@ func makeEnclosure(argv []string) {
 	} else {
 		r = become(argv, o.Dir)
 	}
-	_, _ = syscall.Write(ReportFD, r.encode())
+	_, _ = syscall.Write(reportFD, r.encode())
 	syscall.Exit(1)
 }
 
@@ -43,7 +43,7 @@ func makeEnclosure(argv []string) {
 func readOrders() (*Orders, error) {
 	var text []byte
 	for part := make([]byte, 4096); ; {
-		n, err := syscall.Read(OrdersFD, part)
+		n, err := syscall.Read(ordersFD, part)
 		if err != nil {
 			return nil, wrap("read orders", err)
 		}
@@ -52,7 +52,7 @@ func readOrders() (*Orders, error) {
 		}
 		text = append(text, part[:n]...)
 	}
-	_ = syscall.Close(OrdersFD)
+	_ = syscall.Close(ordersFD)
 	o, err := decodeOrders(text)
 	if err != nil {
 		return nil, wrap("read orders", err)

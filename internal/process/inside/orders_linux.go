@@ -3,8 +3,8 @@ package inside
 import "errors"
 
 const (
-	// OrdersFD and ReportFD are where the helper process finds its orders and reports how it went.
-	OrdersFD, ReportFD = 3, 4
+	// Where the helper process finds its orders and reports how it went.
+	ordersFD, reportFD = 3, 4
 
 	// Ready is reported right before the program takes over. A report after it is about the program.
 	Ready = '+'
