@@ -1,7 +1,7 @@
 # Needs Go, git and make. A C compiler is optional: with one, `make test` looks for data races too.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 # The race detector has nothing to see in packages without goroutines or that only start programs, and makes the scripts of internal/cli twice as slow.
-NORACE := /(ralph|examples/embed|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(atomicfile|bench|cheats|cli|config|contract|demo|layout|process/inside|progress|prompt|proof/.*|report|text|textfile|worker/interview)|judge|model/internal/gen|plan|promise)$$
+NORACE := /(ralph|examples/embed|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(atomicfile|bench|cheats|cli|config|contract|demo|layout|process/inside|progress|prompt|proof/.*|report|shell|text|textfile|worker/interview)|judge|model/internal/gen|plan|promise)$$
 # Long tests that do one thing after the other, in packages that have goroutines elsewhere: five times as slow with the race detector.
 SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|Resume.*AtEveryCut|ResumeInTheMiddle)
 GOFAST := GOGC=off GOMEMLIMIT=2GiB GOFLAGS='$(GOFLAGS) -buildvcs=false -gcflags=all=-dwarf=false' # see .ci/go-test
