@@ -1,24 +1,26 @@
 # Needs Go, git and make. A C compiler is optional: with one, `make test` looks for data races too.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 # The race detector has nothing to see in packages without goroutines or that only start programs, and makes the scripts of internal/cli twice as slow.
-PLAINLY := /(cmd/ralph|examples/embed|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(atomicfile|bench|cheats|cli|config|contract|demo|layout|progress|prompt|proof/.*|report|text|worker/interview)|model/internal/gen|plan|promise)$$
-QUICKLY := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
+NORACE := /(ralph|examples/embed|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(atomicfile|bench|cheats|cli|config|contract|demo|layout|process/inside|progress|prompt|proof/.*|report|shell|text|textfile|worker/interview)|judge|model/internal/gen|plan|promise)$$
+# Long tests that do one thing after the other, in packages that have goroutines elsewhere: five times as slow with the race detector.
+SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|Resume.*AtEveryCut|ResumeInTheMiddle)
+GOFAST := GOGC=off GOMEMLIMIT=2GiB GOFLAGS='$(GOFLAGS) -buildvcs=false -gcflags=all=-dwarf=false' # see .ci/go-test
 export CGO_ENABLED := 0
 .PHONY: build test race lint vet-cross bench cheats e2e e2e-all clean
 
 build:
-	$(QUICKLY) go build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
+	$(GOFAST) go build -trimpath -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
 
 test:
-	.ci/go-test race -short -shuffle=on $$(go list ./... | grep -Ev '$(PLAINLY)')
-	.ci/go-test plainly -short -shuffle=on $$(go list ./... | grep -E '$(PLAINLY)')
+	.ci/go-test race -short -shuffle=on -skip '$(SERIAL)' $$(go list ./... | grep -Ev '$(NORACE)')
+	.ci/go-test plain -short -shuffle=on $$(go list ./... | grep -E '$(NORACE)')
+	.ci/go-test plain -short -shuffle=on -run '$(SERIAL)' ./agent ./loop ./runlog
 race: # the scripts of the command line with the race detector
 	.ci/go-test race -short -count=1 ./internal/cli
 lint:
 	.ci/lint
 vet-cross:
-	for os in darwin windows; do GOOS=$$os $(QUICKLY) go vet ./... && GOOS=$$os $(QUICKLY) go build -buildvcs=false -o bin/$$os/ ./cmd/ralph || exit; done
-
+	for os in darwin windows; do GOOS=$$os $(GOFAST) go vet ./... && GOOS=$$os $(GOFAST) go build -o bin/$$os/ ./cmd/ralph || exit; done
 bench: build
 	TMPDIR=/var/tmp go test -v -count=1 -timeout 60m -run '^TestTable$$' ./internal/bench -args -full -ralph $(CURDIR)/bin/ralph -json $(CURDIR)/bin/bench.json
 # Attacks and honest work, with and without protection, and docs/proof.md, which shows what became of them.
@@ -29,9 +31,9 @@ cheats: build
 e2e: build
 	bin/ralph demo --speed 0
 	go run ./examples/embed
-	.ci/go-test plainly -count=1 -shuffle=on . ./agent ./runlog ./verify ./internal/proof/...
+	.ci/go-test plain -count=1 -shuffle=on ./agent ./fold ./loop ./runlog ./verify ./internal/proof/...
 	clis="$$(.ci/e2e-clis)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
-	.ci/go-test plainly -count=1 -tags e2e -run 'TestKillNine|TestLongScripts' ./internal/cli
+	.ci/go-test plain -count=1 -tags e2e -run 'TestKillNine|TestLongScripts' ./internal/cli
 e2e-all: build
 	clis="$$(.ci/e2e-clis all)" && RALPH_E2E_CLIS="$$clis" go test -count=1 -timeout 30m -tags e2e ./internal/e2e
 clean:

@@ -76,7 +76,7 @@ func TestTable(t *testing.T) {
 		measure func(*bench)
 	}{
 		{"iteration", (*bench).iteration}, {"checked iteration", (*bench).checkedIteration}, {"whole program", (*bench).wholeProgram}, {"gap", (*bench).gap},
-		{"parsing", (*bench).parsing}, {"memory", (*bench).memory}, {"crowd", (*bench).crowds}, {"cold start", (*bench).coldStart}, {"long run", (*bench).longRun},
+		{"parsing", (*bench).parsing}, {"memory", (*bench).memory}, {"crowd", (*bench).crowds}, {"cold start", (*bench).coldStart}, {"helper", (*bench).helperStart}, {"long run", (*bench).longRun},
 		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).aThousand},
 		{"a worker's turn", (*bench).workerTurn},
 	} {

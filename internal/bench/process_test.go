@@ -92,7 +92,7 @@ func (b *bench) resume(work task, agent string) {
 	}
 	b.add(row{
 		What: fmt.Sprintf("resume of a run of %d iterations, to the agent's start (wall)", b.history), Unit: "ms", Value: median(values), Floor: median(floors),
-		Of: "`ralph run`, to the agent's start", Aim: aim{valueAtMost, 150},
+		Of: "`ralph run`, to the agent's start", Aim: aim{ratioAtMost, 10},
 		Note: fmt.Sprintf("the whole log is read and verified; the least of %d was %.0f ms", len(values), slices.Min(values)),
 	})
 	b.add(row{

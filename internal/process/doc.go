@@ -42,9 +42,9 @@
 //
 // A tree can see the file system otherwise than everybody else does: see
 // [Spec.Enclosure]. Mounts belong to a namespace of the tree and end with it. To make
-// them, this program starts itself once more, under another name; an init function
-// of this package takes over then, makes the mounts, gives up the rights that it
-// needed for that and becomes the wanted program. Its number, session, environment
+// them, this program starts itself once more, under another name; package inside
+// takes over then before the rest of the program is initialized, makes the mounts,
+// gives up the rights that it needed for that and becomes the wanted program. Its number, session, environment
 // and output are those of any other tree, so that everything above holds. If it
 // does not get that far, there was no program, and [Result.StartError] says why.
 //

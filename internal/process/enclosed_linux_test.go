@@ -248,27 +248,6 @@ func TestMakeIsCanceled(t *testing.T) {
 	}
 }
 
-func TestParseMounts(t *testing.T) {
-	const info = `22 28 0:21 / /proc rw - proc proc rw
-28 1 8:1 / / rw - ext4 /dev/sda rw
-30 28 0:30 / /w/s/a\040b rw shared:1 - tmpfs tmpfs rw
-31 30 0:31 / /w/s/a\040b/deeper rw - tmpfs tmpfs rw
-32 28 0:32 / /w/s2 rw - tmpfs tmpfs rw
-33 28 0:33 / /w/s rw - tmpfs tmpfs rw
-34 28 0:34 / /w/s/back\134slash rw - tmpfs tmpfs rw
-short line
-`
-	for folder, want := range map[string][]string{
-		"/w/s":  {"/w/s/a b", `/w/s/back\slash`},
-		"/w/s2": nil,
-		"/":     {"/proc", "/w/s/a b", "/w/s2", "/w/s"},
-	} {
-		if diff := cmp.Diff(want, parseMounts(info, folder)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", folder, diff)
-		}
-	}
-}
-
 // BenchmarkEnclosure is what an enclosure costs, with an overlay and an edit.
 func BenchmarkEnclosure(b *testing.B) {
 	dir, folder := b.TempDir(), b.TempDir()

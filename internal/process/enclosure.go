@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
 // ErrEnclosure says that an Enclosure could not be made, so that the program was never started. It is in Result.StartError.
@@ -27,34 +31,43 @@ type Enclosure struct {
 	NoNetwork bool
 }
 
-// MountKind is what a mount does.
-type MountKind string
-
-const (
-	// Overlay shows Lower at Target. Whatever is written there goes to Upper. Target may be Lower itself. What is mounted below Lower is seen below
-	// Target, too, but writes to it go through.
-	Overlay MountKind = "overlay"
-	// Bind shows the file or folder Source at Target, which must be there and be of the same kind. What is mounted below Source is seen, too.
-	Bind MountKind = "bind"
-	// Tmpfs is an empty folder in memory at Target.
-	Tmpfs MountKind = "tmpfs"
+type (
+	// Mount is one change of what is seen.
+	Mount = inside.Mount
+	// MountKind is what a mount does.
+	MountKind = inside.MountKind
+	// Edit is one file of a folder that is to be otherwise.
+	Edit = inside.Edit
 )
 
-// Mount is one change of what is seen. Paths are absolute and are looked up with the mounts before it in place.
-type Mount struct {
-	Kind   MountKind
-	Target string
-	// Source is what a Bind shows.
-	Source string
-	// Lower, Upper and Work are the folders of an Overlay. Upper and Work are of one file system and are made if they are missing; Work is emptied.
-	// Several trees may use them one after the other, never at the same time. It is not waited for that what is written there is on disk.
-	Lower, Upper, Work string
+// The kinds of mounts; package inside says what they do.
+const (
+	Overlay = inside.Overlay
+	Bind    = inside.Bind
+	Tmpfs   = inside.Tmpfs
+)
+
+// Lay makes edits in a folder, as an Enclosure does it in its Root.
+func Lay(dir string, edits []Edit) error {
+	if err := checkNames(edits); err != nil {
+		return err
+	}
+	return inside.Lay(dir, edits)
+}
+
+func checkNames(edits []Edit) error {
+	for _, e := range edits {
+		if !filepath.IsLocal(filepath.FromSlash(e.Name)) || path.Clean(e.Name) == "." {
+			return fmt.Errorf("edit %q: not a name below the folder", e.Name)
+		}
+	}
+	return nil
 }
 
 // Make makes the enclosure, with its edits, and takes it down again at once. What was edited stays in the Upper of an Overlay, where the next tree
 // finds it. The error is nil, ErrEnclosure, or the context's.
 func (e *Enclosure) Make(ctx context.Context) error {
-	result, err := Run(ctx, Spec{Argv: []string{enclosureName}, Enclosure: e, makeOnly: true})
+	result, err := Run(ctx, Spec{Argv: []string{inside.Name}, Enclosure: e, makeOnly: true})
 	switch {
 	case err != nil:
 		return fmt.Errorf("make enclosure: %w", err)
@@ -71,6 +84,3 @@ func (e *Enclosure) Make(ctx context.Context) error {
 // CanEnclose tries whether this system lets this user have an enclosure at all. nil means yes. Whether an Overlay of a certain folder works,
 // only Make can tell.
 func CanEnclose(ctx context.Context) error { return (&Enclosure{}).Make(ctx) }
-
-// enclosureName is what this program calls itself while it makes an enclosure: argv[0], which no user types.
-const enclosureName = "ralph: enclosure"

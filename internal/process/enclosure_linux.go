@@ -1,8 +1,8 @@
 package process
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,78 +11,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
-const (
-	selfProgram = "/proc/self/exe"
+const selfProgram = "/proc/self/exe"
 
-	// Where the program that makes an enclosure finds its orders and says how it went.
-	ordersFD, reportFD = 3, 4
-
-	// ready is reported right before the program takes over. Whatever is reported after that is about the program.
-	ready = '+'
-)
-
-// orders is an enclosure on its way to the process that makes it. Paths are bytes: JSON would change those that are no UTF-8.
-type orders struct {
-	Mounts    []mountOrder `json:"mounts,omitempty"`
-	Root      []byte       `json:"root,omitempty"`
-	Edits     []editOrder  `json:"edits,omitempty"`
-	Dir       []byte       `json:"dir,omitempty"`
-	NoNetwork bool         `json:"no_network,omitempty"`
-	MakeOnly  bool         `json:"make_only,omitempty"`
-	// OwnUsers says that there is a user namespace, whose rights have to be given back. Rights are those that this process has.
-	OwnUsers bool   `json:"own_users,omitempty"`
-	Rights   uint64 `json:"rights,omitempty"`
-}
-
-type mountOrder struct {
-	Kind                               MountKind
-	Target, Source, Lower, Upper, Work []byte
-}
-
-type editOrder struct{ Name, Source []byte }
-
-func (s *Spec) orders(rights uint64) orders {
+func (s *Spec) orders(rights uint64) *inside.Orders {
 	e := s.Enclosure
-	o := orders{Root: []byte(e.Root), Dir: []byte(s.Dir), NoNetwork: e.NoNetwork, MakeOnly: s.makeOnly, Rights: rights}
-	o.OwnUsers = os.Geteuid() != 0 || rights&(1<<unix.CAP_SYS_ADMIN) == 0
-	for _, m := range e.Mounts {
-		o.Mounts = append(o.Mounts, mountOrder{m.Kind, []byte(m.Target), []byte(m.Source), []byte(m.Lower), []byte(m.Upper), []byte(m.Work)})
-	}
-	for _, edit := range e.Edits {
-		o.Edits = append(o.Edits, editOrder{[]byte(edit.Name), []byte(edit.Source)})
-	}
-	return o
+	return &inside.Orders{Mounts: e.Mounts, Root: e.Root, Edits: e.Edits, Dir: s.Dir, NoNetwork: e.NoNetwork, MakeOnly: s.makeOnly,
+		OwnUsers: os.Geteuid() != 0 || rights&(1<<unix.CAP_SYS_ADMIN) == 0, Rights: rights}
 }
-
-// report is why there is no program.
-type report struct {
-	Text string `json:"text"`
-	Kind string `json:"kind,omitempty"` // one of the reasons below
-}
-
-var reasons = map[string]error{"not_found": ErrNotFound, "not_executable": ErrNotExecutable, "no_dir": ErrNoDir}
-
-func newReport(err error) report {
-	r := report{Text: err.Error()}
-	for kind, reason := range reasons {
-		if errors.Is(err, reason) {
-			r.Kind = kind
-		}
-	}
-	return r
-}
-
-// reportedError is an error of the other process, in its words.
-type reportedError struct {
-	text string
-	kind error
-}
-
-func (e *reportedError) Error() string { return e.text }
-
-func (e *reportedError) Unwrap() error { return e.kind }
 
 // gate is where a program that makes an enclosure says that it is through.
 type gate struct {
@@ -93,13 +32,13 @@ type gate struct {
 
 // enclose makes attr start a process in namespaces of its own that can read its orders.
 func enclose(s *Spec, attr *os.ProcAttr) (*gate, error) {
-	o := s.orders(ownRights())
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, &IOError{Op: "write enclosure", Err: err}
+	if err := checkNames(s.Enclosure.Edits); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEnclosure, err)
 	}
+	o := s.orders(ownRights())
 	g := &gate{}
-	if g.orders, err = inMemory(text); err != nil {
+	var err error
+	if g.orders, err = inMemory(o.Encode()); err != nil {
 		return nil, &IOError{Op: "write enclosure", Err: err}
 	}
 	if g.report, g.theirs, err = os.Pipe(); err != nil {
@@ -171,9 +110,9 @@ func (g *gate) discard() {
 }
 
 // wait returns when the program has taken over. A done context, or the limit, is no error: whoever watches the tree sees it, too.
-func (g *gate) wait(ctx context.Context, limit time.Duration) error {
-	if limit > 0 {
-		_ = g.report.SetReadDeadline(time.Now().Add(limit))
+func (g *gate) wait(ctx context.Context, s *Spec) error {
+	if s.Timeout > 0 {
+		_ = g.report.SetReadDeadline(time.Now().Add(s.Timeout))
 	}
 	defer context.AfterFunc(ctx, func() { _ = g.report.SetReadDeadline(time.Unix(1, 0)) })()
 	text, err := io.ReadAll(g.report)
@@ -183,19 +122,19 @@ func (g *gate) wait(ctx context.Context, limit time.Duration) error {
 	case err != nil:
 		return fmt.Errorf("%w: wait for it: %w", ErrEnclosure, err)
 	}
-	isReady := len(text) > 0 && text[0] == ready
-	if isReady {
-		text = text[1:]
-	}
+	text, isReady := bytes.CutPrefix(text, []byte{inside.Ready})
 	if isReady && len(text) == 0 {
 		return nil
 	}
-	var r report
-	if json.Unmarshal(text, &r) != nil {
+	r, err := inside.DecodeReport(text)
+	switch {
+	case err != nil:
 		return fmt.Errorf("%w: its maker ended too early", ErrEnclosure)
+	case r.Failed == inside.FindProgram:
+		return unfound(r.Text, r.Exists)
+	case r.Failed == inside.StartProgram:
+		f := failedStart{name: s.Argv[0], program: r.Text, dir: r.Dir, cause: r.Errno, noDir: r.NoDir, exists: r.Exists}
+		return f.explain()
 	}
-	if !isReady {
-		return fmt.Errorf("%w: %s", ErrEnclosure, r.Text)
-	}
-	return &reportedError{r.Text, reasons[r.Kind]}
+	return fmt.Errorf("%w: %s", ErrEnclosure, r.Text)
 }

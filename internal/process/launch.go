@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
 // LookPath finds a program in the harness's own PATH. The error is ErrNotFound or
@@ -82,12 +84,12 @@ func (t *tree) plantEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) er
 		return err
 	}
 	defer g.discard()
-	if err := t.plant(selfProgram, append([]string{enclosureName}, s.Argv...), attr); err != nil {
+	if err := t.plant(selfProgram, append([]string{inside.Name}, s.Argv...), attr); err != nil {
 		return fmt.Errorf("%w: start in namespaces: %w", ErrEnclosure, err)
 	}
 	g.started()
 	began := time.Now()
-	err = g.wait(ctx, s.Timeout)
+	err = g.wait(ctx, s)
 	if s.Timeout > 0 {
 		s.Timeout = max(s.Timeout-time.Since(began), 1) // it bounds this, too
 	}
@@ -141,25 +143,41 @@ func environment(s *Spec, token string) []string {
 
 // startError says in our words why there is no process.
 func startError(program string, s *Spec, err error) error {
-	cause := err
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+	f := failedStart{name: s.Argv[0], program: program, dir: s.Dir, cause: err}
+	if s.Dir != "" {
+		info, err := os.Stat(s.Dir)
+		f.noDir = err != nil || !info.IsDir()
+	}
+	_, statErr := os.Stat(inDir(s.Dir, program))
+	f.exists = statErr == nil
+	return f.explain()
+}
+
+// failedStart is what there is to know of a program that could not be started.
+type failedStart struct {
+	name, program, dir string
+	cause              error
+	noDir              bool // dir is not a folder
+	exists             bool // program is a file
+}
+
+func (f *failedStart) explain() error {
+	cause := f.cause
+	if errno, ok := errors.AsType[syscall.Errno](cause); ok {
 		cause = errno
 	}
-	if s.Dir != "" {
-		if info, statErr := os.Stat(s.Dir); statErr != nil || !info.IsDir() {
-			return fmt.Errorf("start %s in %s: %w: %w", s.Argv[0], s.Dir, ErrNoDir, cause)
-		}
-	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		if _, statErr := os.Stat(inDir(s.Dir, program)); statErr == nil {
-			return fmt.Errorf("start %s: %w: its interpreter is missing", program, ErrNotExecutable)
+	case f.noDir:
+		return fmt.Errorf("start %s in %s: %w: %w", f.name, f.dir, ErrNoDir, cause)
+	case errors.Is(cause, fs.ErrNotExist), errors.Is(cause, syscall.ENOTDIR):
+		if f.exists {
+			return fmt.Errorf("start %s: %w: its interpreter is missing", f.program, ErrNotExecutable)
 		}
-		return fmt.Errorf("start %s: %w", program, ErrNotFound)
-	case errors.Is(err, fs.ErrPermission), isNotExecutable(err):
-		return fmt.Errorf("start %s: %w: %w", program, ErrNotExecutable, cause)
+		return fmt.Errorf("start %s: %w", f.program, ErrNotFound)
+	case errors.Is(cause, fs.ErrPermission), isNotExecutable(cause):
+		return fmt.Errorf("start %s: %w: %w", f.program, ErrNotExecutable, cause)
 	}
-	return fmt.Errorf("start %s: %w", program, cause)
+	return fmt.Errorf("start %s: %w", f.program, cause)
 }
 
 // notStarted sorts a launch error: the program's fault is a result, ours an error.

@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-)
 
-// systemPath is searched for programs when Spec.Env has no PATH.
-const systemPath = "/usr/local/bin:/usr/bin:/bin"
+	"github.com/ralphloop/ralph/internal/process/inside"
+)
 
 const errBusy = syscall.ETXTBSY
 
@@ -45,24 +44,21 @@ func resolve(name string, env []string) (string, error) {
 func search(name string, env []string, skip func(path string) bool) (string, error) {
 	list, ok := lookup(env, "PATH")
 	if !ok {
-		list = systemPath
+		list = inside.SystemPath
 	}
-	reason := ErrNotFound
-	for _, folder := range filepath.SplitList(list) {
-		if !filepath.IsAbs(folder) {
-			continue
-		}
-		path := filepath.Join(folder, name)
-		var info syscall.Stat_t
-		if syscall.Stat(path, &info) != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG || skip(path) {
-			continue
-		}
-		if info.Mode&0o111 != 0 {
-			return path, nil
-		}
-		reason = ErrNotExecutable
+	program, exists := inside.Search(name, list, skip)
+	if program == "" {
+		return "", unfound(name, exists)
 	}
-	return "", fmt.Errorf("start %s: %w", name, reason)
+	return program, nil
+}
+
+// unfound is the error for a program that PATH does not lead to; exists says that there is a file that is not executable.
+func unfound(name string, exists bool) error {
+	if exists {
+		return fmt.Errorf("start %s: %w", name, ErrNotExecutable)
+	}
+	return fmt.Errorf("start %s: %w", name, ErrNotFound)
 }
 
 func inDir(dir, path string) string {

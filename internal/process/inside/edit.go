@@ -1,13 +1,12 @@
-package process
+package inside
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
-	"path/filepath"
 )
 
 // Edit is one file of a folder that is to be otherwise.
@@ -24,25 +23,20 @@ type Edit struct {
 func Lay(dir string, edits []Edit) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("open folder: %w", err)
+		return wrap("open folder", err)
 	}
 	defer root.Close()
 	for _, e := range edits {
-		if !filepath.IsLocal(filepath.FromSlash(e.Name)) || path.Clean(e.Name) == "." {
-			return fmt.Errorf("edit %q: not a name below the folder", e.Name)
-		}
-	}
-	for _, e := range edits {
 		if e.Source == "" {
-			if err := takeAway(root, filepath.FromSlash(path.Clean(e.Name))); err != nil {
-				return fmt.Errorf("take away %s: %w", e.Name, err)
+			if err := takeAway(root, path.Clean(e.Name)); err != nil {
+				return wrap("take away "+e.Name, err)
 			}
 		}
 	}
 	for _, e := range edits {
 		if e.Source != "" {
-			if err := put(root, filepath.FromSlash(path.Clean(e.Name)), e.Source); err != nil {
-				return fmt.Errorf("put %s: %w", e.Name, err)
+			if err := put(root, path.Clean(e.Name), e.Source); err != nil {
+				return wrap("put "+e.Name, err)
 			}
 		}
 	}
@@ -96,7 +90,7 @@ func place(root *os.Root, name, source string) error {
 		}
 		return root.Symlink(target, name)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is neither a file nor a link", source)
+		return errors.New(source + " is neither a file nor a link")
 	}
 	perm := fs.FileMode(0o644)
 	if info.Mode()&0o111 != 0 {
@@ -148,7 +142,7 @@ func unlock(root *os.Root, name string) {
 	entries, _ := folder.ReadDir(-1)
 	for _, entry := range entries {
 		if entry.IsDir() {
-			unlock(root, filepath.Join(name, entry.Name()))
+			unlock(root, path.Join(name, entry.Name()))
 		}
 	}
 }
@@ -159,7 +153,7 @@ func changing(root *os.Root, name string, change func() error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	folder := filepath.Dir(name)
+	folder := path.Dir(name)
 	info, statErr := root.Stat(folder)
 	if statErr != nil || info.Mode().Perm()&0o300 == 0o300 || root.Chmod(folder, info.Mode().Perm()|0o300) != nil {
 		return err
@@ -175,9 +169,37 @@ func changing(root *os.Root, name string, change func() error) error {
 func ancestors(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i, r := range name {
-			if r == filepath.Separator && !yield(name[:i]) {
+			if r == '/' && !yield(name[:i]) {
 				return
 			}
 		}
+	}
+}
+
+// failure is an error with a cause, as fmt.Errorf makes them.
+type failure struct {
+	text  string
+	cause error
+}
+
+func (f *failure) Error() string { return f.text + ": " + f.cause.Error() }
+
+func (f *failure) Unwrap() error { return f.cause }
+
+func wrap(text string, cause error) error { return &failure{text, cause} }
+
+// split gives the parts of a text between separators.
+func split(text string, separator byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		begin := 0
+		for i := range len(text) {
+			if text[i] == separator {
+				if !yield(text[begin:i]) {
+					return
+				}
+				begin = i + 1
+			}
+		}
+		yield(text[begin:])
 	}
 }

@@ -1,0 +1,145 @@
+package inside
+
+import (
+	"errors"
+	"os"
+	"path"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// init takes over before main and before nearly every other package of the program.
+func init() {
+	if len(os.Args) > 1 && os.Args[0] == Name {
+		makeEnclosure(os.Args[1:])
+	}
+}
+
+// makeEnclosure does not return.
+func makeEnclosure(argv []string) {
+	runtime.LockOSThread() // rights belong to threads
+	syscall.CloseOnExec(reportFD)
+	o, err := readOrders()
+	if err == nil {
+		err = o.carryOut()
+	}
+	if err == nil {
+		if _, err = syscall.Write(reportFD, []byte{Ready}); err == nil && o.MakeOnly {
+			syscall.Exit(0)
+		}
+	}
+	r := Report{Failed: MakeEnclosure}
+	if err != nil {
+		r.Text = err.Error()
+	} else {
+		r = become(argv, o.Dir)
+	}
+	_, _ = syscall.Write(reportFD, r.encode())
+	syscall.Exit(1)
+}
+
+// readOrders does without os.File, which would start a goroutine and with it another thread.
+func readOrders() (*Orders, error) {
+	var text []byte
+	for part := make([]byte, 4096); ; {
+		n, err := syscall.Read(ordersFD, part)
+		if err != nil {
+			return nil, wrap("read orders", err)
+		}
+		if n == 0 {
+			break
+		}
+		text = append(text, part[:n]...)
+	}
+	_ = syscall.Close(ordersFD)
+	o, err := decodeOrders(text)
+	if err != nil {
+		return nil, wrap("read orders", err)
+	}
+	return o, nil
+}
+
+// become turns this process into the program, and returns only if that fails.
+func become(argv []string, dir string) Report {
+	if err := syscall.Chdir(dir); err != nil {
+		return failedStart(argv[0], dir, err)
+	}
+	program := argv[0]
+	if path.Base(program) == program {
+		// These are the variables that the parent chose for the program, so nothing is read here that has another origin.
+		list, ok := syscall.Getenv("PATH")
+		if !ok {
+			list = SystemPath
+		}
+		var exists bool
+		if program, exists = Search(argv[0], list, func(string) bool { return false }); program == "" {
+			return Report{Failed: FindProgram, Text: argv[0], Exists: exists}
+		}
+	}
+	for pause := time.Millisecond; ; pause *= 2 {
+		err := syscall.Exec(program, argv, syscall.Environ())
+		if err != syscall.ETXTBSY || pause > 200*time.Millisecond {
+			return failedStart(program, dir, err)
+		}
+		time.Sleep(pause) // another process may have just written it
+	}
+}
+
+// failedStart adds what only this process can see.
+func failedStart(program, dir string, err error) Report {
+	r := Report{Failed: StartProgram, Text: program, Dir: dir}
+	r.Errno, _ = err.(syscall.Errno)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		r.NoDir = true
+	}
+	if !path.IsAbs(program) {
+		program = path.Join(dir, program)
+	}
+	_, err = os.Stat(program)
+	r.Exists = err == nil
+	return r
+}
+
+// Stage is how far the helper process got.
+type Stage string
+
+// The stages that can fail.
+const (
+	MakeEnclosure Stage = "enclosure"
+	FindProgram   Stage = "find"
+	StartProgram  Stage = "start"
+)
+
+// Report is why there is no program.
+type Report struct {
+	Failed Stage
+	Text   string // why there is no enclosure, or the program
+	Dir    string // where the program was to run
+	Errno  syscall.Errno
+	NoDir  bool // Dir is not a folder
+	Exists bool // the program's file is there; one that could not be found is not executable
+}
+
+func (r *Report) encode() []byte {
+	flag := func(set bool) string {
+		if set {
+			return "yes"
+		}
+		return ""
+	}
+	return joinFields(string(r.Failed), r.Text, r.Dir, itoa(int(r.Errno)), flag(r.NoDir), flag(r.Exists))
+}
+
+// DecodeReport reads a whole report. Anything else is an error.
+func DecodeReport(text []byte) (Report, error) {
+	fields := splitFields(text)
+	if len(fields) != 6 {
+		return Report{}, errors.New("not a report")
+	}
+	r := Report{Failed: Stage(fields[0]), Text: fields[1], Dir: fields[2], NoDir: fields[4] != "", Exists: fields[5] != ""}
+	for _, digit := range fields[3] {
+		r.Errno = r.Errno*10 + syscall.Errno(digit-'0')
+	}
+	return r, nil
+}
