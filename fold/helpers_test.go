@@ -9,12 +9,6 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-var (
-	isGreen  = ralph.CheckResult{Passed: true}
-	isRed    = ralph.CheckResult{ExitCode: 1, Output: "FAIL"}
-	isBroken = ralph.CheckResult{Broken: true, ExitCode: 127, Output: "not found"}
-)
-
 func statesOf(tasks []ralph.TaskState) map[string]ralph.TaskStatus {
 	states := map[string]ralph.TaskStatus{}
 	for _, t := range tasks {
@@ -31,8 +25,6 @@ func job(id string, changes ...func(*ralph.TaskState)) ralph.TaskState {
 	}
 	return t
 }
-
-func isDone(t *ralph.TaskState) { t.Status = ralph.TaskDone }
 
 func same[T any](t *testing.T, what string, want, got T) {
 	t.Helper()

@@ -41,9 +41,7 @@ type gateCase struct {
 func refused(code, detail string) ralph.Gate {
 	return ralph.Gate{State: ralph.GateShut, Refusal: code, Detail: detail}
 }
-func openGate(detail string) ralph.Gate  { return ralph.Gate{State: ralph.GateOpen, Detail: detail} }
-func notedGate(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateNoted, Detail: detail} }
-func warned(detail string) ralph.Gate    { return ralph.Gate{State: ralph.GateWarned, Detail: detail} }
+func warned(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateWarned, Detail: detail} }
 
 func askGateCases(t *testing.T, cases []gateCase) {
 	t.Helper()

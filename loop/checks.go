@@ -122,5 +122,5 @@ func (r *checkRunner) tellIsolation(mode, why string) {
 	if why != "" {
 		text += ": " + why
 	}
-	r.notice("isolation", "%s", text)
+	r.notice("isolation", text)
 }

@@ -102,7 +102,7 @@ func (s *session) plain(ctx context.Context, i int, c check, red ralph.CheckResu
 	if red.Weaker == ralph.WayPath {
 		text = fmt.Sprintf("%q needs programs from a folder of the workspace that is in PATH; an agent can change these", c.name)
 	}
-	s.runner.notice("check_isolation", "%s", text)
+	s.runner.notice("check_isolation", text)
 	return red, ok
 }
 

@@ -82,9 +82,9 @@ func (h *hookCaller) tellHook(run ralph.HookRun) {
 	case run.Decision == ralph.HookBlocks || run.Decision == ralph.HookWarns: // it comes too late to block anything
 		h.warn(ralph.NoticeHookWarns, "%s", who+" warns: "+orSilent(run.Text))
 	case run.Text != "":
-		h.notice(ralph.NoticeHookSays, "%s", who+": "+orSilent(run.Text))
+		h.notice(ralph.NoticeHookSays, who+": "+orSilent(run.Text))
 	default:
-		h.notice(ralph.NoticeHookAllows, "%s", who+" allows")
+		h.notice(ralph.NoticeHookAllows, who+" allows")
 	}
 }
 

@@ -204,6 +204,6 @@ func (l *Loop) tellForecast(v ralph.Verdict) {
 		return
 	}
 	if text := judge.Forecast(h); text != "" {
-		l.run.notice("forecast", "%s", text)
+		l.run.notice("forecast", text)
 	}
 }

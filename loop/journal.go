@@ -70,8 +70,8 @@ func (j *journal) warn(code, format string, args ...any) {
 }
 
 // notice records something that the user may want to know.
-func (j *journal) notice(code, format string, args ...any) {
-	j.emit(ralph.EvNotice, ralph.Notice{Code: code, Text: fmt.Sprintf(format, args...)})
+func (j *journal) notice(code, text string) {
+	j.emit(ralph.EvNotice, ralph.Notice{Code: code, Text: text})
 }
 
 // tellOnce warns, but not in every iteration.

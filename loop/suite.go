@@ -119,7 +119,7 @@ func (s *suite) filled(find func(ralph.TaskTests) ([]string, error)) []check {
 		case len(files) == 0 && s.lostTests(name): // deleted tests are no proof
 			checks = append(checks, check{name: name, gone: "the test files that this check ran before are gone"})
 		case len(files) == 0:
-			s.notice("check_skipped", "%s", name+" was skipped: no test file belongs to a task that is done or under way")
+			s.notice("check_skipped", name+" was skipped: no test file belongs to a task that is done or under way")
 		default:
 			checks = append(checks, check{name: name, command: strings.ReplaceAll(name, testsPlace, process.Words(operands(files)))})
 		}

@@ -153,7 +153,7 @@ func (k *taskList) inspectTasks() {
 	k.sync()
 	k.writeTasks()
 	if added := k.untold(); len(added) > 0 { // what it found is work, too: the run is not complete without it
-		k.notice("tasks_added", "%s", "the agent added to the list: "+strings.Join(added, ", "))
+		k.notice("tasks_added", "the agent added to the list: "+strings.Join(added, ", "))
 		k.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: k.state.History.Task, List: k.mergedTasks()})
 	}
 }

@@ -29,7 +29,7 @@ func (r *checkRunner) tidy(ctx context.Context) {
 		kept, put := r.putBack(ctx, left, before, names)
 		if put {
 			if r.first("check_wrote " + strings.Join(names, "\n")) {
-				r.notice("check_wrote", "%s", what+"; that was put back"+kept)
+				r.notice("check_wrote", what+"; that was put back"+kept)
 			}
 			return
 		}
