@@ -8,6 +8,12 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
+// phraseWindow is how many iterations the status gate looks at: this one and the four before.
+const phraseWindow = 5
+
+// declineWindow is how many iterations the breaker compares for declining output.
+const declineWindow = 3
+
 const maxCooldown = ralph.Span(8 * time.Hour)
 
 // moveBreaker is the breaker after the iteration under judgement.

@@ -133,11 +133,6 @@ func inRound(p ralph.Policy) ralph.Policy {
 	return p
 }
 
-// Completed reports whether the verdict ends the run as completed.
-func Completed(v ralph.Verdict) bool {
-	return v.Action == ralph.Stop && ralph.StatusOf(v.Reason) == ralph.StatusCompleted
-}
-
 // CallRate decides how long the next call must wait so that no more than allowed fall into any hour, and counts the
 // calls of the last hour.
 func CallRate(allowed int, calls []time.Time, now time.Time) (wait ralph.Span, recent int) {
@@ -189,25 +184,4 @@ func Forecast(h History) string {
 	each := h.Moment.Elapsed / ralph.Span(h.Counted)
 	return fmt.Sprintf("at this pace the %s will take at least %s and %s",
 		text.Count(open, "open task"), (each * ralph.Span(open)).Short(), strings.Join(parts, ", "))
-}
-
-// WhyGivenUp says in one sentence why the verdict gives a task up.
-func WhyGivenUp(p ralph.Policy, v ralph.TaskVerdict, now Observation) string {
-	why := fmt.Sprintf("not proven in %s", text.Count(p.TaskTries, "iteration"))
-	switch {
-	case v.Rejected:
-		why = "rejected by the evaluator " + text.Times(p.MaxRejections)
-	case v.Because != "":
-		why = string(v.Because) + ": " + now.taskEnded(v.Because)
-	}
-	if v.Retried {
-		return why + "; it is tried again after the others"
-	}
-	return why
-}
-
-// StashesFailedTasks reports whether the work on a task that was given up makes way for the next task. A run that
-// stops there leaves it in the tree for whoever looks at it.
-func StashesFailedTasks(p ralph.Policy) bool {
-	return p.OnTaskFailure == ralph.TaskSkip || p.OnTaskFailure == ralph.TaskRetry
 }

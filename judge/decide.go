@@ -2,20 +2,9 @@ package judge
 
 import (
 	"fmt"
-	"hash/fnv"
-	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
-)
-
-const (
-	limitSlack     = ralph.Span(15 * time.Second) // resets come late
-	firstLimit     = ralph.Span(time.Minute)      // without a reset time
-	longestLimit   = ralph.Span(30 * time.Minute)
-	farthestReset  = ralph.Span(366 * 24 * time.Hour) // whatever a CLI says: times must still add up
-	firstBackoff   = ralph.Span(time.Second)
-	longestBackoff = ralph.Span(time.Minute)
 )
 
 // rule is one row of the verdict table: nil when it does not fire.
@@ -54,27 +43,6 @@ func Decide(p ralph.Policy, h History) ralph.Verdict {
 		}
 	}
 	return v
-}
-
-func claims(p ralph.Policy, h History) bool {
-	said := h.Now.Agent.Said
-	byBlock := said.Complete && said.CompleteTag == ""
-	return said.Complete && (!byBlock || p.Status != ralph.StatusOff)
-}
-
-func stopAt(v ralph.Verdict, row int, reason ralph.StopReason, format string, args ...any) *ralph.Verdict {
-	v.Row, v.Action, v.Reason, v.Detail = row, ralph.Stop, reason, fmt.Sprintf(format, args...)
-	return &v
-}
-
-// Abort is the verdict on a run that the harness itself cannot go on with. No row of the table has it.
-func Abort(b ralph.Breaker, reason ralph.StopReason, format string, args ...any) ralph.Verdict {
-	return *stopAt(ralph.Verdict{Breaker: b}, 0, reason, format, args...)
-}
-
-func waitAt(v ralph.Verdict, row int, why ralph.WaitReason, wait ralph.Span, detail string) *ralph.Verdict {
-	v.Row, v.Action, v.WaitFor, v.Wait, v.Detail = row, ralph.Wait, why, wait.Rounded(), detail
-	return &v
 }
 
 // Row 0: somebody killed the run.
@@ -229,37 +197,6 @@ func unproven(h History) string {
 	return ", by the agent's word alone: nothing was checked"
 }
 
-// ProvenBy tells checks that turned green in this run from those that already were.
-func ProvenBy(h History) []string {
-	if h.Now.Stale { // of other files than those that are there
-		return nil
-	}
-	redBefore := map[string]bool{} // one that was not run before may have been green
-	for _, c := range h.Baseline {
-		redBefore[CheckKey(c)] = !c.Passed
-	}
-	checks := h.Now.Checks
-	if h.Started == 0 { // nothing but the baseline was run
-		checks, redBefore = h.Baseline, nil
-	}
-	var turned, unchanged []string
-	for _, c := range checks {
-		mute := c.Proof != nil && c.Proof.Canary == ralph.CanaryMute // tried, and nothing turned it red
-		worthless := c.Proof != nil && (c.Proof.Canary == ralph.CanaryGreen || c.Proof.Lost > 0)
-		switch {
-		case !c.Passed || worthless:
-		case redBefore[CheckKey(c)] && !mute:
-			turned = []string{ralph.VerifiedChecks}
-		default:
-			unchanged = []string{ralph.VerifiedUnchanged}
-		}
-	}
-	if len(checks) == 0 && h.Now.acceptedBy() != "" {
-		return []string{ralph.VerifiedEvaluator}
-	}
-	return append(turned, unchanged...)
-}
-
 // Row 5: the agent needs a person.
 func blockedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	said := h.Now.Agent.Said
@@ -270,6 +207,14 @@ func blockedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		return nil
 	}
 	return stopAt(v, 5, ralph.Blocked, "%s", *said.Blocked)
+}
+
+// Row 5, between iterations: a hook of the user's needs him.
+func hookRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
+	if h.Moment.Blocked == "" {
+		return nil
+	}
+	return stopAt(v, 5, ralph.Blocked, "%s", h.Moment.Blocked)
 }
 
 func decideRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
@@ -328,57 +273,7 @@ func breakerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return waitAt(v, 8, ralph.WaitCooldown, wait, v.Breaker.Reason)
 }
 
-// Row 9: time; money or tokens; the cap.
-func limitsRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	switch {
-	case p.MaxTime > 0 && h.Moment.Elapsed >= p.MaxTime:
-		return stopAt(v, 9, ralph.Timeout, "the time budget of %s is used up", p.MaxTime.Short())
-	case p.MaxCost > 0 && h.Cost >= p.MaxCost:
-		return stopAt(v, 9, ralph.MaxCost, "$%.2f of a budget of $%.2f is spent", h.Cost, p.MaxCost)
-	case p.MaxTokens > 0 && h.Tokens.Total() >= p.MaxTokens:
-		return stopAt(v, 9, ralph.MaxTokens, "%d of %d tokens are spent", h.Tokens.Total(), p.MaxTokens)
-	case p.MaxIterations > 0 && h.Counted >= p.MaxIterations:
-		return stopAt(v, 9, ralph.MaxIterations, "the cap of %s is reached with work pending", text.Count(p.MaxIterations, "iteration"))
-	}
-	return nil
-}
-
-// limitWait is how long to wait for the reset of a usage limit that was hit times in a row. after is the time that
-// the provider named, 0 if it named none.
-func limitWait(after ralph.Span, times int) ralph.Span {
-	if after <= 0 {
-		return doubled(firstLimit, times-1, longestLimit)
-	}
-	return min(after, farthestReset) + limitSlack
-}
-
-// backoff is how long to wait after a number of failures in a row.
-func backoff(failures, iteration int) ralph.Span {
-	wait := doubled(firstBackoff, failures-1, longestBackoff)
-	return wait + jitter(wait, iteration)
-}
-
-func doubled(wait ralph.Span, times int, longest ralph.Span) ralph.Span {
-	for range times {
-		if wait >= longest {
-			break
-		}
-		wait *= 2
-	}
-	return min(wait, longest)
-}
-
-// jitter spreads retries of many loops by up to a quarter of the wait. It is a function of the iteration's number, so that replay agrees.
-func jitter(wait ralph.Span, iteration int) ralph.Span {
-	hash := fnv.New32a()
-	fmt.Fprint(hash, iteration)
-	return wait / 4 * ralph.Span(hash.Sum32()%1000) / 1000
-}
-
-// Row 5, between iterations: a hook of the user's needs him.
-func hookRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	if h.Moment.Blocked == "" {
-		return nil
-	}
-	return stopAt(v, 5, ralph.Blocked, "%s", h.Moment.Blocked)
+// Completed reports whether the verdict ends the run as completed.
+func Completed(v ralph.Verdict) bool {
+	return v.Action == ralph.Stop && ralph.StatusOf(v.Reason) == ralph.StatusCompleted
 }

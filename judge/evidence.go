@@ -1,24 +1,14 @@
 package judge
 
 import (
+	"hash"
+	"hash/fnv"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ralphloop/ralph"
 )
-
-// ClearEvidence drops the evidence of an earlier tree. What evaluators said is kept: it was paid for, and the newest word counts.
-func (o *Observation) ClearEvidence() {
-	o.Checks, o.Weighed, o.Stale, o.Proven, o.Accepted = nil, nil, false, "", false
-}
-
-// LastCase is the newest case as an evaluator reads it, "" if there is none.
-func (o Observation) LastCase() string {
-	if len(o.Cases) == 0 {
-		return ""
-	}
-	return o.Cases[len(o.Cases)-1].String()
-}
 
 // ClaimsOf lists what the agent claimed, by tag, by block or in the task list.
 func ClaimsOf(o Observation) []string {
@@ -169,4 +159,107 @@ func (h History) NeedsWeaker() bool {
 // CheckedInPlace reports whether baselines of this run were taken in the workspace itself.
 func (h History) CheckedInPlace() bool {
 	return slices.ContainsFunc(h.Baseline, func(c ralph.CheckResult) bool { return c.Isolation == ralph.IsolationInPlace })
+}
+
+// HiddenCheckName is all that an agent learns of a hidden check.
+const HiddenCheckName = "a hidden check"
+
+// evaluationOf is the newest verdict on a task in this iteration, "" being the goal.
+func (o Observation) evaluationOf(task string) (ralph.Evaluation, bool) {
+	for _, e := range slices.Backward(o.Evaluations) {
+		if e.Task == task {
+			return e, true
+		}
+	}
+	return ralph.Evaluation{}, false
+}
+
+// acceptedBy is who accepted everything that was asked about in this iteration, "" if nobody did.
+func (o Observation) acceptedBy() string {
+	by := ""
+	for _, e := range o.Evaluations {
+		latest, _ := o.evaluationOf(e.Task)
+		if !latest.Accepted {
+			return ""
+		}
+		by = latest.Agent
+	}
+	return by
+}
+
+// ProvenBy tells checks that turned green in this run from those that already were.
+func ProvenBy(h History) []string {
+	if h.Now.Stale { // of other files than those that are there
+		return nil
+	}
+	redBefore := map[string]bool{} // one that was not run before may have been green
+	for _, c := range h.Baseline {
+		redBefore[CheckKey(c)] = !c.Passed
+	}
+	checks := h.Now.Checks
+	if h.Started == 0 { // nothing but the baseline was run
+		checks, redBefore = h.Baseline, nil
+	}
+	var turned, unchanged []string
+	for _, c := range checks {
+		mute := c.Proof != nil && c.Proof.Canary == ralph.CanaryMute // tried, and nothing turned it red
+		worthless := c.Proof != nil && (c.Proof.Canary == ralph.CanaryGreen || c.Proof.Lost > 0)
+		switch {
+		case !c.Passed || worthless:
+		case redBefore[CheckKey(c)] && !mute:
+			turned = []string{ralph.VerifiedChecks}
+		default:
+			unchanged = []string{ralph.VerifiedUnchanged}
+		}
+	}
+	if len(checks) == 0 && h.Now.acceptedBy() != "" {
+		return []string{ralph.VerifiedEvaluator}
+	}
+	return append(turned, unchanged...)
+}
+
+// FaultPrint reduces what went wrong in an iteration to a number that is equal when the fault is; 0 is no fault.
+func FaultPrint(o Observation) uint64 {
+	fault := fingerprint{hash: fnv.New64a()}
+	if o.Agent.End.Failed() {
+		fault.add(string(o.Agent.End))
+		fault.add(o.Agent.Error)
+	}
+	for _, c := range o.Checks {
+		if !c.Passed {
+			fault.add(c.Name)
+			fault.add(c.Output)
+		}
+	}
+	return fault.sum()
+}
+
+// fingerprint hashes words and leaves out what differs from one run of a command to the next: figures, scratch paths
+// and blanks.
+type fingerprint struct {
+	hash hash.Hash64
+	any  bool
+}
+
+func (f *fingerprint) add(text string) {
+	for word := range strings.FieldsSeq(text) {
+		f.any = true
+		if strings.HasPrefix(word, "/tmp/") || strings.HasPrefix(word, "/var/folders/") {
+			word = "/tmp"
+		}
+		letters := make([]byte, 0, len(word)+1)
+		for _, b := range []byte(word) {
+			if b < '0' || b > '9' {
+				letters = append(letters, b)
+			}
+		}
+		f.hash.Write(append(letters, ' '))
+	}
+}
+
+func (f *fingerprint) sum() uint64 {
+	if !f.any {
+		return 0
+	}
+	return max(f.hash.Sum64(), 1)
 }

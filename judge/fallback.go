@@ -7,8 +7,25 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// outageRest is how long an agent rests whose model failed again and again, while another one works.
-const outageRest = ralph.Span(30 * time.Minute)
+// NextAgent says who works next, and how long to wait for it: the first in order that is awake, else the first to wake. False means that there is
+// nothing to wait for: nobody's usage limit will be reset.
+func (h History) NextAgent(p ralph.Policy, at ralph.Span) (agent int, in ralph.Span, ok bool) {
+	var first *ralph.AgentRest
+	for i := range max(len(p.Agents), 1) {
+		rest := h.restOf(i)
+		if rest == nil || rest.Over(at) {
+			return i, 0, true
+		}
+		ok = ok || rest.Because == ralph.EndLimit
+		if rest.Until > 0 && (first == nil || rest.Until < first.Until) {
+			first = rest
+		}
+	}
+	if !ok {
+		return 0, 0, false
+	}
+	return first.Agent, first.Until - at, true
+}
 
 // restOf is the last rest of an agent that has not worked since.
 func (h History) restOf(agent int) *ralph.AgentRest {
@@ -32,12 +49,6 @@ func (h History) waking(agent int) History {
 	return h
 }
 
-// FailureCount are those of one agent, in a row.
-type FailureCount struct {
-	Own   int `json:"own,omitempty"`
-	Model int `json:"model,omitempty"`
-}
-
 // TakeTurn puts an agent to work. What others did in between does not end its failures in a row, nor add to them.
 func (h *History) TakeTurn(agent int) {
 	if agent == h.Agent {
@@ -52,25 +63,8 @@ func (h *History) TakeTurn(agent int) {
 	h.Failures = others
 }
 
-// NextAgent says who works next, and how long to wait for it: the first in order that is awake, else the first to wake. False means that there is
-// nothing to wait for: nobody's usage limit will be reset.
-func (h History) NextAgent(p ralph.Policy, at ralph.Span) (agent int, in ralph.Span, ok bool) {
-	var first *ralph.AgentRest
-	for i := range max(len(p.Agents), 1) {
-		rest := h.restOf(i)
-		if rest == nil || rest.Over(at) {
-			return i, 0, true
-		}
-		ok = ok || rest.Because == ralph.EndLimit
-		if rest.Until > 0 && (first == nil || rest.Until < first.Until) {
-			first = rest
-		}
-	}
-	if !ok {
-		return 0, 0, false
-	}
-	return first.Agent, first.Until - at, true
-}
+// outageRest is how long an agent rests whose model failed again and again, while another one works.
+const outageRest = ralph.Span(30 * time.Minute)
 
 // limitRest is how long the agent that was limited rests.
 func (h History) limitRest(p ralph.Policy) ralph.AgentRest {

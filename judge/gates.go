@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // GateKind is one row of the gate table.
@@ -51,6 +52,12 @@ func shut(refusal, format string, args ...any) ralph.Gate {
 
 func noted(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateNoted, Detail: detail} }
 
+func claims(p ralph.Policy, h History) bool {
+	said := h.Now.Agent.Said
+	byBlock := said.Complete && said.CompleteTag == ""
+	return said.Complete && (!byBlock || p.Status != ralph.StatusOff)
+}
+
 func askEndedWell(_ ralph.Policy, h History) ralph.Gate {
 	agent := h.Now.Agent
 	if !agent.End.Failed() {
@@ -82,6 +89,22 @@ func askContradiction(p ralph.Policy, h History) ralph.Gate {
 		return shut(ralph.RefusedContradiction, "the claim stands beside DECIDE, and no check can tell which is true")
 	}
 	return open("")
+}
+
+func askTasks(_ ralph.Policy, h History) ralph.Gate {
+	if len(h.Tasks) == 0 {
+		return ralph.Gate{State: ralph.GateNoted, Detail: "no task list was worked"}
+	}
+	left := OpenTasks(h.Tasks)
+	if len(left) == 0 {
+		return open("every task that blocks is done")
+	}
+	const shown = 5
+	names := strings.Join(left[:min(shown, len(left))], ", ")
+	if len(left) > shown {
+		names += ", …"
+	}
+	return shut(ralph.RefusedTasksOpen, "%s not done: %s", text.Count(len(left), "task"), names)
 }
 
 // countingChecks leaves out the own checks of tasks that neither are done nor have to be: an optional one that was claimed in vain keeps nothing

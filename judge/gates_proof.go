@@ -2,15 +2,11 @@ package judge
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/text"
 )
-
-// HiddenCheckName is all that an agent learns of a hidden check.
-const HiddenCheckName = "a hidden check"
 
 // askCanaries looks at what the green checks are worth.
 func askCanaries(p ralph.Policy, h History) ralph.Gate {
@@ -95,29 +91,6 @@ func askFresh(_ ralph.Policy, h History) ralph.Gate {
 		return open("the harness ran the checks itself, while the agent waited for them")
 	}
 	return open("the harness ran the checks itself, after the agent was gone")
-}
-
-// evaluationOf is the newest verdict on a task in this iteration, "" being the goal.
-func (o Observation) evaluationOf(task string) (ralph.Evaluation, bool) {
-	for _, e := range slices.Backward(o.Evaluations) {
-		if e.Task == task {
-			return e, true
-		}
-	}
-	return ralph.Evaluation{}, false
-}
-
-// acceptedBy is who accepted everything that was asked about in this iteration, "" if nobody did.
-func (o Observation) acceptedBy() string {
-	by := ""
-	for _, e := range o.Evaluations {
-		latest, _ := o.evaluationOf(e.Task)
-		if !latest.Accepted {
-			return ""
-		}
-		by = latest.Agent
-	}
-	return by
 }
 
 // notAsked is the evaluator gate's state before it is known whether another gate is shut.

@@ -2,12 +2,10 @@ package judge
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/text"
 )
 
 // NextTask chooses what to work on: of the tasks whose dependencies are done, one that regressed, then the most urgent, then the first. Optional
@@ -85,61 +83,6 @@ func OpenTasks(tasks []ralph.TaskState) []string {
 	return open
 }
 
-// judgeTasks says which claims are proven: claimed, by an agent that ended well, with every check of the run and the task's own green, and no
-// done task's own check red.
-func judgeTasks(p ralph.Policy, h History) ralph.TaskVerdict {
-	v := ralph.TaskVerdict{Current: h.Now.Task}
-	red := redTasks(h.Now.Checks)
-	claimed := ClaimedTasks(p, h)
-	for _, t := range h.Tasks {
-		isRed, ran := red[t.ID]
-		switch {
-		case t.Status == ralph.TaskDone && isRed && !t.Regressed:
-			v.Regressed = append(v.Regressed, t.ID)
-		case t.Regressed && ran && !isRed:
-			v.Mended = append(v.Mended, t.ID)
-		}
-	}
-	for _, t := range h.Tasks {
-		if t.Status == ralph.TaskDone || !slices.Contains(claimed, t.ID) {
-			continue
-		}
-		if code, detail := refuseTask(p, h, t.ID); code != "" {
-			v.Refused = append(v.Refused, ralph.TaskRefusal{Task: t.ID, Code: code, Detail: detail})
-			continue
-		}
-		v.Done = append(v.Done, t.ID)
-	}
-	giveUp(&v, p, h)
-	v.AllDone = len(h.Tasks) > 0 && len(OpenTasks(applyTasks(v, h.Tasks, false))) == 0
-	return v
-}
-
-// redTasks tells of every task whose own checks ran whether one of them is red.
-func redTasks(checks []ralph.CheckResult) map[string]bool {
-	red := map[string]bool{}
-	for _, c := range checks {
-		if c.Task != "" {
-			red[c.Task] = red[c.Task] || !c.Passed
-		}
-	}
-	return red
-}
-
-// ClaimedTasks are the tasks that the agent says are done: by tag, in the list, or, with a claim that everything is, the one it worked on.
-func ClaimedTasks(p ralph.Policy, h History) []string {
-	var claimed []string
-	for _, id := range slices.Concat(h.Now.Agent.Said.TasksDone, h.Now.Listed) {
-		if t, ok := FindTask(h.Tasks, id); ok && !t.Human { // no agent can have done what is for a person
-			claimed = append(claimed, t.ID)
-		}
-	}
-	if claims(p, h) && h.Now.Task != "" {
-		claimed = append(claimed, h.Now.Task)
-	}
-	return claimed
-}
-
 // FindTask finds a task by its id, in another case too if that is clear.
 func FindTask(tasks []ralph.TaskState, id string) (ralph.TaskState, bool) {
 	var alike []ralph.TaskState
@@ -155,91 +98,6 @@ func FindTask(tasks []ralph.TaskState, id string) (ralph.TaskState, bool) {
 		return alike[0], true
 	}
 	return ralph.TaskState{}, false
-}
-
-// refuseTask says why the claim for a task does not stand; no code means that it does.
-func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
-	if gate := askEndedWell(p, h); gate.State == ralph.GateShut {
-		return gate.Refusal, gate.Detail
-	}
-	var failed, broken, regressed []string
-	measured := false
-	for _, c := range h.Now.Checks {
-		t, _ := FindTask(h.Tasks, c.Task)
-		ours := c.Task == "" || c.Task == id
-		measured = measured || ours
-		switch {
-		case c.Passed:
-		case !ours && t.Status != ralph.TaskDone: // another claim's own check says nothing about this one
-		case !ours:
-			regressed = append(regressed, fmt.Sprintf("%s, the own check of %s, which was done", c.Name, c.Task))
-		case c.Hidden: // nothing else about it is the agent's business
-			failed = append(failed, HiddenCheckName)
-		case c.Broken:
-			broken = append(broken, c.Name)
-		default:
-			failed = append(failed, c.Name+" ("+c.HowFailed()+")")
-		}
-	}
-	failed = slices.Compact(failed)
-	switch {
-	case len(failed) > 0:
-		return ralph.RefusedCheckFailed, strings.Join(failed, ", ") + " failed"
-	case len(regressed) > 0:
-		return ralph.RefusedCheckFailed, strings.Join(regressed, "; ") + ", failed"
-	case len(broken) > 0:
-		return ralph.RefusedCheckBroken, strings.Join(broken, ", ") + " cannot run"
-	}
-	for _, gate := range []ralph.Gate{askTampered(p, h), askFresh(p, h)} {
-		if gate.State == ralph.GateShut {
-			return gate.Refusal, gate.Detail
-		}
-	}
-	e, asked := h.Now.evaluationOf(id)
-	switch {
-	case p.Evaluator != "" && !asked:
-		return ralph.RefusedEvaluator, notAsked
-	case p.Evaluator != "":
-		return rejection(e)
-	case !measured && !p.AllowUnverified:
-		return ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"
-	}
-	return "", ""
-}
-
-// giveUp looks whether the current task has used up its tries. What regressed meanwhile takes its place.
-func giveUp(v *ralph.TaskVerdict, p ralph.Policy, h History) {
-	t, ok := FindTask(h.Tasks, v.Current)
-	proven := slices.Contains(v.Done, v.Current)
-	if v.Current == "" || !ok {
-		v.Reopened = regressedTasks(applyTasks(*v, h.Tasks, false))
-		return
-	}
-	asks := h.Now.Agent.Said.Decide != nil && p.OnDecide == ralph.DecideWait // somebody answers, and it has one more try
-	tired := p.TaskTries > 0 && t.Tries+1 >= p.TaskTries
-	rejected := p.MaxRejections > 0 && h.RejectionsOf(t.ID) >= p.MaxRejections
-	ended := h.Now.Agent.TaskEnd
-	e, _ := h.Now.evaluationOf(t.ID)
-	unpaid := e.End == ralph.EndOverBudget // nobody had anything against it
-	if proven || asks || unpaid || !ralph.CountsAsIteration(h.Now.Agent.End) || !tired && !rejected && ended == "" {
-		return
-	}
-	v.GivenUp, v.Rejected = t.ID, rejected
-	if !rejected {
-		v.Because = ended
-	}
-	v.Retried = p.OnTaskFailure == ralph.TaskRetry && t.Rounds < p.TaskRetries
-	v.Reopened = regressedTasks(applyTasks(*v, h.Tasks, false))
-}
-
-func regressedTasks(tasks []ralph.TaskState) []string {
-	var regressed []string
-	for _, t := range tasks {
-		if t.Status == ralph.TaskDone && t.Regressed {
-			regressed = append(regressed, t.ID)
-		}
-	}
-	return regressed
 }
 
 // applyTasks gives the tasks as the verdict leaves them. counted says that the iteration was one of the N.
@@ -275,125 +133,17 @@ func applyTasks(v ralph.TaskVerdict, tasks []ralph.TaskState, counted bool) []ra
 	return tasks
 }
 
-// Row 6: a task used up its tries, or its evaluations.
-func taskRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	if n := h.RejectionsOf(""); p.MaxRejections > 0 && n >= p.MaxRejections {
-		return stopAt(v, 6, ralph.EvaluatorCap, "the evaluator rejected the work %s", text.Times(n))
+func regressedTasks(tasks []ralph.TaskState) []string {
+	var regressed []string
+	for _, t := range tasks {
+		if t.Status == ralph.TaskDone && t.Regressed {
+			regressed = append(regressed, t.ID)
+		}
 	}
-	if end := h.Now.Agent.TaskEnd; end != "" && len(h.Tasks) == 0 {
-		v.Hint = h.Now.Agent.Hint
-		return stopAt(v, 6, end, "%s", h.Now.taskEnded(end))
-	}
-	if v.Tasks.GivenUp == "" || v.Tasks.Retried || p.OnTaskFailure == ralph.TaskSkip {
-		return nil
-	}
-	if end := v.Tasks.Because; end != "" {
-		v.Hint = h.Now.Agent.Hint
-		return stopAt(v, 6, end, "task %s: %s", v.Tasks.GivenUp, h.Now.taskEnded(end))
-	}
-	if v.Tasks.Rejected {
-		return stopAt(v, 6, ralph.EvaluatorCap, "the evaluator rejected task %s %s", v.Tasks.GivenUp, text.Times(h.RejectionsOf(v.Tasks.GivenUp)))
-	}
-	return stopAt(v, 6, ralph.TaskTries, "task %s was worked on in %s without being proven", v.Tasks.GivenUp,
-		text.Count(p.TaskTries*(roundsOf(h.Tasks, v.Tasks.GivenUp)+1), "iteration"))
-}
-
-// taskEnded says why an agent gave up, perhaps having submitted cases in vain.
-func (o Observation) taskEnded(end ralph.StopReason) string {
-	why := string(end)
-	switch {
-	case end == ralph.IterCap && len(o.Cases) == 0:
-		return "the worker used up its turns without a case that was accepted"
-	case end == ralph.IterCap:
-		why = "the worker used up its turns"
-	case end == ralph.NoCase && o.Agent.AnswersCut:
-		why = "the model's answers were cut at its length limit again and again"
-	case end == ralph.NoCase:
-		why = "the worker fell silent again and again"
-	case end == ralph.EmptyResponses:
-		return "the model's answers were empty again and again"
-	default:
-		return why
-	}
-	switch n := len(o.Cases); {
-	case n == 0 && o.Agent.AnswersCut:
-		return why + ", and no case was submitted"
-	case n == 0:
-		return why + " and submitted no case"
-	case n == 1:
-		return why + ", and its only case was not accepted"
-	default:
-		return fmt.Sprintf("%s, and none of its %d cases was accepted", why, n)
-	}
+	return regressed
 }
 
 func roundsOf(tasks []ralph.TaskState, id string) int {
 	t, _ := FindTask(tasks, id)
 	return t.Rounds
-}
-
-// Row 4, before an agent starts: the list was done already, and the checks agree.
-func nothingLeftRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	if h.Started > 0 || len(h.Tasks) == 0 || len(OpenTasks(h.Tasks)) > 0 || !AllPassed(h.Baseline) {
-		return nil
-	}
-	v.VerifiedBy = ProvenBy(h)
-	return stopAt(v, 4, ralph.TasksDone, "every task of the list was done already, and every check is green")
-}
-
-// Row 6, between iterations: what is open cannot be worked on.
-func stuckRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
-	open := OpenTasks(h.Tasks)
-	if _, ok := NextTask(h.Tasks); ok || len(open) == 0 {
-		return nil
-	}
-	var failed []string
-	waiting := len(open)
-	for _, t := range h.Tasks {
-		if t.Status != ralph.TaskFailed {
-			continue
-		}
-		failed = append(failed, t.ID)
-		if t.Open() { // an optional one that another needs is not
-			waiting--
-		}
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	detail := fmt.Sprintf("given up: %s", strings.Join(failed, ", "))
-	if waiting > 0 {
-		detail += fmt.Sprintf("; %s for %s", tasksWait(waiting), them(len(failed)))
-	}
-	return stopAt(v, 6, ralph.TaskTries, "%s", detail)
-}
-
-func tasksWait(n int) string {
-	if n == 1 {
-		return "1 task waits"
-	}
-	return fmt.Sprintf("%d tasks wait", n)
-}
-
-func them(n int) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
-}
-
-func askTasks(_ ralph.Policy, h History) ralph.Gate {
-	if len(h.Tasks) == 0 {
-		return ralph.Gate{State: ralph.GateNoted, Detail: "no task list was worked"}
-	}
-	left := OpenTasks(h.Tasks)
-	if len(left) == 0 {
-		return open("every task that blocks is done")
-	}
-	const shown = 5
-	names := strings.Join(left[:min(shown, len(left))], ", ")
-	if len(left) > shown {
-		names += ", …"
-	}
-	return shut(ralph.RefusedTasksOpen, "%s not done: %s", text.Count(len(left), "task"), names)
 }

@@ -2,10 +2,12 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/judge"
 )
 
 // checkRunner runs checks in views of the tree and finds out what passing ones are worth.
@@ -18,26 +20,6 @@ type checkRunner struct {
 	isolation string // of views, as it was told
 	notPut    int    // the iteration after which what checks wrote could not be put back, counted from 1
 	wrote     int    // folders with what checks wrote
-}
-
-// check is one check to run.
-type check struct {
-	task    string // whose own check it is; "" for the run's
-	name    string
-	command string // "" if it is the name
-	barred  string // why it cannot run, "" if it can
-	gone    string // why it fails without being run, "" if it is
-	hidden  bool
-}
-
-// checkFile names the files that the output of checks goes to.
-type checkFile string
-
-func (f checkFile) name(i int) string {
-	if f == "" {
-		return fmt.Sprintf("%02d.txt", i+1)
-	}
-	return fmt.Sprintf("%s-%02d.txt", string(f), i+1)
 }
 
 // runChecks runs checks on the tree as it stands, one after the other. The baseline of a task that is selected later shares a folder with the
@@ -123,4 +105,192 @@ func (r *checkRunner) tellIsolation(mode, why string) {
 		text += ": " + why
 	}
 	r.notice("isolation", text)
+}
+
+// session runs checks in one view after another, opening a new one only where a check needs it otherwise.
+type session struct {
+	runner *checkRunner
+	kind   ralph.ViewKind
+	files  checkFile
+	strict bool // a red check is red, whatever it was before
+
+	folder  string
+	view    ralph.View
+	way     ralph.Way
+	plainly bool // a check ran in the workspace itself
+}
+
+// runAll runs checks and records their results.
+func (s *session) runAll(ctx context.Context, checks []check) {
+	defer s.close()
+	for i, c := range checks {
+		s.runner.emit(ralph.EvCheckStarted, ralph.CheckStarted{Name: c.name, Task: c.task})
+		result, ok := s.check(ctx, i, c)
+		if !ok {
+			return
+		}
+		s.runner.emit(ralph.EvCheckFinished, result)
+	}
+}
+
+// check runs one check as often as it takes. It reports false if the run is to end, or its output could not be kept.
+func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult, bool) {
+	if c.gone != "" {
+		return ralph.CheckResult{Name: c.name, Output: c.gone, ExitCode: 1}, true
+	}
+	if why := s.runner.suite.barred(c); why != "" {
+		return ralph.CheckResult{Name: c.name, Task: c.task, Broken: true, ExitCode: -1, Output: why}, true
+	}
+	h := s.runner.state.History
+	result, ok := s.once(ctx, i, c, h.WayOf(c.name, c.task))
+	switch {
+	case !ok || result.Passed:
+	case !h.Judging && (s.runner.iteration == 0 || h.NeedsWeaker()): // later, an agent may have seen to it that only the weaker way is green
+		result, ok = s.plain(ctx, i, c, result)
+	case !s.strict && h.PassedBefore(result):
+		result, ok = s.again(ctx, i, c, result)
+	}
+	return result, ok
+}
+
+// again runs a red check that was green on this very tree: it may have flaked.
+func (s *session) again(ctx context.Context, i int, c check, red ralph.CheckResult) (ralph.CheckResult, bool) {
+	red.Attempts = 1
+	for try := range s.runner.policy.Retries {
+		result, ok := s.once(ctx, i, c, s.runner.state.History.WayOf(c.name, c.task))
+		if !ok {
+			return result, false
+		}
+		result.Attempts = try + 2
+		if result.Passed {
+			result.Flaked = true
+			return result, true
+		}
+		red = result
+	}
+	return red, true
+}
+
+// plain runs a check that is red before any agent worked as the user's own shell would: isolation must not be what makes it red.
+func (s *session) plain(ctx context.Context, i int, c check, red ralph.CheckResult) (ralph.CheckResult, bool) {
+	if s.view == nil || c.hidden {
+		return red, true
+	}
+	isolated, ok := red.Isolation, true
+	if narrow, can := s.runner.tree.examiner.(ralph.Narrower); can && narrow.Narrows() { // programs of the workspace in PATH may make all the difference
+		byPath, went := s.once(ctx, i, c, ralph.WayPath)
+		if !went {
+			return red, false
+		}
+		if better(byPath, red) || judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{byPath}}) != judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{red}}) {
+			red, red.Weaker = byPath, ralph.WayPath
+		}
+	}
+	if !red.Passed {
+		var plain ralph.CheckResult
+		if plain, ok = s.once(ctx, i, c, ralph.WayInPlace); ok && better(plain, red) {
+			red, red.Weaker = plain, ralph.WayInPlace
+		}
+	}
+	if red.Weaker == ralph.WayUsual {
+		return red, ok
+	}
+	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: "+
+		"what it writes is put back, but for what git ignores, and an agent can change what it finds in PATH", c.name, isolated)
+	if red.Weaker == ralph.WayPath {
+		text = fmt.Sprintf("%q needs programs from a folder of the workspace that is in PATH; an agent can change these", c.name)
+	}
+	s.runner.notice("check_isolation", text)
+	return red, ok
+}
+
+// better reports whether a check fared better the first time.
+func better(a, b ralph.CheckResult) bool { return a.Passed && !b.Passed || !a.Broken && b.Broken }
+
+// once runs a check a single time.
+func (s *session) once(ctx context.Context, i int, c check, way ralph.Way) (ralph.CheckResult, bool) {
+	r := s.runner
+	checker, isolation, err := s.enter(ctx, way)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ralph.ErrIO) {
+		return ralph.CheckResult{
+			Name: c.name, Task: c.task, Hidden: c.hidden, Broken: true, ExitCode: -1,
+			Output: fmt.Sprintf("no view of the tree could be made for it (checks.isolation chooses another kind): %v", err),
+		}, true
+	}
+	if err == nil && s.folder == "" {
+		s.folder, err = r.checkFolder(1)
+	}
+	if ctx.Err() != nil {
+		return ralph.CheckResult{}, false
+	}
+	if err != nil {
+		r.storageFailed(err)
+		return ralph.CheckResult{}, false
+	}
+	var result ralph.CheckResult
+	r.attendCheck(ctx, func(ctx context.Context) {
+		result, err = checker.Check(ctx, r.checkInput(c, s.folder, s.files.name(i)))
+	})
+	s.plainly = s.plainly || isolation == ralph.IsolationInPlace
+	if ctx.Err() != nil { // killed with the run: it says nothing about the work
+		return result, false
+	}
+	if err != nil {
+		r.storageFailed(err)
+		return result, false
+	}
+	result.Task, result.Isolation, result.Hidden = c.task, isolation, c.hidden
+	if !c.hidden {
+		result.Command = c.command
+	}
+	result.Tree = r.tree.treeUnderCheck().ID()
+	if c.hidden {
+		result.Output = "" // it stays in the run's folder, for people
+	}
+	return result, true
+}
+
+// enter gives the view that a check needs. Where none can be made, checks run in the workspace itself, which is said.
+func (s *session) enter(ctx context.Context, way ralph.Way) (ralph.Checker, string, error) {
+	if s.runner.tree.examiner == nil {
+		return s.runner.checker, "", nil
+	}
+	if s.view != nil && s.way == way {
+		mode, _ := s.view.Isolation()
+		return s.view, mode, nil
+	}
+	s.close()
+	view, err := s.runner.tree.examiner.Open(ctx, s.runner.viewInput(s.kind, way))
+	if err != nil {
+		return nil, "", err
+	}
+	s.view, s.way = view, way
+	mode, why := view.Isolation()
+	if way != ralph.WayInPlace { // which is said of its check
+		s.runner.tellIsolation(mode, why)
+	}
+	return view, mode, nil
+}
+
+func (s *session) close() {
+	if s.view == nil {
+		return
+	}
+	err := s.view.Close()
+	if mode, _ := s.view.Isolation(); err != nil && mode == ralph.IsolationInPlace { // the workspace is not what the agent left; the next process puts it back
+		s.runner.storageFailed(err)
+	} else if err != nil {
+		s.runner.warn("view_left", "what a view needed could not be removed: %v", err)
+	}
+	s.view = nil
+}
+
+// checkFile names the files that the output of checks goes to.
+type checkFile string
+
+func (f checkFile) name(i int) string {
+	if f == "" {
+		return fmt.Sprintf("%02d.txt", i+1)
+	}
+	return fmt.Sprintf("%s-%02d.txt", string(f), i+1)
 }

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -45,27 +44,6 @@ func (j *journal) attend(ctx context.Context, calls <-chan func(), summary func(
 			}
 		}
 	}
-}
-
-// caught is a panic with the stack of the goroutine that it happened on.
-type caught struct {
-	value any
-	stack []byte
-}
-
-// catch calls do and returns its panic, nil if there was none. A panic that was caught before keeps its first stack.
-func catch(do func()) (bug *caught) {
-	defer func() {
-		switch value := recover().(type) {
-		case nil:
-		case *caught:
-			bug = value
-		default:
-			bug = &caught{value, debug.Stack()}
-		}
-	}()
-	do()
-	return nil
 }
 
 // attendCheck records now and then how far the run is while a check works.

@@ -18,11 +18,6 @@ type hookCaller struct {
 	hooked    bool                   // hooks were asked since the tree was last looked at
 }
 
-// WithHooks has somebody asked at the edges of every iteration and at the end of the run. Of several, those that were given first are asked first.
-func WithHooks(h ralph.Hooks) Option {
-	return func(l *Loop) { l.hooks.hooks = append(l.hooks.hooks, h) }
-}
-
 // maxHookText is how much of a hook's words is recorded: a line of the log stays short.
 const maxHookText = 1000
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -228,4 +229,25 @@ func (j *journal) warnUnmetered(what string, s ralph.Spending, end ralph.EndClas
 	if tokens {
 		j.warn("tokens_unknown", "how many tokens %s took is %s, so more than --max-tokens may be spent", what, known[s.Tokens != nil])
 	}
+}
+
+// caught is a panic with the stack of the goroutine that it happened on.
+type caught struct {
+	value any
+	stack []byte
+}
+
+// catch calls do and returns its panic, nil if there was none. A panic that was caught before keeps its first stack.
+func catch(do func()) (bug *caught) {
+	defer func() {
+		switch value := recover().(type) {
+		case nil:
+		case *caught:
+			bug = value
+		default:
+			bug = &caught{value, debug.Stack()}
+		}
+	}()
+	do()
+	return nil
 }

@@ -4,57 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/judge"
 )
-
-// Loop runs one agent again and again until its work is proven, a person is needed, or a limit is reached.
-type Loop struct {
-	run     *journal
-	tree    *workspace
-	wait    *waiter
-	list    *taskList
-	suite   *suite
-	checks  *checkRunner
-	goals   *goal
-	reviews *reviewer
-	stash   *stash
-	inbox   *inbox
-	hooks   *hookCaller
-	agents  *agentRunner
-
-	prompter  ralph.Prompter
-	commits   commits
-	worktrees ralph.Worktrees
-
-	ran      atomic.Bool
-	resuming bool
-	torn     int64
-	notices  []ralph.Notice
-}
-
-// newLoop makes the parts of a loop. A part knows those made before it, never the other way round.
-func newLoop(cfg Config) *Loop {
-	run := &journal{cfg: cfg, policy: policyOf(cfg), state: &fold.State{}, live: func(ralph.Activity) {}, told: map[string]bool{}, leave: make(chan struct{})}
-	tree := &workspace{journal: run}
-	wait := &waiter{journal: run, tree: tree}
-	list := &taskList{journal: run}
-	suite := &suite{journal: run, list: list}
-	goals := &goal{journal: run, tree: tree}
-	hooks := &hookCaller{journal: run, tree: tree}
-	return &Loop{
-		run: run, tree: tree, wait: wait, list: list, suite: suite, goals: goals, hooks: hooks, prompter: StandardPrompt{},
-		checks:  &checkRunner{journal: run, tree: tree, list: list, suite: suite},
-		reviews: &reviewer{journal: run, tree: tree, wait: wait, list: list, goals: goals},
-		stash:   &stash{journal: run, tree: tree, list: list, traceless: map[string]bool{}},
-		inbox:   &inbox{journal: run, tree: tree, wait: wait},
-		agents:  &agentRunner{journal: run, list: list, hooks: hooks},
-	}
-}
 
 // ID is the run's id.
 func (l *Loop) ID() string { return l.run.id }
@@ -140,6 +95,20 @@ func (l *Loop) open(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// started is what the log's first event tells.
+func (l *Loop) started() ralph.RunStarted {
+	about := l.run.about
+	about.Workspace, about.Goal, about.SpecFile, about.PromptFile = l.run.cfg.Dir, l.run.cfg.Task, l.run.cfg.SpecFile, l.run.cfg.PromptFile
+	about.Agent, about.Model, about.Checks, about.Policy = l.run.cfg.AgentName, l.run.cfg.Model, l.run.cfg.Checks, l.run.policy
+	if l.list.tasks != nil {
+		about.TaskFile = l.list.tasks.File()
+	}
+	if about.Checks == nil {
+		about.Checks = []string{}
+	}
+	return about
 }
 
 func (l *Loop) reopen() {

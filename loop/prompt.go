@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/prompt"
 	"github.com/ralphloop/ralph/judge"
 )
 
@@ -35,12 +34,4 @@ func (l *Loop) promptInput(ctx context.Context, started ralph.IterationStarted) 
 	}
 	in.Diff, in.DiffCut = l.tree.diff(ctx)
 	return in
-}
-
-// StandardPrompt builds the prompt of package prompt.
-type StandardPrompt struct{}
-
-// Prompt implements Prompter.
-func (StandardPrompt) Prompt(_ context.Context, in ralph.PromptInput) (ralph.Prompt, error) {
-	return prompt.Build(in), nil
 }

@@ -20,9 +20,6 @@ type stash struct {
 	traceless map[string]bool // tasks that were given up and left nothing in the tree
 }
 
-// ownFolders hold what is the harness's and the user's: lists, steering, prompts, configuration.
-var ownFolders = []string{".ralph", ".agent"}
-
 // makeWay sets the work on a task that was given up aside as soon as it is clear that another one comes next. left is the copy of the tree as its
 // iteration left it.
 func (s *stash) makeWay(ctx context.Context, left string) {

@@ -16,6 +16,19 @@ type suite struct {
 	list *taskList
 }
 
+// check is one check to run.
+type check struct {
+	task    string // whose own check it is; "" for the run's
+	name    string
+	command string // "" if it is the name
+	barred  string // why it cannot run, "" if it can
+	gone    string // why it fails without being run, "" if it is
+	hidden  bool
+}
+
+// testsPlace stands in a check for the test files of the current and all done tasks.
+const testsPlace = "{tests}"
+
 // barred says why a check must not be run, "" if it may.
 func (s *suite) barred(c check) string {
 	if c.task != "" && s.cfg.Agreed != nil && !s.cfg.Agreed(c.name) {
@@ -140,4 +153,15 @@ func (s *suite) testFiles(find func(ralph.TaskTests) ([]string, error)) ([]strin
 		return nil, nil
 	}
 	return find(tests)
+}
+
+// operands keeps a file from being read as an option: an agent may have named it.
+func operands(files []string) []string {
+	named := slices.Clone(files)
+	for i, file := range named {
+		if strings.HasPrefix(file, "-") {
+			named[i] = "./" + file
+		}
+	}
+	return named
 }

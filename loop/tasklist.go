@@ -18,9 +18,6 @@ type taskList struct {
 	unread string      // what was said about a list that cannot be read
 }
 
-// testsPlace stands in a check for the test files of the current and all done tasks.
-const testsPlace = "{tests}"
-
 // haveOwnChecks reports whether a task brings a check of its own.
 func (k *taskList) haveOwnChecks() bool {
 	return k.tasks != nil && slices.ContainsFunc(k.tasks.List(), func(t ralph.Task) bool { return len(t.Checks) > 0 })
@@ -179,17 +176,6 @@ func (k *taskList) writeStates(states map[string]ralph.TaskStatus) {
 	}
 }
 
-// operands keeps a file from being read as an option: an agent may have named it.
-func operands(files []string) []string {
-	named := slices.Clone(files)
-	for i, file := range named {
-		if strings.HasPrefix(file, "-") {
-			named[i] = "./" + file
-		}
-	}
-	return named
-}
-
 // own tells the files that stay as they are when work is set aside: those of the harness, and the list, which is brought in line by itself.
 func (k *taskList) own() func(name string) bool {
 	files := map[string]bool{path.Clean(k.tasks.File()): true}
@@ -203,3 +189,6 @@ func (k *taskList) own() func(name string) bool {
 		return files[name] || slices.Contains(ownFolders, top)
 	}
 }
+
+// ownFolders hold what is the harness's and the user's: lists, steering, prompts, configuration.
+var ownFolders = []string{".ralph", ".agent"}

@@ -1,0 +1,147 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
+)
+
+// Judge folds the open observation into the streaks: the history that Decide is asked about. It does not change h.
+func (h History) Judge(at ralph.Moment) History {
+	h.Moment = at
+	if !h.Judging {
+		return h
+	}
+	h.Outputs, h.Phrases = slices.Clone(h.Outputs), slices.Clone(h.Phrases)
+	now := h.Now
+	h.Spend(now.Agent.Spending())
+	for _, e := range slices.Concat(now.Evaluations, now.Cut) {
+		h.Spend(e.Spending())
+	}
+	h.seeProgress()
+	h.countFailures()
+	if ralph.CountsAsIteration(now.Agent.End) {
+		h.Counted++
+		h.countStalls()
+	}
+	h.Phrases = text.LastOf(append(h.Phrases, now.Agent.Said.Phrases), phraseWindow)
+	return h
+}
+
+// seeProgress compares tree and checks with the iteration before. Where the tree is not known, nothing can be said against progress.
+func (h *History) seeProgress() {
+	h.Progress = !h.Now.Tree.Known || !h.Tree.Known || !h.Now.Tree.Same(h.Tree)
+	if h.Now.Tree.Known {
+		h.Tree, h.TreeOf = h.Now.Tree, h.Now.Number
+	}
+	for _, c := range h.Now.Checks {
+		if before, known := h.Checks[CheckKey(c)]; known && before != c.Passed && !h.Moved {
+			h.Progress = true
+		}
+	}
+	h.Moved = h.Moved && len(h.Now.Checks) == 0
+	h.Checks = h.Checks.With(h.Now.Checks)
+}
+
+// NoteTasks takes what was proven for progress, also if it lay there already.
+func (h *History) NoteTasks(v ralph.TaskVerdict) {
+	if len(v.Done) > 0 {
+		h.Progress, h.NoProgress, h.Denials = true, 0, 0
+		if h.Now.Agent.End == ralph.EndEmpty { // it ticked a task in silence
+			h.AgentFailures = 0
+		}
+	}
+}
+
+func (h *History) countFailures() {
+	switch end := h.Now.Agent.End; {
+	case end == ralph.EndLimit:
+		h.LimitHits++
+		return
+	case end == ralph.EndProvider:
+		h.ProviderFailures++
+		if len(h.Rests) == 0 { // while others rest, a failing model is no end of the wait for them
+			h.LimitHits, h.LimitWaited = 0, 0
+		}
+		return
+	case end == ralph.EndFailed, end == ralph.EndBroken, end == ralph.EndKilled, end == ralph.EndTimeout, end == ralph.EndIdle, end == ralph.EndEmpty && !(h.Progress && h.Now.Tree.Known): // a silent edit is no empty turn
+		h.AgentFailures++
+	default:
+		h.AgentFailures = 0
+	}
+	h.ProviderFailures, h.LimitHits, h.LimitWaited = 0, 0, 0
+	if slices.ContainsFunc(h.Now.Checks, func(c ralph.CheckResult) bool { return c.Broken }) {
+		h.BrokenChecks++
+	} else if len(h.Now.Checks) > 0 {
+		h.BrokenChecks = 0
+	}
+}
+
+func (h *History) countStalls() {
+	h.NoProgress = streak(h.NoProgress, !h.Progress)
+	h.Denials = streak(h.Denials, len(h.Now.Agent.Denials) > 0 && !h.Progress)
+	fault := FaultPrint(h.Now)
+	if fault != h.Fault {
+		h.SameError = 0
+	}
+	h.SameError = streak(h.SameError, fault != 0)
+	h.Fault = fault
+	h.Outputs = text.LastOf(append(h.Outputs, h.Now.Agent.OutputBytes), declineWindow)
+}
+
+func streak(n int, goesOn bool) int {
+	if goesOn {
+		return n + 1
+	}
+	return 0
+}
+
+// Settle takes a verdict's consequences into the history and closes the iteration.
+func (h *History) Settle(v ralph.Verdict) {
+	h.Judging = false
+	h.NoteTasks(v.Tasks)
+	if v.WaitFor == ralph.WaitLimit {
+		h.LimitWaited += v.Wait
+	}
+	if h.Breaker.State != ralph.BreakerClosed && v.Breaker.State == ralph.BreakerClosed {
+		h.forgetStalls()
+	}
+	h.Breaker = v.Breaker
+	h.Tasks = applyTasks(v.Tasks, h.Tasks, v.Counted)
+	h.Rejections = slices.DeleteFunc(slices.Clone(h.Rejections), func(r TaskRejections) bool {
+		return r.Task == v.Tasks.GivenUp && r.Task != "" || slices.Contains(v.Tasks.Done, r.Task)
+	})
+	switch {
+	case v.Rest != nil:
+		*h = h.resting(*v.Rest)
+		if v.Rest.Because != ralph.EndLimit { // when it wakes, it counts from zero
+			h.AgentFailures, h.ProviderFailures = 0, 0
+		}
+		if v.Counted { // it worked, and failed: that says nothing of the next one
+			h.forgetStalls()
+		}
+	case v.Counted && len(h.Rests) > 0:
+		*h = h.waking(h.Agent)
+	}
+}
+
+func (h *History) forgetStalls() { h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil }
+
+// Restart forgets the streaks, as resume does: failures count from zero and the breaker is half-open.
+func (h *History) Restart() {
+	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
+	h.forgetStalls()
+	h.Agent, h.Rests, h.Failures, h.Rejections = 0, nil, nil, nil
+	h.Tasks = slices.Clone(h.Tasks)
+	for i := range h.Tasks {
+		t := &h.Tasks[i]
+		t.Tries, t.Rounds = 0, 0
+		if t.Status == ralph.TaskFailed {
+			t.Status = ralph.TaskPending
+		}
+	}
+	if h.Breaker.State != ralph.BreakerClosed {
+		h.Breaker = ralph.Breaker{State: ralph.BreakerHalfOpen, Reason: h.Breaker.Reason}
+	}
+}
