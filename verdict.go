@@ -28,7 +28,7 @@ func (v Verdict) Refusals() []Refusal {
 	return RefusalsOf(v.Gates)
 }
 
-// Question is what a person is wanted for, nil if for nothing.
+// Question is what the run asks a person, nil if nothing.
 func (v Verdict) Question() *string {
 	if v.Reason == Blocked || v.Reason == NeedsDecision || v.WaitFor == WaitAnswer {
 		return &v.Detail

@@ -15,8 +15,8 @@ const (
 	maxLetters   = 50
 )
 
-// Remember takes into the state what happened to the list, and what people and agents wrote.
-func (s *State) Remember(what any) {
+// remember takes into the state what happened to the list, and what people and agents wrote.
+func (s *State) remember(what any) {
 	switch data := what.(type) {
 	case ralph.TaskSelected:
 		s.History.Task = data.Task
@@ -29,7 +29,7 @@ func (s *State) Remember(what any) {
 		s.broughtBack(data)
 	case ralph.SignalSeen:
 		if id, ok := strings.CutSuffix(data.Kind, ":DONE"); ok && data.From == ralph.FromList && !slices.Contains(s.History.Now.Listed, id) {
-			s.History.Now.Listed = append(s.History.Now.Listed, id)
+			s.History.Now.Listed = append(slices.Clip(s.History.Now.Listed), id)
 		}
 	case ralph.FilesTampered:
 		s.tampered(data)
@@ -59,7 +59,7 @@ func (s *State) Remember(what any) {
 	case ralph.LearningProposed:
 		known := slices.ContainsFunc(s.Learnings, func(l ralph.LearningProposed) bool { return l.ID == data.ID })
 		if !known && len(s.Learnings) < maxLearnings {
-			s.Learnings = append(s.Learnings, data)
+			s.Learnings = append(slices.Clip(s.Learnings), data)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func ProgressEntry(r ralph.IterationResult) string {
 	}
 	fmt.Fprintf(&b, "- Steps: %s\n- Cost: %s\n- Duration: %s\n", orUnknown(r.StepsTaken, "%d"), orUnknown(r.Cost, "$%.4f"), r.Duration.Short())
 	if r.Error != nil {
-		fmt.Fprintf(&b, "- Error: %s\n", cutLine(cutLine(text.FirstLine(*r.Error))))
+		fmt.Fprintf(&b, "- Error: %s\n", cutLine(text.FirstLine(*r.Error)))
 	}
 	if len(r.Refusals) > 0 {
 		fmt.Fprintf(&b, "- Refused: %s\n", strings.Join(r.Refusals, ", "))

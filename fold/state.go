@@ -32,7 +32,7 @@ type State struct {
 	Stopped *ralph.RunStopped // nil while the run goes on
 
 	Memory
-	Shelf
+	Stash
 	Reviewed
 	Bill
 	Warnings []ralph.Notice
@@ -58,8 +58,8 @@ type Memory struct {
 	Asked     *string                  // of a person, by the last iteration that counted, and not answered; nil if nothing is
 }
 
-// Shelf is the work on tasks that were given up, and the changes of the tree that it takes.
-type Shelf struct {
+// Stash is the work on tasks that were given up, and the changes of the tree that it takes.
+type Stash struct {
 	Aside     []AsideWork   // not in the tree, but kept
 	Unproven  *UnprovenWork // that is in the tree; nil if none is
 	Unsettled []string      // tasks that were worked on since one was last proven, and whose work was not set aside
@@ -138,15 +138,15 @@ func (s *State) Apply(e ralph.Event) error {
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
 	case ralph.Notice:
 		if e.Type == ralph.EvWarning && len(s.Warnings) < maxWarnings {
-			s.Warnings = append(s.Warnings, data)
+			s.Warnings = append(slices.Clip(s.Warnings), data)
 		}
 	default:
-		s.Remember(data)
+		s.remember(data)
 	}
 	return nil
 }
 
-// Ignores reports whether Apply does not look at the data of such events, so that whoever reads a log need not decode it.
+// Ignores reports whether Apply does not look at the data of such events, so that a reader of logs need not decode it.
 // What is ignored is named, rather than what is read: an event that is new here is slow and not forgotten.
 func (s *State) Ignores(kind ralph.EventType) bool {
 	switch kind {
@@ -175,7 +175,7 @@ func (s *State) begin(e ralph.Event, data ralph.IterationStarted) {
 	s.Phase, s.Elapsed = PhaseBegun, max(s.Elapsed, data.Elapsed)
 	s.Begun = s.Elapsed
 	if s.Policy.CallsPerHour > 0 {
-		s.Calls = text.LastOf(append(s.Calls, e.Time), s.Policy.CallsPerHour)
+		s.Calls = text.LastOf(append(slices.Clip(s.Calls), e.Time), s.Policy.CallsPerHour)
 	}
 }
 
@@ -189,7 +189,7 @@ func (s *State) exited(data ralph.AgentOutcome) {
 	s.account(data.Spending())
 	s.Phase = PhaseExited
 	for _, text := range data.Said.Learnings {
-		s.Remember(NewLearning(text))
+		s.remember(NewLearning(text))
 	}
 	if ralph.CountsAsIteration(data.End) {
 		s.Last.Mismatches = nil // those of the iteration before: this one may have no block at all

@@ -283,7 +283,7 @@ func (r *Repo) apart() *Repo {
 	return alone
 }
 
-// WorktreeMaker makes the worktree that a [ralph.Config] asks for with UseWorktree. It
+// WorktreeMaker makes the worktree that a [loop.Config] asks for with UseWorktree. It
 // implements [ralph.Worktrees].
 type WorktreeMaker struct {
 	Repo   *Repo

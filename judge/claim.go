@@ -73,26 +73,26 @@ type Patience struct {
 }
 
 // AskAgain decides whether an evaluator that could not be asked is asked again, and how long to wait for it. It
-// counts the attempt in so.
-func AskAgain(p ralph.Policy, h History, e ralph.Evaluation, so *Patience) (ralph.Waiting, bool) {
+// returns the counts with this attempt.
+func AskAgain(p ralph.Policy, h History, e ralph.Evaluation, tried Patience) (ralph.Waiting, Patience, bool) {
 	switch e.End {
 	case ralph.EndLimit:
-		so.Limits++
-		wait := limitWait(e.RetryAfter, so.Limits)
-		so.Waited += wait
-		tooLong := p.MaxWait > 0 && so.Waited > p.MaxWait || p.MaxTime > 0 && h.Moment.Elapsed+wait >= p.MaxTime
+		tried.Limits++
+		wait := limitWait(e.RetryAfter, tried.Limits)
+		tried.Waited += wait
+		tooLong := p.MaxWait > 0 && tried.Waited > p.MaxWait || p.MaxTime > 0 && h.Moment.Elapsed+wait >= p.MaxTime
 		if p.OnLimit == ralph.LimitStop || tooLong {
-			return ralph.Waiting{}, false
+			return ralph.Waiting{}, tried, false
 		}
-		return ralph.Waiting{For: ralph.WaitLimit, Wait: wait, Detail: "the evaluator is limited: " + e.Error}, true
+		return ralph.Waiting{For: ralph.WaitLimit, Wait: wait, Detail: "the evaluator is limited: " + e.Error}, tried, true
 	case ralph.EndAuth, ralph.EndMissing, ralph.EndSandbox, ralph.EndOutOfTime, ralph.EndInterrupted, ralph.EndOverBudget:
-		return ralph.Waiting{}, false
+		return ralph.Waiting{}, tried, false
 	}
-	so.Failures++
-	if p.MaxFailures > 0 && so.Failures >= p.MaxFailures {
-		return ralph.Waiting{}, false
+	tried.Failures++
+	if p.MaxFailures > 0 && tried.Failures >= p.MaxFailures {
+		return ralph.Waiting{}, tried, false
 	}
-	return ralph.Waiting{For: ralph.WaitBackoff, Wait: backoff(so.Failures, h.Now.Number), Detail: "the evaluator failed: " + e.Error}, true
+	return ralph.Waiting{For: ralph.WaitBackoff, Wait: backoff(tried.Failures, h.Now.Number), Detail: "the evaluator failed: " + e.Error}, tried, true
 }
 
 // OverBudget says which limit of the run is reached inside an iteration, "" if none is. What only the end of an
@@ -122,7 +122,7 @@ func DecideCase(p ralph.Policy, h History) CaseDecision {
 	v := Decide(inRound(p), h)
 	task := h.Now.Task
 	accepted := Completed(v) || task != "" && slices.Contains(v.Tasks.Done, task)
-	// Row 4: files were tampered with. Row 6: the evaluator cannot be asked or rejected too often. Row 9: the budget.
+	// Row 4: files were tampered with, or the evaluator cannot be asked. Row 6: it rejected too often. Row 9: the budget.
 	settled := v.Action == ralph.Stop && (v.Row == 4 || v.Row == 6 || v.Row == 9)
 	return CaseDecision{Verdict: v, Accepted: accepted, Over: accepted || settled || v.Tasks.GivenUp != ""}
 }

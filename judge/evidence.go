@@ -120,9 +120,9 @@ func (h *History) NoteFlakes(c ralph.CheckResult) {
 	if !c.Passed || c.Tree == "" || h.GreenOn[key] == c.Tree {
 		return
 	}
-	next := make(map[string]string, len(h.GreenOn)+1)
-	for k, v := range h.GreenOn {
-		next[k] = v
+	next := maps.Clone(h.GreenOn)
+	if next == nil {
+		next = map[string]string{}
 	}
 	next[key] = c.Tree
 	h.GreenOn = next

@@ -1,6 +1,9 @@
 package judge
 
 import (
+	"encoding/json"
+	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -117,5 +120,62 @@ func TestWhatMakesTwoErrorsTheSame(t *testing.T) {
 	}
 	if got := FaultPrint(Observation{Agent: ralph.AgentOutcome{End: ralph.EndOK}, Checks: []ralph.CheckResult{{Name: "go test", Passed: true}}}); got != 0 {
 		t.Errorf("nothing went wrong, and the error is %d", got)
+	}
+}
+
+// fill sets every field of a value to something that is not zero.
+func fill(v reflect.Value, depth int) {
+	if depth > 12 {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).Tag.Get("json") != "-" { // what Decide never looks at
+				fill(v.Field(i), depth+1)
+			}
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), depth+1)
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, depth+1)
+		fill(value, depth+1)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth+1)
+	case reflect.String:
+		v.SetString("x\x00y")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(1.5)
+	default:
+		if v.CanInt() {
+			v.SetInt(int64(3 * time.Second)) // a span is kept to the millisecond
+		} else if v.CanUint() {
+			v.SetUint(math.MaxUint64)
+		}
+	}
+}
+
+func TestAHistoryRoundTripsAsJSON(t *testing.T) {
+	var whole, again History
+	fill(reflect.ValueOf(&whole).Elem(), 0)
+	data, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(whole, again); diff != "" {
+		t.Errorf("a field is lost (-written +read):\n%s", diff)
+	}
+	if data, err := json.Marshal(History{}); err != nil || string(data) != "{}" {
+		t.Errorf("an empty history is %s, %v", data, err)
 	}
 }

@@ -256,8 +256,8 @@ func them(n int) string {
 	return "them"
 }
 
-// StashesFailedTasks reports whether the work on a task that was given up makes way for the next task. A run that
-// stops there leaves it in the tree for whoever looks at it.
+// StashesFailedTasks reports whether the work on a task that was given up is stashed before the next task. A run that
+// stops there leaves it in the tree, where the user finds it.
 func StashesFailedTasks(p ralph.Policy) bool {
 	return p.OnTaskFailure == ralph.TaskSkip || p.OnTaskFailure == ralph.TaskRetry
 }

@@ -8,6 +8,13 @@ import (
 	"github.com/ralphloop/ralph/judge"
 )
 
+// commits is how a loop commits; the zero value does not.
+type commits struct {
+	by      ralph.Committer
+	when    ralph.CommitRule
+	message func(ralph.CommitFacts) string
+}
+
 // commit commits the iteration's work before it is judged, so that a hook or a signature that fails can refuse the claim like any check. The
 // list is written first as the verdict would leave it: what is proven is in the commit.
 func (l *Loop) commit(ctx context.Context) {

@@ -2,6 +2,8 @@ package loop
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -183,4 +185,140 @@ func TestAnotherInterruptCutsTheHooksOfTheEnd(t *testing.T) {
 		same(t, "result", ralph.Interrupted, result.StopReason)
 		same(t, "hooks of the end", 1, len(hooks.ends))
 	})
+}
+
+func TestAnEndThatIsNotRecordedLeavesNoBetterResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, done())
+		w.checker.results = []ralph.CheckResult{isRed, isGreen}
+		w.log.onAppend = func(e ralph.Event) {
+			if e.Type == ralph.EvVerdict {
+				w.log.failAt = w.log.ops + 3 // after a sync and the first result: run_stopped
+			}
+		}
+		result := w.run(t.Context())
+		same(t, "result", ralph.IOFailed, result.StopReason)
+		if len(w.log.results) == 0 {
+			t.Fatal("no result was written")
+		}
+		for _, kept := range w.log.results {
+			if kept.ExitCode == 0 || kept.Success || kept.Verified {
+				t.Errorf("a result on disk says exit %d, success %v, verified %v", kept.ExitCode, kept.Success, kept.Verified)
+			}
+		}
+	})
+}
+
+func TestAnAgentThatEndsItsGoroutineEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(context.Context, ralph.AgentInput) ralph.AgentOutcome {
+			runtime.Goexit()
+			return ralph.AgentOutcome{}
+		})
+		same(t, "result", ralph.Internal, w.run(t.Context()).StopReason)
+	})
+}
+
+func TestTheOrderOfOptionsDoesNotMatter(t *testing.T) {
+	for name, order := range map[string]func(policy, evaluator Option) []Option{
+		"the policy last":    func(policy, evaluator Option) []Option { return []Option{evaluator, policy} },
+		"the evaluator last": func(policy, evaluator Option) []Option { return []Option{policy, evaluator} },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w := newWorld(t, done())
+			w.policy.MaxIterations = 1
+			w.checker.results = []ralph.CheckResult{isRed, isGreen}
+			no := &fakeEvaluator{verdicts: []ralph.Evaluation{rejects(ralph.RejectedGap, "half of it is missing")}}
+			w.options = append(w.options, order(WithPolicy(w.policy), WithEvaluator("critic", no))...)
+			same(t, "result", ralph.MaxIterations, w.run(t.Context()).StopReason)
+		})
+	}
+	worktree := ralph.Worktree{Path: "/w", Branch: "b"}
+	for _, options := range [][]Option{
+		{WithRun("R1", ralph.RunStarted{Ralph: "test"}), WithWorktree(worktree)},
+		{WithWorktree(worktree), WithRun("R1", ralph.RunStarted{Ralph: "test"})},
+	} {
+		w := newWorld(t, done())
+		w.options = options
+		w.make()
+		same(t, "worktree", &worktree, w.loop.started().Worktree)
+	}
+}
+
+func TestAbandonWaitsForAKill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hooks := fakeHooks{stop: func(ctx context.Context, _ ralph.RunEnd) []ralph.HookRun {
+			if ctx.Err() != nil {
+				t.Error("a hook of a run that was not killed is cut short")
+			}
+			return nil
+		}}
+		w := newWorld(t, done())
+		w.checker.results = []ralph.CheckResult{isRed, isGreen}
+		w.options = append(w.options, WithHooks(&hooks))
+		w.make()
+		w.loop.Abandon()
+		ctx, ended := w.loop.run.detached(t.Context())
+		synctest.Wait()
+		same(t, "before a kill", nil, ctx.Err())
+		ended()
+		w.ends(ralph.AllChecksPassed, 1)
+	})
+}
+
+// brokenAppend panics when the end of a run is recorded.
+type brokenAppend struct{ *memoryLog }
+
+func (b brokenAppend) Append(e ralph.Event) error {
+	if e.Type == ralph.EvRunStopped {
+		panic("the log broke")
+	}
+	return b.memoryLog.Append(e)
+}
+
+// brokenLook is a tree that panics from some look on.
+type brokenLook struct {
+	*fakeTree
+	left int
+}
+
+func (b *brokenLook) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
+	if b.left--; b.left < 0 {
+		panic("the tree broke")
+	}
+	return b.fakeTree.Fingerprint(ctx, in)
+}
+
+func TestAPanicOfAPartDoesNotLeaveRun(t *testing.T) {
+	bubble(t, "when the end is recorded", func(t *testing.T) {
+		w := newWorld(t, done())
+		w.checker.results = []ralph.CheckResult{isRed, isGreen}
+		w.options = append(w.options, WithRecorder(brokenAppend{w.log}))
+		same(t, "result", ralph.IOFailed, w.run(t.Context()).StopReason)
+	})
+	for looks := range 4 {
+		bubble(t, fmt.Sprintf("after %d looks at the tree", looks), func(t *testing.T) {
+			w := newWorld(t, done())
+			w.checker.results = []ralph.CheckResult{isRed, isGreen}
+			hooks := fakeHooks{stop: func(context.Context, ralph.RunEnd) []ralph.HookRun { return []ralph.HookRun{{Hook: ralph.OnStop}} }}
+			w.options = append(w.options, WithTree(&brokenLook{w.tree, looks}), WithHooks(&hooks))
+			result := w.run(t.Context())
+			if result.StopReason != ralph.Internal && (looks < 2 || result.StopReason != ralph.AllChecksPassed) {
+				t.Errorf("ended with %s", result.StopReason)
+			}
+		})
+	}
+}
+
+func TestAGoalThatCannotBeReadLeavesTheListAlone(t *testing.T) {
+	b := newBook(entry("A"))
+	b.edit(func(file []ralph.Task) []ralph.Task { return append(file, entry("B")) })
+	w := newWorld(t, done())
+	w.cfg.Dir, w.cfg.SpecFile, w.cfg.Task = t.TempDir(), "missing.md", ""
+	w.options = append(w.options, WithTasks(b))
+	w.make()
+	if _, err := w.loop.Run(t.Context()); err == nil {
+		t.Error("it started")
+	}
+	same(t, "tasks that were adopted", 1, len(b.List()))
 }

@@ -24,7 +24,11 @@ func (j *journal) attend(ctx context.Context, calls <-chan func(), summary func(
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	ended := make(chan *caught, 1)
-	go func() { ended <- catch(func() { work(ctx) }) }()
+	go func() {
+		bug := &caught{value: "the work ended its goroutine"} // with runtime.Goexit, as a failed test does
+		defer func() { ended <- bug }()
+		bug = catch(func() { work(ctx) })
+	}()
 	begun, due := time.Now(), time.NewTimer(firstSummary)
 	defer due.Stop()
 	for {
@@ -35,7 +39,11 @@ func (j *journal) attend(ctx context.Context, calls <-chan func(), summary func(
 			}
 			return
 		case call := <-calls:
-			call()
+			if bug := catch(call); bug != nil {
+				giveUp()
+				<-ended
+				panic(bug)
+			}
 		case <-due.C:
 			due.Reset(nextSummary(time.Since(begun)))
 			j.emit(ralph.EvAgentOutput, summary(j.elapsed()))

@@ -61,12 +61,10 @@ func (h *hookCaller) askHooks(hook ralph.HookName, ask func(ralph.Hooks) []ralph
 }
 
 func askSafely(hook ralph.HookName, ask func() []ralph.HookRun) (runs []ralph.HookRun) {
-	defer func() {
-		if bug := recover(); bug != nil {
-			runs = []ralph.HookRun{{Hook: hook, By: "function", Decision: ralph.HookWarns, Text: fmt.Sprintf("it panicked: %v", bug)}}
-		}
-	}()
-	return ask()
+	if bug := catch(func() { runs = ask() }); bug != nil {
+		return []ralph.HookRun{{Hook: hook, By: "function", Decision: ralph.HookWarns, Text: fmt.Sprintf("it panicked: %v", bug.value)}}
+	}
+	return runs
 }
 
 func (h *hookCaller) tellHook(run ralph.HookRun) {

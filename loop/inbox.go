@@ -110,18 +110,18 @@ func placeSteering(dir, text string) (file, item, line string, err error) {
 	}
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	line = "- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
-	items := SteeringItems(line)
+	items := steeringItems(line)
 	if len(items) == 0 {
 		return "", "", "", errors.New("there is nothing in it to do")
 	}
 	item = items[0]
-	if slices.Contains(SteeringItems(before), item) {
+	if slices.Contains(steeringItems(before), item) {
 		return file, item, "", nil
 	}
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		line = "\n" + line
 	}
-	if !slices.Contains(SteeringItems(before+line), item) {
+	if !slices.Contains(steeringItems(before+line), item) {
 		return "", "", "", fmt.Errorf("%s would not show it: a comment in it is not closed", file)
 	}
 	return file, item, line, nil
@@ -141,7 +141,7 @@ func (b *inbox) readSteering() {
 			}
 			continue
 		}
-		for _, text := range SteeringItems(text) {
+		for _, text := range steeringItems(text) {
 			item := ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: text}
 			if !slices.ContainsFunc(now, same(item)) {
 				now = append(now, item)
@@ -187,7 +187,7 @@ func (b *inbox) awaitAnswer(ctx context.Context, question string) {
 func (b *inbox) foresee(letter ralph.Letter) {
 	if letter.Kind == ralph.LetterAnswer {
 		b.asked = ""
-		b.state.Remember(ralph.AnswerGiven{Question: letter.Question, Answer: letter.Text})
+		b.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: letter.Question, Answer: letter.Text})
 		return
 	}
 	file, item, line, err := placeSteering(b.cfg.Dir, letter.Text)

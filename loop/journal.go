@@ -37,20 +37,16 @@ type journal struct {
 	iteration int        // under way, 0 before the first
 	crashed   bool       // the process before this one did not end the run
 
-	mailbox ralph.Mailbox
-	stop    atomic.Pointer[ralph.Signal]
-	leave   chan struct{} // closed when the user does not wait for what comes after a kill
-	leaving sync.Once
+	mailbox   ralph.Mailbox
+	stop      atomic.Pointer[ralph.Signal]
+	abandon   sync.Once
+	abandoned chan struct{} // closed when the user does not wait for what comes after a kill
 }
 
 // emit records one event, applies it, and tells it.
 func (j *journal) emit(kind ralph.EventType, data any) {
 	e := ralph.Event{Version: ralph.EventVersion, Seq: j.state.Seq + 1, Time: time.Now().UTC(), Run: j.id, Iteration: j.iteration, Type: kind, Data: data}
-	if j.recorder != nil && j.storage == nil {
-		if err := j.recorder.Append(e); err != nil {
-			j.storageFailed(err)
-		}
-	}
+	bug := j.store(func() error { return j.recorder.Append(e) })
 	if err := j.state.Apply(e); err != nil {
 		panic(err)
 	}
@@ -63,6 +59,7 @@ func (j *journal) emit(kind ralph.EventType, data any) {
 	if broke {
 		j.warn("observer_panicked", "a view of this run broke down and is told nothing more")
 	}
+	j.warnOf(bug)
 }
 
 // warn records a warning.
@@ -93,12 +90,27 @@ func (j *journal) first(about string) bool {
 func told(tell func()) bool { return catch(tell) == nil }
 
 // sync makes everything recorded so far durable.
-func (j *journal) sync() {
+func (j *journal) sync() { j.warnOf(j.store(func() error { return j.recorder.Sync() })) }
+
+// store writes to the recorder, if there is one and it has not failed before. A panic there is a failure to record.
+func (j *journal) store(write func() error) (bug *caught) {
 	if j.recorder == nil || j.storage != nil {
-		return
+		return nil
 	}
-	if err := j.recorder.Sync(); err != nil {
+	var err error
+	if bug = catch(func() { err = write() }); bug != nil {
+		err = fmt.Errorf("the recorder panicked: %v", bug.value)
+	}
+	if err != nil {
 		j.storageFailed(err)
+	}
+	return bug
+}
+
+// warnOf records a panic with its stack, if there was one.
+func (j *journal) warnOf(bug *caught) {
+	if bug != nil {
+		j.warn("panic", "%v\n%s", bug.value, bug.stack)
 	}
 }
 
@@ -155,17 +167,21 @@ func (j *journal) stopsAt(at ralph.Moment) *ralph.Verdict {
 	return &v
 }
 
-// detached is a context for what is done after a kill as well: putting files back, hooks of the end. Only Abandon
-// cancels it.
+// detached is a context for what is done after a kill as well: putting files back, hooks of the end. Once the run was
+// killed, Abandon cancels it.
 func (j *journal) detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	killed := ctx.Done()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		select {
-		case <-j.leave:
-			cancel()
-		case <-ctx.Done():
+		for _, next := range []<-chan struct{}{killed, j.abandoned} {
+			select {
+			case <-next:
+			case <-ctx.Done():
+				return
+			}
 		}
+		cancel()
 	})
 	return ctx, func() {
 		cancel()
@@ -236,6 +252,9 @@ type caught struct {
 	value any
 	stack []byte
 }
+
+// Error makes a panic that was raised again readable, should nothing catch it.
+func (c *caught) Error() string { return fmt.Sprintf("%v\n%s", c.value, c.stack) }
 
 // catch calls do and returns its panic, nil if there was none. A panic that was caught before keeps its first stack.
 func catch(do func()) (bug *caught) {

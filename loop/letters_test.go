@@ -287,7 +287,7 @@ func TestSteeringItems(t *testing.T) {
 		{"a bare mark", "-\n- a\n", []string{"a"}},
 		{"the same twice", "- a\n- a\n", []string{"a", "a"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) { same(t, "items", tt.want, SteeringItems(tt.text)) })
+		t.Run(tt.name, func(t *testing.T) { same(t, "items", tt.want, steeringItems(tt.text)) })
 	}
 }
 
@@ -329,7 +329,9 @@ func TestAnswersStayInThePrompt(t *testing.T) {
 		var want []ralph.AnswerGiven
 		for i := range 60 {
 			answer := ralph.AnswerGiven{Question: "q", Answer: strings.Repeat("x", i), Letter: string(rune('A' + i))}
-			s.Remember(answer)
+			if err := s.Apply(ralph.Event{Version: ralph.EventVersion, Seq: int64(i + 1), Type: ralph.EvAnswer, Data: answer}); err != nil {
+				t.Fatal(err)
+			}
 			want = append(want, answer)
 		}
 		same(t, "answers", want[50:], s.Answers)

@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -22,7 +21,7 @@ func (l *Loop) Stop(s ralph.Signal) { l.run.stop.CompareAndSwap(nil, &s) }
 
 // Abandon cuts short what a run still does after it was killed: putting back files that checks wrote, and hooks of
 // the end. It may be called at any time, from anywhere.
-func (l *Loop) Abandon() { l.run.leaving.Do(func() { close(l.run.leave) }) }
+func (l *Loop) Abandon() { l.run.abandon.Do(func() { close(l.run.abandoned) }) }
 
 // Run works until a verdict says stop. How the run ended is in the Result, never in the error: an error means that the
 // run could not start, or that this loop has run already. A cancelled ctx kills the agent and saves the state.
@@ -44,7 +43,7 @@ func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
 
 // broken turns a panic into the outcome INTERNAL, so that a bug never leaves with another exit code.
 func (l *Loop) broken(bug *caught) ralph.Verdict {
-	l.run.warn("panic", "%v\n%s", bug.value, bug.stack)
+	l.run.warnOf(bug)
 	return judge.Abort(ralph.Breaker{}, ralph.Internal, "a bug in ralph: %v", bug.value)
 }
 
@@ -56,14 +55,17 @@ func (l *Loop) toVerdict(ctx context.Context) (ralph.Verdict, error) {
 	return l.work(ctx), nil
 }
 
-// open begins or resumes the log and takes the baseline. A run that cannot start leaves nothing behind: neither a
+// open begins or resumes the log and takes the baseline. A new run that cannot start leaves nothing behind: neither a
 // worktree nor an event.
 func (l *Loop) open(ctx context.Context) error {
 	made, err := l.enterWorktree(ctx)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(l.goals.readGoal(ctx), l.list.adoptFirst()); err != nil {
+	if err = l.goals.readGoal(ctx); err == nil {
+		err = l.list.adoptFirst()
+	}
+	if err != nil {
 		if made {
 			err = errors.Join(err, l.CleanupWorktree(context.WithoutCancel(ctx)))
 		}
@@ -185,11 +187,12 @@ func (l *Loop) provenBefore() *ralph.Verdict {
 	return nil
 }
 
-// finish closes the log and gives the result. Observers and hooks hear of one end, the true one: the result is written
-// once before they do, since a result that cannot be written is an end of its own.
+// finish closes the log and gives the result. Observers and hooks hear of one end, the true one. A result that cannot
+// be written is an end of its own, so writing is tried before they hear anything. What is tried says that the end was
+// not recorded: a process that dies here leaves no better result behind than it can prove.
 func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	changed := ""
-	if bug := catch(func() { changed = l.tree.whatChanged(context.WithoutCancel(ctx)) }); bug != nil {
+	if bug := catch(func() { changed = l.whatChanged(ctx) }); bug != nil {
 		v = l.broken(bug)
 	}
 	stopped := ralph.RunStopped{
@@ -200,44 +203,50 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		stopped.VerifiedBy = nil
 	}
 	l.run.sync()
-	l.keepResult(stopped)
-	stopped = l.unlessLost(stopped)
-	l.run.emit(ralph.EvRunStopped, stopped)
+	l.writeResult(lost(stopped, "the end of the run was not recorded"))
+	l.run.emit(ralph.EvRunStopped, l.unlessLost(stopped))
 	l.run.sync()
-	stopped = l.unlessLost(stopped)
-	l.hooks.hookStop(ctx, stopped)
-	return l.keepResult(stopped)
-}
-
-// keepResult writes the result of a run that ended so, unless the run cannot be recorded.
-func (l *Loop) keepResult(stopped ralph.RunStopped) ralph.Result {
-	l.run.state.Stopped = new(l.unlessLost(stopped))
-	result := l.run.state.Result()
-	bug := catch(func() {
-		if chained, ok := l.run.recorder.(ralph.Chained); ok && l.run.storage == nil {
-			result.Receipt = chained.Chain()
-		}
-		if keeper, ok := l.run.recorder.(ralph.ResultKeeper); ok && l.run.storage == nil {
-			if err := keeper.WriteResult(result); err != nil {
-				l.run.storageFailed(err)
-			}
-		}
-	})
-	if bug != nil {
-		l.run.storageFailed(fmt.Errorf("write result: %v\n%s", bug.value, bug.stack))
-	}
+	l.run.warnOf(catch(func() { l.hooks.hookStop(ctx, l.unlessLost(stopped)) }))
+	result := l.writeResult(l.unlessLost(stopped))
 	if l.run.storage != nil {
-		l.run.state.Stopped = new(l.unlessLost(stopped))
-		result = l.run.state.Result()
+		result = l.writeResult(l.unlessLost(stopped))
 	}
 	return result
 }
 
-// unlessLost is the end of the run, unless it could not be written: nobody could trust another code then.
+func (l *Loop) whatChanged(ctx context.Context) string {
+	ctx, done := l.run.detached(ctx)
+	defer done()
+	return l.tree.whatChanged(ctx)
+}
+
+// writeResult gives the result of a run that ended so, and keeps it unless the run cannot be recorded any more.
+func (l *Loop) writeResult(stopped ralph.RunStopped) ralph.Result {
+	l.run.state.Stopped = &stopped
+	result := l.run.state.Result()
+	l.run.warnOf(l.run.store(func() error {
+		if chained, ok := l.run.recorder.(ralph.Chained); ok {
+			result.Receipt = chained.Chain()
+		}
+		if keeper, ok := l.run.recorder.(ralph.ResultKeeper); ok {
+			return keeper.WriteResult(result)
+		}
+		return nil
+	}))
+	return result
+}
+
+// unlessLost is the end of the run, unless it could not be written: no other exit code could be trusted then.
 func (l *Loop) unlessLost(stopped ralph.RunStopped) ralph.RunStopped {
 	if l.run.storage != nil && stopped.Reason != ralph.IOFailed {
-		stopped.Reason, stopped.ExitCode, stopped.Status = ralph.IOFailed, ralph.ExitCode(ralph.IOFailed, ""), ralph.StatusFailed
-		stopped.Detail, stopped.VerifiedBy = l.run.storage.Error(), nil
+		return lost(stopped, l.run.storage.Error())
 	}
+	return stopped
+}
+
+// lost is the end of a run whose record cannot be relied on.
+func lost(stopped ralph.RunStopped, why string) ralph.RunStopped {
+	stopped.Reason, stopped.ExitCode, stopped.Status = ralph.IOFailed, ralph.ExitCode(ralph.IOFailed, ""), ralph.StatusFailed
+	stopped.Detail, stopped.VerifiedBy = why, nil
 	return stopped
 }

@@ -1,7 +1,7 @@
 package loop
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
-	"github.com/ralphloop/ralph/internal/prompt"
 )
 
 // Loop runs one agent again and again until its work is proven, a person is needed, or a limit is reached.
@@ -40,7 +39,7 @@ type Loop struct {
 
 // newLoop makes the parts of a loop. A part knows those made before it, never the other way round.
 func newLoop(cfg Config) *Loop {
-	run := &journal{cfg: cfg, policy: policyOf(cfg), state: &fold.State{}, live: func(ralph.Activity) {}, told: map[string]bool{}, leave: make(chan struct{})}
+	run := &journal{cfg: cfg, policy: policyOf(cfg), state: &fold.State{}, live: func(ralph.Activity) {}, told: map[string]bool{}, abandoned: make(chan struct{})}
 	tree := &workspace{journal: run}
 	wait := &waiter{journal: run, tree: tree}
 	list := &taskList{journal: run}
@@ -68,7 +67,7 @@ func WithExaminer(e ralph.Examiner) Option { return func(l *Loop) { l.tree.exami
 
 // WithEvaluator has claims that nothing else refuses looked at by somebody else. name is how the log calls it.
 func WithEvaluator(name string, e ralph.Evaluator) Option {
-	return func(l *Loop) { l.reviews.evaluator, l.run.policy.Evaluator = e, name }
+	return func(l *Loop) { l.reviews.evaluator, l.reviews.name = e, name }
 }
 
 // WithTree says who hashes the workspace. Without one, progress is not known and the breaker does not count it.
@@ -76,14 +75,6 @@ func WithTree(t ralph.Tree) Option { return func(l *Loop) { l.tree.store = t } }
 
 // WithPrompter replaces the standard prompt.
 func WithPrompter(p ralph.Prompter) Option { return func(l *Loop) { l.prompter = p } }
-
-// StandardPrompt builds the prompt of package prompt.
-type StandardPrompt struct{}
-
-// Prompt implements Prompter.
-func (StandardPrompt) Prompt(_ context.Context, in ralph.PromptInput) (ralph.Prompt, error) {
-	return prompt.Build(in), nil
-}
 
 // WithRecorder says where events are kept. Without one they go to observers only.
 func WithRecorder(r ralph.Recorder) Option { return func(l *Loop) { l.run.recorder = r } }
@@ -104,7 +95,10 @@ func WithPolicy(p ralph.Policy) Option { return func(l *Loop) { l.run.policy = p
 
 // WithRun names the run and what is recorded of its making.
 func WithRun(id string, about ralph.RunStarted) Option {
-	return func(l *Loop) { l.run.id, l.run.about = id, about }
+	return func(l *Loop) {
+		about.Worktree = cmp.Or(about.Worktree, l.run.about.Worktree) // of WithWorktree, whichever comes first
+		l.run.id, l.run.about = id, about
+	}
 }
 
 // WithState has the loop keep its state where the caller can see it. A state that was folded from a log is gone on with.
@@ -124,13 +118,6 @@ func WithTasks(t ralph.Tasks) Option { return func(l *Loop) { l.list.tasks = t }
 // WithCommits has the work committed. message writes the commit's message.
 func WithCommits(c ralph.Committer, when ralph.CommitRule, message func(ralph.CommitFacts) string) Option {
 	return func(l *Loop) { l.commits = commits{c, when, message} }
-}
-
-// commits is how a loop commits; the zero value does not.
-type commits struct {
-	by      ralph.Committer
-	when    ralph.CommitRule
-	message func(ralph.CommitFacts) string
 }
 
 // WithWorktrees says who makes a worktree when Config asks for one.
@@ -155,6 +142,9 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	}
 	if _, ok := l.run.mailbox.(ralph.Post); !ok && l.run.policy.OnDecide == ralph.DecideWait { // nobody could answer
 		l.run.policy.OnDecide = ralph.DecideStop
+	}
+	if l.reviews.evaluator != nil { // whatever the order of the options: an evaluator that is asked is heeded
+		l.run.policy.Evaluator = l.reviews.name
 	}
 	l.gatherAgents()
 	switch {

@@ -12,7 +12,7 @@ func (l *Loop) Preview(ctx context.Context) (ralph.Prompt, error) {
 	return l.rehearsal().firstPrompt(ctx)
 }
 
-// rehearsal is a loop of the same parts that records nothing and is watched by nobody.
+// rehearsal is a loop of the same parts without a recorder and without observers.
 func (l *Loop) rehearsal() *Loop {
 	r := newLoop(l.run.cfg)
 	r.run.policy, r.run.id, r.run.about, r.run.mailbox = l.run.policy, l.run.id, l.run.about, l.run.mailbox

@@ -4,8 +4,17 @@ import (
 	"context"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/prompt"
 	"github.com/ralphloop/ralph/judge"
 )
+
+// StandardPrompt builds the standard prompt.
+type StandardPrompt struct{}
+
+// Prompt implements ralph.Prompter.
+func (StandardPrompt) Prompt(_ context.Context, in ralph.PromptInput) (ralph.Prompt, error) {
+	return prompt.Build(in), nil
+}
 
 // diffShown is how much of a patch a prompt could take, in bytes.
 const diffShown = 24_000

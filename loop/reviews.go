@@ -22,6 +22,7 @@ type reviewer struct {
 	list      *taskList
 	goals     *goal
 	evaluator ralph.Evaluator
+	name      string // how the log calls it
 }
 
 // evaluationDiff is how much of what changed an evaluator gets to see at most.
@@ -54,7 +55,7 @@ func (r *reviewer) evaluateOne(ctx context.Context, task string) bool {
 		r.storageFailed(err)
 		return false
 	}
-	var so judge.Patience
+	var tried judge.Patience
 	for {
 		e, ok := r.ask(ctx, in)
 		if !ok {
@@ -70,10 +71,11 @@ func (r *reviewer) evaluateOne(ctx context.Context, task string) bool {
 		}
 		h := r.state.History
 		h.Moment.Elapsed = r.elapsed()
-		wait, again := judge.AskAgain(r.policy, h, e, &so)
+		wait, counted, again := judge.AskAgain(r.policy, h, e, tried)
 		if !again {
 			return false
 		}
+		tried = counted
 		r.wait.wait(ctx, wait)
 		if r.wait.mustWake(ctx) {
 			return false

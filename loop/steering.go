@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// SteeringItems takes the text of a STEERING.md apart: each list item, with what is indented below it, and each paragraph is one item.
+// steeringItems takes the text of a STEERING.md apart: each list item, with what is indented below it, and each paragraph is one item.
 // Headings, rules and comments are none.
-func SteeringItems(text string) []string {
+func steeringItems(text string) []string {
 	var items []string
 	var item []string
 	gap := false // a blank line in a list item: only what is indented goes on with it

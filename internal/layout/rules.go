@@ -30,13 +30,14 @@ var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types
 
 // The groups of rooms, from left to right; docs/decisions/0002-rooms.md draws them.
 var (
-	root     = []string{"."} // the vocabulary
-	core     = []string{".", "judge", "fold", "loop"}
-	leaves   = []string{"promise", "model", "internal/process", "internal/atomicfile", "internal/text", "internal/textfile", "internal/shell"}
-	proof    = []string{"internal/proof"}
-	adapters = []string{"agent", "verify", "gitrepo", "runlog", "plan", "worker"}
-	views    = []string{"internal/term", "internal/notify", "internal/progress", "internal/report"}
-	parts    = []string{"internal/hooks", "internal/worker"} // what the worker is made of
+	root       = []string{"."} // the vocabulary
+	core       = []string{".", "judge", "fold", "loop"}
+	leaves     = []string{"promise", "model", "internal/process", "internal/atomicfile", "internal/text", "internal/textfile", "internal/shell"}
+	pureLeaves = []string{"promise", "internal/text"} // no clock, no I/O
+	proof      = []string{"internal/proof"}
+	adapters   = []string{"agent", "verify", "gitrepo", "runlog", "plan", "worker"}
+	views      = []string{"internal/term", "internal/notify", "internal/progress", "internal/report"}
+	parts      = []string{"internal/hooks", "internal/worker"} // what the worker is made of
 )
 
 // direction says what the rooms of one row may import of ours, beside their own subfolders.
@@ -49,19 +50,19 @@ type direction struct {
 var directions = []direction{
 	{leaves, nil, "a leaf imports nothing of ours, so that it can be understood, tested and reused alone"},
 	{root, leaves, "the vocabulary knows leaves; everything else knows the vocabulary"},
-	{[]string{"judge"}, join(root, leaves), "a verdict is a function of policy and history, and needs nothing but their words"},
-	{[]string{"fold"}, join(root, leaves, []string{"judge"}), "the state of a run is a fold of its events, with the verdicts of judge"},
+	{[]string{"judge"}, join(root, pureLeaves), "a verdict is a function of policy and history, and needs nothing but their words"},
+	{[]string{"fold"}, join(root, pureLeaves, []string{"judge"}), "the state of a run is a fold of its events, with the verdicts of judge"},
 	{[]string{"internal/prompt"}, join(root, leaves), "a prompt is a text about what is known of a run, and needs nothing but the vocabulary"},
 	{[]string{"loop"}, join(root, leaves, []string{"judge", "fold", "internal/prompt"}), "the loop knows its own small interfaces; adapters know the vocabulary, never the other way round"},
-	{proof, join(root, leaves), "a part of the proof knows the loop and the leaves; verify puts the parts together"},
-	{parts, join(root, leaves), "a part of the worker knows the loop and the leaves; worker puts the parts together"},
-	{[]string{"verify"}, join(root, leaves, proof), "an adapter knows the loop, the leaves and its own parts, never another adapter"},
-	{[]string{"worker"}, join(root, leaves, parts), "an adapter knows the loop, the leaves and its own parts, never another adapter"},
+	{proof, join(root, leaves), "a part of the proof knows the vocabulary and the leaves; verify puts the parts together"},
+	{parts, join(root, leaves), "a part of the worker knows the vocabulary and the leaves; worker puts the parts together"},
+	{[]string{"verify"}, join(root, leaves, proof), "an adapter knows the vocabulary, the leaves and its own parts, never another adapter"},
+	{[]string{"worker"}, join(root, leaves, parts), "an adapter knows the vocabulary, the leaves and its own parts, never another adapter"},
 	{[]string{"gitrepo/internal/gittest"}, join(root, leaves, []string{"gitrepo"}), "a helper of tests plays the agent on a repository"},
 	{[]string{"gitrepo/internal"}, join(root, leaves), "what gitrepo, snapshot and plain share knows none of them"},
 	{[]string{"gitrepo/plain"}, join(root, leaves, []string{"gitrepo/internal"}), "a folder without git needs nothing that knows repositories"},
 	{[]string{"agent", "gitrepo", "runlog", "plan"}, join(root, leaves),
-		"an adapter knows the loop and the leaves, never another adapter: what two of them share belongs to the loop"},
+		"an adapter knows the vocabulary and the leaves, never another adapter: what two of them share belongs there"},
 	{views, join(root, leaves, []string{"judge", "fold"}), "a view shows events; with an adapter or the configuration in reach it would begin to decide"},
 	{[]string{"internal/config"}, join(root, leaves), "configuration is a plain value that others are built from; it builds nothing"},
 	{[]string{"internal/trust"}, join(root, []string{"internal/config"}), "consent covers the commands that a configuration names, and needs nothing else"},
