@@ -53,7 +53,7 @@ func terminalWidth() int {
 	return 80
 }
 
-// app is one call of the program.
+// app is one call of the program: what every command needs. Each command is a type of its own around it.
 type app struct {
 	streams Streams
 	globals globals
@@ -87,9 +87,10 @@ func Main(ctx context.Context, s Streams) (code int) {
 		a.tellError(fmt.Errorf("%w: find out where this program is: %w", ralph.ErrIO, s.StartErr))
 		return ralph.ExitCode(ralph.IOFailed, "")
 	}
-	root := a.root()
+	top := rootCommand{a}
+	root := top.build()
 	root.SetArgs(s.Args)
-	err := a.knownWord(root)
+	err := top.knownWord(root)
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}
@@ -99,48 +100,50 @@ func Main(ctx context.Context, s Streams) (code int) {
 	return exitCode(err)
 }
 
-func (a *app) root() *cobra.Command {
+// rootCommand is `ralph` itself, without a word that names a command.
+type rootCommand struct{ *app }
+
+func (c rootCommand) build() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ralph",
 		Short: "Run a coding agent again and again until its work is proven",
 		Long: `Ralph runs a coding agent (Claude Code, Codex, any command) again and again, each time with a fresh
 context, until the work is proven done. The agent reports, the loop decides, exit 0 means proven.`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args:              a.knownCommand,
-		PersistentPreRunE: a.mayRun,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return a.offer(cmd) },
+		Args:              knownCommand,
+		PersistentPreRunE: c.mayRun,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return c.offer(cmd) },
 	}
-	root.SetOut(a.streams.Out)
-	root.SetErr(a.streams.Err)
-	root.SetIn(a.streams.In)
-	root.SetFlagErrorFunc(a.flagError)
+	root.SetOut(c.streams.Out)
+	root.SetErr(c.streams.Err)
+	root.SetIn(c.streams.In)
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.Version = versionLine() // --version, as users of other programs expect it
 	root.SetVersionTemplate("{{.Version}}")
-	a.addGlobals(root.PersistentFlags())
+	c.globals.add(root.PersistentFlags())
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Run"}, &cobra.Group{ID: "look", Title: "Look"}, &cobra.Group{ID: "keep", Title: "Housekeeping"})
 	root.SetCompletionCommandGroupID("keep")
-	for _, command := range a.commands() {
-		root.AddCommand(command)
-	}
-	root.SetHelpCommand(a.helpCommand())
+	root.AddCommand(commands(c.app)...)
+	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
 	strictCompletion(root)
 	return root
 }
 
 // commands are all there are, in the order of the help text.
-func (a *app) commands() []*cobra.Command {
+func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		a.runCommand(), a.resumeCommand(), a.mergeCommand(), a.restoreCommand(), a.demoCommand(), a.initCommand(), a.planCommand(), a.tasksCommand(), a.steerCommand(), a.answerCommand(), a.stopCommand(), a.pauseCommand(),
-		a.statusCommand(), a.runsCommand(), a.logsCommand(), a.diffCommand(), a.explainCommand(), a.reportCommand(), a.replayCommand(), a.verifyCommand(), a.learningsCommand(),
-		a.cleanCommand(), a.doctorCommand(), a.loginCommand(), a.configCommand(), a.schemaCommand(), a.manCommand(), a.versionCommand(),
-		a.demoAgentCommand(), a.devCommand(),
+		newRunCommand(a), newResumeCommand(a), newMergeCommand(a), newRestoreCommand(a), newDemoCommand(a), newInitCommand(a), newPlanCommand(a),
+		newTasksCommand(a), newSteerCommand(a), newAnswerCommand(a), newStopCommand(a), newPauseCommand(a),
+		newStatusCommand(a), newRunsCommand(a), newLogsCommand(a), newDiffCommand(a), newExplainCommand(a), newReportCommand(a), newReplayCommand(a),
+		newVerifyCommand(a), newLearningsCommand(a),
+		newCleanCommand(a), newDoctorCommand(a), newLoginCommand(a), newConfigCommand(a), newSchemaCommand(a), newManCommand(a), newVersionCommand(a),
+		newDemoAgentCommand(a), newDevCommand(a),
 	}
 }
 
-func (a *app) addGlobals(flags *pflag.FlagSet) {
-	g := &a.globals
+func (g *globals) add(flags *pflag.FlagSet) {
 	flags.StringVarP(&g.dir, "dir", "C", "", "work in `DIR`")
 	flags.StringVarP(&g.config, "config", "c", "", "read `FILE` in place of the project's config")
 	flags.StringArrayVar(&g.set, "set", nil, "set a config `key=value`")
@@ -156,48 +159,48 @@ func (a *app) addGlobals(flags *pflag.FlagSet) {
 var outside = map[string]string{"from outside of runs": "only"}
 
 // mayRun refuses what is wrong with a call, whichever command it is.
-func (a *app) mayRun(cmd *cobra.Command, _ []string) error {
-	if err := a.checkGlobals(); err != nil || cmd.Annotations["from outside of runs"] == "" {
+func (c rootCommand) mayRun(cmd *cobra.Command, _ []string) error {
+	if err := c.checkGlobals(); err != nil || cmd.Annotations["from outside of runs"] == "" {
 		return err
 	}
-	return a.outsideOnly(strings.TrimPrefix(cmd.CommandPath(), "ralph "))
+	return c.outsideOnly(strings.TrimPrefix(cmd.CommandPath(), "ralph "))
 }
 
 // checkGlobals refuses a flag that nothing could be done with: a mistake in it must not wait for the end of a run to be told.
-func (a *app) checkGlobals() error {
-	switch a.globals.color {
+func (c rootCommand) checkGlobals() error {
+	switch c.globals.color {
 	case "auto", "always", "never":
 	default:
-		return usage("--color %s: one of auto, always, never is wanted", a.globals.color)
+		return usage("--color %s: one of auto, always, never is wanted", c.globals.color)
 	}
-	if _, err := a.query(); err != nil {
+	if _, err := c.query(); err != nil {
 		return err
 	}
-	return config.CheckSet(a.globals.set)
+	return config.CheckSet(c.globals.set)
 }
 
 // knownWord looks at the first word before cobra does: with a --help behind it, any word would get the general help and status 0.
-func (a *app) knownWord(root *cobra.Command) error {
-	word := firstOf(a.streams.Args)
+func (c rootCommand) knownWord(root *cobra.Command) error {
+	word := firstOf(c.streams.Args)
 	if word == "" || strings.HasPrefix(word, "-") || strings.HasPrefix(word, cobra.ShellCompRequestCmd) {
 		return nil
 	}
-	for _, c := range root.Commands() {
-		if c.Name() == word {
+	for _, known := range root.Commands() {
+		if known.Name() == word {
 			return nil
 		}
 	}
-	return a.knownCommand(root, a.streams.Args)
+	return knownCommand(root, c.streams.Args)
 }
 
-// helpCommand is cobra's, but for a word that it does not know.
-func (a *app) helpCommand() *cobra.Command {
+// newHelpCommand is cobra's, but for a word that it does not know.
+func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about a command", GroupID: "keep",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, _, err := cmd.Root().Find(args)
 			if err != nil || target == cmd.Root() && len(args) > 0 {
-				return a.knownCommand(cmd.Root(), args)
+				return knownCommand(cmd.Root(), args)
 			}
 			return target.Help()
 		},
@@ -221,7 +224,7 @@ func strictCompletion(root *cobra.Command) {
 var laterCommands = []string{"ui", "serve", "stats", "notify", "goal", "hook", "mcp", "install", "sandbox"}
 
 // knownCommand turns a word that is no command into a usage error that names the nearest one.
-func (a *app) knownCommand(cmd *cobra.Command, args []string) error {
+func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -241,7 +244,7 @@ func (a *app) knownCommand(cmd *cobra.Command, args []string) error {
 }
 
 // flagError names the flag that was probably meant.
-func (a *app) flagError(cmd *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	name, isUnknown := strings.CutPrefix(text, "unknown flag: --")
 	if !isUnknown {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/trust"
 	"github.com/ralphloop/ralph/internal/workspace"
@@ -59,26 +58,6 @@ func (a *app) consent(workspace workspace.Workspace, groups ...[]config.NamedCom
 		if err := store.Grant(id, digest, time.Now()); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// typing makes a change of the task list whose commands the user types himself: they are agreed to if the others were.
-func (a *app) typing(workspace workspace.Workspace, settings config.Settings, edit func() error) error {
-	store, id := trust.In(a.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
-	before := assembly.TaskCommands(workspace, settings)
-	agreed := len(before) == 0
-	if !agreed {
-		var err error
-		if agreed, err = store.Trusted(id, trust.Digest(before)); err != nil {
-			return err
-		}
-	}
-	if err := edit(); err != nil || !agreed {
-		return err
-	}
-	if now := assembly.TaskCommands(workspace, settings); len(now) > 0 {
-		return store.Grant(id, trust.Digest(now), time.Now())
 	}
 	return nil
 }

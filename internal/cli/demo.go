@@ -20,9 +20,15 @@ import (
 // demoPause is how long the scripted agent seems to think before a step at speed 1: a run takes about eight seconds.
 const demoPause = 400 * time.Millisecond
 
-func (a *app) demoCommand() *cobra.Command {
-	var scenario string
-	var speed float64
+// demoCommand is `ralph demo`.
+type demoCommand struct {
+	*app
+	scenario string
+	speed    float64
+}
+
+func newDemoCommand(a *app) *cobra.Command {
+	c := &demoCommand{app: a}
 	var about strings.Builder
 	for _, s := range demo.Scenarios() {
 		fmt.Fprintf(&about, "\n  %-9s exit %-3d %s", s.Name, s.ExitCode, s.About)
@@ -30,35 +36,35 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "demo", Short: "See the whole loop on a sample project, without a key or a network", GroupID: "work", Args: noArguments,
 		Long: "Run the real loop, with real checks and a real log, on a sample project with a scripted agent. No model is called.\n\nScenarios:" + about.String(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), scenario, speed) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&scenario, "scenario", "complete", "which `NAME` to play")
-	cmd.Flags().Float64Var(&speed, "speed", 1, "stretch the agent's pauses by this `FACTOR`; 0 plays at once")
+	cmd.Flags().StringVar(&c.scenario, "scenario", "complete", "which `NAME` to play")
+	cmd.Flags().Float64Var(&c.speed, "speed", 1, "stretch the agent's pauses by this `FACTOR`; 0 plays at once")
 	return cmd
 }
 
-func (a *app) demo(ctx context.Context, name string, speed float64) error {
-	a.ownOrphans()
-	scenario, ok := demo.Find(name)
+func (c *demoCommand) run(ctx context.Context) error {
+	ownOrphans(c.streams.Err)
+	scenario, ok := demo.Find(c.scenario)
 	if !ok {
 		var names []string
 		for _, s := range demo.Scenarios() {
 			names = append(names, s.Name)
 		}
-		return usage("--scenario %s: one of %s is wanted", name, strings.Join(names, ", "))
+		return usage("--scenario %s: one of %s is wanted", c.scenario, strings.Join(names, ", "))
 	}
-	if !(speed >= 0 && speed <= 100) {
-		return usage("--speed %v: a number from 0 to 100 is wanted", speed)
+	if !(c.speed >= 0 && c.speed <= 100) {
+		return usage("--speed %v: a number from 0 to 100 is wanted", c.speed)
 	}
-	dir, err := a.demoProject(ctx, scenario, speed)
+	dir, err := c.makeProject(ctx)
 	if err != nil {
 		return err
 	}
-	workspace, err := workspace.Find(ctx, dir, dir, a.streams.Env)
+	workspace, err := workspace.Find(ctx, dir, dir, c.streams.Env)
 	if err != nil {
 		return err
 	}
-	loaded, err := config.Load(config.Input{Env: config.NewEnv(nil), Set: a.globals.set, Flags: map[string][]string{"check": {demo.Check}}})
+	loaded, err := config.Load(config.Input{Env: config.NewEnv(nil), Set: c.globals.set, Flags: map[string][]string{"check": {demo.Check}}})
 	if err != nil {
 		return err
 	}
@@ -67,22 +73,22 @@ func (a *app) demo(ctx context.Context, name string, speed float64) error {
 	}
 	goal := demo.Goal
 	plan, err := assembly.Prepare(ctx, assembly.Request{
-		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: version(), Demo: true, Program: demoProgram(dir),
+		Env: c.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: version(), Demo: true, Program: demoProgram(dir),
 	})
 	if err != nil {
 		return err
 	}
-	if !a.globals.quiet {
-		fmt.Fprintf(a.streams.Err, "DEMO: a scripted agent on a sample project in %s; no model is called\n", dir)
+	if !c.globals.quiet {
+		fmt.Fprintf(c.streams.Err, "DEMO: a scripted agent on a sample project in %s; no model is called\n", dir)
 	}
-	return a.begin(ctx, plan)
+	return (&session{app: c.app, plan: plan}).begin(ctx)
 }
 
 // demoProgram is the scripted agent's executable, beside the project so that it is no part of the tree.
 func demoProgram(project string) string { return filepath.Join(filepath.Dir(project), "agent") }
 
-// demoProject puts the sample under git in a folder of its own, and the scripted agent beside it.
-func (a *app) demoProject(ctx context.Context, scenario demo.Scenario, speed float64) (string, error) {
+// makeProject puts the sample under git in a folder of its own, and the scripted agent beside it.
+func (c *demoCommand) makeProject(ctx context.Context) (string, error) {
 	base, err := os.MkdirTemp("", "ralph-demo-")
 	if err != nil {
 		return "", fmt.Errorf("make demo: %w", err)
@@ -94,10 +100,10 @@ func (a *app) demoProject(ctx context.Context, scenario demo.Scenario, speed flo
 	if err := demo.WriteProject(dir); err != nil {
 		return "", err
 	}
-	if err := workspace.InitRepository(ctx, dir, a.streams.Env); err != nil {
+	if err := workspace.InitRepository(ctx, dir, c.streams.Env); err != nil {
 		return "", err
 	}
-	script := fmt.Sprintf("#!/bin/sh\nexec %s %s --scenario %s --speed %v\n", process.Words([]string{a.streams.Self}), demoAgentName, scenario.Name, speed)
+	script := fmt.Sprintf("#!/bin/sh\nexec %s %s --scenario %s --speed %v\n", process.Words([]string{c.streams.Self}), demoAgentName, c.scenario, c.speed)
 	if err := os.WriteFile(demoProgram(dir), []byte(script), 0o755); err != nil {
 		return "", fmt.Errorf("make demo: %w", err)
 	}
@@ -106,8 +112,8 @@ func (a *app) demoProject(ctx context.Context, scenario demo.Scenario, speed flo
 
 const demoAgentName = "__demo-agent"
 
-// demoAgentCommand is the scripted agent itself: a process of its own, like any agent.
-func (a *app) demoAgentCommand() *cobra.Command {
+// newDemoAgentCommand is the scripted agent itself: a process of its own, like any agent.
+func newDemoAgentCommand(a *app) *cobra.Command {
 	var scenario string
 	var speed float64
 	cmd := &cobra.Command{

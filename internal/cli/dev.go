@@ -16,52 +16,53 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// devCommand holds what people who work on Ralph need, and those who find out why a CLI misbehaves.
-func (a *app) devCommand() *cobra.Command {
+// newDevCommand holds what people who work on Ralph need, and those who find out why a CLI misbehaves.
+func newDevCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "dev", Short: "Tools for working on Ralph itself", Hidden: true, Args: a.knownCommand,
+		Use: "dev", Short: "Tools for working on Ralph itself", Hidden: true, Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.modelServerCommand())
+	cmd.AddCommand(newModelServerCommand(a))
 	return cmd
 }
 
-// modelServer is how the scripted model is to be served.
+// modelServer is `ralph dev model-server`: how the scripted model is to be served.
 type modelServer struct {
+	*app
 	script, addr string
 	log          bool
 }
 
-func (a *app) modelServerCommand() *cobra.Command {
-	var o modelServer
+func newModelServerCommand(a *app) *cobra.Command {
+	c := &modelServer{app: a}
 	cmd := &cobra.Command{
 		Use: "model-server", Short: "Serve a scripted model on this machine until it is interrupted", Args: noArguments,
 		Long: `Serve a scripted model on this machine until it is interrupted: Anthropic Messages, OpenAI Responses and Chat Completions, Gemini.
 A client's base URL is the one that is printed, a slash, and the name of a scenario.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveModel(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&o.script, "script", "", "read the scenarios from `FILE` in place of the built-in ones")
-	cmd.Flags().StringVar(&o.addr, "addr", "127.0.0.1:0", "listen on this `ADDRESS` of this machine")
-	cmd.Flags().BoolVar(&o.log, "log", false, "print each request on stderr")
+	cmd.Flags().StringVar(&c.script, "script", "", "read the scenarios from `FILE` in place of the built-in ones")
+	cmd.Flags().StringVar(&c.addr, "addr", "127.0.0.1:0", "listen on this `ADDRESS` of this machine")
+	cmd.Flags().BoolVar(&c.log, "log", false, "print each request on stderr")
 	return cmd
 }
 
-func (a *app) serveModel(ctx context.Context, o modelServer) error {
-	script, err := readScript(o.script)
+func (c *modelServer) serve(ctx context.Context) error {
+	script, err := readScript(c.script)
 	if err != nil {
 		return err
 	}
 	var options []scriptedmodel.Option
-	if o.log {
-		options = append(options, scriptedmodel.Observe(a.requestPrinter()))
+	if c.log {
+		options = append(options, scriptedmodel.Observe(c.requestPrinter()))
 	}
-	running, err := scriptedmodel.Listen(o.addr, scriptedmodel.New(script, options...))
+	running, err := scriptedmodel.Listen(c.addr, scriptedmodel.New(script, options...))
 	if err != nil {
 		return usage("--addr: %v", err)
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := a.announce(running.URL(), script); err != nil {
+	if err := c.announce(running.URL(), script); err != nil {
 		return errors.Join(err, running.Close())
 	}
 	<-ctx.Done()
@@ -84,33 +85,33 @@ func readScript(file string) (scriptedmodel.Script, error) {
 }
 
 // announce tells where the server is; programs wait for this line.
-func (a *app) announce(url string, script scriptedmodel.Script) error {
-	if a.wantsJSON() {
-		return a.printJSON(struct {
+func (c *modelServer) announce(url string, script scriptedmodel.Script) error {
+	if c.wantsJSON() {
+		return c.printJSON(struct {
 			URL       string   `json:"url"`
 			Scenarios []string `json:"scenarios"`
 		}{url, script.Names()})
 	}
-	fmt.Fprintln(a.streams.Out, url)
+	fmt.Fprintln(c.streams.Out, url)
 	for _, name := range script.Names() {
-		fmt.Fprintf(a.streams.Out, "%s/%s  %s\n", url, name, script[name].About)
+		fmt.Fprintf(c.streams.Out, "%s/%s  %s\n", url, name, script[name].About)
 	}
 	return nil
 }
 
 // requestPrinter prints one line a request, whole lines even if several come at once.
-func (a *app) requestPrinter() func(scriptedmodel.Request) {
+func (c *modelServer) requestPrinter() func(scriptedmodel.Request) {
 	var mu sync.Mutex
 	return func(r scriptedmodel.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		if a.wantsJSON() {
+		if c.wantsJSON() {
 			if line, err := json.Marshal(r); err == nil {
-				fmt.Fprintf(a.streams.Err, "%s\n", line)
+				fmt.Fprintf(c.streams.Err, "%s\n", line)
 			}
 			return
 		}
-		fmt.Fprintf(a.streams.Err, "%s %s: %s\n", r.Method, r.Path, answerOf(r))
+		fmt.Fprintf(c.streams.Err, "%s %s: %s\n", r.Method, r.Path, answerOf(r))
 	}
 }
 

@@ -17,7 +17,11 @@ import (
 	"github.com/ralphloop/ralph/internal/term"
 )
 
-func (a *app) doctorCommand() *cobra.Command {
+// doctorCommand is `ralph doctor`.
+type doctorCommand struct{ *app }
+
+func newDoctorCommand(a *app) *cobra.Command {
+	c := doctorCommand{a}
 	var anew, none bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Say what is installed and logged in, and whether it works", GroupID: "keep", Args: noArguments,
@@ -30,11 +34,11 @@ network and does not touch your login. It is done once for each version of a CLI
 			case anew && none:
 				return usage("--probe and --no-probe: one of them")
 			case anew:
-				return a.doctor(cmd.Context(), doctor.ProbeAll)
+				return c.run(cmd.Context(), doctor.ProbeAll)
 			case none:
-				return a.doctor(cmd.Context(), doctor.ProbeNone)
+				return c.run(cmd.Context(), doctor.ProbeNone)
 			}
-			return a.doctor(cmd.Context(), doctor.ProbeNew)
+			return c.run(cmd.Context(), doctor.ProbeNew)
 		},
 	}
 	cmd.Flags().BoolVar(&anew, "probe", false, "probe every agent anew")
@@ -42,25 +46,25 @@ network and does not touch your login. It is done once for each version of a CLI
 	return cmd
 }
 
-func (a *app) doctor(ctx context.Context, probing doctor.Probing) error {
-	workspace, err := a.workspace(ctx)
+func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
+	workspace, err := c.workspace(ctx)
 	if err != nil {
 		return err
 	}
-	a.ownOrphans()
+	ownOrphans(c.streams.Err)
 	ctx, release := untilSignal(ctx) // a CLI that is being probed must not outlive this process
 	defer release()
-	loaded, trouble := a.load(workspace, map[string][]string{}) // who has a broken configuration wants to know the rest all the same
+	loaded, trouble := c.load(workspace, map[string][]string{}) // who has a broken configuration wants to know the rest all the same
 	findings := doctor.Examine(ctx, doctor.Examination{
-		Workspace: workspace, Env: a.streams.Env, Version: version(), Probing: probing, Settings: loaded.Settings, Trouble: trouble, Tell: a.tellProgress(),
+		Workspace: workspace, Env: c.streams.Env, Version: version(), Probing: probing, Settings: loaded.Settings, Trouble: trouble, Tell: c.tellProgress(),
 	})
 	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
 		return exit(ralph.ExitCode(ralph.Interrupted, killed.Signal))
 	}
-	if a.wantsJSON() {
-		return a.printJSON(findings)
+	if c.wantsJSON() {
+		return c.printJSON(findings)
 	}
-	printFindings(a.streams.Out, findings)
+	printFindings(c.streams.Out, findings)
 	return nil
 }
 
@@ -85,15 +89,15 @@ func untilSignal(ctx context.Context) (context.Context, func()) {
 }
 
 // tellProgress prints whole lines for a person who waits, and nothing where nobody looks.
-func (a *app) tellProgress() func(string) {
-	if !a.streams.ErrTerm || a.globals.quiet {
+func (c doctorCommand) tellProgress() func(string) {
+	if !c.streams.ErrTerm || c.globals.quiet {
 		return func(string) {}
 	}
 	var mu sync.Mutex
 	return func(line string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintln(a.streams.Err, "ralph: "+term.Clean(line))
+		fmt.Fprintln(c.streams.Err, "ralph: "+term.Clean(line))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -18,24 +19,30 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-func (a *app) explainCommand() *cobra.Command {
-	var iteration int
+// explainCommand is `ralph explain`.
+type explainCommand struct {
+	*app
+	iteration int // only this one, 0 for all
+}
+
+func newExplainCommand(a *app) *cobra.Command {
+	c := &explainCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "explain [RUN]", Short: "Show every gate of every verdict", GroupID: "look", Args: atMostOne,
 		Long: "Show why each iteration went on or stopped, gate by gate, and why each case of the built-in worker was refused,\ndecided again from the log alone.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("iteration") && iteration < 1 {
-				return usage("--iteration %d: iterations are counted from 1", iteration)
+			if cmd.Flags().Changed("iteration") && c.iteration < 1 {
+				return usage("--iteration %d: iterations are counted from 1", c.iteration)
 			}
-			return a.explain(cmd.Context(), firstOf(args), iteration)
+			return c.run(cmd.Context(), firstOf(args))
 		},
 	}
-	cmd.Flags().IntVar(&iteration, "iteration", 0, "only iteration `N`")
+	cmd.Flags().IntVar(&c.iteration, "iteration", 0, "only iteration `N`")
 	return cmd
 }
 
-func (a *app) explain(ctx context.Context, name string, iteration int) error {
-	_, store, run, err := a.findRun(ctx, name)
+func (c *explainCommand) run(ctx context.Context, name string) error {
+	_, store, run, err := c.findRun(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -43,14 +50,14 @@ func (a *app) explain(ctx context.Context, name string, iteration int) error {
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", run, err)
 	}
-	if iteration > 0 {
-		judgements = onlyIteration(judgements, iteration)
+	if c.iteration > 0 {
+		judgements = onlyIteration(judgements, c.iteration)
 		if len(judgements) == 0 {
-			return usage("run %s has no verdict on iteration %d", run, iteration)
+			return usage("run %s has no verdict on iteration %d", run, c.iteration)
 		}
 	}
-	if a.wantsJSON() {
-		return a.printJSON(map[string]any{"run_id": run, "verdicts": judgements})
+	if c.wantsJSON() {
+		return c.printJSON(map[string]any{"run_id": run, "verdicts": judgements})
 	}
 	state, err := stateOf(store, run)
 	if err != nil {
@@ -60,37 +67,37 @@ func (a *app) explain(ctx context.Context, name string, iteration int) error {
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", run, err)
 	}
-	fmt.Fprintf(a.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run)
-	last := iteration
+	fmt.Fprintf(c.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run)
+	last := c.iteration
 	for _, j := range judgements {
-		a.tellCut(state, last, j.Iteration)
+		tellCut(c.streams.Out, state, last, j.Iteration)
 		last = j.Iteration
-		a.tellJudgement(j, state.Policy.Agents)
+		tellJudgement(c.streams.Out, j, state.Policy.Agents)
 		for _, line := range moves[j.Iteration] {
-			fmt.Fprintf(a.streams.Out, "  %s\n", term.Clean(line))
+			fmt.Fprintf(c.streams.Out, "  %s\n", term.Clean(line))
 		}
 		delete(moves, j.Iteration)
 	}
 	if state.Stopped != nil {
-		fmt.Fprintln(a.streams.Out, term.ResultLine(state))
+		fmt.Fprintln(c.streams.Out, term.ResultLine(state))
 	}
 	return nil
 }
 
-func (a *app) tellDenials(agent ralph.AgentOutcome) {
+func tellDenials(out io.Writer, agent ralph.AgentOutcome) {
 	for _, denial := range agent.Denials {
-		fmt.Fprintf(a.streams.Out, "  ! denied: %s\n", term.Clean(denial))
+		fmt.Fprintf(out, "  ! denied: %s\n", term.Clean(denial))
 	}
 	for _, allow := range agent.Allow {
-		fmt.Fprintf(a.streams.Out, "    to allow it: ralph run … %s\n", term.Clean(allow))
+		fmt.Fprintf(out, "    to allow it: ralph run … %s\n", term.Clean(allow))
 	}
 }
 
 // tellCut names the iterations between two that were judged: nobody judged them.
-func (a *app) tellCut(state *fold.State, after, before int) {
+func tellCut(out io.Writer, state *fold.State, after, before int) {
 	for _, it := range state.Iterations {
 		if it.Iteration > after && it.Iteration < before && it.Error != nil {
-			fmt.Fprintf(a.streams.Out, "\niteration %d: %s before its agent ended: it was not judged and does not count against the cap\n", it.Iteration, term.Clean(*it.Error))
+			fmt.Fprintf(out, "\niteration %d: %s before its agent ended: it was not judged and does not count against the cap\n", it.Iteration, term.Clean(*it.Error))
 		}
 	}
 }
@@ -131,8 +138,8 @@ func onlyIteration(judgements []fold.Judgement, n int) []fold.Judgement {
 	return only
 }
 
-func (a *app) tellJudgement(j fold.Judgement, agents []string) {
-	out, who := a.streams.Out, ""
+func tellJudgement(out io.Writer, j fold.Judgement, agents []string) {
+	who := ""
 	if len(agents) > 1 {
 		who = ", " + term.Clean(j.Seen.Agent.Agent)
 	}
@@ -142,9 +149,9 @@ func (a *app) tellJudgement(j fold.Judgement, agents []string) {
 		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, saidText(j), verdictText(j.Again))
 	}
 	if j.Judged {
-		a.tellCases(j)
-		a.tellTasks(j)
-		a.tellDenials(j.Seen.Agent)
+		tellCases(out, j)
+		tellTasks(out, j)
+		tellDenials(out, j.Seen.Agent)
 	}
 	for _, gate := range j.Again.Gates {
 		fmt.Fprintf(out, "  %s %s%s\n", cmp.Or(gateMarks[gate.State], "-"), gate.Name, gateText(gate))
@@ -178,8 +185,7 @@ func refusedCases(j fold.Judgement) int {
 }
 
 // tellCases says of every case that the agent submitted what became of it, and what the evaluator said that could not be used.
-func (a *app) tellCases(j fold.Judgement) {
-	out := a.streams.Out
+func tellCases(out io.Writer, j fold.Judgement) {
 	for _, c := range j.Cases {
 		summary := term.Shorten(term.Clean(c.Summary), 200)
 		switch {
@@ -189,7 +195,7 @@ func (a *app) tellCases(j fold.Judgement) {
 			fmt.Fprintf(out, "  ✓ case %d accepted: %s\n", c.Round, summary)
 		default:
 			fmt.Fprintf(out, "  ✗ case %d refused: %s\n", c.Round, summary)
-			a.tellRefusals(*c.Answer)
+			tellRefusals(out, *c.Answer)
 		}
 	}
 	for _, e := range j.Evaluations {
@@ -199,18 +205,18 @@ func (a *app) tellCases(j fold.Judgement) {
 	}
 }
 
-func (a *app) tellRefusals(c ralph.CaseAnswered) {
+func tellRefusals(out io.Writer, c ralph.CaseAnswered) {
 	for _, r := range c.Refusals {
-		fmt.Fprintf(a.streams.Out, "    %s: %s\n", term.Clean(r.Code), term.Clean(r.Detail))
+		fmt.Fprintf(out, "    %s: %s\n", term.Clean(r.Code), term.Clean(r.Detail))
 	}
 	for _, r := range c.Tasks {
-		fmt.Fprintf(a.streams.Out, "    %s, %s: %s\n", term.Clean(r.Task), term.Clean(r.Code), term.Clean(r.Detail))
+		fmt.Fprintf(out, "    %s, %s: %s\n", term.Clean(r.Task), term.Clean(r.Code), term.Clean(r.Detail))
 	}
 }
 
 // tellTasks says of every claimed task what became of the claim, and how it was made.
-func (a *app) tellTasks(j fold.Judgement) {
-	out, tasks := a.streams.Out, j.Again.Tasks
+func tellTasks(out io.Writer, j fold.Judgement) {
+	tasks := j.Again.Tasks
 	if tasks.Current != "" {
 		fmt.Fprintf(out, "  task: %s\n", tasks.Current)
 	}
@@ -290,7 +296,10 @@ func gateText(g ralph.Gate) string {
 	return " (" + text + ")"
 }
 
-func (a *app) replayCommand() *cobra.Command {
+// replayCommand is `ralph replay`.
+type replayCommand struct{ *app }
+
+func newReplayCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "replay RUN", Short: "Decide again, from the log, under other rules", GroupID: "look",
 		Long: `Give the decisions of a run again from its log, without an agent. With --set key=value the rules may differ:
@@ -302,16 +311,16 @@ func (a *app) replayCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return replayCommand{a}.run(cmd.Context(), args[0]) },
 	}
 }
 
-func (a *app) replay(ctx context.Context, name string) error {
-	_, store, run, err := a.findRun(ctx, name)
+func (c replayCommand) run(ctx context.Context, name string) error {
+	_, store, run, err := c.findRun(ctx, name)
 	if err != nil {
 		return err
 	}
-	overlay, err := config.PolicyOverlay(a.globals.set)
+	overlay, err := config.PolicyOverlay(c.globals.set)
 	if err != nil {
 		return err
 	}
@@ -325,23 +334,23 @@ func (a *app) replay(ctx context.Context, name string) error {
 			different++
 		}
 	}
-	if a.wantsJSON() {
-		return a.printJSON(map[string]any{"run_id": run, "verdicts": judgements, "different": different})
+	if c.wantsJSON() {
+		return c.printJSON(map[string]any{"run_id": run, "verdicts": judgements, "different": different})
 	}
 	for _, j := range judgements {
 		mark, was := "=", ""
 		if !j.Same() {
 			mark, was = "≠", "; recorded: "+verdictText(j.Recorded)
 		}
-		fmt.Fprintf(a.streams.Out, "%s iteration %d: %s%s\n", mark, j.Iteration, verdictText(j.Again), was)
+		fmt.Fprintf(c.streams.Out, "%s iteration %d: %s%s\n", mark, j.Iteration, verdictText(j.Again), was)
 		for _, r := range j.Again.Refusals() {
-			fmt.Fprintf(a.streams.Out, "    refused %s: %s\n", r.Code, term.Clean(r.Detail))
+			fmt.Fprintf(c.streams.Out, "    refused %s: %s\n", r.Code, term.Clean(r.Detail))
 		}
 		for _, r := range j.Again.Tasks.Refused {
-			fmt.Fprintf(a.streams.Out, "    refused %s, %s: %s\n", r.Task, r.Code, term.Clean(r.Detail))
+			fmt.Fprintf(c.streams.Out, "    refused %s, %s: %s\n", r.Task, r.Code, term.Clean(r.Detail))
 		}
 	}
-	fmt.Fprintf(a.streams.Out, "verdicts: %d, different from the log: %d\n", len(judgements), different)
+	fmt.Fprintf(c.streams.Out, "verdicts: %d, different from the log: %d\n", len(judgements), different)
 	return nil
 }
 

@@ -22,7 +22,11 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-func (a *app) initCommand() *cobra.Command {
+// initCommand is `ralph init`.
+type initCommand struct{ *app }
+
+func newInitCommand(a *app) *cobra.Command {
+	c := initCommand{a}
 	cmd := &cobra.Command{
 		Use: "init", Short: "Set a project up: its checks and its agent", GroupID: "work", Args: noArguments, Annotations: outside,
 		Long: `Look at the project and write .ralph/config.yaml, with every check that it could be held to (test, lint, types, format, e2e).
@@ -30,11 +34,11 @@ On a terminal you choose; a file that is there already is left as it is.`,
 	}
 	yes := cmd.Flags().Bool("yes", false, "take everything that was found, and ask nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		choose := a.chooseByAsking
+		choose := c.chooseByAsking
 		if *yes {
 			choose = chooseEverything
 		}
-		return a.initProject(cmd.Context(), choose)
+		return c.run(cmd.Context(), choose)
 	}
 	return cmd
 }
@@ -51,16 +55,16 @@ type initReport struct {
 	Prompt    string             `json:"prompt"`
 }
 
-func (a *app) initProject(ctx context.Context, choose func(setup.Survey) (setup.Choice, error)) error {
-	if len(a.globals.set) > 0 || a.globals.config != "" {
+func (c initCommand) run(ctx context.Context, choose func(setup.Survey) (setup.Choice, error)) error {
+	if len(c.globals.set) > 0 || c.globals.config != "" {
 		return usage("ralph init writes the project's own file: --set and -c change nothing")
 	}
-	workspace, err := a.workspace(ctx)
+	workspace, err := c.workspace(ctx)
 	if err != nil {
 		return err
 	}
 	survey := setup.Look(workspace)
-	choice, err := a.initChoice(survey, choose)
+	choice, err := c.choice(survey, choose)
 	if err != nil {
 		return err
 	}
@@ -72,26 +76,26 @@ func (a *app) initProject(ctx context.Context, choose func(setup.Survey) (setup.
 		Workspace: workspace.Dir, Written: listed(done.Written), Kept: listed(done.Kept), Checks: listed(choice.Checks), Proposed: listed(survey.Proposals),
 		Agent: choice.Agent, Tasks: survey.Tasks, Prompt: survey.Prompt,
 	}
-	notes, err := a.agreeToOwn(workspace, done)
+	notes, err := c.agreeToOwn(workspace, done)
 	if err != nil {
 		return err
 	}
-	if a.wantsJSON() {
-		return a.printJSON(report)
+	if c.wantsJSON() {
+		return c.printJSON(report)
 	}
-	a.tellInit(report, survey, notes)
+	c.print(report, survey, notes)
 	return nil
 }
 
 // listed is a list that JSON shows as one, also when it is empty.
 func listed[T any](list []T) []T { return append([]T{}, list...) }
 
-// initChoice is what goes into the file. Where there is one already, nothing is left to choose, and it says what holds.
-func (a *app) initChoice(survey setup.Survey, choose func(setup.Survey) (setup.Choice, error)) (setup.Choice, error) {
+// choice is what goes into the file. Where there is one already, nothing is left to choose, and it says what holds.
+func (c initCommand) choice(survey setup.Survey, choose func(setup.Survey) (setup.Choice, error)) (setup.Choice, error) {
 	if !survey.Configured {
 		return choose(survey)
 	}
-	loaded, err := a.load(survey.Workspace, map[string][]string{})
+	loaded, err := c.load(survey.Workspace, map[string][]string{})
 	return setup.Choice{Checks: loaded.Settings.Checks.Commands, Agent: loaded.Settings.Agent.Name}, err
 }
 
@@ -103,13 +107,13 @@ func chooseEverything(survey setup.Survey) (setup.Choice, error) {
 var errNoAnswer = &config.UsageError{Msg: "no answer; nothing was written"}
 
 // chooseByAsking asks about every proposal, and which agent.
-func (a *app) chooseByAsking(survey setup.Survey) (setup.Choice, error) {
+func (c initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) {
 	var choice setup.Choice
-	if !a.streams.InTerm || a.globals.quiet {
+	if !c.streams.InTerm || c.globals.quiet {
 		return choice, usage("there is no terminal to ask on; run ralph init --yes to take everything that is found")
 	}
-	ask := questions{in: bufio.NewReader(a.streams.In), app: a}
-	fmt.Fprintf(a.streams.Err, "In %s. What must pass before work counts as done?\n", term.Clean(survey.Workspace.Dir))
+	ask := questions{in: bufio.NewReader(c.streams.In), app: c.app}
+	fmt.Fprintf(c.streams.Err, "In %s. What must pass before work counts as done?\n", term.Clean(survey.Workspace.Dir))
 	tests := 0
 	for _, proposal := range survey.Proposals {
 		taken, err := ask.proposal(proposal)
@@ -204,11 +208,11 @@ func (q questions) agent(found []string) (string, error) {
 
 // agreeToOwn records consent to the commands of a configuration that was just written here, so that the next run does not ask for what its user
 // has chosen a moment ago. What other files name was not chosen by anybody, and is asked about.
-func (a *app) agreeToOwn(workspace workspace.Workspace, done setup.Result) (notes []string, err error) {
+func (c initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Result) (notes []string, err error) {
 	if !done.Wrote() {
 		return nil, nil
 	}
-	loaded, err := a.load(workspace, map[string][]string{})
+	loaded, err := c.load(workspace, map[string][]string{})
 	if err != nil {
 		return nil, fmt.Errorf("read what was written: %w", err)
 	}
@@ -218,22 +222,22 @@ func (a *app) agreeToOwn(workspace workspace.Workspace, done setup.Result) (note
 	if len(loaded.ProjectCommands) == 0 {
 		return nil, nil
 	}
-	return nil, trust.In(a.streams.Env.StateDir).Grant(runlog.WorkspaceID(workspace.Dir), trust.Digest(loaded.ProjectCommands), time.Now())
+	return nil, trust.In(c.streams.Env.StateDir).Grant(runlog.WorkspaceID(workspace.Dir), trust.Digest(loaded.ProjectCommands), time.Now())
 }
 
-// tellInit says what was written, on stdout, and how to go on.
-func (a *app) tellInit(report initReport, survey setup.Survey, notes []string) {
+// print says what was written, on stdout, and how to go on.
+func (c initCommand) print(report initReport, survey setup.Survey, notes []string) {
 	for _, name := range report.Written {
-		fmt.Fprintf(a.streams.Out, "wrote %s\n", name)
+		fmt.Fprintf(c.streams.Out, "wrote %s\n", name)
 	}
 	for _, name := range report.Kept {
-		fmt.Fprintf(a.streams.Out, "kept %s\n", name)
+		fmt.Fprintf(c.streams.Out, "kept %s\n", name)
 	}
-	if a.globals.quiet {
+	if c.globals.quiet {
 		return
 	}
-	out := a.streams.Err
-	fmt.Fprintf(out, "\nChecks   %s\nAgent    %s\n", term.Clean(checksLine(report, survey)), a.agentLine(report.Agent, survey))
+	out := c.streams.Err
+	fmt.Fprintf(out, "\nChecks   %s\nAgent    %s\n", term.Clean(checksLine(report, survey)), c.agentLine(report.Agent, survey))
 	if report.Tasks != "" {
 		fmt.Fprintf(out, "Tasks    %s\n", report.Tasks)
 	}
@@ -276,14 +280,14 @@ func checksLine(report initReport, survey setup.Survey) string {
 	return line + " (no test among them: green then means tidy, not done)"
 }
 
-func (a *app) agentLine(chosen string, survey setup.Survey) string {
+func (c initCommand) agentLine(chosen string, survey setup.Survey) string {
 	switch {
 	case chosen != "":
 		return chosen
 	case len(survey.Agents) > 0:
 		return survey.Agents[0] + ", the first one found on PATH"
 	}
-	if text, ready := models.BuiltIn(models.Request{Env: a.streams.Env, Dir: survey.Workspace.Dir}); ready {
+	if text, ready := models.BuiltIn(models.Request{Env: c.streams.Env, Dir: survey.Workspace.Dir}); ready {
 		return "none found on PATH; the built-in worker needs none: --agent worker, or agent: worker; " + text
 	}
 	return "none found on PATH; give any command with --agent-cmd, or as agent.command; with a model's key in the environment, --agent worker needs none"

@@ -31,7 +31,7 @@ func versionLine() string {
 	return fmt.Sprintf("ralph %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func newVersionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", GroupID: "keep", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -40,9 +40,9 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
-func (a *app) configCommand() *cobra.Command {
+func newConfigCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config", Short: "Show the configuration", GroupID: "keep", Args: a.knownCommand,
+		Use: "config", Short: "Show the configuration", GroupID: "keep", Args: knownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return usage("ralph config wants a word more: ralph config show")
 		},

@@ -28,21 +28,27 @@ type learning struct {
 	Accepted bool   `json:"accepted"`
 }
 
-func (a *app) learningsCommand() *cobra.Command {
-	var accept []string
+// learningsCommand is `ralph learnings`.
+type learningsCommand struct {
+	*app
+	accept []string // which ones, by their ids
+}
+
+func newLearningsCommand(a *app) *cobra.Command {
+	c := &learningsCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "learnings", Short: "List what agents propose to remember, and accept it", GroupID: "look", Args: noArguments,
 		Long: `List what agents proposed to remember: with a line that begins with LEARNING:, or, the built-in worker, when it is asked for one
 because cases of its were rejected before one was accepted. Nothing promotes itself: --accept moves one into .ralph/learnings.md,
 which every later prompt quotes.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.learnings(cmd.Context(), accept) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().StringArrayVar(&accept, "accept", nil, "move the learning `ID` into .ralph/learnings.md")
+	cmd.Flags().StringArrayVar(&c.accept, "accept", nil, "move the learning `ID` into .ralph/learnings.md")
 	return cmd
 }
 
-func (a *app) learnings(ctx context.Context, accept []string) error {
-	workspace, store, err := a.open(ctx)
+func (c *learningsCommand) run(ctx context.Context) error {
+	workspace, store, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,17 +56,17 @@ func (a *app) learnings(ctx context.Context, accept []string) error {
 	if err != nil {
 		return err
 	}
-	if len(accept) > 0 {
-		return a.acceptLearnings(workspace, known, accept)
+	if len(c.accept) > 0 {
+		return c.acceptChosen(workspace, known)
 	}
-	if a.wantsJSON() {
-		return a.printJSON(known)
+	if c.wantsJSON() {
+		return c.printJSON(known)
 	}
 	if len(known) == 0 {
-		fmt.Fprintln(a.streams.Err, "no learning was proposed yet; an agent proposes one with a line that begins with LEARNING:, and the built-in worker is asked for one after cases that were rejected")
+		fmt.Fprintln(c.streams.Err, "no learning was proposed yet; an agent proposes one with a line that begins with LEARNING:, and the built-in worker is asked for one after cases that were rejected")
 		return nil
 	}
-	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+	out := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
 	for _, l := range known {
 		state := "proposed"
 		if l.Accepted {
@@ -113,15 +119,15 @@ func acceptedLearnings(dir string) (string, error) {
 	return strings.ReplaceAll(text, "\r\n", "\n") + "\n", nil
 }
 
-// acceptLearnings moves proposals into the project's file.
-func (a *app) acceptLearnings(workspace workspace.Workspace, known []learning, ids []string) error {
-	if err := a.outsideOnly("learnings --accept"); err != nil {
+// acceptChosen moves proposals into the project's file.
+func (c *learningsCommand) acceptChosen(workspace workspace.Workspace, known []learning) error {
+	if err := c.outsideOnly("learnings --accept"); err != nil {
 		return err
 	}
-	if err := a.mayEdit(workspace); err != nil {
+	if err := c.mayEdit(workspace); err != nil {
 		return err
 	}
-	chosen, err := chosenLearnings(known, ids)
+	chosen, err := chosenLearnings(known, c.accept)
 	if err != nil {
 		return err
 	}
@@ -134,11 +140,11 @@ func (a *app) acceptLearnings(workspace workspace.Workspace, known []learning, i
 		}
 		chosen[i].Accepted = true
 	}
-	if a.wantsJSON() {
-		return a.printJSON(chosen)
+	if c.wantsJSON() {
+		return c.printJSON(chosen)
 	}
 	for _, l := range chosen {
-		fmt.Fprintf(a.streams.Out, "accepted: %s (in %s)\n", term.Clean(l.Text), ralph.LearningsFile)
+		fmt.Fprintf(c.streams.Out, "accepted: %s (in %s)\n", term.Clean(l.Text), ralph.LearningsFile)
 	}
 	return nil
 }

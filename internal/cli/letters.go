@@ -9,36 +9,38 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/term"
-	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
-func (a *app) steerCommand() *cobra.Command {
+// messageCommand leaves a message for a run: `ralph steer` and `ralph answer`.
+type messageCommand struct{ *app }
+
+func newSteerCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "steer TEXT", Short: "Tell the run under way, or the next one, what to do first", GroupID: "work", Annotations: outside,
 		Long: `Leave an instruction for the agent. It comes first in the prompt of the next iteration, of the run under way or of the
 next one, and stays in the project's STEERING.md until the agent has done it and strikes it off.`,
 		Example: `  ralph steer "use the existing date parser, do not add a library"`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.steer(cmd.Context(), args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return messageCommand{a}.steer(cmd.Context(), args) },
 	}
 }
 
-func (a *app) answerCommand() *cobra.Command {
+func newAnswerCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "answer TEXT", Short: "Answer what the last run asked or was blocked by", GroupID: "work", Annotations: outside,
 		Long: `Answer the last DECIDE or BLOCKED of this workspace. Question and answer go into the prompts of the next run or
 resume. A run that waits (--on-decide wait) goes on at once.`,
 		Example: `  ralph answer "REST; keep the old routes working"`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.answer(cmd.Context(), args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return messageCommand{a}.answer(cmd.Context(), args) },
 	}
 }
 
-func (a *app) steer(ctx context.Context, args []string) error {
+func (c messageCommand) steer(ctx context.Context, args []string) error {
 	text, err := letterText("steer", args)
 	if err != nil {
 		return err
 	}
-	_, store, err := a.open(ctx)
+	_, store, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,17 +48,17 @@ func (a *app) steer(ctx context.Context, args []string) error {
 		return err
 	}
 	if owner, live := store.Holder(); live {
-		return a.tellPosted("steer", "delivered", owner.Run, "it comes first in the next prompt of run "+owner.Run)
+		return c.tellPosted("steer", "delivered", owner.Run, "it comes first in the next prompt of run "+owner.Run)
 	}
-	return a.tellPosted("steer", "queued", "", "no run is under way; it comes first in the next run's prompt")
+	return c.tellPosted("steer", "queued", "", "no run is under way; it comes first in the next run's prompt")
 }
 
-func (a *app) answer(ctx context.Context, args []string) error {
+func (c messageCommand) answer(ctx context.Context, args []string) error {
 	text, err := letterText("answer", args)
 	if err != nil {
 		return err
 	}
-	_, store, err := a.open(ctx)
+	_, store, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,9 +76,9 @@ func (a *app) answer(ctx context.Context, args []string) error {
 		return err
 	}
 	if asked.live {
-		return a.tellPosted("answer", "delivered", asked.run, "run "+asked.run+" goes on with it; it asked: "+term.Shorten(term.Clean(asked.text), 80))
+		return c.tellPosted("answer", "delivered", asked.run, "run "+asked.run+" goes on with it; it asked: "+term.Shorten(term.Clean(asked.text), 80))
 	}
-	return a.tellPosted("answer", "queued", asked.run, "run "+asked.run+" asked: "+term.Shorten(term.Clean(asked.text), 80)+"; the answer goes into the next prompt of ralph resume or ralph run")
+	return c.tellPosted("answer", "queued", asked.run, "run "+asked.run+" asked: "+term.Shorten(term.Clean(asked.text), 80)+"; the answer goes into the next prompt of ralph resume or ralph run")
 }
 
 // replaceAnswer takes an earlier answer to the same run back, if nobody has read it yet.
@@ -147,22 +149,4 @@ func openQuestion(store *runlog.Store) string {
 		}
 	}
 	return asked.text
-}
-
-func (a *app) tellPosted(order, state, run, means string) error {
-	return a.tell(map[string]string{"run_id": run, "order": order, "state": state}, "%s: %s\n", state, means)
-}
-
-// open finds the workspace and what is kept about it.
-func (a *app) open(ctx context.Context) (workspace.Workspace, *runlog.Store, error) {
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return workspace, nil, err
-	}
-	store, err := a.storeOf(workspace)
-	return workspace, store, err
-}
-
-func (a *app) storeOf(w workspace.Workspace) (*runlog.Store, error) {
-	return runlog.Open(a.streams.Env.StateDir, w.Dir)
 }

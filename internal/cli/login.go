@@ -14,7 +14,11 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-func (a *app) loginCommand() *cobra.Command {
+// loginCommand is `ralph login`, and what `ralph run --login` does.
+type loginCommand struct{ *app }
+
+func newLoginCommand(a *app) *cobra.Command {
+	c := loginCommand{a}
 	var list bool
 	cmd := &cobra.Command{
 		Use: "login [AGENT] [-- ARGS]", Short: "Log in to an agent, by the agent's own command", GroupID: "keep",
@@ -26,35 +30,35 @@ keeps what you enter. What stands behind -- is passed to the CLI.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, more := splitAtDash(cmd, args)
 			if list {
-				return a.listLogins()
+				return c.printList()
 			}
 			if err := atMostOne(cmd, words); err != nil {
 				return err
 			}
-			return a.login(cmd.Context(), firstOf(words), more)
+			return c.run(cmd.Context(), firstOf(words), more)
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "print the login command of every known agent")
 	return cmd
 }
 
-// login runs the login of the agent of that name; "" is the one that a run would start.
-func (a *app) login(ctx context.Context, name string, args []string) error {
-	if err := a.outsideOnly("login"); err != nil {
+// run starts the login of the agent of that name; "" is the one that a run would start.
+func (c loginCommand) run(ctx context.Context, name string, args []string) error {
+	if err := c.outsideOnly("login"); err != nil {
 		return err
 	}
 	flags := map[string][]string{}
 	if name != "" {
 		flags["agent"] = []string{name}
 	}
-	_, loaded, err := a.settings(ctx, flags)
+	_, loaded, err := c.settings(ctx, flags)
 	if err != nil {
 		return err
 	}
-	return a.loginWith(ctx, loaded.Settings, args)
+	return c.start(ctx, loaded.Settings, args)
 }
 
-func (a *app) loginWith(ctx context.Context, s config.Settings, args []string) error {
+func (c loginCommand) start(ctx context.Context, s config.Settings, args []string) error {
 	s.Agent.Args = nil
 	found, path, err := login.Of(s)
 	if err != nil {
@@ -63,28 +67,28 @@ func (a *app) loginWith(ctx context.Context, s config.Settings, args []string) e
 	if found.Argv == nil {
 		return &config.UsageError{Msg: found.Title + " has no command to log in with", Hint: found.Hint}
 	}
-	if !a.globals.quiet {
-		fmt.Fprintf(a.streams.Err, "ralph: starting %s\n", process.Words(append(found.Argv, args...)))
+	if !c.globals.quiet {
+		fmt.Fprintf(c.streams.Err, "ralph: starting %s\n", process.Words(append(found.Argv, args...)))
 	}
 	status, err := found.Attach(ctx, process.Attached{
-		Argv: []string{path}, Dir: a.streams.Dir, Env: a.streams.Env.Untrusted(), Stdin: a.streams.In, Stdout: a.streams.Out, Stderr: a.streams.Err,
+		Argv: []string{path}, Dir: c.streams.Dir, Env: c.streams.Env.Untrusted(), Stdin: c.streams.In, Stdout: c.streams.Out, Stderr: c.streams.Err,
 	}, args)
 	if err != nil {
 		return err
 	}
 	if status != 0 {
-		fmt.Fprintf(a.streams.Err, "ralph: %s ended with status %d; %s\n", found.Argv[0], status, found.Hint)
+		fmt.Fprintf(c.streams.Err, "ralph: %s ended with status %d; %s\n", found.Argv[0], status, found.Hint)
 		return exit(ralph.ExitCode(ralph.AuthError, ""))
 	}
 	return nil
 }
 
-func (a *app) listLogins() error {
+func (c loginCommand) printList() error {
 	logins := login.List()
-	if a.wantsJSON() {
-		return a.printJSON(logins)
+	if c.wantsJSON() {
+		return c.printJSON(logins)
 	}
-	table := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
 	for _, l := range logins {
 		command := strings.Join(l.Argv, " ")
 		if l.Argv == nil {

@@ -16,15 +16,20 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-func (a *app) statusCommand() *cobra.Command {
+// statusCommand is `ralph status`.
+type statusCommand struct{ *app }
+
+func newStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "status [RUN]", Short: "Say how a run stands", GroupID: "look", Args: atMostOne,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.showStatus(cmd.Context(), firstOf(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return statusCommand{a}.run(cmd.Context(), firstOf(args))
+		},
 	}
 }
 
-func (a *app) showStatus(ctx context.Context, name string) error {
-	_, store, run, err := a.findRun(ctx, name)
+func (c statusCommand) run(ctx context.Context, name string) error {
+	_, store, run, err := c.findRun(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -34,15 +39,15 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	}
 	owner, live := store.Holder()
 	live = live && owner.Run == run
-	if a.wantsJSON() {
-		return a.printJSON(struct {
+	if c.wantsJSON() {
+		return c.printJSON(struct {
 			ralph.Result
 			ExitCode *int `json:"exit_code"` // null of a run that has not ended
 			Live     bool `json:"live"`
 			PID      int  `json:"pid"`
 		}{state.Result(), endedWith(state), live, state.PID})
 	}
-	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+	out := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(out, "%s\t%s\n", name, value)
@@ -78,8 +83,8 @@ func (a *app) showStatus(ctx context.Context, name string) error {
 	for _, kept := range state.Aside {
 		row("set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, run, kept.Task))
 	}
-	for _, c := range term.LastChecks(state) {
-		row("check", term.Clean(c.Name)+": "+passWord(c))
+	for _, check := range term.LastChecks(state) {
+		row("check", term.Clean(check.Name)+": "+passWord(check))
 	}
 	if state.Stopped != nil {
 		row("ended", term.ResultLine(state))
@@ -173,15 +178,18 @@ func demoMark(demo bool) string {
 	return ""
 }
 
-func (a *app) runsCommand() *cobra.Command {
+// runsCommand is `ralph runs`.
+type runsCommand struct{ *app }
+
+func newRunsCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "runs", Short: "List the runs of this workspace", GroupID: "look", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listRuns(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runsCommand{a}.run(cmd.Context()) },
 	}
 }
 
-func (a *app) listRuns(ctx context.Context) error {
-	workspace, store, err := a.open(ctx)
+func (c runsCommand) run(ctx context.Context) error {
+	workspace, store, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,14 +197,14 @@ func (a *app) listRuns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.wantsJSON() {
-		return a.printJSON(listed(runs))
+	if c.wantsJSON() {
+		return c.printJSON(listed(runs))
 	}
 	if len(runs) == 0 {
-		fmt.Fprintf(a.streams.Err, "no runs in %s\n", workspace.Dir)
+		fmt.Fprintf(c.streams.Err, "no runs in %s\n", workspace.Dir)
 		return nil
 	}
-	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+	out := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "RUN\tSTARTED\tITERATIONS\tSTATUS\tGOAL")
 	for _, r := range runs {
 		goal := cmp.Or(r.SpecFile, r.Goal, r.TaskFile)
@@ -218,57 +226,54 @@ func summaryStatus(r runlog.Summary) string {
 	return "cut off"
 }
 
-func (a *app) logsCommand() *cobra.Command {
-	var follow bool
+// logsCommand is `ralph logs`.
+type logsCommand struct {
+	*app
+	follow bool
+}
+
+func newLogsCommand(a *app) *cobra.Command {
+	c := &logsCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "logs [RUN]", Short: "Tell what happened in a run", GroupID: "look", Args: atMostOne,
 		Long: "Tell a run from its log, one line for everything that a person would want to know. With --json, print the events as they are recorded.",
-		RunE: func(cmd *cobra.Command, args []string) error { return a.showLog(cmd.Context(), firstOf(args), follow) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends")
+	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "go on until the run ends")
 	return cmd
 }
 
-func (a *app) showLog(ctx context.Context, name string, follow bool) error {
-	_, store, run, err := a.findRun(ctx, name)
+func (c *logsCommand) run(ctx context.Context, name string) error {
+	_, store, run, err := c.findRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	state := &fold.State{}
-	lines := &term.Lines{Out: a.streams.Out, Style: a.styleOn(a.streams.OutTerm), State: state}
+	lines := &term.Lines{Out: c.streams.Out, Style: c.styleOn(c.streams.OutTerm), State: state}
 	tell := func(e ralph.Event, line []byte) error {
-		if a.wantsJSON() {
-			return a.printLine(e, line)
+		if c.wantsJSON() {
+			return c.printLine(e, line)
 		}
 		if err := state.Apply(e); err != nil {
 			return fmt.Errorf("read log: %w", err)
 		}
 		lines.See(e)
 		if e.Type == ralph.EvRunStopped {
-			fmt.Fprintln(a.streams.Out, term.ResultLine(state))
+			fmt.Fprintln(c.streams.Out, term.ResultLine(state))
 		}
 		return nil
 	}
-	if follow {
+	if c.follow {
 		return store.Follow(ctx, run, tell)
 	}
 	return store.Read(run, tell)
 }
 
 // printLine writes an event as it is recorded, or what --jq makes of it.
-func (a *app) printLine(e ralph.Event, line []byte) error {
-	if a.globals.jq != "" {
-		return a.printJSON(e)
+func (c *logsCommand) printLine(e ralph.Event, line []byte) error {
+	if c.globals.jq != "" {
+		return c.printJSON(e)
 	}
-	_, err := fmt.Fprintf(a.streams.Out, "%s\n", line)
+	_, err := fmt.Fprintf(c.streams.Out, "%s\n", line)
 	return err
-}
-
-// stateOf folds the log of a run into what is known of it.
-func stateOf(store *runlog.Store, run string) (*fold.State, error) {
-	state := &fold.State{}
-	if err := store.Fold(run, state); err != nil {
-		return nil, err
-	}
-	return state, nil
 }

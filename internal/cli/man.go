@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-func (a *app) manCommand() *cobra.Command {
+func newManCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "man", Short: "Print the manual page", GroupID: "keep", Args: noArguments,
 		Long: "Print the manual page as roff. To read it: ralph man | man -l -",

@@ -27,14 +27,14 @@ func Commands() []string {
 			}
 		}
 	}
-	walk("", (&app{}).commands())
+	walk("", commands(&app{}))
 	return append(names, "completion") // cobra adds it when it is executed
 }
 
 // RunFlags lists the flags of `ralph run` that work in this version, global ones aside.
 func RunFlags() []string {
 	var names []string
-	(&app{}).runCommand().Flags().VisitAll(func(f *pflag.Flag) {
+	newRunCommand(&app{}).Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			names = append(names, f.Name)
 		}

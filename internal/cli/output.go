@@ -10,6 +10,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/term"
 )
 
 // printJSON writes a value as an indented object, or what a jq expression makes of it, one result a line.
@@ -51,6 +52,11 @@ func (a *app) tell(value any, sentence string, args ...any) error {
 	}
 	fmt.Fprintf(a.streams.Out, sentence, args...)
 	return nil
+}
+
+// tellPosted says that a message or an order is on its way.
+func (a *app) tellPosted(order, state, run, means string) error {
+	return a.tell(map[string]string{"run_id": run, "order": order, "state": state}, "%s: %s\n", state, means)
 }
 
 // printOutcome prints how something ended that is over: neither an expression that fails on it nor a reader who went
@@ -104,3 +110,16 @@ func asPlain(value any) (any, error) {
 
 // wantsJSON reports whether output is for a program: --jq means --json.
 func (a *app) wantsJSON() bool { return a.globals.json || a.globals.jq != "" }
+
+// style is for chatter, which goes to stderr.
+func (a *app) style() term.Style { return a.styleOn(a.streams.ErrTerm) }
+
+func (a *app) styleOn(terminal bool) term.Style {
+	switch a.globals.color {
+	case "always":
+		return term.Style{Colour: true}
+	case "never":
+		return term.Style{}
+	}
+	return term.Style{Colour: terminal && !a.globals.plain && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
+}

@@ -35,8 +35,9 @@ type planOptions struct {
 	values   map[string]*flagValue // of the flags that are config keys
 }
 
-func (a *app) planCommand() *cobra.Command {
+func newPlanCommand(a *app) *cobra.Command {
 	opts := &planOptions{values: map[string]*flagValue{}}
+	p := &planning{app: a, options: opts, in: bufio.NewReader(a.streams.In)}
 	cmd := &cobra.Command{
 		Use: "plan [BRIEF]", Short: "Have a model look at the project, ask you, and write a task list", GroupID: "work", Annotations: outside,
 		Long: `Have a model write a task list for a brief. It reads the project's files, changes none, asks what they cannot tell, and hands over
@@ -52,7 +53,7 @@ a word). One that does not compile is 64. Answers without questions, a JSON list
   ralph plan "and log out again" --keep-existing`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.words = args
-			return a.plan(cmd.Context(), opts)
+			return p.run(cmd.Context())
 		},
 	}
 	flags := cmd.Flags()
@@ -100,9 +101,9 @@ func (o *planOptions) old() planner.OldList {
 	return planner.OldListRefused
 }
 
-// planning is an interview from this terminal.
+// planning is `ralph plan`: an interview from this terminal.
 type planning struct {
-	app       *app
+	*app
 	options   *planOptions
 	workspace workspace.Workspace
 	planner   *planner.Planner
@@ -110,12 +111,11 @@ type planning struct {
 	in        *bufio.Reader
 }
 
-func (a *app) plan(ctx context.Context, opts *planOptions) error {
-	if err := opts.check(); err != nil {
+func (p *planning) run(ctx context.Context) error {
+	if err := p.options.check(); err != nil {
 		return err
 	}
-	p, err := a.preparePlanning(ctx, opts) // where a Ctrl-C is as everywhere: nothing is begun yet
-	if err != nil {
+	if err := p.prepare(ctx); err != nil { // where a Ctrl-C is as everywhere: nothing is begun yet
 		return err
 	}
 	outliveReaders()
@@ -139,54 +139,53 @@ func (a *app) plan(ctx context.Context, opts *planOptions) error {
 	return report.tell()
 }
 
-// preparePlanning finds out all that can be wrong before anybody is asked for anything.
-func (a *app) preparePlanning(ctx context.Context, opts *planOptions) (*planning, error) {
-	workspace, err := a.workspace(ctx)
+// prepare finds out all that can be wrong before anybody is asked for anything.
+func (p *planning) prepare(ctx context.Context) error {
+	workspace, err := p.app.workspace(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	flags := written(opts.values)
+	opts, flags := p.options, written(p.options.values)
 	if opts.tasks != "" {
 		flags["tasks"] = []string{opts.tasks}
 	}
-	loaded, err := a.load(workspace, a.fromHere(workspace, flags))
+	loaded, err := p.load(workspace, p.fromHere(workspace, flags))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := a.mayEdit(workspace); err != nil {
-		return nil, err
+	if err := p.mayEdit(workspace); err != nil {
+		return err
 	}
-	if err := a.agreeToModel(workspace, loaded); err != nil {
-		return nil, err
+	if err := p.agreeToModel(workspace, loaded); err != nil {
+		return err
 	}
-	p := &planning{app: a, options: opts, workspace: workspace, in: bufio.NewReader(a.streams.In)}
+	p.workspace = workspace
 	if opts.answers != "" {
-		if p.answers, err = planner.ReadAnswers(a.fileFromHere(opts.answers)); err != nil {
-			return nil, err
+		if p.answers, err = planner.ReadAnswers(p.fileFromHere(opts.answers)); err != nil {
+			return err
 		}
 	}
-	request := assembly.Request{Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Version: version()}
-	err = a.editList(workspace, func() (err error) { // puts right first what an agent left there whose run was cut off
+	request := assembly.Request{Env: p.streams.Env, Settings: loaded.Settings, Workspace: workspace, Version: version()}
+	return p.editList(workspace, func() (err error) { // puts right first what an agent left there whose run was cut off
 		p.planner, err = planner.New(request, opts.old())
 		return err
 	})
-	return p, err
 }
 
 // agreeToModel asks for consent if the project's files say where a key is sent, or where a list is written. What else they name is not run here.
-func (a *app) agreeToModel(workspace workspace.Workspace, loaded config.Loaded) error {
+func (p *planning) agreeToModel(workspace workspace.Workspace, loaded config.Loaded) error {
 	ours := []string{"tasks.file", "worker.base_url", "worker.api_key_env", "planner.base_url", "planner.api_key_env"}
 	if !slices.ContainsFunc(loaded.ProjectCommands, func(c config.NamedCommand) bool { return slices.Contains(ours, c.Key) }) {
 		return nil
 	}
-	return a.agree(workspace, loaded, nil, nil)
+	return p.agree(workspace, loaded, nil, nil)
 }
 
-func (a *app) fileFromHere(path string) string {
+func (p *planning) fileFromHere(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(a.here(), path)
+	return filepath.Join(p.here(), path)
 }
 
 // talk gets the brief and holds the interview.
@@ -204,13 +203,13 @@ func (p *planning) talk(ctx context.Context) (planner.Interview, error) {
 
 // brief is what is to be planned: said, in a file, piped in, or asked for.
 func (p *planning) brief(ctx context.Context) (string, error) {
-	a, o := p.app, p.options
+	o := p.options
 	switch {
 	case len(o.words) == 1:
 		return o.words[0], nil
 	case o.brief != "" && o.brief != "-":
-		return await(ctx, func() (string, error) { return readBrief(a.fileFromHere(o.brief)) })
-	case o.brief == "-" || !a.streams.InTerm:
+		return await(ctx, func() (string, error) { return readBrief(p.fileFromHere(o.brief)) })
+	case o.brief == "-" || !p.streams.InTerm:
 		text, err := await(ctx, func() (string, error) { return allOf(p.in) })
 		if err == nil && strings.TrimSpace(text) == "" {
 			return "", usage("there is no brief; say what is to be planned: ralph plan \"what is wanted\", --brief FILE, or pipe it in")
@@ -219,10 +218,10 @@ func (p *planning) brief(ctx context.Context) (string, error) {
 	case !p.personThere():
 		return "", usage("there is no brief; say what is to be planned: ralph plan \"what is wanted\", or --brief FILE")
 	}
-	fmt.Fprint(a.streams.Err, "What is to be planned? (one line; --brief FILE takes more) ")
+	fmt.Fprint(p.streams.Err, "What is to be planned? (one line; --brief FILE takes more) ")
 	text, err := p.line(ctx)
 	if errors.Is(err, io.EOF) {
-		fmt.Fprintln(a.streams.Err)
+		fmt.Fprintln(p.streams.Err)
 		return "", errNoAnswer
 	}
 	return text, err
@@ -255,7 +254,7 @@ func allOf(in io.Reader) (string, error) {
 }
 
 // personThere reports whether somebody can be asked.
-func (p *planning) personThere() bool { return p.app.streams.InTerm && !p.app.globals.quiet }
+func (p *planning) personThere() bool { return p.streams.InTerm && !p.globals.quiet }
 
 // ask answers a question of the model: from the file, or else by the person at the terminal.
 func (p *planning) ask(ctx context.Context, q planner.Question) (answer string, ok bool, err error) {
@@ -268,7 +267,7 @@ func (p *planning) ask(ctx context.Context, q planner.Question) (answer string, 
 	if !p.personThere() {
 		return "", false, nil
 	}
-	out := p.app.streams.Err
+	out := p.streams.Err
 	fmt.Fprintf(out, "\nQuestion %d: %s\n", q.Number, indentedAfter(q.Text, "  "))
 	for i, option := range q.Options {
 		fmt.Fprintf(out, "  %d  %s\n", i+1, term.Clean(option))
@@ -282,7 +281,7 @@ func (p *planning) ask(ctx context.Context, q planner.Question) (answer string, 
 
 // typed is what the person answers. A number that is none of the options is more likely a slip than an answer, so it is asked for once more.
 func (p *planning) typed(ctx context.Context, q planner.Question) (string, error) {
-	out, choose := p.app.streams.Err, ""
+	out, choose := p.streams.Err, ""
 	if len(q.Options) > 0 {
 		choose = "a number, or "
 	}
@@ -354,20 +353,19 @@ func (p *planning) live(a ralph.Activity) {
 }
 
 func (p *planning) say(format string, args ...any) {
-	if !p.app.globals.quiet {
-		fmt.Fprintf(p.app.streams.Err, format+"\n", args...)
+	if !p.globals.quiet {
+		fmt.Fprintf(p.streams.Err, format+"\n", args...)
 	}
 }
 
 // land writes the list while no run can begin. A paused run takes the change over, as it does with any edit.
 func (p *planning) land(talked planner.Interview) (file string, err error) {
-	a := p.app
-	store, err := a.storeOf(p.workspace)
+	store, err := p.storeOf(p.workspace)
 	if err != nil {
 		return "", err
 	}
 	if _, live := store.Holder(); live {
-		if err := a.mayEdit(p.workspace); err != nil {
+		if err := p.mayEdit(p.workspace); err != nil {
 			return "", err
 		}
 	} else {
@@ -377,7 +375,7 @@ func (p *planning) land(talked planner.Interview) (file string, err error) {
 		}
 		defer held.Release()
 	}
-	err = a.editList(p.workspace, func() (err error) {
+	err = p.editList(p.workspace, func() (err error) {
 		file, err = p.planner.Land(talked)
 		return err
 	})

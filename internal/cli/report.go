@@ -18,8 +18,14 @@ const (
 	formatJSON     = "json"
 )
 
-func (a *app) reportCommand() *cobra.Command {
-	var format string
+// reportCommand is `ralph report`.
+type reportCommand struct {
+	*app
+	format string
+}
+
+func newReportCommand(a *app) *cobra.Command {
+	c := &reportCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "report [RUN]", Short: "Make a document of a run: what was proven, claimed and seen", GroupID: "look", Args: atMostOne,
 		Long: `Make a document of a run, from its log alone: the checks and what they were run on, the gates, the tasks and what
@@ -27,28 +33,28 @@ they cost, what the agent claimed beside what was seen, and whether the log is s
 The document comes on stdout. If the log was changed, it says so, and the status is 74.`,
 		Example: "  ralph report > proof.md\n  ralph report 01K9 --format json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.wantsJSON() && !cmd.Flags().Changed("format") {
-				format = formatJSON
+			if c.wantsJSON() && !cmd.Flags().Changed("format") {
+				c.format = formatJSON
 			}
-			return a.writeReport(cmd.Context(), firstOf(args), format)
+			return c.run(cmd.Context(), firstOf(args))
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", formatMarkdown, "write the document as `FORMAT`: md or json")
+	cmd.Flags().StringVar(&c.format, "format", formatMarkdown, "write the document as `FORMAT`: md or json")
 	return cmd
 }
 
-func (a *app) writeReport(ctx context.Context, name, format string) error {
-	switch format {
+func (c *reportCommand) run(ctx context.Context, name string) error {
+	switch c.format {
 	case formatMarkdown, formatJSON:
 	case "html", "junit", "github":
-		return usage("--format %s comes with a later version; md and json are there", format)
+		return usage("--format %s comes with a later version; md and json are there", c.format)
 	default:
-		return usage("--format %s: one of md, json is wanted", format)
+		return usage("--format %s: one of md, json is wanted", c.format)
 	}
-	if format == formatMarkdown && a.wantsJSON() {
+	if c.format == formatMarkdown && c.wantsJSON() {
 		return usage("--format md and --json exclude each other")
 	}
-	_, store, run, err := a.findRun(ctx, name)
+	_, store, run, err := c.findRun(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -56,13 +62,13 @@ func (a *app) writeReport(ctx context.Context, name, format string) error {
 	if err != nil {
 		return fmt.Errorf("report %s: %w", run, err)
 	}
-	if format == formatJSON {
-		err = a.printJSON(document)
+	if c.format == formatJSON {
+		err = c.printJSON(document)
 	} else {
-		err = document.Markdown(a.streams.Out)
+		err = document.Markdown(c.streams.Out)
 	}
 	if broken := document.Receipt.Break; err == nil && broken != nil {
-		fmt.Fprintf(a.streams.Err, "ralph: the log is not the one that was written: event %d, byte %d: %s\n", broken.Seq, broken.Offset, term.Clean(broken.Why))
+		fmt.Fprintf(c.streams.Err, "ralph: the log is not the one that was written: event %d, byte %d: %s\n", broken.Seq, broken.Offset, term.Clean(broken.Why))
 		return exit(ralph.ExitCode(ralph.IOFailed, ""))
 	}
 	return err

@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,16 +27,22 @@ type raise struct {
 	model      string
 }
 
-func (a *app) resumeCommand() *cobra.Command {
-	var more raise
+// resumeCommand is `ralph resume`.
+type resumeCommand struct {
+	*app
+	more raise
+}
+
+func newResumeCommand(a *app) *cobra.Command {
+	c := &resumeCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "resume [RUN]", Short: "Go on with a run where it stopped", GroupID: "work", Annotations: outside,
 		Long: `Go on with the newest run of the workspace, or with the one named, under its recorded settings. What was spent
 stays spent; a limit that was reached must be raised. A paused run under way simply goes on.`,
 		Args: atMostOne,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.resume(cmd.Context(), firstOf(args), more) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
 	}
-	flags := cmd.Flags()
+	flags, more := cmd.Flags(), &c.more
 	flags.StringVar(&more.iterations, "add-iterations", "", "raise the cap by `N` iterations")
 	flags.StringVar(&more.time, "add-time", "", "raise the time budget by `D`")
 	flags.StringVar(&more.cost, "add-cost", "", "raise the money budget by `USD`")
@@ -48,17 +52,17 @@ stays spent; a limit that was reached must be raised. A paused run under way sim
 	return cmd
 }
 
-func (a *app) resume(ctx context.Context, name string, more raise) error {
-	a.ownOrphans()
-	if len(a.globals.set) > 0 || a.globals.config != "" {
+func (c *resumeCommand) run(ctx context.Context, name string) error {
+	ownOrphans(c.streams.Err)
+	if len(c.globals.set) > 0 || c.globals.config != "" {
 		return usage("a run goes on under its recorded settings: --set and -c change nothing; --add-iterations, --add-time, --add-cost, --add-tokens, --agent and --model do")
 	}
-	workspace, store, run, err := a.findRun(ctx, name)
+	workspace, store, run, err := c.findRun(ctx, name)
 	if err != nil {
 		return err
 	}
 	if owner, live := store.Holder(); live && owner.Run == run {
-		return a.unpause(store, owner, more)
+		return c.unpause(store, owner)
 	}
 	for _, order := range []runlog.Order{runlog.Stop, runlog.Pause} { // what was said to the run's last life; from the lock on, orders are for this one
 		if err := store.Clear(run, order); err != nil {
@@ -70,23 +74,24 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 		return err
 	}
 	defer held.Release()
-	if err := a.killLeftovers(run); err != nil {
+	s := &session{app: c.app, run: run, state: &fold.State{}, store: store}
+	if err := s.killLeftovers(run); err != nil {
 		return err
 	}
-	state := &fold.State{}
+	state := s.state
 	log, tail, err := store.Reopen(run, state)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
+	s.log, s.torn = log, tail.Dropped
 	if state.Stopped != nil && state.Stopped.Status == ralph.StatusCompleted {
-		if !a.globals.quiet {
-			fmt.Fprintf(a.streams.Err, "run %s is complete; nothing was started\n", run)
+		if !c.globals.quiet {
+			fmt.Fprintf(c.streams.Err, "run %s is complete; nothing was started\n", run)
 		}
-		return a.finish(state, state.Result(), "hard")
+		return s.finish(state, state.Result(), "hard")
 	}
-	s := &session{app: a, run: run, state: state, store: store, log: log, torn: tail.Dropped}
-	if s.plan, err = a.planAgain(ctx, workspace, s, more); err != nil {
+	if s.plan, err = c.planAgain(ctx, workspace, s); err != nil {
 		return err
 	}
 	if state.Asked != nil {
@@ -95,31 +100,31 @@ func (a *app) resume(ctx context.Context, name string, more raise) error {
 	return s.play(ctx)
 }
 
-// planAgain makes the plan from the recorded settings; only more may differ. The run goes on in its worktree, if it has one.
-func (a *app) planAgain(ctx context.Context, home workspace.Workspace, s *session, more raise) (*assembly.Plan, error) {
+// planAgain makes the plan from the recorded settings; only what the flags raise may differ. The run goes on in its worktree, if it has one.
+func (c *resumeCommand) planAgain(ctx context.Context, home workspace.Workspace, s *session) (*assembly.Plan, error) {
 	workspace := home
 	if known := s.state.Started.Worktree; known != nil {
 		var said []string
 		var err error
-		if workspace, said, err = home.Reenter(ctx, *known, a.streams.Env); err != nil {
+		if workspace, said, err = home.Reenter(ctx, *known, c.streams.Env); err != nil {
 			return nil, err
 		}
 		for _, text := range said {
-			fmt.Fprintf(a.streams.Err, "ralph: %s\n", text)
+			fmt.Fprintf(c.streams.Err, "ralph: %s\n", text)
 		}
 	}
-	plan, err := a.recordedPlan(ctx, workspace, s.state, more)
+	plan, err := c.recordedPlan(ctx, workspace, s.state)
 	if err == nil {
 		err = plan.MissingKey()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if plan.Trusting = a.trusts(); plan.Trusting {
+	if plan.Trusting = c.trusts(); plan.Trusting {
 		return plan, nil
 	}
 	plan.AgentFiles = assembly.AgentFiles(workspace, plan.Settings) // another agent's, or changed since the run began
-	if err := a.consent(home, plan.AgentFiles); err != nil {
+	if err := c.consent(home, plan.AgentFiles); err != nil {
 		return nil, err
 	}
 	if plan.TaskFile == "" {
@@ -130,10 +135,11 @@ func (a *app) planAgain(ctx context.Context, home workspace.Workspace, s *sessio
 		return nil, err
 	}
 	plan.Agreed = assembly.KeptTaskCommands(workspace, plan.Settings, kept, s.state)
-	return plan, a.consent(home, plan.Agreed)
+	return plan, c.consent(home, plan.Agreed)
 }
 
-func (a *app) recordedPlan(ctx context.Context, workspace workspace.Workspace, state *fold.State, more raise) (*assembly.Plan, error) {
+func (c *resumeCommand) recordedPlan(ctx context.Context, workspace workspace.Workspace, state *fold.State) (*assembly.Plan, error) {
+	more := c.more
 	var settings config.Settings
 	if err := json.Unmarshal(state.Started.Settings, &settings); err != nil {
 		return nil, usage("run %s was not started by this program, so its settings are not known", state.Run)
@@ -160,7 +166,7 @@ func (a *app) recordedPlan(ctx context.Context, workspace workspace.Workspace, s
 	settings.Prompt.File = state.Started.PromptFile
 	settings.Tasks.File = state.Started.TaskFile
 	req := assembly.Request{
-		Env: a.streams.Env, Settings: settings, Workspace: workspace, Version: version(), Demo: state.Started.Demo,
+		Env: c.streams.Env, Settings: settings, Workspace: workspace, Version: version(), Demo: state.Started.Demo,
 		Resumed: true, Begun: conversations(state), Worktree: state.Started.Worktree, Protected: state.Policy.Protects,
 	}
 	if state.Started.Goal != "" {
@@ -212,41 +218,20 @@ func raiseLimits(s *config.Settings, more raise) error {
 }
 
 // unpause lets a paused run under way go on.
-func (a *app) unpause(store *runlog.Store, owner runlog.Owner, more raise) error {
+func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
 	paused, err := store.Ordered(owner.Run, runlog.Pause)
 	switch {
 	case err != nil:
 		return err
 	case !paused:
 		return &runlog.Locked{Path: store.Dir(), Owner: owner}
-	case more != raise{}:
+	case c.more != raise{}:
 		return usage("run %s is under way: its limits, agent and model cannot be changed; ralph stop ends it, then resume takes them", owner.Run)
 	}
 	if err := store.Clear(owner.Run, runlog.Pause); err != nil {
 		return err
 	}
-	return a.tellPosted("resume", "delivered", owner.Run, "run "+owner.Run+" goes on")
-}
-
-// findRun opens the workspace's store and finds the run that was meant.
-func (a *app) findRun(ctx context.Context, name string) (workspace.Workspace, *runlog.Store, string, error) {
-	workspace, store, err := a.open(ctx)
-	if err != nil {
-		return workspace, nil, "", err
-	}
-	run, err := store.Resolve(name)
-	if errors.Is(err, runlog.ErrNoRun) {
-		return workspace, nil, "", usage("%s (in %s)", strings.TrimPrefix(err.Error(), "find run: "), workspace.Dir)
-	}
-	return workspace, store, run, err
-}
-
-// outsideOnly refuses commands by which an agent could steer or pay for its own run.
-func (a *app) outsideOnly(command string) error {
-	if run := a.streams.Env.InsideRun; run != "" {
-		return usage("ralph %s was called from inside run %s; an agent cannot change its own run", command, run)
-	}
-	return nil
+	return c.tellPosted("resume", "delivered", owner.Run, "run "+owner.Run+" goes on")
 }
 
 // conversations are how many each model has had in a run so far.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +14,6 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/term"
-	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
@@ -47,8 +44,15 @@ func (v *flagValue) Set(text string) error {
 	return nil
 }
 
-func (a *app) runCommand() *cobra.Command {
+// runCommand is `ralph run`.
+type runCommand struct {
+	*app
+	options *runOptions
+}
+
+func newRunCommand(a *app) *cobra.Command {
 	opts := &runOptions{values: map[string]*flagValue{}}
+	c := runCommand{a, opts}
 	cmd := &cobra.Command{
 		Use:     "run [GOAL] [-- AGENT ARGS]",
 		Short:   "Run an agent until its work is proven",
@@ -59,7 +63,7 @@ checks that ralph itself runs, a person is needed, or a limit is reached. Exit 0
   ralph run                     # works through the project's task list
   ralph run --spec spec.md --check "go test ./..." -n 25 --max-cost 5
   ralph run "fix the parser" --agent-cmd 'my-agent --stdin' --check ./check.sh`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -124,28 +128,28 @@ func written(values map[string]*flagValue) map[string][]string {
 	return given
 }
 
-func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
-	ctx := cmd.Context()
-	a.ownOrphans()
+func (c runCommand) run(cmd *cobra.Command, args []string) error {
+	ctx, opts := cmd.Context(), c.options
+	ownOrphans(c.streams.Err)
 	opts.hasGoal = cmd.Flags().Changed("goal")
 	words, agentArgs := splitAtDash(cmd, args)
-	goal, err := a.goal(opts, words)
+	goal, err := c.goal(words)
 	if err != nil {
 		return err
 	}
-	workspace, err := a.workspace(ctx)
+	workspace, err := c.workspace(ctx)
 	if err != nil {
 		return err
 	}
-	loaded, err := a.load(workspace, a.fromHere(workspace, opts.given()))
+	loaded, err := c.load(workspace, c.fromHere(workspace, opts.given()))
 	if err != nil {
 		return err
 	}
 	if opts.login {
-		if err := a.outsideOnly("run --login"); err != nil {
+		if err := c.outsideOnly("run --login"); err != nil {
 			return err
 		}
-		return a.loginWith(ctx, loaded.Settings, agentArgs)
+		return loginCommand{c.app}.start(ctx, loaded.Settings, agentArgs)
 	}
 	loaded.Settings.Agent.Args = append(loaded.Settings.Agent.Args, agentArgs...) // recorded, so that a resume has them too
 	var tasks []config.NamedCommand
@@ -154,50 +158,24 @@ func (a *app) run(cmd *cobra.Command, opts *runOptions, args []string) error {
 		if loaded.Settings.Tasks.File != "" || goal == nil && loaded.Settings.Spec == "" { // a list is worked
 			tasks = assembly.TaskCommands(workspace, loaded.Settings)
 		}
-		if err := a.agree(workspace, loaded, tasks, files); err != nil {
+		if err := c.agree(workspace, loaded, tasks, files); err != nil {
 			return err
 		}
 	}
 	plan, err := assembly.Prepare(ctx, assembly.Request{
-		Env: a.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, Version: version(),
+		Env: c.streams.Env, Settings: loaded.Settings, Workspace: workspace, Goal: goal, Version: version(),
 		Trusting: loaded.Settings.Trust, Agreed: tasks, AgentFiles: files,
 	})
 	if err != nil {
 		return err
 	}
 	if opts.dryRun {
-		return a.dryRun(ctx, plan)
+		return c.dryRun(ctx, plan)
 	}
 	if err := plan.MissingKey(); err != nil {
 		return err
 	}
-	return a.begin(ctx, plan)
-}
-
-// begin takes the lock, opens a log and plays.
-func (a *app) begin(ctx context.Context, plan *assembly.Plan) error {
-	store, err := a.storeOf(plan.Workspace)
-	if err != nil {
-		return err
-	}
-	run := ralph.NewRunID(time.Now())
-	held, err := lock(store, run)
-	if err != nil {
-		return err
-	}
-	defer held.Release()
-	a.sweep(store)
-	if err := plan.EnterWorktree(ctx, store.WorktreesDir(), run); err != nil {
-		return err
-	}
-	asked := openQuestion(store)
-	log, err := store.Create(run)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	s := &session{app: a, plan: plan, run: run, store: store, log: log, asked: asked}
-	return s.play(ctx)
+	return (&session{app: c.app, plan: plan}).begin(ctx)
 }
 
 // splitAtDash parts the goal from what follows "--".
@@ -209,7 +187,8 @@ func splitAtDash(cmd *cobra.Command, args []string) (words, after []string) {
 }
 
 // goal is the goal as it was given: nil if it was not, which is not the same as empty.
-func (a *app) goal(opts *runOptions, words []string) (*string, error) {
+func (c runCommand) goal(words []string) (*string, error) {
+	opts := c.options
 	switch {
 	case len(words) > 1:
 		if tree := opts.values["worktree"].values; len(tree) > 0 && tree[len(tree)-1] == "true" {
@@ -225,7 +204,7 @@ func (a *app) goal(opts *runOptions, words []string) (*string, error) {
 	case opts.goal != "-":
 		return &opts.goal, nil
 	}
-	text, err := io.ReadAll(a.streams.In)
+	text, err := io.ReadAll(c.streams.In)
 	if err != nil {
 		return nil, fmt.Errorf("read goal: %w", err)
 	}
@@ -233,77 +212,8 @@ func (a *app) goal(opts *runOptions, words []string) (*string, error) {
 	return &goal, nil
 }
 
-func (a *app) workspace(ctx context.Context) (workspace.Workspace, error) {
-	return workspace.Find(ctx, a.streams.Dir, a.globals.dir, a.streams.Env)
-}
-
-// settings finds the workspace and reads its configuration.
-func (a *app) settings(ctx context.Context, flags map[string][]string) (workspace.Workspace, config.Loaded, error) {
-	workspace, err := a.workspace(ctx)
-	if err != nil {
-		return workspace, config.Loaded{}, err
-	}
-	loaded, err := a.load(workspace, flags)
-	return workspace, loaded, err
-}
-
-// fromHere turns the paths among the flags, which are meant from where the user stands, into paths from the workspace, as config files have them.
-func (a *app) fromHere(workspace workspace.Workspace, flags map[string][]string) map[string][]string {
-	here := a.here()
-	for _, name := range []string{"spec", "prompt", "tasks"} {
-		for i, path := range flags[name] {
-			if path == "" || filepath.IsAbs(path) {
-				continue
-			}
-			flags[name][i] = filepath.Join(here, path)
-			if relative, err := filepath.Rel(workspace.Dir, flags[name][i]); err == nil && filepath.IsLocal(relative) {
-				flags[name][i] = relative
-			}
-		}
-	}
-	return flags
-}
-
-// here is the folder from which paths among the flags are meant.
-func (a *app) here() string {
-	here := filepath.Join(a.streams.Dir, a.globals.dir)
-	if filepath.IsAbs(a.globals.dir) {
-		here = a.globals.dir
-	}
-	if real, err := filepath.EvalSymlinks(here); err == nil {
-		return real
-	}
-	return here
-}
-
-// load reads every layer of the configuration.
-func (a *app) load(workspace workspace.Workspace, flags map[string][]string) (config.Loaded, error) {
-	env := a.streams.Env
-	in := config.Input{
-		Env: env, UserFile: env.UserFile(),
-		ProjectFile: filepath.Join(workspace.Dir, filepath.FromSlash(config.ProjectFile)), Flags: flags, Set: a.globals.set,
-	}
-	if a.globals.config != "" {
-		in.ConfigFile = a.globals.config
-		if !filepath.IsAbs(in.ConfigFile) {
-			in.ConfigFile = filepath.Join(a.streams.Dir, in.ConfigFile)
-		}
-	}
-	if a.globals.trust {
-		in.Flags["trust"] = []string{"true"}
-	}
-	loaded, err := config.Load(in)
-	if err != nil {
-		return loaded, err
-	}
-	for _, warning := range loaded.Warnings {
-		fmt.Fprintf(a.streams.Err, "ralph: warning: %s\n", warning)
-	}
-	return loaded, nil
-}
-
 // dryRun prints what a run would do.
-func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
+func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	commands, err := plan.Commands()
 	if err != nil {
 		return err
@@ -312,7 +222,7 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if err != nil {
 		return err
 	}
-	store, err := a.storeOf(plan.Workspace)
+	store, err := c.storeOf(plan.Workspace)
 	if err != nil {
 		return err
 	}
@@ -320,14 +230,14 @@ func (a *app) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if err != nil {
 		return err
 	}
-	if a.wantsJSON() {
-		return a.printJSON(map[string]any{
+	if c.wantsJSON() {
+		return c.printJSON(map[string]any{
 			"workspace": plan.Workspace.Dir, "agent": plan.AgentName(), "command": commands[0].Argv, "fallbacks": commands[1:],
 			"checks": plan.Checks, "hidden_checks": append([]string{}, plan.Settings.Checks.Hidden...), "isolation": plan.Settings.Checks.Isolation, "evaluator": evaluator,
 			"policy": plan.Policy, "hooks": plan.Settings.Hooks, "prompt": text,
 		})
 	}
-	out := a.streams.Out
+	out := c.streams.Out
 	fmt.Fprintf(out, "workspace: %s\nagent: %s\ncommand: %s\n", term.Clean(plan.Workspace.Dir), plan.AgentName(), term.Clean(process.Words(commands[0].Argv)))
 	for _, c := range commands[1:] {
 		fmt.Fprintf(out, "fallback: %s\ncommand: %s\n", c.Agent, term.Clean(process.Words(c.Argv)))

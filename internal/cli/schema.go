@@ -12,7 +12,10 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 )
 
-func (a *app) schemaCommand() *cobra.Command {
+// schemaCommand is `ralph schema`.
+type schemaCommand struct{ *app }
+
+func newSchemaCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema config|tasks|event|result", Short: "Print the JSON schema of a file format", GroupID: "keep",
 		ValidArgs: []string{"config", "tasks", "event", "result"},
@@ -22,20 +25,20 @@ func (a *app) schemaCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.schema(args[0]) },
+		RunE: func(_ *cobra.Command, args []string) error { return schemaCommand{a}.run(args[0]) },
 	}
 }
 
-func (a *app) schema(of string) error {
+func (c schemaCommand) run(of string) error {
 	switch of {
 	case "config":
-		return a.printJSON(json.RawMessage(config.Schema()))
+		return c.printJSON(json.RawMessage(config.Schema()))
 	case "result":
-		return a.printSchema(reflect.TypeFor[ralph.Result](), "The result of a run")
+		return c.printSchema(reflect.TypeFor[ralph.Result](), "The result of a run")
 	case "event":
-		return a.printSchema(reflect.TypeFor[loggedEvent](), "One line of a run's log")
+		return c.printSchema(reflect.TypeFor[loggedEvent](), "One line of a run's log")
 	case "tasks":
-		return a.printSchema(reflect.TypeFor[taskFile](), "The task list .ralph/tasks.json")
+		return c.printSchema(reflect.TypeFor[taskFile](), "The task list .ralph/tasks.json")
 	}
 	return usage("ralph schema %s: one of config, tasks, event, result is wanted", of)
 }
@@ -54,7 +57,7 @@ type taskFile struct {
 	Tasks   []ralph.Task `json:"tasks"`
 }
 
-func (a *app) printSchema(of reflect.Type, title string) error {
+func (c schemaCommand) printSchema(of reflect.Type, title string) error {
 	schema, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[ralph.Span]():       {Type: "number", Description: "seconds"},
 		reflect.TypeFor[ralph.TaskStatus](): {Type: "string", Enum: []any{ralph.TaskPending, ralph.TaskDone, ralph.TaskFailed}},
@@ -63,5 +66,5 @@ func (a *app) printSchema(of reflect.Type, title string) error {
 		return fmt.Errorf("make schema: %w", err)
 	}
 	schema.Schema, schema.Title = "https://json-schema.org/draft/2020-12/schema", title
-	return a.printJSON(schema)
+	return c.printJSON(schema)
 }

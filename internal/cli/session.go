@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
@@ -30,7 +32,7 @@ type view interface {
 
 // session is one run of a loop from this terminal, with lock, log, views and signals.
 type session struct {
-	app   *app
+	*app
 	plan  *assembly.Plan
 	run   string
 	state *fold.State // of a run that is resumed, else nil
@@ -41,10 +43,33 @@ type session struct {
 }
 
 // ownOrphans makes this process the parent of whatever its agents and checks detach. The first process that it starts should be one of those.
-func (a *app) ownOrphans() {
+func ownOrphans(warn io.Writer) {
 	if err := process.OwnOrphans(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		fmt.Fprintf(a.streams.Err, "ralph: warning: processes that an agent detaches may be missed: %v\n", err)
+		fmt.Fprintf(warn, "ralph: warning: processes that an agent detaches may be missed: %v\n", err)
 	}
+}
+
+// begin takes the lock, opens a log and plays.
+func (s *session) begin(ctx context.Context) (err error) {
+	if s.store, err = s.storeOf(s.plan.Workspace); err != nil {
+		return err
+	}
+	s.run = ralph.NewRunID(time.Now())
+	held, err := lock(s.store, s.run)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	s.sweep()
+	if err := s.plan.EnterWorktree(ctx, s.store.WorktreesDir(), s.run); err != nil {
+		return err
+	}
+	s.asked = openQuestion(s.store)
+	if s.log, err = s.store.Create(s.run); err != nil {
+		return err
+	}
+	defer s.log.Close()
+	return s.play(ctx)
 }
 
 // play runs the loop to its end and says how it went. The lock is held by the caller.
@@ -58,7 +83,7 @@ func (s *session) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v := s.app.newView(state)
+	v := s.newView(state)
 	file := &progress.View{Dir: s.plan.Workspace.Dir, State: state, Warn: func(err error) { v.Say("warning: " + err.Error()) }}
 	loop, err := s.plan.Loop(ctx, s.run, places,
 		loop.WithState(state), loop.WithTornTail(s.torn), loop.WithRecorder(s.log), loop.WithMailbox(s.log), loop.WithQuestion(s.asked),
@@ -75,7 +100,7 @@ func (s *session) play(ctx context.Context) error {
 		return err
 	}
 	s.callForHelp(context.WithoutCancel(ctx), result)
-	return s.app.finish(state, result, s.plan.Settings.ExitMap)
+	return s.finish(state, result, s.plan.Settings.ExitMap)
 }
 
 // places are where the run keeps what must not lie in its workspace.
@@ -121,44 +146,44 @@ func (s *session) callForHelp(ctx context.Context, result ralph.Result) {
 }
 
 func (s *session) ring(ctx context.Context, result ralph.Result) {
-	if s.app.streams.ErrTerm {
-		fmt.Fprint(s.app.streams.Err, "\a")
+	if s.streams.ErrTerm {
+		fmt.Fprint(s.streams.Err, "\a")
 	}
 	if err := s.plan.Notify(ctx, result); err != nil {
-		fmt.Fprintf(s.app.streams.Err, "ralph: warning: %v\n", err)
+		fmt.Fprintf(s.streams.Err, "ralph: warning: %v\n", err)
 	}
 }
 
 // finish shows the end of a run and turns it into a status.
-func (a *app) finish(state *fold.State, result ralph.Result, exitMap string) error {
-	if a.wantsJSON() {
-		if err := a.printOutcome(result); err != nil {
+func (s *session) finish(state *fold.State, result ralph.Result, exitMap string) error {
+	if s.wantsJSON() {
+		if err := s.printOutcome(result); err != nil {
 			return err
 		}
-		return a.status(result, exitMap)
+		return s.status(result, exitMap)
 	}
-	if !a.globals.quiet {
-		fmt.Fprint(a.streams.Err, term.Screen(state, a.style()))
+	if !s.globals.quiet {
+		fmt.Fprint(s.streams.Err, term.Screen(state, s.style()))
 	}
-	fmt.Fprintln(a.streams.Out, term.ResultLine(state))
-	return a.status(result, exitMap)
+	fmt.Fprintln(s.streams.Out, term.ResultLine(state))
+	return s.status(result, exitMap)
 }
 
 // status is the process status of a result; a soft map forgives a limit that was reached, and says so.
-func (a *app) status(result ralph.Result, exitMap string) error {
+func (s *session) status(result ralph.Result, exitMap string) error {
 	if result.ExitCode == 0 {
 		return nil
 	}
 	if exitMap == "soft" && result.Status == ralph.StatusExhausted {
 		mark := "ralph: warning: "
-		if a.streams.Env.GitHubActions {
+		if s.streams.Env.GitHubActions {
 			mark = "::warning::"
 		}
-		fmt.Fprintf(a.streams.Err, "%s%s: %s (exit code %d, mapped to 0)\n", mark, ralph.NameOf(result.StopReason), term.Clean(result.Summary), result.ExitCode)
+		fmt.Fprintf(s.streams.Err, "%s%s: %s (exit code %d, mapped to 0)\n", mark, ralph.NameOf(result.StopReason), term.Clean(result.Summary), result.ExitCode)
 		return nil
 	}
-	if a.streams.Env.GitHubActions {
-		fmt.Fprintf(a.streams.Err, "::error::%s: %s\n", ralph.NameOf(result.StopReason), term.Clean(result.Summary))
+	if s.streams.Env.GitHubActions {
+		fmt.Fprintf(s.streams.Err, "::error::%s: %s\n", ralph.NameOf(result.StopReason), term.Clean(result.Summary))
 	}
 	return exit(result.ExitCode)
 }
@@ -222,28 +247,15 @@ func killedBy(s os.Signal) ralph.Killed {
 }
 
 // newView picks the view that fits where the output goes.
-func (a *app) newView(state *fold.State) view {
-	env := a.streams.Env
+func (s *session) newView(state *fold.State) view {
+	env := s.streams.Env
 	switch {
-	case a.globals.quiet:
+	case s.globals.quiet:
 		return silent{}
-	case a.streams.ErrTerm && !a.globals.plain && !env.CI && env.Term != "dumb":
-		return term.NewLive(a.streams.Err, a.style(), state, a.streams.Width)
+	case s.streams.ErrTerm && !s.globals.plain && !env.CI && env.Term != "dumb":
+		return term.NewLive(s.streams.Err, s.style(), state, s.streams.Width)
 	}
-	return &plain{lines: &term.Lines{Out: a.streams.Err, Style: a.style(), State: state}}
-}
-
-// style is for chatter, which goes to stderr.
-func (a *app) style() term.Style { return a.styleOn(a.streams.ErrTerm) }
-
-func (a *app) styleOn(terminal bool) term.Style {
-	switch a.globals.color {
-	case "always":
-		return term.Style{Colour: true}
-	case "never":
-		return term.Style{}
-	}
-	return term.Style{Colour: terminal && !a.globals.plain && !a.streams.Env.NoColor && a.streams.Env.Term != "dumb"}
+	return &plain{lines: &term.Lines{Out: s.streams.Err, Style: s.style(), State: state}}
 }
 
 // plain tells events line by line, and of the small news only that an agent waits for its model: silence would look like work.
@@ -287,24 +299,24 @@ func (silent) Say(string)          {}
 func (silent) Close()              {}
 
 // sweep kills what a run that died left behind: its marker is in their environment.
-func (a *app) sweep(store *runlog.Store) {
-	runs, err := store.Runs()
+func (s *session) sweep() {
+	runs, err := s.store.Runs()
 	if err != nil || len(runs) == 0 || runs[0].Reason != "" || runs[0].Broken != "" {
 		return
 	}
-	if err := a.killLeftovers(runs[0].Run); err != nil {
-		fmt.Fprintf(a.streams.Err, "ralph: warning: %v\n", err)
+	if err := s.killLeftovers(runs[0].Run); err != nil {
+		fmt.Fprintf(s.streams.Err, "ralph: warning: %v\n", err)
 	}
 }
 
 // killLeftovers ends what is still alive of a run whose process died.
-func (a *app) killLeftovers(run string) error {
+func (s *session) killLeftovers(run string) error {
 	killed, err := process.Sweep(run)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("kill what run %s left behind: %w", run, err)
 	}
-	if killed > 0 && !a.globals.quiet {
-		fmt.Fprintf(a.streams.Err, "ralph: killed what run %s had left behind (%s)\n", run, term.Count(killed, "process"))
+	if killed > 0 && !s.globals.quiet {
+		fmt.Fprintf(s.streams.Err, "ralph: killed what run %s had left behind (%s)\n", run, term.Count(killed, "process"))
 	}
 	return nil
 }

@@ -24,8 +24,14 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-func (a *app) diffCommand() *cobra.Command {
-	var task string
+// diffCommand is `ralph diff`.
+type diffCommand struct {
+	*app
+	task string // whose work to show
+}
+
+func newDiffCommand(a *app) *cobra.Command {
+	c := &diffCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "diff [RUN] [ITER]", Short: "Show what a run, or one of its iterations, changed", GroupID: "look",
 		Long: `Show what a run changed, from the tree that it began with to the last one that it left, untracked files included and
@@ -33,15 +39,21 @@ ignored ones not. With an iteration's number, show what that one changed. With -
 iterations, also if it was given up and set aside.`,
 		Example: "  ralph diff            # the newest run\n  ralph diff 3          # its third iteration\n  ralph diff 01K9 3\n  ralph diff --task T-2 # one task of the list",
 		Args:    atMostTwo,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args, task) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&task, "task", "", "show the work on the task `ID`")
+	cmd.Flags().StringVar(&c.task, "task", "", "show the work on the task `ID`")
 	return cmd
 }
 
-func (a *app) restoreCommand() *cobra.Command {
-	var to string
-	var git bool
+// restoreCommand is `ralph restore`.
+type restoreCommand struct {
+	*app
+	to  string // a folder in place of the workspace
+	git bool
+}
+
+func newRestoreCommand(a *app) *cobra.Command {
+	c := &restoreCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "restore RUN ITER", Short: "Bring back the tree as it was after an iteration", GroupID: "work", Annotations: outside,
 		Long: `Bring the workspace's files back to what they were after an iteration of a run, byte for byte; 0 is the tree that the
@@ -49,10 +61,10 @@ run began with. Files that git ignores are not covered. With --git, the reposito
 after rm -rf .git. What was there before is kept: ralph restore undo brings it back.`,
 		Example: "  ralph restore 01K9 3\n  ralph restore 01K9 0 --git\n  ralph restore 01K9 3 --to /tmp/third\n  ralph restore undo",
 		Args:    atMostTwo,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args, to, git) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&to, "to", "", "write a copy into the new or empty folder `DIR` instead")
-	cmd.Flags().BoolVar(&git, "git", false, "bring branches, tags and HEAD back too")
+	cmd.Flags().StringVar(&c.to, "to", "", "write a copy into the new or empty folder `DIR` instead")
+	cmd.Flags().BoolVar(&c.git, "git", false, "bring branches, tags and HEAD back too")
 	return cmd
 }
 
@@ -147,53 +159,53 @@ func (k kept) spanOf(task string) (from, to string, err error) {
 	return k.before[first], to, err
 }
 
-func (a *app) diff(ctx context.Context, args []string, task string) error {
-	run, iteration, err := a.runAndIteration(ctx, args)
+func (c *diffCommand) run(ctx context.Context, args []string) error {
+	run, iteration, err := c.runAndIteration(ctx, args)
 	if err != nil {
 		return err
 	}
-	k, err := a.findKept(ctx, run)
+	k, err := c.findKept(ctx, run)
 	if err != nil {
 		return err
 	}
-	from, to, err := k.span(iteration, task)
+	from, to, err := k.span(iteration, c.task)
 	if err != nil {
 		return err
 	}
 	patch, cut := "", false
 	if from != to && from != "" {
-		if patch, cut, err = workspace.SnapshotDiff(ctx, k.folder, from, to, a.streams.Env); err != nil {
+		if patch, cut, err = workspace.SnapshotDiff(ctx, k.folder, from, to, c.streams.Env); err != nil {
 			return err
 		}
 	}
-	if a.wantsJSON() {
-		return a.printJSON(map[string]any{"run_id": k.run, "from": from, "to": to, "patch": patch, "truncated": cut})
+	if c.wantsJSON() {
+		return c.printJSON(map[string]any{"run_id": k.run, "from": from, "to": to, "patch": patch, "truncated": cut})
 	}
-	if patch == "" && !a.globals.quiet {
-		fmt.Fprintln(a.streams.Err, "no file changed")
+	if patch == "" && !c.globals.quiet {
+		fmt.Fprintln(c.streams.Err, "no file changed")
 	}
-	if a.streams.OutTerm { // what an agent wrote must not drive the terminal
+	if c.streams.OutTerm { // what an agent wrote must not drive the terminal
 		lines := strings.Split(patch, "\n")
 		for i := range lines {
 			lines[i] = term.Printable(lines[i])
 		}
 		patch = strings.Join(lines, "\n")
 	}
-	fmt.Fprint(a.streams.Out, patch)
+	fmt.Fprint(c.streams.Out, patch)
 	if cut {
-		fmt.Fprintln(a.streams.Err, "ralph: warning: the patch is longer than what is shown")
+		fmt.Fprintln(c.streams.Err, "ralph: warning: the patch is longer than what is shown")
 	}
 	return nil
 }
 
 // runAndIteration takes [RUN] [ITER] apart. A number alone is an iteration of the newest run.
-func (a *app) runAndIteration(ctx context.Context, args []string) (run string, iteration int, err error) {
+func (c *diffCommand) runAndIteration(ctx context.Context, args []string) (run string, iteration int, err error) {
 	switch len(args) {
 	case 0:
 		return "", -1, nil
 	case 1:
 		n, isNumber := iterationNumber(args[0])
-		if _, _, _, err := a.findRun(ctx, args[0]); isNumber && err != nil {
+		if _, _, _, err := c.findRun(ctx, args[0]); isNumber && err != nil {
 			return "", n, nil
 		}
 		return args[0], -1, nil
@@ -210,47 +222,47 @@ func iterationNumber(text string) (int, bool) {
 	return n, err == nil && n >= 0 && len(text) <= 9
 }
 
-func (a *app) restore(ctx context.Context, args []string, to string, git bool) error {
+func (c *restoreCommand) run(ctx context.Context, args []string) error {
 	if len(args) == 0 || args[0] != "undo" && len(args) != 2 {
 		return usage("ralph restore wants a run and an iteration: ralph restore RUN ITER; ralph runs lists the runs")
 	}
-	_, store, err := a.open(ctx)
+	_, store, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	if to == "" {
+	if c.to == "" {
 		held, err := lock(store, "restore")
 		if err != nil {
 			return err
 		}
 		defer held.Release()
-	} else if !filepath.IsAbs(to) {
-		to = filepath.Join(a.streams.Dir, to)
+	} else if !filepath.IsAbs(c.to) {
+		c.to = filepath.Join(c.streams.Dir, c.to)
 	}
 	var wanted restored
 	if args[0] == "undo" {
 		wanted, err = lastRestore(store, args[1:])
 	} else {
-		wanted, err = a.wantedRestore(ctx, args)
+		wanted, err = c.wanted(ctx, args)
 	}
-	if err == nil && to == "" {
+	if err == nil && c.to == "" {
 		err = wanted.stillThere()
 	}
 	if err != nil {
 		return err
 	}
-	undone := restored{At: time.Now().UTC(), Folder: wanted.Folder, Git: git || wanted.Git, Of: wanted.Of, Worktree: wanted.Worktree}
+	undone := restored{At: time.Now().UTC(), Folder: wanted.Folder, Git: c.git || wanted.Git, Of: wanted.Of, Worktree: wanted.Worktree}
 	done, err := workspace.Restore(ctx, wanted.Folder, workspace.RestoreInput{
-		Snapshot: wanted.Snapshot, To: to, Git: git || wanted.Git,
+		Snapshot: wanted.Snapshot, To: c.to, Git: undone.Git,
 		Begin: func(undo string) error {
 			undone.Snapshot = undo
 			return undone.keep(store)
 		},
-	}, a.streams.Env)
+	}, c.streams.Env)
 	if err != nil {
 		return err
 	}
-	return a.tellRestored(wanted, done, to)
+	return c.print(wanted, done)
 }
 
 // restored is one line of the list of restores: what it takes to undo one.
@@ -274,12 +286,12 @@ func (r restored) stillThere() error {
 	return nil
 }
 
-func (a *app) wantedRestore(ctx context.Context, args []string) (restored, error) {
+func (c *restoreCommand) wanted(ctx context.Context, args []string) (restored, error) {
 	n, isNumber := iterationNumber(args[1])
 	if !isNumber {
 		return restored{}, usage("%q is no iteration; a number is wanted, 0 for the tree that the run began with", args[1])
 	}
-	k, err := a.findKept(ctx, args[0])
+	k, err := c.findKept(ctx, args[0])
 	if err != nil {
 		return restored{}, err
 	}
@@ -333,26 +345,26 @@ func lastRestore(store *runlog.Store, more []string) (restored, error) {
 	return last, nil
 }
 
-func (a *app) tellRestored(wanted restored, done workspace.Restored, to string) error {
-	if a.wantsJSON() {
-		return a.printJSON(map[string]any{
-			"restored": wanted.Of, "to": to, "written": done.Written, "deleted": done.Deleted, "refs": done.Refs, "undo": done.Undo, "notes": append([]string{}, done.Notes...),
+func (c *restoreCommand) print(wanted restored, done workspace.Restored) error {
+	if c.wantsJSON() {
+		return c.printJSON(map[string]any{
+			"restored": wanted.Of, "to": c.to, "written": done.Written, "deleted": done.Deleted, "refs": done.Refs, "undo": done.Undo, "notes": append([]string{}, done.Notes...),
 		})
 	}
 	where := "the workspace"
-	if to = cmp.Or(to, wanted.Worktree); to != "" {
+	if to := cmp.Or(c.to, wanted.Worktree); to != "" {
 		where = term.Clean(to)
 	}
 	refs := ""
 	if done.Refs > 0 {
 		refs = fmt.Sprintf(", %s set", term.Count(done.Refs, "ref"))
 	}
-	fmt.Fprintf(a.streams.Out, "restored %s to %s: %s written, %d deleted%s\n", wanted.Of, where, term.Count(done.Written, "file"), done.Deleted, refs)
+	fmt.Fprintf(c.streams.Out, "restored %s to %s: %s written, %d deleted%s\n", wanted.Of, where, term.Count(done.Written, "file"), done.Deleted, refs)
 	for _, note := range done.Notes {
-		fmt.Fprintf(a.streams.Out, "note: %s\n", strings.TrimSuffix(term.Clean(note), "."))
+		fmt.Fprintf(c.streams.Out, "note: %s\n", strings.TrimSuffix(term.Clean(note), "."))
 	}
 	if done.Undo != "" {
-		fmt.Fprintln(a.streams.Out, "ignored files are not covered; to undo: ralph restore undo")
+		fmt.Fprintln(c.streams.Out, "ignored files are not covered; to undo: ralph restore undo")
 	}
 	return nil
 }

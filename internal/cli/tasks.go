@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,12 +17,19 @@ import (
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/trust"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
 
-func (a *app) tasksCommand() *cobra.Command {
-	var file string
+// tasksCommand is `ralph tasks` and its further words.
+type tasksCommand struct {
+	*app
+	file string // the list, "" for the project's own
+}
+
+func newTasksCommand(a *app) *cobra.Command {
+	c := &tasksCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "tasks", Short: "Look at the task list, add to it, mark its tasks", GroupID: "work", Annotations: map[string]string{wordsAreArguments: "yes"},
 		Long: `The project's task list: the first of .ralph/tasks.json, .agent/tasks.json, prd.json, IMPLEMENTATION_PLAN.md and
@@ -33,29 +41,29 @@ changed are touched. Without a further word, the list is shown.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listTasks(cmd.Context(), file) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) },
 	}
-	cmd.PersistentFlags().StringVar(&file, "tasks", "", "the list is `FILE`")
+	cmd.PersistentFlags().StringVar(&c.file, "tasks", "", "the list is `FILE`")
 	cmd.AddCommand(
 		&cobra.Command{Use: "list", Short: "Show the list", Args: noArguments,
-			RunE: func(cmd *cobra.Command, _ []string) error { return a.listTasks(cmd.Context(), file) }},
-		a.addTaskCommand(&file),
+			RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) }},
+		newAddTaskCommand(c),
 		&cobra.Command{Use: "done ID...", Short: "Mark tasks done, on your own word", Annotations: outside,
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return a.markTasks(cmd.Context(), file, ralph.TaskDone, args)
+				return c.mark(cmd.Context(), ralph.TaskDone, args)
 			}},
 		&cobra.Command{Use: "reopen ID...", Short: "Mark tasks open again", Annotations: outside,
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return a.markTasks(cmd.Context(), file, ralph.TaskPending, args)
+				return c.mark(cmd.Context(), ralph.TaskPending, args)
 			}},
 		&cobra.Command{Use: "import FILE", Short: "Bring a list of any known format into .ralph/tasks.json", Args: exactlyOne("the file to import"), Annotations: outside,
-			RunE: func(cmd *cobra.Command, args []string) error { return a.importTasks(cmd.Context(), args[0]) }},
+			RunE: func(cmd *cobra.Command, args []string) error { return c.importFile(cmd.Context(), args[0]) }},
 		&cobra.Command{Use: "lint [FILE]", Short: "Say what is wrong with the list, by line", Args: atMostOne,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				if len(args) > 0 {
-					file = args[0]
+					c.file = args[0]
 				}
-				return a.lintTasks(cmd.Context(), file)
+				return c.lint(cmd.Context())
 			}},
 	)
 	return cmd
@@ -71,14 +79,14 @@ func exactlyOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// taskPlace is where the list is, as the settings and the flag have it.
-func (a *app) taskPlace(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
-	workspace, loaded, err := a.settings(ctx, map[string][]string{})
+// place is where the list is, as the settings and the flag have it.
+func (c *tasksCommand) place(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
+	workspace, loaded, err := c.settings(ctx, map[string][]string{})
 	if err != nil {
 		return workspace, config.Settings{}, err
 	}
 	if file != "" {
-		loaded.Settings.Tasks.File = a.fromHere(workspace, map[string][]string{"tasks": {file}})["tasks"][0]
+		loaded.Settings.Tasks.File = c.fromHere(workspace, map[string][]string{"tasks": {file}})["tasks"][0]
 	}
 	return workspace, loaded.Settings, nil
 }
@@ -88,8 +96,8 @@ func noList(dir string) error {
 	return usage("%s has no task list; begin one with: ralph tasks add \"what is to be done\"", dir)
 }
 
-func (a *app) listTasks(ctx context.Context, file string) error {
-	workspace, settings, err := a.taskPlace(ctx, file)
+func (c *tasksCommand) list(ctx context.Context) error {
+	workspace, settings, err := c.place(ctx, c.file)
 	if err != nil {
 		return err
 	}
@@ -99,11 +107,11 @@ func (a *app) listTasks(ctx context.Context, file string) error {
 		return asUsage(err)
 	case list == nil:
 		return noList(workspace.Dir)
-	case a.wantsJSON():
-		return a.printJSON(taskFile{Version: 1, Tasks: list.Tasks()})
+	case c.wantsJSON():
+		return c.printJSON(taskFile{Version: 1, Tasks: list.Tasks()})
 	}
-	fmt.Fprintf(a.streams.Err, "%s (%s)\n", list.Path(), list.Format())
-	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(c.streams.Err, "%s (%s)\n", list.Path(), list.Format())
+	out := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
 	for _, t := range list.Tasks() {
 		fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, t.Status, term.Clean(t.Title), taskMarks(t))
 	}
@@ -133,7 +141,7 @@ func taskMarks(t ralph.Task) string {
 	return " (" + strings.Join(marks, "; ") + ")"
 }
 
-func (a *app) addTaskCommand(file *string) *cobra.Command {
+func newAddTaskCommand(c *tasksCommand) *cobra.Command {
 	var t ralph.Task
 	var priority string
 	cmd := &cobra.Command{
@@ -148,7 +156,7 @@ func (a *app) addTaskCommand(file *string) *cobra.Command {
 				}
 				t.Priority = &n
 			}
-			return a.addTask(cmd.Context(), *file, t)
+			return c.add(cmd.Context(), t)
 		},
 	}
 	flags := cmd.Flags()
@@ -163,21 +171,21 @@ func (a *app) addTaskCommand(file *string) *cobra.Command {
 	return cmd
 }
 
-func (a *app) addTask(ctx context.Context, file string, t ralph.Task) error {
+func (c *tasksCommand) add(ctx context.Context, t ralph.Task) error {
 	if t.Title == "" {
 		return usage("the title is empty")
 	}
 	t.Status = ralph.TaskPending
-	workspace, settings, err := a.taskPlace(ctx, file)
+	workspace, settings, err := c.place(ctx, c.file)
 	if err != nil {
 		return err
 	}
-	if err := a.mayEdit(workspace); err != nil {
+	if err := c.mayEdit(workspace); err != nil {
 		return err
 	}
 	var path, id string
-	err = a.typing(workspace, settings, func() error {
-		return a.editList(workspace, func() (err error) {
+	err = c.typing(workspace, settings, func() error {
+		return c.editList(workspace, func() (err error) {
 			path, id, err = assembly.AddTask(workspace, settings, t)
 			return err
 		})
@@ -185,18 +193,38 @@ func (a *app) addTask(ctx context.Context, file string, t ralph.Task) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	return a.tell(map[string]string{"id": id, "file": path}, "added %s to %s\n", id, path)
+	return c.tell(map[string]string{"id": id, "file": path}, "added %s to %s\n", id, path)
 }
 
-func (a *app) markTasks(ctx context.Context, file string, status ralph.TaskStatus, ids []string) error {
+// typing makes a change of the task list whose commands the user types himself: they are agreed to if the others were.
+func (c *tasksCommand) typing(workspace workspace.Workspace, settings config.Settings, edit func() error) error {
+	store, id := trust.In(c.streams.Env.StateDir), runlog.WorkspaceID(workspace.Dir)
+	before := assembly.TaskCommands(workspace, settings)
+	agreed := len(before) == 0
+	if !agreed {
+		var err error
+		if agreed, err = store.Trusted(id, trust.Digest(before)); err != nil {
+			return err
+		}
+	}
+	if err := edit(); err != nil || !agreed {
+		return err
+	}
+	if now := assembly.TaskCommands(workspace, settings); len(now) > 0 {
+		return store.Grant(id, trust.Digest(now), time.Now())
+	}
+	return nil
+}
+
+func (c *tasksCommand) mark(ctx context.Context, status ralph.TaskStatus, ids []string) error {
 	if len(ids) == 0 {
 		return usage("name the tasks; ralph tasks list shows them")
 	}
-	workspace, settings, err := a.taskPlace(ctx, file)
+	workspace, settings, err := c.place(ctx, c.file)
 	if err != nil {
 		return err
 	}
-	if err := a.mayEdit(workspace); err != nil {
+	if err := c.mayEdit(workspace); err != nil {
 		return err
 	}
 	states := map[string]ralph.TaskStatus{}
@@ -204,7 +232,7 @@ func (a *app) markTasks(ctx context.Context, file string, status ralph.TaskStatu
 		states[id] = status
 	}
 	path, tasks := "", []ralph.Task{}
-	err = a.editList(workspace, func() error {
+	err = c.editList(workspace, func() error {
 		list, err := assembly.TaskList(workspace, settings)
 		switch {
 		case err != nil:
@@ -221,7 +249,7 @@ func (a *app) markTasks(ctx context.Context, file string, status ralph.TaskStatu
 	if err != nil {
 		return asUsage(err)
 	}
-	return a.tell(taskFile{Version: 1, Tasks: tasks}, "%s: %s in %s\n", strings.Join(ids, ", "), status, path)
+	return c.tell(taskFile{Version: 1, Tasks: tasks}, "%s: %s in %s\n", strings.Join(ids, ", "), status, path)
 }
 
 // editList lets the user change the list. If the newest run was cut off while an agent was at work, what it left in the list is put right first, and
@@ -265,19 +293,19 @@ func (a *app) mayEdit(workspace workspace.Workspace) error {
 	return fmt.Errorf("%w; to make this change now: ralph pause, and ralph resume afterwards", locked)
 }
 
-func (a *app) importTasks(ctx context.Context, file string) error {
-	workspace, settings, err := a.taskPlace(ctx, file)
+func (c *tasksCommand) importFile(ctx context.Context, file string) error {
+	workspace, settings, err := c.place(ctx, file)
 	if err != nil {
 		return err
 	}
-	if err := a.mayEdit(workspace); err != nil {
+	if err := c.mayEdit(workspace); err != nil {
 		return err
 	}
 	path, tasks, err := assembly.ImportTasks(workspace, settings.Tasks.File)
 	if err != nil {
 		return asUsage(err)
 	}
-	return a.tell(taskFile{Version: 1, Tasks: tasks}, "imported %d tasks from %s into %s\n", len(tasks), filepath.ToSlash(file), path)
+	return c.tell(taskFile{Version: 1, Tasks: tasks}, "imported %d tasks from %s into %s\n", len(tasks), filepath.ToSlash(file), path)
 }
 
 // problem is what lint says, for programs.
@@ -289,8 +317,8 @@ type problem struct {
 	Text  string `json:"text"`
 }
 
-func (a *app) lintTasks(ctx context.Context, file string) error {
-	workspace, settings, err := a.taskPlace(ctx, file)
+func (c *tasksCommand) lint(ctx context.Context) error {
+	workspace, settings, err := c.place(ctx, c.file)
 	if err != nil {
 		return err
 	}
@@ -310,20 +338,20 @@ func (a *app) lintTasks(ctx context.Context, file string) error {
 			bad++
 		}
 		problems = append(problems, problem{p.File, p.Line, p.Task, level, p.Text})
-		if !a.wantsJSON() {
-			fmt.Fprintf(a.streams.Out, "%s:%d: %s: %s\n", p.File, p.Line, level, term.Clean(p.Text))
+		if !c.wantsJSON() {
+			fmt.Fprintf(c.streams.Out, "%s:%d: %s: %s\n", p.File, p.Line, level, term.Clean(p.Text))
 		}
 	}
-	if a.wantsJSON() {
-		if err := a.printJSON(problems); err != nil {
+	if c.wantsJSON() {
+		if err := c.printJSON(problems); err != nil {
 			return err
 		}
 	}
 	if bad > 0 {
 		return exit(ralph.ExitUsage)
 	}
-	if len(problems) == 0 && !a.wantsJSON() {
-		fmt.Fprintf(a.streams.Out, "%s: nothing to complain about\n", list.Path())
+	if len(problems) == 0 && !c.wantsJSON() {
+		fmt.Fprintf(c.streams.Out, "%s: nothing to complain about\n", list.Path())
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -17,13 +18,18 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-func (a *app) verifyCommand() *cobra.Command {
+// verifyCommand is `ralph verify`.
+type verifyCommand struct{ *app }
+
+func newVerifyCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "verify [RUN]", Short: "Run the checks of a run again on its recorded tree, and compare", GroupID: "look", Args: atMostOne, Annotations: outside,
 		Long: `Run the checks of the last iteration of a run again, each in a view of the very tree that was judged, and compare how
 they end; and follow the hash chain of the run's log. The workspace is left as it is, but for what a check writes that runs
 in place. Exit 0 means that everything is as recorded, 1 that something is not.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), firstOf(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return verifyCommand{a}.run(cmd.Context(), firstOf(args))
+		},
 	}
 }
 
@@ -38,19 +44,19 @@ type verified struct {
 	Checks  []reverify.Check `json:"checks"`
 }
 
-func (a *app) verify(ctx context.Context, name string) error {
+func (c verifyCommand) run(ctx context.Context, name string) error {
 	ctx, release := untilSignal(ctx) // checks are not left behind, nor a workspace that one of them saw otherwise
 	defer release()
-	err := a.verifyRun(ctx, name)
+	err := c.verify(ctx, name)
 	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
 		return exit(ralph.ExitCode(ralph.Interrupted, killed.Signal))
 	}
 	return err
 }
 
-func (a *app) verifyRun(ctx context.Context, name string) error {
-	a.ownOrphans()
-	home, store, run, err := a.findRun(ctx, name)
+func (c verifyCommand) verify(ctx context.Context, name string) error {
+	ownOrphans(c.streams.Err)
+	home, store, run, err := c.findRun(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -66,7 +72,7 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 	report := verified{Run: run, Receipt: chain.Head, Events: chain.Events}
 	if chain.Break != nil {
 		report.Break = fmt.Sprintf("event %d: %s", chain.Break.Seq, chain.Break.Why)
-		return a.tellVerified(report) // what it says of the run may be anything
+		return c.print(report) // what it says of the run may be anything
 	}
 	state, err := stateOf(store, run)
 	if err != nil {
@@ -74,7 +80,7 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 	}
 	_, tree := reverify.Judged(state)
 	report.Tree = tree.Snapshot
-	if report.Checks, err = a.reverify(ctx, home, store, state); ctx.Err() != nil {
+	if report.Checks, err = c.reverify(ctx, home, store, state); ctx.Err() != nil {
 		return nil
 	}
 	if misuse, ok := errors.AsType[*config.UsageError](err); ok {
@@ -83,33 +89,33 @@ func (a *app) verifyRun(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return a.tellVerified(report)
+	return c.print(report)
 }
 
 // reverify runs the checks of a run again, where it worked.
-func (a *app) reverify(ctx context.Context, home workspace.Workspace, store *runlog.Store, state *fold.State) ([]reverify.Check, error) {
+func (c verifyCommand) reverify(ctx context.Context, home workspace.Workspace, store *runlog.Store, state *fold.State) ([]reverify.Check, error) {
 	workspace := home
 	var err error
 	if w := state.Started.Worktree; w != nil {
-		if workspace, _, err = home.Reenter(ctx, *w, a.streams.Env); err != nil {
+		if workspace, _, err = home.Reenter(ctx, *w, c.streams.Env); err != nil {
 			return nil, err
 		}
 	}
-	req := assembly.Request{Env: a.streams.Env, Workspace: workspace, Version: version(), Worktree: state.Started.Worktree}
+	req := assembly.Request{Env: c.streams.Env, Workspace: workspace, Version: version(), Worktree: state.Started.Worktree}
 	return reverify.Run(ctx, req, state, placesOf(store, state.Run, state.Started.Worktree))
 }
 
-func (a *app) tellVerified(v verified) error {
+func (c verifyCommand) print(v verified) error {
 	v.Holds = v.Break == ""
-	for _, c := range v.Checks {
-		v.Holds = v.Holds && c.Same
+	for _, check := range v.Checks {
+		v.Holds = v.Holds && check.Same
 	}
-	if a.wantsJSON() {
-		if err := a.printJSON(v); err != nil {
+	if c.wantsJSON() {
+		if err := c.printJSON(v); err != nil {
 			return err
 		}
 	} else {
-		a.printVerified(v)
+		printVerified(c.streams.Out, v)
 	}
 	if !v.Holds {
 		return exit(1)
@@ -117,8 +123,7 @@ func (a *app) tellVerified(v verified) error {
 	return nil
 }
 
-func (a *app) printVerified(v verified) {
-	out := a.streams.Out
+func printVerified(out io.Writer, v verified) {
 	fmt.Fprintf(out, "run %s\n", v.Run)
 	if v.Break != "" {
 		fmt.Fprintf(out, "✗ the log is not what was written: %s\n", term.Clean(v.Break))

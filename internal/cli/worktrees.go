@@ -14,30 +14,41 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-func (a *app) mergeCommand() *cobra.Command {
+// mergeCommand is `ralph merge`.
+type mergeCommand struct{ *app }
+
+func newMergeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "merge [RUN]", Short: "Bring a worktree's work home", GroupID: "work", Annotations: outside,
 		Long: `Merge the branch of a run that worked in a worktree, the newest run if none is named, into the branch that is checked out
 here: a fast-forward where that is possible, else a merge commit. A conflict refuses it and leaves both sides as they are.`,
 		Args: atMostOne,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.merge(cmd.Context(), firstOf(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return mergeCommand{a}.run(cmd.Context(), firstOf(args))
+		},
 	}
 }
 
-func (a *app) cleanCommand() *cobra.Command {
-	var force bool
+// cleanCommand is `ralph clean`.
+type cleanCommand struct {
+	*app
+	force bool
+}
+
+func newCleanCommand(a *app) *cobra.Command {
+	c := &cleanCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "clean", Short: "Remove worktrees and branches whose work is merged", GroupID: "keep", Args: noArguments, Annotations: outside,
 		Long: `Remove the worktrees of earlier runs, with their branches, whose work is merged. With --force, remove all of them. The logs
 of the runs stay.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), force) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "remove work that is nowhere else, too")
+	cmd.Flags().BoolVar(&c.force, "force", false, "remove work that is nowhere else, too")
 	return cmd
 }
 
-func (a *app) merge(ctx context.Context, name string) error {
-	ws, store, run, err := a.findRunOrWorktree(ctx, name)
+func (c mergeCommand) run(ctx context.Context, name string) error {
+	ws, store, run, err := c.findRunOrWorktree(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -59,7 +70,7 @@ func (a *app) merge(ctx context.Context, name string) error {
 		return err
 	}
 	for _, text := range result.Said {
-		fmt.Fprintf(a.streams.Err, "ralph: %s\n", term.Clean(text))
+		fmt.Fprintf(c.streams.Err, "ralph: %s\n", term.Clean(text))
 	}
 	var refused error
 	switch {
@@ -68,26 +79,26 @@ func (a *app) merge(ctx context.Context, name string) error {
 	case result.End == workspace.MergeAlready && len(result.Said) > 0: // what there is lies uncommitted in the worktree
 		refused = usage("not merged: %s has nothing that %s does not have; commit what is in %s first", result.Branch, result.Into, worktree.Path)
 	}
-	if a.wantsJSON() {
-		return a.printMerge(run, result, refused)
+	if c.wantsJSON() {
+		return c.printResult(run, result, refused)
 	}
 	switch {
 	case refused != nil:
 	case result.End == workspace.MergeAlready:
-		fmt.Fprintf(a.streams.Out, "nothing to bring home: %s has all of %s already\n", result.Into, result.Branch)
+		fmt.Fprintf(c.streams.Out, "nothing to bring home: %s has all of %s already\n", result.Into, result.Branch)
 	default:
-		fmt.Fprintf(a.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n", result.Branch, result.Into, result.End, result.Commit)
+		fmt.Fprintf(c.streams.Out, "merged %s into %s (%s, %.10s); remove the worktree with: ralph clean\n", result.Branch, result.Into, result.End, result.Commit)
 	}
 	return refused
 }
 
 // findRunOrWorktree finds a run by its id, or the newest one that worked in the worktree of that name.
-func (a *app) findRunOrWorktree(ctx context.Context, name string) (workspace.Workspace, *runlog.Store, string, error) {
-	workspace, store, run, err := a.findRun(ctx, name)
+func (c mergeCommand) findRunOrWorktree(ctx context.Context, name string) (workspace.Workspace, *runlog.Store, string, error) {
+	workspace, store, run, err := c.findRun(ctx, name)
 	if err == nil || name == "" {
 		return workspace, store, run, err
 	}
-	if store, opened := a.storeOf(workspace); opened == nil {
+	if store, opened := c.storeOf(workspace); opened == nil {
 		runs, _ := store.Runs()
 		for _, r := range runs {
 			if state, read := stateOf(store, r.Run); read == nil && state.Started.Worktree != nil && state.Started.Worktree.Branch == "ralph/"+name {
@@ -98,16 +109,16 @@ func (a *app) findRunOrWorktree(ctx context.Context, name string) (workspace.Wor
 	return workspace, store, run, err
 }
 
-// printMerge prints one object, whether it is a refusal or not.
-func (a *app) printMerge(run string, result workspace.MergeResult, refused error) error {
+// printResult prints one object, whether it is a refusal or not.
+func (c mergeCommand) printResult(run string, result workspace.MergeResult, refused error) error {
 	object := map[string]any{
 		"run_id": run, "result": result.End, "branch": result.Branch, "into": result.Into, "commit": result.Commit, "files": append([]string{}, result.Files...),
 	}
 	if refused == nil {
-		return a.printJSON(object)
+		return c.printJSON(object)
 	}
 	object["error"], object["exit_code"] = refused.Error(), exitCode(refused)
-	return cmp.Or(a.printJSON(object), error(exit(exitCode(refused))))
+	return cmp.Or(c.printJSON(object), error(exit(exitCode(refused))))
 }
 
 func mergeRefused(result workspace.MergeResult, worktree *ralph.Worktree) error {
@@ -121,8 +132,8 @@ func mergeRefused(result workspace.MergeResult, worktree *ralph.Worktree) error 
 	return usage("not merged: %s; the work is in %s", strings.TrimSpace(result.Output), worktree.Path)
 }
 
-func (a *app) clean(ctx context.Context, force bool) error {
-	ws, store, err := a.open(ctx)
+func (c *cleanCommand) run(ctx context.Context) error {
+	ws, store, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,25 +143,25 @@ func (a *app) clean(ctx context.Context, force bool) error {
 	}
 	defer held.Release()
 	how := workspace.RemoveMerged
-	if force {
+	if c.force {
 		how = workspace.RemoveAnyway
 	}
 	left, err := ws.Clean(ctx, store.WorktreesDir(), how)
 	if err != nil {
 		return err
 	}
-	if a.wantsJSON() {
-		return a.printJSON(listed(left))
+	if c.wantsJSON() {
+		return c.printJSON(listed(left))
 	}
 	if len(left) == 0 {
-		fmt.Fprintln(a.streams.Err, "no worktrees of earlier runs")
+		fmt.Fprintln(c.streams.Err, "no worktrees of earlier runs")
 	}
 	for _, l := range left {
 		word := "kept"
 		if l.Removed {
 			word = "removed"
 		}
-		fmt.Fprintf(a.streams.Out, "%s %s %s: %s\n", word, l.Branch, term.Clean(l.Path), term.Clean(l.Why))
+		fmt.Fprintf(c.streams.Out, "%s %s %s: %s\n", word, l.Branch, term.Clean(l.Path), term.Clean(l.Why))
 	}
 	return nil
 }
