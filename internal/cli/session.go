@@ -192,7 +192,8 @@ func (s *session) status(result ralph.Result, exitMap string) error {
 // holds to the end of the process, for the last screen is written after the run. To ignore the signal would do as well, but agents would inherit that.
 func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// watchSignals lets the first Ctrl-C end the run after its iteration and anything stronger end it now. The returned function stops watching.
+// watchSignals lets the first Ctrl-C end the run after its iteration and anything stronger end it now; the third one cuts
+// short what the run does after that. The returned function stops watching.
 func watchSignals(ctx context.Context, loop *loop.Loop, v view) (context.Context, func()) {
 	ctx, kill := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 8)
@@ -207,13 +208,17 @@ func watchSignals(ctx context.Context, loop *loop.Loop, v view) (context.Context
 				return
 			case s := <-signals:
 				if s == os.Interrupt {
-					interrupts++
-					if interrupts == 1 {
+					switch interrupts++; interrupts {
+					case 1:
 						v.Say("stopping after this iteration; press Ctrl-C again to kill it now")
 						loop.Stop(ralph.SignalInterrupt)
 						continue
+					case 2:
+						v.Say("killing the agent and saving the state")
+					case 3:
+						v.Say("leaving without waiting for hooks")
+						loop.Abandon()
 					}
-					v.Say("killing the agent and saving the state")
 				}
 				kill(killedBy(s))
 			}
