@@ -135,6 +135,28 @@ func (s *Store) Create(run string) (*Log, error) {
 	return newLog(run, file), nil
 }
 
+// ErrBegun says that a run has events, so that it is not discarded.
+var ErrBegun = errors.New("the run has begun")
+
+// Discard removes the folder of a run that could not start. One with anything in its log stays. The caller holds the
+// lock and has closed the log.
+func (s *Store) Discard(run string) error {
+	if !isPlain(run) {
+		return fmt.Errorf("discard run: %q cannot be the name of a run", run)
+	}
+	info, err := os.Stat(s.logPath(run))
+	switch {
+	case err == nil && info.Size() > 0:
+		return fmt.Errorf("discard run %s: %w", run, ErrBegun)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("discard run: %w", unwritable("stat", s.logPath(run), err))
+	}
+	if err := os.RemoveAll(s.RunDir(run)); err != nil {
+		return fmt.Errorf("discard run: %w", unwritable("remove", s.RunDir(run), err))
+	}
+	return nil
+}
+
 // Reopen takes a run up again: it reads and verifies the whole log into what is known of the run, cuts off a torn last
 // line, and stands ready to append. Orders that were given to the run's earlier life are thrown away. The caller holds
 // the lock and closes the log.

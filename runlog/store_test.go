@@ -180,3 +180,32 @@ func TestCreateRefusesNamesAndRepetitions(t *testing.T) {
 		t.Errorf("the log went from %d to %d bytes", before, after)
 	}
 }
+
+func TestDiscardRemovesOnlyRunsWithoutEvents(t *testing.T) {
+	s := openStore(t)
+	log, err := s.Create("01EMPTY")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Keep("tasks"); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	record(t, s, sampleRun, allTypes())
+	for _, run := range []string{"01EMPTY", "01NEVER"} {
+		if err := s.Discard(run); err != nil {
+			t.Errorf("%s: got %v", run, err)
+		}
+	}
+	for _, run := range []string{sampleRun, "..", ""} {
+		if err := s.Discard(run); err == nil || run == sampleRun && !errors.Is(err, ErrBegun) {
+			t.Errorf("%q: got %v", run, err)
+		}
+	}
+	runs, err := s.Runs()
+	if err != nil || len(runs) != 1 || runs[0].Run != sampleRun {
+		t.Errorf("got %v, %v", runs, err)
+	}
+}

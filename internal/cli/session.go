@@ -18,6 +18,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/progress"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -40,6 +41,7 @@ type session struct {
 	log   *runlog.Log
 	torn  int64
 	asked string // by an earlier run, and never answered
+	fresh string // the folder for copies of the worktree, unless an earlier run made it
 }
 
 // ownOrphans makes this process the parent of whatever its agents and checks detach. The first process that it starts should be one of those.
@@ -61,8 +63,20 @@ func (s *session) begin(ctx context.Context) (err error) {
 	}
 	defer held.Release()
 	s.sweep()
-	if err := s.plan.EnterWorktree(ctx, s.store.WorktreesDir(), s.run); err != nil {
+	home := s.plan.Workspace
+	if err = s.start(ctx); err != nil && !is[exit](err) {
+		s.discard(context.WithoutCancel(ctx), home)
+	}
+	return err
+}
+
+func (s *session) start(ctx context.Context) error {
+	err := s.plan.EnterWorktree(ctx, s.store.WorktreesDir(), s.run)
+	if err != nil {
 		return err
+	}
+	if folder := snapshotsOf(s.store, s.plan.Worktree); s.plan.Worktree != nil && !exists(folder) { // a named one may have had runs before
+		s.fresh = folder
 	}
 	s.asked = openQuestion(s.store)
 	if s.log, err = s.store.Create(s.run); err != nil {
@@ -70,6 +84,18 @@ func (s *session) begin(ctx context.Context) (err error) {
 	}
 	defer s.log.Close()
 	return s.play(ctx)
+}
+
+// discard removes what was made for a run that could not start: its folder and its worktree. A run of which an event is
+// recorded stays.
+func (s *session) discard(ctx context.Context, home workspace.Workspace) {
+	err := s.store.Discard(s.run)
+	if made := s.plan.Worktree; err == nil && made != nil {
+		err = errors.Join(home.RemoveWorktree(ctx, *made), os.RemoveAll(s.fresh))
+	}
+	if err != nil && !errors.Is(err, runlog.ErrBegun) {
+		fmt.Fprintf(s.streams.Err, "ralph: warning: %v\n", err)
+	}
 }
 
 // play runs the loop to its end and says how it went. The lock is held by the caller.
@@ -101,6 +127,11 @@ func (s *session) play(ctx context.Context) error {
 	}
 	s.callForHelp(context.WithoutCancel(ctx), result)
 	return s.finish(state, result, s.plan.Settings.ExitMap)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // places are where the run keeps what must not lie in its workspace.

@@ -120,6 +120,11 @@ func countOf(n int, noun string) string {
 	return fmt.Sprintf("%d %ss are", n, noun)
 }
 
+// RemoveWorktree removes a worktree that was made for a run, with its branch, if there is no work in it.
+func (w Workspace) RemoveWorktree(ctx context.Context, made ralph.Worktree) error {
+	return Refusal(w.Repo.RemoveWorktree(ctx, gitrepo.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}, gitrepo.RemoveMerged))
+}
+
 // RemoveMerged and RemoveAnyway say what Clean may remove.
 const (
 	RemoveMerged = gitrepo.RemoveMerged
