@@ -185,10 +185,8 @@ func (c rootCommand) knownWord(root *cobra.Command) error {
 	if word == "" || strings.HasPrefix(word, "-") || strings.HasPrefix(word, cobra.ShellCompRequestCmd) {
 		return nil
 	}
-	for _, known := range root.Commands() {
-		if known.Name() == word {
-			return nil
-		}
+	if slices.ContainsFunc(root.Commands(), func(known *cobra.Command) bool { return known.Name() == word }) {
+		return nil
 	}
 	return knownCommand(root, c.streams.Args)
 }
@@ -269,6 +267,16 @@ func atMost(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
 			return usage("ralph %s takes "+what, cmd.Name(), args[n])
+		}
+		return nil
+	}
+}
+
+// exactlyOne refuses anything but one argument, and says what it is.
+func exactlyOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage("ralph %s %s", strings.TrimPrefix(cmd.CommandPath(), "ralph "), what)
 		}
 		return nil
 	}

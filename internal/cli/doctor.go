@@ -2,17 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/doctor"
 	"github.com/ralphloop/ralph/internal/term"
 )
@@ -58,34 +54,14 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 	findings := doctor.Examine(ctx, doctor.Examination{
 		Workspace: workspace, Env: c.streams.Env, Version: version(), Probing: probing, Settings: loaded.Settings, Trouble: trouble, Tell: c.tellProgress(),
 	})
-	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
-		return exit(ralph.ExitCode(ralph.Interrupted, killed.Signal))
+	if err := interrupted(ctx); err != nil {
+		return err
 	}
 	if c.wantsJSON() {
 		return c.printJSON(findings)
 	}
 	printFindings(c.streams.Out, findings)
 	return nil
-}
-
-// untilSignal is done with the first signal that would end this process; its cause is then a ralph.Killed. The returned function stops watching.
-func untilSignal(ctx context.Context) (context.Context, func()) {
-	ctx, kill := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, deadlySignals()...)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		select {
-		case <-ctx.Done():
-		case s := <-signals:
-			kill(killedBy(s))
-		}
-	})
-	return ctx, func() {
-		signal.Stop(signals)
-		kill(nil)
-		watching.Wait()
-	}
 }
 
 // tellProgress prints whole lines for a person who waits, and nothing where nobody looks.

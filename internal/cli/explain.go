@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -16,7 +15,6 @@ import (
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/term"
-	"github.com/ralphloop/ralph/runlog"
 )
 
 // explainCommand is `ralph explain`.
@@ -30,44 +28,41 @@ func newExplainCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "explain [RUN]", Short: "Show every gate of every verdict", GroupID: "look", Args: atMostOne,
 		Long: "Show why each iteration went on or stopped, gate by gate, and why each case of the built-in worker was refused,\ndecided again from the log alone.",
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("iteration") && c.iteration < 1 {
 				return usage("--iteration %d: iterations are counted from 1", c.iteration)
 			}
-			return c.run(cmd.Context(), firstOf(args))
+			return nil
 		},
+		RunE: a.withRun(c.run),
 	}
 	cmd.Flags().IntVar(&c.iteration, "iteration", 0, "only iteration `N`")
 	return cmd
 }
 
-func (c *explainCommand) run(ctx context.Context, name string) error {
-	_, store, run, err := c.findRun(ctx, name)
+func (c *explainCommand) run(_ context.Context, run foundRun) error {
+	judgements, err := fold.Replay(run.events(), func(p ralph.Policy) ralph.Policy { return p })
 	if err != nil {
-		return err
-	}
-	judgements, err := fold.Replay(events(store, run), func(p ralph.Policy) ralph.Policy { return p })
-	if err != nil {
-		return fmt.Errorf("explain %s: %w", run, err)
+		return fmt.Errorf("explain %s: %w", run.id, err)
 	}
 	if c.iteration > 0 {
-		judgements = onlyIteration(judgements, c.iteration)
+		judgements = slices.DeleteFunc(judgements, func(j fold.Judgement) bool { return j.Iteration != c.iteration || !j.Judged })
 		if len(judgements) == 0 {
-			return usage("run %s has no verdict on iteration %d", run, c.iteration)
+			return usage("run %s has no verdict on iteration %d", run.id, c.iteration)
 		}
 	}
 	if c.wantsJSON() {
-		return c.printJSON(map[string]any{"run_id": run, "verdicts": judgements})
+		return c.printJSON(map[string]any{"run_id": run.id, "verdicts": judgements})
 	}
-	state, err := stateOf(store, run)
+	state, err := stateOf(run.store, run.id)
 	if err != nil {
 		return err
 	}
-	moves, err := workMoves(events(store, run))
+	moves, err := workMoves(run.events())
 	if err != nil {
-		return fmt.Errorf("explain %s: %w", run, err)
+		return fmt.Errorf("explain %s: %w", run.id, err)
 	}
-	fmt.Fprintf(c.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run)
+	fmt.Fprintf(c.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run.id)
 	last := c.iteration
 	for _, j := range judgements {
 		tellCut(c.streams.Out, state, last, j.Iteration)
@@ -128,16 +123,6 @@ func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
 	return moves, nil
 }
 
-func onlyIteration(judgements []fold.Judgement, n int) []fold.Judgement {
-	var only []fold.Judgement
-	for _, j := range judgements {
-		if j.Iteration == n && j.Judged {
-			only = append(only, j)
-		}
-	}
-	return only
-}
-
 func tellJudgement(out io.Writer, j fold.Judgement, agents []string) {
 	who := ""
 	if len(agents) > 1 {
@@ -176,10 +161,8 @@ func whyNoGate(j fold.Judgement) string {
 
 // refusedCases counts the cases of an agent of which none was accepted.
 func refusedCases(j fold.Judgement) int {
-	for _, c := range j.Cases {
-		if c.Answer != nil && c.Answer.Accepted {
-			return 0
-		}
+	if slices.ContainsFunc(j.Cases, func(c ralph.CaseRecord) bool { return c.Answer != nil && c.Answer.Accepted }) {
+		return 0
 	}
 	return len(j.Cases)
 }
@@ -305,28 +288,19 @@ func newReplayCommand(a *app) *cobra.Command {
 		Long: `Give the decisions of a run again from its log, without an agent. With --set key=value the rules may differ:
 "what if the gate were stricter".`,
 		Example: "  ralph replay 01K9 --set gate.unfinished=refuse",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("ralph replay takes one argument, the run; ralph runs lists them")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return replayCommand{a}.run(cmd.Context(), args[0]) },
+		Args:    exactlyOne("takes one argument, the run; ralph runs lists them"),
+		RunE:    a.withRun(replayCommand{a}.run),
 	}
 }
 
-func (c replayCommand) run(ctx context.Context, name string) error {
-	_, store, run, err := c.findRun(ctx, name)
-	if err != nil {
-		return err
-	}
+func (c replayCommand) run(_ context.Context, run foundRun) error {
 	overlay, err := config.PolicyOverlay(c.globals.set)
 	if err != nil {
 		return err
 	}
-	judgements, err := fold.Replay(events(store, run), overlay)
+	judgements, err := fold.Replay(run.events(), overlay)
 	if err != nil {
-		return fmt.Errorf("replay %s: %w", run, err)
+		return fmt.Errorf("replay %s: %w", run.id, err)
 	}
 	different := 0
 	for _, j := range judgements {
@@ -335,7 +309,7 @@ func (c replayCommand) run(ctx context.Context, name string) error {
 		}
 	}
 	if c.wantsJSON() {
-		return c.printJSON(map[string]any{"run_id": run, "verdicts": judgements, "different": different})
+		return c.printJSON(map[string]any{"run_id": run.id, "verdicts": judgements, "different": different})
 	}
 	for _, j := range judgements {
 		mark, was := "=", ""
@@ -352,20 +326,4 @@ func (c replayCommand) run(ctx context.Context, name string) error {
 	}
 	fmt.Fprintf(c.streams.Out, "verdicts: %d, different from the log: %d\n", len(judgements), different)
 	return nil
-}
-
-// events reads a run's log as a sequence.
-func events(store *runlog.Store, run string) iter.Seq2[ralph.Event, error] {
-	return func(yield func(ralph.Event, error) bool) {
-		enough := errors.New("enough")
-		err := store.Read(run, func(e ralph.Event, _ []byte) error {
-			if !yield(e, nil) {
-				return enough
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, enough) {
-			yield(ralph.Event{}, err)
-		}
-	}
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/workspace"
@@ -96,17 +100,51 @@ func (a *app) storeOf(w workspace.Workspace) (*runlog.Store, error) {
 	return runlog.Open(a.streams.Env.StateDir, w.Dir)
 }
 
-// findRun opens the workspace's store and finds the run that was meant.
-func (a *app) findRun(ctx context.Context, name string) (workspace.Workspace, *runlog.Store, string, error) {
-	workspace, store, err := a.open(ctx)
-	if err != nil {
-		return workspace, nil, "", err
+// foundRun is a run of a workspace.
+type foundRun struct {
+	workspace workspace.Workspace
+	store     *runlog.Store
+	id        string
+}
+
+// findRun opens the workspace's store and finds the run that was meant. If there is no such run, the rest is known all
+// the same.
+func (a *app) findRun(ctx context.Context, name string) (run foundRun, err error) {
+	if run.workspace, run.store, err = a.open(ctx); err != nil {
+		return run, err
 	}
-	run, err := store.Resolve(name)
+	run.id, err = run.store.Resolve(name)
 	if errors.Is(err, runlog.ErrNoRun) {
-		return workspace, nil, "", usage("%s (in %s)", strings.TrimPrefix(err.Error(), "find run: "), workspace.Dir)
+		err = usage("%s (in %s)", strings.TrimPrefix(err.Error(), "find run: "), run.workspace.Dir)
 	}
-	return workspace, store, run, err
+	return run, err
+}
+
+// withRun makes a command of what is to be done with the run that its argument names, the newest one without.
+func (a *app) withRun(do func(context.Context, foundRun) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		run, err := a.findRun(cmd.Context(), firstOf(args))
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), run)
+	}
+}
+
+// events are those of the run's log.
+func (r foundRun) events() iter.Seq2[ralph.Event, error] {
+	return func(yield func(ralph.Event, error) bool) {
+		enough := errors.New("enough")
+		err := r.store.Read(r.id, func(e ralph.Event, _ []byte) error {
+			if !yield(e, nil) {
+				return enough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, enough) {
+			yield(ralph.Event{}, err)
+		}
+	}
 }
 
 // outsideOnly refuses commands by which an agent could steer or pay for its own run.

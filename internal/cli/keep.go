@@ -2,9 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,14 +56,11 @@ func newConfigCommand(a *app) *cobra.Command {
 				return err
 			}
 			rows := config.Show(loaded)
-			if a.wantsJSON() {
-				return a.printJSON(rows)
-			}
-			out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
-			for _, row := range rows {
-				fmt.Fprintf(out, "%s\t%s\t%s\n", row.Key, term.Clean(row.Value), row.Origin)
-			}
-			return out.Flush()
+			return a.show(rows, func(out io.Writer) {
+				for _, row := range rows {
+					fmt.Fprintf(out, "%s\t%s\t%s\n", row.Key, term.Clean(row.Value), row.Origin)
+				}
+			})
 		},
 	}
 	addKeyFlags(show.Flags(), opts.values)

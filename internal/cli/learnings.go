@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -59,22 +59,18 @@ func (c *learningsCommand) run(ctx context.Context) error {
 	if len(c.accept) > 0 {
 		return c.acceptChosen(workspace, known)
 	}
-	if c.wantsJSON() {
-		return c.printJSON(known)
-	}
-	if len(known) == 0 {
-		fmt.Fprintln(c.streams.Err, "no learning was proposed yet; an agent proposes one with a line that begins with LEARNING:, and the built-in worker is asked for one after cases that were rejected")
-		return nil
-	}
-	out := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
-	for _, l := range known {
-		state := "proposed"
-		if l.Accepted {
-			state = "accepted"
+	return c.show(known, func(out io.Writer) {
+		if len(known) == 0 {
+			fmt.Fprintln(c.streams.Err, "no learning was proposed yet; an agent proposes one with a line that begins with LEARNING:, and the built-in worker is asked for one after cases that were rejected")
 		}
-		fmt.Fprintf(out, "%s\t%s\t%s\n", l.ID, state, term.Clean(l.Text))
-	}
-	return out.Flush()
+		for _, l := range known {
+			state := "proposed"
+			if l.Accepted {
+				state = "accepted"
+			}
+			fmt.Fprintf(out, "%s\t%s\t%s\n", l.ID, state, term.Clean(l.Text))
+		}
+	})
 }
 
 // proposed lists what was proposed in any run of the workspace, newest run first, each once.
@@ -140,13 +136,11 @@ func (c *learningsCommand) acceptChosen(workspace workspace.Workspace, known []l
 		}
 		chosen[i].Accepted = true
 	}
-	if c.wantsJSON() {
-		return c.printJSON(chosen)
-	}
-	for _, l := range chosen {
-		fmt.Fprintf(c.streams.Out, "accepted: %s (in %s)\n", term.Clean(l.Text), ralph.LearningsFile)
-	}
-	return nil
+	return c.show(chosen, func(out io.Writer) {
+		for _, l := range chosen {
+			fmt.Fprintf(out, "accepted: %s (in %s)\n", term.Clean(l.Text), ralph.LearningsFile)
+		}
+	})
 }
 
 // chosenLearnings finds each learning by its id or by the beginning of it, once.

@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -85,20 +85,17 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 
 func (c loginCommand) printList() error {
 	logins := login.List()
-	if c.wantsJSON() {
-		return c.printJSON(logins)
-	}
-	table := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
-	for _, l := range logins {
-		command := strings.Join(l.Argv, " ")
-		if l.Argv == nil {
-			command = "no command: " + l.Hint
+	return c.show(logins, func(table io.Writer) {
+		for _, l := range logins {
+			command := strings.Join(l.Argv, " ")
+			if l.Argv == nil {
+				command = "no command: " + l.Hint
+			}
+			state := "not installed"
+			if l.Installed {
+				state = "installed"
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\n", l.Agent, state, command)
 		}
-		state := "not installed"
-		if l.Installed {
-			state = "installed"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", l.Agent, state, command)
-	}
-	return table.Flush()
+	})
 }

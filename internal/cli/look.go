@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,38 +22,32 @@ type statusCommand struct{ *app }
 func newStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "status [RUN]", Short: "Say how a run stands", GroupID: "look", Args: atMostOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return statusCommand{a}.run(cmd.Context(), firstOf(args))
-		},
+		RunE: a.withRun(statusCommand{a}.run),
 	}
 }
 
-func (c statusCommand) run(ctx context.Context, name string) error {
-	_, store, run, err := c.findRun(ctx, name)
+func (c statusCommand) run(_ context.Context, run foundRun) error {
+	state, err := stateOf(run.store, run.id)
 	if err != nil {
 		return err
 	}
-	state, err := stateOf(store, run)
-	if err != nil {
-		return err
-	}
-	owner, live := store.Holder()
-	live = live && owner.Run == run
-	if c.wantsJSON() {
-		return c.printJSON(struct {
-			ralph.Result
-			ExitCode *int `json:"exit_code"` // null of a run that has not ended
-			Live     bool `json:"live"`
-			PID      int  `json:"pid"`
-		}{state.Result(), endedWith(state), live, state.PID})
-	}
-	out := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
+	owner, live := run.store.Holder()
+	live = live && owner.Run == run.id
+	return c.show(struct {
+		ralph.Result
+		ExitCode *int `json:"exit_code"` // null of a run that has not ended
+		Live     bool `json:"live"`
+		PID      int  `json:"pid"`
+	}{state.Result(), endedWith(state), live, state.PID}, func(out io.Writer) { run.writeStatus(out, state, live) })
+}
+
+func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(out, "%s\t%s\n", name, value)
 		}
 	}
-	row("run", demoMark(state.Started.Demo)+run)
+	row("run", demoMark(state.Started.Demo)+r.id)
 	row("status", standing(state, live))
 	row("goal", term.Shorten(term.Clean(goalOf(state)), 100))
 	if len(state.History.Tasks) > 0 {
@@ -81,7 +75,7 @@ func (c statusCommand) run(ctx context.Context, name string) error {
 	showSpending(state, row)
 	row("breaker", string(state.History.Breaker.State))
 	for _, kept := range state.Aside {
-		row("set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, run, kept.Task))
+		row("set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, r.id, kept.Task))
 	}
 	for _, check := range term.LastChecks(state) {
 		row("check", term.Clean(check.Name)+": "+passWord(check))
@@ -93,8 +87,7 @@ func (c statusCommand) run(ctx context.Context, name string) error {
 		row("worktree", term.Clean(w.Path))
 		row("branch", term.Clean(w.Branch))
 	}
-	row("files", store.RunDir(run))
-	return out.Flush()
+	row("files", r.store.RunDir(r.id))
 }
 
 // showSpending tells what was spent of what may be, as far as that is known.
@@ -143,15 +136,7 @@ func standing(state *fold.State, live bool) string {
 }
 
 func goalOf(state *fold.State) string {
-	switch {
-	case state.Started.SpecFile != "":
-		return state.Started.SpecFile
-	case state.Started.Goal != "":
-		return state.Started.Goal
-	case state.Started.TaskFile != "":
-		return state.Started.TaskFile
-	}
-	return state.Started.PromptFile
+	return cmp.Or(state.Started.SpecFile, state.Started.Goal, state.Started.TaskFile, state.Started.PromptFile)
 }
 
 func ofLimit(spent, limit string, limited bool) string {
@@ -197,21 +182,18 @@ func (c runsCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.wantsJSON() {
-		return c.printJSON(listed(runs))
-	}
-	if len(runs) == 0 {
-		fmt.Fprintf(c.streams.Err, "no runs in %s\n", workspace.Dir)
-		return nil
-	}
-	out := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "RUN\tSTARTED\tITERATIONS\tSTATUS\tGOAL")
-	for _, r := range runs {
-		goal := cmp.Or(r.SpecFile, r.Goal, r.TaskFile)
-		fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\n", r.Run, r.StartedAt.Local().Format(time.DateTime), r.Iterations, summaryStatus(r),
-			term.Shorten(demoMark(r.Demo)+term.Clean(goal), 60))
-	}
-	return out.Flush()
+	return c.show(listed(runs), func(out io.Writer) {
+		if len(runs) == 0 {
+			fmt.Fprintf(c.streams.Err, "no runs in %s\n", workspace.Dir)
+			return
+		}
+		fmt.Fprintln(out, "RUN\tSTARTED\tITERATIONS\tSTATUS\tGOAL")
+		for _, r := range runs {
+			goal := cmp.Or(r.SpecFile, r.Goal, r.TaskFile)
+			fmt.Fprintf(out, "%s\t%s\t%d\t%s\t%s\n", r.Run, r.StartedAt.Local().Format(time.DateTime), r.Iterations, summaryStatus(r),
+				term.Shorten(demoMark(r.Demo)+term.Clean(goal), 60))
+		}
+	})
 }
 
 func summaryStatus(r runlog.Summary) string {
@@ -237,17 +219,13 @@ func newLogsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "logs [RUN]", Short: "Tell what happened in a run", GroupID: "look", Args: atMostOne,
 		Long: "Tell a run from its log, one line for everything that a person would want to know. With --json, print the events as they are recorded.",
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstOf(args)) },
+		RunE: a.withRun(c.run),
 	}
 	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "go on until the run ends")
 	return cmd
 }
 
-func (c *logsCommand) run(ctx context.Context, name string) error {
-	_, store, run, err := c.findRun(ctx, name)
-	if err != nil {
-		return err
-	}
+func (c *logsCommand) run(ctx context.Context, run foundRun) error {
 	state := &fold.State{}
 	lines := &term.Lines{Out: c.streams.Out, Style: c.styleOn(c.streams.OutTerm), State: state}
 	tell := func(e ralph.Event, line []byte) error {
@@ -264,9 +242,9 @@ func (c *logsCommand) run(ctx context.Context, name string) error {
 		return nil
 	}
 	if c.follow {
-		return store.Follow(ctx, run, tell)
+		return run.store.Follow(ctx, run.id, tell)
 	}
-	return store.Read(run, tell)
+	return run.store.Read(run.id, tell)
 }
 
 // printLine writes an event as it is recorded, or what --jq makes of it.

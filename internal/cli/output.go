@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"syscall"
+	"text/tabwriter"
 
 	"github.com/itchyny/gojq"
 
@@ -57,6 +58,16 @@ func (a *app) tell(value any, sentence string, args ...any) error {
 // tellPosted says that a message or an order is on its way.
 func (a *app) tellPosted(order, state, run, means string) error {
 	return a.tell(map[string]string{"run_id": run, "order": order, "state": state}, "%s: %s\n", state, means)
+}
+
+// show prints a value for programs, or for people what text writes about it, in columns where it has tabs.
+func (a *app) show(value any, text func(out io.Writer)) error {
+	if a.wantsJSON() {
+		return a.printJSON(value)
+	}
+	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
+	text(out)
+	return out.Flush()
 }
 
 // printOutcome prints how something ended that is over: neither an expression that fails on it nor a reader who went

@@ -32,18 +32,20 @@ func newReportCommand(a *app) *cobra.Command {
 they cost, what the agent claimed beside what was seen, and whether the log is still the one that was written.
 The document comes on stdout. If the log was changed, it says so, and the status is 74.`,
 		Example: "  ralph report > proof.md\n  ralph report 01K9 --format json",
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if c.wantsJSON() && !cmd.Flags().Changed("format") {
 				c.format = formatJSON
 			}
-			return c.run(cmd.Context(), firstOf(args))
+			return c.check()
 		},
+		RunE: a.withRun(c.run),
 	}
 	cmd.Flags().StringVar(&c.format, "format", formatMarkdown, "write the document as `FORMAT`: md or json")
 	return cmd
 }
 
-func (c *reportCommand) run(ctx context.Context, name string) error {
+// check refuses a format that cannot be written.
+func (c *reportCommand) check() error {
 	switch c.format {
 	case formatMarkdown, formatJSON:
 	case "html", "junit", "github":
@@ -54,13 +56,13 @@ func (c *reportCommand) run(ctx context.Context, name string) error {
 	if c.format == formatMarkdown && c.wantsJSON() {
 		return usage("--format md and --json exclude each other")
 	}
-	_, store, run, err := c.findRun(ctx, name)
+	return nil
+}
+
+func (c *reportCommand) run(_ context.Context, run foundRun) error {
+	document, err := documentOf(run.store, run.id)
 	if err != nil {
-		return err
-	}
-	document, err := documentOf(store, run)
-	if err != nil {
-		return fmt.Errorf("report %s: %w", run, err)
+		return fmt.Errorf("report %s: %w", run.id, err)
 	}
 	if c.format == formatJSON {
 		err = c.printJSON(document)

@@ -57,10 +57,11 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 	if len(c.globals.set) > 0 || c.globals.config != "" {
 		return usage("a run goes on under its recorded settings: --set and -c change nothing; --add-iterations, --add-time, --add-cost, --add-tokens, --agent and --model do")
 	}
-	workspace, store, run, err := c.findRun(ctx, name)
+	found, err := c.findRun(ctx, name)
 	if err != nil {
 		return err
 	}
+	store, run := found.store, found.id
 	if owner, live := store.Holder(); live && owner.Run == run {
 		return c.unpause(store, owner)
 	}
@@ -91,7 +92,7 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		}
 		return s.finish(state, state.Result(), "hard")
 	}
-	if s.plan, err = c.planAgain(ctx, workspace, s); err != nil {
+	if s.plan, err = c.planAgain(ctx, found.workspace, s); err != nil {
 		return err
 	}
 	if state.Asked != nil {

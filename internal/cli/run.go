@@ -233,7 +233,7 @@ func (c runCommand) dryRun(ctx context.Context, plan *assembly.Plan) error {
 	if c.wantsJSON() {
 		return c.printJSON(map[string]any{
 			"workspace": plan.Workspace.Dir, "agent": plan.AgentName(), "command": commands[0].Argv, "fallbacks": commands[1:],
-			"checks": plan.Checks, "hidden_checks": append([]string{}, plan.Settings.Checks.Hidden...), "isolation": plan.Settings.Checks.Isolation, "evaluator": evaluator,
+			"checks": plan.Checks, "hidden_checks": listed(plan.Settings.Checks.Hidden), "isolation": plan.Settings.Checks.Isolation, "evaluator": evaluator,
 			"policy": plan.Policy, "hooks": plan.Settings.Hooks, "prompt": text,
 		})
 	}

@@ -19,13 +19,8 @@ func newSchemaCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema config|tasks|event|result", Short: "Print the JSON schema of a file format", GroupID: "keep",
 		ValidArgs: []string{"config", "tasks", "event", "result"},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("ralph schema wants one of config, tasks, event, result")
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error { return schemaCommand{a}.run(args[0]) },
+		Args:      exactlyOne("wants one of config, tasks, event, result"),
+		RunE:      func(_ *cobra.Command, args []string) error { return schemaCommand{a}.run(args[0]) },
 	}
 }
 

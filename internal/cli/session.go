@@ -98,6 +98,17 @@ func (s *session) discard(ctx context.Context, home workspace.Workspace) {
 	}
 }
 
+// lock takes the workspace for a run, or says who has it.
+func lock(store *runlog.Store, run string) (*runlog.Lock, error) {
+	host, _ := os.Hostname()
+	identity, _ := process.Identity(os.Getpid())
+	held, err := store.Lock(runlog.Owner{PID: os.Getpid(), Run: run, Host: host, Started: time.Now().UTC(), Identity: identity})
+	if _, locked := errors.AsType[*runlog.Locked](err); locked {
+		err = fmt.Errorf("%w; ralph status tells about it, and ralph stop ends it after its iteration", err)
+	}
+	return held, err
+}
+
 // play runs the loop to its end and says how it went. The lock is held by the caller.
 func (s *session) play(ctx context.Context) error {
 	outliveReaders()
@@ -222,65 +233,6 @@ func (s *session) status(result ralph.Result, exitMap string) error {
 // outliveReaders keeps a reader of our output that goes away from ending this process: the run goes on, and its exit code is still to be told. It
 // holds to the end of the process, for the last screen is written after the run. To ignore the signal would do as well, but agents would inherit that.
 func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
-
-// watchSignals lets the first Ctrl-C end the run after its iteration and anything stronger end it now; the third one cuts
-// short what the run does after that. The returned function stops watching.
-func watchSignals(ctx context.Context, loop *loop.Loop, v view) (context.Context, func()) {
-	ctx, kill := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, deadlySignals()...)
-	done := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		interrupts := 0
-		for {
-			select {
-			case <-done:
-				return
-			case s := <-signals:
-				if s == os.Interrupt {
-					switch interrupts++; interrupts {
-					case 1:
-						v.Say("stopping after this iteration; press Ctrl-C again to kill it now")
-						loop.Stop(ralph.SignalInterrupt)
-						continue
-					case 2:
-						v.Say("killing the agent and saving the state")
-					case 3:
-						v.Say("leaving without waiting for hooks")
-						loop.Abandon()
-					}
-				}
-				kill(killedBy(s))
-			}
-		}
-	})
-	return ctx, func() {
-		signal.Stop(signals)
-		close(done)
-		watching.Wait()
-		kill(nil)
-	}
-}
-
-// deadlySignals are those that would end this process, and leave behind what it started.
-func deadlySignals() []os.Signal {
-	deadly := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
-		deadly = append(deadly, syscall.SIGHUP)
-	}
-	return deadly
-}
-
-func killedBy(s os.Signal) ralph.Killed {
-	switch s {
-	case os.Interrupt:
-		return ralph.Killed{Signal: ralph.SignalInterrupt}
-	case syscall.SIGHUP:
-		return ralph.Killed{Signal: ralph.SignalHangup}
-	}
-	return ralph.Killed{Signal: ralph.SignalTerminate}
-}
 
 // newView picks the view that fits where the output goes.
 func (s *session) newView(state *fold.State) view {

@@ -80,10 +80,11 @@ type kept struct {
 
 // findKept reads which snapshot each iteration left. What the user changed while the run rested is not the iteration's.
 func (a *app) findKept(ctx context.Context, name string) (kept, error) {
-	_, store, run, err := a.findRun(ctx, name)
+	found, err := a.findRun(ctx, name)
 	if err != nil {
 		return kept{}, err
 	}
+	store, run := found.store, found.id
 	k := kept{run: run, state: &fold.State{}, ids: map[int]string{}, before: map[int]string{}}
 	newest := ""
 	begun, judged, rested := 0, 0, 0 // the last iteration that began, that had a verdict, and after which the run rested
@@ -205,7 +206,7 @@ func (c *diffCommand) runAndIteration(ctx context.Context, args []string) (run s
 		return "", -1, nil
 	case 1:
 		n, isNumber := iterationNumber(args[0])
-		if _, _, _, err := c.findRun(ctx, args[0]); isNumber && err != nil {
+		if _, err := c.findRun(ctx, args[0]); isNumber && err != nil {
 			return "", n, nil
 		}
 		return args[0], -1, nil
@@ -348,7 +349,7 @@ func lastRestore(store *runlog.Store, more []string) (restored, error) {
 func (c *restoreCommand) print(wanted restored, done workspace.Restored) error {
 	if c.wantsJSON() {
 		return c.printJSON(map[string]any{
-			"restored": wanted.Of, "to": c.to, "written": done.Written, "deleted": done.Deleted, "refs": done.Refs, "undo": done.Undo, "notes": append([]string{}, done.Notes...),
+			"restored": wanted.Of, "to": c.to, "written": done.Written, "deleted": done.Deleted, "refs": done.Refs, "undo": done.Undo, "notes": listed(done.Notes),
 		})
 	}
 	where := "the workspace"

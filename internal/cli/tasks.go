@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,7 +56,7 @@ changed are touched. Without a further word, the list is shown.`,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.mark(cmd.Context(), ralph.TaskPending, args)
 			}},
-		&cobra.Command{Use: "import FILE", Short: "Bring a list of any known format into .ralph/tasks.json", Args: exactlyOne("the file to import"), Annotations: outside,
+		&cobra.Command{Use: "import FILE", Short: "Bring a list of any known format into .ralph/tasks.json", Args: exactlyOne("wants the file to import"), Annotations: outside,
 			RunE: func(cmd *cobra.Command, args []string) error { return c.importFile(cmd.Context(), args[0]) }},
 		&cobra.Command{Use: "lint [FILE]", Short: "Say what is wrong with the list, by line", Args: atMostOne,
 			RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,16 +67,6 @@ changed are touched. Without a further word, the list is shown.`,
 			}},
 	)
 	return cmd
-}
-
-// exactlyOne refuses anything but one argument, and says what it is.
-func exactlyOne(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usage("ralph %s wants %s", strings.TrimPrefix(cmd.CommandPath(), "ralph "), what)
-		}
-		return nil
-	}
 }
 
 // place is where the list is, as the settings and the flag have it.
@@ -107,15 +97,13 @@ func (c *tasksCommand) list(ctx context.Context) error {
 		return asUsage(err)
 	case list == nil:
 		return noList(workspace.Dir)
-	case c.wantsJSON():
-		return c.printJSON(taskFile{Version: 1, Tasks: list.Tasks()})
 	}
-	fmt.Fprintf(c.streams.Err, "%s (%s)\n", list.Path(), list.Format())
-	out := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
-	for _, t := range list.Tasks() {
-		fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, t.Status, term.Clean(t.Title), taskMarks(t))
-	}
-	return out.Flush()
+	return c.show(taskFile{Version: 1, Tasks: list.Tasks()}, func(out io.Writer) {
+		fmt.Fprintf(c.streams.Err, "%s (%s)\n", list.Path(), list.Format())
+		for _, t := range list.Tasks() {
+			fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, t.Status, term.Clean(t.Title), taskMarks(t))
+		}
+	})
 }
 
 func taskMarks(t ralph.Task) string {
@@ -145,7 +133,7 @@ func newAddTaskCommand(c *tasksCommand) *cobra.Command {
 	var t ralph.Task
 	var priority string
 	cmd := &cobra.Command{
-		Use: "add TITLE", Short: "Add a task", Annotations: outside, Args: exactlyOne(`a title in quotes: ralph tasks add "what is to be done"`),
+		Use: "add TITLE", Short: "Add a task", Annotations: outside, Args: exactlyOne(`wants a title in quotes: ralph tasks add "what is to be done"`),
 		Example: `  ralph tasks add "the parser keeps comments" --accept "a comment survives a round trip" --check "go test ./parser"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Title = strings.TrimSpace(args[0])

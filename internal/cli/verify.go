@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/config"
@@ -48,18 +48,16 @@ func (c verifyCommand) run(ctx context.Context, name string) error {
 	ctx, release := untilSignal(ctx) // checks are not left behind, nor a workspace that one of them saw otherwise
 	defer release()
 	err := c.verify(ctx, name)
-	if killed, ok := errors.AsType[ralph.Killed](context.Cause(ctx)); ok {
-		return exit(ralph.ExitCode(ralph.Interrupted, killed.Signal))
-	}
-	return err
+	return cmp.Or(interrupted(ctx), err)
 }
 
 func (c verifyCommand) verify(ctx context.Context, name string) error {
 	ownOrphans(c.streams.Err)
-	home, store, run, err := c.findRun(ctx, name)
+	found, err := c.findRun(ctx, name)
 	if err != nil {
 		return err
 	}
+	home, store, run := found.workspace, found.store, found.id
 	held, err := lock(store, "verify")
 	if err != nil {
 		return err

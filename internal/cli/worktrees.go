@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,6 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/term"
 	"github.com/ralphloop/ralph/internal/workspace"
-	"github.com/ralphloop/ralph/runlog"
 )
 
 // mergeCommand is `ralph merge`.
@@ -48,10 +48,11 @@ of the runs stay.`,
 }
 
 func (c mergeCommand) run(ctx context.Context, name string) error {
-	ws, store, run, err := c.findRunOrWorktree(ctx, name)
+	found, err := c.findRunOrWorktree(ctx, name)
 	if err != nil {
 		return err
 	}
+	store, run := found.store, found.id
 	held, err := lock(store, run)
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 	if worktree == nil {
 		return usage("run %s worked in place; there is nothing to merge", run)
 	}
-	result, err := ws.Merge(ctx, *worktree)
+	result, err := found.workspace.Merge(ctx, *worktree)
 	if err != nil {
 		return err
 	}
@@ -93,26 +94,24 @@ func (c mergeCommand) run(ctx context.Context, name string) error {
 }
 
 // findRunOrWorktree finds a run by its id, or the newest one that worked in the worktree of that name.
-func (c mergeCommand) findRunOrWorktree(ctx context.Context, name string) (workspace.Workspace, *runlog.Store, string, error) {
-	workspace, store, run, err := c.findRun(ctx, name)
-	if err == nil || name == "" {
-		return workspace, store, run, err
+func (c mergeCommand) findRunOrWorktree(ctx context.Context, name string) (foundRun, error) {
+	run, err := c.findRun(ctx, name)
+	if err == nil || name == "" || run.store == nil {
+		return run, err
 	}
-	if store, opened := c.storeOf(workspace); opened == nil {
-		runs, _ := store.Runs()
-		for _, r := range runs {
-			if state, read := stateOf(store, r.Run); read == nil && state.Started.Worktree != nil && state.Started.Worktree.Branch == "ralph/"+name {
-				return workspace, store, r.Run, nil
-			}
+	runs, _ := run.store.Runs()
+	for _, r := range runs {
+		if state, read := stateOf(run.store, r.Run); read == nil && state.Started.Worktree != nil && state.Started.Worktree.Branch == "ralph/"+name {
+			return foundRun{run.workspace, run.store, r.Run}, nil
 		}
 	}
-	return workspace, store, run, err
+	return run, err
 }
 
 // printResult prints one object, whether it is a refusal or not.
 func (c mergeCommand) printResult(run string, result workspace.MergeResult, refused error) error {
 	object := map[string]any{
-		"run_id": run, "result": result.End, "branch": result.Branch, "into": result.Into, "commit": result.Commit, "files": append([]string{}, result.Files...),
+		"run_id": run, "result": result.End, "branch": result.Branch, "into": result.Into, "commit": result.Commit, "files": listed(result.Files),
 	}
 	if refused == nil {
 		return c.printJSON(object)
@@ -150,18 +149,16 @@ func (c *cleanCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.wantsJSON() {
-		return c.printJSON(listed(left))
-	}
-	if len(left) == 0 {
-		fmt.Fprintln(c.streams.Err, "no worktrees of earlier runs")
-	}
-	for _, l := range left {
-		word := "kept"
-		if l.Removed {
-			word = "removed"
+	return c.show(listed(left), func(out io.Writer) {
+		if len(left) == 0 {
+			fmt.Fprintln(c.streams.Err, "no worktrees of earlier runs")
 		}
-		fmt.Fprintf(c.streams.Out, "%s %s %s: %s\n", word, l.Branch, term.Clean(l.Path), term.Clean(l.Why))
-	}
-	return nil
+		for _, l := range left {
+			word := "kept"
+			if l.Removed {
+				word = "removed"
+			}
+			fmt.Fprintf(out, "%s %s %s: %s\n", word, l.Branch, term.Clean(l.Path), term.Clean(l.Why))
+		}
+	})
 }
