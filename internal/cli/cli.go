@@ -61,15 +61,9 @@ type app struct {
 
 // globals are the flags that every command has.
 type globals struct {
-	dir    string
-	config string
-	set    []string
-	trust  bool
-	json   bool
-	jq     string
-	quiet  bool
-	plain  bool
-	color  string
+	dir, config, jq, color    string
+	set                       []string
+	trust, json, quiet, plain bool
 }
 
 // Main runs one command and returns the process status.
@@ -287,4 +281,39 @@ func firstOf(args []string) string {
 		return ""
 	}
 	return args[0]
+}
+
+// wordsAreArguments marks a command that does something by itself, and whose further words the page lists as arguments.
+const wordsAreArguments = "words are arguments"
+
+// Commands lists the commands that a user can call, each with the words that lead to it, such as "config show".
+func Commands() []string {
+	var names []string
+	var walk func(prefix string, commands []*cobra.Command)
+	walk = func(prefix string, commands []*cobra.Command) {
+		for _, c := range commands {
+			if c.Hidden {
+				continue
+			}
+			name := strings.TrimSpace(prefix + " " + c.Name())
+			if c.HasSubCommands() && c.Annotations[wordsAreArguments] == "" {
+				walk(name, c.Commands())
+			} else {
+				names = append(names, name)
+			}
+		}
+	}
+	walk("", commands(&app{}))
+	return append(names, "completion") // cobra adds it when it is executed
+}
+
+// RunFlags lists the flags of `ralph run` that work in this version, global ones aside.
+func RunFlags() []string {
+	var names []string
+	newRunCommand(&app{}).Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
 }

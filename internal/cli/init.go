@@ -145,16 +145,16 @@ func (c initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) {
 
 // questions asks one line after another.
 type questions struct {
-	in  *bufio.Reader
-	app *app
+	*app
+	in *bufio.Reader
 }
 
 // line is what was answered, without blanks around it.
 func (q questions) line(question string) (string, error) {
-	fmt.Fprint(q.app.streams.Err, question)
+	fmt.Fprint(q.streams.Err, question)
 	answer, err := q.in.ReadString('\n')
 	if err != nil && strings.TrimSpace(answer) == "" {
-		fmt.Fprintln(q.app.streams.Err)
+		fmt.Fprintln(q.streams.Err)
 		return "", errNoAnswer
 	}
 	return strings.TrimSpace(answer), nil
@@ -188,9 +188,9 @@ func (q questions) agent(found []string) (string, error) {
 	if len(found) < 2 {
 		return "", nil
 	}
-	fmt.Fprintf(q.app.streams.Err, "Which agent?\n  1  whichever is found first, here %s\n", found[0])
+	fmt.Fprintf(q.streams.Err, "Which agent?\n  1  whichever is found first, here %s\n", found[0])
 	for i, name := range found {
-		fmt.Fprintf(q.app.streams.Err, "  %d  %s\n", i+2, name)
+		fmt.Fprintf(q.streams.Err, "  %d  %s\n", i+2, name)
 	}
 	for {
 		answer, err := q.line("[1] ")

@@ -24,15 +24,11 @@ import (
 
 // planOptions are the flags of plan.
 type planOptions struct {
-	brief    string
-	words    []string
-	tasks    string
-	answers  string
-	keep     bool
-	force    bool
-	turns    string
-	maxTurns int                   // of turns, once it was read
-	values   map[string]*flagValue // of the flags that are config keys
+	brief, tasks, answers, turns string
+	words                        []string
+	keep, force                  bool
+	maxTurns                     int                   // of turns, once it was read
+	values                       map[string]*flagValue // of the flags that are config keys
 }
 
 func newPlanCommand(a *app) *cobra.Command {
@@ -321,18 +317,14 @@ func (p *planning) line(ctx context.Context) (string, error) {
 
 // await reads until ctx is done. A read of a terminal or a pipe cannot be called off: one that nobody waits for any more ends with the process.
 func await(ctx context.Context, read func() (string, error)) (string, error) {
-	type result struct {
-		text string
-		err  error
-	}
-	done := make(chan result, 1)
+	done := make(chan func() (string, error), 1)
 	go func() {
 		text, err := read()
-		done <- result{text, err}
+		done <- func() (string, error) { return text, err }
 	}()
 	select {
-	case r := <-done:
-		return r.text, r.err
+	case result := <-done:
+		return result()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}

@@ -19,12 +19,8 @@ import (
 
 // raise is what may differ from the run's recorded settings.
 type raise struct {
-	iterations string
-	time       string
-	cost       string
-	tokens     string
-	agent      string
-	model      string
+	iterations, time, cost, tokens string // how much more
+	agent, model                   string
 }
 
 // resumeCommand is `ralph resume`.

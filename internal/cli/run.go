@@ -19,12 +19,9 @@ import (
 
 // runOptions are the flags of run that are no config keys.
 type runOptions struct {
-	goal    string
-	hasGoal bool
-	once    bool
-	dryRun  bool
-	login   bool
-	values  map[string]*flagValue // of the flags that are config keys
+	goal                         string
+	hasGoal, once, dryRun, login bool
+	values                       map[string]*flagValue // of the flags that are config keys
 }
 
 // flagValue keeps what was written for a flag, for config to read: one place knows what a value may be.
@@ -54,9 +51,7 @@ func newRunCommand(a *app) *cobra.Command {
 	opts := &runOptions{values: map[string]*flagValue{}}
 	c := runCommand{a, opts}
 	cmd := &cobra.Command{
-		Use:     "run [GOAL] [-- AGENT ARGS]",
-		Short:   "Run an agent until its work is proven",
-		GroupID: "work",
+		Use: "run [GOAL] [-- AGENT ARGS]", Short: "Run an agent until its work is proven", GroupID: "work",
 		Long: `Run an agent again and again, each time with a fresh context, until its claim of completion is proven by
 checks that ralph itself runs, a person is needed, or a limit is reached. Exit 0 means proven.`,
 		Example: `  ralph run "make the tests pass"

@@ -205,22 +205,22 @@ func (c *diffCommand) runAndIteration(ctx context.Context, args []string) (run s
 	case 0:
 		return "", -1, nil
 	case 1:
-		n, isNumber := iterationNumber(args[0])
-		if _, err := c.findRun(ctx, args[0]); isNumber && err != nil {
+		n, noNumber := iterationNumber(args[0])
+		if _, err := c.findRun(ctx, args[0]); noNumber == nil && err != nil {
 			return "", n, nil
 		}
 		return args[0], -1, nil
 	}
-	n, isNumber := iterationNumber(args[1])
-	if !isNumber {
-		return "", 0, usage("%q is no iteration; a number is wanted, 0 for the tree that the run began with", args[1])
-	}
-	return args[0], n, nil
+	iteration, err = iterationNumber(args[1])
+	return args[0], iteration, err
 }
 
-func iterationNumber(text string) (int, bool) {
+func iterationNumber(text string) (int, error) {
 	n, err := strconv.Atoi(text)
-	return n, err == nil && n >= 0 && len(text) <= 9
+	if err != nil || n < 0 || len(text) > 9 {
+		return 0, usage("%q is no iteration; a number is wanted, 0 for the tree that the run began with", text)
+	}
+	return n, nil
 }
 
 func (c *restoreCommand) run(ctx context.Context, args []string) error {
@@ -288,9 +288,9 @@ func (r restored) stillThere() error {
 }
 
 func (c *restoreCommand) wanted(ctx context.Context, args []string) (restored, error) {
-	n, isNumber := iterationNumber(args[1])
-	if !isNumber {
-		return restored{}, usage("%q is no iteration; a number is wanted, 0 for the tree that the run began with", args[1])
+	n, err := iterationNumber(args[1])
+	if err != nil {
+		return restored{}, err
 	}
 	k, err := c.findKept(ctx, args[0])
 	if err != nil {
