@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -86,17 +87,15 @@ func readScript(file string) (scriptedmodel.Script, error) {
 
 // announce tells where the server is; programs wait for this line.
 func (c *modelServer) announce(url string, script scriptedmodel.Script) error {
-	if c.wantsJSON() {
-		return c.printJSON(struct {
-			URL       string   `json:"url"`
-			Scenarios []string `json:"scenarios"`
-		}{url, script.Names()})
-	}
-	fmt.Fprintln(c.streams.Out, url)
-	for _, name := range script.Names() {
-		fmt.Fprintf(c.streams.Out, "%s/%s  %s\n", url, name, script[name].About)
-	}
-	return nil
+	return c.show(struct {
+		URL       string   `json:"url"`
+		Scenarios []string `json:"scenarios"`
+	}{url, script.Names()}, func(out io.Writer) {
+		fmt.Fprintln(out, url)
+		for _, name := range script.Names() {
+			fmt.Fprintf(out, "%s/%s  %s\n", url, name, script[name].About)
+		}
+	})
 }
 
 // requestPrinter prints one line a request, whole lines even if several come at once.

@@ -57,11 +57,7 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 	if err := interrupted(ctx); err != nil {
 		return err
 	}
-	if c.wantsJSON() {
-		return c.printJSON(findings)
-	}
-	printFindings(c.streams.Out, findings)
-	return nil
+	return c.show(findings, func(out io.Writer) { printFindings(out, findings) })
 }
 
 // tellProgress prints whole lines for a person who waits, and nothing where nobody looks.

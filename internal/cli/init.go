@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,11 +81,7 @@ func (c initCommand) run(ctx context.Context, choose func(setup.Survey) (setup.C
 	if err != nil {
 		return err
 	}
-	if c.wantsJSON() {
-		return c.printJSON(report)
-	}
-	c.print(report, survey, notes)
-	return nil
+	return c.show(report, func(io.Writer) { c.print(report, survey, notes) })
 }
 
 // listed is a list that JSON shows as one, also when it is empty.

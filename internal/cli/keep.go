@@ -56,7 +56,7 @@ func newConfigCommand(a *app) *cobra.Command {
 				return err
 			}
 			rows := config.Show(loaded)
-			return a.show(rows, func(out io.Writer) {
+			return a.table(rows, func(out io.Writer) {
 				for _, row := range rows {
 					fmt.Fprintf(out, "%s\t%s\t%s\n", row.Key, term.Clean(row.Value), row.Origin)
 				}

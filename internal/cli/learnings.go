@@ -59,7 +59,7 @@ func (c *learningsCommand) run(ctx context.Context) error {
 	if len(c.accept) > 0 {
 		return c.acceptChosen(workspace, known)
 	}
-	return c.show(known, func(out io.Writer) {
+	return c.table(known, func(out io.Writer) {
 		if len(known) == 0 {
 			fmt.Fprintln(c.streams.Err, "no learning was proposed yet; an agent proposes one with a line that begins with LEARNING:, and the built-in worker is asked for one after cases that were rejected")
 		}

@@ -85,7 +85,7 @@ func (c loginCommand) start(ctx context.Context, s config.Settings, args []strin
 
 func (c loginCommand) printList() error {
 	logins := login.List()
-	return c.show(logins, func(table io.Writer) {
+	return c.table(logins, func(table io.Writer) {
 		for _, l := range logins {
 			command := strings.Join(l.Argv, " ")
 			if l.Argv == nil {

@@ -33,7 +33,7 @@ func (c statusCommand) run(_ context.Context, run foundRun) error {
 	}
 	owner, live := run.store.Holder()
 	live = live && owner.Run == run.id
-	return c.show(struct {
+	return c.table(struct {
 		ralph.Result
 		ExitCode *int `json:"exit_code"` // null of a run that has not ended
 		Live     bool `json:"live"`
@@ -182,7 +182,7 @@ func (c runsCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.show(listed(runs), func(out io.Writer) {
+	return c.table(listed(runs), func(out io.Writer) {
 		if len(runs) == 0 {
 			fmt.Fprintf(c.streams.Err, "no runs in %s\n", workspace.Dir)
 			return

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,14 +61,20 @@ func (a *app) tellPosted(order, state, run, means string) error {
 	return a.tell(map[string]string{"run_id": run, "order": order, "state": state}, "%s: %s\n", state, means)
 }
 
-// show prints a value for programs, or for people what text writes about it, in columns where it has tabs.
+// show prints a value for programs, or for people what text writes about it.
 func (a *app) show(value any, text func(out io.Writer)) error {
 	if a.wantsJSON() {
 		return a.printJSON(value)
 	}
+	text(a.streams.Out)
+	return nil
+}
+
+// table is show for lines whose columns end with tabs.
+func (a *app) table(value any, lines func(out io.Writer)) error {
 	out := tabwriter.NewWriter(a.streams.Out, 0, 0, 2, ' ', 0)
-	text(out)
-	return out.Flush()
+	err := a.show(value, func(io.Writer) { lines(out) })
+	return cmp.Or(err, out.Flush())
 }
 
 // printOutcome prints how something ended that is over: neither an expression that fails on it nor a reader who went

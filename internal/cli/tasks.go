@@ -98,7 +98,7 @@ func (c *tasksCommand) list(ctx context.Context) error {
 	case list == nil:
 		return noList(workspace.Dir)
 	}
-	return c.show(taskFile{Version: 1, Tasks: list.Tasks()}, func(out io.Writer) {
+	return c.table(taskFile{Version: 1, Tasks: list.Tasks()}, func(out io.Writer) {
 		fmt.Fprintf(c.streams.Err, "%s (%s)\n", list.Path(), list.Format())
 		for _, t := range list.Tasks() {
 			fmt.Fprintf(out, "%s\t%s\t%s%s\n", t.ID, t.Status, term.Clean(t.Title), taskMarks(t))

@@ -108,17 +108,11 @@ func (c verifyCommand) print(v verified) error {
 	for _, check := range v.Checks {
 		v.Holds = v.Holds && check.Same
 	}
-	if c.wantsJSON() {
-		if err := c.printJSON(v); err != nil {
-			return err
-		}
-	} else {
-		printVerified(c.streams.Out, v)
-	}
-	if !v.Holds {
+	err := c.show(v, func(out io.Writer) { printVerified(out, v) })
+	if err == nil && !v.Holds {
 		return exit(1)
 	}
-	return nil
+	return err
 }
 
 func printVerified(out io.Writer, v verified) {
