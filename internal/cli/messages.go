@@ -161,17 +161,16 @@ type orderCommand struct {
 }
 
 func newStopCommand(a *app) *cobra.Command {
-	c := orderCommand{a, runlog.Stop, "stops after this iteration, which is judged first"}
-	return &cobra.Command{
-		Use: "stop", Short: "End the run under way after its iteration", GroupID: "work", Args: noArguments, Annotations: outside,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
-	}
+	return orderCommand{a, runlog.Stop, "stops after this iteration, which is judged first"}.build("End the run under way after its iteration")
 }
 
 func newPauseCommand(a *app) *cobra.Command {
-	c := orderCommand{a, runlog.Pause, "starts no further iteration; ralph resume lets it go on"}
+	return orderCommand{a, runlog.Pause, "starts no further iteration; ralph resume lets it go on"}.build("Hold the run under way after its iteration")
+}
+
+func (c orderCommand) build(short string) *cobra.Command {
 	return &cobra.Command{
-		Use: "pause", Short: "Hold the run under way after its iteration", GroupID: "work", Args: noArguments, Annotations: outside,
+		Use: string(c.order), Short: short, GroupID: "work", Args: noArguments, Annotations: outside,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 }
