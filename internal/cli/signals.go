@@ -54,6 +54,8 @@ func watchSignals(ctx context.Context, loop *loop.Loop, v view) (context.Context
 				v.Say("leaving without waiting for hooks")
 				loop.Abandon()
 			}
+		} else {
+			interrupts = max(interrupts, 2) // it is killed; a Ctrl-C after that is the third step
 		}
 		kill(killedBy(s))
 	})
