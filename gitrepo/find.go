@@ -167,6 +167,14 @@ func (r *Repo) Whole() *Repo {
 	return &Repo{Dir: r.Top, Top: r.Top, Git: r.Git, GitDir: r.GitDir, Format: r.Format, filters: r.filters}
 }
 
+// apart is the same workspace for a caller of its own: what takes long does not keep
+// others waiting.
+func (r *Repo) apart() *Repo {
+	alone := r.Whole()
+	alone.Dir, alone.Prefix = r.Dir, r.Prefix
+	return alone
+}
+
 // Ask runs git on the repository.
 func (r *Repo) Ask(ctx context.Context, args ...string) (string, error) {
 	return r.AskWith(ctx, "", args...)

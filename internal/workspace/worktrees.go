@@ -50,7 +50,7 @@ func (w Workspace) Merge(ctx context.Context, from ralph.Worktree) (MergeResult,
 	if w.Repo == nil {
 		return MergeResult{}, &config.UsageError{Msg: fmt.Sprintf("%s is in no git repository", w.Dir)}
 	}
-	strayed, err := w.Repo.Strayed(ctx, gitrepo.Worktree{Path: from.Path, Branch: from.Branch})
+	strayed, err := w.Repo.Worktrees().Strayed(ctx, gitrepo.Worktree{Path: from.Path, Branch: from.Branch})
 	if err == nil && strayed != nil {
 		err = strayed
 	}
@@ -75,7 +75,7 @@ func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal
 	if w.Repo == nil {
 		return nil, nil
 	}
-	worktrees, err := w.Repo.Worktrees(ctx, folder)
+	worktrees, err := w.Repo.Worktrees().List(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal
 			l.Why = whyKept(state)
 		}
 		if ours && (state.Removable() || how == gitrepo.RemoveAnyway) {
-			if err := w.Repo.RemoveWorktree(ctx, state.Worktree, how); err != nil {
+			if err := w.Repo.Worktrees().Remove(ctx, state.Worktree, how); err != nil {
 				l.Why = Refusal(err).Error()
 			} else {
 				l.Removed = true
@@ -132,7 +132,7 @@ func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config
 	if w.Repo == nil {
 		return w, nil, &config.UsageError{Msg: fmt.Sprintf("the run works in the worktree %s of a repository that is gone", known.Path)}
 	}
-	opened, said, err := w.Repo.ReopenWorktree(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
+	opened, said, err := w.Repo.Worktrees().Reopen(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
 	if err != nil {
 		return w, nil, Refusal(err)
 	}
