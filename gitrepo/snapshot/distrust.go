@@ -66,7 +66,7 @@ func (k *Keeper) verifiedHash(ctx context.Context, state ralph.TreeState, now ta
 	if d.first == nil {
 		d.first, d.uncounted = map[string]firstLook{}, map[string]bool{}
 	}
-	for _, name := range k.always {
+	for _, name := range k.always.files {
 		d.uncounted[name] = true
 	}
 	first, known := d.first[state.ID()]
@@ -108,7 +108,7 @@ const debugLimit = 512 << 20
 // seen. When a file was last written to at all nobody can set, and the index knows it
 // more precisely than git asks. What it does not know is not doubted.
 func (k *Keeper) hiddenWrites(ctx context.Context, gone map[string]bool) []string {
-	args := []string{"ls-files", "-z", "--debug", "--full-name", "--", k.pathspec()}
+	args := []string{"ls-files", "-z", "--debug", "--full-name", "--", k.home.pathspec()}
 	text, err := k.runIn(ctx, k.home.Top, git.Call{Args: args, Limit: debugLimit})
 	if err != nil {
 		return nil
@@ -119,7 +119,7 @@ func (k *Keeper) hiddenWrites(ctx context.Context, gone map[string]bool) []strin
 		if !more {
 			return names
 		}
-		if !gone[name] && k.rewritten(name, recordedTime(rest)) {
+		if !gone[name] && rewritten(filepath.Join(k.repo.Top, filepath.FromSlash(name)), recordedTime(rest)) {
 			names = append(names, name)
 		}
 		_, text, _ = strings.Cut(rest, "flags: ")
@@ -128,11 +128,11 @@ func (k *Keeper) hiddenWrites(ctx context.Context, gone map[string]bool) []strin
 }
 
 // rewritten reports whether a file was written in the second in which it was, but later.
-func (k *Keeper) rewritten(name string, recorded [2]uint32) bool {
+func rewritten(path string, recorded [2]uint32) bool {
 	if recorded[0] == 0 || recorded[1] == 0 {
 		return false
 	}
-	info, err := os.Lstat(filepath.Join(k.repo.Top, filepath.FromSlash(name)))
+	info, err := os.Lstat(path)
 	if err != nil || info.IsDir() || info.Size() > manifest.FileLimit {
 		return false
 	}

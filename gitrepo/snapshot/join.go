@@ -88,13 +88,6 @@ func (s *Store) edited(ctx context.Context, onto header, edits []manifest.Edit) 
 	return strings.TrimSpace(tree), err
 }
 
-// Merge is that of the snapshots.
-func (k *Keeper) Merge(ctx context.Context, in ralph.MergeInput) (id string, conflicts []string, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.Store.Merge(ctx, in)
-}
-
 // Merge keeps a snapshot of Ours with everything that became of Base on the way to
 // Theirs, merged line by line as git does. Where that is nothing, it is Ours itself. Files
 // that both sides changed in the same place are conflicts, and then nothing is kept. A git
