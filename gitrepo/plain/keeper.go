@@ -20,8 +20,8 @@ import (
 )
 
 // Keeper is a workspace without git of which a copy is kept whenever it has changed.
-// It implements [ralph.Tree], [ralph.Copies] and [ralph.Comparer] and may be used by several
-// goroutines, but only one Keeper may be at work on a folder of copies.
+// It implements [ralph.Tree] and [ralph.Copies] and may be used by several goroutines,
+// but only one Keeper may be at work on a folder of copies.
 type Keeper struct {
 	tree  *Tree
 	store *store
@@ -31,9 +31,8 @@ type Keeper struct {
 }
 
 var (
-	_ ralph.Tree     = (*Keeper)(nil)
-	_ ralph.Copies   = (*Keeper)(nil)
-	_ ralph.Comparer = (*Keeper)(nil)
+	_ ralph.Tree   = (*Keeper)(nil)
+	_ ralph.Copies = (*Keeper)(nil)
 )
 
 // sighting is a file as it was seen when it was kept, or left out.
@@ -227,6 +226,11 @@ func (k *Keeper) Between(_ context.Context, from, to string) (string, error) {
 		}
 	}
 	return sum.String(), nil
+}
+
+// Diff gives no patch: lines are not compared here.
+func (k *Keeper) Diff(context.Context, string, string, int) (patch string, cut bool, err error) {
+	return "", false, nil
 }
 
 // Files lists the files of a copy.

@@ -44,11 +44,9 @@ type Keeper struct {
 }
 
 var (
-	_ ralph.Tree     = (*Keeper)(nil)
-	_ ralph.Changer  = (*Keeper)(nil)
-	_ ralph.Differ   = (*Keeper)(nil)
-	_ ralph.Comparer = (*Keeper)(nil)
-	_ ralph.Copies   = (*Keeper)(nil)
+	_ ralph.Tree    = (*Keeper)(nil)
+	_ ralph.Changer = (*Keeper)(nil)
+	_ ralph.Copies  = (*Keeper)(nil)
 )
 
 // seenTree is a tree whose copy is there already.
