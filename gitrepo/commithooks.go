@@ -2,7 +2,6 @@ package gitrepo
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,9 +18,9 @@ import (
 // and programs that sign. Hooks that are files of the working tree are the project's
 // code like its tests, and are run as they stand.
 type programs struct {
-	hooks   string                       // the folder that git takes hooks from
-	files   map[string][sha256.Size]byte // in there, unless the folder is in the working tree
-	signing []string                     // settings that name a program that signs
+	hooks   string    // the folder that git takes hooks from
+	files   git.Hooks // in there, unless the folder is in the working tree
+	signing []string  // settings that name a program that signs
 }
 
 func (c *Committer) programs(ctx context.Context) (programs, error) {
@@ -37,7 +36,7 @@ func (c *Committer) programs(ctx context.Context) (programs, error) {
 		p.hooks = filepath.Join(c.repo.Top, p.hooks)
 	}
 	if !c.inTree(p.hooks) {
-		p.files = git.HookFiles(p.hooks)
+		p.files = git.HooksIn(p.hooks)
 	}
 	p.signing, err = c.signingPrograms(ctx)
 	return p, err
@@ -75,11 +74,9 @@ func (p programs) strange(before programs) []string {
 	if p.hooks != before.hooks {
 		return []string{"those of " + p.hooks}
 	}
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(p.files)) {
-		if was, known := before.files[name]; !known || was != p.files[name] {
-			names = append(names, scan.Quote(name))
-		}
+	names := p.files.Since(before.files)
+	for i, name := range names {
+		names[i] = scan.Quote(name)
 	}
 	return names
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // mergeTimeout bounds the last step of a merge, which writes files and runs the user's
@@ -129,16 +130,9 @@ func (m *merge) notCommitted(ctx context.Context) ([]string, error) {
 		if changed == 0 || err != nil {
 			return nil, err
 		}
-		return []string{fmt.Sprintf("%s in %s not committed, and so not merged", areChanges(changed), e.path)}, nil
+		return []string{fmt.Sprintf("%s in %s not committed, and so not merged", text.CountAre(changed, "change"), e.path)}, nil
 	}
 	return nil, nil
-}
-
-func areChanges(n int) string {
-	if n == 1 {
-		return "1 change is"
-	}
-	return fmt.Sprintf("%d changes are", n)
 }
 
 // contains reports whether one commit is part of another's history.

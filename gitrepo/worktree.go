@@ -101,7 +101,7 @@ func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string,
 		said, err := ws.reenter(ctx, w, entries)
 		return w, said, err
 	}
-	tip, err := ws.repo.resolve(ctx, "refs/heads/"+w.Branch)
+	tip, err := ws.tip(ctx, w.Branch)
 	if err != nil {
 		return w, nil, err
 	}
@@ -259,7 +259,7 @@ func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) er
 	if err := os.MkdirAll(filepath.Dir(w.Path), 0o700); err != nil {
 		return err
 	}
-	tip, err := ws.repo.resolve(ctx, "refs/heads/"+w.Branch)
+	tip, err := ws.tip(ctx, w.Branch)
 	if err != nil {
 		return err
 	}

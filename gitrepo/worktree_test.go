@@ -33,7 +33,7 @@ func beside(w gittest.Workspace, name string) string {
 func TestAddWorktree(t *testing.T) {
 	w := gittest.NewRepo(t)
 	w.Write("below/file", "x")
-	base := w.CommittedAs()
+	base := committedAs(w)
 	before := pictureOf(w)
 	got, said, err := gittest.Workspace{TB: t, Dir: w.Path("below")}.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x/y"), Branch: "ralph/x"})
 	w.Must(err)
@@ -138,7 +138,7 @@ func TestAddWorktreeRefuses(t *testing.T) {
 		}, gitrepo.ProblemBranchTaken, []string{"is checked out in "}},
 		"pushed, but not merged": {func(w gittest.Workspace, _ *gitrepo.WorktreeInput) {
 			w.Git("switch", "-q", "-c", "ralph/x")
-			w.Git("update-ref", "refs/remotes/origin/ralph/x", w.CommittedAs())
+			w.Git("update-ref", "refs/remotes/origin/ralph/x", committedAs(w))
 			w.Git("switch", "-q", "main")
 		}, gitrepo.ProblemBranchTaken, nil},
 	}
@@ -174,7 +174,7 @@ func TestAMergedBranchBeginsAnew(t *testing.T) {
 		},
 		"merged at the remote": func(w gittest.Workspace) {
 			tree, _ := addWorktree(w, "ralph/x")
-			w.Git("update-ref", "refs/remotes/origin/main", tree.CommittedAs())
+			w.Git("update-ref", "refs/remotes/origin/main", committedAs(tree))
 		},
 		"its folder is gone": func(w gittest.Workspace) {
 			tree, _ := addWorktree(w, "ralph/x")

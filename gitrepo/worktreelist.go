@@ -73,20 +73,11 @@ func (ws Worktrees) List(ctx context.Context, under string) ([]WorktreeState, er
 // state looks at a worktree, or at a branch if the worktreeEntry has no path.
 func (ws Worktrees) state(ctx context.Context, e worktreeEntry) (WorktreeState, error) {
 	s := WorktreeState{Worktree: Worktree{Path: e.path, Branch: e.branch, Below: strings.TrimSuffix(ws.repo.Prefix, "/")}, Locked: e.locked, Missing: e.gone()}
-	var tips []string
-	if e.head != "" {
-		tips = append(tips, e.head)
+	tip, err := ws.tip(ctx, e.branch)
+	if err != nil {
+		return s, err
 	}
-	if e.branch != "" {
-		tip, err := ws.repo.resolve(ctx, "refs/heads/"+e.branch)
-		if err != nil {
-			return s, err
-		}
-		if tip != "" {
-			tips = append(tips, tip)
-		}
-	}
-	var err error
+	tips := slices.DeleteFunc([]string{e.head, tip}, func(commit string) bool { return commit == "" })
 	if len(tips) > 0 {
 		if s.Ahead, err = ws.ahead(ctx, tips...); err != nil {
 			return s, err
@@ -97,6 +88,14 @@ func (ws Worktrees) state(ctx context.Context, e worktreeEntry) (WorktreeState, 
 		s.Dirty, s.Trouble, err = ws.changesIn(ctx, e.path)
 	}
 	return s, err
+}
+
+// tip is the last commit of a branch, "" if there is none.
+func (ws Worktrees) tip(ctx context.Context, branch string) (string, error) {
+	if branch == "" {
+		return "", nil
+	}
+	return ws.repo.resolve(ctx, "refs/heads/"+branch)
 }
 
 // ahead counts the commits that are in no branch but the harness's own.

@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -33,14 +34,10 @@ func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 	if err != nil {
 		return err
 	}
-	if e.branch == "" { // an agent may have left its branch; it is looked at, too
-		e.branch = w.Branch
-	}
-	tip := ""
-	if e.branch != "" {
-		if tip, err = ws.repo.resolve(ctx, "refs/heads/"+e.branch); err != nil {
-			return err
-		}
+	e.branch = cmp.Or(e.branch, w.Branch) // an agent may have left its branch; it is looked at, too
+	tip, err := ws.tip(ctx, e.branch)
+	if err != nil {
+		return err
 	}
 	if tip == "" {
 		e.branch = ""
@@ -92,10 +89,7 @@ func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, er
 
 // refuse is why a worktree may not be removed.
 func (s WorktreeState) refuse(how Removal) *Problem {
-	name := s.Branch
-	if name == "" {
-		name = s.Path
-	}
+	name := cmp.Or(s.Branch, s.Path)
 	switch {
 	case s.Locked:
 		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: s.Path + " is locked", Hint: "if it is of no use any more: git worktree unlock " + s.Path}
@@ -157,7 +151,7 @@ func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) 
 	if err != nil {
 		return "", err
 	}
-	tip, err := ws.repo.resolve(ctx, "refs/heads/"+w.Branch)
+	tip, err := ws.tip(ctx, w.Branch)
 	if err != nil {
 		return "", err
 	}

@@ -168,7 +168,7 @@ func TestRemoveWorktreeKeepsOtherBranches(t *testing.T) {
 	w := gittest.NewRepo(t)
 	tree, added := addWorktree(w, "ralph/x")
 	tree.Git("switch", "-q", "-c", "feature")
-	tip := tree.CommittedAs()
+	tip := committedAs(tree)
 	w.Must(w.Find().Worktrees().Remove(t.Context(), added, gitrepo.RemoveMerged))
 	if got := w.Git("rev-parse", "feature"); got != tip {
 		t.Errorf("feature is at %s", got)

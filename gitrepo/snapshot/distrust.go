@@ -6,11 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -109,7 +107,7 @@ const debugLimit = 512 << 20
 // more precisely than git asks. What it does not know is not doubted.
 func (k *Keeper) hiddenWrites(ctx context.Context, gone map[string]bool) []string {
 	args := []string{"ls-files", "-z", "--debug", "--full-name", "--", k.home.pathspec()}
-	text, err := k.runIn(ctx, k.home.Top, git.Call{Args: args, Limit: debugLimit})
+	text, err := k.inTree(ctx, git.Call{Args: args, Limit: debugLimit})
 	if err != nil {
 		return nil
 	}
@@ -144,15 +142,7 @@ func rewritten(path string, recorded [2]uint32) bool {
 
 // recordedTime reads "  ctime: SECONDS:NANOSECONDS", which is what git tells first of a file.
 func recordedTime(text string) (at [2]uint32) {
-	line, _, _ := strings.Cut(text, "\n")
-	seconds, fraction, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "ctime: "), ":")
-	for i, digits := range []string{seconds, fraction} {
-		n, err := strconv.ParseUint(digits, 10, 32)
-		if err != nil {
-			return [2]uint32{}
-		}
-		at[i] = uint32(n)
-	}
+	_, _ = fmt.Sscanf(text, "  ctime: %d:%d", &at[0], &at[1])
 	return at
 }
 
@@ -161,7 +151,7 @@ func recordedTime(text string) (at [2]uint32) {
 // own run: the user's next git command runs them, and the next run of ralph takes them
 // for the user's.
 type runnable struct {
-	hooks  map[string][sha256.Size]byte
+	hooks  git.Hooks
 	config []byte
 }
 
@@ -172,19 +162,16 @@ var namesPrograms = []string{
 }
 
 func (k *Keeper) runnable() runnable {
-	return runnable{hooks: git.HookFiles(filepath.Join(k.home.Common, "hooks")), config: k.repo.Config()}
+	return runnable{hooks: git.HooksIn(filepath.Join(k.home.Common, "hooks")), config: k.repo.Config()}
 }
 
 // planted says what is there now that was not, a sentence each.
 func (r runnable) planted(before runnable) []string {
 	var said []string
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(r.hooks)) {
-		if was, known := before.hooks[name]; !known || was != r.hooks[name] {
-			names = append(names, scan.Shorten(name))
+	if names := r.hooks.Since(before.hooks); len(names) > 0 {
+		for i, name := range names {
+			names[i] = scan.Shorten(name)
 		}
-	}
-	if len(names) > 0 {
 		said = append(said, fmt.Sprintf("hooks came into the repository during this run: %s; look at them before your next git command runs them", strings.Join(names, ", ")))
 	}
 	if bytes.Equal(r.config, before.config) {

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,27 +24,7 @@ func (k *Keeper) ignoredBy(ctx context.Context, target header, files []string) (
 	if names.Len() == 0 {
 		return nil, nil
 	}
-	folder, err := os.MkdirTemp(k.path("tmp"), "rules-")
-	if err != nil {
-		return nil, fmt.Errorf("look for ignored files: %w", err)
-	}
-	defer os.RemoveAll(folder)
-	if err := k.putRules(ctx, target, folder); err != nil {
-		return nil, fmt.Errorf("look for ignored files: %w", err)
-	}
-	putBack, err := k.excludeThen(ctx, target)
-	if err != nil {
-		return nil, fmt.Errorf("look for ignored files: %w", err)
-	}
-	out, err := k.feed(names.String(), func(file string) (string, error) {
-		return k.runIn(ctx, folder, git.Call{Args: []string{"check-ignore", "--no-index", "-z", "--stdin"}, Stdin: file})
-	})
-	if err := putBack(); err != nil {
-		return nil, fmt.Errorf("look for ignored files: %w", err)
-	}
-	if git.ExitCode(err) == 1 {
-		return nil, nil // none is
-	}
+	out, err := k.checkIgnore(ctx, target, names.String())
 	if err != nil {
 		return nil, fmt.Errorf("look for ignored files: %w", err)
 	}
@@ -52,6 +33,27 @@ func (k *Keeper) ignoredBy(ctx context.Context, target header, files []string) (
 		ignored[strings.TrimPrefix(name, here)] = true
 	}
 	return ignored, nil
+}
+
+// checkIgnore asks git which names the rules of a snapshot ignore.
+func (k *Keeper) checkIgnore(ctx context.Context, target header, names string) (string, error) {
+	folder, err := os.MkdirTemp(k.path("tmp"), "rules-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	if err := k.putRules(ctx, target, folder); err != nil {
+		return "", err
+	}
+	putBack, err := k.excludeThen(ctx, target)
+	if err != nil {
+		return "", err
+	}
+	out, err := k.feed(ctx, k.inTree, names, git.Call{Dir: folder, Args: []string{"check-ignore", "--no-index", "-z", "--stdin"}})
+	if git.ExitCode(err) == 1 {
+		err = nil // none is
+	}
+	return out, cmp.Or(putBack(), err)
 }
 
 // excludeThen lets the info/exclude of the snapshot count, until it is put back.

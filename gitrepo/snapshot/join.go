@@ -78,10 +78,8 @@ func (s *Store) edited(ctx context.Context, onto header, edits []manifest.Edit) 
 		}
 		fmt.Fprintf(&put, "%s %s\t%s%s\x00", e.After.Mode, e.After.ID, onto.prefix, e.Name)
 	}
-	_, err = s.feed(gone.String()+put.String(), func(file string) (string, error) {
-		return s.call(ctx, git.Call{Args: []string{"update-index", "-z", "--add", "--replace", "--index-info"}, Env: index, Stdin: file})
-	})
-	if err != nil {
+	order := git.Call{Args: []string{"update-index", "-z", "--add", "--replace", "--index-info"}, Env: index}
+	if _, err = s.feed(ctx, s.call, gone.String()+put.String(), order); err != nil {
 		return "", err
 	}
 	tree, err := s.call(ctx, git.Call{Args: []string{"write-tree"}, Env: index})

@@ -46,7 +46,6 @@ type Keeper struct {
 var (
 	_ ralph.Tree    = (*Keeper)(nil)
 	_ ralph.Changer = (*Keeper)(nil)
-	_ ralph.Copies  = (*Keeper)(nil)
 )
 
 // seenTree is a tree whose copy is there already.

@@ -159,7 +159,7 @@ func (k *Keeper) trackedIgnored(ctx context.Context) []string {
 	}
 	args := []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--full-name", "--", k.home.pathspec()}
 	if k.forced == nil {
-		out, err := k.inTree(ctx, args...)
+		out, err := k.inTree(ctx, git.Call{Args: args})
 		if err != nil {
 			return nil
 		}

@@ -291,7 +291,7 @@ func (s *Store) export(ctx context.Context, from header, to string) (manifest.Re
 	if len(there) > 0 {
 		return done, notRestorable("%s is not empty; name a folder that is, or a new one", to)
 	}
-	files, err := s.files(ctx, from.tree)
+	files, err := s.listing(ctx, from)
 	if err != nil {
 		return done, fmt.Errorf("restore to folder: %w", err)
 	}
@@ -302,9 +302,7 @@ func (s *Store) export(ctx context.Context, from header, to string) (manifest.Re
 	defer root.Close()
 	edits := make([]manifest.Edit, 0, len(files))
 	for _, file := range files {
-		if name, ok := strings.CutPrefix(file.Name, from.prefix); ok {
-			edits = append(edits, manifest.Added(name, file))
-		}
+		edits = append(edits, manifest.Added(file.Name, file))
 	}
 	w := &manifest.Writer{Root: root, Done: &done}
 	if err := w.Put(ctx, s, edits); err != nil {

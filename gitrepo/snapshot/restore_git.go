@@ -74,16 +74,17 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(h.GitDir, "info"), 0o755); err != nil {
 		return err
 	}
+	put := func(name string, text []byte) error {
+		return atomicfile.Swap(filepath.Join(h.GitDir, name), text, 0o644)
+	}
 	foreign := bytes.Contains(bytes.ToLower(was.config), []byte("refstorage"))
 	if foreign {
 		r.done.Note("the repository's configuration was not restored: its refs were kept in a way of their own")
-	} else if err := errors.Join(
-		atomicfile.Swap(filepath.Join(h.GitDir, "config"), was.config, 0o644), atomicfile.Swap(filepath.Join(h.GitDir, "HEAD"), []byte(was.head+"\n"), 0o644),
-	); err != nil {
+	} else if err := errors.Join(put("config", was.config), put("HEAD", []byte(was.head+"\n"))); err != nil {
 		return err
 	}
 	if len(was.shallow) > 0 {
-		if err := atomicfile.Swap(filepath.Join(h.GitDir, "shallow"), was.shallow, 0o644); err != nil {
+		if err := put("shallow", was.shallow); err != nil {
 			return err
 		}
 	}
@@ -91,12 +92,12 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 		return err
 	}
 	if !foreign { // git has added to it
-		if err := atomicfile.Swap(filepath.Join(h.GitDir, "config"), was.config, 0o644); err != nil {
+		if err := put("config", was.config); err != nil {
 			return err
 		}
 	}
 	r.done.Note("the repository was made anew: its history, branches and configuration are back, its hooks and reflogs are not, nor all stashes but the last")
-	return atomicfile.Swap(filepath.Join(h.GitDir, "info", "exclude"), was.exclude, 0o644)
+	return put("info/exclude", was.exclude)
 }
 
 // freeDotGit sees to it that .git is what it was: a folder, or a file that names one.
@@ -113,13 +114,13 @@ func (r *restore) freeDotGit() error {
 		if !there || info.IsDir() || h.GitDir != dotGit {
 			return nil
 		}
-		return r.setAside(dotGit)
+		return r.setAside(dotGit, info)
 	}
 	if text, _ := scan.ReadSmall(dotGit); there && info.Mode().IsRegular() && string(text) == h.DotGit {
 		return nil
 	}
 	if there {
-		if err := r.setAside(dotGit); err != nil {
+		if err := r.setAside(dotGit, info); err != nil {
 			return err
 		}
 	}
@@ -127,11 +128,8 @@ func (r *restore) freeDotGit() error {
 }
 
 // setAside takes something away that is not the repository.
-func (r *restore) setAside(dotGit string) error {
-	info, err := os.Lstat(dotGit)
+func (r *restore) setAside(dotGit string, info fs.FileInfo) error {
 	switch {
-	case err != nil:
-		return err
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder now and was a file; move it away and try again", dotGit)
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -224,9 +222,8 @@ func (r *restore) updateRefs(ctx context.Context, refs []ref) error {
 	for _, one := range refs {
 		fmt.Fprintf(&orders, "option no-deref\x00update %s\x00%s\x00\x00", one.name, one.id)
 	}
-	_, err := r.keeper.feed(orders.String(), func(file string) (string, error) {
-		return r.keeper.repo.AskWith(ctx, file, "update-ref", "-m", "ralph restore", "-z", "--stdin")
-	})
+	k := r.keeper
+	_, err := k.feed(ctx, k.repo.Call, orders.String(), git.Call{Args: []string{"update-ref", "-m", "ralph restore", "-z", "--stdin"}})
 	return err
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	slashpath "path"
 	"path/filepath"
@@ -59,12 +58,8 @@ func (s *switching) hiding(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	known := make(map[string]bool, len(ignored)+len(files))
-	maps.Copy(known, ignored)
-	for _, file := range files {
-		known[file.Name] = true
-	}
-	return slices.ContainsFunc(names, func(name string) bool { return !known[name] }), nil
+	held := manifest.NameSet(manifest.Names(files))
+	return slices.ContainsFunc(names, func(name string) bool { return !ignored[name] && !held[name] }), nil
 }
 
 var _ ralph.Switcher = (*Keeper)(nil)

@@ -72,7 +72,7 @@ func (k *Keeper) renewIndex(ctx context.Context) error {
 	if k.last.tree == "" {
 		return k.ensureIndex(ctx)
 	}
-	_, err := k.inTree(ctx, "read-tree", k.last.tree)
+	_, err := k.inTree(ctx, git.Call{Args: []string{"read-tree", k.last.tree}})
 	return err
 }
 
@@ -123,7 +123,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if !found.Staged && load.Empty() && k.last.tree != "" {
 		return got, nil
 	}
-	tree, err := k.inTree(ctx, "write-tree")
+	tree, err := k.inTree(ctx, git.Call{Args: []string{"write-tree"}})
 	got.tree = strings.TrimSpace(tree)
 	return got, err
 }
@@ -131,7 +131,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) {
 	var warned git.Head
 	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--", k.home.pathspec()}
-	out, err := k.runIn(ctx, k.home.Top, git.Call{Args: args, Warned: &warned})
+	out, err := k.inTree(ctx, git.Call{Args: args, Warned: &warned})
 	if err != nil {
 		return manifest.Differences{}, err
 	}
@@ -227,9 +227,7 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 }
 
 func (k *Keeper) updateIndex(ctx context.Context, text string, how ...string) error {
-	_, err := k.feed(text, func(file string) (string, error) {
-		return k.runIn(ctx, k.home.Top, git.Call{Args: append([]string{"update-index", "-z"}, how...), Stdin: file})
-	})
+	_, err := k.feed(ctx, k.inTree, text, git.Call{Args: append([]string{"update-index", "-z"}, how...)})
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/gitrepo/snapshot"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Restored is what a restore did.
@@ -108,16 +109,9 @@ func whyKept(s gitrepo.WorktreeState) string {
 	case s.Trouble != "":
 		return s.Trouble
 	case s.Dirty > 0:
-		return countOf(s.Dirty, "change") + " not committed"
+		return text.CountAre(s.Dirty, "change") + " not committed"
 	}
-	return countOf(s.Ahead, "commit") + " not merged"
-}
-
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return fmt.Sprintf("%d %ss are", n, noun)
+	return text.CountAre(s.Ahead, "commit") + " not merged"
 }
 
 // RemoveMerged and RemoveAnyway say what Clean may remove.
