@@ -187,16 +187,12 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	if err != nil {
 		return ralph.CommitResult{}, err
 	}
-	if !slices.Equal(now.signing, c.before.signing) {
-		return failedCommit("the program that signs commits was set to another one since the start: "+scan.List(now.signing), ""), nil
+	strange, gone := now.strange(c.before), now.gone(c.before)
+	if why := c.refuses(now, append(slices.Clone(strange), gone...)); why != "" {
+		return failedCommit(why, ""), nil
 	}
 	args := []string{"-c", "commit.verbose=false", "-c", "commit.status=false"}
 	note := ""
-	strange, gone := now.strange(c.before), now.gone(c.before)
-	if gates := c.before.gates(); len(gates) > 0 && len(strange)+len(gone) > 0 {
-		return failedCommit(fmt.Sprintf("the repository's hooks were changed since the start (%s), so %s cannot be run as the user had it; put them back",
-			strings.Join(append(strange, gone...), ", "), strings.Join(gates, " and ")), ""), nil
-	}
 	if len(strange) > 0 {
 		args = append(args, "-c", "core.hooksPath="+os.DevNull)
 		note = "no hook was run, since some came or changed after the start: " + strings.Join(strange, ", ")
@@ -234,6 +230,18 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	}
 	subject, err := c.subject(ctx, is)
 	return ralph.CommitResult{Commit: is, Subject: subject, Output: note}, err
+}
+
+// refuses is why there is no commit with the programs that it would run now.
+func (c *Committer) refuses(now programs, changed []string) string {
+	if !slices.Equal(now.signing, c.before.signing) {
+		return "the program that signs commits was set to another one since the start: " + scan.List(now.signing)
+	}
+	if gates := c.before.gates(); len(gates) > 0 && len(changed) > 0 {
+		return fmt.Sprintf("the repository's hooks were changed since the start (%s), so %s cannot be run as the user had it; put them back",
+			strings.Join(changed, ", "), strings.Join(gates, " and "))
+	}
+	return ""
 }
 
 func branchOr(name string) string { return cmp.Or(name, "no branch") }

@@ -62,17 +62,14 @@ func (r *Repo) Merge(ctx context.Context, branch string) (MergeResult, error) {
 		return MergeResult{}, err
 	}
 	m := merge{repo: r, result: MergeResult{Branch: branch}}
-	if err := m.begin(ctx); err != nil {
-		return m.result, err
+	err := m.begin(ctx)
+	target := ""
+	if err == nil && m.result.End == "" {
+		target, err = m.target(ctx)
 	}
-	if m.result.End != "" {
-		return m.result, nil
+	if err == nil && m.result.End == "" {
+		err = m.take(ctx, target)
 	}
-	target, err := m.target(ctx)
-	if m.result.End != "" || err != nil {
-		return m.result, err
-	}
-	err = m.take(ctx, target)
 	return m.result, err
 }
 
