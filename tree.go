@@ -54,21 +54,15 @@ type Changer interface {
 	Changed(ctx context.Context, baseHead string) (string, error)
 }
 
-// Comparer is an optional power of a Tree that keeps copies: what changed between two of them, in one line.
-type Comparer interface {
-	Between(ctx context.Context, from, to string) (string, error)
-}
-
-// Differ is an optional power of a Tree that keeps copies: what changed between two of them, as a patch. It lists the changed files first and
-// gives up at about limit bytes; cut says that it did.
-type Differ interface {
-	Diff(ctx context.Context, from, to string, limit int) (patch string, cut bool, err error)
-}
-
 // Copies is an optional power of a Tree that keeps copies. Names are of files below the workspace, with slashes; a link is a file.
 type Copies interface {
 	// Changes lists the files that differ between two copies, by name.
 	Changes(ctx context.Context, from, to string) ([]FileChange, error)
+	// Between says what changed between two copies, in one line.
+	Between(ctx context.Context, from, to string) (string, error)
+	// Diff gives what changed between two copies as a patch, "" where none can be made. It lists the changed files first and stops at about limit
+	// bytes; cut says that it did.
+	Diff(ctx context.Context, from, to string, limit int) (patch string, cut bool, err error)
 	// Files lists the files of a copy, by name.
 	Files(ctx context.Context, id string) ([]string, error)
 	// Read gives up to limit bytes of one file of a copy. A link reads as its target. One that is not there is fs.ErrNotExist.

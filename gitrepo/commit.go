@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,22 +50,16 @@ var _ ralph.Committer = (*Committer)(nil)
 
 // Committer makes one for the workspace. It is to be made before an agent starts.
 func (r *Repo) Committer(ctx context.Context, o CommitOptions) (*Committer, error) {
-	if o.Timeout == 0 {
-		o.Timeout = DefaultCommitTimeout
+	o.Timeout, o.LockPatience = cmp.Or(o.Timeout, DefaultCommitTimeout), cmp.Or(o.LockPatience, defaultLockPatience)
+	c := &Committer{repo: r.apart(), options: o} // a hook may take minutes, in which others want to look at the tree
+	var err error
+	if c.before, err = c.programs(ctx); err == nil {
+		c.branch, err = c.repo.branch(ctx)
 	}
-	if o.LockPatience == 0 {
-		o.LockPatience = defaultLockPatience
-	}
-	r = r.apart() // a hook may take minutes, in which others want to look at the tree
-	before, err := r.programs(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("prepare commits: %w", err)
 	}
-	branch, err := r.branch(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("prepare commits: %w", err)
-	}
-	return &Committer{repo: r, options: o, before: before, branch: branch}, nil
+	return c, nil
 }
 
 // Commit commits every change of the workspace, untracked files included, ignored ones
@@ -74,7 +69,7 @@ func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitRes
 	r := c.repo
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.filters.refresh(ctx, r); err != nil {
+	if err := r.refreshFilters(ctx); err != nil {
 		return ralph.CommitResult{}, err
 	}
 	if why, err := c.hindrance(ctx); why != "" || err != nil {
@@ -96,12 +91,11 @@ func (c *Committer) hindrance(ctx context.Context) (string, error) {
 	if same, err := r.stillThere(ctx); !same || err != nil {
 		return fmt.Sprintf("the git folder of %s is not the one that it was at the start (%s)", r.Top, r.GitDir), err
 	}
-	for _, look := range []func(context.Context) (*Problem, error){r.underWay, r.unresolved} {
-		if p, err := look(ctx); p != nil || err != nil {
-			return sentence(p), err
-		}
+	err := refuse(ctx, r, underWay, unresolved)
+	if p, found := errors.AsType[*Problem](err); found {
+		return p.Error(), nil
 	}
-	return "", nil
+	return "", err
 }
 
 // stillThere reports whether git finds the repository of the workspace by itself, as it
@@ -116,24 +110,24 @@ func (r *Repo) stillThere(ctx context.Context) (bool, error) {
 }
 
 func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.CommitResult, error) {
-	what, err := c.repo.committed(ctx)
+	what, err := c.committed(ctx)
 	if err != nil {
 		return ralph.CommitResult{}, err
 	}
 	if refused, err := c.stage(ctx, what); refused.Failed || err != nil {
 		return refused, err
 	}
-	staged, err := c.repo.staged(ctx, what)
+	staged, err := c.staged(ctx, what)
 	if !staged || err != nil {
 		return ralph.CommitResult{}, err
 	}
-	before, err := c.repo.staging(ctx, what)
+	before, err := c.staging(ctx, what)
 	if err != nil {
 		return ralph.CommitResult{}, err
 	}
 	result, err := c.commit(ctx, message, what)
 	if result.Commit != "" && err == nil {
-		changed, unknown := c.repo.changedSince(ctx, before, what)
+		changed, unknown := c.changedSince(ctx, before, what)
 		result.Changed = changed || unknown != nil
 	}
 	return result, err
@@ -141,8 +135,8 @@ func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.C
 
 // committed is what commits are about, for git: the workspace without the view in it. A
 // view that is ignored must not be named, git add would complain about it.
-func (r *Repo) committed(ctx context.Context) ([]string, error) {
-	_, err := r.run(ctx, "check-ignore", "-q", "--", scan.ProgressFile)
+func (c *Committer) committed(ctx context.Context) ([]string, error) {
+	_, err := c.repo.run(ctx, "check-ignore", "-q", "--", scan.ProgressFile)
 	if git.Failed(err) {
 		return []string{".", ":(exclude)" + scan.ProgressFile}, nil
 	}
@@ -181,28 +175,24 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 }
 
 // staged reports whether a commit would hold anything.
-func (r *Repo) staged(ctx context.Context, what []string) (bool, error) {
-	_, err := r.run(ctx, append([]string{"diff", "--cached", "--quiet", "--no-ext-diff", "--"}, what...)...)
+func (c *Committer) staged(ctx context.Context, what []string) (bool, error) {
+	_, err := c.repo.run(ctx, append([]string{"diff", "--cached", "--quiet", "--no-ext-diff", "--"}, what...)...)
 	same, err := yes("look for staged changes", err)
 	return !same && err == nil, err
 }
 
 func (c *Committer) commit(ctx context.Context, message string, what []string) (ralph.CommitResult, error) {
 	r := c.repo
-	now, err := r.programs(ctx)
+	now, err := c.programs(ctx)
 	if err != nil {
 		return ralph.CommitResult{}, err
 	}
-	if !slices.Equal(now.signing, c.before.signing) {
-		return failedCommit("the program that signs commits was set to another one since the start: "+scan.List(now.signing), ""), nil
+	strange, gone := now.strange(c.before), now.gone(c.before)
+	if why := c.refuses(now, append(slices.Clone(strange), gone...)); why != "" {
+		return failedCommit(why, ""), nil
 	}
 	args := []string{"-c", "commit.verbose=false", "-c", "commit.status=false"}
 	note := ""
-	strange, gone := now.strange(c.before), now.gone(c.before)
-	if gates := c.before.gates(); len(gates) > 0 && len(strange)+len(gone) > 0 {
-		return failedCommit(fmt.Sprintf("the repository's hooks were changed since the start (%s), so %s cannot be run as the user had it; put them back",
-			strings.Join(append(strange, gone...), ", "), strings.Join(gates, " and ")), ""), nil
-	}
 	if len(strange) > 0 {
 		args = append(args, "-c", "core.hooksPath="+os.DevNull)
 		note = "no hook was run, since some came or changed after the start: " + strings.Join(strange, ", ")
@@ -238,8 +228,20 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	if branch, err := r.branch(ctx); err == nil && branch != c.branch {
 		note = strings.TrimSpace(note + fmt.Sprintf("\n%s is checked out now, and no longer %s", branchOr(branch), branchOr(c.branch)))
 	}
-	subject, err := r.subject(ctx, is)
+	subject, err := c.subject(ctx, is)
 	return ralph.CommitResult{Commit: is, Subject: subject, Output: note}, err
+}
+
+// refuses is why there is no commit with the programs that it would run now.
+func (c *Committer) refuses(now programs, changed []string) string {
+	if !slices.Equal(now.signing, c.before.signing) {
+		return "the program that signs commits was set to another one since the start: " + scan.List(now.signing)
+	}
+	if gates := c.before.gates(); len(gates) > 0 && len(changed) > 0 {
+		return fmt.Sprintf("the repository's hooks were changed since the start (%s), so %s cannot be run as the user had it; put them back",
+			strings.Join(changed, ", "), strings.Join(gates, " and "))
+	}
+	return ""
 }
 
 func branchOr(name string) string { return cmp.Or(name, "no branch") }
@@ -284,22 +286,15 @@ func (c *Committer) explain(ctx context.Context, made git.Attempt, note string) 
 	case made.Code == 1:
 		why = "git commit was refused, as by a hook (exit 1)"
 	default:
-		unknown, err := c.repo.unknownIdentity(ctx)
+		unknown, err := unknownIdentity(ctx, c.repo)
 		if err != nil {
 			return ralph.CommitResult{}, err
 		}
 		if unknown != nil {
-			why = sentence(unknown)
+			why = unknown.Error()
 		}
 	}
 	return failedCommit(strings.TrimSpace(why+"\n"+note), made.Output), nil
-}
-
-func sentence(p *Problem) string {
-	if p == nil {
-		return ""
-	}
-	return p.Error()
 }
 
 func failedCommit(why, output string) ralph.CommitResult {
@@ -314,17 +309,17 @@ func (r *Repo) resolve(ctx context.Context, name string) (string, error) {
 	return r.lookup(ctx, "look for "+name, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 }
 
-func (r *Repo) subject(ctx context.Context, commit string) (string, error) {
-	out, err := r.run(ctx, "rev-list", "--max-count=1", "--format=%s", commit)
+func (c *Committer) subject(ctx context.Context, commit string) (string, error) {
+	out, err := c.repo.run(ctx, "rev-list", "--max-count=1", "--format=%s", commit)
 	_, subject, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "\n")
 	return subject, wrapped("read commit", err)
 }
 
-func (r *Repo) staging(ctx context.Context, what []string) (staging, error) {
-	out, err := r.run(ctx, "write-tree")
+func (c *Committer) staging(ctx context.Context, what []string) (staging, error) {
+	out, err := c.repo.run(ctx, "write-tree")
 	if err != nil {
 		return staging{}, fmt.Errorf("look at what is staged: %w", err)
 	}
-	rest, err := r.unstaged(ctx, what)
+	rest, err := c.unstaged(ctx, what)
 	return staging{strings.TrimSpace(out), rest}, err
 }

@@ -2,7 +2,6 @@ package gitrepo
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,43 +18,43 @@ import (
 // and programs that sign. Hooks that are files of the working tree are the project's
 // code like its tests, and are run as they stand.
 type programs struct {
-	hooks   string                       // the folder that git takes hooks from
-	files   map[string][sha256.Size]byte // in there, unless the folder is in the working tree
-	signing []string                     // settings that name a program that signs
+	hooks   string    // the folder that git takes hooks from
+	files   git.Hooks // in there, unless the folder is in the working tree
+	signing []string  // settings that name a program that signs
 }
 
-func (r *Repo) programs(ctx context.Context) (programs, error) {
+func (c *Committer) programs(ctx context.Context) (programs, error) {
 	// Not by r.run, which tells git that there are none.
-	found, err := r.Git.AsUser(ctx, git.UserCall{
-		Dir: r.Top, Env: r.environment(), Args: []string{"rev-parse", "--git-path", "hooks"}, Timeout: r.Git.CallTimeout(),
+	found, err := c.repo.Git.AsUser(ctx, git.UserCall{
+		Dir: c.repo.Top, Env: c.repo.environment(), Args: []string{"rev-parse", "--git-path", "hooks"}, Timeout: c.repo.Git.CallTimeout(),
 	})
 	if err != nil || !found.Worked() {
 		return programs{}, fmt.Errorf("look for hooks: %w", errors.Join(err, found.Failure("rev-parse")))
 	}
 	p := programs{hooks: filepath.FromSlash(strings.TrimSuffix(found.Stdout, "\n"))}
 	if !filepath.IsAbs(p.hooks) {
-		p.hooks = filepath.Join(r.Top, p.hooks)
+		p.hooks = filepath.Join(c.repo.Top, p.hooks)
 	}
-	if !r.inTree(p.hooks) {
-		p.files = git.HookFiles(p.hooks)
+	if !c.inTree(p.hooks) {
+		p.files = git.HooksIn(p.hooks)
 	}
-	p.signing, err = r.signingPrograms(ctx)
+	p.signing, err = c.signingPrograms(ctx)
 	return p, err
 }
 
 // inTree reports whether a folder belongs to the files of the project, and not to git's.
-func (r *Repo) inTree(folder string) bool {
-	top, err := os.Stat(r.Top)
+func (c *Committer) inTree(folder string) bool {
+	top, err := os.Stat(c.repo.Top)
 	if err != nil || !scan.Below(top, folder) {
 		return false
 	}
-	git, err := os.Stat(r.CommonDir())
+	git, err := os.Stat(c.repo.CommonDir())
 	return err != nil || !scan.Below(git, folder)
 }
 
 // signingPrograms lists settings, each as key, line break, value.
-func (r *Repo) signingPrograms(ctx context.Context) ([]string, error) {
-	text, err := r.lookup(ctx, "look for programs that sign", "config", "-z", "--includes", "--get-regexp", `^gpg\.(.*\.)?(program|defaultkeycommand)$`)
+func (c *Committer) signingPrograms(ctx context.Context) ([]string, error) {
+	text, err := c.repo.lookup(ctx, "look for programs that sign", "config", "-z", "--includes", "--get-regexp", `^gpg\.(.*\.)?(program|defaultkeycommand)$`)
 	return git.SplitNames(text), err
 }
 
@@ -75,11 +74,9 @@ func (p programs) strange(before programs) []string {
 	if p.hooks != before.hooks {
 		return []string{"those of " + p.hooks}
 	}
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(p.files)) {
-		if was, known := before.files[name]; !known || was != p.files[name] {
-			names = append(names, scan.Quote(name))
-		}
+	names := p.files.Since(before.files)
+	for i, name := range names {
+		names[i] = scan.Quote(name)
 	}
 	return names
 }

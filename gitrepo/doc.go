@@ -57,7 +57,7 @@
 // # What is written to the user's repository
 //
 // Three things, each only when asked for: a [Committer] commits as the user would, with
-// the user's hooks, identity and signing, but cannot hang; [Repo.AddWorktree] makes a
+// the user's hooks, identity and signing, but cannot hang; [Worktrees.Add] makes a
 // branch ralph/… and a folder for it; [Repo.Merge] brings such a branch home, or touches
 // nothing. [Repo.Ready] tells beforehand what would go wrong. Nothing is ever reset,
 // cleaned, stashed or pushed, and no work is removed that is nowhere else, unless

@@ -41,9 +41,9 @@ func (c configuration) mentionsFilters() bool {
 	return c.unknown
 }
 
-// refresh asks git for the filters again if the configuration has changed.
-func (f *filters) refresh(ctx context.Context, r *Repo) error {
-	now := r.configuration()
+// refreshFilters asks git for the filters again if the configuration has changed.
+func (r *Repo) refreshFilters(ctx context.Context) error {
+	f, now := &r.filters, r.configuration()
 	if now.same(f.seen) {
 		return nil
 	}

@@ -76,11 +76,8 @@ var (
 // An error wraps ErrNoGit, ErrOwner or ErrNoWorkTree where one of these is the reason,
 // and says what to do about it.
 func Find(ctx context.Context, g git.Program, dir string) (*Repo, bool, error) {
-	dir, err := scan.Canonical(dir)
+	g, dir, err := settle(g, dir)
 	if err != nil {
-		return nil, false, fmt.Errorf("find repository: %w", err)
-	}
-	if g, err = g.Locate(dir); err != nil {
 		return nil, false, fmt.Errorf("find repository: %w", err)
 	}
 	out, err := g.Run(ctx, git.Call{Dir: dir, Args: []string{
@@ -167,16 +164,24 @@ func (r *Repo) Whole() *Repo {
 	return &Repo{Dir: r.Top, Top: r.Top, Git: r.Git, GitDir: r.GitDir, Format: r.Format, filters: r.filters}
 }
 
-// Ask runs git on the repository.
-func (r *Repo) Ask(ctx context.Context, args ...string) (string, error) {
-	return r.AskWith(ctx, "", args...)
+// apart is the same workspace for a caller of its own: what takes long does not keep
+// others waiting.
+func (r *Repo) apart() *Repo {
+	alone := r.Whole()
+	alone.Dir, alone.Prefix = r.Dir, r.Prefix
+	return alone
 }
 
-// AskWith is Ask with a file for git to read.
-func (r *Repo) AskWith(ctx context.Context, file string, args ...string) (string, error) {
+// Ask runs git on the repository.
+func (r *Repo) Ask(ctx context.Context, args ...string) (string, error) {
+	return r.Call(ctx, git.Call{Args: args})
+}
+
+// Call is Ask with more to say about the call.
+func (r *Repo) Call(ctx context.Context, c git.Call) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.call(ctx, git.Call{Args: args, Stdin: file})
+	return r.call(ctx, c)
 }
 
 // run is Ask for a caller that holds the lock, or is the only one.
@@ -238,21 +243,24 @@ func (r *Repo) GitDirs() []string {
 
 // Init puts a folder under git and commits what is in it, in the name of nobody in particular: for sample projects.
 func Init(ctx context.Context, g git.Program, dir, message string) error {
-	dir, err := scan.Canonical(dir)
-	if err != nil {
-		return fmt.Errorf("make repository: %w", err)
-	}
-	if g, err = g.Locate(dir); err != nil {
-		return fmt.Errorf("make repository: %w", err)
-	}
+	g, dir, err := settle(g, dir)
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main"},
 		{"add", "--all"},
 		{"-c", "user.name=ralph", "-c", "user.email=ralph@localhost", "-c", "commit.gpgSign=false", "commit", "--quiet", "--message", message},
 	} {
-		if _, err := g.Run(ctx, git.Call{Dir: dir, Args: args}); err != nil {
-			return fmt.Errorf("make repository: %w", err)
+		if err == nil {
+			_, err = g.Run(ctx, git.Call{Dir: dir, Args: args})
 		}
 	}
-	return nil
+	return wrapped("make repository", err)
+}
+
+// settle is the folder as git names it, and the git program for it.
+func settle(g git.Program, dir string) (git.Program, string, error) {
+	dir, err := scan.Canonical(dir)
+	if err == nil {
+		g, err = g.Locate(dir)
+	}
+	return g, dir, err
 }

@@ -22,7 +22,7 @@ import (
 func (r *Repo) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.filters.refresh(ctx, r); err != nil {
+	if err := r.refreshFilters(ctx); err != nil {
 		return ralph.TreeState{}, err
 	}
 	st, err := r.status(ctx)
@@ -125,7 +125,7 @@ func parseStatus(out string) (status, error) {
 func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.filters.refresh(ctx, r); err != nil {
+	if err := r.refreshFilters(ctx); err != nil {
 		return "", err
 	}
 	base := baseHead

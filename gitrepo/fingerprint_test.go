@@ -223,7 +223,7 @@ func TestFingerprintBeforeTheFirstCommit(t *testing.T) {
 				t.Errorf("base (-want +got)\n%s", diff)
 			}
 			w.Write("later", "z // TODO\n")
-			head := w.CommittedAs()
+			head := committedAs(w)
 			want = ralph.TreeState{Known: true, Head: head, Unfinished: []string{"later: z // TODO", "new: y // TODO", "staged: x // TODO"}}
 			if diff := cmp.Diff(want, w.Fingerprint(repo, ralph.TreeInput{Claimed: true})); diff != "" {
 				t.Errorf("claim after the first commit (-want +got)\n%s", diff)
@@ -296,7 +296,7 @@ func TestFingerprintStaysWithItsRepository(t *testing.T) {
 	w := outer.At("inner")
 	w.Git("init", "-q")
 	w.Write("file", "x")
-	head := w.CommittedAs()
+	head := committedAs(w)
 	repo := w.Find()
 	w.Must(os.Rename(w.Path(".git"), outer.Path("away")))
 	if state, err := repo.Fingerprint(t.Context(), gittest.Since); err == nil {

@@ -8,3 +8,10 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(gittest.Main(m)) }
+
+// committedAs commits everything, and names what was committed.
+func committedAs(w gittest.Workspace) string {
+	w.Helper()
+	w.Commit()
+	return w.Git("rev-parse", "HEAD")
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // mergeTimeout bounds the last step of a merge, which writes files and runs the user's
@@ -57,21 +58,18 @@ type MergeResult struct {
 // repository and not about the two branches are *Problem.
 func (r *Repo) Merge(ctx context.Context, branch string) (MergeResult, error) {
 	r = r.apart()
-	if err := r.filters.refresh(ctx, r); err != nil {
+	if err := r.refreshFilters(ctx); err != nil {
 		return MergeResult{}, err
 	}
 	m := merge{repo: r, result: MergeResult{Branch: branch}}
-	if err := m.begin(ctx); err != nil {
-		return m.result, err
+	err := m.begin(ctx)
+	target := ""
+	if err == nil && m.result.End == "" {
+		target, err = m.target(ctx)
 	}
-	if m.result.End != "" {
-		return m.result, nil
+	if err == nil && m.result.End == "" {
+		err = m.take(ctx, target)
 	}
-	target, err := m.target(ctx)
-	if m.result.End != "" || err != nil {
-		return m.result, err
-	}
-	err = m.take(ctx, target)
 	return m.result, err
 }
 
@@ -85,12 +83,10 @@ type merge struct {
 // begin looks whether there can and must be a merge.
 func (m *merge) begin(ctx context.Context) error {
 	r := m.repo
-	for _, look := range []func(context.Context) (*Problem, error){r.underWay, r.unresolved, r.indexLocked} {
-		if p, err := look(ctx); p != nil || err != nil {
-			return refusal(p, err)
-		}
+	err := refuse(ctx, r, underWay, unresolved, indexLocked)
+	if err != nil {
+		return err
 	}
-	var err error
 	if m.result.Into, err = r.branch(ctx); err != nil {
 		return err
 	}
@@ -106,7 +102,7 @@ func (m *merge) begin(ctx context.Context) error {
 	case m.result.Into == "" || m.ours == "":
 		return &Problem{Kind: ProblemDetached, Stops: true, Text: "no branch is checked out in " + r.Top, Hint: "git switch to the one that the work is for"}
 	}
-	if m.result.Said, err = r.notCommittedIn(ctx, m.result.Branch); err != nil {
+	if m.result.Said, err = m.notCommitted(ctx); err != nil {
 		return err
 	}
 	already, err := r.contains(ctx, m.ours, m.theirs)
@@ -116,30 +112,24 @@ func (m *merge) begin(ctx context.Context) error {
 	return err
 }
 
-// notCommittedIn says what a merge of the branch would leave behind in its worktree.
-func (r *Repo) notCommittedIn(ctx context.Context, branch string) ([]string, error) {
-	entries, err := r.entries(ctx)
+// notCommitted says what the merge would leave behind in the branch's worktree.
+func (m *merge) notCommitted(ctx context.Context) ([]string, error) {
+	worktrees := Worktrees{m.repo}
+	entries, err := worktrees.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if e.branch != branch || e.main || e.gone() {
+		if e.branch != m.result.Branch || e.main || e.gone() {
 			continue
 		}
-		changed, _, err := r.changesIn(ctx, e.path)
+		changed, _, err := worktrees.changesIn(ctx, e.path)
 		if changed == 0 || err != nil {
 			return nil, err
 		}
-		return []string{fmt.Sprintf("%s in %s not committed, and so not merged", areChanges(changed), e.path)}, nil
+		return []string{fmt.Sprintf("%s in %s not committed, and so not merged", text.CountAre(changed, "change"), e.path)}, nil
 	}
 	return nil, nil
-}
-
-func areChanges(n int) string {
-	if n == 1 {
-		return "1 change is"
-	}
-	return fmt.Sprintf("%d changes are", n)
 }
 
 // contains reports whether one commit is part of another's history.
@@ -154,7 +144,7 @@ func (m *merge) target(ctx context.Context) (string, error) {
 	if ahead || err != nil {
 		return m.theirs, err
 	}
-	tree, conflicts, err := m.repo.joined(ctx, m.ours, m.theirs)
+	tree, conflicts, err := m.joined(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -168,7 +158,7 @@ func (m *merge) target(ctx context.Context) (string, error) {
 // commit makes the merge commit, which nothing refers to yet.
 func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 	r := m.repo
-	signs, err := r.signs(ctx)
+	signs, err := m.signs(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -182,9 +172,8 @@ func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 		return "", err
 	}
 	if failed := made.Failure("commit-tree"); failed != nil {
-		unknown, err := r.unknownIdentity(ctx)
-		if unknown != nil || err != nil {
-			return "", refusal(unknown, err)
+		if err := refuse(ctx, r, unknownIdentity); err != nil {
+			return "", err
 		}
 		m.result.End, m.result.Output = MergeFailed, failed.Error()
 		return "", nil
@@ -193,8 +182,8 @@ func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 }
 
 // signs reports whether the user signs commits, which commit-tree does not ask.
-func (r *Repo) signs(ctx context.Context) (bool, error) {
-	text, err := r.lookup(ctx, "read commit.gpgSign", "config", "--type=bool", "--get", "commit.gpgSign")
+func (m *merge) signs(ctx context.Context) (bool, error) {
+	text, err := m.repo.lookup(ctx, "read commit.gpgSign", "config", "--type=bool", "--get", "commit.gpgSign")
 	return text == "true", err
 }
 
@@ -202,7 +191,7 @@ func (r *Repo) signs(ctx context.Context) (bool, error) {
 func (m *merge) take(ctx context.Context, target string) error {
 	r := m.repo
 	var err error
-	if m.result.Files, err = r.inTheWay(ctx, m.ours, target); err != nil {
+	if m.result.Files, err = m.inTheWay(ctx, target); err != nil {
 		return err
 	}
 	if len(m.result.Files) > 0 {
@@ -245,11 +234,11 @@ func (m *merge) take(ctx context.Context, target string) error {
 	return nil
 }
 
-// inTheWay lists the files that differ between two commits and are not what the first
+// inTheWay lists the files that differ between our commit and the target and are not what ours
 // says: with changes of the user's, or untracked, or ignored. A folder with something of
 // the user's in it, where a file must be, is left for git to find.
-func (r *Repo) inTheWay(ctx context.Context, from, to string) ([]string, error) {
-	st, err := r.Whole().status(ctx)
+func (m *merge) inTheWay(ctx context.Context, target string) ([]string, error) {
+	st, err := m.repo.Whole().status(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +246,7 @@ func (r *Repo) inTheWay(ctx context.Context, from, to string) ([]string, error) 
 	for _, p := range st.paths {
 		dirty[p.name] = true
 	}
-	out, err := r.run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to)
+	out, err := m.repo.run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-status", m.ours, target)
 	if err != nil {
 		return nil, fmt.Errorf("compare commits: %w", err)
 	}
@@ -270,7 +259,7 @@ func (r *Repo) inTheWay(ctx context.Context, from, to string) ([]string, error) 
 	for i := 0; i+1 < len(fields); i += 2 {
 		status, name := fields[i], fields[i+1]
 		if status == "A" {
-			name = r.obstacle(name, removed)
+			name = m.obstacle(name, removed)
 		} else if !dirty[name] {
 			name = ""
 		}
@@ -283,9 +272,9 @@ func (r *Repo) inTheWay(ctx context.Context, from, to string) ([]string, error) 
 
 // obstacle is what keeps a new file from being written: one in its place, or in the place
 // of a folder above it, unless it is removed at the same time. "" is nothing.
-func (r *Repo) obstacle(name string, removed map[string]bool) string {
+func (m *merge) obstacle(name string, removed map[string]bool) string {
 	for at := name; at != "."; at = slashpath.Dir(at) {
-		info, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(at)))
+		info, err := os.Lstat(filepath.Join(m.repo.Top, filepath.FromSlash(at)))
 		if err == nil && !info.IsDir() && !removed[at] {
 			return at
 		}
@@ -295,54 +284,18 @@ func (r *Repo) obstacle(name string, removed map[string]bool) string {
 
 // joined is the tree of both sides merged, or the files in conflict. Neither the working
 // tree nor the index is touched.
-func (r *Repo) joined(ctx context.Context, ours, theirs string) (tree string, conflicts []string, err error) {
+func (m *merge) joined(ctx context.Context) (tree string, conflicts []string, err error) {
 	run := func(ctx context.Context, c git.Call) (string, error) {
-		c.Dir = r.Top
-		return r.call(ctx, c)
+		c.Dir = m.repo.Top
+		return m.repo.call(ctx, c)
 	}
-	tree, conflicts, err = git.MergeCommits(ctx, run, ours, theirs)
+	tree, conflicts, err = git.MergeCommits(ctx, run, m.ours, m.theirs)
 	if !errors.Is(err, git.ErrOldGit) {
 		return tree, conflicts, err
 	}
-	base, err := run(ctx, git.Call{Args: []string{"merge-base", ours, theirs}})
+	base, err := run(ctx, git.Call{Args: []string{"merge-base", m.ours, m.theirs}})
 	if err != nil {
 		return "", nil, fmt.Errorf("try merge: %w", err)
 	}
-	return git.MergeSimply(ctx, run, [3]string{strings.TrimSpace(base), ours, theirs})
-}
-
-// Strayed looks whether what was last committed in a worktree is on its branch, or home
-// already. An agent may have switched to another branch; a merge of the worktree's own
-// would then find nothing, and say that all is well.
-func (r *Repo) Strayed(ctx context.Context, w Worktree) (*Problem, error) {
-	r = r.apart()
-	path, err := resolved(w.Path)
-	if err != nil {
-		return nil, fmt.Errorf("look at worktree: %w", err)
-	}
-	entries, err := r.entries(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if e.path != path || e.main || e.branch == w.Branch || e.head == "" {
-			continue
-		}
-		for _, home := range []string{"refs/heads/" + w.Branch, "HEAD"} {
-			tip, err := r.resolve(ctx, home)
-			if err != nil {
-				return nil, err
-			}
-			if tip == "" {
-				continue
-			}
-			if there, err := r.contains(ctx, tip, e.head); there || err != nil {
-				return nil, err
-			}
-		}
-		return &Problem{Kind: ProblemStrayed, Stops: true,
-			Text: fmt.Sprintf("not %s but %s is checked out in %s, with commits that are not on it", w.Branch, e.checkedOut(), e.path),
-			Hint: fmt.Sprintf("git merge %.10s brings them home", e.head)}, nil
-	}
-	return nil, nil
+	return git.MergeSimply(ctx, run, [3]string{strings.TrimSpace(base), m.ours, m.theirs})
 }

@@ -69,7 +69,7 @@ func TestMergeBringsWorkHome(t *testing.T) {
 			w.Git("commit", "-q", "-m", "ours")
 			ours := w.Git("rev-parse", "HEAD")
 			tree.Write("new", "theirs again")
-			theirs = tree.CommittedAs()
+			theirs = committedAs(tree)
 			got := mergeBy(w, git, "ralph/x")
 			want = gitrepo.MergeResult{End: gitrepo.MergeCommitted, Branch: "ralph/x", Into: "main", Commit: w.Git("rev-parse", "main")}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -62,6 +62,24 @@ type Needs struct {
 	IncludeDirty bool // commit what was changed before, too
 }
 
+// look looks for one problem of a repository; nil is none.
+type look func(ctx context.Context, r *Repo) (*Problem, error)
+
+// refuse is the first problem that is found, as a refusal.
+func refuse(ctx context.Context, r *Repo, looks ...look) error {
+	for _, look := range looks {
+		p, err := look(ctx, r)
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			p.Stops = true
+			return p
+		}
+	}
+	return nil
+}
+
 // Ready looks for what must be in order before an agent starts, so that a run does not
 // fail at its first commit. A problem that Stops is a reason not to start; the others
 // are to be said aloud. An error means that git could not be asked.
@@ -69,18 +87,18 @@ type Needs struct {
 // A detached HEAD, a shallow clone and a sparse checkout are no hindrance.
 func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
 	r = r.apart()
-	if err := r.filters.refresh(ctx, r); err != nil {
+	if err := r.refreshFilters(ctx); err != nil {
 		return nil, err
 	}
-	looks := []func(context.Context) (*Problem, error){r.noCommits, r.detached, r.underWay, r.indexLocked, r.unresolved, r.unknownIdentity}
+	looks := []look{noCommits, detached, underWay, indexLocked, unresolved, unknownIdentity}
 	if n.Worktree {
-		looks = append(looks, r.Whole().notInWorktree, r.emptySubmodules)
+		looks = append(looks, notInWorktree, emptySubmodules)
 	} else {
-		looks = append(looks, r.uncommitted)
+		looks = append(looks, uncommitted)
 	}
 	var problems []Problem
 	for _, look := range looks {
-		p, err := look(ctx)
+		p, err := look(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +136,7 @@ func (n Needs) stoppedBy(kind ProblemKind) bool {
 	return false
 }
 
-func (r *Repo) noCommits(ctx context.Context) (*Problem, error) {
+func noCommits(ctx context.Context, r *Repo) (*Problem, error) {
 	head, err := r.headCommit(ctx)
 	if head != "" || err != nil {
 		return nil, err
@@ -127,7 +145,7 @@ func (r *Repo) noCommits(ctx context.Context) (*Problem, error) {
 		Hint: `make the first (git add -A && git commit -m "first commit"), or run without --worktree`}, nil
 }
 
-func (r *Repo) detached(ctx context.Context) (*Problem, error) {
+func detached(ctx context.Context, r *Repo) (*Problem, error) {
 	head, err := r.headCommit(ctx)
 	if head == "" || err != nil {
 		return nil, err
@@ -155,7 +173,7 @@ var operations = []struct{ file, name, command string }{
 	{"sequencer", "a cherry-pick or revert", "cherry-pick"},
 }
 
-func (r *Repo) underWay(context.Context) (*Problem, error) {
+func underWay(_ context.Context, r *Repo) (*Problem, error) {
 	for _, op := range operations {
 		if _, err := os.Lstat(filepath.Join(r.GitDir, op.file)); err == nil {
 			return &Problem{Kind: ProblemUnderWay, Text: op.name + " is under way in " + r.Top,
@@ -165,7 +183,7 @@ func (r *Repo) underWay(context.Context) (*Problem, error) {
 	return nil, nil
 }
 
-func (r *Repo) unresolved(ctx context.Context) (*Problem, error) {
+func unresolved(ctx context.Context, r *Repo) (*Problem, error) {
 	out, err := r.run(ctx, "diff", "--cached", "--name-only", "--diff-filter=U", "--no-relative", "-z")
 	conflicts := slices.Compact(git.SplitNames(out))
 	if len(conflicts) == 0 || err != nil {
@@ -175,7 +193,7 @@ func (r *Repo) unresolved(ctx context.Context) (*Problem, error) {
 }
 
 // indexLocked waits a little: an editor that looks at the repository locks it, too.
-func (r *Repo) indexLocked(ctx context.Context) (*Problem, error) {
+func indexLocked(ctx context.Context, r *Repo) (*Problem, error) {
 	lock := filepath.Join(r.GitDir, "index.lock")
 	patience := defaultLockPatience
 	if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > time.Minute { // none that is about to go
@@ -189,7 +207,7 @@ func (r *Repo) indexLocked(ctx context.Context) (*Problem, error) {
 }
 
 // unknownIdentity asks git whether it knows whose commits these would be.
-func (r *Repo) unknownIdentity(ctx context.Context) (*Problem, error) {
+func unknownIdentity(ctx context.Context, r *Repo) (*Problem, error) {
 	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
 		asked, err := r.Git.AsUser(ctx, git.UserCall{Dir: r.Top, Env: r.environment(), Args: []string{"var", who}, Timeout: r.Git.CallTimeout()})
 		if err != nil {
@@ -204,7 +222,7 @@ func (r *Repo) unknownIdentity(ctx context.Context) (*Problem, error) {
 }
 
 // uncommitted says how many files differ from what is checked out.
-func (r *Repo) uncommitted(ctx context.Context) (*Problem, error) {
+func uncommitted(ctx context.Context, r *Repo) (*Problem, error) {
 	st, err := r.status(ctx)
 	if err != nil || len(st.paths) == 0 {
 		return nil, err
@@ -222,8 +240,8 @@ func (s status) String() string {
 }
 
 // notInWorktree says what a new worktree of this tree would lack.
-func (r *Repo) notInWorktree(ctx context.Context) (*Problem, error) {
-	st, err := r.status(ctx)
+func notInWorktree(ctx context.Context, r *Repo) (*Problem, error) {
+	st, err := r.Whole().status(ctx)
 	if err != nil || len(st.paths) == 0 {
 		return nil, err
 	}
@@ -231,7 +249,7 @@ func (r *Repo) notInWorktree(ctx context.Context) (*Problem, error) {
 }
 
 // emptySubmodules looks for folders that the checked-out commit names as submodules.
-func (r *Repo) emptySubmodules(ctx context.Context) (*Problem, error) {
+func emptySubmodules(ctx context.Context, r *Repo) (*Problem, error) {
 	out, err := r.run(ctx, "config", "-z", "--blob", "HEAD:.gitmodules", "--get-regexp", `^submodule\..*\.path$`)
 	if git.Failed(err) {
 		return nil, nil // no such file, or none in it
@@ -247,12 +265,4 @@ func (r *Repo) emptySubmodules(ctx context.Context) (*Problem, error) {
 	}
 	return &Problem{Kind: ProblemSubmodules, Text: "folders of submodules are empty in a new worktree: " + scan.List(folders),
 		Hint: "if they are needed, git submodule update --init in there fills them"}, nil
-}
-
-func refusal(p *Problem, err error) error {
-	if err != nil {
-		return err
-	}
-	p.Stops = true
-	return p
 }

@@ -115,18 +115,18 @@ type staging struct {
 }
 
 // unstaged lists what is other than in the index.
-func (r *Repo) unstaged(ctx context.Context, what []string) ([]string, error) {
-	out, err := r.run(ctx, append([]string{"ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard", "--"}, what...)...)
+func (c *Committer) unstaged(ctx context.Context, what []string) ([]string, error) {
+	out, err := c.repo.run(ctx, append([]string{"ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard", "--"}, what...)...)
 	return git.SplitNames(out), wrapped("look at what is not staged", err)
 }
 
 // changedSince reports whether a hook has changed the files, those that were committed or
 // those that lie there.
-func (r *Repo) changedSince(ctx context.Context, before staging, what []string) (bool, error) {
-	_, err := r.run(ctx, append([]string{"diff", "--quiet", "--no-ext-diff", before.tree, "HEAD", "--"}, what...)...)
+func (c *Committer) changedSince(ctx context.Context, before staging, what []string) (bool, error) {
+	_, err := c.repo.run(ctx, append([]string{"diff", "--quiet", "--no-ext-diff", before.tree, "HEAD", "--"}, what...)...)
 	if same, err := yes("compare commit", err); !same || err != nil {
 		return err == nil, err
 	}
-	rest, err := r.unstaged(ctx, what)
+	rest, err := c.unstaged(ctx, what)
 	return !slices.Equal(rest, before.rest), err
 }

@@ -140,26 +140,15 @@ func looksUnfinished(line []byte) bool {
 
 func (d *diffReader) Write(p []byte) (int, error) {
 	n := len(p)
-	for len(p) > 0 {
-		end := bytes.IndexByte(p, '\n')
-		if end < 0 {
-			d.keep(p)
-			break
+	for {
+		line, rest, ended := bytes.Cut(p, []byte("\n"))
+		d.partial = append(d.partial, line[:min(len(line), lineLimit-len(d.partial))]...)
+		if !ended {
+			return n, nil
 		}
-		if len(d.partial) == 0 {
-			d.take(p[:end])
-		} else {
-			d.keep(p[:end])
-			d.take(d.partial)
-			d.partial = d.partial[:0]
-		}
-		p = p[end+1:]
+		d.take(d.partial)
+		d.partial, p = d.partial[:0], rest
 	}
-	return n, nil
-}
-
-func (d *diffReader) keep(p []byte) {
-	d.partial = append(d.partial, p[:min(len(p), lineLimit-len(d.partial))]...)
 }
 
 var hunk = text.LazyRegexp(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)

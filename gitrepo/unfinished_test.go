@@ -16,7 +16,7 @@ func TestUnfinishedListsWhatWasAddedSinceTheBase(t *testing.T) {
 	w := gittest.NewRepo(t)
 	w.Write("old.go", "// TODO from before\nsame\nsame\n")
 	w.Write("gone.go", "// TODO will go\n")
-	base := w.CommittedAs()
+	base := committedAs(w)
 	repo := w.Find()
 
 	w.Write("committed.go", "\t// FIXME: later  \r\n")

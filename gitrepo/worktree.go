@@ -32,6 +32,12 @@ type Worktree struct {
 // Dir is the workspace in it.
 func (w Worktree) Dir() string { return filepath.Join(w.Path, filepath.FromSlash(w.Below)) }
 
+// Worktrees are the harness's worktrees of a repository, and its branches. The value is for one goroutine.
+type Worktrees struct{ repo *Repo }
+
+// Worktrees makes, lists and removes worktrees of the repository.
+func (r *Repo) Worktrees() Worktrees { return Worktrees{r.apart()} }
+
 // WorktreeInput says what worktree is wanted.
 type WorktreeInput struct {
 	Path   string // a folder outside of the repository that is not there, or empty
@@ -42,26 +48,25 @@ type WorktreeInput struct {
 	Idle func(path string) bool
 }
 
-// AddWorktree makes a branch at the checked-out commit and a worktree for it. No hook is
+// Add makes a branch at the checked-out commit and a worktree for it. No hook is
 // run. What is to be said aloud comes back, also what Ready says beforehand.
 //
 // A branch of that name that holds work is refused, as is one that is checked out; a
 // merged one is made anew. Refusals are of type *Problem. If the worktree cannot be
 // made, nothing of it is left.
-func (r *Repo) AddWorktree(ctx context.Context, in WorktreeInput) (Worktree, []string, error) {
-	r = r.apart()
-	if err := r.filters.refresh(ctx, r); err != nil {
+func (ws Worktrees) Add(ctx context.Context, in WorktreeInput) (Worktree, []string, error) {
+	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return Worktree{}, nil, err
 	}
-	w, err := r.planned(ctx, in)
+	w, err := ws.planned(ctx, in)
 	if err != nil {
 		return Worktree{}, nil, err
 	}
-	said, err := r.lacking(ctx)
+	said, err := ws.lacking(ctx)
 	if err != nil {
 		return Worktree{}, nil, err
 	}
-	again, err := r.makeRoom(ctx, w, in.Idle)
+	again, err := ws.makeRoom(ctx, w, in.Idle)
 	if err != nil {
 		return Worktree{}, nil, err
 	}
@@ -69,35 +74,34 @@ func (r *Repo) AddWorktree(ctx context.Context, in WorktreeInput) (Worktree, []s
 		said = append(said, again)
 	}
 	// -B: what is there of the branch was found to be merged.
-	if err := r.checkout(ctx, w, "-B", w.Branch, w.Path, w.Base); err != nil {
+	if err := ws.checkout(ctx, w, "-B", w.Branch, w.Path, w.Base); err != nil {
 		return Worktree{}, nil, fmt.Errorf("make worktree: %w", err)
 	}
 	created, err := w.enter()
 	return w, append(said, created...), err
 }
 
-// ReopenWorktree makes sure that a run's worktree is there, to go on in it. If its folder
+// Reopen makes sure that a run's worktree is there, to go on in it. If its folder
 // is gone it is made again from the branch, which is said; changes that were not
 // committed are gone with the folder. Only Path and Branch need to be known of it.
-func (r *Repo) ReopenWorktree(ctx context.Context, w Worktree) (Worktree, []string, error) {
-	r = r.apart()
-	if err := r.filters.refresh(ctx, r); err != nil {
+func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string, error) {
+	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return w, nil, err
 	}
 	path, err := resolved(w.Path)
 	if err != nil {
 		return w, nil, fmt.Errorf("open worktree: %w", err)
 	}
-	w.Path, w.Below = path, strings.TrimSuffix(r.Prefix, "/")
-	entries, err := r.entries(ctx)
+	w.Path, w.Below = path, strings.TrimSuffix(ws.repo.Prefix, "/")
+	entries, err := ws.entries(ctx)
 	if err != nil {
 		return w, nil, err
 	}
 	if _, err := os.Lstat(w.Path); err == nil {
-		said, err := r.reenter(ctx, w, entries)
+		said, err := ws.reenter(ctx, w, entries)
 		return w, said, err
 	}
-	tip, err := r.resolve(ctx, "refs/heads/"+w.Branch)
+	tip, err := ws.tip(ctx, w.Branch)
 	if err != nil {
 		return w, nil, err
 	}
@@ -105,10 +109,10 @@ func (r *Repo) ReopenWorktree(ctx context.Context, w Worktree) (Worktree, []stri
 		return w, nil, &Problem{Kind: ProblemBranchMissing, Stops: true, Text: fmt.Sprintf("both the folder %s and the branch %s are gone", w.Path, w.Branch),
 			Hint: "there is nothing to go on from: start a new run"}
 	}
-	if err := r.forget(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path || e.branch == w.Branch }); err != nil {
+	if err := ws.forget(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path || e.branch == w.Branch }); err != nil {
 		return w, nil, err
 	}
-	if err := r.checkout(ctx, w, w.Path, w.Branch); err != nil {
+	if err := ws.checkout(ctx, w, w.Path, w.Branch); err != nil {
 		return w, nil, fmt.Errorf("make worktree again: %w", err)
 	}
 	created, err := w.enter()
@@ -116,7 +120,7 @@ func (r *Repo) ReopenWorktree(ctx context.Context, w Worktree) (Worktree, []stri
 }
 
 // reenter looks whether a folder that is there is the worktree that it should be.
-func (r *Repo) reenter(ctx context.Context, w Worktree, entries []worktreeEntry) ([]string, error) {
+func (ws Worktrees) reenter(ctx context.Context, w Worktree, entries []worktreeEntry) ([]string, error) {
 	for _, e := range entries {
 		if e.path != w.Path || e.main {
 			continue
@@ -124,7 +128,7 @@ func (r *Repo) reenter(ctx context.Context, w Worktree, entries []worktreeEntry)
 		// An agent may have removed its .git, which holds nothing but the way back. Named,
 		// the folder would have to lead there already.
 		if _, err := os.Lstat(filepath.Join(w.Path, ".git")); errors.Is(err, fs.ErrNotExist) {
-			if _, err := r.run(ctx, "worktree", "repair"); err != nil {
+			if _, err := ws.repo.run(ctx, "worktree", "repair"); err != nil {
 				return nil, fmt.Errorf("repair worktree: %w", err)
 			}
 		}
@@ -134,7 +138,7 @@ func (r *Repo) reenter(ctx context.Context, w Worktree, entries []worktreeEntry)
 		}
 		return created, err
 	}
-	return nil, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is there but is no worktree of %s any more", w.Path, r.Top),
+	return nil, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is there but is no worktree of %s any more", w.Path, ws.repo.Top),
 		Hint: fmt.Sprintf("move it away to have it made again from the branch %s", w.Branch)}
 }
 
@@ -150,27 +154,25 @@ func (w Worktree) enter() ([]string, error) {
 }
 
 // planned checks what is wanted and completes it.
-func (r *Repo) planned(ctx context.Context, in WorktreeInput) (Worktree, error) {
-	w := Worktree{Branch: in.Branch, Below: strings.TrimSuffix(r.Prefix, "/")}
-	for _, look := range []func(context.Context) (*Problem, error){r.noCommits, r.underWay} {
-		if p, err := look(ctx); p != nil || err != nil {
-			return w, refusal(p, err)
-		}
+func (ws Worktrees) planned(ctx context.Context, in WorktreeInput) (Worktree, error) {
+	w := Worktree{Branch: in.Branch, Below: strings.TrimSuffix(ws.repo.Prefix, "/")}
+	if err := refuse(ctx, ws.repo, noCommits, underWay); err != nil {
+		return w, err
 	}
-	if err := r.branchName(ctx, in.Branch); err != nil {
+	if err := ws.branchName(ctx, in.Branch); err != nil {
 		return w, err
 	}
 	var err error
-	if w.Path, err = r.outside(in.Path); err != nil {
+	if w.Path, err = ws.outside(in.Path); err != nil {
 		return w, err
 	}
-	w.Base, err = r.headCommit(ctx)
+	w.Base, err = ws.repo.headCommit(ctx)
 	return w, err
 }
 
-func (r *Repo) branchName(ctx context.Context, name string) error {
+func (ws Worktrees) branchName(ctx context.Context, name string) error {
 	short, ours := strings.CutPrefix(name, ourBranches)
-	out, err := r.run(ctx, "check-ref-format", "--branch", name)
+	out, err := ws.repo.run(ctx, "check-ref-format", "--branch", name)
 	bad := git.Failed(err)
 	if err != nil && !bad {
 		return fmt.Errorf("check branch name: %w", err)
@@ -179,7 +181,7 @@ func (r *Repo) branchName(ctx context.Context, name string) error {
 		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("%q cannot be the name of a branch", short),
 			Hint: "letters, digits, dots, dashes and slashes are fine"}
 	}
-	other, err := r.clashing(ctx, name)
+	other, err := ws.clashing(ctx, name)
 	if err == nil && other != "" {
 		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("there is a branch named %s, so there can be none named %s", other, name),
 			Hint: fmt.Sprintf("take another name, or rename it: git branch -m %s some-other-name", other)}
@@ -189,26 +191,26 @@ func (r *Repo) branchName(ctx context.Context, name string) error {
 
 // clashing is a branch whose name begins another's, or begins with it, as a folder's
 // would: git has no room for both.
-func (r *Repo) clashing(ctx context.Context, name string) (string, error) {
+func (ws Worktrees) clashing(ctx context.Context, name string) (string, error) {
 	for i, c := range name {
 		if c != '/' {
 			continue
 		}
-		if above, err := r.resolve(ctx, "refs/heads/"+name[:i]); above != "" || err != nil {
+		if above, err := ws.repo.resolve(ctx, "refs/heads/"+name[:i]); above != "" || err != nil {
 			return name[:i], err
 		}
 	}
-	out, err := r.run(ctx, "for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", "refs/heads/"+name+"/")
+	out, err := ws.repo.run(ctx, "for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", "refs/heads/"+name+"/")
 	return strings.TrimSpace(out), wrapped("look for branches", err)
 }
 
 // outside is the path without links, if a worktree can be made there.
-func (r *Repo) outside(path string) (string, error) {
+func (ws Worktrees) outside(path string) (string, error) {
 	path, err := resolved(path)
 	if err != nil {
 		return "", fmt.Errorf("place worktree: %w", err)
 	}
-	for _, folder := range []string{r.Top, r.CommonDir()} {
+	for _, folder := range []string{ws.repo.Top, ws.repo.CommonDir()} {
 		info, err := os.Stat(folder)
 		if err != nil {
 			return "", fmt.Errorf("place worktree: %w", err)
@@ -238,10 +240,10 @@ func resolved(path string) (string, error) {
 }
 
 // lacking are the sentences about what is not in a new worktree.
-func (r *Repo) lacking(ctx context.Context) ([]string, error) {
+func (ws Worktrees) lacking(ctx context.Context) ([]string, error) {
 	var said []string
-	for _, look := range []func(context.Context) (*Problem, error){r.detached, r.Whole().notInWorktree, r.emptySubmodules} {
-		p, err := look(ctx)
+	for _, look := range []look{detached, notInWorktree, emptySubmodules} {
+		p, err := look(ctx, ws.repo)
 		if err != nil {
 			return nil, err
 		}
@@ -253,34 +255,26 @@ func (r *Repo) lacking(ctx context.Context) ([]string, error) {
 }
 
 // checkout runs `git worktree add`. A failed one leaves nothing behind.
-func (r *Repo) checkout(ctx context.Context, w Worktree, args ...string) error {
+func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) error {
 	if err := os.MkdirAll(filepath.Dir(w.Path), 0o700); err != nil {
 		return err
 	}
-	tip, err := r.resolve(ctx, "refs/heads/"+w.Branch)
+	tip, err := ws.tip(ctx, w.Branch)
 	if err != nil {
 		return err
 	}
-	patient := r.apart()
-	patient.Git.Timeout = max(checkoutTimeout, r.Git.CallTimeout())
+	patient := ws.repo.apart()
+	patient.Git.Timeout = max(checkoutTimeout, ws.repo.Git.CallTimeout())
 	if _, err = patient.run(ctx, append([]string{"worktree", "add", "--quiet"}, args...)...); err == nil {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
 	// Nothing was there before; twice --force since what is half made is locked.
-	_, _ = r.run(ctx, "worktree", "remove", "--force", "--force", w.Path)
+	_, _ = ws.repo.run(ctx, "worktree", "remove", "--force", "--force", w.Path)
 	if tip == "" {
-		_, _ = r.run(ctx, "update-ref", "-d", "refs/heads/"+w.Branch)
+		_, _ = ws.repo.run(ctx, "update-ref", "-d", "refs/heads/"+w.Branch)
 	}
 	return err
-}
-
-// apart is the same workspace for a caller of its own: what takes long does not keep
-// others waiting.
-func (r *Repo) apart() *Repo {
-	alone := r.Whole()
-	alone.Dir, alone.Prefix = r.Dir, r.Prefix
-	return alone
 }
 
 // WorktreeMaker makes the worktree that a [loop.Config] asks for with UseWorktree. It
@@ -295,7 +289,7 @@ var _ ralph.Worktrees = WorktreeMaker{}
 // Add makes a worktree on a new branch, ralph/….
 func (m WorktreeMaker) Add(ctx context.Context, branch string) (ralph.Worktree, ralph.Tree, error) {
 	name := strings.ReplaceAll(strings.TrimPrefix(branch, ourBranches), "/", "-")
-	made, _, err := m.Repo.AddWorktree(ctx, WorktreeInput{Path: filepath.Join(m.Folder, name), Branch: branch})
+	made, _, err := m.Repo.Worktrees().Add(ctx, WorktreeInput{Path: filepath.Join(m.Folder, name), Branch: branch})
 	if err != nil {
 		return ralph.Worktree{}, nil, err
 	}
@@ -306,7 +300,7 @@ func (m WorktreeMaker) Add(ctx context.Context, branch string) (ralph.Worktree, 
 
 // Open makes sure that the worktree is there, and sees its files.
 func (m WorktreeMaker) Open(ctx context.Context, w ralph.Worktree) (ralph.Tree, error) {
-	if _, _, err := m.Repo.ReopenWorktree(ctx, m.known(w)); err != nil {
+	if _, _, err := m.Repo.Worktrees().Reopen(ctx, m.known(w)); err != nil {
 		return nil, err
 	}
 	return m.tree(ctx, w)
@@ -314,7 +308,7 @@ func (m WorktreeMaker) Open(ctx context.Context, w ralph.Worktree) (ralph.Tree, 
 
 // Remove removes the worktree and its branch, if its work is merged.
 func (m WorktreeMaker) Remove(ctx context.Context, w ralph.Worktree) error {
-	return m.Repo.RemoveWorktree(ctx, m.known(w), RemoveMerged)
+	return m.Repo.Worktrees().Remove(ctx, m.known(w), RemoveMerged)
 }
 
 // known is the worktree whose workspace is w.Path.

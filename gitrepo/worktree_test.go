@@ -18,7 +18,7 @@ import (
 // worktree adds one beside the repository.
 func addWorktree(w gittest.Workspace, branch string) (gittest.Workspace, gitrepo.Worktree) {
 	w.Helper()
-	added, said, err := w.Find().AddWorktree(w.Context(), gitrepo.WorktreeInput{Path: beside(w, branch), Branch: branch})
+	added, said, err := w.Find().Worktrees().Add(w.Context(), gitrepo.WorktreeInput{Path: beside(w, branch), Branch: branch})
 	if err != nil || len(said) > 0 {
 		w.Fatalf("got %v, %v", said, err)
 	}
@@ -33,9 +33,9 @@ func beside(w gittest.Workspace, name string) string {
 func TestAddWorktree(t *testing.T) {
 	w := gittest.NewRepo(t)
 	w.Write("below/file", "x")
-	base := w.CommittedAs()
+	base := committedAs(w)
 	before := pictureOf(w)
-	got, said, err := gittest.Workspace{TB: t, Dir: w.Path("below")}.Find().AddWorktree(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x/y"), Branch: "ralph/x"})
+	got, said, err := gittest.Workspace{TB: t, Dir: w.Path("below")}.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x/y"), Branch: "ralph/x"})
 	w.Must(err)
 	want := gitrepo.Worktree{Path: beside(w, "x/y"), Branch: "ralph/x", Base: base, Below: "below"}
 	if !cmp.Equal(got, want) || said != nil {
@@ -62,7 +62,7 @@ func TestAddWorktreeSaysWhatIsNotInIt(t *testing.T) {
 	}
 	w.Git("checkout", "-q", "--detach")
 	head := w.Git("rev-parse", "HEAD")
-	_, said, err := gittest.Workspace{TB: t, Dir: w.Path("below")}.Find().AddWorktree(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"})
+	_, said, err := gittest.Workspace{TB: t, Dir: w.Path("below")}.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"})
 	w.Must(err)
 	want := []string{
 		"HEAD is detached at " + head[:10],
@@ -80,7 +80,7 @@ func TestAddWorktreeRunsNoHook(t *testing.T) {
 	w.Script(".git/hooks/post-checkout", "touch "+w.Path(".git/sprung"))
 	w.Script(".git/hooks/reference-transaction", "touch "+w.Path(".git/sprung"))
 	_, tree := addWorktree(w, "ralph/x")
-	w.Must(w.Find().RemoveWorktree(t.Context(), tree, gitrepo.RemoveMerged))
+	w.Must(w.Find().Worktrees().Remove(t.Context(), tree, gitrepo.RemoveMerged))
 	if _, err := os.Lstat(w.Path(".git/sprung")); err == nil {
 		t.Error("a hook was run")
 	}
@@ -138,7 +138,7 @@ func TestAddWorktreeRefuses(t *testing.T) {
 		}, gitrepo.ProblemBranchTaken, []string{"is checked out in "}},
 		"pushed, but not merged": {func(w gittest.Workspace, _ *gitrepo.WorktreeInput) {
 			w.Git("switch", "-q", "-c", "ralph/x")
-			w.Git("update-ref", "refs/remotes/origin/ralph/x", w.CommittedAs())
+			w.Git("update-ref", "refs/remotes/origin/ralph/x", committedAs(w))
 			w.Git("switch", "-q", "main")
 		}, gitrepo.ProblemBranchTaken, nil},
 	}
@@ -148,7 +148,7 @@ func TestAddWorktreeRefuses(t *testing.T) {
 			in := gitrepo.WorktreeInput{Path: beside(w, "wanted"), Branch: "ralph/x"}
 			c.act(w, &in)
 			before := w.Git("for-each-ref") + w.Git("worktree", "list")
-			got, said, err := w.Find().AddWorktree(t.Context(), in)
+			got, said, err := w.Find().Worktrees().Add(t.Context(), in)
 			if !cmp.Equal(got, gitrepo.Worktree{}) || said != nil {
 				t.Errorf("got %+v, %v", got, said)
 			}
@@ -174,7 +174,7 @@ func TestAMergedBranchBeginsAnew(t *testing.T) {
 		},
 		"merged at the remote": func(w gittest.Workspace) {
 			tree, _ := addWorktree(w, "ralph/x")
-			w.Git("update-ref", "refs/remotes/origin/main", tree.CommittedAs())
+			w.Git("update-ref", "refs/remotes/origin/main", committedAs(tree))
 		},
 		"its folder is gone": func(w gittest.Workspace) {
 			tree, _ := addWorktree(w, "ralph/x")
@@ -190,7 +190,7 @@ func TestAMergedBranchBeginsAnew(t *testing.T) {
 			w := gittest.NewRepo(t)
 			act(w)
 			idle := func(path string) bool { return path == beside(w, "ralph/x") }
-			got, said, err := w.Find().AddWorktree(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "ralph/x"), Branch: "ralph/x", Idle: idle})
+			got, said, err := w.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "ralph/x"), Branch: "ralph/x", Idle: idle})
 			w.Must(err)
 			if diff := cmp.Diff([]string{"the branch ralph/x was merged and begins anew"}, said); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -221,7 +221,7 @@ func TestAWorktreeThatCannotBeMadeLeavesNothing(t *testing.T) {
 	w.Git("config", "filter.bad.clean", "cat")
 	w.Commit()
 	before := w.Git("for-each-ref") + w.Git("worktree", "list")
-	got, _, err := w.Find().AddWorktree(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"})
+	got, _, err := w.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"})
 	if err == nil || !strings.Contains(err.Error(), "make worktree: ") {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -249,7 +249,7 @@ func TestAWorktreeThatIsCutShortLeavesNothing(t *testing.T) {
 			}
 		}
 	}()
-	if got, _, err := repo.AddWorktree(ctx, gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"}); !errors.Is(err, context.Canceled) {
+	if got, _, err := repo.Worktrees().Add(ctx, gitrepo.WorktreeInput{Path: beside(w, "x"), Branch: "ralph/x"}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	if after := w.Git("for-each-ref") + w.Git("worktree", "list"); after != before {
@@ -283,7 +283,7 @@ func TestReopenWorktree(t *testing.T) {
 			tree.Write("new", "x")
 			tree.Commit()
 			c.act(tree)
-			got, said, err := w.Find().ReopenWorktree(t.Context(), gitrepo.Worktree{Path: added.Path, Branch: added.Branch, Base: added.Base})
+			got, said, err := w.Find().Worktrees().Reopen(t.Context(), gitrepo.Worktree{Path: added.Path, Branch: added.Branch, Base: added.Base})
 			w.Must(err)
 			for i := range said {
 				said[i] = strings.ReplaceAll(said[i], added.Path, "PATH")
@@ -307,11 +307,11 @@ func TestReopenWorktreeRefuses(t *testing.T) {
 	w.Must(os.Rename(tree.Dir, tree.Dir+"2"))
 	w.Git("worktree", "prune")
 	w.Must(os.Rename(tree.Dir+"2", tree.Dir))
-	_, _, err := w.Find().ReopenWorktree(t.Context(), added)
+	_, _, err := w.Find().Worktrees().Reopen(t.Context(), added)
 	gittest.Refused(t, err, gitrepo.ProblemNotOurs, "is no worktree of", "ralph/x")
 
 	w.Must(os.RemoveAll(tree.Dir))
 	w.Git("branch", "-D", "ralph/x")
-	_, _, err = w.Find().ReopenWorktree(t.Context(), added)
+	_, _, err = w.Find().Worktrees().Reopen(t.Context(), added)
 	gittest.Refused(t, err, gitrepo.ProblemBranchMissing, "are gone", "start a new run")
 }

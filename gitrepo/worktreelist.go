@@ -31,15 +31,14 @@ func (s WorktreeState) Removable() bool {
 	return s.Merged && s.Dirty == 0 && s.Trouble == "" && !s.Locked
 }
 
-// Worktrees lists the harness's worktrees of this repository, those whose folder lies
+// List lists the harness's worktrees of this repository, those whose folder lies
 // below under or whose branch is ralph/…, and its branches without one. The main working
 // tree is never among them, nor what is checked out in it.
-func (r *Repo) Worktrees(ctx context.Context, under string) ([]WorktreeState, error) {
-	r = r.apart()
-	if err := r.filters.refresh(ctx, r); err != nil {
+func (ws Worktrees) List(ctx context.Context, under string) ([]WorktreeState, error) {
+	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return nil, err
 	}
-	entries, err := r.entries(ctx)
+	entries, err := ws.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +47,7 @@ func (r *Repo) Worktrees(ctx context.Context, under string) ([]WorktreeState, er
 			return nil, fmt.Errorf("list worktrees: %w", err)
 		}
 	}
-	out, err := r.run(ctx, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"+ourBranches)
+	out, err := ws.repo.run(ctx, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"+ourBranches)
 	if err != nil {
 		return nil, fmt.Errorf("list branches: %w", err)
 	}
@@ -62,7 +61,7 @@ func (r *Repo) Worktrees(ctx context.Context, under string) ([]WorktreeState, er
 	}
 	var states []WorktreeState
 	for _, e := range entries {
-		state, err := r.state(ctx, e)
+		state, err := ws.state(ctx, e)
 		if err != nil {
 			return nil, err
 		}
@@ -72,39 +71,38 @@ func (r *Repo) Worktrees(ctx context.Context, under string) ([]WorktreeState, er
 }
 
 // state looks at a worktree, or at a branch if the worktreeEntry has no path.
-func (r *Repo) state(ctx context.Context, e worktreeEntry) (WorktreeState, error) {
-	s := WorktreeState{Worktree: Worktree{Path: e.path, Branch: e.branch, Below: strings.TrimSuffix(r.Prefix, "/")}, Locked: e.locked, Missing: e.gone()}
-	var tips []string
-	if e.head != "" {
-		tips = append(tips, e.head)
+func (ws Worktrees) state(ctx context.Context, e worktreeEntry) (WorktreeState, error) {
+	s := WorktreeState{Worktree: Worktree{Path: e.path, Branch: e.branch, Below: strings.TrimSuffix(ws.repo.Prefix, "/")}, Locked: e.locked, Missing: e.gone()}
+	tip, err := ws.tip(ctx, e.branch)
+	if err != nil {
+		return s, err
 	}
-	if e.branch != "" {
-		tip, err := r.resolve(ctx, "refs/heads/"+e.branch)
-		if err != nil {
-			return s, err
-		}
-		if tip != "" {
-			tips = append(tips, tip)
-		}
-	}
-	var err error
+	tips := slices.DeleteFunc([]string{e.head, tip}, func(commit string) bool { return commit == "" })
 	if len(tips) > 0 {
-		if s.Ahead, err = r.ahead(ctx, tips...); err != nil {
+		if s.Ahead, err = ws.ahead(ctx, tips...); err != nil {
 			return s, err
 		}
 	}
 	s.Merged = s.Ahead == 0
 	if !s.Missing {
-		s.Dirty, s.Trouble, err = r.changesIn(ctx, e.path)
+		s.Dirty, s.Trouble, err = ws.changesIn(ctx, e.path)
 	}
 	return s, err
 }
 
+// tip is the last commit of a branch, "" if there is none.
+func (ws Worktrees) tip(ctx context.Context, branch string) (string, error) {
+	if branch == "" {
+		return "", nil
+	}
+	return ws.repo.resolve(ctx, "refs/heads/"+branch)
+}
+
 // ahead counts the commits that are in no branch but the harness's own.
-func (r *Repo) ahead(ctx context.Context, tips ...string) (int, error) {
+func (ws Worktrees) ahead(ctx context.Context, tips ...string) (int, error) {
 	args := append([]string{"rev-list", "--count"}, tips...)
 	args = append(args, "--not", "--exclude="+ourBranches+"*", "--branches", "--exclude=*/"+ourBranches+"*", "--remotes")
-	out, err := r.run(ctx, args...)
+	out, err := ws.repo.run(ctx, args...)
 	n := 0
 	if err == nil {
 		n, err = strconv.Atoi(strings.TrimSpace(out))
@@ -114,28 +112,26 @@ func (r *Repo) ahead(ctx context.Context, tips ...string) (int, error) {
 
 // changesIn counts the changes in a worktree that are not committed, without the
 // harness's view. A worktree that an agent broke is no error.
-func (r *Repo) changesIn(ctx context.Context, folder string) (int, string, error) {
-	there, ok, err := Find(ctx, r.Git, folder)
+func (ws Worktrees) changesIn(ctx context.Context, folder string) (int, string, error) {
+	there, ok, err := Find(ctx, ws.repo.Git, folder)
 	if ctx.Err() != nil {
 		return 0, "", fmt.Errorf("look at worktree: %w", context.Cause(ctx))
 	}
 	if err != nil {
 		return 0, err.Error(), nil
 	}
-	if !ok || there.Top != folder || !sameFolder(there.CommonDir(), r.CommonDir()) {
-		return 0, fmt.Sprintf("%s has lost its connection to %s", folder, r.Top), nil
+	if !ok || there.Top != folder || !sameFolder(there.CommonDir(), ws.repo.CommonDir()) {
+		return 0, fmt.Sprintf("%s has lost its connection to %s", folder, ws.repo.Top), nil
 	}
-	r.mu.Lock()
-	there.filters = r.filters // what an agent added meanwhile is not trusted
-	r.mu.Unlock()
-	if err := there.filters.refresh(ctx, there); err != nil {
+	there.filters = ws.repo.filters // what an agent added meanwhile is not trusted
+	if err := there.refreshFilters(ctx); err != nil {
 		return 0, "", err
 	}
 	st, err := there.status(ctx)
 	if git.Failed(err) {
 		return 0, err.Error(), nil
 	}
-	changed := slices.DeleteFunc(st.paths, func(p path) bool { return p.name == r.Prefix+scan.ProgressFile })
+	changed := slices.DeleteFunc(st.paths, func(p path) bool { return p.name == ws.repo.Prefix+scan.ProgressFile })
 	if modules, _ := os.ReadDir(filepath.Join(there.GitDir, "modules")); len(modules) > 0 && len(changed) == 0 {
 		return 0, fmt.Sprintf("the submodules in %s have repositories of their own, which would go with it", folder), err
 	}
@@ -173,10 +169,10 @@ func (e worktreeEntry) liesBelow(folder string) bool {
 func (e worktreeEntry) checkedOut() string { return branchOr(e.branch) }
 
 // entries lists all worktrees of the repository, the main one first.
-func (r *Repo) entries(ctx context.Context) ([]worktreeEntry, error) {
-	out, err := r.run(ctx, "worktree", "list", "--porcelain", "-z")
+func (ws Worktrees) entries(ctx context.Context) ([]worktreeEntry, error) {
+	out, err := ws.repo.run(ctx, "worktree", "list", "--porcelain", "-z")
 	if git.ExitCode(err) == 129 { // git before 2.36
-		out, err = r.run(ctx, "worktree", "list", "--porcelain")
+		out, err = ws.repo.run(ctx, "worktree", "list", "--porcelain")
 		out = strings.ReplaceAll(out, "\n", "\x00")
 	}
 	return parseEntries(out), wrapped("list worktrees", err)
@@ -208,4 +204,39 @@ func parseEntries(out string) []worktreeEntry {
 		}
 	}
 	return list
+}
+
+// Strayed looks whether what was last committed in a worktree is on its branch, or home
+// already. An agent may have switched to another branch; a merge of the worktree's own
+// would then find nothing, and say that all is well.
+func (ws Worktrees) Strayed(ctx context.Context, w Worktree) (*Problem, error) {
+	path, err := resolved(w.Path)
+	if err != nil {
+		return nil, fmt.Errorf("look at worktree: %w", err)
+	}
+	entries, err := ws.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.path != path || e.main || e.branch == w.Branch || e.head == "" {
+			continue
+		}
+		for _, home := range []string{"refs/heads/" + w.Branch, "HEAD"} {
+			tip, err := ws.repo.resolve(ctx, home)
+			if err != nil {
+				return nil, err
+			}
+			if tip == "" {
+				continue
+			}
+			if there, err := ws.repo.contains(ctx, tip, e.head); there || err != nil {
+				return nil, err
+			}
+		}
+		return &Problem{Kind: ProblemStrayed, Stops: true,
+			Text: fmt.Sprintf("not %s but %s is checked out in %s, with commits that are not on it", w.Branch, e.checkedOut(), e.path),
+			Hint: fmt.Sprintf("git merge %.10s brings them home", e.head)}, nil
+	}
+	return nil, nil
 }

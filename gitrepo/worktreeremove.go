@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -20,28 +21,23 @@ const (
 	RemoveAnyway Removal = "anyway"
 )
 
-// RemoveWorktree removes a worktree of the harness with its branch; either may be gone
+// Remove removes a worktree of the harness with its branch; either may be gone
 // already. With RemoveMerged, commits that are in no other branch and changes that are
 // not committed are a refusal, a *Problem, and so is a worktree whose changes cannot be
 // seen. One that the user locked is refused in any case. Whether a run is still at work
 // in it the caller has to know.
-func (r *Repo) RemoveWorktree(ctx context.Context, w Worktree, how Removal) error {
-	r = r.apart()
-	if err := r.filters.refresh(ctx, r); err != nil {
+func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
+	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return err
 	}
-	e, err := r.listedAs(ctx, w)
+	e, err := ws.listedAs(ctx, w)
 	if err != nil {
 		return err
 	}
-	if e.branch == "" { // an agent may have left its branch; it is looked at, too
-		e.branch = w.Branch
-	}
-	tip := ""
-	if e.branch != "" {
-		if tip, err = r.resolve(ctx, "refs/heads/"+e.branch); err != nil {
-			return err
-		}
+	e.branch = cmp.Or(e.branch, w.Branch) // an agent may have left its branch; it is looked at, too
+	tip, err := ws.tip(ctx, e.branch)
+	if err != nil {
+		return err
 	}
 	if tip == "" {
 		e.branch = ""
@@ -49,22 +45,22 @@ func (r *Repo) RemoveWorktree(ctx context.Context, w Worktree, how Removal) erro
 	if e.path == "" && e.branch == "" {
 		return nil
 	}
-	state, err := r.state(ctx, e)
+	state, err := ws.state(ctx, e)
 	if err != nil {
 		return err
 	}
 	if p := state.refuse(how); p != nil {
 		return p
 	}
-	if err := r.removeFolder(ctx, e, how); err != nil {
+	if err := ws.removeFolder(ctx, e, how); err != nil {
 		return err
 	}
-	return r.removeBranch(ctx, e.branch, tip)
+	return ws.removeBranch(ctx, e.branch, tip)
 }
 
 // listedAs finds a worktree on git's list; without a path it is a branch alone.
-func (r *Repo) listedAs(ctx context.Context, w Worktree) (worktreeEntry, error) {
-	entries, err := r.entries(ctx)
+func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, error) {
+	entries, err := ws.entries(ctx)
 	if err != nil {
 		return worktreeEntry{}, err
 	}
@@ -86,17 +82,14 @@ func (r *Repo) listedAs(ctx context.Context, w Worktree) (worktreeEntry, error) 
 		return worktreeEntry{}, nil
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return worktreeEntry{}, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is no worktree of %s", path, r.Top), Hint: "if it is of no use any more, remove it yourself"}
+		return worktreeEntry{}, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is no worktree of %s", path, ws.repo.Top), Hint: "if it is of no use any more, remove it yourself"}
 	}
 	return worktreeEntry{}, nil
 }
 
 // refuse is why a worktree may not be removed.
 func (s WorktreeState) refuse(how Removal) *Problem {
-	name := s.Branch
-	if name == "" {
-		name = s.Path
-	}
+	name := cmp.Or(s.Branch, s.Path)
 	switch {
 	case s.Locked:
 		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: s.Path + " is locked", Hint: "if it is of no use any more: git worktree unlock " + s.Path}
@@ -126,39 +119,39 @@ func keepOrDrop(s WorktreeState) string {
 
 // removeFolder takes a worktree off git's list, with its folder. Force is needed for the
 // harness's view and for submodules; what it could harm was looked for before.
-func (r *Repo) removeFolder(ctx context.Context, e worktreeEntry, how Removal) error {
+func (ws Worktrees) removeFolder(ctx context.Context, e worktreeEntry, how Removal) error {
 	if e.path == "" {
 		return nil
 	}
 	remove := []string{"worktree", "remove", "--force", e.path}
-	_, err := r.run(ctx, remove...)
+	_, err := ws.repo.run(ctx, remove...)
 	if err != nil && how == RemoveAnyway && ctx.Err() == nil {
 		// Git does not touch a folder that has lost its .git.
 		if err := os.RemoveAll(e.path); err != nil {
 			return fmt.Errorf("remove worktree: %w", err)
 		}
-		_, err = r.run(ctx, remove...)
+		_, err = ws.repo.run(ctx, remove...)
 	}
 	return wrapped("remove worktree", err)
 }
 
 // removeBranch removes a branch of the harness if it is still where it was looked at.
-func (r *Repo) removeBranch(ctx context.Context, name, tip string) error {
+func (ws Worktrees) removeBranch(ctx context.Context, name, tip string) error {
 	if name == "" || !strings.HasPrefix(name, ourBranches) {
 		return nil
 	}
-	_, err := r.run(ctx, "update-ref", "-d", "refs/heads/"+name, tip)
+	_, err := ws.repo.run(ctx, "update-ref", "-d", "refs/heads/"+name, tip)
 	return wrapped("remove branch", err)
 }
 
 // makeRoom clears away what is left of an earlier, merged worktree of the branch, and
 // says so.
-func (r *Repo) makeRoom(ctx context.Context, w Worktree, idle func(string) bool) (string, error) {
-	entries, err := r.entries(ctx)
+func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) bool) (string, error) {
+	entries, err := ws.entries(ctx)
 	if err != nil {
 		return "", err
 	}
-	tip, err := r.resolve(ctx, "refs/heads/"+w.Branch)
+	tip, err := ws.tip(ctx, w.Branch)
 	if err != nil {
 		return "", err
 	}
@@ -167,14 +160,14 @@ func (r *Repo) makeRoom(ctx context.Context, w Worktree, idle func(string) bool)
 		held = entries[i]
 	}
 	if tip != "" {
-		if err := r.giveWay(ctx, held, idle); err != nil {
+		if err := ws.giveWay(ctx, held, idle); err != nil {
 			return "", err
 		}
-		if entries, err = r.entries(ctx); err != nil {
+		if entries, err = ws.entries(ctx); err != nil {
 			return "", err
 		}
 	}
-	err = r.forget(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path })
+	err = ws.forget(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path })
 	if err != nil {
 		return "", err
 	}
@@ -188,11 +181,11 @@ func (r *Repo) makeRoom(ctx context.Context, w Worktree, idle func(string) bool)
 }
 
 // giveWay removes an earlier worktree of a branch if nothing is lost with it.
-func (r *Repo) giveWay(ctx context.Context, e worktreeEntry, idle func(string) bool) error {
+func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(string) bool) error {
 	if e.main {
 		return &Problem{Kind: ProblemBranchTaken, Stops: true, Text: fmt.Sprintf("%s is checked out in %s", e.branch, e.path), Hint: "take another name, or switch to another branch there"}
 	}
-	state, err := r.state(ctx, e)
+	state, err := ws.state(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -206,17 +199,17 @@ func (r *Repo) giveWay(ctx context.Context, e worktreeEntry, idle func(string) b
 	if !state.Missing && (idle == nil || !idle(e.path)) {
 		return &Problem{Kind: ProblemBranchTaken, Stops: true, Text: fmt.Sprintf("%s is checked out in %s", e.branch, e.path), Hint: "take another name, or remove it with ralph clean if its run has ended"}
 	}
-	return r.removeFolder(ctx, e, RemoveMerged)
+	return ws.removeFolder(ctx, e, RemoveMerged)
 }
 
 // forget takes worktrees off git's list whose folder is gone. `git worktree prune` would
 // do it for all, and so for those of the user that are on a disk which is not mounted.
-func (r *Repo) forget(ctx context.Context, entries []worktreeEntry, which func(worktreeEntry) bool) error {
+func (ws Worktrees) forget(ctx context.Context, entries []worktreeEntry, which func(worktreeEntry) bool) error {
 	for _, e := range entries {
 		if e.main || !e.gone() || !which(e) {
 			continue
 		}
-		if err := r.removeFolder(ctx, e, RemoveMerged); err != nil {
+		if err := ws.removeFolder(ctx, e, RemoveMerged); err != nil {
 			return err
 		}
 	}

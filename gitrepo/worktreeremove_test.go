@@ -67,7 +67,7 @@ func TestWorktrees(t *testing.T) {
 			if !ok || err != nil {
 				t.Fatal(ok, err)
 			}
-			got, err := repo.Worktrees(t.Context(), w.Dir+"-trees")
+			got, err := repo.Worktrees().List(t.Context(), w.Dir+"-trees")
 			w.Must(err)
 			byPath := func(list []gitrepo.WorktreeState) map[string]gitrepo.WorktreeState {
 				states := map[string]gitrepo.WorktreeState{}
@@ -86,10 +86,10 @@ func TestWorktrees(t *testing.T) {
 func TestCleaningRemovesOnlyWhatIsMerged(t *testing.T) {
 	w := trees(t)
 	repo := w.Find()
-	states, err := repo.Worktrees(t.Context(), w.Dir+"-trees")
+	states, err := repo.Worktrees().List(t.Context(), w.Dir+"-trees")
 	w.Must(err)
 	for _, s := range states {
-		if err := repo.RemoveWorktree(t.Context(), s.Worktree, gitrepo.RemoveMerged); (err == nil) != s.Removable() {
+		if err := repo.Worktrees().Remove(t.Context(), s.Worktree, gitrepo.RemoveMerged); (err == nil) != s.Removable() {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestRemoveWorktreeRefuses(t *testing.T) {
 	before := w.Git("for-each-ref") + w.Git("worktree", "list")
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			gittest.Refused(t, repo.RemoveWorktree(t.Context(), c.tree, c.how), c.want, c.holds...)
+			gittest.Refused(t, repo.Worktrees().Remove(t.Context(), c.tree, c.how), c.want, c.holds...)
 			if c.tree.Path != "" {
 				if _, err := os.Lstat(c.tree.Path); err != nil {
 					t.Error(err)
@@ -149,7 +149,7 @@ func TestRemoveWorktreeAnyway(t *testing.T) {
 	w := trees(t)
 	repo := w.Find()
 	for _, branch := range []string{"ralph/ahead", "ralph/dirty", "ralph/broken", "ralph/detached", "ralph/missing", "ralph/unborn", "ralph/never"} {
-		w.Must(repo.RemoveWorktree(t.Context(), gitrepo.Worktree{Path: beside(w, branch), Branch: branch}, gitrepo.RemoveAnyway))
+		w.Must(repo.Worktrees().Remove(t.Context(), gitrepo.Worktree{Path: beside(w, branch), Branch: branch}, gitrepo.RemoveAnyway))
 		if _, err := os.Lstat(beside(w, branch)); err == nil {
 			t.Errorf("%s is there", branch)
 		}
@@ -168,8 +168,8 @@ func TestRemoveWorktreeKeepsOtherBranches(t *testing.T) {
 	w := gittest.NewRepo(t)
 	tree, added := addWorktree(w, "ralph/x")
 	tree.Git("switch", "-q", "-c", "feature")
-	tip := tree.CommittedAs()
-	w.Must(w.Find().RemoveWorktree(t.Context(), added, gitrepo.RemoveMerged))
+	tip := committedAs(tree)
+	w.Must(w.Find().Worktrees().Remove(t.Context(), added, gitrepo.RemoveMerged))
 	if got := w.Git("rev-parse", "feature"); got != tip {
 		t.Errorf("feature is at %s", got)
 	}
@@ -184,7 +184,7 @@ func TestRemoveWorktreeKeepsSubmodules(t *testing.T) {
 	w, other := gittest.NewRepo(t), gittest.NewRepo(t)
 	w.Git("submodule", "--quiet", "add", "file://"+other.Dir, "sub")
 	w.Commit()
-	added, _, err := w.Find().AddWorktree(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "ralph/x"), Branch: "ralph/x"})
+	added, _, err := w.Find().Worktrees().Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "ralph/x"), Branch: "ralph/x"})
 	w.Must(err)
 	tree := gittest.Workspace{TB: t, Dir: added.Path}
 	tree.Git("submodule", "--quiet", "update", "--init")
@@ -193,9 +193,9 @@ func TestRemoveWorktreeKeepsSubmodules(t *testing.T) {
 	sub.Commit()
 	tree.Commit()
 	mergeBy(w, gittest.Program(), "ralph/x")
-	gittest.Refused(t, w.Find().RemoveWorktree(t.Context(), added, gitrepo.RemoveMerged), gitrepo.ProblemWorktreeChanged, "repositories of their own", "--force")
+	gittest.Refused(t, w.Find().Worktrees().Remove(t.Context(), added, gitrepo.RemoveMerged), gitrepo.ProblemWorktreeChanged, "repositories of their own", "--force")
 	if _, err := os.Lstat(sub.Path("work")); err != nil {
 		t.Error(err)
 	}
-	w.Must(w.Find().RemoveWorktree(t.Context(), added, gitrepo.RemoveAnyway))
+	w.Must(w.Find().Worktrees().Remove(t.Context(), added, gitrepo.RemoveAnyway))
 }

@@ -31,6 +31,7 @@ func TestWhatAnAgentProposesToRememberIsOnlyProposed(t *testing.T) {
 
 // differ is a tree that keeps copies.
 type differ struct {
+	ralph.Copies
 	hash  *int
 	left  []string
 	patch string
@@ -47,6 +48,12 @@ func (d differ) Fingerprint(context.Context, ralph.TreeInput) (ralph.TreeState, 
 func (d differ) Diff(_ context.Context, from, to string, limit int) (string, bool, error) {
 	*d.asked = append(*d.asked, fmt.Sprintf("%s..%s up to %d", from, to, limit))
 	return d.patch, true, d.err
+}
+
+func (d differ) Join(_ context.Context, base, _, _ string) (string, error) { return base, nil }
+
+func (d differ) Between(context.Context, string, string) (string, error) {
+	return "", errors.ErrUnsupported
 }
 
 func TestThePromptKnowsWhatChangedSinceTheRunBegan(t *testing.T) {

@@ -40,6 +40,9 @@ func (k *keeper) Fingerprint(_ context.Context, in ralph.TreeInput) (ralph.TreeS
 func (k *keeper) Changes(context.Context, string, string) ([]ralph.FileChange, error) {
 	return nil, nil
 }
+func (k *keeper) Between(context.Context, string, string) (string, error) {
+	return "", errors.ErrUnsupported
+}
 func (k *keeper) Files(context.Context, string) ([]string, error) { return nil, nil }
 func (k *keeper) Read(context.Context, string, string, int) ([]byte, error) {
 	return nil, fs.ErrNotExist

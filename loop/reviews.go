@@ -156,7 +156,7 @@ func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.Eval
 	if task != "" && h.Settled != "" { // what earlier tasks changed was looked at then
 		since = h.Settled
 	}
-	if tree, ok := r.tree.store.(ralph.Differ); ok && since != "" && h.Now.Tree.Snapshot != "" {
+	if tree, ok := r.tree.store.(ralph.Copies); ok && since != "" && h.Now.Tree.Snapshot != "" {
 		if in.Diff, in.DiffCut, err = tree.Diff(ctx, since, h.Now.Tree.Snapshot, evaluationDiff); err != nil {
 			r.warn("diff_unknown", "the evaluator is not told what changed: %v", err)
 		}

@@ -29,7 +29,6 @@ type shelf struct {
 
 var (
 	_ ralph.Copies   = (*shelf)(nil)
-	_ ralph.Differ   = (*shelf)(nil)
 	_ ralph.Switcher = (*shelf)(nil)
 )
 
@@ -115,6 +114,9 @@ func (s *shelf) Changes(_ context.Context, from, to string) ([]ralph.FileChange,
 	return changes, s.fails["Changes"]
 }
 
+func (s *shelf) Between(context.Context, string, string) (string, error) {
+	return "", errors.ErrUnsupported
+}
 func (s *shelf) Files(context.Context, string) ([]string, error) { return nil, nil }
 func (s *shelf) Read(context.Context, string, string, int) ([]byte, error) {
 	return nil, fs.ErrNotExist

@@ -158,7 +158,7 @@ func (w *workspace) whatChanged(ctx context.Context) string {
 	if h := w.state.History; h.Judging && h.Now.Tree.Known { // cut in the middle of its judgement
 		now = h.Now.Tree
 	}
-	if tree, ok := w.store.(ralph.Comparer); ok && base.Snapshot != "" && now.Snapshot != "" {
+	if tree, ok := w.store.(ralph.Copies); ok && base.Snapshot != "" && now.Snapshot != "" {
 		if changed, err := tree.Between(ctx, base.Snapshot, now.Snapshot); err == nil {
 			return changed
 		}
@@ -182,7 +182,7 @@ func (w *workspace) whatChanged(ctx context.Context) string {
 
 // diff is what changed since the run began.
 func (w *workspace) diff(ctx context.Context) (patch string, cut bool) {
-	tree, ok := w.store.(ralph.Differ)
+	tree, ok := w.store.(ralph.Copies)
 	base, now := w.state.History.Base.Snapshot, w.state.History.Tree.Snapshot
 	if !ok || base == "" || now == "" || base == now || w.state.History.Started == 0 { // no agent has been here yet
 		return "", false

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,8 +20,8 @@ import (
 )
 
 // Keeper is a workspace without git of which a copy is kept whenever it has changed.
-// It implements [ralph.Tree], [ralph.Copies] and [ralph.Comparer] and may be used by several
-// goroutines, but only one Keeper may be at work on a folder of copies.
+// It implements [ralph.Tree] and [ralph.Copies] and may be used by several goroutines,
+// but only one Keeper may be at work on a folder of copies.
 type Keeper struct {
 	tree  *Tree
 	store *store
@@ -31,9 +31,8 @@ type Keeper struct {
 }
 
 var (
-	_ ralph.Tree     = (*Keeper)(nil)
-	_ ralph.Copies   = (*Keeper)(nil)
-	_ ralph.Comparer = (*Keeper)(nil)
+	_ ralph.Tree   = (*Keeper)(nil)
+	_ ralph.Copies = (*Keeper)(nil)
 )
 
 // sighting is a file as it was seen when it was kept, or left out.
@@ -65,9 +64,8 @@ func (k *Keeper) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.Tree
 	var id string
 	var left []string
 	var failed error
-	state, err := k.tree.look(ctx, func(root *os.Root, names []string) error {
+	state, err := k.tree.look(ctx, func(root *os.Root, names []string) {
 		id, left, failed = k.take(ctx, root, names)
-		return nil
 	})
 	if err != nil {
 		return state, err
@@ -76,8 +74,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.Tree
 		if ctx.Err() != nil {
 			return ralph.TreeState{}, fmt.Errorf("read workspace: %w", context.Cause(ctx))
 		}
-		state.Left = []string{"no snapshot was kept: " + scan.Shorten(failed.Error())}
-		return state, nil
+		left = []string{"no snapshot was kept: " + scan.Shorten(failed.Error())}
 	}
 	state.Snapshot, state.Left = id, left
 	return state, nil
@@ -162,7 +159,7 @@ func (k *Keeper) keep(root *os.Root, name string) (sighting, error) {
 		seen.file.Mode = manifest.ModeLink
 		var target string
 		if target, err = root.Readlink(filepath.FromSlash(name)); err == nil {
-			seen.file.ID, err = k.store.putText([]byte(target))
+			seen.file.ID, err = k.store.put(strings.NewReader(target))
 		}
 	default:
 		if scan.Executable(info) == "program" {
@@ -173,24 +170,13 @@ func (k *Keeper) keep(root *os.Root, name string) (sighting, error) {
 			return sighting{}, fs.ErrNotExist // or something else than it was a moment ago
 		}
 		defer f.Close()
-		seen.file.ID, err = k.putFile(f, info.Size())
+		seen.file.ID, err = k.store.put(f)
 	}
 	look := scan.StampOf(info)
 	if time.Since(time.Unix(0, max(look.Written, look.Changed))) > scan.Settled {
 		seen.look = look
 	}
 	return seen, err
-}
-
-func (k *Keeper) putFile(f *os.File, size int64) (id string, err error) {
-	if size > scan.ContentLimit {
-		return k.store.put(f, manifest.FileLimit)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, manifest.FileLimit))
-	if err != nil {
-		return "", fmt.Errorf("keep content: %w", err)
-	}
-	return k.store.putText(text)
 }
 
 // Changes lists the files that differ between two copies.
@@ -227,6 +213,11 @@ func (k *Keeper) Between(_ context.Context, from, to string) (string, error) {
 		}
 	}
 	return sum.String(), nil
+}
+
+// Diff gives no patch: lines are not compared here.
+func (k *Keeper) Diff(context.Context, string, string, int) (patch string, cut bool, err error) {
+	return "", false, nil
 }
 
 // Files lists the files of a copy.

@@ -35,26 +35,27 @@ var _ ralph.Tree = (*Tree)(nil)
 // Fingerprint says what the workspace looks like now. Head is "" and Dirty 0: there is
 // no commit to differ from.
 func (p *Tree) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.TreeState, error) {
-	return p.look(ctx, func(*os.Root, []string) error { return nil })
+	return p.look(ctx, func(*os.Root, []string) {})
 }
 
 // look says what the workspace looks like, and shows its files to somebody else.
-func (p *Tree) look(ctx context.Context, also func(root *os.Root, names []string) error) (ralph.TreeState, error) {
+func (p *Tree) look(ctx context.Context, also func(root *os.Root, names []string)) (ralph.TreeState, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return ralph.TreeState{}, fmt.Errorf("read workspace: %w", context.Cause(ctx))
 	}
 	dir, err := scan.Canonical(p.Dir)
-	if err != nil {
-		return ralph.TreeState{}, fmt.Errorf("read workspace: %w", err)
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(dir)
 	}
-	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return ralph.TreeState{}, fmt.Errorf("read workspace: %w", err)
 	}
 	defer root.Close()
 	names := slices.DeleteFunc(scan.Walk(dir, "."), func(name string) bool { return name == scan.ProgressFile })
 	state := ralph.TreeState{Known: true, Hash: p.digests.Sum(root, names)}
-	return state, also(root, names)
+	also(root, names)
+	return state, nil
 }

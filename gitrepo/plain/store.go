@@ -39,17 +39,17 @@ func (s *store) content(id string) string { return filepath.Join(s.dir, "content
 
 func (s *store) list(id string) string { return filepath.Join(s.dir, "copies", id) }
 
-// put keeps what can be read, up to a limit, and names it. It is written before its name
+// put keeps what can be read, up to the size of a file that is taken, and names it. It is written before its name
 // is known; content that is there already is not written again, unless a machine that went
 // down left it cut off.
-func (s *store) put(from io.Reader, limit int64) (id string, err error) {
+func (s *store) put(from io.Reader) (id string, err error) {
 	f, err := os.CreateTemp(filepath.Join(s.dir, "tmp"), "new-*") // with mode 0600
 	if err != nil {
 		return "", fmt.Errorf("keep content: %w", err)
 	}
 	defer os.Remove(f.Name())
 	sum := sha256.New()
-	size, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(from, limit))
+	size, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(from, manifest.FileLimit))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", fmt.Errorf("keep content: %w", err)
 	}
@@ -65,15 +65,6 @@ func (s *store) put(from io.Reader, limit int64) (id string, err error) {
 		return "", fmt.Errorf("keep content: %w", err)
 	}
 	return id, nil
-}
-
-// putText is put for little, which is looked for before it is written.
-func (s *store) putText(text []byte) (id string, err error) {
-	id = idOf(text)
-	if info, err := os.Lstat(s.content(id)); err == nil && info.Size() == int64(len(text)) {
-		return id, nil
-	}
-	return s.put(bytes.NewReader(text), int64(len(text)))
 }
 
 func idOf(text []byte) string {

@@ -6,11 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -66,7 +64,7 @@ func (k *Keeper) verifiedHash(ctx context.Context, state ralph.TreeState, now ta
 	if d.first == nil {
 		d.first, d.uncounted = map[string]firstLook{}, map[string]bool{}
 	}
-	for _, name := range k.always {
+	for _, name := range k.always.files {
 		d.uncounted[name] = true
 	}
 	first, known := d.first[state.ID()]
@@ -108,8 +106,8 @@ const debugLimit = 512 << 20
 // seen. When a file was last written to at all nobody can set, and the index knows it
 // more precisely than git asks. What it does not know is not doubted.
 func (k *Keeper) hiddenWrites(ctx context.Context, gone map[string]bool) []string {
-	args := []string{"ls-files", "-z", "--debug", "--full-name", "--", k.pathspec()}
-	text, err := k.runIn(ctx, k.home.Top, git.Call{Args: args, Limit: debugLimit})
+	args := []string{"ls-files", "-z", "--debug", "--full-name", "--", k.home.pathspec()}
+	text, err := k.inTree(ctx, git.Call{Args: args, Limit: debugLimit})
 	if err != nil {
 		return nil
 	}
@@ -119,7 +117,7 @@ func (k *Keeper) hiddenWrites(ctx context.Context, gone map[string]bool) []strin
 		if !more {
 			return names
 		}
-		if !gone[name] && k.rewritten(name, recordedTime(rest)) {
+		if !gone[name] && rewritten(filepath.Join(k.repo.Top, filepath.FromSlash(name)), recordedTime(rest)) {
 			names = append(names, name)
 		}
 		_, text, _ = strings.Cut(rest, "flags: ")
@@ -128,11 +126,11 @@ func (k *Keeper) hiddenWrites(ctx context.Context, gone map[string]bool) []strin
 }
 
 // rewritten reports whether a file was written in the second in which it was, but later.
-func (k *Keeper) rewritten(name string, recorded [2]uint32) bool {
+func rewritten(path string, recorded [2]uint32) bool {
 	if recorded[0] == 0 || recorded[1] == 0 {
 		return false
 	}
-	info, err := os.Lstat(filepath.Join(k.repo.Top, filepath.FromSlash(name)))
+	info, err := os.Lstat(path)
 	if err != nil || info.IsDir() || info.Size() > manifest.FileLimit {
 		return false
 	}
@@ -144,15 +142,7 @@ func (k *Keeper) rewritten(name string, recorded [2]uint32) bool {
 
 // recordedTime reads "  ctime: SECONDS:NANOSECONDS", which is what git tells first of a file.
 func recordedTime(text string) (at [2]uint32) {
-	line, _, _ := strings.Cut(text, "\n")
-	seconds, fraction, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "ctime: "), ":")
-	for i, digits := range []string{seconds, fraction} {
-		n, err := strconv.ParseUint(digits, 10, 32)
-		if err != nil {
-			return [2]uint32{}
-		}
-		at[i] = uint32(n)
-	}
+	_, _ = fmt.Sscanf(text, "  ctime: %d:%d", &at[0], &at[1])
 	return at
 }
 
@@ -161,7 +151,7 @@ func recordedTime(text string) (at [2]uint32) {
 // own run: the user's next git command runs them, and the next run of ralph takes them
 // for the user's.
 type runnable struct {
-	hooks  map[string][sha256.Size]byte
+	hooks  git.Hooks
 	config []byte
 }
 
@@ -172,19 +162,16 @@ var namesPrograms = []string{
 }
 
 func (k *Keeper) runnable() runnable {
-	return runnable{hooks: git.HookFiles(filepath.Join(k.home.Common, "hooks")), config: k.repo.Config()}
+	return runnable{hooks: git.HooksIn(filepath.Join(k.home.Common, "hooks")), config: k.repo.Config()}
 }
 
 // planted says what is there now that was not, a sentence each.
 func (r runnable) planted(before runnable) []string {
 	var said []string
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(r.hooks)) {
-		if was, known := before.hooks[name]; !known || was != r.hooks[name] {
-			names = append(names, scan.Shorten(name))
+	if names := r.hooks.Since(before.hooks); len(names) > 0 {
+		for i, name := range names {
+			names[i] = scan.Shorten(name)
 		}
-	}
-	if len(names) > 0 {
 		said = append(said, fmt.Sprintf("hooks came into the repository during this run: %s; look at them before your next git command runs them", strings.Join(names, ", ")))
 	}
 	if bytes.Equal(r.config, before.config) {

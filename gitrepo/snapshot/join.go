@@ -78,21 +78,12 @@ func (s *Store) edited(ctx context.Context, onto header, edits []manifest.Edit) 
 		}
 		fmt.Fprintf(&put, "%s %s\t%s%s\x00", e.After.Mode, e.After.ID, onto.prefix, e.Name)
 	}
-	_, err = s.feed(gone.String()+put.String(), func(file string) (string, error) {
-		return s.call(ctx, git.Call{Args: []string{"update-index", "-z", "--add", "--replace", "--index-info"}, Env: index, Stdin: file})
-	})
-	if err != nil {
+	order := git.Call{Args: []string{"update-index", "-z", "--add", "--replace", "--index-info"}, Env: index}
+	if _, err = s.feed(ctx, s.call, gone.String()+put.String(), order); err != nil {
 		return "", err
 	}
 	tree, err := s.call(ctx, git.Call{Args: []string{"write-tree"}, Env: index})
 	return strings.TrimSpace(tree), err
-}
-
-// Merge is that of the snapshots.
-func (k *Keeper) Merge(ctx context.Context, in ralph.MergeInput) (id string, conflicts []string, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.Store.Merge(ctx, in)
 }
 
 // Merge keeps a snapshot of Ours with everything that became of Base on the way to

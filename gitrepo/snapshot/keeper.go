@@ -39,19 +39,13 @@ type Keeper struct {
 	refs     string          // the stamp of the refs when they were last asked for, and those of linkedAt
 	linkedAt string          // refs of which every object is linked
 	unlinked error           // why that did not work for them
-	always   []string        // below the top, and taken although ignored: those that were named, and those that are like it
-	named    []string
-	like     func(name string) bool
-	alwaysIn string // what those looked like when they were taken
+	always   always
 	distrust distrust
 }
 
 var (
-	_ ralph.Tree     = (*Keeper)(nil)
-	_ ralph.Changer  = (*Keeper)(nil)
-	_ ralph.Differ   = (*Keeper)(nil)
-	_ ralph.Comparer = (*Keeper)(nil)
-	_ ralph.Copies   = (*Keeper)(nil)
+	_ ralph.Tree    = (*Keeper)(nil)
+	_ ralph.Changer = (*Keeper)(nil)
 )
 
 // seenTree is a tree whose copy is there already.
@@ -89,6 +83,7 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	if err := store.make(); err != nil {
 		return nil, fmt.Errorf("keep snapshots: %w", err)
 	}
+	scan.Empty(store.path("tmp")) // a harness that was killed may have left something there
 	k := &Keeper{repo: r, Store: store}
 	k.before = k.runnable()
 	return k, nil
@@ -161,8 +156,8 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		left := append([]string{"the repository cannot be read any more, so the tree is known by its copy alone: " + scan.Shorten(err.Error())}, shot.left...)
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Left: left}, nil
 	}
-	k.findLike(ctx)
-	now := seenTree{head: state.Head, hash: state.Hash, always: k.alwaysSum(), gitStamp: k.gitStamp()}
+	k.always.find(ctx, k.repo)
+	now := seenTree{head: state.Head, hash: state.Hash, always: k.always.sum(k.repo.Top), gitStamp: k.gitStamp()}
 	fullScan := k.distrust.fullScan(in)
 	if fullScan || !k.holds(ctx, now) {
 		k.seen = seenTree{}
@@ -184,7 +179,7 @@ func (k *Keeper) holds(ctx context.Context, at seenTree) bool {
 	if k.seen.shot.id == "" || k.seen.head != at.head || k.seen.hash != at.hash || k.seen.always != at.always || k.seen.gitStamp != at.gitStamp {
 		return false
 	}
-	stamp, known := k.refStamp()
+	stamp, known := k.home.refStamp()
 	if known && stamp == k.refs {
 		return true
 	}
@@ -290,13 +285,12 @@ func noControl(c rune) rune {
 	return c
 }
 
-// begin tidies up after a harness that was killed, and reads where it was.
+// begin reads where the last harness was, after what it left behind if it was killed.
 func (k *Keeper) begin(ctx context.Context) error {
 	if k.begun {
 		return nil
 	}
 	os.Remove(k.path("index.lock")) // we hold the workspace's lock
-	scan.Empty(k.path("tmp"))
 	head, err := os.ReadFile(k.path("HEAD"))
 	if err != nil {
 		return err

@@ -57,8 +57,7 @@ func (s *Store) Read(ctx context.Context, id, name string, limit int) ([]byte, e
 	if !plainName(name) {
 		return nil, manifest.NotFound(name)
 	}
-	out := enough{limit: limit}
-	_, err = s.call(ctx, git.Call{Args: []string{"cat-file", "blob", c.tree + ":" + c.prefix + name}, Out: &out})
+	text, err := s.call(ctx, git.Call{Args: []string{"cat-file", "blob", c.tree + ":" + c.prefix + name}, Limit: limit})
 	if git.Failed(err) {
 		// Git says the same of a file that is not there, of a folder and of one that it lost.
 		files, unread := s.listing(ctx, c)
@@ -69,10 +68,10 @@ func (s *Store) Read(ctx context.Context, id, name string, limit int) ([]byte, e
 			return nil, manifest.NotFound(name)
 		}
 	}
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil && !errors.Is(err, git.ErrTooMuch) {
 		return nil, fmt.Errorf("read snapshot %s: %w", id, err)
 	}
-	return []byte(out.String()), nil
+	return []byte(text[:min(len(text), limit)]), nil
 }
 
 // plainName reports whether a name can be one of a file: below the workspace, and
@@ -186,42 +185,27 @@ func (s *Store) Diff(ctx context.Context, from, to string, limit int) (patch str
 		}
 		trees, prefix = append(trees, c.tree), c.prefix
 	}
-	out := enough{limit: limit}
 	for _, how := range []string{"--name-status", "--patch"} {
 		args := []string{"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", how}
 		if prefix != "" {
 			args = append(args, "--relative="+prefix)
 		}
-		before := out.Len()
-		_, err := s.call(ctx, git.Call{Args: append(args, trees...), Out: &out})
-		if errors.Is(err, errEnough) {
-			return out.String(), true, nil
+		if len(patch) >= limit {
+			return patch, true, nil
+		}
+		said, err := s.call(ctx, git.Call{Args: append(args, trees...), Limit: limit - len(patch)})
+		patch += said
+		if errors.Is(err, git.ErrTooMuch) {
+			return patch, true, nil
 		}
 		if err != nil {
 			return "", false, fmt.Errorf("compare snapshots: %w", err)
 		}
-		if how == "--name-status" && out.Len() > before {
-			_, _ = out.Write([]byte("\n")) // a full one says so again with the patch
+		if how == "--name-status" && said != "" && len(patch) < limit {
+			patch += "\n"
 		}
 	}
-	return out.String(), false, nil
-}
-
-var errEnough = errors.New("enough was read")
-
-// enough keeps the beginning of what is written to it and then wants no more.
-type enough struct {
-	strings.Builder
-	limit int
-}
-
-func (e *enough) Write(p []byte) (int, error) {
-	room := max(e.limit-e.Len(), 0)
-	if len(p) > room {
-		e.Builder.Write(p[:room])
-		return room, errEnough
-	}
-	return e.Builder.Write(p)
+	return patch, false, nil
 }
 
 // Between sums up what changed from one snapshot to another, as Changed does.

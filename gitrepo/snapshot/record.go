@@ -157,9 +157,9 @@ func (k *Keeper) trackedIgnored(ctx context.Context) []string {
 	if k.forced != nil && now == k.index {
 		return nil
 	}
-	args := []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--full-name", "--", k.pathspec()}
+	args := []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--full-name", "--", k.home.pathspec()}
 	if k.forced == nil {
-		out, err := k.inTree(ctx, args...)
+		out, err := k.inTree(ctx, git.Call{Args: args})
 		if err != nil {
 			return nil
 		}
@@ -183,9 +183,9 @@ func (k *Keeper) trackedIgnored(ctx context.Context) []string {
 // refStamp tells whether a branch, a tag or HEAD has moved, by the files that git keeps
 // them in: asking git takes a process. It is not known where refs are kept otherwise, or
 // are too many to look at each.
-func (k *Keeper) refStamp() (stamp string, known bool) {
+func (h home) refStamp() (stamp string, known bool) {
 	const most = 2_000
-	common, own := k.home.Common, k.home.GitDir
+	common, own := h.Common, h.GitDir
 	if _, err := os.Lstat(filepath.Join(common, "reftable")); err == nil {
 		return "", false
 	}

@@ -69,55 +69,76 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restore
 	if target.prefix != k.home.Prefix {
 		return manifest.Restored{}, notRestorable("the snapshot is of another time, when %s had another place in its repository; --to DIR writes a copy elsewhere", k.repo.Dir)
 	}
-	var done manifest.Restored
-	if in.Git && target.run == restoring && target.repository == "" { // an undo has to bring the files back at least
-		in.Git = false
-		done.Note("there was no repository then; the one that is there now stays as it is")
+	r := restore{keeper: k, target: target, git: in.Git}
+	if err := r.begin(ctx, in.Begin); err != nil {
+		return manifest.Restored{}, fmt.Errorf("restore: %w", err)
 	}
-	var was repository
-	if in.Git {
-		if was, err = k.restorable(ctx, target); err != nil {
-			return manifest.Restored{}, fmt.Errorf("restore: %w", err)
+	if err := r.run(ctx); err != nil {
+		return r.done, fmt.Errorf("restore snapshot %s: %w; until then %s written, %s deleted and %s set: restoring %s takes it back",
+			target.id, err, text.Count(r.done.Written, "file"), text.Count(r.done.Deleted, "file"), text.Count(r.done.Refs, "ref"), r.done.Undo)
+	}
+	return r.done, nil
+}
+
+// restore is one restore of the workspace on its way.
+type restore struct {
+	keeper *Keeper
+	target header
+	git    bool       // the repository, too
+	was    repository // with git: what it was
+	before taken      // what was there before, which undoes it
+	done   manifest.Restored
+}
+
+// begin saves what is there, and touches nothing.
+func (r *restore) begin(ctx context.Context, told func(undo string) error) (err error) {
+	k := r.keeper
+	if r.git && r.target.run == restoring && r.target.repository == "" { // an undo has to bring the files back at least
+		r.git = false
+		r.done.Note("there was no repository then; the one that is there now stays as it is")
+	}
+	if r.git {
+		if r.was, err = k.restorable(ctx, r.target); err != nil {
+			return err
 		}
 	}
 	if err := os.MkdirAll(k.repo.Dir, 0o755); err != nil {
-		return manifest.Restored{}, fmt.Errorf("restore: %w", err)
+		return err
 	}
 	k.seen = seenTree{} // whatever happens, the tree is not the one of the last fingerprint
-	before, err := k.takeBefore(ctx, target)
-	if err != nil {
-		return manifest.Restored{}, fmt.Errorf("restore: nothing was touched: %w", err)
-	}
-	if in.Begin != nil {
-		if err := in.Begin(before.id); err != nil {
-			return manifest.Restored{}, fmt.Errorf("restore: nothing was touched: %w", err)
-		}
-	}
-	done.Undo = before.id
-	err = k.restoreFiles(ctx, before, target, &done)
-	if err == nil && in.Git {
-		err = k.restoreGit(ctx, was, &done)
-	} else if _, gone := os.Lstat(filepath.Join(k.repo.Top, ".git")); errors.Is(gone, os.ErrNotExist) {
-		done.Note("the repository itself is gone: restore with --git brings it back")
-	}
-	if err == nil {
-		err = k.verify(ctx, target, &done)
+	r.before, err = r.takeBefore(ctx)
+	if err == nil && told != nil {
+		err = told(r.before.id)
 	}
 	if err != nil {
-		return done, fmt.Errorf("restore snapshot %s: %w; until then %s written, %s deleted and %s set: restoring %s takes it back",
-			target.id, err, text.Count(done.Written, "file"), text.Count(done.Deleted, "file"), text.Count(done.Refs, "ref"), done.Undo)
+		return fmt.Errorf("nothing was touched: %w", err)
 	}
-	return done, nil
+	r.done.Undo = r.before.id
+	return nil
 }
 
-// takeBefore takes the snapshot that undoes a restore. It holds also what is ignored and
+func (r *restore) run(ctx context.Context) error {
+	err := r.restoreFiles(ctx)
+	if err == nil && r.git {
+		err = r.restoreGit(ctx)
+	} else if _, gone := os.Lstat(filepath.Join(r.keeper.repo.Top, ".git")); errors.Is(gone, os.ErrNotExist) {
+		r.done.Note("the repository itself is gone: restore with --git brings it back")
+	}
+	if err == nil {
+		err = r.verify(ctx)
+	}
+	return err
+}
+
+// takeBefore takes the snapshot that undoes the restore. It holds also what is ignored and
 // lies where the restore will write.
-func (k *Keeper) takeBefore(ctx context.Context, target header) (taken, error) {
+func (r *restore) takeBefore(ctx context.Context) (taken, error) {
+	k := r.keeper
 	before, err := k.take(ctx, occasion{run: restoring})
 	if err != nil {
 		return taken{}, err
 	}
-	edits, err := k.edits(ctx, before.tree, target.tree)
+	edits, err := k.edits(ctx, before.tree, r.target.tree)
 	if err != nil {
 		return taken{}, err
 	}
@@ -126,11 +147,10 @@ func (k *Keeper) takeBefore(ctx context.Context, target header) (taken, error) {
 		return taken{}, err
 	}
 	defer top.Close()
-	also := inTheWay(top, edits)
-	if len(also) == 0 {
-		return before, nil
+	if also := inTheWay(top, edits); len(also) > 0 {
+		return k.take(ctx, occasion{run: restoring, also: also})
 	}
-	return k.take(ctx, occasion{run: restoring, also: also})
+	return before, nil
 }
 
 // inTheWay lists files and links that no snapshot holds and that lie where files are to
@@ -185,8 +205,9 @@ func walkAll(top *os.Root, folder string) []string {
 }
 
 // restoreFiles deletes and writes what differs.
-func (k *Keeper) restoreFiles(ctx context.Context, before taken, target header, done *manifest.Restored) error {
-	edits, err := k.edits(ctx, before.tree, target.tree)
+func (r *restore) restoreFiles(ctx context.Context) error {
+	k, done := r.keeper, &r.done
+	edits, err := k.edits(ctx, r.before.tree, r.target.tree)
 	if err != nil {
 		return err
 	}
@@ -196,29 +217,44 @@ func (k *Keeper) restoreFiles(ctx context.Context, before taken, target header, 
 	}
 	defer top.Close()
 	w := &manifest.Writer{Root: top, Base: strings.TrimSuffix(k.repo.Prefix, "/"), Done: done}
-	ignored, err := k.ignoredThen(ctx, target, edits)
+	ignored, err := r.ignoredThen(ctx, edits)
 	if err != nil {
 		return err
 	}
 	edits = slices.DeleteFunc(edits, func(e manifest.Edit) bool {
-		if before.out[e.Name] {
+		if r.before.out[e.Name] {
 			done.Note("%s is left as it is: it could not be saved first", scan.Shorten(e.Name))
 		}
-		return before.out[e.Name] || e.After.Mode == manifest.ModeNone && ignored[e.Name]
+		return r.before.out[e.Name] || e.After.Mode == manifest.ModeNone && ignored[e.Name]
 	})
 	return w.Change(ctx, k.Store, edits)
 }
 
+// ignoredThen finds, among the files that a restore would delete, those that the rules of
+// the snapshot ignore. They may have been there when it was taken, without being in it;
+// an agent that deletes .gitignore makes them look like new ones.
+func (r *restore) ignoredThen(ctx context.Context, edits []manifest.Edit) (map[string]bool, error) {
+	var names []string
+	due := manifest.Written(edits)
+	for _, e := range edits {
+		if e.After.Mode == manifest.ModeNone && !due.Needs(e.Name) {
+			names = append(names, e.Name)
+		}
+	}
+	return r.keeper.ignoredBy(ctx, r.target, names)
+}
+
 // verify compares what is there now with what should be, and notes what stayed.
-func (k *Keeper) verify(ctx context.Context, target header, done *manifest.Restored) error {
+func (r *restore) verify(ctx context.Context) error {
+	k, done := r.keeper, &r.done
 	now, err := k.copyFiles(ctx, occasion{})
 	if err != nil {
 		return fmt.Errorf("look at what was restored: %w", err)
 	}
-	if now.tree == target.tree {
+	if now.tree == r.target.tree {
 		return nil
 	}
-	edits, err := k.edits(ctx, target.tree, now.tree)
+	edits, err := k.edits(ctx, r.target.tree, now.tree)
 	if err != nil {
 		return err
 	}
@@ -255,7 +291,7 @@ func (s *Store) export(ctx context.Context, from header, to string) (manifest.Re
 	if len(there) > 0 {
 		return done, notRestorable("%s is not empty; name a folder that is, or a new one", to)
 	}
-	files, err := s.files(ctx, from.tree)
+	files, err := s.listing(ctx, from)
 	if err != nil {
 		return done, fmt.Errorf("restore to folder: %w", err)
 	}
@@ -266,9 +302,7 @@ func (s *Store) export(ctx context.Context, from header, to string) (manifest.Re
 	defer root.Close()
 	edits := make([]manifest.Edit, 0, len(files))
 	for _, file := range files {
-		if name, ok := strings.CutPrefix(file.Name, from.prefix); ok {
-			edits = append(edits, manifest.Added(name, file))
-		}
+		edits = append(edits, manifest.Added(file.Name, file))
 	}
 	w := &manifest.Writer{Root: root, Done: &done}
 	if err := w.Put(ctx, s, edits); err != nil {

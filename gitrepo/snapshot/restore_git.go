@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
-	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
@@ -37,8 +36,9 @@ func (k *Keeper) restorable(ctx context.Context, target header) (repository, err
 }
 
 // restoreGit brings branches, tags and HEAD back. It changes no file of the workspace.
-func (k *Keeper) restoreGit(ctx context.Context, was repository, done *manifest.Restored) error {
-	if err := k.ensureRepository(ctx, was, done); err != nil {
+func (r *restore) restoreGit(ctx context.Context) error {
+	k := r.keeper
+	if err := r.ensureRepository(ctx); err != nil {
 		return fmt.Errorf("restore repository: %w", err)
 	}
 	now, err := k.look(ctx)
@@ -49,23 +49,23 @@ func (k *Keeper) restoreGit(ctx context.Context, was repository, done *manifest.
 	if err := git.LinkObjects(k.path(history), objects, git.CopyLimit); err != nil {
 		return fmt.Errorf("restore branches: %w", err)
 	}
-	if err := k.setHead(ctx, was.head, now.head); err != nil {
+	if err := r.setHead(ctx, now.head); err != nil {
 		return fmt.Errorf("restore HEAD: %w", err)
 	}
-	if err := k.setRefs(ctx, was, now, done); err != nil {
+	if err := r.setRefs(ctx, now); err != nil {
 		return fmt.Errorf("restore branches: %w", err)
 	}
-	k.noteUnderWay(done)
-	return k.readHead(ctx)
+	r.noteUnderWay()
+	return r.readHead(ctx)
 }
 
 // ensureRepository makes the repository anew if it is gone or broken.
-func (k *Keeper) ensureRepository(ctx context.Context, was repository, done *manifest.Restored) error {
-	if err := k.freeDotGit(done); err != nil {
+func (r *restore) ensureRepository(ctx context.Context) error {
+	if err := r.freeDotGit(); err != nil {
 		return err
 	}
-	h := k.home
-	if k.ask(ctx, "rev-parse", "--git-dir") == nil {
+	h, was := r.keeper.home, r.was
+	if r.ask(ctx, "rev-parse", "--git-dir") == nil {
 		return nil
 	}
 	if h.linked() {
@@ -74,35 +74,36 @@ func (k *Keeper) ensureRepository(ctx context.Context, was repository, done *man
 	if err := os.MkdirAll(filepath.Join(h.GitDir, "info"), 0o755); err != nil {
 		return err
 	}
+	put := func(name string, text []byte) error {
+		return atomicfile.Swap(filepath.Join(h.GitDir, name), text, 0o644)
+	}
 	foreign := bytes.Contains(bytes.ToLower(was.config), []byte("refstorage"))
 	if foreign {
-		done.Note("the repository's configuration was not restored: its refs were kept in a way of their own")
-	} else if err := errors.Join(
-		atomicfile.Swap(filepath.Join(h.GitDir, "config"), was.config, 0o644), atomicfile.Swap(filepath.Join(h.GitDir, "HEAD"), []byte(was.head+"\n"), 0o644),
-	); err != nil {
+		r.done.Note("the repository's configuration was not restored: its refs were kept in a way of their own")
+	} else if err := errors.Join(put("config", was.config), put("HEAD", []byte(was.head+"\n"))); err != nil {
 		return err
 	}
 	if len(was.shallow) > 0 {
-		if err := atomicfile.Swap(filepath.Join(h.GitDir, "shallow"), was.shallow, 0o644); err != nil {
+		if err := put("shallow", was.shallow); err != nil {
 			return err
 		}
 	}
-	if err := k.ask(ctx, "init", "--quiet", "--template=", "--object-format="+h.Format); err != nil {
+	if err := r.ask(ctx, "init", "--quiet", "--template=", "--object-format="+h.Format); err != nil {
 		return err
 	}
 	if !foreign { // git has added to it
-		if err := atomicfile.Swap(filepath.Join(h.GitDir, "config"), was.config, 0o644); err != nil {
+		if err := put("config", was.config); err != nil {
 			return err
 		}
 	}
-	done.Note("the repository was made anew: its history, branches and configuration are back, its hooks and reflogs are not, nor all stashes but the last")
-	return atomicfile.Swap(filepath.Join(h.GitDir, "info", "exclude"), was.exclude, 0o644)
+	r.done.Note("the repository was made anew: its history, branches and configuration are back, its hooks and reflogs are not, nor all stashes but the last")
+	return put("info/exclude", was.exclude)
 }
 
 // freeDotGit sees to it that .git is what it was: a folder, or a file that names one.
 // What was put in its place is kept beside the snapshots.
-func (k *Keeper) freeDotGit(done *manifest.Restored) error {
-	h := k.home
+func (r *restore) freeDotGit() error {
+	h := r.keeper.home
 	dotGit := filepath.Join(h.Top, ".git")
 	info, err := os.Lstat(dotGit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -113,13 +114,13 @@ func (k *Keeper) freeDotGit(done *manifest.Restored) error {
 		if !there || info.IsDir() || h.GitDir != dotGit {
 			return nil
 		}
-		return k.setAside(dotGit, done)
+		return r.setAside(dotGit, info)
 	}
 	if text, _ := scan.ReadSmall(dotGit); there && info.Mode().IsRegular() && string(text) == h.DotGit {
 		return nil
 	}
 	if there {
-		if err := k.setAside(dotGit, done); err != nil {
+		if err := r.setAside(dotGit, info); err != nil {
 			return err
 		}
 	}
@@ -127,128 +128,125 @@ func (k *Keeper) freeDotGit(done *manifest.Restored) error {
 }
 
 // setAside takes something away that is not the repository.
-func (k *Keeper) setAside(dotGit string, done *manifest.Restored) error {
-	info, err := os.Lstat(dotGit)
+func (r *restore) setAside(dotGit string, info fs.FileInfo) error {
 	switch {
-	case err != nil:
-		return err
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder now and was a file; move it away and try again", dotGit)
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, _ := os.Readlink(dotGit)
-		done.Note(".git was a link to %s, which was taken away", scan.Shorten(target))
+		r.done.Note(".git was a link to %s, which was taken away", scan.Shorten(target))
 	case info.Mode().IsRegular():
 		text, known := scan.ReadSmall(dotGit)
 		if !known {
 			return fmt.Errorf("%s is a file and no repository; move it away and try again", dotGit)
 		}
-		aside := k.path("dot-git-" + time.Now().UTC().Format("20060102T150405.000000000"))
+		aside := r.keeper.path("dot-git-" + time.Now().UTC().Format("20060102T150405.000000000"))
 		if err := atomicfile.Swap(aside, text, 0o600); err != nil {
 			return err
 		}
-		done.Note(".git was a file, which is %s now", aside)
+		r.done.Note(".git was a file, which is %s now", aside)
 	}
 	return os.Remove(dotGit)
 }
 
 // ask runs git on the user's repository for what it does there.
-func (k *Keeper) ask(ctx context.Context, args ...string) error {
-	_, err := k.repo.Ask(ctx, args...)
+func (r *restore) ask(ctx context.Context, args ...string) error {
+	_, err := r.keeper.repo.Ask(ctx, args...)
 	return err
 }
 
 // setHead makes HEAD what it was.
-func (k *Keeper) setHead(ctx context.Context, was, now string) error {
+func (r *restore) setHead(ctx context.Context, now string) error {
+	was := r.was.head
 	if was == now {
 		return nil
 	}
 	if branch, symbolic := strings.CutPrefix(was, "ref: "); symbolic {
-		return k.ask(ctx, "symbolic-ref", "-m", "ralph restore", "HEAD", branch)
+		return r.ask(ctx, "symbolic-ref", "-m", "ralph restore", "HEAD", branch)
 	}
-	return k.ask(ctx, "update-ref", "--no-deref", "-m", "ralph restore", "HEAD", was)
+	return r.ask(ctx, "update-ref", "--no-deref", "-m", "ralph restore", "HEAD", was)
 }
 
 // setRefs sets those that differ, all at once, or, if one of them stands in the way, one
 // by one.
-func (k *Keeper) setRefs(ctx context.Context, was, now repository, done *manifest.Restored) error {
+func (r *restore) setRefs(ctx context.Context, now repository) error {
 	current := make(map[string]ref, len(now.refs))
-	for _, r := range now.refs {
-		current[r.name] = r
+	for _, one := range now.refs {
+		current[one.name] = one
 	}
-	own, _ := strings.CutPrefix(was.head, "ref: ")
+	own, _ := strings.CutPrefix(r.was.head, "ref: ")
 	var due []ref
-	for _, r := range was.refs {
-		before, there := current[r.name]
-		delete(current, r.name)
+	for _, one := range r.was.refs {
+		before, there := current[one.name]
+		delete(current, one.name)
 		switch {
-		case there && before == r:
-		case k.home.linked() && r.name != own:
-		case r.target != "":
-			if err := k.ask(ctx, "symbolic-ref", r.name, r.target); err != nil {
+		case there && before == one:
+		case r.keeper.home.linked() && one.name != own:
+		case one.target != "":
+			if err := r.ask(ctx, "symbolic-ref", one.name, one.target); err != nil {
 				return err
 			}
-			done.Refs++
+			r.done.Refs++
 		default:
-			due = append(due, r)
+			due = append(due, one)
 		}
 	}
-	for _, r := range now.refs {
-		if _, newer := current[r.name]; newer && !k.home.linked() {
-			done.Note("%s is newer than the snapshot and was left alone", r.name)
+	for _, one := range now.refs {
+		if _, newer := current[one.name]; newer && !r.keeper.home.linked() {
+			r.done.Note("%s is newer than the snapshot and was left alone", one.name)
 		}
 	}
 	if len(due) == 0 {
 		return nil
 	}
-	if err := k.updateRefs(ctx, due); err == nil {
-		done.Refs += len(due)
+	if err := r.updateRefs(ctx, due); err == nil {
+		r.done.Refs += len(due)
 		return nil
 	}
-	for _, r := range due {
-		err := k.updateRefs(ctx, []ref{r})
+	for _, one := range due {
+		err := r.updateRefs(ctx, []ref{one})
 		if failed, ok := errors.AsType[*git.Failure](err); ok {
-			done.Note("%s was not restored: %s", r.name, scan.Shorten(failed.Stderr))
+			r.done.Note("%s was not restored: %s", one.name, scan.Shorten(failed.Stderr))
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		done.Refs++
+		r.done.Refs++
 	}
 	return nil
 }
 
-func (k *Keeper) updateRefs(ctx context.Context, refs []ref) error {
+func (r *restore) updateRefs(ctx context.Context, refs []ref) error {
 	var orders strings.Builder
-	for _, r := range refs {
-		fmt.Fprintf(&orders, "option no-deref\x00update %s\x00%s\x00\x00", r.name, r.id)
+	for _, one := range refs {
+		fmt.Fprintf(&orders, "option no-deref\x00update %s\x00%s\x00\x00", one.name, one.id)
 	}
-	_, err := k.feed(orders.String(), func(file string) (string, error) {
-		return k.repo.AskWith(ctx, file, "update-ref", "-m", "ralph restore", "-z", "--stdin")
-	})
+	k := r.keeper
+	_, err := k.feed(ctx, k.repo.Call, orders.String(), git.Call{Args: []string{"update-ref", "-m", "ralph restore", "-z", "--stdin"}})
 	return err
 }
 
 // noteUnderWay says what git was doing when the restore came.
-func (k *Keeper) noteUnderWay(done *manifest.Restored) {
+func (r *restore) noteUnderWay() {
 	for _, sign := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"} {
-		path := filepath.Join(k.home.GitDir, sign)
+		path := filepath.Join(r.keeper.home.GitDir, sign)
 		if _, err := os.Lstat(path); err == nil {
-			done.Note("something is still under way in the repository: there is %s", path)
+			r.done.Note("something is still under way in the repository: there is %s", path)
 		}
 	}
 }
 
 // readHead makes the index what HEAD says. It keeps what is known of unchanged files, if
 // the index can be read.
-func (k *Keeper) readHead(ctx context.Context) error {
-	if k.ask(ctx, "rev-parse", "-q", "--verify", "HEAD^{tree}") != nil {
-		return k.ask(ctx, "read-tree", "--empty")
+func (r *restore) readHead(ctx context.Context) error {
+	if r.ask(ctx, "rev-parse", "-q", "--verify", "HEAD^{tree}") != nil {
+		return r.ask(ctx, "read-tree", "--empty")
 	}
-	if k.ask(ctx, "read-tree", "--reset", "HEAD") == nil {
+	if r.ask(ctx, "read-tree", "--reset", "HEAD") == nil {
 		return nil
 	}
-	if err := k.ask(ctx, "read-tree", "HEAD"); err != nil {
+	if err := r.ask(ctx, "read-tree", "HEAD"); err != nil {
 		return fmt.Errorf("restore index: %w", err)
 	}
 	return nil

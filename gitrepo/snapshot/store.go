@@ -24,9 +24,7 @@ import (
 
 // Give has git do it.
 func (s *Store) Give(ctx context.Context, ids []string, to io.Writer) error {
-	_, err := s.feed(strings.Join(ids, "\n")+"\n", func(file string) (string, error) {
-		return s.call(ctx, git.Call{Args: []string{"cat-file", "--batch"}, Stdin: file, Out: to})
-	})
+	_, err := s.feed(ctx, s.call, strings.Join(ids, "\n")+"\n", git.Call{Args: []string{"cat-file", "--batch"}, Out: to})
 	return err
 }
 
@@ -208,21 +206,16 @@ func (s *Store) call(ctx context.Context, c git.Call) (string, error) {
 	return s.git.Run(ctx, c)
 }
 
-// inTree runs git on the working tree, with what is kept as its repository.
-func (s *Store) inTree(ctx context.Context, args ...string) (string, error) {
-	return s.runIn(ctx, s.home.Top, git.Call{Args: args})
-}
-
-// runIn runs git on a folder as if it were the working tree.
-func (s *Store) runIn(ctx context.Context, top string, c git.Call) (string, error) {
-	c.Dir = top
-	c.Env = append(append(s.apart(), "GIT_WORK_TREE="+top), c.Env...)
+// inTree runs git on the working tree, or on another folder as if it were that, with what is kept as its repository.
+func (s *Store) inTree(ctx context.Context, c git.Call) (string, error) {
+	c.Dir = cmp.Or(c.Dir, s.home.Top)
+	c.Env = append(append(s.apart(), "GIT_WORK_TREE="+c.Dir), c.Env...)
 	c.Args = append([]string{"-c", "core.excludesFile=" + s.home.Excludes}, c.Args...)
 	return s.git.Run(ctx, c)
 }
 
-// feed puts text into a file for git to read.
-func (s *Store) feed(text string, use func(file string) (string, error)) (string, error) {
+// feed runs git with a text for it to read.
+func (s *Store) feed(ctx context.Context, run git.Runner, text string, c git.Call) (string, error) {
 	f, err := os.CreateTemp(s.path("tmp"), "in-*")
 	if err != nil {
 		return "", err
@@ -232,7 +225,8 @@ func (s *Store) feed(text string, use func(file string) (string, error)) (string
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", err
 	}
-	return use(f.Name())
+	c.Stdin = f.Name()
+	return run(ctx, c)
 }
 
 const snapshotTitle = "Snapshot of a workspace"

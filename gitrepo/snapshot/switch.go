@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	slashpath "path"
 	"path/filepath"
@@ -43,7 +42,7 @@ func (s *switching) leaveRules(ctx context.Context) error {
 // second snapshot, and that it does not hold. If there are too many to tell, they are.
 func (s *switching) hiding(ctx context.Context) (bool, error) {
 	k := s.keeper
-	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--full-name", "--", k.pathspec())
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--full-name", "--", k.home.pathspec())
 	if err != nil {
 		if errors.Is(err, git.ErrTooMuch) {
 			return true, nil
@@ -59,12 +58,8 @@ func (s *switching) hiding(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	known := make(map[string]bool, len(ignored)+len(files))
-	maps.Copy(known, ignored)
-	for _, file := range files {
-		known[file.Name] = true
-	}
-	return slices.ContainsFunc(names, func(name string) bool { return !known[name] }), nil
+	held := manifest.NameSet(manifest.Names(files))
+	return slices.ContainsFunc(names, func(name string) bool { return !ignored[name] && !held[name] }), nil
 }
 
 var _ ralph.Switcher = (*Keeper)(nil)
@@ -103,10 +98,10 @@ type switching struct {
 func (s *switching) run(ctx context.Context, from, to string) (ralph.Switched, error) {
 	k := s.keeper
 	var err error
-	if s.from, err = k.here(ctx, from); err != nil {
+	if s.from, err = s.read(ctx, from); err != nil {
 		return ralph.Switched{}, err
 	}
-	if s.to, err = k.here(ctx, to); err != nil {
+	if s.to, err = s.read(ctx, to); err != nil {
 		return ralph.Switched{}, err
 	}
 	if s.planned, s.hidden, err = s.edits(ctx, s.to.tree, nil); err != nil {
@@ -133,8 +128,9 @@ func (s *switching) run(ctx context.Context, from, to string) (ralph.Switched, e
 	return s.do(ctx, top)
 }
 
-// here reads a snapshot of the workspace in the place that it has now.
-func (k *Keeper) here(ctx context.Context, id string) (header, error) {
+// read reads a snapshot of the workspace in the place that it has now.
+func (s *switching) read(ctx context.Context, id string) (header, error) {
+	k := s.keeper
 	c, err := k.read(ctx, id)
 	if err == nil && c.prefix != k.home.Prefix {
 		err = fmt.Errorf("the snapshot is of another time, when %s had another place in its repository", k.repo.Dir)
@@ -184,7 +180,7 @@ func (s *switching) ignored(ctx context.Context, edits []manifest.Edit) (map[str
 	if err != nil {
 		return nil, err
 	}
-	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--cached", "--full-name", "--", k.pathspec())
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--cached", "--full-name", "--", k.home.pathspec())
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (k *Keeper) copyFiles(ctx context.Context, o occasion) (taken, error) {
 		if again := renew(ctx); again != nil {
 			return got, errors.Join(err, again)
 		}
-		k.forced, k.alwaysIn = nil, ""
+		k.forced, k.always.taken = nil, ""
 		got, err = k.copyChanged(ctx, o)
 	}
 	return got, err
@@ -43,7 +43,7 @@ func (k *Keeper) ensureIndex(ctx context.Context) error {
 	if _, err := os.Lstat(k.path("index")); err == nil {
 		return nil
 	}
-	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--stage", "--full-name", "--", k.pathspec())
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--stage", "--full-name", "--", k.home.pathspec())
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (k *Keeper) renewIndex(ctx context.Context) error {
 	if k.last.tree == "" {
 		return k.ensureIndex(ctx)
 	}
-	_, err := k.inTree(ctx, "read-tree", k.last.tree)
+	_, err := k.inTree(ctx, git.Call{Args: []string{"read-tree", k.last.tree}})
 	return err
 }
 
@@ -86,11 +86,11 @@ func (k *Keeper) dropIndex(context.Context) error {
 }
 
 // pathspec is the workspace, from anywhere in the working tree.
-func (k *Keeper) pathspec() string {
-	if k.repo.Prefix == "" {
+func (h home) pathspec() string {
+	if h.Prefix == "" {
 		return ":(top)"
 	}
-	return ":(top,literal)" + strings.TrimSuffix(k.repo.Prefix, "/")
+	return ":(top,literal)" + strings.TrimSuffix(h.Prefix, "/")
 }
 
 func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
@@ -99,7 +99,7 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 		return taken{}, err
 	}
 	found.Fresh = slices.Concat(found.Fresh, k.trackedIgnored(ctx), o.also)
-	always, due := k.alwaysDue()
+	looks, due := k.always.due(k.repo.Top)
 	if o.fullScan {
 		due = slices.Concat(due, k.hiddenWrites(ctx, manifest.NameSet(found.Gone)))
 	}
@@ -118,20 +118,20 @@ func (k *Keeper) copyChanged(ctx context.Context, o occasion) (taken, error) {
 	if err := k.takeOver(ctx, &load); err != nil {
 		return taken{}, err
 	}
-	k.alwaysIn = always
+	k.always.taken = looks
 	got := taken{tree: k.last.tree, left: append(found.Left, load.Sentences()...), out: load.Out()}
 	if !found.Staged && load.Empty() && k.last.tree != "" {
 		return got, nil
 	}
-	tree, err := k.inTree(ctx, "write-tree")
+	tree, err := k.inTree(ctx, git.Call{Args: []string{"write-tree"}})
 	got.tree = strings.TrimSpace(tree)
 	return got, err
 }
 
 func (k *Keeper) differences(ctx context.Context) (manifest.Differences, error) {
 	var warned git.Head
-	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--", k.pathspec()}
-	out, err := k.runIn(ctx, k.home.Top, git.Call{Args: args, Warned: &warned})
+	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--", k.home.pathspec()}
+	out, err := k.inTree(ctx, git.Call{Args: args, Warned: &warned})
 	if err != nil {
 		return manifest.Differences{}, err
 	}
@@ -227,9 +227,7 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 }
 
 func (k *Keeper) updateIndex(ctx context.Context, text string, how ...string) error {
-	_, err := k.feed(text, func(file string) (string, error) {
-		return k.runIn(ctx, k.home.Top, git.Call{Args: append([]string{"update-index", "-z"}, how...), Stdin: file})
-	})
+	_, err := k.feed(ctx, k.inTree, text, git.Call{Args: append([]string{"update-index", "-z"}, how...)})
 	return err
 }
 

@@ -75,7 +75,7 @@ func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 		name = run
 	}
 	home := p.Workspace.Repo
-	made, said, err := home.AddWorktree(ctx, gitrepo.WorktreeInput{
+	made, said, err := home.Worktrees().Add(ctx, gitrepo.WorktreeInput{
 		Path: filepath.Join(folder, strings.ReplaceAll(name, "/", "-")), Branch: "ralph/" + name,
 		Idle: func(path string) bool { return workspace.LiesIn(folder, path) }, // whoever gets here holds the workspace's lock
 	})
@@ -86,7 +86,7 @@ func (p *Plan) EnterWorktree(ctx context.Context, folder, run string) error {
 		p.notice("worktree", text)
 	}
 	if err := p.mustBeIn(made.Dir()); err != nil {
-		return errors.Join(err, home.RemoveWorktree(ctx, made, gitrepo.RemoveMerged))
+		return errors.Join(err, home.Worktrees().Remove(ctx, made, gitrepo.RemoveMerged))
 	}
 	p.Request.Worktree = &ralph.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}
 	p.Workspace, err = workspace.At(ctx, made.Dir(), p.Env)

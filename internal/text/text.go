@@ -20,6 +20,14 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
+// CountAre returns "1 change is" or "3 changes are".
+func CountAre(n int, noun string) string {
+	if n == 1 {
+		return Count(n, noun) + " is"
+	}
+	return Count(n, noun) + " are"
+}
+
 // OneLine folds text into one line. Control characters and line separators become spaces, invalid UTF-8 becomes
 // U+FFFD, and runs of white space become one space.
 func OneLine(s string) string {

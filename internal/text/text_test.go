@@ -2,6 +2,14 @@ package text
 
 import "testing"
 
+func TestCountAre(t *testing.T) {
+	for n, want := range map[int]string{0: "0 changes are", 1: "1 change is", 2: "2 changes are"} {
+		if got := CountAre(n, "change"); got != want {
+			t.Errorf("CountAre(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{0: "0 tasks", 1: "1 task", 2: "2 tasks"} {
 		if got := Count(n, "task"); got != want {

@@ -10,6 +10,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo"
 	"github.com/ralphloop/ralph/gitrepo/snapshot"
 	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Restored is what a restore did.
@@ -50,7 +51,7 @@ func (w Workspace) Merge(ctx context.Context, from ralph.Worktree) (MergeResult,
 	if w.Repo == nil {
 		return MergeResult{}, &config.UsageError{Msg: fmt.Sprintf("%s is in no git repository", w.Dir)}
 	}
-	strayed, err := w.Repo.Strayed(ctx, gitrepo.Worktree{Path: from.Path, Branch: from.Branch})
+	strayed, err := w.Repo.Worktrees().Strayed(ctx, gitrepo.Worktree{Path: from.Path, Branch: from.Branch})
 	if err == nil && strayed != nil {
 		err = strayed
 	}
@@ -75,7 +76,7 @@ func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal
 	if w.Repo == nil {
 		return nil, nil
 	}
-	worktrees, err := w.Repo.Worktrees(ctx, folder)
+	worktrees, err := w.Repo.Worktrees().List(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal
 			l.Why = whyKept(state)
 		}
 		if ours && (state.Removable() || how == gitrepo.RemoveAnyway) {
-			if err := w.Repo.RemoveWorktree(ctx, state.Worktree, how); err != nil {
+			if err := w.Repo.Worktrees().Remove(ctx, state.Worktree, how); err != nil {
 				l.Why = Refusal(err).Error()
 			} else {
 				l.Removed = true
@@ -108,16 +109,9 @@ func whyKept(s gitrepo.WorktreeState) string {
 	case s.Trouble != "":
 		return s.Trouble
 	case s.Dirty > 0:
-		return countOf(s.Dirty, "change") + " not committed"
+		return text.CountAre(s.Dirty, "change") + " not committed"
 	}
-	return countOf(s.Ahead, "commit") + " not merged"
-}
-
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return fmt.Sprintf("%d %ss are", n, noun)
+	return text.CountAre(s.Ahead, "commit") + " not merged"
 }
 
 // RemoveWorktree removes a worktree that was made for a run, with its branch, if there is no work in it.
@@ -137,7 +131,7 @@ func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config
 	if w.Repo == nil {
 		return w, nil, &config.UsageError{Msg: fmt.Sprintf("the run works in the worktree %s of a repository that is gone", known.Path)}
 	}
-	opened, said, err := w.Repo.ReopenWorktree(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
+	opened, said, err := w.Repo.Worktrees().Reopen(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
 	if err != nil {
 		return w, nil, Refusal(err)
 	}

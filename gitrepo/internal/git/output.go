@@ -12,15 +12,17 @@ const outputLimit = 64 << 20
 // ErrTooMuch says that git said more than a call allows.
 var ErrTooMuch = errors.New("git says too much")
 
-// limited is a buffer that refuses to grow beyond its limit.
+// limited is a buffer that keeps the beginning of what is written to it and refuses to grow beyond its limit.
 type limited struct {
 	limit int
 	text  strings.Builder
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	if l.text.Len()+len(p) > l.limit {
-		return 0, ErrTooMuch
+	room := l.limit - l.text.Len()
+	if len(p) > room {
+		l.text.Write(p[:room])
+		return room, ErrTooMuch
 	}
 	return l.text.Write(p)
 }

@@ -72,7 +72,7 @@ var harmless = []string{
 	"-c", "status.showStash=false",
 }
 
-// Run runs git and gives what it said, also with a Failure.
+// Run runs git and gives what it said, also with a Failure, and its beginning with ErrTooMuch.
 func (g Program) Run(ctx context.Context, c Call) (string, error) {
 	timeout := g.CallTimeout()
 	argv := append(append([]string{g.path}, harmless...), c.Args...)

@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -129,9 +131,23 @@ func (t *tail) String() string {
 	return string(text[max(0, len(text)-tailChars):])
 }
 
-// HookFiles are the hashes of the hooks in a folder, by name; samples left out.
-func HookFiles(folder string) map[string][sha256.Size]byte {
-	files := map[string][sha256.Size]byte{}
+// Hooks are the hashes of hooks, by name.
+type Hooks map[string][sha256.Size]byte
+
+// Since names the hooks that were not there before or were different.
+func (h Hooks) Since(before Hooks) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if was, known := before[name]; !known || was != h[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// HooksIn are the hooks in a folder; samples left out.
+func HooksIn(folder string) Hooks {
+	files := Hooks{}
 	entries, _ := os.ReadDir(folder)
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), ".sample") {

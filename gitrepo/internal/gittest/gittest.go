@@ -2,7 +2,6 @@
 package gittest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,11 +25,10 @@ var Since = ralph.TreeInput{BaseHead: "HEAD"}
 // that, everything in /proc is read twice for each of some thousand calls, which was most of the time of these tests.
 func Main(m *testing.M) int {
 	err := process.OwnOrphans()
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	if err == nil || errors.Is(err, errors.ErrUnsupported) {
+		models.dir, err = os.MkdirTemp("", "models-")
 	}
-	if models.dir, err = os.MkdirTemp("", "models-"); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -60,10 +58,9 @@ type Workspace struct {
 func NewFolder(t testing.TB) Workspace {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Workspace{t, dir}
+	w := Workspace{t, dir}
+	w.Must(err)
+	return w
 }
 
 // NewRepo is a repository with one commit that holds the file "kept".
@@ -101,23 +98,29 @@ func CopyOf(t testing.TB, name string, fill func(model Workspace)) Workspace {
 // At is a folder below.
 func (w Workspace) At(name string) Workspace {
 	w.Helper()
-	dir := filepath.Join(w.Dir, name)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		w.Fatal(err)
-	}
-	return Workspace{w.TB, dir}
+	below := Workspace{w.TB, filepath.Join(w.Dir, name)}
+	w.Must(os.MkdirAll(below.Dir, 0o755))
+	return below
 }
 
 // Git runs git in the workspace, as a user would, and gives what it said.
 func (w Workspace) Git(args ...string) string {
 	w.Helper()
-	var out bytes.Buffer
-	argv := append([]string{"git", "-c", "protocol.file.allow=always"}, args...)
-	ended, err := process.Run(w.Context(), process.Spec{
-		Argv: argv, Dir: w.Dir, Env: Environment(), Stdout: process.Sink{Tap: &out}, StderrToStdout: true,
-	})
+	return w.run(append([]string{"git", "-c", "protocol.file.allow=always"}, args...)...)
+}
+
+// Sh plays what an agent does on a command line.
+func (w Workspace) Sh(script string) {
+	w.Helper()
+	w.run("/bin/sh", "-ec", script)
+}
+
+func (w Workspace) run(argv ...string) string {
+	w.Helper()
+	var out strings.Builder
+	ended, err := process.Run(w.Context(), process.Spec{Argv: argv, Dir: w.Dir, Env: Environment(), Stdout: process.Sink{Tap: &out}, StderrToStdout: true})
 	if err != nil || ended.State != process.Exited || ended.ExitCode != 0 {
-		w.Fatalf("git %v: %v %v %d: %s", args, err, ended.StartError, ended.ExitCode, out.String())
+		w.Fatalf("%q: %v %v %d: %s", argv, err, ended.StartError, ended.ExitCode, out.String())
 	}
 	return strings.TrimSpace(out.String())
 }
@@ -129,24 +132,13 @@ func (w Workspace) Commit() {
 	w.Git("commit", "-q", "--allow-empty", "-m", "x")
 }
 
-// CommittedAs is Commit, and the name of what was committed.
-func (w Workspace) CommittedAs() string {
-	w.Helper()
-	w.Commit()
-	return w.Git("rev-parse", "HEAD")
-}
-
 // Path is that of a file in the workspace.
 func (w Workspace) Path(name string) string { return filepath.Join(w.Dir, filepath.FromSlash(name)) }
 
 func (w Workspace) Write(name, text string) {
 	w.Helper()
-	if err := os.MkdirAll(filepath.Dir(w.Path(name)), 0o755); err != nil {
-		w.Fatal(err)
-	}
-	if err := os.WriteFile(w.Path(name), []byte(text), 0o644); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(os.MkdirAll(filepath.Dir(w.Path(name)), 0o755))
+	w.Must(os.WriteFile(w.Path(name), []byte(text), 0o644))
 }
 
 // Script makes a program of a shell script.
@@ -160,9 +152,7 @@ func (w Workspace) Script(name, script string) {
 func (w Workspace) Age(name string) {
 	w.Helper()
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(w.Path(name), old, old); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(os.Chtimes(w.Path(name), old, old))
 }
 
 // Must ends the test on an error.
@@ -187,9 +177,7 @@ func (w Workspace) Find() *gitrepo.Repo {
 func (w Workspace) Fingerprint(tree ralph.Tree, in ralph.TreeInput) ralph.TreeState {
 	w.Helper()
 	state, err := tree.Fingerprint(w.Context(), in)
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(err)
 	return state
 }
 
@@ -222,16 +210,4 @@ func OldGit(t *testing.T) git.Program {
 	bin.Script("git", `case " $* " in *" merge-tree --write-tree "*|*" worktree list --porcelain -z "*) echo usage >&2; exit 129;; esac
 PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin; exec git "$@"`)
 	return git.Program{Env: append(Environment(), "PATH="+bin.Dir)}
-}
-
-// Sh plays what an agent does on a command line.
-func (w Workspace) Sh(script string) {
-	w.Helper()
-	var out strings.Builder
-	ended, err := process.Run(w.Context(), process.Spec{
-		Argv: []string{"/bin/sh", "-ec", script}, Dir: w.Dir, Env: Environment(), Stdout: process.Sink{Tap: &out}, StderrToStdout: true,
-	})
-	if err != nil || ended.ExitCode != 0 {
-		w.Fatalf("%s: %v %d: %s", script, err, ended.ExitCode, out.String())
-	}
 }

@@ -1,27 +1,21 @@
 package scan
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-)
 
-// listedNames is how many names a sentence holds.
-const listedNames = 5
+	"github.com/ralphloop/ralph/internal/text"
+)
 
 // List puts names into a sentence: the first five and how many more there are.
 func List(names []string) string {
-	shown := make([]string, 0, listedNames)
-	for _, name := range names[:min(len(names), listedNames)] {
-		shown = append(shown, Quote(name))
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = Quote(name)
 	}
-	text := strings.Join(shown, ", ")
-	if more := len(names) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return text.List(quoted)
 }
 
 // Quote is a name as it is, or quoted if it could do something to a terminal.
