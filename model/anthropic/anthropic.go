@@ -20,6 +20,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -52,10 +53,7 @@ func New(o Options) model.Client {
 		c.line.Unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
 		return c
 	}
-	base := strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"), "/v1")
-	if base == "" {
-		base = home
-	}
+	base := cmp.Or(strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"), "/v1"), home)
 	if base == home && o.Key == "" && o.Token == "" {
 		c.line.Unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for Anthropic"}
 		return c

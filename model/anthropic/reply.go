@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/model"
@@ -227,22 +228,11 @@ func (a *assembly) reply() model.Reply {
 	}
 	r.Message.Text = strings.Join(texts, "\n\n")
 	r.Message.Thought = thinking
-	if moved {
-		r.Message.Thought = kept(all)
+	if moved { // without blocks that may not be sent back: those of a type that is not known, and blank text
+		r.Message.Thought = slices.DeleteFunc(all, func(raw json.RawMessage) bool { return raw == nil })
 	}
 	r.End = endOf(a.stop, len(r.Message.Calls))
 	return r
-}
-
-// kept leaves out blocks that may not be sent back: those of a type that is not known, and blank text.
-func kept(all []json.RawMessage) []json.RawMessage {
-	var some []json.RawMessage
-	for _, raw := range all {
-		if raw != nil {
-			some = append(some, raw)
-		}
-	}
-	return some
 }
 
 func endOf(stop string, calls int) model.End {
@@ -258,10 +248,7 @@ func endOf(stop string, calls int) model.End {
 }
 
 func (b *block) input() json.RawMessage {
-	if strings.TrimSpace(b.text.String()) == "" {
-		return json.RawMessage("{}")
-	}
-	return json.RawMessage(b.text.String())
+	return wire.Input(b.text.String())
 }
 
 // raw is the block as it would have come in one piece; nil for one that may not be sent back.
@@ -318,11 +305,6 @@ func (c *counts) sum() *model.Usage {
 	if c.nonsense {
 		return nil
 	}
-	value := func(n *int64) int64 {
-		if n == nil {
-			return 0
-		}
-		return *n
-	}
+	value := func(n *int64) int64 { return *cmp.Or(n, new(int64)) }
 	return wire.Sane(model.Usage{Input: value(c.Input), Output: value(c.Output), CacheRead: value(c.CacheRead), CacheWrite: value(c.CacheWrite)})
 }

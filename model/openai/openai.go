@@ -21,6 +21,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -49,10 +50,7 @@ func New(o Options) model.Client {
 		c.line.Unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
 		return c
 	}
-	base := strings.TrimSuffix(o.BaseURL, "/")
-	if base == "" {
-		base = home
-	}
+	base := cmp.Or(strings.TrimSuffix(o.BaseURL, "/"), home)
 	if base == home && o.Key == "" {
 		c.line.Unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for OpenAI"}
 		return c

@@ -89,11 +89,7 @@ func (l Line) Post(ctx context.Context, ask Ask) (*http.Response, error) {
 		body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // half of a body still says more than none
 		return nil, refusalOf(response, body)
 	}
-	left := l.MaxReply
-	if left <= 0 {
-		left = DefaultMaxReply
-	}
-	response.Body = &bounded{from: response.Body, left: left}
+	response.Body = &bounded{from: response.Body, left: cmp.Or(max(l.MaxReply, 0), DefaultMaxReply)}
 	return response, nil
 }
 
@@ -155,10 +151,7 @@ type Watch struct {
 
 // Watch begins to watch an exchange, which has to use the context that comes back. The caller ends it.
 func (l Line) Watch(ctx context.Context) (context.Context, *Watch) {
-	w := &Watch{idle: l.Idle, given: ctx}
-	if w.idle <= 0 {
-		w.idle = DefaultIdle
-	}
+	w := &Watch{idle: cmp.Or(max(l.Idle, 0), DefaultIdle), given: ctx}
 	w.ctx, w.stop = context.WithCancelCause(ctx)
 	w.timer = time.AfterFunc(w.idle, func() { w.stop(errIdle) })
 	return w.ctx, w
