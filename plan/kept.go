@@ -36,10 +36,11 @@ func saveSnapshot(dir, name string, s snapshot) error {
 		if link := s.links[file]; link != "" {
 			header.PAXRecords = map[string]string{linkRecord: link}
 		}
-		if err := w.WriteHeader(header); err != nil {
-			return fmt.Errorf("keep list: %w", err)
+		err := w.WriteHeader(header)
+		if err == nil {
+			_, err = w.Write(s.files[file])
 		}
-		if _, err := w.Write(s.files[file]); err != nil {
+		if err != nil {
 			return fmt.Errorf("keep list: %w", err)
 		}
 	}

@@ -43,11 +43,11 @@ func (markdown) detects(name string, data []byte) bool {
 	return len(list.tasks) > 0
 }
 
-func (markdown) parse(src source) (parsed, []Problem) {
+func (markdown) parse(src source) ([]item, []Problem) {
 	list := readChecklist(src)
-	var out parsed
+	var out []item
 	for _, t := range list.tasks {
-		out.tasks = append(out.tasks, t.item)
+		out = append(out, t.item)
 	}
 	return out, list.problems
 }

@@ -79,10 +79,7 @@ func Encode(tasks []ralph.Task) ([]byte, error) {
 	document := struct {
 		Version int          `json:"version"`
 		Tasks   []ralph.Task `json:"tasks"`
-	}{ownVersion, slices.Clone(tasks)}
-	if tasks == nil {
-		document.Tasks = []ralph.Task{}
-	}
+	}{ownVersion, append([]ralph.Task{}, tasks...)}
 	for i := range document.Tasks {
 		if document.Tasks[i].Status == "" {
 			document.Tasks[i].Status = ralph.TaskPending

@@ -46,6 +46,19 @@ func FirstLine(s string) string {
 	return line
 }
 
+// Nearest is the candidate that name was most likely meant to be, or "" if none is near. Of equally near ones the first
+// is taken.
+func Nearest(name string, candidates []string) string {
+	name = strings.ToLower(name)
+	best, bestDistance := "", 1+max(1, min(3, len(name)/3))
+	for _, candidate := range candidates {
+		if d := EditDistance(name, strings.ToLower(candidate), bestDistance); d < bestDistance {
+			best, bestDistance = candidate, d
+		}
+	}
+	return best
+}
+
 // EditDistance counts the insertions, deletions, replacements and swaps of neighbors that turn a into b. It returns
 // limit at once if the lengths alone differ by that much, so a huge name costs nothing.
 func EditDistance(a, b string, limit int) int {
