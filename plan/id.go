@@ -63,9 +63,5 @@ func didYouMean(name string, candidates []string) string {
 
 // idsOf are the ids of a list, in its order.
 func idsOf(tasks []ralph.Task) []string {
-	ids := make([]string, len(tasks))
-	for i, t := range tasks {
-		ids[i] = t.ID
-	}
-	return ids
+	return text.Mapped(tasks, func(t ralph.Task) string { return t.ID })
 }

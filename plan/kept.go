@@ -3,6 +3,7 @@ package plan
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -97,9 +98,7 @@ func loadSnapshot(dir, name string) (snapshot, bool, error) {
 		if err != nil {
 			return s, false, fmt.Errorf("read kept list: %w", err)
 		}
-		if s.path == "" {
-			s.path = header.Name
-		}
+		s.path = cmp.Or(s.path, header.Name)
 		s.files[header.Name], s.modes[header.Name] = content, fs.FileMode(header.Mode).Perm()
 		if link := header.PAXRecords[linkRecord]; link != "" {
 			s.links[header.Name] = link

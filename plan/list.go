@@ -157,9 +157,7 @@ func (l *List) Add(t ralph.Task) (string, error) {
 	if bad := Errors(l.problems); len(bad) > 0 && (l.format == nil || len(l.items) > 0) {
 		return "", bad
 	}
-	if t.Status == "" {
-		t.Status = ralph.TaskPending
-	}
+	t.Status = cmp.Or(t.Status, ralph.TaskPending)
 	before := idsOf(l.Tasks())
 	if err := l.identify(&t, before); err != nil {
 		return "", err

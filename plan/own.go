@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -81,9 +82,7 @@ func Encode(tasks []ralph.Task) ([]byte, error) {
 		Tasks   []ralph.Task `json:"tasks"`
 	}{ownVersion, append([]ralph.Task{}, tasks...)}
 	for i := range document.Tasks {
-		if document.Tasks[i].Status == "" {
-			document.Tasks[i].Status = ralph.TaskPending
-		}
+		document.Tasks[i].Status = cmp.Or(document.Tasks[i].Status, ralph.TaskPending)
 	}
 	text, err := marshal(document, "", "  ")
 	if err != nil {

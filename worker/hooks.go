@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,9 +25,7 @@ func (t *talk) hookSet() *hooks.Set {
 	if t.o.Hooks != nil {
 		set = *t.o.Hooks
 	}
-	if set.Marker == "" {
-		set.Marker = t.in.Marker
-	}
+	set.Marker = cmp.Or(set.Marker, t.in.Marker)
 	return &set
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -63,9 +64,7 @@ func (l layer) put(key Key, g given, origin Origin) *problem {
 func merge(layers []layer) layer {
 	merged := layer{}
 	for _, l := range layers {
-		for name, e := range l {
-			merged[name] = e
-		}
+		maps.Copy(merged, l)
 	}
 	return merged
 }

@@ -75,9 +75,7 @@ func Choose(req Request, of Role) (Choice, error) {
 	c := Choice{
 		Role: of, keys: keys, skip: req.Begun[string(of)], Idle: silence(s), Provider: own.Provider, Model: own.Model, baseURL: own.BaseURL, KeyEnv: own.APIKeyEnv,
 	}
-	if c.Provider == "" {
-		c.Provider = providerAtHand(own.BaseURL, env)
-	}
+	c.Provider = cmp.Or(c.Provider, providerAtHand(own.BaseURL, env))
 	switch c.Provider {
 	case "":
 		return c, nobodyToAsk(of)

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Style paints words, or leaves them as they are.
@@ -92,12 +93,4 @@ func AtLeast(figure string, partial bool) string {
 }
 
 // Count writes a number with its noun.
-func Count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "s"):
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func Count(n int, noun string) string { return text.Count(n, noun) }
