@@ -163,11 +163,11 @@ func (s *Summary) end(events []ralph.Event) {
 		s.Iterations = max(s.Iterations, e.Iteration)
 		switch data := e.Data.(type) {
 		case ralph.Waiting:
-			if i == 0 {
-				s.Status = ralph.StatusWaiting
-			}
-			if i == 0 && data.For == ralph.WaitPause {
+			switch {
+			case i == 0 && data.For == ralph.WaitPause:
 				s.Status = ralph.StatusPaused
+			case i == 0:
+				s.Status = ralph.StatusWaiting
 			}
 		case ralph.RunStopped:
 			s.Status, s.Reason, s.ExitCode = data.Status, data.Reason, data.ExitCode

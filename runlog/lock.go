@@ -176,12 +176,9 @@ func readOwner(path string) Owner {
 		return Owner{}
 	}
 	defer file.Close()
-	record, err := io.ReadAll(io.NewSectionReader(file, recordOffset, longest))
-	if err != nil {
-		return Owner{}
-	}
 	var owner Owner
-	if json.Unmarshal(record, &owner) != nil {
+	record, err := io.ReadAll(io.NewSectionReader(file, recordOffset, longest))
+	if err != nil || json.Unmarshal(record, &owner) != nil {
 		return Owner{}
 	}
 	return owner

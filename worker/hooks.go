@@ -43,7 +43,7 @@ func (t *talk) mayCall(ctx context.Context, c model.Call) (blocked *tools.Output
 	if t.denied++; t.denied <= maxDenials {
 		t.denials = append(t.denials, strings.TrimSuffix(c.Name+": "+detailOf(c.Input), ": "))
 	}
-	output := failure("this call is blocked: %s", v.Text)
+	output := tools.Failf("this call is blocked: %s", v.Text)
 	return &output, ""
 }
 
