@@ -73,10 +73,7 @@ func Seconds(s ralph.Span) string {
 
 // Money writes an amount, with a mark where it was reckoned rather than reported.
 func Money(cost float64, estimated bool) string {
-	mark := ""
-	if estimated {
-		mark = "~"
-	}
+	mark := map[bool]string{true: "~"}[estimated]
 	amount := fmt.Sprintf("%.4f", cost)
 	for i := 0; i < 2 && strings.HasSuffix(amount, "0"); i++ { // cents at least, hundredths of a cent where there are any
 		amount = amount[:len(amount)-1]

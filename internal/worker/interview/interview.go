@@ -106,9 +106,7 @@ func begin(o Options) (*conversation, error) {
 	case utf8.RuneCountInString(o.Brief) > BriefLimit:
 		return nil, fmt.Errorf("the brief has more than %d characters; say what it is about and name the files that say more", BriefLimit)
 	}
-	if o.MaxTurns <= 0 {
-		o.MaxTurns = DefaultTurns
-	}
+	o.MaxTurns = cmp.Or(max(o.MaxTurns, 0), DefaultTurns)
 	if o.Live == nil {
 		o.Live = func(ralph.Activity) {}
 	}

@@ -133,12 +133,9 @@ func linesOf(content, text []byte) []int {
 // lineList is "line 3", "lines 3, 9".
 func lineList(lines []int) string {
 	const most = 10
-	word, shown := "line ", []string{}
+	word, shown := "line ", text.Mapped(lines[:min(len(lines), most)], strconv.Itoa)
 	if len(lines) > 1 {
 		word = "lines "
-	}
-	for _, n := range lines[:min(len(lines), most)] {
-		shown = append(shown, strconv.Itoa(n))
 	}
 	if len(lines) > most {
 		shown = append(shown, "…")
