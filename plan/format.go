@@ -56,7 +56,6 @@ func (s source) with(changed source) source {
 // item is a task and where it stands.
 type item struct {
 	ralph.Task
-	file string // "" is the list itself
 	line int
 }
 

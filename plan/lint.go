@@ -100,7 +100,7 @@ func crossCheck(file string, tasks []item) []Problem {
 }
 
 func (t item) problem(file, format string, args ...any) Problem {
-	return Problem{File: cmp.Or(t.file, file), Line: t.line, Task: t.ID, Text: fmt.Sprintf(format, args...)}
+	return Problem{File: file, Line: t.line, Task: t.ID, Text: fmt.Sprintf(format, args...)}
 }
 
 // circles finds tasks that wait for each other; each circle is named once, from its first task in the list.

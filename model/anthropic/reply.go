@@ -142,9 +142,9 @@ func (a *assembly) begin(e event) error {
 	a.blocks, a.byIndex[e.Index] = append(a.blocks, b), b
 	switch b.kind {
 	case typeText:
-		a.say(b, b.word("text"))
+		a.say(b, model.Delta{Text: b.word("text")})
 	case typeThinking:
-		a.think(b, b.word("thinking"))
+		a.say(b, model.Delta{Thought: b.word("thinking")})
 		b.signature.WriteString(b.word("signature"))
 	case typeCall:
 		if b.id == "" {
@@ -171,27 +171,21 @@ func (a *assembly) extend(e event) {
 	}
 	switch {
 	case b.kind == typeText:
-		a.say(b, e.Delta.Text)
+		a.say(b, model.Delta{Text: e.Delta.Text})
 	case b.kind == typeThinking && e.Delta.Type == "signature_delta":
 		b.signature.WriteString(e.Delta.Signature)
 	case b.kind == typeThinking:
-		a.think(b, e.Delta.Thinking)
+		a.say(b, model.Delta{Thought: e.Delta.Thinking})
 	case b.kind == typeCall:
 		b.text.WriteString(e.Delta.PartialJSON)
 	}
 }
 
-func (a *assembly) say(b *block, text string) {
-	if text != "" {
-		b.text.WriteString(text)
-		a.tell(model.Delta{Text: text})
-	}
-}
-
-func (a *assembly) think(b *block, text string) {
-	if text != "" {
-		b.text.WriteString(text)
-		a.tell(model.Delta{Thought: text})
+// say takes a piece of text or of thought.
+func (a *assembly) say(b *block, piece model.Delta) {
+	if piece != (model.Delta{}) {
+		b.text.WriteString(piece.Text + piece.Thought)
+		a.tell(piece)
 	}
 }
 
