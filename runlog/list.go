@@ -52,7 +52,10 @@ func (s *Store) Runs() ([]Summary, error) {
 	owner, held := s.Holder()
 	summaries := make([]Summary, 0, len(names))
 	for _, name := range names {
-		summary := s.summary(name)
+		summary := Summary{Run: name}
+		if err := s.summarise(&summary); err != nil {
+			summary = Summary{Run: name, Broken: err.Error()}
+		}
 		summary.Live = held && owner.Run == name
 		summaries = append(summaries, summary)
 	}
@@ -117,14 +120,6 @@ func someOf(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 	}
 	return strings.Join(names, ", ")
-}
-
-func (s *Store) summary(run string) Summary {
-	summary := Summary{Run: run}
-	if err := s.summarise(&summary); err != nil {
-		return Summary{Run: run, Broken: err.Error()}
-	}
-	return summary
 }
 
 func (s *Store) summarise(summary *Summary) error {

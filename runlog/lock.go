@@ -162,10 +162,7 @@ func writeOwner(path string, owner Owner) error {
 	if err == nil {
 		_, err = file.WriteAt(record, recordOffset)
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return unwritable("write", path, err)
-	}
-	return nil
+	return unwritable("write", path, errors.Join(err, file.Close()))
 }
 
 // readOwner gives an empty owner while a record is missing or half written.

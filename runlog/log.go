@@ -98,9 +98,7 @@ func (l *Log) Append(e ralph.Event) error {
 // cutBack removes what stands behind the last whole line. If that fails the log is closed to writing: an event behind half a line would make
 // the log look damaged.
 func (l *Log) cutBack() error {
-	if err := l.disk.Truncate(l.size); err != nil {
-		l.broken = unwritable("truncate", l.path, err)
-	}
+	l.broken = unwritable("truncate", l.path, l.disk.Truncate(l.size))
 	return l.broken
 }
 
@@ -110,9 +108,7 @@ func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.broken == nil {
-		if err := l.disk.Flush(); err != nil {
-			l.broken = unwritable("fsync", l.path, err)
-		}
+		l.broken = unwritable("fsync", l.path, l.disk.Flush())
 	}
 	if l.broken != nil {
 		return fmt.Errorf("sync log: %w", l.broken)
