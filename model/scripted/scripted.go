@@ -125,14 +125,16 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 	}
 	reply := c.reply(turn, at, r)
 	if tell != nil {
-		announce(turn, reply, tell)
+		announce(reply, tell)
 	}
 	return reply, nil
 }
 
-func announce(t Turn, r model.Reply, tell func(model.Delta)) {
-	if t.Thought != "" {
-		tell(model.Delta{Thought: thoughtOf(r)})
+func announce(r model.Reply, tell func(model.Delta)) {
+	for _, raw := range r.Message.Thought {
+		var t thinking
+		_ = json.Unmarshal(raw, &t) // reply wrote it
+		tell(model.Delta{Thought: t.Thinking})
 	}
 	if r.Message.Text != "" {
 		tell(model.Delta{Text: r.Message.Text})
@@ -226,12 +228,6 @@ func (c *client) reply(t Turn, at place, r model.Request) model.Reply {
 type thinking struct {
 	Type     string `json:"type"`
 	Thinking string `json:"thinking"`
-}
-
-func thoughtOf(r model.Reply) string {
-	var t thinking
-	_ = json.Unmarshal(r.Message.Thought[0], &t) // it was written above
-	return t.Thinking
 }
 
 func (c Call) input(w filling) json.RawMessage {
