@@ -116,7 +116,7 @@ func whyKept(s gitrepo.WorktreeState) string {
 
 // RemoveWorktree removes a worktree that was made for a run, with its branch, if there is no work in it.
 func (w Workspace) RemoveWorktree(ctx context.Context, made ralph.Worktree) error {
-	return Refusal(w.Repo.RemoveWorktree(ctx, gitrepo.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}, gitrepo.RemoveMerged))
+	return Refusal(w.Repo.Worktrees().Remove(ctx, gitrepo.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}, gitrepo.RemoveMerged))
 }
 
 // RemoveMerged and RemoveAnyway say what Clean may remove.
