@@ -28,7 +28,7 @@ func priceOf(name string) (Price, bool) {
 	if p, ok := prices[name]; ok {
 		return p, true
 	}
-	if full, ok := newest[name]; ok {
+	if full, ok := table().Newest[name]; ok {
 		return prices[full], true
 	}
 	maker, id, ok := withoutMaker(name)
@@ -44,8 +44,8 @@ func priceOf(name string) (Price, bool) {
 }
 
 var byName = sync.OnceValue(func() map[string]Price {
-	prices := make(map[string]Price, len(table))
-	for _, p := range table {
+	prices := map[string]Price{}
+	for _, p := range table().Prices {
 		prices[strings.ToLower(p.Model)] = p
 	}
 	return prices

@@ -115,11 +115,11 @@ func FuzzPriceOf(f *testing.F) {
 			}
 			return
 		}
-		if !slices.Contains(table, p) {
+		if !slices.Contains(table().Prices, p) {
 			t.Fatalf("%q has the price %v, which is in no row", name, p)
 		}
 		bare := strings.TrimSuffix(strings.ToLower(name), "[1m]")
-		if newest[bare] == p.Model {
+		if table().Newest[bare] == p.Model {
 			return
 		}
 		if p.Provider == "anthropic" {

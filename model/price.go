@@ -1,17 +1,41 @@
 package model
 
-//go:generate go run ./internal/gen -api $MODELS_DEV_JSON -out prices.go
+import (
+	_ "embed"
+	"encoding/json"
+	"sync"
+)
+
+//go:generate go run ./internal/gen -api $MODELS_DEV_JSON -out prices.json
 
 // Price is what one model costs, in US dollars for a million tokens of each kind.
 type Price struct {
-	Provider   string // the maker, as models.dev calls it
-	Model      string
-	Input      float64
-	Output     float64  // thinking included
-	CacheRead  *float64 // nil if none is known
-	CacheWrite *float64 // nil if the maker has none: writing is then input like any other
-	Context    int64    // tokens that fit into its window
+	Provider   string   `json:"provider"` // the maker, as models.dev calls it
+	Model      string   `json:"model"`
+	Input      float64  `json:"input"`
+	Output     float64  `json:"output"`                // thinking included
+	CacheRead  *float64 `json:"cache_read,omitempty"`  // nil if none is known
+	CacheWrite *float64 `json:"cache_write,omitempty"` // nil if the maker has none: writing is then input like any other
+	Context    int64    `json:"context"`               // tokens that fit into its window
 }
+
+//go:embed prices.json
+var pricesFile []byte
+
+// table is what is in prices.json, which model/internal/gen writes. It is read when somebody asks for a price.
+var table = sync.OnceValue(func() (t struct {
+	AsOf   string            `json:"as_of"`
+	Prices []Price           `json:"prices"` // sorted by provider and model
+	Newest map[string]string `json:"newest"` // what the short names of Claude Code stand for
+}) {
+	if err := json.Unmarshal(pricesFile, &t); err != nil {
+		panic("read prices.json: " + err.Error()) // a test reads it
+	}
+	return t
+})
+
+// PricesAsOf is the day of the snapshot that the prices are from. Single rows may be younger.
+func PricesAsOf() string { return table().AsOf }
 
 // Usage counts tokens. Each token is counted once: input is what was neither read from a cache nor written to one. Output includes thinking.
 type Usage struct {

@@ -13,7 +13,7 @@ import (
 func TestEveryRowIsSane(t *testing.T) {
 	providers := map[string]bool{}
 	names := map[string]bool{}
-	for _, p := range table {
+	for _, p := range table().Prices {
 		providers[p.Provider] = true
 		name := strings.ToLower(p.Model)
 		switch {
@@ -37,26 +37,26 @@ func TestEveryRowIsSane(t *testing.T) {
 	if diff := cmp.Diff(want, providers); diff != "" {
 		t.Errorf("makers (-want +got):\n%s", diff)
 	}
-	if !slices.IsSortedFunc(table, func(a, b Price) int { return strings.Compare(a.Provider+" "+a.Model, b.Provider+" "+b.Model) }) {
+	if !slices.IsSortedFunc(table().Prices, func(a, b Price) int { return strings.Compare(a.Provider+" "+a.Model, b.Provider+" "+b.Model) }) {
 		t.Error("the table is not sorted")
 	}
-	if len(table) < 60 || len(table) > 250 {
-		t.Errorf("%d rows: too few to be of use, or too many to be looked at", len(table))
+	if len(table().Prices) < 60 || len(table().Prices) > 250 {
+		t.Errorf("%d rows: too few to be of use, or too many to be looked at", len(table().Prices))
 	}
 }
 
 func TestTheSnapshotHasADay(t *testing.T) {
-	if _, err := time.Parse(time.DateOnly, PricesAsOf); err != nil {
+	if _, err := time.Parse(time.DateOnly, PricesAsOf()); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestShortNamesLeadToRows(t *testing.T) {
 	want := map[string]string{"fable": "claude-fable-5-2", "haiku": "claude-haiku-5-5", "opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5-5"}
-	if diff := cmp.Diff(want, newest); diff != "" {
+	if diff := cmp.Diff(want, table().Newest); diff != "" {
 		t.Errorf("short names (-want +got):\n%s", diff)
 	}
-	for short, full := range newest {
+	for short, full := range table().Newest {
 		if p, ok := PriceOf(short); !ok || p.Model != full {
 			t.Errorf("%s is %v, %v", short, p, ok)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -40,7 +41,7 @@ type folderFormat struct{ jsonFormat }
 func (f folderFormat) companions(src source) []string {
 	all, _ := f.jsonFormat.parse(src)
 	var names []string
-	for _, t := range all.tasks {
+	for _, t := range all {
 		names = append(names, specPaths(src.path, t.Task)...)
 	}
 	return names
@@ -62,10 +63,10 @@ func specPaths(list string, t ralph.Task) []string {
 	return names
 }
 
-func (f folderFormat) parse(src source) (parsed, []Problem) {
+func (f folderFormat) parse(src source) ([]item, []Problem) {
 	all, problems := f.jsonFormat.parse(src)
-	for i := range all.tasks {
-		problems = append(problems, readSpec(src, &all.tasks[i])...)
+	for i := range all {
+		problems = append(problems, readSpec(src, &all[i])...)
 	}
 	return all, problems
 }
@@ -123,7 +124,8 @@ func mergeSpec(r *jsonReader, top *node, t *ralph.Task) {
 			steps = stepTexts(m.value)
 		}
 	}
-	t.Description = joinParts(t.Description, spec.Description, listed("Steps:", steps), listed("Notes:", notes))
+	parts := []string{t.Description, spec.Description, listed("Steps:", steps), listed("Notes:", notes)}
+	t.Description = strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
 	t.Acceptance = append(t.Acceptance, spec.Acceptance...)
 	t.DependsOn = append(t.DependsOn, spec.DependsOn...)
 }
@@ -168,16 +170,6 @@ func listed(title string, texts []string) string {
 		return ""
 	}
 	return title + "\n- " + strings.Join(texts, "\n- ")
-}
-
-func joinParts(parts ...string) string {
-	var all []string
-	for _, p := range parts {
-		if p != "" {
-			all = append(all, p)
-		}
-	}
-	return strings.Join(all, "\n\n")
 }
 
 // add writes the line of the list and the task's own file.

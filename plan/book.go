@@ -58,8 +58,8 @@ func OpenBook(dir, path, keep, tests string) (*Book, error) {
 	if len(Errors(problems)) > 0 {
 		return b, nil // it was written by a version with other rules; the list in the workspace is all there is
 	}
-	b.format, b.kept, b.items = f, kept, all.tasks
-	b.states = statesOf(all.tasks)
+	b.format, b.kept, b.items = f, kept, all
+	b.states = statesOf(all)
 	return b, nil
 }
 
@@ -99,7 +99,7 @@ func (b *Book) Adopt(known map[string]ralph.TaskStatus) error {
 		return errors.Join(bad, b.reject(known))
 	}
 	before := statesOf(b.items)
-	wanted := statesOf(all.tasks)
+	wanted := statesOf(all)
 	for id, inFile := range wanted {
 		recorded, ok := known[id]
 		last, listed := before[id]
@@ -220,8 +220,7 @@ func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskS
 		return err
 	}
 	next := base
-	next.files = maps.Clone(base.files)
-	maps.Copy(next.files, changed.files)
+	next.source = base.with(changed)
 	all, problems := examine(f, next)
 	if bad := Errors(problems); len(bad) > 0 {
 		return fmt.Errorf("set states: %w", bad)
@@ -234,7 +233,7 @@ func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskS
 			return err
 		}
 	}
-	b.format, b.kept, b.items, b.states = f, next, all.tasks, wanted
+	b.format, b.kept, b.items, b.states = f, next, all, wanted
 	return nil
 }
 
@@ -297,12 +296,12 @@ func (b *Book) judge() (judgement, error) {
 		return j, nil
 	}
 	all, problems := examine(b.format, now)
-	j.items = all.tasks
+	j.items = all
 	injuries := b.damage(now, Errors(problems))
 	if len(injuries) == 0 {
-		injuries = compare(b.items, all.tasks)
+		injuries = compare(b.items, all)
 	}
-	j.edits = ralph.TaskEdits{Claims: b.claims(all.tasks), Added: additions(b.items, all.tasks), Injuries: few(injuries)}
+	j.edits = ralph.TaskEdits{Claims: b.claims(all), Added: additions(b.items, all), Injuries: few(injuries)}
 	return j, nil
 }
 

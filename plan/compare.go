@@ -14,13 +14,9 @@ const mostAdded = 100
 
 // compare finds what an agent did to tasks that it may only work on and tick off: a sentence each. States do not count; they are claims.
 func compare(before, now []item) []string {
-	current := map[string]item{}
+	known, current := statesOf(before), map[string]item{}
 	for _, it := range now {
 		current[it.ID] = it
-	}
-	known := map[string]bool{}
-	for _, it := range before {
-		known[it.ID] = true
 	}
 	var injuries []string
 	renamed := map[string]bool{}
@@ -30,7 +26,7 @@ func compare(before, now []item) []string {
 			injuries = append(injuries, changes(was.Task, is.Task)...)
 			continue
 		}
-		i := slices.IndexFunc(now, func(it item) bool { return !known[it.ID] && !renamed[it.ID] && it.Title == was.Title })
+		i := slices.IndexFunc(now, func(it item) bool { return known[it.ID] == "" && !renamed[it.ID] && it.Title == was.Title })
 		if i < 0 {
 			injuries = append(injuries, fmt.Sprintf("task %s was deleted", was.ID))
 			continue
@@ -39,7 +35,7 @@ func compare(before, now []item) []string {
 		injuries = append(injuries, fmt.Sprintf("the id of task %s was changed to %s", was.ID, now[i].ID))
 	}
 	for _, it := range now {
-		if !known[it.ID] && !renamed[it.ID] && len(it.Checks) > 0 {
+		if known[it.ID] == "" && !renamed[it.ID] && len(it.Checks) > 0 {
 			injuries = append(injuries, fmt.Sprintf("task %s, which was added, brings checks of its own; commands are the user's to name", it.ID))
 		}
 	}

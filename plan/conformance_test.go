@@ -100,7 +100,7 @@ func TestFormatReads(t *testing.T) {
 		if bad := Errors(problems); len(bad) > 0 {
 			t.Fatal(bad)
 		}
-		diff(t, s.tasks, tasksOf(all.tasks))
+		diff(t, s.tasks, tasksOf(all))
 	})
 }
 
@@ -184,7 +184,7 @@ func itemsOf(t *testing.T, f format, src source) []item {
 	if bad := Errors(problems); len(bad) > 0 {
 		t.Fatalf("%v\n%s", bad, src.list())
 	}
-	return all.tasks
+	return all
 }
 
 // diff fails the test when two values differ.

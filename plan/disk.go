@@ -165,8 +165,7 @@ func readRegular(root *os.Root, name string) (data []byte, mode fs.FileMode, tro
 
 // reason is an error without the path, which stands before it already.
 func reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
 	}
 	return err.Error()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -132,9 +131,7 @@ func (d *Draft) compose(tasks []ralph.Task) ([]byte, []Problem, error) {
 	file := d.ground.where.path
 	l := &List{where: d.ground.where, format: ownFormat}
 	l.snapshot.source = source{path: file, files: map[string][]byte{file: data}}
-	var all parsed
-	all, l.problems = examine(l.format, l.snapshot)
-	l.items = all.tasks
+	l.items, l.problems = examine(l.format, l.snapshot)
 	around := d.options.Around
 	around.TaskTests = around.TaskTests || around.RunChecks // a check of its own is then a thing that a task may do without
 	before := idsOf(d.Existing())
@@ -161,8 +158,7 @@ func (g ground) with(tasks []ralph.Task) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		src.files = maps.Clone(src.files)
-		maps.Copy(src.files, next.files)
+		src = src.with(next)
 	}
 	return src.list(), nil
 }
@@ -198,7 +194,7 @@ func (d *Draft) survey() error {
 		return nil // an empty file is no list
 	}
 	all, problems := examine(f, before)
-	e := ExistsError{List: found.shown, Tasks: len(all.tasks), Done: countDone(all.tasks)}
+	e := ExistsError{List: found.shown, Tasks: len(all), Done: countDone(all)}
 	if f != nil {
 		e.Format = f.name()
 	}
@@ -213,7 +209,7 @@ func (d *Draft) survey() error {
 		return &e
 	}
 	if d.options.Mode == DraftBehind {
-		d.ground.snapshot, d.ground.items = before, all.tasks
+		d.ground.snapshot, d.ground.items = before, all
 	}
 	if e.Own() {
 		d.ground.where = found
@@ -257,8 +253,8 @@ func (d *Draft) find() (location, bool, error) {
 }
 
 // hasNoTasks reports whether a list is sound, and only empty. Markdown without a task in it is prose.
-func hasNoTasks(f format, s snapshot, all parsed) bool {
-	if f == nil || len(all.tasks) > 0 || s.trouble[s.path] != "" {
+func hasNoTasks(f format, s snapshot, all []item) bool {
+	if f == nil || len(all) > 0 || s.trouble[s.path] != "" {
 		return false
 	}
 	if _, prose := f.(markdown); prose {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/ralphloop/ralph"
 )
@@ -15,7 +16,7 @@ type format interface {
 	detects(path string, data []byte) bool
 
 	// parse gives the items in the order of the file. Problems name line and reason; items are returned as far as they could be read.
-	parse(src source) (parsed, []Problem)
+	parse(src source) ([]item, []Problem)
 
 	// edit gives the files whose bytes change when these tasks get these states, and leaves src as it is. Only the bytes of a state that differs
 	// are touched. A format that has only a boolean or a box writes failed as not done. A task that is not in the list is an error.
@@ -45,13 +46,16 @@ type source struct {
 // list is the content of the list itself.
 func (s source) list() []byte { return s.files[s.path] }
 
-// parsed is what a format made of a source.
-type parsed struct{ tasks []item }
+// with is the source with changed files in place of its own.
+func (s source) with(changed source) source {
+	files := maps.Clone(s.files)
+	maps.Copy(files, changed.files)
+	return source{s.path, files}
+}
 
 // item is a task and where it stands.
 type item struct {
 	ralph.Task
-	file string // "" is the list itself
 	line int
 }
 

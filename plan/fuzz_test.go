@@ -19,7 +19,7 @@ func FuzzJSON(f *testing.F) {
 		for _, format := range []format{ownFormat, agentFolder, caseList, stories} {
 			src := source{path: "l.json", files: map[string][]byte{"l.json": data}}
 			all, problems := format.parse(src)
-			problems = append(problems, crossCheck("l.json", all.tasks)...)
+			problems = append(problems, crossCheck("l.json", all)...)
 			if len(Errors(problems)) > 0 {
 				continue
 			}
@@ -31,9 +31,9 @@ func FuzzJSON(f *testing.F) {
 }
 
 // checkEdit sets every task to one state.
-func checkEdit(t *testing.T, f format, src source, all parsed, state ralph.TaskStatus) {
+func checkEdit(t *testing.T, f format, src source, all []item, state ralph.TaskStatus) {
 	states := map[string]ralph.TaskStatus{}
-	for _, it := range all.tasks {
+	for _, it := range all {
 		states[it.ID] = state
 	}
 	before := bytes.Clone(src.list())
@@ -55,9 +55,9 @@ func checkEdit(t *testing.T, f format, src source, all parsed, state ralph.TaskS
 	if f.name() == agentFolder.label || f.name() == stories.label {
 		state = onlyDone(state)
 	}
-	want := tasksOf(all.tasks)
+	want := tasksOf(all)
 	for i := range want {
 		want[i].Status = state
 	}
-	diff(t, want, tasksOf(again.tasks))
+	diff(t, want, tasksOf(again))
 }

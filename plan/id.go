@@ -55,24 +55,13 @@ func nextID(tasks []item) (string, bool) {
 
 // didYouMean hints at the candidate that name was most likely meant to be.
 func didYouMean(name string, candidates []string) string {
-	name = strings.ToLower(name)
-	best, limit := "", 1+max(1, min(3, len(name)/3))
-	for _, candidate := range candidates {
-		if d := text.EditDistance(name, strings.ToLower(candidate), limit); d < limit {
-			best, limit = candidate, d
-		}
+	if best := text.Nearest(name, candidates); best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return ""
 }
 
 // idsOf are the ids of a list, in its order.
 func idsOf(tasks []ralph.Task) []string {
-	ids := make([]string, len(tasks))
-	for i, t := range tasks {
-		ids[i] = t.ID
-	}
-	return ids
+	return text.Mapped(tasks, func(t ralph.Task) string { return t.ID })
 }

@@ -29,17 +29,17 @@ func (f jsonFormat) detects(path string, data []byte) bool {
 	return ok && f.detect(s)
 }
 
-func (f jsonFormat) parse(src source) (parsed, []Problem) {
+func (f jsonFormat) parse(src source) ([]item, []Problem) {
 	r := newJSONReader(src.path, src.list())
 	top, err := scanJSON(src.list())
 	if err != nil {
 		r.problems = append(r.problems, Problem{File: src.path, Line: r.lines.at(err.offset), Text: err.text})
-		return parsed{}, r.problems
+		return nil, r.problems
 	}
-	var all parsed
+	var all []item
 	if list := f.items(r, top); list != nil {
 		for _, element := range list.elements {
-			all.tasks = append(all.tasks, f.item(r, element))
+			all = append(all, f.item(r, element))
 		}
 	}
 	return all, r.problems

@@ -3,6 +3,7 @@ package plan
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -36,10 +37,11 @@ func saveSnapshot(dir, name string, s snapshot) error {
 		if link := s.links[file]; link != "" {
 			header.PAXRecords = map[string]string{linkRecord: link}
 		}
-		if err := w.WriteHeader(header); err != nil {
-			return fmt.Errorf("keep list: %w", err)
+		err := w.WriteHeader(header)
+		if err == nil {
+			_, err = w.Write(s.files[file])
 		}
-		if _, err := w.Write(s.files[file]); err != nil {
+		if err != nil {
 			return fmt.Errorf("keep list: %w", err)
 		}
 	}
@@ -96,9 +98,7 @@ func loadSnapshot(dir, name string) (snapshot, bool, error) {
 		if err != nil {
 			return s, false, fmt.Errorf("read kept list: %w", err)
 		}
-		if s.path == "" {
-			s.path = header.Name
-		}
+		s.path = cmp.Or(s.path, header.Name)
 		s.files[header.Name], s.modes[header.Name] = content, fs.FileMode(header.Mode).Perm()
 		if link := header.PAXRecords[linkRecord]; link != "" {
 			s.links[header.Name] = link

@@ -28,7 +28,7 @@ func (p Problems) Error() string {
 }
 
 // examine reads a list and gives all that is wrong with it.
-func examine(f format, s snapshot) (parsed, []Problem) {
+func examine(f format, s snapshot) ([]item, []Problem) {
 	var problems []Problem
 	for _, name := range slices.Sorted(maps.Keys(s.trouble)) {
 		problems = append(problems, Problem{File: name, Text: "the file " + s.trouble[name]})
@@ -36,18 +36,18 @@ func examine(f format, s snapshot) (parsed, []Problem) {
 	data := s.list()
 	switch {
 	case s.trouble[s.path] != "":
-		return parsed{}, problems
+		return nil, problems
 	case len(bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))) == 0:
-		return parsed{}, append(problems, Problem{File: s.path, Line: 1, Text: "the file is empty"})
+		return nil, append(problems, Problem{File: s.path, Line: 1, Text: "the file is empty"})
 	case f == nil:
-		return parsed{}, append(problems, Problem{File: s.path, Line: 1, Text: unknownFormat(data)})
+		return nil, append(problems, Problem{File: s.path, Line: 1, Text: unknownFormat(data)})
 	}
 	all, found := f.parse(s.source)
 	problems = append(problems, found...)
-	if len(all.tasks) == 0 && len(Errors(problems)) == 0 {
+	if len(all) == 0 && len(Errors(problems)) == 0 {
 		problems = append(problems, Problem{File: s.path, Line: 1, Text: "the list has no tasks"})
 	}
-	problems = append(problems, crossCheck(s.path, all.tasks)...)
+	problems = append(problems, crossCheck(s.path, all)...)
 	sortProblems(problems)
 	return all, problems
 }
@@ -65,13 +65,7 @@ func unknownFormat(data []byte) string {
 
 // Errors are those problems that keep a list from being worked.
 func Errors(problems []Problem) Problems {
-	var all Problems
-	for _, p := range problems {
-		if !p.Warning {
-			all = append(all, p)
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool { return p.Warning })
 }
 
 // crossCheck finds what no single task can show: ids used twice, dependencies on nothing, circles.
@@ -88,10 +82,7 @@ func crossCheck(file string, tasks []item) []Problem {
 		}
 		first[t.ID] = i
 	}
-	var ids []string
-	for _, t := range tasks {
-		ids = append(ids, t.ID)
-	}
+	ids := idsOf(tasksOf(tasks))
 	for _, t := range tasks {
 		for _, on := range t.DependsOn {
 			if _, known := first[on]; known {
@@ -99,7 +90,8 @@ func crossCheck(file string, tasks []item) []Problem {
 			}
 			hint := ""
 			if len(problems) < 20 { // each costs a look at the whole list
-				hint = didYouMean(on, without(ids, t.ID))
+				// Nobody means to make a task wait for itself.
+				hint = didYouMean(on, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == t.ID }))
 			}
 			problems = append(problems, t.problem(file, "task %s depends on %q, which is not in the list%s", t.ID, shorten(on), hint))
 		}
@@ -107,15 +99,7 @@ func crossCheck(file string, tasks []item) []Problem {
 	return append(problems, circles(file, tasks, first)...)
 }
 
-// without leaves the task itself out: nobody means to make it wait for itself.
-func without(ids []string, own string) []string {
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == own })
-}
-
 func (t item) problem(file, format string, args ...any) Problem {
-	if t.file != "" {
-		file = t.file
-	}
 	return Problem{File: file, Line: t.line, Task: t.ID, Text: fmt.Sprintf(format, args...)}
 }
 

@@ -70,8 +70,8 @@ func (l *List) reload() error {
 	if err != nil {
 		return err
 	}
-	all, problems := examine(f, s)
-	l.snapshot, l.format, l.items, l.problems = s, f, all.tasks, problems
+	l.snapshot, l.format = s, f
+	l.items, l.problems = examine(f, s)
 	return nil
 }
 
@@ -157,9 +157,7 @@ func (l *List) Add(t ralph.Task) (string, error) {
 	if bad := Errors(l.problems); len(bad) > 0 && (l.format == nil || len(l.items) > 0) {
 		return "", bad
 	}
-	if t.Status == "" {
-		t.Status = ralph.TaskPending
-	}
+	t.Status = cmp.Or(t.Status, ralph.TaskPending)
 	before := idsOf(l.Tasks())
 	if err := l.identify(&t, before); err != nil {
 		return "", err
@@ -199,8 +197,7 @@ func (l *List) identify(t *ralph.Task, taken []string) error {
 // refuse keeps an addition from breaking the list, for example by a dependency on nothing.
 func (l *List) refuse(changed source) error {
 	next := l.snapshot
-	next.files = maps.Clone(next.files)
-	maps.Copy(next.files, changed.files)
+	next.source = next.with(changed)
 	if _, problems := examine(l.format, next); len(Errors(problems)) > 0 {
 		return fmt.Errorf("add task: %w", Errors(problems))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // markdown reads checklists: IMPLEMENTATION_PLAN.md, fix_plan.md, plans with "### Task N" sections.
@@ -43,13 +44,9 @@ func (markdown) detects(name string, data []byte) bool {
 	return len(list.tasks) > 0
 }
 
-func (markdown) parse(src source) (parsed, []Problem) {
+func (markdown) parse(src source) ([]item, []Problem) {
 	list := readChecklist(src)
-	var out parsed
-	for _, t := range list.tasks {
-		out.tasks = append(out.tasks, t.item)
-	}
-	return out, list.problems
+	return text.Mapped(list.tasks, func(t checklistTask) item { return t.item }), list.problems
 }
 
 func (markdown) edit(src source, states map[string]ralph.TaskStatus) (source, error) {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -56,7 +57,7 @@ func (a addition) candidates(title string) [][]byte {
 		out = append(out, a.behind(last, title))
 	}
 	end := a.endOf(nil)
-	gap := []string{}
+	var gap []string
 	if end > 0 {
 		gap = []string{""}
 	}
@@ -85,10 +86,7 @@ func (a addition) neighbour() *checklistTask {
 			lastOpen = t
 		}
 	}
-	if lastOpen != nil {
-		return lastOpen
-	}
-	return last
+	return cmp.Or(lastOpen, last)
 }
 
 // behind puts the task at the end of its neighbour's list, in the way of that list.
@@ -303,15 +301,11 @@ func (a addition) arrived(now checklist) bool {
 		}
 	}
 	got, want := now.tasks[at].Task, a.task
-	if want.ID == "" {
-		want.ID = got.ID
-	}
+	want.ID = cmp.Or(want.ID, got.ID)
 	if want.Status != ralph.TaskDone {
 		want.Status = ralph.TaskPending
 	}
-	if want.Priority == nil {
-		want.Priority = got.Priority // that of the heading it came under
-	}
+	want.Priority = cmp.Or(want.Priority, got.Priority) // that of the heading it came under
 	want.Acceptance = nil
 	for _, criterion := range a.task.Acceptance {
 		want.Acceptance = append(want.Acceptance, trimDone(oneLine(criterion)))

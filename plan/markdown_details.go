@@ -8,6 +8,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // taskDetails reads what is written under a task: its steps, fields and description.
@@ -310,17 +311,11 @@ func pathIn(doc *markdownDoc, value string) string {
 
 // required are the boxes that make a section done: what only a person can do, or nobody has to, is not waited for unless there is nothing else.
 func (d *taskDetails) required() []checkbox {
-	var all, needed []checkbox
-	for _, s := range d.steps {
-		all = append(all, s.checkbox)
-		if !s.human && !s.optional {
-			needed = append(needed, s.checkbox)
-		}
+	needed := slices.DeleteFunc(slices.Clone(d.steps), func(s step) bool { return s.human || s.optional })
+	if len(needed) == 0 {
+		needed = d.steps
 	}
-	if needed == nil {
-		return all
-	}
-	return needed
+	return text.Mapped(needed, func(s step) checkbox { return s.checkbox })
 }
 
 // only reports whether there are steps and all of them are so.

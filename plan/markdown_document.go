@@ -34,10 +34,9 @@ type markdownError struct {
 }
 
 func openMarkdown(data []byte) (*markdownDoc, *markdownError) {
-	doc := &markdownDoc{text: data}
-	if rest, ok := bytes.CutPrefix(data, []byte("\ufeff")); ok {
-		doc.bom, doc.text = len(data)-len(rest), rest
-	}
+	doc := &markdownDoc{}
+	doc.text = bytes.TrimPrefix(data, byteOrderMark)
+	doc.bom = len(data) - len(doc.text)
 	doc.text = endLinesAlike(doc.text)
 	doc.lines = append(doc.lines, 0)
 	for i, c := range doc.text {
@@ -98,19 +97,8 @@ scan:
 
 // listsAbove is how many lists a line can be within by its indentation, in quotations too: each takes two columns at least.
 func listsAbove(line []byte) int {
-	columns := 0
-	for _, c := range line {
-		switch c {
-		case ' ':
-			columns++
-		case '\t':
-			columns += 4
-		case '>':
-		default:
-			return columns / 2
-		}
-	}
-	return columns / 2
+	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t>"))]
+	return (bytes.Count(indent, []byte(" ")) + 4*bytes.Count(indent, []byte("\t"))) / 2
 }
 
 // blockParser finds blocks and leaves their text alone: only titles are ever parsed further.

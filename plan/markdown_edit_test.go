@@ -144,8 +144,8 @@ func TestMarkdownReadsHostileLists(t *testing.T) {
 		"- [ ] a\n": size / 8, "- [ ] a\n  1. b\n": size / 15, "# Task 1: a\n- [ ] b\n": size / 20,
 	} {
 		all, _ := markdown{}.parse(markdownSource(strings.Repeat(unit, size/len(unit))))
-		if len(all.tasks) != want {
-			t.Errorf("%q: %d tasks, want %d", unit, len(all.tasks), want)
+		if len(all) != want {
+			t.Errorf("%q: %d tasks, want %d", unit, len(all), want)
 		}
 	}
 }
@@ -240,8 +240,8 @@ func BenchmarkMarkdownParse(b *testing.B) {
 	src := markdownSource(text.String())
 	b.SetBytes(int64(text.Len()))
 	for b.Loop() {
-		if all, _ := (markdown{}).parse(src); len(all.tasks) != 5000 {
-			b.Fatal(len(all.tasks))
+		if all, _ := (markdown{}).parse(src); len(all) != 5000 {
+			b.Fatal(len(all))
 		}
 	}
 }

@@ -57,7 +57,7 @@ func goldenOf(t *testing.T, src source) string {
 		Problems []string     `json:"problems"`
 	}{Problems: []string{}}
 	all, problems := markdown{}.parse(src)
-	for _, it := range all.tasks {
+	for _, it := range all {
 		golden.Tasks = append(golden.Tasks, goldenTask{it.line, it.SpecFile, it.Task})
 	}
 	for _, p := range problems {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -182,10 +183,7 @@ func leadingID(raw []string, text string) (id, rest string) {
 	default:
 		return "", text
 	}
-	if trimmed == "" {
-		trimmed = token
-	}
-	return token, trimmed
+	return token, cmp.Or(trimmed, token)
 }
 
 func leadingToken(s string) string {
@@ -254,9 +252,7 @@ func sectionNamed(doc *markdownDoc, h *ast.Heading) (sectionName, bool) {
 		return sectionName{}, false
 	}
 	rest, _ := cutSeparator(text[m[4]+len(token):])
-	if rest == "" {
-		rest = strings.TrimSpace(text[:m[4]+len(token)])
-	}
+	rest = cmp.Or(rest, strings.TrimSpace(text[:m[4]+len(token)]))
 	id := token
 	if numbered {
 		id = strings.ToUpper(word[:1]) + strings.ToLower(word[1:]) + "-" + token

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // render gives a block of a description as it was written, without the indentation of the list it stands in. Boxes are no description: they are
@@ -108,9 +110,5 @@ func (d *taskDetails) code(n ast.Node) []string {
 }
 
 func indented(rows []string, indent string) []string {
-	out := make([]string, len(rows))
-	for i, row := range rows {
-		out[i] = indent + row
-	}
-	return out
+	return text.Mapped(rows, func(row string) string { return indent + row })
 }

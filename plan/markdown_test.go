@@ -54,7 +54,7 @@ func checkMarkdown(t *testing.T, cases []markdownCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got, problems := markdown{}.parse(markdownSource(c.text))
-			if diff := cmp.Diff(c.tasks, tasksOf(got.tasks), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(c.tasks, tasksOf(got), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("tasks (-want +got):\n%s", diff)
 			}
 			var texts []string
@@ -192,7 +192,7 @@ func TestMarkdownIDsStayWhenOthersMove(t *testing.T) {
 	ids := func(rows ...string) map[string]string {
 		out := map[string]string{}
 		got, _ := markdown{}.parse(markdownSource(strings.Join(rows, "\n")))
-		for _, it := range got.tasks {
+		for _, it := range got {
 			out[it.Title] = it.ID
 		}
 		return out

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -121,10 +123,7 @@ func readTitle(doc *markdownDoc, rows []string) title {
 		}
 		b.WriteString(r.text)
 	}
-	t.text = trimTitle(oneLine(b.String()))
-	if t.text == "" {
-		t.text = oneLine(strings.Join(rows, " "))
-	}
+	t.text = cmp.Or(trimTitle(oneLine(b.String())), oneLine(strings.Join(rows, " ")))
 	return t
 }
 
@@ -214,7 +213,7 @@ func splitTitle(rows []string) (heading, rest []string) {
 			}
 		}
 		if cut, ok := strings.CutSuffix(row, `\`); ok {
-			return append(append([]string{}, rows[:i]...), cut), rows[i+1:]
+			return append(slices.Clone(rows[:i]), cut), rows[i+1:]
 		}
 	}
 	return rows, nil

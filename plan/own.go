@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -79,14 +80,9 @@ func Encode(tasks []ralph.Task) ([]byte, error) {
 	document := struct {
 		Version int          `json:"version"`
 		Tasks   []ralph.Task `json:"tasks"`
-	}{ownVersion, slices.Clone(tasks)}
-	if tasks == nil {
-		document.Tasks = []ralph.Task{}
-	}
+	}{ownVersion, append([]ralph.Task{}, tasks...)}
 	for i := range document.Tasks {
-		if document.Tasks[i].Status == "" {
-			document.Tasks[i].Status = ralph.TaskPending
-		}
+		document.Tasks[i].Status = cmp.Or(document.Tasks[i].Status, ralph.TaskPending)
 	}
 	text, err := marshal(document, "", "  ")
 	if err != nil {

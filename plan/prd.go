@@ -84,9 +84,5 @@ func hasNoPlaceFor(t ralph.Task, fields ...string) error {
 	return nil
 }
 
-func orEmpty(texts []string) []string {
-	if texts == nil {
-		return []string{}
-	}
-	return texts
-}
+// orEmpty makes a list that is written as [], not as null.
+func orEmpty(texts []string) []string { return append([]string{}, texts...) }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // idMark stands for a task's id in checks.task_tests.
@@ -42,11 +44,7 @@ func parseTestPattern(text string) (testPattern, error) {
 
 // with puts an id in the place of the mark.
 func (p testPattern) with(id string) testPattern {
-	filled := make(testPattern, len(p))
-	for i, part := range p {
-		filled[i] = strings.ReplaceAll(part, idMark, id)
-	}
-	return filled
+	return text.Mapped(p, func(part string) string { return strings.ReplaceAll(part, idMark, id) })
 }
 
 // spellings are the ways in which a file name may hold an id: in lower case, with and without punctuation.

@@ -1,6 +1,7 @@
 package promise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -78,9 +79,7 @@ func (r *Report) readStatus() {
 	if status.State != "BLOCKED" {
 		return
 	}
-	if r.Blocked == nil {
-		r.Blocked = &status.Recommendation
-	}
+	r.Blocked = cmp.Or(r.Blocked, &status.Recommendation)
 	if status.ExitSignal {
 		r.Contradictions = []string{fmt.Sprintf("%s: STATUS is BLOCKED, but EXIT_SIGNAL is true", ContradictionBlockedExit)}
 	}

@@ -181,14 +181,11 @@ func runOf(path string) (string, error) {
 
 // recordedHead is the receipt in the result beside a log. A result that cannot be read tells none.
 func recordedHead(path string) string {
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), resultName))
-	if err != nil {
-		return ""
-	}
 	var result struct {
 		Receipt string `json:"receipt"`
 	}
-	if json.Unmarshal(text, &result) != nil {
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), resultName))
+	if err != nil || json.Unmarshal(text, &result) != nil {
 		return ""
 	}
 	return result.Receipt

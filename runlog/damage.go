@@ -35,8 +35,11 @@ type Tail struct {
 	Dropped int64 // bytes of a last line that was not written whole
 }
 
-// unwritable marks an error of the harness's own storage, and makes sure that it names the path.
+// unwritable marks an error of the harness's own storage, if there is one, and makes sure that it names the path.
 func unwritable(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if _, ok := errors.AsType[*fs.PathError](err); !ok {
 		err = &fs.PathError{Op: op, Path: path, Err: err}
 	}

@@ -42,16 +42,10 @@ func isFolder(path string) bool {
 
 // flushFolder makes the names in a folder durable.
 func flushFolder(path string) error {
-	if err := atomicfile.SyncDir(path); err != nil {
-		return unwritable("fsync", path, err)
-	}
-	return nil
+	return unwritable("fsync", path, atomicfile.SyncDir(path))
 }
 
 // replaceFile puts a whole new file in a path's place, durably.
 func replaceFile(path string, content []byte) error {
-	if err := atomicfile.Write(path, content, fileMode); err != nil {
-		return unwritable("rename", path, err) // everything but a rename says what it did
-	}
-	return nil
+	return unwritable("rename", path, atomicfile.Write(path, content, fileMode)) // everything but a rename says what it did
 }

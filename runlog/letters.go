@@ -42,11 +42,12 @@ func (s *Store) Post(letter ralph.Letter) (id string, err error) {
 	if err := fit(letter); err != nil {
 		return "", fmt.Errorf("post letter: %w", err)
 	}
-	if err := s.prepare(); err != nil {
-		return "", fmt.Errorf("post letter: %w", err)
-	}
 	folder := lettersIn(s.dir)
-	if err := makeFolder(folder); err != nil {
+	err = s.prepare()
+	if err == nil {
+		err = makeFolder(folder)
+	}
+	if err != nil {
 		return "", fmt.Errorf("post letter: %w", err)
 	}
 	letter.ID = ralph.NewRunID(time.Now())
@@ -172,10 +173,10 @@ func tookLetter(folder, id string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("take letter: %w", unwritable("remove", path, err))
+	if err = unwritable("remove", path, err); err == nil {
+		err = flushFolder(folder)
 	}
-	if err := flushFolder(folder); err != nil {
+	if err != nil {
 		return fmt.Errorf("take letter: %w", err)
 	}
 	return nil

@@ -2,12 +2,10 @@ package runlog
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"strconv"
 	"time"
 
 	"github.com/ralphloop/ralph"
@@ -31,22 +29,8 @@ func appendLine(buf *bytes.Buffer, e ralph.Event, before link) error {
 		return fmt.Errorf("encode event: %q of run %q is no plain name", e.Type, e.Run)
 	}
 	start := buf.Len()
-	b := buf.AvailableBuffer()
-	b = append(b, `{"v":`...)
-	b = strconv.AppendInt(b, int64(e.Version), 10)
-	b = append(b, `,"seq":`...)
-	b = strconv.AppendInt(b, e.Seq, 10)
-	b = append(b, `,"ts":"`...)
-	b = e.Time.UTC().AppendFormat(b, time.RFC3339Nano)
-	b = append(b, `","run":"`...)
-	b = append(b, e.Run...)
-	b = append(b, `","iteration":`...)
-	b = strconv.AppendInt(b, int64(e.Iteration), 10)
-	b = append(b, `,"type":"`...)
-	b = append(b, e.Type...)
-	b = append(b, `","data":`...)
-	buf.Write(b)
-
+	fmt.Fprintf(buf, `{"v":%d,"seq":%d,"ts":"%s","run":"%s","iteration":%d,"type":"%s","data":`,
+		e.Version, e.Seq, e.Time.UTC().Format(time.RFC3339Nano), e.Run, e.Iteration, e.Type)
 	data := json.NewEncoder(buf)
 	data.SetEscapeHTML(false)
 	if err := data.Encode(e.Data); err != nil {
@@ -56,22 +40,14 @@ func appendLine(buf *bytes.Buffer, e ralph.Event, before link) error {
 	if buf.Len()-start > maxLine-linkBytes-sumBytes-1 {
 		return fmt.Errorf("encode event: %s of %d bytes is too large", e.Type, buf.Len()-start)
 	}
-	buf.WriteString(linkOpens)
-	buf.Write(hex.AppendEncode(buf.AvailableBuffer(), before[:]))
-	buf.WriteString(linkCloses)
-	sum := crc32.Checksum(buf.Bytes()[start:], castagnoli)
-	buf.WriteString(sumOpens)
-	buf.Write(appendSum(buf.AvailableBuffer(), sum))
-	buf.WriteString(sumCloses + "\n")
+	fmt.Fprintf(buf, "%s%x%s", linkOpens, before, linkCloses)
+	buf.Write(append(sumOf(buf.Bytes()[start:]), '\n'))
 	return nil
 }
 
-func appendSum(b []byte, sum uint32) []byte {
-	const digits = "0123456789abcdef"
-	for shift := 28; shift >= 0; shift -= 4 {
-		b = append(b, digits[sum>>shift&15])
-	}
-	return b
+// sumOf is what ends a line: its sum, and the brace that closes it.
+func sumOf(body []byte) []byte {
+	return fmt.Appendf(nil, "%s%08x%s", sumOpens, crc32.Checksum(body, castagnoli), sumCloses)
 }
 
 // isPlain reports whether a name needs no quoting in JSON and is safe as the name of a folder.
@@ -106,11 +82,7 @@ func parseLine(line []byte) (envelope, error) {
 	if body < 0 {
 		return envelope{}, errSum
 	}
-	var want [sumBytes]byte
-	trailer := append(want[:0], sumOpens...)
-	trailer = appendSum(trailer, crc32.Checksum(line[:body], castagnoli))
-	trailer = append(trailer, sumCloses...)
-	if !bytes.Equal(line[body:], trailer) {
+	if !bytes.Equal(line[body:], sumOf(line[:body])) {
 		return envelope{}, errSum
 	}
 	own, linked := cutLink(line[:body])

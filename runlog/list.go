@@ -52,7 +52,10 @@ func (s *Store) Runs() ([]Summary, error) {
 	owner, held := s.Holder()
 	summaries := make([]Summary, 0, len(names))
 	for _, name := range names {
-		summary := s.summary(name)
+		summary := Summary{Run: name}
+		if err := s.summarise(&summary); err != nil {
+			summary = Summary{Run: name, Broken: err.Error()}
+		}
 		summary.Live = held && owner.Run == name
 		summaries = append(summaries, summary)
 	}
@@ -119,14 +122,6 @@ func someOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func (s *Store) summary(run string) Summary {
-	summary := Summary{Run: run}
-	if err := s.summarise(&summary); err != nil {
-		return Summary{Run: run, Broken: err.Error()}
-	}
-	return summary
-}
-
 func (s *Store) summarise(summary *Summary) error {
 	file, err := os.Open(s.logPath(summary.Run))
 	if err != nil {
@@ -163,11 +158,11 @@ func (s *Summary) end(events []ralph.Event) {
 		s.Iterations = max(s.Iterations, e.Iteration)
 		switch data := e.Data.(type) {
 		case ralph.Waiting:
-			if i == 0 {
-				s.Status = ralph.StatusWaiting
-			}
-			if i == 0 && data.For == ralph.WaitPause {
+			switch {
+			case i == 0 && data.For == ralph.WaitPause:
 				s.Status = ralph.StatusPaused
+			case i == 0:
+				s.Status = ralph.StatusWaiting
 			}
 		case ralph.RunStopped:
 			s.Status, s.Reason, s.ExitCode = data.Status, data.Reason, data.ExitCode

@@ -162,10 +162,7 @@ func writeOwner(path string, owner Owner) error {
 	if err == nil {
 		_, err = file.WriteAt(record, recordOffset)
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return unwritable("write", path, err)
-	}
-	return nil
+	return unwritable("write", path, errors.Join(err, file.Close()))
 }
 
 // readOwner gives an empty owner while a record is missing or half written.
@@ -176,12 +173,9 @@ func readOwner(path string) Owner {
 		return Owner{}
 	}
 	defer file.Close()
-	record, err := io.ReadAll(io.NewSectionReader(file, recordOffset, longest))
-	if err != nil {
-		return Owner{}
-	}
 	var owner Owner
-	if json.Unmarshal(record, &owner) != nil {
+	record, err := io.ReadAll(io.NewSectionReader(file, recordOffset, longest))
+	if err != nil || json.Unmarshal(record, &owner) != nil {
 		return Owner{}
 	}
 	return owner

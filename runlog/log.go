@@ -42,35 +42,28 @@ type disk interface {
 	Close() error
 }
 
-type logFile struct {
-	*os.File
-	opened fs.FileInfo
-}
+type logFile struct{ *os.File }
 
 // Flush also finds out whether the log can still be reached: writing to a file that was deleted works on unix, and keeps nothing.
 func (f *logFile) Flush() error {
-	if err := flushData(f.File); err != nil {
+	if err := f.Sync(); err != nil {
 		return err
 	}
-	if f.opened == nil {
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		f.opened = info
-	}
-	info, err := os.Stat(f.Name())
+	opened, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(info, f.opened) {
+	switch info, err := os.Stat(f.Name()); {
+	case err != nil:
+		return err
+	case !os.SameFile(info, opened):
 		return errors.New("the file was replaced by another")
 	}
 	return nil
 }
 
 func newLog(run string, file *os.File) *Log {
-	return &Log{run: run, path: file.Name(), disk: &logFile{File: file}, link: linkOf(nil)}
+	return &Log{run: run, path: file.Name(), disk: &logFile{file}, link: linkOf(nil)}
 }
 
 // Dir is the folder of the run.
@@ -105,9 +98,7 @@ func (l *Log) Append(e ralph.Event) error {
 // cutBack removes what stands behind the last whole line. If that fails the log is closed to writing: an event behind half a line would make
 // the log look damaged.
 func (l *Log) cutBack() error {
-	if err := l.disk.Truncate(l.size); err != nil {
-		l.broken = unwritable("truncate", l.path, err)
-	}
+	l.broken = unwritable("truncate", l.path, l.disk.Truncate(l.size))
 	return l.broken
 }
 
@@ -117,9 +108,7 @@ func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.broken == nil {
-		if err := l.disk.Flush(); err != nil {
-			l.broken = unwritable("fsync", l.path, err)
-		}
+		l.broken = unwritable("fsync", l.path, l.disk.Flush())
 	}
 	if l.broken != nil {
 		return fmt.Errorf("sync log: %w", l.broken)

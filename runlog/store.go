@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -73,10 +74,7 @@ func WorkspaceID(dir string) string {
 			name.WriteByte('-')
 		}
 	}
-	readable := strings.TrimSuffix(name.String(), "-")
-	if readable == "" {
-		readable = "workspace"
-	}
+	readable := cmp.Or(strings.TrimSuffix(name.String(), "-"), "workspace")
 	hash := sha256.Sum256([]byte(path))
 	return readable + "-" + hex.EncodeToString(hash[:5])
 }

@@ -29,10 +29,10 @@ func (t *talk) answer(ctx context.Context, r model.Reply) *ending {
 	for i, c := range calls {
 		switch {
 		case i >= maxCalls:
-			outputs[i] = failure("not run: only the first %d calls of a reply are", maxCalls)
+			outputs[i] = tools.Failf("not run: only the first %d calls of a reply are", maxCalls)
 			continue
 		case c.Name == closing && closingAt >= 0:
-			outputs[i] = failure("not looked at: only the first %s of a reply is", closing)
+			outputs[i] = tools.Failf("not looked at: only the first %s of a reply is", closing)
 			t.notTaken = append(t.notTaken, string(c.Input))
 			continue
 		case c.Name == closing:
@@ -90,7 +90,7 @@ func (t *talk) addResults(calls []model.Call, outputs []tools.Output, kept []int
 func (t *talk) call(ctx context.Context, c model.Call, replyEnd model.End) tools.Output {
 	tool, ok := t.tools[c.Name]
 	if !ok {
-		return failure("there is no tool %q; there is %s", promise.OneLine(c.Name, shownSize), t.toolNames())
+		return tools.Failf("there is no tool %q; there is %s", promise.OneLine(c.Name, shownSize), tools.Names(t.specs))
 	}
 	if problem := malformed(c, replyEnd); problem != nil {
 		return *problem
@@ -116,23 +116,11 @@ func malformed(c model.Call, replyEnd model.End) *tools.Output {
 	if err == nil {
 		return nil
 	}
-	problem := failure("the input is not valid JSON: %v", err)
+	problem := tools.Failf("the input is not valid JSON: %v", err)
 	if replyEnd == model.EndLength {
 		problem.Text += "; your reply was cut off because it was too long, so write less in one call"
 	}
 	return &problem
-}
-
-func (t *talk) toolNames() string {
-	names := make([]string, len(t.specs))
-	for i, s := range t.specs {
-		names[i] = s.Name
-	}
-	return strings.Join(names, ", ")
-}
-
-func failure(format string, args ...any) tools.Output {
-	return tools.Output{Text: fmt.Sprintf(format, args...), Failed: true}
 }
 
 // clean makes a text that every provider takes: bounded, valid, and not empty.

@@ -105,7 +105,7 @@ func (c *caseMaking) quiet(r model.Reply) (string, *ending) {
 func (c *caseMaking) close(ctx context.Context, input json.RawMessage) (tools.Output, *ending) {
 	made, err := decodeCase(input)
 	if err != nil {
-		return failure("the case is not submitted: %v", err), nil
+		return tools.Failf("the case is not submitted: %v", err), nil
 	}
 	if c.in.Submit == nil {
 		return tools.Output{Text: "nobody judges cases here"}, &ending{class: ralph.EndOK}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,9 +25,7 @@ func (t *talk) hookSet() *hooks.Set {
 	if t.o.Hooks != nil {
 		set = *t.o.Hooks
 	}
-	if set.Marker == "" {
-		set.Marker = t.in.Marker
-	}
+	set.Marker = cmp.Or(set.Marker, t.in.Marker)
 	return &set
 }
 
@@ -44,7 +43,7 @@ func (t *talk) mayCall(ctx context.Context, c model.Call) (blocked *tools.Output
 	if t.denied++; t.denied <= maxDenials {
 		t.denials = append(t.denials, strings.TrimSuffix(c.Name+": "+detailOf(c.Input), ": "))
 	}
-	output := failure("this call is blocked: %s", v.Text)
+	output := tools.Failf("this call is blocked: %s", v.Text)
 	return &output, ""
 }
 

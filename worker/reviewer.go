@@ -83,7 +83,7 @@ func (r reviewing) close(_ context.Context, input json.RawMessage) (tools.Output
 	case len(r.notTaken) < maxMended:
 		end = nil
 	}
-	return failure("the verdict is not submitted: %v", err), end
+	return tools.Failf("the verdict is not submitted: %v", err), end
 }
 
 var pointerForm = text.LazyRegexp(`^.+:\s*[0-9]+(-[0-9]+)?$`)

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -114,12 +115,7 @@ func nearestMember(section, name string, members map[string]string) string {
 	if section != seedSection {
 		return words.suggest(section + "." + name)
 	}
-	names := make([]string, 0, len(members))
-	for member := range members {
-		names = append(names, member)
-	}
-	slices.Sort(names)
-	if near := Nearest(name, names); near != "" {
+	if near := Nearest(name, slices.Sorted(maps.Keys(members))); near != "" {
 		return section + "." + near
 	}
 	return ""

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/user"
@@ -65,10 +66,7 @@ func FromOS() Env {
 func NewEnv(environ []string) Env {
 	env := Env{Environ: unique(environ)}
 	env.Home = env.value(homeVariable())
-	env.StateDir = env.value("RALPH_STATE_DIR")
-	if env.StateDir == "" {
-		env.StateDir = env.folder("XDG_STATE_HOME", ".local", "state")
-	}
+	env.StateDir = cmp.Or(env.value("RALPH_STATE_DIR"), env.folder("XDG_STATE_HOME", ".local", "state"))
 	env.ConfigDir = env.folder("XDG_CONFIG_HOME", ".config")
 	env.CacheDir = env.folder("XDG_CACHE_HOME", ".cache")
 	env.Term = env.value("TERM")

@@ -51,11 +51,7 @@ func (k Key) Env() string {
 
 // Group is the part of the name before the dot, "" for a key at the top.
 func (k Key) Group() string {
-	group, _, grouped := strings.Cut(k.Name, ".")
-	if !grouped {
-		return ""
-	}
-	return group
+	return k.Name[:max(strings.IndexByte(k.Name, '.'), 0)]
 }
 
 // Repeats reports whether the key's flag may be given several times.
@@ -152,11 +148,5 @@ func (v vocabulary) suggest(name string) string {
 }
 
 func (v vocabulary) inGroup(group string) []string {
-	var names []string
-	for _, name := range v.names {
-		if strings.HasPrefix(name, group+".") {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(slices.Clone(v.names), func(name string) bool { return !strings.HasPrefix(name, group+".") })
 }

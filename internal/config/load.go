@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -65,10 +66,7 @@ func Load(in Input) (Loaded, error) {
 		given = slices.Insert(slices.Clone(given), environmentAt, seed)
 	}
 	merged := merge(slices.Concat(bundle, given))
-	if err := settleAgent(merged); err != nil {
-		return Loaded{}, err
-	}
-	if err := settleEvaluator(merged); err != nil {
+	if err := cmp.Or(settleAgent(merged), settleEvaluator(merged)); err != nil {
 		return Loaded{}, err
 	}
 	settleIdle(merged)

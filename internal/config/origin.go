@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -63,9 +64,7 @@ func (l layer) put(key Key, g given, origin Origin) *problem {
 func merge(layers []layer) layer {
 	merged := layer{}
 	for _, l := range layers {
-		for name, e := range l {
-			merged[name] = e
-		}
+		maps.Copy(merged, l)
 	}
 	return merged
 }
@@ -73,23 +72,11 @@ func merge(layers []layer) layer {
 func defaults() layer {
 	l := layer{}
 	for _, key := range Keys() {
-		if !key.Ready() {
-			continue
+		if key.Ready() {
+			mustPut(l, key, key.Default, Origin{Layer: LayerDefault})
 		}
-		if key.Default == "" {
-			l[key.Name] = entry{key: key, value: nothing(key), origin: Origin{Layer: LayerDefault}}
-			continue
-		}
-		mustPut(l, key, key.Default, Origin{Layer: LayerDefault})
 	}
 	return l
-}
-
-func nothing(key Key) any {
-	if key.Kind == List {
-		return []string(nil)
-	}
-	return ""
 }
 
 // mustPut is for values that are part of the program: a wrong one is a bug, and a test reads them all.

@@ -52,7 +52,7 @@ func settingsOf(p ralph.Policy) Settings {
 		CompletionTag: p.CompletionTags, AllowUnverified: p.AllowUnverified, OnLimit: string(p.OnLimit), MaxWait: p.MaxWait, OnDecide: string(p.OnDecide),
 		Agent: AgentSettings{MaxFailures: p.MaxFailures},
 		Checks: CheckSettings{
-			Timeout: p.CheckTimeout, When: string(p.ChecksWhen), Baseline: p.Baseline, MaxBroken: p.MaxBroken, Retries: p.Retries, Canary: canaryRule(p),
+			Timeout: p.CheckTimeout, When: string(p.ChecksWhen), Baseline: p.Baseline, MaxBroken: p.MaxBroken, Retries: p.Retries, Canary: map[bool]string{true: "auto", false: "off"}[p.Canary],
 		},
 		Evaluator: EvaluatorSettings{MaxCallsPerTask: p.MaxRejections},
 		Tasks:     TaskSettings{MaxTries: p.TaskTries, OnFailure: failureRule(p)},
@@ -66,13 +66,6 @@ func settingsOf(p ralph.Policy) Settings {
 		},
 		Limits: LimitSettings{CallsPerHour: p.CallsPerHour},
 	}
-}
-
-func canaryRule(p ralph.Policy) string {
-	if p.Canary {
-		return "auto"
-	}
-	return "off"
 }
 
 func failureRule(p ralph.Policy) string {

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // Profile is a bundle of defaults. It lies just above the table's own, so that anything a user writes holds against it.
 type Profile struct {
 	Name   string
@@ -37,11 +39,8 @@ func (p Profile) layer() layer {
 	return l
 }
 
+// profileNamed finds a profile by a name that was checked.
 func profileNamed(name string) Profile {
-	for _, profile := range Profiles() {
-		if profile.Name == name {
-			return profile
-		}
-	}
-	panic("config: no profile " + name)
+	profiles := Profiles()
+	return profiles[slices.IndexFunc(profiles, func(p Profile) bool { return p.Name == name })]
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Schema is the JSON schema (draft 2020-12) of a config file, for editors. It is a little narrower than what is read: it has one spelling of yes
@@ -37,11 +39,11 @@ func Schema() []byte {
 	schema := closedObject(top)
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	schema["title"] = "Ralph configuration"
-	text, err := json.MarshalIndent(schema, "", "  ")
+	encoded, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {
 		panic(fmt.Sprintf("config: encode schema: %v", err)) // maps of texts and numbers always encode
 	}
-	return append(text, '\n')
+	return append(encoded, '\n')
 }
 
 // closedObject allows the given members and no other, or null.
@@ -82,10 +84,7 @@ func (k Key) kindSchema() map[string]any {
 		return map[string]any{"anyOf": []any{map[string]any{"type": "array", "items": item}, item, map[string]any{"type": "null"}}}
 	}
 	if len(k.Choices) > 0 {
-		var choices []any
-		for _, choice := range k.Choices {
-			choices = append(choices, choice)
-		}
+		choices := text.Mapped(k.Choices, func(choice string) any { return choice })
 		return map[string]any{"enum": append(choices, nil)}
 	}
 	return map[string]any{"type": []string{"string", "number", "boolean", "null"}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Row is one line of `ralph config show`.
@@ -35,10 +36,7 @@ func withoutSecrets(field any) any {
 		clean := visible(redact(*value))
 		return &clean
 	case *[]string:
-		clean := make([]string, 0, len(*value))
-		for _, item := range *value {
-			clean = append(clean, redact(item))
-		}
+		clean := text.Mapped(*value, redact)
 		return &clean
 	}
 	return field
@@ -50,7 +48,7 @@ func format(field any) string {
 	case *string:
 		return *value
 	case *[]string:
-		return formatList(*value)
+		return "[" + strings.Join(text.Mapped(*value, strconv.Quote), ",") + "]"
 	case *ralph.Span:
 		return formatSpan(*value)
 	case *float64:
@@ -63,14 +61,6 @@ func format(field any) string {
 		return strconv.FormatBool(*value)
 	}
 	panic(fmt.Sprintf("config: no way to show a %T", field))
-}
-
-func formatList(list []string) string {
-	quoted := make([]string, 0, len(list))
-	for _, item := range list {
-		quoted = append(quoted, strconv.Quote(item))
-	}
-	return "[" + strings.Join(quoted, ",") + "]"
 }
 
 // visible is text as it is if every character of it can be seen, and quoted if not. A file of a repository is not to move the cursor over the

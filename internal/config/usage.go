@@ -1,10 +1,6 @@
 package config
 
-import (
-	"strings"
-
-	"github.com/ralphloop/ralph/internal/text"
-)
+import "github.com/ralphloop/ralph/internal/text"
 
 // UsageError is a mistake in what the user wrote: a flag, a key, a value, a file. It ends the program with status 64.
 type UsageError struct {
@@ -27,21 +23,12 @@ func (p *problem) from(subject string) error {
 	return &UsageError{Msg: subject + ": " + p.msg, Hint: p.hint}
 }
 
+// Nearest is the candidate that name was most likely meant to be, or "" if none is near.
+func Nearest(name string, candidates []string) string { return text.Nearest(name, candidates) }
+
 func didYouMean(name string) string {
 	if name == "" {
 		return ""
 	}
 	return "did you mean " + name + "?"
-}
-
-// Nearest is the candidate that name was most likely meant to be, or "" if none is near. Of equally near ones the first is taken.
-func Nearest(name string, candidates []string) string {
-	name = strings.ToLower(name)
-	best, bestDistance := "", 1+max(1, min(3, len(name)/3))
-	for _, candidate := range candidates {
-		if d := text.EditDistance(name, strings.ToLower(candidate), bestDistance); d < bestDistance {
-			best, bestDistance = candidate, d
-		}
-	}
-	return best
 }

@@ -210,7 +210,7 @@ func (k Key) readText(text string) (any, *problem) {
 }
 
 func (k Key) readList(items []string) (any, *problem) {
-	list := make([]string, 0, len(items))
+	var list []string
 	which := "the value"
 	if len(items) > 1 {
 		which = "one of the values"

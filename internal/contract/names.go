@@ -36,13 +36,7 @@ func (p Page) Exits() ([]Exit, error) {
 
 // words lists the code spans that are plain names.
 func words(text string) []string {
-	var found []string
-	for _, span := range spans(text) {
-		if word.MatchString(span) {
-			found = append(found, span)
-		}
-	}
-	return found
+	return slices.DeleteFunc(spans(text), func(span string) bool { return !word.MatchString(span) })
 }
 
 // Gate is one gate with the codes of its refusals.
@@ -97,9 +91,7 @@ var jsonKey = regexp.MustCompile(`"([a-z]+)":`)
 func (p Page) EventFields() []string {
 	var fields []string
 	for _, span := range spans(p.sentence("Event:")) {
-		for _, match := range jsonKey.FindAllStringSubmatch(span, -1) {
-			fields = append(fields, match[1])
-		}
+		fields = append(fields, groups(jsonKey, span)...)
 	}
 	return fields
 }
@@ -143,13 +135,7 @@ func (p Page) RunFlags() []string {
 // GlobalFlags lists the long flags that every command has.
 func (p Page) GlobalFlags() []string { return longFlags(p.sentence("\nGlobal:")) }
 
-func longFlags(text string) []string {
-	var found []string
-	for _, match := range longFlag.FindAllStringSubmatch(text, -1) {
-		found = append(found, match[1])
-	}
-	return sorted(found)
-}
+func longFlags(text string) []string { return sorted(groups(longFlag, text)) }
 
 var (
 	groupedKey = regexp.MustCompile(`^((?:agent|checks|gate|breaker|tasks|worker|evaluator|planner|sandbox|limits|notify|prompt|hooks)\.[a-z_]+)(?::.*)?$`)

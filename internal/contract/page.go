@@ -106,9 +106,12 @@ func (p Page) Block(holding string) string {
 var codeSpan = regexp.MustCompile("`([^`]+)`")
 
 // spans lists what stands between backquotes.
-func spans(text string) []string {
+func spans(text string) []string { return groups(codeSpan, text) }
+
+// groups lists what the first group of an expression matches.
+func groups(expression *regexp.Regexp, text string) []string {
 	var found []string
-	for _, match := range codeSpan.FindAllStringSubmatch(text, -1) {
+	for _, match := range expression.FindAllStringSubmatch(text, -1) {
 		found = append(found, match[1])
 	}
 	return found

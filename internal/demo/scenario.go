@@ -79,17 +79,19 @@ func completeTurns(p project) turn {
 }
 
 func blockedTurns(p project) turn {
-	if !strings.Contains(p.script, "tr ") {
-		return turn{thinks: "Slugs are lower case.", edits: lowerCase, says: "Lower case is done.", cost: 0.02}
-	}
-	return turn{thinks: "The list of reserved slugs lies on a server.", says: "I cannot reach it.\n\n<promise>BLOCKED:Missing credentials for the server that lists reserved slugs</promise>", cost: 0.02}
+	return p.inLowerCase(turn{thinks: "The list of reserved slugs lies on a server.", says: "I cannot reach it.\n\n<promise>BLOCKED:Missing credentials for the server that lists reserved slugs</promise>", cost: 0.02})
 }
 
 func decideTurns(p project) turn {
+	return p.inLowerCase(turn{thinks: "README.md does not say what happens to accents.", says: "Both ways are fine.\n\n<promise>DECIDE:Should \"Café\" become cafe or café?</promise>", cost: 0.02})
+}
+
+// inLowerCase does a first part of the work before a turn in which nothing more can be done.
+func (p project) inLowerCase(then turn) turn {
 	if !strings.Contains(p.script, "tr ") {
 		return turn{thinks: "Slugs are lower case.", edits: lowerCase, says: "Lower case is done.", cost: 0.02}
 	}
-	return turn{thinks: "README.md does not say what happens to accents.", says: "Both ways are fine.\n\n<promise>DECIDE:Should \"Café\" become cafe or café?</promise>", cost: 0.02}
+	return then
 }
 
 func stalledTurns(project) turn {

@@ -84,10 +84,7 @@ func (x Examination) worker() Finding {
 		return Finding{What: what, State: Unknown, Detail: how + "the settings cannot be read: " + x.Trouble.Error()}
 	}
 	text, ready := models.BuiltIn(models.Request{Settings: x.Settings, Env: x.Env, Dir: x.Workspace.Dir})
-	if !ready {
-		return Finding{What: what, State: Note, Detail: how + text}
-	}
-	return Finding{What: what, State: OK, Detail: how + text}
+	return Finding{What: what, State: map[bool]State{true: OK, false: Note}[ready], Detail: how + text}
 }
 
 // agent fills in what is known of one CLI. An error is trouble with a probe, or with keeping it.

@@ -63,8 +63,7 @@ var usualModels = map[string]string{"anthropic": "claude-sonnet-5-5", "openai": 
 func Choose(req Request, of Role) (Choice, error) {
 	s, env := req.Settings, req.Env
 	own := ownRole(of, s)
-	worker := s.Worker.RoleSettings
-	worker.Model = cmp.Or(workersModel(s), worker.Model)
+	worker := ownRole(Worker, s)
 	keys := of
 	if own.Provider == "" && own.BaseURL == "" {
 		keys = Worker
@@ -75,9 +74,7 @@ func Choose(req Request, of Role) (Choice, error) {
 	c := Choice{
 		Role: of, keys: keys, skip: req.Begun[string(of)], Idle: silence(s), Provider: own.Provider, Model: own.Model, baseURL: own.BaseURL, KeyEnv: own.APIKeyEnv,
 	}
-	if c.Provider == "" {
-		c.Provider = providerAtHand(own.BaseURL, env)
-	}
+	c.Provider = cmp.Or(c.Provider, providerAtHand(own.BaseURL, env))
 	switch c.Provider {
 	case "":
 		return c, nobodyToAsk(of)
@@ -137,14 +134,6 @@ func silence(s config.Settings) time.Duration {
 	return usual
 }
 
-// workersModel is what --model says, which is for the worker only if it works.
-func workersModel(s config.Settings) string {
-	if s.Agent.Name == config.Worker {
-		return s.Agent.Model
-	}
-	return ""
-}
-
 func ownRole(of Role, s config.Settings) config.RoleSettings {
 	switch of {
 	case Evaluator:
@@ -155,7 +144,9 @@ func ownRole(of Role, s config.Settings) config.RoleSettings {
 		return s.Planner
 	}
 	own := s.Worker.RoleSettings
-	own.Model = cmp.Or(workersModel(s), own.Model)
+	if s.Agent.Name == config.Worker { // otherwise --model is for another agent
+		own.Model = cmp.Or(s.Agent.Model, own.Model)
+	}
 	return own
 }
 
@@ -164,10 +155,7 @@ func evaluatorsModel(name string) string {
 	if name == config.Worker {
 		return ""
 	}
-	if of, ok := strings.CutPrefix(name, config.Worker+":"); ok {
-		return of
-	}
-	return name
+	return strings.TrimPrefix(name, config.Worker+":")
 }
 
 // providerAtHand is the one whose key is there. A server of the user's own speaks as OpenAI does, as nearly all of them do.

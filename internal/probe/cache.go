@@ -56,12 +56,9 @@ func (c Cache) Find(key Key) (Kept, bool) {
 	if c.Dir == "" || key.Version == "" {
 		return Kept{}, false
 	}
-	data, err := os.ReadFile(c.file(key))
-	if err != nil {
-		return Kept{}, false
-	}
 	var kept Kept
-	if json.Unmarshal(data, &kept) != nil || kept.Key != key {
+	data, err := os.ReadFile(c.file(key))
+	if err != nil || json.Unmarshal(data, &kept) != nil || kept.Key != key {
 		return Kept{}, false
 	}
 	age := c.Now().Sub(kept.ProbedAt)

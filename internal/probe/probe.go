@@ -47,8 +47,7 @@ func Impossible() Report {
 // Run probes a CLI. It blocks until every process of it is gone and everything that it wrote is removed. What it finds is a value; an error means
 // that the probe itself is in trouble. A cancelled ctx gives a report that is not settled.
 func Run(ctx context.Context, s Subject) (report Report, err error) {
-	row, ok := rows[s.Dialect.Name()]
-	if !ok || !Possible(s.Dialect) {
+	if !Possible(s.Dialect) {
 		return Impossible(), nil
 	}
 	scene, err := newScene()
@@ -63,7 +62,7 @@ func Run(ctx context.Context, s Subject) (report Report, err error) {
 	}
 	defer func() { err = errors.Join(err, model.Close()) }()
 
-	p := &probing{Subject: s, row: row, scene: scene, saw: saw, url: model.URL(), deadline: time.Now().Add(cmp.Or(s.Limit, DefaultLimit))}
+	p := &probing{Subject: s, row: rows[s.Dialect.Name()], scene: scene, saw: saw, url: model.URL(), deadline: time.Now().Add(cmp.Or(s.Limit, DefaultLimit))}
 	if err := p.look(ctx); err != nil {
 		return Report{}, err
 	}

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"sync"
 
@@ -46,11 +47,9 @@ func (w *witness) note(r scriptedmodel.Request) {
 func (w *witness) of(scenario string) asked {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := w.asked[scenario]
-	if a == nil {
-		return asked{}
-	}
-	return asked{a.requests, a.turns, slices.Clone(a.held)}
+	a := *cmp.Or(w.asked[scenario], &asked{})
+	a.held = slices.Clone(a.held)
+	return a
 }
 
 func (a asked) holds(word string) bool { return slices.Contains(a.held, word) }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -68,9 +69,6 @@ func (f *CappedFile) position() (at, room int64) {
 	return f.head + turn, f.tail - turn
 }
 
-// Bytes is how many bytes were written, kept or not.
-func (f *CappedFile) Bytes() int64 { return f.total }
-
 // Truncated says whether some are missing from the file.
 func (f *CappedFile) Truncated() bool { return f.total > f.head+f.tail }
 
@@ -80,10 +78,7 @@ func (f *CappedFile) Close() error {
 	if f.err == nil && f.Truncated() {
 		err = f.unroll()
 	}
-	if closeErr := f.file.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return cmp.Or(err, f.file.Close())
 }
 
 // unroll turns head|newest|oldest into head|mark|oldest|newest. It does so in

@@ -91,8 +91,8 @@ func writeCapped(t *testing.T, limit int64, writes [][]byte) string {
 		}
 		total += len(w)
 	}
-	if f.Bytes() != int64(total) || f.Truncated() != (int64(total) > limit) {
-		t.Errorf("Bytes = %d, Truncated = %v after %d bytes", f.Bytes(), f.Truncated(), total)
+	if f.total != int64(total) || f.Truncated() != (int64(total) > limit) {
+		t.Errorf("Bytes = %d, Truncated = %v after %d bytes", f.total, f.Truncated(), total)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)

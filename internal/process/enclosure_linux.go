@@ -84,11 +84,10 @@ func inMemory(text []byte) (*os.File, error) {
 		return nil, err
 	}
 	file := os.NewFile(uintptr(fd), "enclosure")
-	if _, err := file.Write(text); err != nil {
-		file.Close()
-		return nil, err
+	if _, err = file.Write(text); err == nil {
+		_, err = file.Seek(0, io.SeekStart)
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
+	if err != nil {
 		file.Close()
 		return nil, err
 	}

@@ -5,7 +5,6 @@ package process
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -15,12 +14,6 @@ import (
 )
 
 const huntLimit = 10 * time.Second
-
-func systemNow() uint64 { return 0 }
-
-func offerToOOM(int) {}
-
-func (t *tree) await() { t.reap() }
 
 // remember notes the descendants while their ancestry can still be seen: those in
 // sessions of their own are found by nothing else later.
@@ -88,13 +81,6 @@ func processTable() map[int]tableRow {
 	}
 	return table
 }
-
-// OwnOrphans is not supported on this system; what it would add is lost.
-func OwnOrphans() error { return fmt.Errorf("own orphans: %w", errors.ErrUnsupported) }
-
-// Sweep is not supported on this system: other processes' environments cannot be
-// read reliably.
-func Sweep(string) (int, error) { return 0, fmt.Errorf("sweep: %w", errors.ErrUnsupported) }
 
 // Identity tells a process from a later one with the same number. It is false if
 // there is no such process.

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -130,13 +132,7 @@ func startProcess(program string, argv []string, attr *os.ProcAttr) (*os.Process
 
 // environment is the child's, without duplicates and with the marks of its tree.
 func environment(s *Spec, token string) []string {
-	marker := s.Marker
-	if marker == "" {
-		marker = rand.Text()
-	}
-	env := make([]string, 0, len(s.Env)+3)
-	env = append(env, s.Env...)
-	env = append(env, MarkerVariable+"="+marker, tokenVariable+"="+token)
+	env := append(slices.Clip(s.Env), MarkerVariable+"="+cmp.Or(s.Marker, rand.Text()), tokenVariable+"="+token)
 	// Only os/exec knows how names compare and which entries are special on each system.
 	return (&exec.Cmd{Env: env}).Environ()
 }
@@ -148,7 +144,10 @@ func startError(program string, s *Spec, err error) error {
 		info, err := os.Stat(s.Dir)
 		f.noDir = err != nil || !info.IsDir()
 	}
-	_, statErr := os.Stat(inDir(s.Dir, program))
+	if !filepath.IsAbs(program) {
+		program = filepath.Join(s.Dir, program)
+	}
+	_, statErr := os.Stat(program)
 	f.exists = statErr == nil
 	return f.explain()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,11 +122,7 @@ func (o *output) begin() {
 // finish waits until the streams are at their end, or gives them up if they stay
 // open, and completes the files. It returns the first error of all.
 func (o *output) finish() error {
-	select {
-	case <-o.drained:
-	default:
-		o.drain()
-	}
+	o.drain()
 	o.readers.Wait()
 	var first error
 	for _, st := range o.streams {
@@ -244,16 +241,15 @@ func (o *output) silence() time.Duration {
 
 // describe puts the figures of the streams into the result.
 func (o *output) describe(r *Result) {
-	out := o.streams[0]
-	r.StdoutBytes = out.bytes
-	r.StdoutTruncated = out.file != nil && out.file.Truncated()
-	r.OutputHeld = out.heldUp
+	r.StdoutBytes, r.StdoutTruncated = o.streams[0].figures()
 	if len(o.streams) > 1 {
-		errs := o.streams[1]
-		r.StderrBytes = errs.bytes
-		r.StderrTruncated = errs.file != nil && errs.file.Truncated()
-		r.OutputHeld = r.OutputHeld || errs.heldUp
+		r.StderrBytes, r.StderrTruncated = o.streams[1].figures()
 	}
+	r.OutputHeld = slices.ContainsFunc(o.streams, func(st *stream) bool { return st.heldUp })
+}
+
+func (st *stream) figures() (bytes int64, truncated bool) {
+	return st.bytes, st.file != nil && st.file.Truncated()
 }
 
 // bare takes the path out of an error that will be shown with it anyway.

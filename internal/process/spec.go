@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -184,8 +185,5 @@ func (s *Spec) validate() error {
 }
 
 func (s *Spec) grace() time.Duration {
-	if s.Grace == 0 {
-		return DefaultGrace
-	}
-	return max(s.Grace, 0)
+	return max(cmp.Or(s.Grace, DefaultGrace), 0)
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -61,20 +61,9 @@ func unfound(name string, exists bool) error {
 	return fmt.Errorf("start %s: %w", name, ErrNotFound)
 }
 
-func inDir(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
-
 func isNotExecutable(err error) bool {
-	for _, errno := range []syscall.Errno{syscall.ENOEXEC, syscall.EISDIR, syscall.ETXTBSY, syscall.ELOOP} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	return false
+	errno, _ := errors.AsType[syscall.Errno](err)
+	return slices.Contains([]syscall.Errno{syscall.ENOEXEC, syscall.EISDIR, syscall.ETXTBSY, syscall.ELOOP}, errno)
 }
 
 // readReady reads what is there, without waiting.

@@ -50,35 +50,16 @@ func search(name string, env []string, skip func(path string) bool) (string, err
 	return "", fmt.Errorf("start %s: %w", name, ErrNotFound)
 }
 
-func inDir(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
-
 func isNotExecutable(err error) bool {
 	return errors.Is(err, syscall.Errno(193)) // ERROR_BAD_EXE_FORMAT
 }
 
 func readReady(*os.File, []byte) int { return 0 }
 
-func systemNow() uint64 { return 0 }
-
-func offerToOOM(int) {}
-
-func (t *tree) await() { t.reap() }
-
 func (t *tree) remember() {}
 
 // hunt finds nobody: that would take a job object, which is not needed so far.
 func (t *tree) hunt() aftermath { return aftermath{} }
-
-// OwnOrphans is not supported on this system; what it would add is lost.
-func OwnOrphans() error { return fmt.Errorf("own orphans: %w", errors.ErrUnsupported) }
-
-// Sweep is not supported on this system.
-func Sweep(string) (int, error) { return 0, fmt.Errorf("sweep: %w", errors.ErrUnsupported) }
 
 // Identity tells a process from a later one with the same number. It is false if
 // there is no such process.

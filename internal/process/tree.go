@@ -2,7 +2,9 @@ package process
 
 import (
 	"crypto/rand"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -73,11 +75,7 @@ func (f *forest) add(t *tree) {
 func (f *forest) all() []*tree {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	list := make([]*tree, 0, len(f.live))
-	for t := range f.live {
-		list = append(list, t)
-	}
-	return list
+	return slices.Collect(maps.Keys(f.live))
 }
 
 // retire takes a tree that is gone off the list.

@@ -163,10 +163,8 @@ func proposeMake(dir string, before []candidate) []candidate {
 
 // covered reports whether everything that the target does is proposed already.
 func (t makeTarget) covered(known, marks []string) bool {
-	for _, need := range t.needs {
-		if !slices.Contains(known, need) {
-			return false
-		}
+	if slices.ContainsFunc(t.needs, func(need string) bool { return !slices.Contains(known, need) }) {
+		return false
 	}
 	for _, line := range t.recipe {
 		for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(";&|", r) }) {

@@ -3,6 +3,7 @@ package project
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/internal/text"
@@ -95,13 +96,9 @@ var mypyTargets = text.LazyRegexp(`(?m)^\s*(?:files|packages|modules)\s*=`)
 
 // mypyCommand names what is to be checked unless the settings do.
 func mypyCommand(settings []section) string {
-	for _, s := range settings {
-		if s.there {
-			if mypyTargets().MatchString(s.text) {
-				return "mypy"
-			}
-			break
-		}
+	first := slices.IndexFunc(settings, func(s section) bool { return s.there })
+	if first >= 0 && mypyTargets().MatchString(settings[first].text) {
+		return "mypy"
 	}
 	return "mypy ."
 }

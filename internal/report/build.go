@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Builder makes a report of events. The zero value is ready.
@@ -147,10 +148,10 @@ func (b *Builder) evaluation(e ralph.Event, data ralph.Evaluation) {
 
 func (b *Builder) verdict(e ralph.Event, v ralph.Verdict) {
 	if len(v.Gates) > 0 {
-		b.report.Gates, b.report.GatesOf = nil, e.Iteration
-		for _, g := range v.Gates {
-			b.report.Gates = append(b.report.Gates, Gate{clean(g.Name), g.State, clean(g.Refusal), clean(g.Detail)})
-		}
+		b.report.GatesOf = e.Iteration
+		b.report.Gates = text.Mapped(v.Gates, func(g ralph.Gate) ralph.Gate {
+			return ralph.Gate{Name: clean(g.Name), State: g.State, Refusal: clean(g.Refusal), Detail: clean(g.Detail)}
+		})
 	}
 	for _, refused := range v.Tasks.Refused {
 		task := b.task(refused.Task)
@@ -244,10 +245,7 @@ func (s *Spent) add(t Spent) {
 	if t.Tokens != nil {
 		sum := *t.Tokens
 		if s.Tokens != nil {
-			sum.Input += s.Tokens.Input
-			sum.Output += s.Tokens.Output
-			sum.CacheRead += s.Tokens.CacheRead
-			sum.CacheWrite += s.Tokens.CacheWrite
+			sum = sum.Plus(*s.Tokens)
 		}
 		s.Tokens = &sum
 	}

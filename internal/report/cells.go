@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -57,20 +58,14 @@ func (c Check) result() string {
 }
 
 func (c Check) attempts() string {
-	switch {
-	case c.Flaked:
+	if c.Flaked {
 		return fmt.Sprintf("%d, **flaked**", max(c.Attempts, 2))
-	case c.Attempts > 1:
-		return strconv.Itoa(c.Attempts)
 	}
-	return "1"
+	return strconv.Itoa(max(c.Attempts, 1))
 }
 
 func (c Check) isolation() string {
-	mode := prose(c.Isolation)
-	if mode == "" {
-		mode = "none"
-	}
+	mode := cmp.Or(prose(c.Isolation), "none")
 	if c.Weaker != ralph.WayUsual {
 		mode += ", weaker: " + prose(string(c.Weaker))
 	}
@@ -94,10 +89,7 @@ func proses(texts []string) string { return first(texts, prose) }
 
 func first(texts []string, how func(string) string) string {
 	const shown = 10
-	var all []string
-	for _, text := range texts[:min(shown, len(texts))] {
-		all = append(all, how(text))
-	}
+	all := text.Mapped(texts[:min(shown, len(texts))], how)
 	if n := len(texts) - shown; n > 0 {
 		all = append(all, fmt.Sprintf("and %d more", n))
 	}
@@ -106,11 +98,7 @@ func first(texts []string, how func(string) string) string {
 
 // short is the beginning of a hash: enough to compare by eye. The whole one is in the JSON.
 func short(hash string) string {
-	const digits = 12
-	if len(hash) > digits {
-		return hash[:digits]
-	}
-	return hash
+	return hash[:min(len(hash), 12)]
 }
 
 // shortTree shortens both halves of the name of a tree.

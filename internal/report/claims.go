@@ -93,10 +93,7 @@ func (c claimed) completion() (Holds, string) {
 		}
 		return HoldsYes, "every gate is open"
 	}
-	var refused []string
-	for _, r := range c.verdict.Refusals() {
-		refused = append(refused, r.Code+": "+r.Detail)
-	}
+	refused := text.Mapped(c.verdict.Refusals(), func(r ralph.Refusal) string { return r.Code + ": " + r.Detail })
 	if len(refused) == 0 {
 		return HoldsUnknown, "it was not judged"
 	}
@@ -104,13 +101,9 @@ func (c claimed) completion() (Holds, string) {
 }
 
 func (c claimed) claimedTasks() []string {
-	ids := slices.Clone(c.seen.Agent.Said.TasksDone)
-	for _, id := range c.seen.Listed {
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	said := c.seen.Agent.Said.TasksDone
+	listed := slices.DeleteFunc(slices.Clone(c.seen.Listed), func(id string) bool { return slices.Contains(said, id) })
+	return slices.Concat(said, listed)
 }
 
 // how tells a mark in the list from a word.

@@ -14,19 +14,12 @@ import (
 // Markdown writes the report for people. Every text that the run did not write itself stands in a cell of a table.
 func (r Report) Markdown(out io.Writer) error {
 	p := &page{}
-	r.head(p)
-	r.evidence(p)
-	r.gates(p)
-	r.tasks(p)
-	r.claims(p)
-	r.evaluations(p)
-	r.interference(p)
-	r.warnings(p)
-	r.iterations(p)
-	r.checks(p)
-	r.receipt(p)
-	_, err := io.WriteString(out, p.text.String())
-	if err != nil {
+	for _, section := range []func(*page){
+		r.head, r.evidence, r.gates, r.tasks, r.claims, r.evaluations, r.interference, r.warnings, r.iterations, r.checks, r.receipt,
+	} {
+		section(p)
+	}
+	if _, err := io.WriteString(out, p.text.String()); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
@@ -167,10 +160,7 @@ func (r Report) tasks(p *page) {
 		if t.Proven {
 			proven = fmt.Sprintf("iteration %d", t.ProvenIn)
 		}
-		var own []string
-		for _, c := range t.Checks {
-			own = append(own, c.name()+" "+c.result())
-		}
+		own := text.Mapped(t.Checks, func(c Check) string { return c.name() + " " + c.result() })
 		p.row(code(t.ID), prose(t.Title), prose(string(t.Status)), proven, strconv.Itoa(t.Tries), seconds(t.Spent.Duration), t.Spent.tokens(),
 			t.Spent.money(), strings.Join(own, ", "), codes(t.Refusals))
 	}

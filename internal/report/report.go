@@ -30,7 +30,7 @@ type Report struct {
 	Spent       Spent        `json:"spent"`       // by the whole run, evaluators included
 	Sessions    []Session    `json:"sessions"`    // the processes that ran it, in order
 	Evidence    []Check      `json:"evidence"`    // the checks of the last iteration that was judged, each as it stood at the end
-	Gates       []Gate       `json:"gates"`       // of the last verdict that asked any
+	Gates       []ralph.Gate `json:"gates"`       // of the last verdict that asked any
 	GatesOf     int          `json:"gates_of"`    // the iteration that they were asked for; 0 if none ever was
 	Tasks       []Task       `json:"tasks"`       // of the list that was worked
 	Claims      []Claim      `json:"claims"`      // what the agent said, and what the harness saw
@@ -109,14 +109,6 @@ type Proof struct {
 	Tests   int               `json:"tests,omitempty"` // that ran, where known
 	Lost    int               `json:"lost,omitempty"`  // that ran at the base and did not run now
 	Missing []string          `json:"missing,omitempty"`
-}
-
-// Gate is one gate of a verdict.
-type Gate struct {
-	Name    string          `json:"gate"`
-	State   ralph.GateState `json:"state"`
-	Refusal string          `json:"refusal,omitempty"`
-	Detail  string          `json:"detail,omitempty"`
 }
 
 // Task is one task of the list.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // longest is how much of one text a report tells.
@@ -28,13 +30,7 @@ func clean(text string) string {
 	return string([]rune(text)[:longest-1]) + "…"
 }
 
-func cleanAll(texts []string) []string {
-	var all []string
-	for _, text := range texts {
-		all = append(all, clean(text))
-	}
-	return all
-}
+func cleanAll(texts []string) []string { return text.Mapped(texts, clean) }
 
 // marks are the characters that Markdown or its dialects could read as markup. The bar ends a table's cell even in code and behind a backslash that
 // is escaped itself, so that it is never written at all.

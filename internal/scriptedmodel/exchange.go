@@ -1,6 +1,7 @@
 package scriptedmodel
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -179,9 +180,7 @@ func (x *exchange) answerBadly(fault *Fault) {
 
 func (x *exchange) trouble(fault *Fault) trouble {
 	t := trouble{Fault: *fault, now: time.Now(), request: x.id()}
-	if t.Status == 0 {
-		t.Status = http.StatusInternalServerError
-	}
+	t.Status = cmp.Or(t.Status, http.StatusInternalServerError)
 	return t
 }
 

@@ -1,6 +1,7 @@
 package scriptedmodel
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -41,7 +42,7 @@ func (p *progress) next(client string, a ask) step {
 	defer p.mu.Unlock()
 	p.answers++
 	if p.isSide(client, a) {
-		return step{side: true, turn: p.sideTurn(), fault: p.lastingFault(), serial: p.answers}
+		return step{side: true, turn: Turn{Text: cmp.Or(p.scenario.Side, "Scripted")}, fault: p.lastingFault(), serial: p.answers}
 	}
 	if a.answers == 0 && p.begun {
 		p.agent++
@@ -64,13 +65,6 @@ func (p *progress) isSide(client string, a ask) bool {
 	}
 	p.offering[client] = max(p.offering[client], len(a.tools))
 	return false
-}
-
-func (p *progress) sideTurn() Turn {
-	if p.scenario.Side == "" {
-		return Turn{Text: "Scripted"}
-	}
-	return Turn{Text: p.scenario.Side}
 }
 
 // lastingFault is what nobody who asks now can get past.

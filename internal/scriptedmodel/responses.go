@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 )
@@ -76,10 +77,7 @@ func (w responses) stream(a answer) []frame {
 
 // item tells one item of the output bit by bit.
 func (e *responseEvents) item(index int, item object) {
-	begun := object{}
-	for key, value := range item {
-		begun[key] = value
-	}
+	begun := maps.Clone(item)
 	begun["status"] = "in_progress"
 	at := func(more object) object {
 		more["output_index"], more["item_id"] = index, item["id"]

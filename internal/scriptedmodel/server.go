@@ -120,12 +120,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case format == nil || r.Method != http.MethodPost:
 		s.refuse(w, entry, http.StatusNotFound, "no model answers "+r.Method+" "+rest)
 	default:
+		var a ask
 		body, err := readBody(r)
-		if err != nil {
-			s.refuse(w, entry, http.StatusBadRequest, err.Error())
-			return
+		if err == nil {
+			a, err = format.read(rest, body)
 		}
-		a, err := format.read(rest, body)
 		if err != nil {
 			s.refuse(w, entry, http.StatusBadRequest, err.Error())
 			return

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/project"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/promise"
 )
 
@@ -91,21 +92,12 @@ func meaning(key config.Key) string {
 }
 
 func defaultValue(key config.Key) string {
-	switch key.Kind {
-	case config.Text:
-		if key.Default == "" {
-			return "" // a null, which sets nothing
-		}
+	switch {
+	case key.Default == "": // a null, which sets nothing
+	case key.Kind == config.Text:
 		return scalar(key.Default)
-	case config.List:
-		if key.Default == "" {
-			return ""
-		}
-		var items []string
-		for _, item := range strings.Split(key.Default, "\n") {
-			items = append(items, scalar(item))
-		}
-		return "[" + strings.Join(items, ", ") + "]"
+	case key.Kind == config.List:
+		return "[" + strings.Join(text.Mapped(strings.Split(key.Default, "\n"), scalar), ", ") + "]"
 	}
 	return key.Default
 }

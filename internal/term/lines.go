@@ -46,11 +46,12 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.BreakerMoved:
 		return []string{"  breaker: " + string(data.To) + reasonOf(data.Reason)}
 	case ralph.TreeQuiet:
-		if data.Killed > 0 && cutShort(l.State.History.Now.Agent.End) {
-			return []string{fmt.Sprintf("  killed with everything it had started: %s", Clean(strings.Join(data.Names, ", ")))}
-		}
-		if data.Killed > 0 {
-			return []string{"  " + l.Style.yellow(fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), Clean(strings.Join(data.Names, ", "))))}
+		names := Clean(strings.Join(data.Names, ", "))
+		switch {
+		case data.Killed > 0 && cutShort(l.State.History.Now.Agent.End):
+			return []string{"  killed with everything it had started: " + names}
+		case data.Killed > 0:
+			return []string{"  " + l.Style.yellow(fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), names))}
 		}
 	case ralph.Cut:
 		return []string{fmt.Sprintf("  %s was longer than its cap (%d bytes): head and tail are kept", data.What, data.Bytes)}

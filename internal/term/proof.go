@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // proof tells what was found out about a claim beside its checks.
@@ -105,14 +106,7 @@ func (l *Lines) evaluated(e ralph.Evaluation) []string {
 }
 
 // names lists the first of many names.
-func names(all []string) string {
-	const shown = 5
-	text := strings.Join(all[:min(shown, len(all))], ", ")
-	if len(all) > shown {
-		text += fmt.Sprintf(" and %d more", len(all)-shown)
-	}
-	return Clean(text)
-}
+func names(all []string) string { return Clean(text.List(all)) }
 
 // wasRed reports whether a check that is green at the end was red before any agent worked.
 func wasRed(s *fold.State) bool {

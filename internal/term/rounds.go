@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // round tells what goes on inside of an iteration whose agent is judged while it works.
@@ -16,13 +17,8 @@ func (l *Lines) round(e ralph.Event) []string {
 		if data.Accepted {
 			return []string{fmt.Sprintf("  ✓ case %d accepted", data.Round)}
 		}
-		var codes []string
-		for _, r := range data.Refusals {
-			codes = append(codes, r.Code)
-		}
-		for _, r := range data.Tasks {
-			codes = append(codes, r.Code)
-		}
+		codes := text.Mapped(data.Refusals, func(r ralph.Refusal) string { return r.Code })
+		codes = append(codes, text.Mapped(data.Tasks, func(r ralph.TaskRefusal) string { return r.Code })...)
 		return []string{"  " + l.Style.yellow(fmt.Sprintf("✗ case %d refused", data.Round)) + ": " + Clean(strings.Join(codes, ", "))}
 	}
 	return nil

@@ -50,13 +50,9 @@ func why(s *fold.State) string {
 	stopped := s.Stopped
 	switch stopped.Reason {
 	case ralph.Blocked:
-		if stopped.Detail == "" {
-			return "the agent gave no reason"
-		}
+		return cmp.Or(stopped.Detail, "the agent gave no reason")
 	case ralph.NeedsDecision:
-		if stopped.Detail == "" {
-			return "the agent asked no question"
-		}
+		return cmp.Or(stopped.Detail, "the agent asked no question")
 	case ralph.AllChecksPassed:
 		return proofLine(s)
 	case ralph.Unverified:

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Style paints words, or leaves them as they are.
@@ -72,10 +73,7 @@ func Seconds(s ralph.Span) string {
 
 // Money writes an amount, with a mark where it was reckoned rather than reported.
 func Money(cost float64, estimated bool) string {
-	mark := ""
-	if estimated {
-		mark = "~"
-	}
+	mark := map[bool]string{true: "~"}[estimated]
 	amount := fmt.Sprintf("%.4f", cost)
 	for i := 0; i < 2 && strings.HasSuffix(amount, "0"); i++ { // cents at least, hundredths of a cent where there are any
 		amount = amount[:len(amount)-1]
@@ -92,12 +90,4 @@ func AtLeast(figure string, partial bool) string {
 }
 
 // Count writes a number with its noun.
-func Count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "s"):
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func Count(n int, noun string) string { return text.Count(n, noun) }

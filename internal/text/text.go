@@ -12,10 +12,13 @@ import (
 	"unicode"
 )
 
-// Count returns "1 task" or "3 tasks".
+// Count returns "1 task", "3 tasks" or "2 processes".
 func Count(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		noun += "e"
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
 }
@@ -44,6 +47,28 @@ func OneLine(s string) string {
 func FirstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
+}
+
+// Mapped returns what f makes of each item, or nil if there is none.
+func Mapped[T, R any](items []T, f func(T) R) []R {
+	var made []R
+	for _, item := range items {
+		made = append(made, f(item))
+	}
+	return made
+}
+
+// Nearest is the candidate that name was most likely meant to be, or "" if none is near. Of equally near ones the first
+// is taken.
+func Nearest(name string, candidates []string) string {
+	name = strings.ToLower(name)
+	best, bestDistance := "", 1+max(1, min(3, len(name)/3))
+	for _, candidate := range candidates {
+		if d := EditDistance(name, strings.ToLower(candidate), bestDistance); d < bestDistance {
+			best, bestDistance = candidate, d
+		}
+	}
+	return best
 }
 
 // EditDistance counts the insertions, deletions, replacements and swaps of neighbors that turn a into b. It returns

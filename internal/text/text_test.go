@@ -1,6 +1,10 @@
 package text
 
-import "testing"
+import (
+	"slices"
+	"strconv"
+	"testing"
+)
 
 func TestCountAre(t *testing.T) {
 	for n, want := range map[int]string{0: "0 changes are", 1: "1 change is", 2: "2 changes are"} {
@@ -15,6 +19,9 @@ func TestCount(t *testing.T) {
 		if got := Count(n, "task"); got != want {
 			t.Errorf("Count(%d) = %q, want %q", n, got, want)
 		}
+	}
+	if got, want := Count(2, "process"), "2 processes"; got != want {
+		t.Errorf("Count = %q, want %q", got, want)
 	}
 }
 
@@ -36,6 +43,15 @@ func TestFirstLine(t *testing.T) {
 		if got := FirstLine(in); got != want {
 			t.Errorf("FirstLine(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+func TestMapped(t *testing.T) {
+	if got := Mapped([]int{1, 2}, strconv.Itoa); !slices.Equal(got, []string{"1", "2"}) {
+		t.Errorf("Mapped = %q", got)
+	}
+	if got := Mapped([]int{}, strconv.Itoa); got != nil {
+		t.Errorf("Mapped of nothing = %q, want nil", got)
 	}
 }
 

@@ -20,6 +20,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -34,7 +35,6 @@ import (
 type Options struct {
 	BaseURL  string        // "" is Anthropic's own; with or without a /v1 at its end
 	Key      string        // sent as x-api-key
-	Token    string        // sent as a bearer's, which gateways may want in place of a key
 	HTTP     *http.Client  // nil is a plain one
 	Idle     time.Duration // how long a silence is borne; 0 is 2 minutes
 	MaxReply int64         // bytes of one reply; 0 is 32 MiB
@@ -47,33 +47,25 @@ const (
 
 // New makes a client. What is wrong with the options is told by Send.
 func New(o Options) model.Client {
-	c := &client{line: wire.Line{Secrets: []string{o.Key, o.Token}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply}, most: map[string]int64{}}
+	c := &client{line: wire.Line{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply}, most: map[string]int64{}}
 	if err := model.CheckBaseURL(o.BaseURL); err != nil {
 		c.line.Unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
 		return c
 	}
-	base := strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"), "/v1")
-	if base == "" {
-		base = home
-	}
-	if base == home && o.Key == "" && o.Token == "" {
+	base := cmp.Or(strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"), "/v1"), home)
+	if base == home && o.Key == "" {
 		c.line.Unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for Anthropic"}
 		return c
 	}
-	c.address, c.header = base+"/v1/messages", http.Header{"Anthropic-Version": {version}}
+	c.line.Address, c.line.Header = base+"/v1/messages", http.Header{"Anthropic-Version": {version}}
 	if o.Key != "" {
-		c.header.Set("X-Api-Key", o.Key)
-	}
-	if o.Token != "" {
-		c.header.Set("Authorization", "Bearer "+o.Token)
+		c.line.Header.Set("X-Api-Key", o.Key)
 	}
 	return c
 }
 
 type client struct {
-	line    wire.Line
-	address string
-	header  http.Header
+	line wire.Line
 
 	mu   sync.Mutex
 	most map[string]int64 // tokens of output that a model allows, where it had to say so
@@ -93,7 +85,7 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 
 func (c *client) send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
 	into := newAssembly(tell)
-	if err := c.line.Exchange(ctx, wire.Ask{Address: c.address, Header: c.header, Body: c.request(r)}, into); err != nil {
+	if err := c.line.Exchange(ctx, c.request(r), into); err != nil {
 		return model.Reply{}, err
 	}
 	return into.reply(), nil

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph/model"
@@ -141,9 +142,9 @@ func (a *assembly) begin(e event) error {
 	a.blocks, a.byIndex[e.Index] = append(a.blocks, b), b
 	switch b.kind {
 	case typeText:
-		a.say(b, b.word("text"))
+		a.say(b, model.Delta{Text: b.word("text")})
 	case typeThinking:
-		a.think(b, b.word("thinking"))
+		a.say(b, model.Delta{Thought: b.word("thinking")})
 		b.signature.WriteString(b.word("signature"))
 	case typeCall:
 		if b.id == "" {
@@ -170,27 +171,21 @@ func (a *assembly) extend(e event) {
 	}
 	switch {
 	case b.kind == typeText:
-		a.say(b, e.Delta.Text)
+		a.say(b, model.Delta{Text: e.Delta.Text})
 	case b.kind == typeThinking && e.Delta.Type == "signature_delta":
 		b.signature.WriteString(e.Delta.Signature)
 	case b.kind == typeThinking:
-		a.think(b, e.Delta.Thinking)
+		a.say(b, model.Delta{Thought: e.Delta.Thinking})
 	case b.kind == typeCall:
 		b.text.WriteString(e.Delta.PartialJSON)
 	}
 }
 
-func (a *assembly) say(b *block, text string) {
-	if text != "" {
-		b.text.WriteString(text)
-		a.tell(model.Delta{Text: text})
-	}
-}
-
-func (a *assembly) think(b *block, text string) {
-	if text != "" {
-		b.text.WriteString(text)
-		a.tell(model.Delta{Thought: text})
+// say takes a piece of text or of thought.
+func (a *assembly) say(b *block, piece model.Delta) {
+	if piece != (model.Delta{}) {
+		b.text.WriteString(piece.Text + piece.Thought)
+		a.tell(piece)
 	}
 }
 
@@ -227,22 +222,11 @@ func (a *assembly) reply() model.Reply {
 	}
 	r.Message.Text = strings.Join(texts, "\n\n")
 	r.Message.Thought = thinking
-	if moved {
-		r.Message.Thought = kept(all)
+	if moved { // without blocks that may not be sent back: those of a type that is not known, and blank text
+		r.Message.Thought = slices.DeleteFunc(all, func(raw json.RawMessage) bool { return raw == nil })
 	}
 	r.End = endOf(a.stop, len(r.Message.Calls))
 	return r
-}
-
-// kept leaves out blocks that may not be sent back: those of a type that is not known, and blank text.
-func kept(all []json.RawMessage) []json.RawMessage {
-	var some []json.RawMessage
-	for _, raw := range all {
-		if raw != nil {
-			some = append(some, raw)
-		}
-	}
-	return some
 }
 
 func endOf(stop string, calls int) model.End {
@@ -258,10 +242,7 @@ func endOf(stop string, calls int) model.End {
 }
 
 func (b *block) input() json.RawMessage {
-	if strings.TrimSpace(b.text.String()) == "" {
-		return json.RawMessage("{}")
-	}
-	return json.RawMessage(b.text.String())
+	return wire.Input(b.text.String())
 }
 
 // raw is the block as it would have come in one piece; nil for one that may not be sent back.
@@ -318,11 +299,6 @@ func (c *counts) sum() *model.Usage {
 	if c.nonsense {
 		return nil
 	}
-	value := func(n *int64) int64 {
-		if n == nil {
-			return 0
-		}
-		return *n
-	}
+	value := func(n *int64) int64 { return *cmp.Or(n, new(int64)) }
 	return wire.Sane(model.Usage{Input: value(c.Input), Output: value(c.Output), CacheRead: value(c.CacheRead), CacheWrite: value(c.CacheWrite)})
 }

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"regexp"
@@ -44,10 +45,7 @@ func (c *client) maxTokens(r model.Request) int64 {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if most, ok := c.most[r.Model]; ok {
-		return most
-	}
-	return usualOutput
+	return cmp.Or(c.most[r.Model], usualOutput)
 }
 
 // request is what the API wants, as far as it is used here.

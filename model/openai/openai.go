@@ -21,6 +21,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -49,25 +50,20 @@ func New(o Options) model.Client {
 		c.line.Unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
 		return c
 	}
-	base := strings.TrimSuffix(o.BaseURL, "/")
-	if base == "" {
-		base = home
-	}
+	base := cmp.Or(strings.TrimSuffix(o.BaseURL, "/"), home)
 	if base == home && o.Key == "" {
 		c.line.Unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for OpenAI"}
 		return c
 	}
-	c.address, c.header = base+"/chat/completions", http.Header{}
+	c.line.Address, c.line.Header = base+"/chat/completions", http.Header{}
 	if o.Key != "" {
-		c.header.Set("Authorization", "Bearer "+o.Key)
+		c.line.Header.Set("Authorization", "Bearer "+o.Key)
 	}
 	return c
 }
 
 type client struct {
-	line    wire.Line
-	address string
-	header  http.Header
+	line wire.Line
 
 	mu     sync.Mutex
 	habits map[string]habits // of the endpoint, by model
@@ -95,7 +91,7 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 
 func (c *client) send(ctx context.Context, r model.Request, h habits, tell func(model.Delta)) (model.Reply, error) {
 	into := newAssembly(tell)
-	if err := c.line.Exchange(ctx, wire.Ask{Address: c.address, Header: c.header, Body: asked(r, h)}, into); err != nil {
+	if err := c.line.Exchange(ctx, asked(r, h), into); err != nil {
 		return model.Reply{}, err
 	}
 	return into.reply(), nil

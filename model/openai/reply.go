@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -94,12 +95,7 @@ func (a *assembly) Add(data []byte) (came bool, err error) {
 		a.trouble = data
 		return true, nil
 	}
-	if a.id == "" {
-		a.id = c.ID
-	}
-	if c.Model != "" {
-		a.model = c.Model
-	}
+	a.id, a.model = cmp.Or(a.id, c.ID), cmp.Or(c.Model, a.model)
 	if given(c.Usage) {
 		a.usage = c.Usage
 	}
@@ -143,26 +139,16 @@ func (a *assembly) take(c choice, data []byte) {
 	a.content.WriteString(d.ReasoningContent)
 	a.plain.WriteString(d.Reasoning)
 	a.details = append(a.details, d.ReasoningDetails...)
-	if thought := or(d.ReasoningContent, d.Reasoning); thought != "" {
+	if thought := cmp.Or(d.ReasoningContent, d.Reasoning); thought != "" {
 		a.tell(model.Delta{Thought: thought})
 	}
 	for _, p := range d.ToolCalls {
 		a.extend(p)
 	}
-	if c.FinishReason != "" {
-		a.finish = c.FinishReason
-	}
+	a.finish = cmp.Or(c.FinishReason, a.finish)
 	if c.FinishReason == "error" {
 		a.trouble = data
 	}
-}
-
-// or takes one of two spellings of the same words.
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // textOf reads content, which is a string, or a list of parts of which some have text.
@@ -191,9 +177,7 @@ func (a *assembly) extend(p piece) {
 		at = &call{}
 		a.calls, a.byIndex[p.Index] = append(a.calls, at), at
 	}
-	if at.id == "" {
-		at.id = p.ID
-	}
+	at.id = cmp.Or(at.id, p.ID)
 	if at.name == "" && p.Function.Name != "" { // some tell it again with every piece
 		at.name = p.Function.Name
 		a.tell(model.Delta{Tool: at.name})
@@ -241,15 +225,11 @@ func (a *assembly) reply() model.Reply {
 	}
 	ids := map[string]bool{}
 	for _, c := range a.calls {
-		input := json.RawMessage(c.input.String())
-		if strings.TrimSpace(c.input.String()) == "" {
-			input = json.RawMessage("{}")
-		}
 		if c.id == "" || ids[c.id] {
 			c.id = "call_" + rand.Text()
 		}
 		ids[c.id] = true
-		r.Message.Calls = append(r.Message.Calls, model.Call{ID: c.id, Name: c.name, Input: input})
+		r.Message.Calls = append(r.Message.Calls, model.Call{ID: c.id, Name: c.name, Input: wire.Input(c.input.String())})
 		if c.extra != nil {
 			think(thought{Call: c.id, Extra: c.extra})
 		}
@@ -286,13 +266,7 @@ func usageOf(raw json.RawMessage) *model.Usage {
 	if !given(raw) || json.Unmarshal(raw, &told) != nil {
 		return nil
 	}
-	var read int64
-	switch {
-	case told.Details.Cached != nil:
-		read = *told.Details.Cached
-	case told.Hit != nil:
-		read = *told.Hit
-	}
+	read := *cmp.Or(told.Details.Cached, told.Hit, new(int64))
 	output := max(told.Completion, told.Total-told.Prompt)
 	if told.Completion < 0 || told.Prompt < 0 {
 		return nil

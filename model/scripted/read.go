@@ -160,13 +160,14 @@ func (r *reader) open(bracket json.Delim, what string) error {
 
 // close takes the bracket behind the last element.
 func (r *reader) close() error {
-	if _, err := r.tokens.Token(); err != nil {
-		return r.syntax(err)
-	}
-	return nil
+	_, err := r.tokens.Token()
+	return r.syntax(err)
 }
 
 func (r *reader) syntax(err error) error {
+	if err == nil {
+		return nil
+	}
 	offset := r.tokens.InputOffset()
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = e.Offset
@@ -258,13 +259,8 @@ func wrongValue(err error) string {
 		wanted = `a time span like "1.5s"`
 	}
 	given := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "an object", "number": "a number"}[e.Value]
-	if given == "" { // a number with its digits
-		given = e.Value
-	}
-	if e.Field == "" {
-		return fmt.Sprintf("%s is wanted, not %s", cmp.Or(wanted, "something else"), given)
-	}
-	return fmt.Sprintf("%s: %s is wanted, not %s", e.Field, cmp.Or(wanted, "something else"), given)
+	said := fmt.Sprintf("%s is wanted, not %s", cmp.Or(wanted, "something else"), cmp.Or(given, e.Value)) // a number comes with its digits
+	return strings.TrimPrefix(e.Field+": "+said, ": ")
 }
 
 // offsetOf is where in a turn an error is: the error itself says it, or it names the field.

@@ -34,6 +34,7 @@
 package scripted
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -124,14 +125,16 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 	}
 	reply := c.reply(turn, at, r)
 	if tell != nil {
-		announce(turn, reply, tell)
+		announce(reply, tell)
 	}
 	return reply, nil
 }
 
-func announce(t Turn, r model.Reply, tell func(model.Delta)) {
-	if t.Thought != "" {
-		tell(model.Delta{Thought: thoughtOf(r)})
+func announce(r model.Reply, tell func(model.Delta)) {
+	for _, raw := range r.Message.Thought {
+		var t thinking
+		_ = json.Unmarshal(raw, &t) // reply wrote it
+		tell(model.Delta{Thought: t.Thinking})
 	}
 	if r.Message.Text != "" {
 		tell(model.Delta{Text: r.Message.Text})
@@ -183,18 +186,8 @@ func (c *client) turnAt(at place) Turn {
 }
 
 func (f *Fault) model() *model.Fault {
-	fault := &model.Fault{Kind: f.Kind, Status: f.Status, Message: f.Message, RetryAfter: time.Duration(f.RetryAfter), Quota: f.Quota, Usage: f.Usage.model()}
-	if fault.Message == "" {
-		fault.Message = "the script has a fault here: " + string(f.Kind)
-	}
-	return fault
-}
-
-func (u *Usage) model() *model.Usage {
-	if u == nil {
-		return nil
-	}
-	return &model.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+	message := cmp.Or(f.Message, "the script has a fault here: "+string(f.Kind))
+	return &model.Fault{Kind: f.Kind, Status: f.Status, Message: message, RetryAfter: time.Duration(f.RetryAfter), Quota: f.Quota, Usage: (*model.Usage)(f.Usage)}
 }
 
 // callID names a call so that a later request tells whose conversation it belongs to.
@@ -224,31 +217,17 @@ func (c *client) reply(t Turn, at place, r model.Request) model.Reply {
 		id := fmt.Sprintf("scripted_c%dt%di%d", at.conversation, at.turn, i)
 		message.Calls = append(message.Calls, model.Call{ID: id, Name: call.Name, Input: call.input(words)})
 	}
-	end := t.End
-	switch {
-	case end != "":
-	case len(t.Calls) > 0:
+	end := model.EndTurn
+	if len(t.Calls) > 0 {
 		end = model.EndCalls
-	default:
-		end = model.EndTurn
 	}
-	name := r.Model
-	if name == "" {
-		name = "scripted"
-	}
-	return model.Reply{Message: message, End: end, Usage: t.Usage.model(), Model: name, ID: fmt.Sprintf("scripted-c%dt%d", at.conversation, at.turn)}
+	return model.Reply{Message: message, End: cmp.Or(t.End, end), Usage: (*model.Usage)(t.Usage), Model: cmp.Or(r.Model, "scripted"), ID: fmt.Sprintf("scripted-c%dt%d", at.conversation, at.turn)}
 }
 
 // thinking is how thought stands in a message.
 type thinking struct {
 	Type     string `json:"type"`
 	Thinking string `json:"thinking"`
-}
-
-func thoughtOf(r model.Reply) string {
-	var t thinking
-	_ = json.Unmarshal(r.Message.Thought[0], &t) // it was written above
-	return t.Thinking
 }
 
 func (c Call) input(w filling) json.RawMessage {

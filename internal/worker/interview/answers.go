@@ -153,7 +153,7 @@ func (a *Answers) readList(data []byte) error {
 		if text == nil {
 			return errors.New("an answer in the list is no text")
 		}
-		if err := a.queue(*text); err != nil {
+		if err := a.add(entry{text: *text}); err != nil {
 			return err
 		}
 	}
@@ -176,8 +176,12 @@ func expression(key string) (*regexp.Regexp, error) {
 	}
 	pattern, err := regexp.Compile("(?i)" + text)
 	if err != nil {
+		why := err.Error()
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
+			why = e.Code.String()
+		}
 		return nil, fmt.Errorf("the question %q is no regular expression (%s); a backslash goes before a character that means itself, and below ## in Markdown all of them do",
-			brief(key), whyNoExpression(err))
+			brief(key), why)
 	}
 	return pattern, nil
 }
@@ -188,13 +192,6 @@ func betweenSlashes(key string) (text string, slashed bool) {
 		return key, false
 	}
 	return key[1 : len(key)-1], true
-}
-
-func whyNoExpression(err error) string {
-	if e, ok := errors.AsType[*syntax.Error](err); ok {
-		return e.Code.String()
-	}
-	return err.Error()
 }
 
 func (a *Answers) readMarkdown(text string) error {
@@ -236,7 +233,7 @@ func (a *Answers) readLines(text string) error {
 		if line = listMark().ReplaceAllString(line, ""); line == "" {
 			continue
 		}
-		if err := a.queue(line); err != nil {
+		if err := a.add(entry{text: line}); err != nil {
 			return err
 		}
 	}
@@ -275,9 +272,7 @@ func (a *Answers) keep(e entry) error {
 	return a.add(e)
 }
 
-// queue takes an answer to whatever is asked next.
-func (a *Answers) queue(text string) error { return a.add(entry{text: text}) }
-
+// add takes an answer; one without a key is to whatever is asked next.
 func (a *Answers) add(e entry) error {
 	if len(a.entries) == entriesLimit {
 		return fmt.Errorf("there are more than %d answers", entriesLimit)

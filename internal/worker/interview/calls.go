@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 )
 
@@ -18,7 +19,7 @@ func (c *conversation) answer(ctx context.Context, calls []model.Call) error {
 	results := make([]model.Result, 0, len(calls))
 	var kept []int // what a person answered, and what was wrong with a plan; what was read can be read again
 	for i, call := range calls {
-		result := model.Result{Text: fmt.Sprintf("not done: at most %d calls of one answer are made", callsLimit), Failed: true}
+		result := tools.Failf("not done: at most %d calls of one answer are made", callsLimit)
 		if i < callsLimit {
 			var err error
 			if result, err = c.call(ctx, call, &in); err != nil {
@@ -31,8 +32,7 @@ func (c *conversation) answer(ctx context.Context, calls []model.Call) error {
 		if c.reading[call.Name] == nil {
 			kept = append(kept, i)
 		}
-		result.ID = call.ID
-		results = append(results, result)
+		results = append(results, model.Result{ID: call.ID, Text: result.Text, Failed: result.Failed})
 	}
 	results[len(results)-1].Text += c.reminder()
 	c.chat.Add(model.Message{Role: model.ToolRole, Results: results}, kept...)
@@ -47,11 +47,11 @@ type batch struct {
 }
 
 // call makes one call. Its error is trouble of the harness; what the model did wrong is a failed result.
-func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (model.Result, error) {
+func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (tools.Output, error) {
 	c.noteCall(call)
 	if ctx.Err() != nil {
 		c.fail(ctx, ctx.Err())
-		return model.Result{}, nil
+		return tools.Output{}, nil
 	}
 	switch call.Name {
 	case askUser:
@@ -65,40 +65,27 @@ func (c *conversation) call(ctx context.Context, call model.Call, in *batch) (mo
 	}
 	tool, known := c.reading[call.Name]
 	if !known {
-		return refused("there is no tool %q; there is %s", brief(call.Name), strings.Join(c.toolNames(), ", ")), nil
+		return tools.Failf("there is no tool %q; there is %s", brief(call.Name), tools.Names(c.tools)), nil
 	}
-	output := tool.Run(ctx, call.Input)
-	return model.Result{Text: output.Text, Failed: output.Failed}, nil
-}
-
-func (c *conversation) toolNames() []string {
-	names := make([]string, len(c.tools))
-	for i, t := range c.tools {
-		names[i] = t.Name
-	}
-	return names
-}
-
-func refused(format string, args ...any) model.Result {
-	return model.Result{Text: fmt.Sprintf(format, args...), Failed: true}
+	return tool.Run(ctx, call.Input), nil
 }
 
 // ask puts a question to a person.
-func (c *conversation) ask(ctx context.Context, input json.RawMessage, in *batch) (model.Result, error) {
+func (c *conversation) ask(ctx context.Context, input json.RawMessage, in *batch) (tools.Output, error) {
 	q, err := decodeQuestion(input)
 	if err != nil {
-		return refused("%s", err), nil
+		return tools.Failf("%s", err), nil
 	}
 	for _, a := range c.out.Asked {
 		if strings.EqualFold(plainLine(a.Text), plainLine(q.Text)) {
-			return model.Result{Text: "This was asked before. " + answered(a.Answer)}, nil
+			return tools.Output{Text: "This was asked before. " + answered(a.Answer)}, nil
 		}
 	}
 	switch {
 	case in.asked:
-		return refused("not asked: one question at a time; ask again if the answer to the other one leaves it open"), nil
+		return tools.Failf("not asked: one question at a time; ask again if the answer to the other one leaves it open"), nil
 	case len(c.out.Asked) == MaxQuestions:
-		return refused("not asked: %d questions are all there are; decide yourself, note it in open_questions, and call write_plan", MaxQuestions), nil
+		return tools.Failf("not asked: %d questions are all there are; decide yourself, note it in open_questions, and call write_plan", MaxQuestions), nil
 	}
 	in.asked = true
 	q.Number = len(c.out.Asked) + 1
@@ -109,18 +96,18 @@ func (c *conversation) ask(ctx context.Context, input json.RawMessage, in *batch
 	switch {
 	case ctx.Err() != nil:
 		c.fail(ctx, ctx.Err())
-		return model.Result{}, nil
+		return tools.Output{}, nil
 	case err != nil:
 		c.end(Failed, ralph.EndFailed, "the question could not be asked: %s", err)
-		return model.Result{}, fmt.Errorf("ask user: %w", err)
+		return tools.Output{}, fmt.Errorf("ask user: %w", err)
 	case !ok:
 		c.out.Question = &q
 		c.end(NeedsAnswers, ralph.EndOK, "nobody answers: %s", q.Text)
-		return model.Result{}, nil
+		return tools.Output{}, nil
 	}
 	answer = q.meant(answer)
 	c.out.Asked = append(c.out.Asked, Asked{Question: q, Answer: answer})
-	return model.Result{Text: answered(answer)}, nil
+	return tools.Output{Text: answered(answer)}, nil
 }
 
 func answered(text string) string {
@@ -131,32 +118,32 @@ func answered(text string) string {
 }
 
 // write takes a plan, or says what is wrong with it.
-func (c *conversation) write(input json.RawMessage, in *batch) model.Result {
+func (c *conversation) write(input json.RawMessage, in *batch) tools.Output {
 	switch {
 	case in.asks:
-		return refused("not taken: you ask a question in the same breath; wait for the answer, then hand over a plan that knows it")
+		return tools.Failf("not taken: you ask a question in the same breath; wait for the answer, then hand over a plan that knows it")
 	case in.wrote:
-		return refused("not taken: one plan at a time")
+		return tools.Failf("not taken: one plan at a time")
 	}
 	in.wrote = true
 	p, err := decodePlan(input)
 	if err != nil {
-		return refused("not taken: %s", err)
+		return tools.Failf("not taken: %s", err)
 	}
 	text, faults, doubts := c.options.Lint(p.Tasks)
 	switch {
 	case len(faults) > 0:
-		return refused("not taken:\n%s\nMend this, and hand over the whole plan again.", listing(faults))
+		return tools.Failf("not taken:\n%s\nMend this, and hand over the whole plan again.", listing(faults))
 	case len(doubts) > 0 && !c.doubted:
 		c.doubted = true
-		return refused("not taken yet:\n%s\nMend what can be mended, and hand over the whole plan again. What you leave as it is will be taken then.", listing(doubts))
+		return tools.Failf("not taken yet:\n%s\nMend what can be mended, and hand over the whole plan again. What you leave as it is will be taken then.", listing(doubts))
 	}
 	c.out.Plan, c.out.Text = p, text
 	for _, doubt := range doubts {
 		c.out.Warnings = append(c.out.Warnings, plainLine(doubt))
 	}
 	c.over, c.out.Status, c.out.End = true, Written, ralph.EndOK
-	return model.Result{Text: "taken"}
+	return tools.Output{Text: "taken"}
 }
 
 // listing is a list of sentences for the model.

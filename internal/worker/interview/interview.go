@@ -60,8 +60,6 @@ type Options struct {
 	MaxCost   float64                                        // USD; 0 is no cap, and so for the tokens
 	MaxTokens int64                                          // of all calls together
 	Unmetered bool                                           // a cap may go unheeded if nobody says what was spent
-	MaxOutput int                                            // tokens of one reply; 0 leaves it to the client
-	Window    int64                                          // tokens that fit into the model's; 0 is what is known of it, or chat.DefaultWindow
 	Price     func(name string) (price model.Price, ok bool) // of a model; nil is model.PriceOf
 	KeyEnv    string                                         // the variable that holds the key, for a hint
 	Live      func(ralph.Activity)                           // may be nil
@@ -106,9 +104,7 @@ func begin(o Options) (*conversation, error) {
 	case utf8.RuneCountInString(o.Brief) > BriefLimit:
 		return nil, fmt.Errorf("the brief has more than %d characters; say what it is about and name the files that say more", BriefLimit)
 	}
-	if o.MaxTurns <= 0 {
-		o.MaxTurns = DefaultTurns
-	}
+	o.MaxTurns = cmp.Or(max(o.MaxTurns, 0), DefaultTurns)
 	if o.Live == nil {
 		o.Live = func(ralph.Activity) {}
 	}
@@ -119,7 +115,7 @@ func begin(o Options) (*conversation, error) {
 		c.tools = append(c.tools, spec)
 	}
 	c.tools = append(c.tools, tools.Spec(askUser, askUserPage, askInput{}), tools.Spec(writePlan, writePlanPage, planInput{}))
-	c.chat = chat.New(chat.Options{Client: o.Client, Model: o.Model, MaxOutput: o.MaxOutput, Window: o.Window, Price: o.Price, Live: o.Live, Terse: true})
+	c.chat = chat.New(chat.Options{Client: o.Client, Model: o.Model, Price: o.Price, Live: o.Live, Terse: true})
 	c.chat.Begin(strings.ReplaceAll(strings.TrimSpace(systemPage), "{{questions}}", strconv.Itoa(MaxQuestions)), c.tools)
 	c.chat.Add(model.Message{Role: model.User, Text: firstMessage(o)})
 	return c, nil

@@ -76,13 +76,13 @@ func (t bash) call(ctx context.Context, in bashInput) Output {
 	timeout := time.Duration(in.Timeout) * time.Second
 	switch {
 	case strings.TrimSpace(in.Command) == "":
-		return failf("the command is empty")
+		return Failf("the command is empty")
 	case strings.ContainsRune(in.Command, 0):
-		return failf("the command holds a NUL byte")
+		return Failf("the command holds a NUL byte")
 	case len(in.Command) > commandLimit:
-		return failf("the command has more than %d bytes; write it to a file and run that", commandLimit)
+		return Failf("the command has more than %d bytes; write it to a file and run that", commandLimit)
 	case in.Timeout < 0 || in.Timeout > int(t.most.Seconds()):
-		return failf("timeout_seconds must be from 1 to %s", seconds(t.most))
+		return Failf("timeout_seconds must be from 1 to %s", seconds(t.most))
 	case timeout == 0:
 		timeout = t.timeout
 	}
@@ -100,10 +100,10 @@ func (t bash) run(ctx context.Context, command string, timeout time.Duration) Ou
 	spec.Timeout, spec.Grace = timeout, t.grace
 	ended, err := process.Run(ctx, t.entered(spec))
 	if err != nil {
-		return failf("the command could not be run: %w", err)
+		return Failf("the command could not be run: %w", err)
 	}
 	if ended.State == process.NotStarted {
-		return failf("the command could not be started: %w", ended.StartError)
+		return Failf("the command could not be started: %w", ended.StartError)
 	}
 	text, cut := seen.text(bashLimit, remarks(ended, timeout))
 	return Output{Text: text, Cut: cut, Failed: ended.State != process.Exited || ended.ExitCode != 0}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Decode reads the input of a call into the struct that into points to. It is strict where encoding/json is not: a field that is not known, that is
@@ -91,7 +93,7 @@ func decodeObject(path string, raw []byte, v reflect.Value) error {
 		}
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if i < 0 {
-			return fmt.Errorf("%s is not known; there is %s", named(below(path, fmt.Sprint(name))), names(fields))
+			return fmt.Errorf("%s is not known; there is %s", named(below(path, fmt.Sprint(name))), strings.Join(text.Mapped(fields, func(f field) string { return f.name }), ", "))
 		}
 		f := fields[i]
 		if seen[i] {
@@ -184,14 +186,6 @@ func below(path, name string) string {
 		return name
 	}
 	return path + "." + name
-}
-
-func names(fields []field) string {
-	list := make([]string, len(fields))
-	for i, f := range fields {
-		list[i] = f.name
-	}
-	return strings.Join(list, ", ")
 }
 
 // kindOf says what a JSON value is, in words.

@@ -30,11 +30,11 @@ type editFileInput struct {
 func (w *workspace) editFile(ctx context.Context, in editFileInput) Output {
 	switch {
 	case in.Old == "":
-		return failf("old is empty; use write_file to write a whole file")
+		return Failf("old is empty; use write_file to write a whole file")
 	case in.Old == in.New:
-		return failf("old and new are the same; there is nothing to change")
+		return Failf("old and new are the same; there is nothing to change")
 	case utf8.RuneCountInString(in.New) > writeLimit:
-		return failf("new has more than the %d characters that one call may write", writeLimit)
+		return Failf("new has more than the %d characters that one call may write", writeLimit)
 	}
 	name, err := w.findWritable(in.Path)
 	if err != nil {
@@ -57,18 +57,18 @@ func (w *workspace) edit(in editFileInput, name string) Output {
 	file.Close()
 	switch {
 	case err != nil:
-		return failf("%s cannot be read: %w", in.Path, reason(err))
+		return Failf("%s cannot be read: %w", in.Path, reason(err))
 	case len(content) > editLimit:
-		return failf("%s has more than %d bytes, too many to be edited here; use bash", in.Path, editLimit)
+		return Failf("%s has more than %d bytes, too many to be edited here; use bash", in.Path, editLimit)
 	case isBinary(content):
-		return failf("%s is a binary file and cannot be edited here", in.Path)
+		return Failf("%s is a binary file and cannot be edited here", in.Path)
 	}
 	edited, at, err := replace(content, in)
 	if err == nil {
 		err = w.put(name, info, edited)
 	}
 	if err != nil {
-		return failf("%s: %w", in.Path, err)
+		return Failf("%s: %w", in.Path, err)
 	}
 	return Output{
 		Text:   fmt.Sprintf("edited %s: %s, at %s", in.Path, text.Count(len(at), "replacement"), lineList(at)),
@@ -133,12 +133,9 @@ func linesOf(content, text []byte) []int {
 // lineList is "line 3", "lines 3, 9".
 func lineList(lines []int) string {
 	const most = 10
-	word, shown := "line ", []string{}
+	word, shown := "line ", text.Mapped(lines[:min(len(lines), most)], strconv.Itoa)
 	if len(lines) > 1 {
 		word = "lines "
-	}
-	for _, n := range lines[:min(len(lines), most)] {
-		shown = append(shown, strconv.Itoa(n))
 	}
 	if len(lines) > most {
 		shown = append(shown, "…")

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -149,9 +150,7 @@ func (s *nameSplitter) Write(p []byte) (int, error) {
 
 // folder finds the folder that a search begins in; "" is the workspace. file is set instead if the path leads to one.
 func (w *workspace) folder(path string) (folder, file string, err error) {
-	if path == "" {
-		path = "."
-	}
+	path = cmp.Or(path, ".")
 	name, err := w.find(path)
 	if err != nil {
 		return "", "", err

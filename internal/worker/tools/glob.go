@@ -28,7 +28,7 @@ func (w *workspace) glob(ctx context.Context, in globInput) Output {
 		return failed(err)
 	}
 	if file != "" {
-		return failf("%s is a file; path must be a folder", in.Path)
+		return Failf("%s is a file; path must be a folder", in.Path)
 	}
 	limited, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -37,7 +37,7 @@ func (w *workspace) glob(ctx context.Context, in globInput) Output {
 		return gaveUp(ctx)
 	}
 	if err != nil {
-		return failf("the folder cannot be listed: %w", err)
+		return Failf("the folder cannot be listed: %w", err)
 	}
 	h := newHits()
 	for _, name := range found.names {

@@ -60,7 +60,7 @@ func (w *workspace) grep(ctx context.Context, in grepInput) Output {
 	case limited.Err() != nil:
 		return gaveUp(ctx)
 	case err != nil:
-		return failf("the folder cannot be listed: %w", err)
+		return Failf("the folder cannot be listed: %w", err)
 	}
 	return h.output("no line matches", "there are more hits; narrow the pattern or name a path", found)
 }

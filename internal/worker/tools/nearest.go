@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 const (
@@ -17,8 +19,8 @@ const (
 )
 
 // notFound says that a text is not in a file, and shows the place that is most like it.
-func notFound(content []byte, text string) error {
-	wanted := trimmedLines(text, textLinesCompared)
+func notFound(content []byte, old string) error {
+	wanted := trimmedLines(old, textLinesCompared)
 	whole, _ := plain(content)
 	lines := strings.Split(strings.TrimSuffix(whole, "\n"), "\n")
 	at, hits := mostAlike(lines[:min(len(lines), fileLinesCompared)], wanted)
@@ -43,10 +45,7 @@ func notFound(content []byte, text string) error {
 
 // mostAlike finds where the most lines of a text stand, white space aside. Blank lines are no likeness.
 func mostAlike(lines, wanted []string) (at, hits int) {
-	trimmed := make([]string, len(lines))
-	for i, l := range lines {
-		trimmed[i] = strings.TrimSpace(l)
-	}
+	trimmed := text.Mapped(lines, strings.TrimSpace)
 	for i := range trimmed {
 		n, blanks := 0, 0
 		for k, want := range wanted {
@@ -64,13 +63,7 @@ func mostAlike(lines, wanted []string) (at, hits int) {
 	return at, hits
 }
 
-func trimmedLines(text string, most int) []string {
-	var lines []string
-	for l := range strings.SplitSeq(strings.Trim(text, "\r\n"), "\n") {
-		if len(lines) == most {
-			break
-		}
-		lines = append(lines, strings.TrimSpace(l))
-	}
-	return lines
+func trimmedLines(old string, most int) []string {
+	lines := strings.Split(strings.Trim(old, "\r\n"), "\n")
+	return text.Mapped(lines[:min(len(lines), most)], strings.TrimSpace)
 }

@@ -27,7 +27,7 @@ type readFileInput struct {
 
 func (w *workspace) readFile(ctx context.Context, in readFileInput) Output {
 	if in.Offset < 0 || in.Limit < 0 {
-		return failf("offset and limit must not be negative")
+		return Failf("offset and limit must not be negative")
 	}
 	name, err := w.find(in.Path)
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *workspace) readFile(ctx context.Context, in readFileInput) Output {
 	case errors.Is(err, io.EOF):
 		return Output{Text: in.Path + " is empty"}
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return failf("%s cannot be read: %w", in.Path, reason(err))
+		return Failf("%s cannot be read: %w", in.Path, reason(err))
 	case isBinary(head[:n]):
 		return Output{Text: fmt.Sprintf("%s: binary file, %d bytes", in.Path, info.Size())}
 	}
@@ -56,7 +56,7 @@ func (w *workspace) readFile(ctx context.Context, in readFileInput) Output {
 	case limited.Err() != nil:
 		return gaveUp(ctx)
 	case err != nil:
-		return failf("%s cannot be read: %w", in.Path, reason(err))
+		return Failf("%s cannot be read: %w", in.Path, reason(err))
 	}
 	return p.output()
 }
@@ -113,7 +113,7 @@ func (p *page) show(l line) bool {
 
 func (p *page) output() Output {
 	if p.sum.lines == 0 {
-		return failf("%s has only %s", p.in.Path, text.Count(p.line, "line"))
+		return Failf("%s has only %s", p.in.Path, text.Count(p.line, "line"))
 	}
 	var notes []string
 	note := func(applies bool, text string) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/model"
 )
 
@@ -91,7 +92,13 @@ func Spec(name, page string, input any) model.Tool {
 
 func failed(err error) Output { return Output{Text: err.Error(), Failed: true} }
 
-func failf(format string, args ...any) Output { return failed(fmt.Errorf(format, args...)) }
+// Failf is the answer to a call that cannot be made, or went wrong.
+func Failf(format string, args ...any) Output { return failed(fmt.Errorf(format, args...)) }
+
+// Names lists the names of tools, for a model that called another one.
+func Names(specs []model.Tool) string {
+	return strings.Join(text.Mapped(specs, func(s model.Tool) string { return s.Name }), ", ")
+}
 
 // readTime bounds a call that only reads.
 const readTime = 60 * time.Second
@@ -99,7 +106,7 @@ const readTime = 60 * time.Second
 // gaveUp is the answer to a call whose context was done; asked is the caller's own.
 func gaveUp(asked context.Context) Output {
 	if asked.Err() == nil {
-		return failf("it took longer than %s and was given up; ask for less", readTime)
+		return Failf("it took longer than %s and was given up; ask for less", readTime)
 	}
-	return failf("the call was interrupted")
+	return Failf("the call was interrupted")
 }

@@ -30,7 +30,7 @@ type writeFileInput struct {
 
 func (w *workspace) writeFile(ctx context.Context, in writeFileInput) Output {
 	if n := utf8.RuneCountInString(in.Content); n > writeLimit {
-		return failf("content has %d characters, more than the %d that one call may write; write a part, then add to it", n, writeLimit)
+		return Failf("content has %d characters, more than the %d that one call may write; write a part, then add to it", n, writeLimit)
 	}
 	name, err := w.findWritable(in.Path)
 	if err != nil {
@@ -46,7 +46,7 @@ func (w *workspace) writeFile(ctx context.Context, in writeFileInput) Output {
 		return failed(err)
 	}
 	if err := w.put(name, before, []byte(in.Content)); err != nil {
-		return failf("%s cannot be written: %w", in.Path, err)
+		return Failf("%s cannot be written: %w", in.Path, err)
 	}
 	did := "made"
 	if before != nil {

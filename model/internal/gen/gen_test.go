@@ -119,7 +119,7 @@ func TestTheSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile("testdata/prices.go.golden")
+	want, err := os.ReadFile("testdata/prices.json.golden")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestWhatIsRefused(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tt.api), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			out := filepath.Join(t.TempDir(), "prices.go")
+			out := filepath.Join(t.TempDir(), "prices.json")
 			err := run(file, out)
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)
@@ -166,7 +166,7 @@ func TestWhatIsRefused(t *testing.T) {
 
 // The table in use was made with the supplement as it is.
 func TestTheTableHoldsTheSupplement(t *testing.T) {
-	table, err := os.ReadFile("../../prices.go")
+	table, err := os.ReadFile("../../prices.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestTheTableHoldsTheSupplement(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range l.rows {
-		if !strings.Contains(string(table), `"`+r.provider+`", "`+r.model+`", `) {
+		if !strings.Contains(string(table), `"`+r.provider+`","model":"`+r.model+`",`) {
 			t.Errorf("%s of %s is not in the table: run go generate", r.model, r.provider)
 		}
 	}

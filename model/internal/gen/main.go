@@ -1,6 +1,6 @@
 // Command gen trims a snapshot of models.dev to the table of prices in package model.
 //
-//	go run ./internal/gen -api api.json -out prices.go
+//	go run ./internal/gen -api api.json -out prices.json
 //
 // The snapshot is the file api.json of that project, fetched by whoever renews the table. Of it remain the models of a few makers, at the makers' own
 // prices, that can write text and call tools. What is left out, and why, is in select.go. The file supplement.json fills what the snapshot lacks:
@@ -16,7 +16,7 @@ import (
 
 func main() {
 	api := flag.String("api", "", "the snapshot: api.json of models.dev")
-	out := flag.String("out", "prices.go", "the table to be written")
+	out := flag.String("out", "prices.json", "the table to be written")
 	flag.Parse()
 	if err := run(*api, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)

@@ -24,6 +24,14 @@ func Object(input json.RawMessage) json.RawMessage {
 	return whole
 }
 
+// Input is what a model wrote as the input of a call; nothing is an empty object.
+func Input(text string) json.RawMessage {
+	if strings.TrimSpace(text) == "" {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(text)
+}
+
 // Name is a tool's name or a call's identifier as providers take it. A model may have made up one that they would refuse, and with it all that follows.
 func Name(name string) string {
 	const most = 64

@@ -23,34 +23,24 @@ func (e *Events) Next() bool {
 	some := false
 	for e.err == nil {
 		var line []byte
-		line, e.err = e.line()
-		switch {
-		case e.err != nil:
-		case len(line) == 0:
-			if some {
-				return true
-			}
-		default:
-			field, value, _ := bytes.Cut(line, []byte(":")) // a comment has no field
-			if string(field) != "data" {
-				continue
-			}
-			if some {
-				e.data = append(e.data, '\n')
-			}
-			e.data, some = append(e.data, bytes.TrimPrefix(value, []byte(" "))...), true
+		line, e.err = e.from.ReadBytes('\n')
+		if e.err != nil {
+			break
 		}
+		line = bytes.TrimRight(line, "\r\n") // it may end with LF, CRLF or CR LF apart
+		if len(line) == 0 && some {
+			return true
+		}
+		field, value, _ := bytes.Cut(line, []byte(":")) // a comment has no field
+		if string(field) != "data" {
+			continue
+		}
+		if some {
+			e.data = append(e.data, '\n')
+		}
+		e.data, some = append(e.data, bytes.TrimPrefix(value, []byte(" "))...), true
 	}
 	return false
-}
-
-// line is the next one without its end, which may be LF, CRLF or CR LF apart.
-func (e *Events) line() ([]byte, error) {
-	line, err := e.from.ReadBytes('\n')
-	if err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(line, "\r\n"), nil
 }
 
 // Data is that of the event that was read.

@@ -10,13 +10,6 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// Ask is one request.
-type Ask struct {
-	Address string
-	Header  http.Header
-	Body    any // is sent as JSON
-}
-
 // Assembly makes a reply of a stream's events.
 type Assembly interface {
 	// Add takes the data of one event, and reports whether it brought the reply forward.
@@ -32,8 +25,8 @@ type Assembly interface {
 	Usage() *model.Usage
 }
 
-// Exchange sends a request and reads its answer into an assembly. What goes wrong is a [*model.Fault] with what was used by then, or ctx's error.
-func (l Line) Exchange(ctx context.Context, ask Ask, into Assembly) error {
+// Exchange sends a request, as JSON, and reads its answer into an assembly. What goes wrong is a [*model.Fault] with what was used by then, or ctx's error.
+func (l Line) Exchange(ctx context.Context, ask any, into Assembly) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -48,7 +41,7 @@ func (l Line) Exchange(ctx context.Context, ask Ask, into Assembly) error {
 	return err
 }
 
-func (l Line) exchange(ctx context.Context, ask Ask, into Assembly) error {
+func (l Line) exchange(ctx context.Context, ask any, into Assembly) error {
 	watched, watch := l.Watch(ctx)
 	defer watch.End()
 	response, err := l.Post(watched, ask)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,9 +74,7 @@ func (l Line) refused(r *Refusal) *model.Fault {
 	default:
 		f.Message = http.StatusText(r.Status)
 	}
-	if f.Message == "" {
-		f.Message = "the provider refuses"
-	}
+	f.Message = cmp.Or(f.Message, "the provider refuses")
 	when(f, r.Header, r.Body)
 	return f
 }
@@ -105,10 +104,8 @@ func ownWords(body []byte) string {
 
 // StreamFault is a fault that a stream tells after it began well. Asking again may help, whatever it is, except where it cannot.
 func (l Line) StreamFault(data []byte) *model.Fault {
-	f := &model.Fault{Kind: kindOf(http.StatusOK, data), Status: http.StatusOK, Message: l.Clean(words(data))}
-	if f.Message == "" {
-		f.Message = "the provider tells an error in the midst of its reply"
-	}
+	f := &model.Fault{Kind: kindOf(http.StatusOK, data), Status: http.StatusOK}
+	f.Message = cmp.Or(l.Clean(words(data)), "the provider tells an error in the midst of its reply")
 	when(f, nil, data)
 	return f
 }

@@ -27,6 +27,8 @@ const maxRefusal = 64 << 10
 
 // Line is one way to a provider. It may be used by several goroutines.
 type Line struct {
+	Address  string
+	Header   http.Header
 	Secrets  []string      // that no message may tell
 	HTTP     *http.Client  // nil is one that knows the usual proxies
 	Idle     time.Duration // without a piece of the reply; 0 is DefaultIdle
@@ -66,16 +68,16 @@ func placeOf(response *http.Response) string {
 func (r *Refusal) Error() string { return fmt.Sprintf("the provider answers with status %d", r.Status) }
 
 // Post sends a request and gives the response that answers it: a stream, or JSON. What can be neither is a [*Refusal].
-func (l Line) Post(ctx context.Context, ask Ask) (*http.Response, error) {
-	text, err := json.Marshal(ask.Body)
+func (l Line) Post(ctx context.Context, ask any) (*http.Response, error) {
+	text, err := json.Marshal(ask)
 	if err != nil {
 		return nil, fmt.Errorf("write request: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, ask.Address, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.Address, bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("write request: %w", err)
 	}
-	request.Header = ask.Header.Clone()
+	request.Header = l.Header.Clone()
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "text/event-stream")
 	request.Header.Set("User-Agent", "ralph")
@@ -89,11 +91,7 @@ func (l Line) Post(ctx context.Context, ask Ask) (*http.Response, error) {
 		body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // half of a body still says more than none
 		return nil, refusalOf(response, body)
 	}
-	left := l.MaxReply
-	if left <= 0 {
-		left = DefaultMaxReply
-	}
-	response.Body = &bounded{from: response.Body, left: left}
+	response.Body = &bounded{from: response.Body, left: cmp.Or(max(l.MaxReply, 0), DefaultMaxReply)}
 	return response, nil
 }
 
@@ -155,10 +153,7 @@ type Watch struct {
 
 // Watch begins to watch an exchange, which has to use the context that comes back. The caller ends it.
 func (l Line) Watch(ctx context.Context) (context.Context, *Watch) {
-	w := &Watch{idle: l.Idle, given: ctx}
-	if w.idle <= 0 {
-		w.idle = DefaultIdle
-	}
+	w := &Watch{idle: cmp.Or(max(l.Idle, 0), DefaultIdle), given: ctx}
 	w.ctx, w.stop = context.WithCancelCause(ctx)
 	w.timer = time.AfterFunc(w.idle, func() { w.stop(errIdle) })
 	return w.ctx, w

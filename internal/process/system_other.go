@@ -1,0 +1,38 @@
+//go:build !linux
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+)
+
+const selfProgram = ""
+
+// gate is never opened: there are no enclosures on this system.
+type gate struct{}
+
+func enclose(*Spec, *os.ProcAttr) (*gate, error) {
+	return nil, fmt.Errorf("%w on this system: %w", ErrEnclosure, errors.ErrUnsupported)
+}
+
+func (*gate) started() {}
+
+func (*gate) discard() {}
+
+func (*gate) wait(context.Context, *Spec) error { return nil }
+
+func systemNow() uint64 { return 0 }
+
+func offerToOOM(int) {}
+
+func (t *tree) await() { t.reap() }
+
+// OwnOrphans is not supported on this system; what it would add is lost.
+func OwnOrphans() error { return fmt.Errorf("own orphans: %w", errors.ErrUnsupported) }
+
+// Sweep is not supported on this system: other processes' environments cannot be
+// read reliably.
+func Sweep(string) (int, error) { return 0, fmt.Errorf("sweep: %w", errors.ErrUnsupported) }
