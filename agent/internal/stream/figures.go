@@ -60,14 +60,6 @@ func (f *Figures) Step() {
 	*f.Steps++
 }
 
-// AddTokens adds what was used to a sum.
-func AddTokens(sum *ralph.Tokens, used ralph.Tokens) {
-	sum.Input += used.Input
-	sum.Output += used.Output
-	sum.CacheRead += used.CacheRead
-	sum.CacheWrite += used.CacheWrite
-}
-
 // EstimateCost fills in what an agent cost that does not tell, from its tokens and the list price of its model. Where the CLI named no model it is the
 // one that was asked for. Without a price the cost stays unknown.
 func EstimateCost(o *ralph.AgentOutcome) {
