@@ -192,14 +192,11 @@ func (e *Examiner) habitAtBase(ctx context.Context, in ralph.ViewInput, check ra
 	if err != nil {
 		return baseHabit{}, err
 	}
-	v, err := e.open(ctx, in)
-	if err != nil {
-		return baseHabit{}, err
-	}
-	habit, err := v.habit(ctx, tree, check)
-	if closed := v.Close(); err == nil {
-		err = closed
-	}
+	var habit baseHabit
+	err = e.inView(ctx, in, func(v *view) (err error) {
+		habit, err = v.habit(ctx, tree, check)
+		return err
+	})
 	if err == nil && ctx.Err() == nil {
 		if e.asked == nil {
 			e.asked = map[string]baseHabit{}
