@@ -162,7 +162,7 @@ type inspection struct {
 	ctx   context.Context
 	trees Trees
 	rules Rules
-	kin   map[string]bool // see partsOfTests
+	kin   map[string]bool // see lookForKin
 	words map[string]bool // that checks are made of, see uses
 }
 
