@@ -66,10 +66,7 @@ func (e *Examiner) open(ctx context.Context, in ralph.ViewInput) (*view, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open view: %w", err)
 	}
-	if err := os.MkdirAll(e.Folder, 0o700); err != nil {
-		return nil, fmt.Errorf("open view: %w: %w", ralph.ErrIO, err)
-	}
-	folder, err := os.MkdirTemp(e.Folder, "view-")
+	folder, err := e.tempFolder("view-")
 	if err != nil {
 		return nil, fmt.Errorf("open view: %w: %w", ralph.ErrIO, err)
 	}
@@ -78,6 +75,14 @@ func (e *Examiner) open(ctx context.Context, in ralph.ViewInput) (*view, error) 
 		return nil, errors.Join(fmt.Errorf("open view: %w", err), os.RemoveAll(folder))
 	}
 	return v, nil
+}
+
+// tempFolder makes a folder for what views and searches need.
+func (e *Examiner) tempFolder(prefix string) (string, error) {
+	if err := os.MkdirAll(e.Folder, 0o700); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(e.Folder, prefix)
 }
 
 func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedChanges, folder string) (*view, error) {
