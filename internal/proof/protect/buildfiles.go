@@ -104,32 +104,17 @@ func braced(text string) []string {
 	return statements
 }
 
+// commentOrQuote is a quotation, which ends with its line at the latest, or a comment.
+var commentOrQuote = text.LazyRegexp(`"(?:\\[^\n]|[^"\n])*"?|'[^'\n]*'?|//[^\n]*|/\*(?s:.*?)(?:\*/|\z)`)
+
 // withoutComments takes out // and /* */, but not what is in quotes, such as an address.
 func withoutComments(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		rest := text[i:]
-		switch {
-		case rest[0] == '"' || rest[0] == '\'':
-			line, _, _ := strings.Cut(rest, "\n")
-			_, n := quotedText(line)
-			b.WriteString(line[:n])
-			i += n
-		case strings.HasPrefix(rest, "//"):
-			line, _, _ := strings.Cut(rest, "\n")
-			i += len(line)
-		case strings.HasPrefix(rest, "/*"):
-			end := strings.Index(rest[2:], "*/")
-			if end < 0 {
-				return b.String()
-			}
-			i += end + 4
-		default:
-			b.WriteByte(rest[0])
-			i++
+	return commentOrQuote().ReplaceAllStringFunc(text, func(found string) string {
+		if found[0] == '/' {
+			return ""
 		}
-	}
-	return b.String()
+		return found
+	})
 }
 
 // quotedText reads a quotation at the beginning of a text, and says how long it is with its quotes.
