@@ -217,17 +217,12 @@ func stable(dir string) uint64 {
 // foreign is true for files that belong to dependencies, to fixtures, or to no test run.
 func foreign(name string) bool {
 	parts := strings.Split(name, "/")
-	for _, part := range parts[:len(parts)-1] {
-		switch part {
-		case "node_modules", "vendor", "testdata", "venv", "site-packages", "build", "dist", "target", "__pycache__", "fixtures", "__fixtures__", "third_party":
-			return true
-		}
-		if strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".egg") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts[:len(parts)-1], func(part string) bool {
+		return slices.Contains(foreignFolders, part) || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".egg")
+	})
 }
+
+var foreignFolders = strings.Fields("node_modules vendor testdata venv site-packages build dist target __pycache__ fixtures __fixtures__ third_party")
 
 // set is the names of files and of folders, these with a slash at the end, for those that choose accepts.
 func (t Tree) set(choose func(name string) bool) map[string]bool {

@@ -63,11 +63,7 @@ func %s(t *testing.T) {
 
 func goTestFile(name string) bool {
 	base := path.Base(name)
-	return strings.HasSuffix(base, "_test.go") && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".") && !underscored(name)
-}
-
-func underscored(name string) bool {
-	return strings.Contains("/"+path.Dir(name), "/_")
+	return strings.HasSuffix(base, "_test.go") && !strings.HasPrefix(base, ".") && !strings.Contains("/"+name, "/_")
 }
 
 var goConstraint = text.LazyRegexp(`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|plan9|solaris|android|ios))+_test\.go$`)

@@ -3,6 +3,7 @@ package canary
 import (
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // tally counts the tests of a run.
@@ -32,7 +33,7 @@ func (t *tally) add(format, name string, state State) {
 		// Without the file two tests may have one name, and one of them could go.
 		t.repeated[name]++
 		if n := t.repeated[name]; n > 1 {
-			name += " (" + itoa(n) + ")"
+			name += " (" + strconv.Itoa(n) + ")"
 		}
 	}
 	before, known := t.tests[name]
