@@ -271,20 +271,17 @@ func (s sortedChanges) shownOld(kind ralph.ViewKind) []ralph.FileChange {
 	return slices.Concat(s.meaning.Tampered, s.meaning.Unseen)
 }
 
-// instructs reports whether agent CLIs read a file by themselves: as orders, settings or hooks.
+// Files and folders that agent CLIs read by themselves: as orders, settings or hooks.
+var (
+	instructing = strings.Fields(`AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CONVENTIONS.md .cursorrules .goosehints
+		.mcp.json opencode.json opencode.jsonc .aider.conf.yml copilot-instructions.md`)
+	instructingFolders = strings.Fields(".claude .codex .gemini .qwen .opencode .cursor .amp .goose .agents")
+)
+
+// instructs reports whether agent CLIs read a file by themselves.
 func instructs(name string) bool {
-	switch path.Base(name) {
-	case "AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", "CONVENTIONS.md", ".cursorrules", ".goosehints",
-		".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", "copilot-instructions.md":
-		return true
-	}
-	for folder := range strings.SplitSeq(path.Dir(name), "/") {
-		switch folder {
-		case ".claude", ".codex", ".gemini", ".qwen", ".opencode", ".cursor", ".amp", ".goose", ".agents":
-			return true
-		}
-	}
-	return false
+	isOne := func(folder string) bool { return slices.Contains(instructingFolders, folder) }
+	return slices.Contains(instructing, path.Base(name)) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), isOne)
 }
 
 // layOver lists the files of a folder at their names.
