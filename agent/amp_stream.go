@@ -61,19 +61,14 @@ func (a *ampStream) longEvent(e *ampEvent) bool {
 // sum adds what one message used.
 func (a *ampStream) sum(u usage) {
 	if t := withoutCache(claudeUsage.of(u)); t != nil {
-		stream.AddTokens(&a.Spent, *t)
+		a.Spent = a.Spent.Plus(*t)
 		a.TellSpent()
 	}
 }
 
 // end reads the closing event.
 func (a *ampStream) end(e *ampEvent) {
-	var tokens *ralph.Tokens
-	if a.Spent.Total() > 0 {
-		spent := a.Spent
-		tokens = &spent
-	}
-	a.ends(&e.claudeEvent, tokens)
+	a.ends(&e.claudeEvent, nil)
 	a.Denials, a.Allow = nil, nil
 	for _, tool := range e.Denials {
 		a.Denied(tool, "", "--yolo")

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/agent/internal/stream"
 )
 
 // What the CLI calls its tokens: of a message or a run, and of a run by model.
@@ -18,13 +17,13 @@ func claudeTokens(total usage, byModel map[string]usage) *ralph.Tokens {
 	if len(byModel) == 0 {
 		return claudeUsage.of(total)
 	}
-	sum := &ralph.Tokens{}
+	var sum ralph.Tokens
 	for _, u := range byModel {
 		if t := claudeModelUsage.of(u); t != nil {
-			stream.AddTokens(sum, *t)
+			sum = sum.Plus(*t)
 		}
 	}
-	return sum
+	return &sum
 }
 
 // usage reads one count of tokens in the way of the CLI; nil if there is none.

@@ -164,7 +164,9 @@ func (c *CLI) program(argv []string) string {
 }
 
 func (c *CLI) newReading(in ralph.AgentInput) *stream.Reading {
-	return &stream.Reading{Live: in.Live, Now: c.o.Now, Model: in.Model, Folder: in.Folder, ReadOnly: c.o.Permissions == PermitReading}
+	return &stream.Reading{
+		Live: in.Live, Now: c.o.Now, Folder: in.Folder, ReadOnly: c.o.Permissions == PermitReading, Figures: stream.Figures{Model: in.Model},
+	}
 }
 
 func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {

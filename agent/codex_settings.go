@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,10 +50,7 @@ func codexConfig(look Look) []byte {
 }
 
 func codexHome(look Look) string {
-	if own := look.Env("CODEX_HOME"); own != "" {
-		return own
-	}
-	return filepath.Join(look.Home, ".codex")
+	return cmp.Or(look.Env("CODEX_HOME"), filepath.Join(look.Home, ".codex"))
 }
 
 // The pieces of TOML that it takes to find what a provider of the model names: the rest of a line before a comment, the heading of a table, a key and

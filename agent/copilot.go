@@ -88,10 +88,7 @@ func (copilot) Command(r Request) (Command, error) {
 
 // copilotSubcommands are the programs that the CLI tells apart by their first argument, as seen by trying them. All others it knows by name alone:
 // who may `make lint` may make everything.
-var copilotSubcommands = map[string]bool{
-	"bundle": true, "cargo": true, "composer": true, "conda": true, "dotnet": true, "gh": true, "git": true, "go": true, "gradle": true, "mix": true,
-	"mvn": true, "npm": true, "npx": true, "pip": true, "pnpm": true, "poetry": true, "swift": true, "yarn": true,
-}
+var copilotSubcommands = strings.Fields("bundle cargo composer conda dotnet gh git go gradle mix mvn npm npx pip pnpm poetry swift yarn")
 
 // copilotShells run any command that they are given: a rule for one of them would allow everything.
 var copilotShells = []string{
@@ -113,7 +110,7 @@ func copilotRules(line string) []string {
 			return nil
 		}
 		name := words[0]
-		if copilotSubcommands[name] {
+		if slices.Contains(copilotSubcommands, name) {
 			if len(words) < 2 || strings.HasPrefix(words[1], "-") {
 				return nil // which word it goes by then was not tried
 			}

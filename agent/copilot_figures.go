@@ -46,7 +46,7 @@ func copilotTokens(text []byte) *ralph.Tokens {
 	}
 	for _, model := range figures.Models {
 		if used := withoutCache(copilotCounts.of(model.Usage)); used != nil {
-			stream.AddTokens(&t, *used)
+			t = t.Plus(*used)
 		}
 	}
 	if t.Total() == 0 {

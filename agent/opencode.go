@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -171,14 +172,11 @@ func opencodeAccount(look Look) Account {
 	var logins map[string]struct{ Type string }
 	if json.Unmarshal(text, &logins) == nil && len(logins) > 0 {
 		account := Account{Login: LoggedIn, Billing: BillingUnknown}
-		var names []string
 		kinds := map[string]bool{}
-		for name, login := range logins {
-			names = append(names, name)
+		for _, login := range logins {
 			kinds[login.Type] = true
 		}
-		slices.Sort(names)
-		account.Because = where + " has " + strings.Join(names, ", ")
+		account.Because = where + " has " + strings.Join(slices.Sorted(maps.Keys(logins)), ", ")
 		switch { // which one pays depends on the model
 		case len(kinds) == 1 && kinds["api"]:
 			account.Billing = BillingKey

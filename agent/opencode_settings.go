@@ -1,12 +1,11 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"path/filepath"
 
-	"github.com/ralphloop/ralph/agent/internal/stream"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // opencodeAlone is the configuration that switches the user's own MCP servers off, each by its name: configurations are merged, and there is no flag
@@ -59,41 +58,23 @@ func opencodeServers(text []byte) (names []string) {
 	return names
 }
 
+var (
+	jsonComment = text.LazyRegexp(`(?s)"(?:\\.|[^"\\])*"?|//[^\n]*\n?|/\*(?:/|.*?(?:\*/|\z))`)
+	jsonComma   = text.LazyRegexp(`(?s)"(?:\\.|[^"\\])*"?|,[\x00- ]*[}\]]`)
+)
+
 // withoutComments takes out what people write into JSON that is none: comments, and commas before a closing bracket.
 func withoutComments(text []byte) []byte {
-	var plain []byte
-	comma := -1 // of the last one that nothing but blanks follow
-	for i := 0; i < len(text); {
-		switch rest := text[i:]; {
-		case rest[0] == '"':
-			end := stream.StringEnd(text, i)
-			plain, comma = append(plain, text[i:end]...), -1
-			i = end
-			continue
-		case len(rest) > 1 && rest[0] == '/' && rest[1] == '/':
-			i += lengthTo(rest, "\n")
-			continue
-		case len(rest) > 1 && rest[0] == '/' && rest[1] == '*':
-			i += lengthTo(rest, "*/")
-			continue
-		case rest[0] == ',':
-			comma = len(plain)
-		case (rest[0] == '}' || rest[0] == ']') && comma >= 0:
-			plain[comma] = ' '
-			comma = -1
-		case rest[0] > ' ':
-			comma = -1
+	text = jsonComment().ReplaceAllFunc(text, func(found []byte) []byte {
+		if found[0] == '/' {
+			return nil
 		}
-		plain = append(plain, text[i])
-		i++
-	}
-	return plain
-}
-
-// lengthTo is how far it is to the end of a comment, the mark included.
-func lengthTo(text []byte, mark string) int {
-	if at := bytes.Index(text, []byte(mark)); at >= 0 {
-		return at + len(mark)
-	}
-	return len(text)
+		return found
+	})
+	return jsonComma().ReplaceAllFunc(text, func(found []byte) []byte {
+		if found[0] == ',' {
+			return append([]byte{' '}, found[1:]...)
+		}
+		return found
+	})
 }

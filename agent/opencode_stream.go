@@ -149,7 +149,7 @@ func (o *opencodeStream) finishStep(p opencodePart) {
 		Input: int64(p.Tokens.Input), Output: int64(p.Tokens.Output + p.Tokens.Reasoning),
 		CacheRead: int64(p.Tokens.Cache.Read), CacheWrite: int64(p.Tokens.Cache.Write),
 	}
-	stream.AddTokens(&o.Spent, used)
+	o.Spent = o.Spent.Plus(used)
 	if o.paid += p.Cost; o.paid > 0 { // what has no price for the CLI costs nothing, it says
 		paid := o.paid
 		o.Cost = &paid

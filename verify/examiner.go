@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/proof/pristine"
 	"github.com/ralphloop/ralph/internal/proof/protect"
 )
@@ -44,14 +43,17 @@ type Examiner struct {
 	// Workspace names the copy of the workspace as it is, where that is not the tree that is looked at; "" where it is.
 	Workspace string
 
-	strongest pristine.Mode
-	why       string
-	tried     bool // an overlay worked
-	sorted    sortedChanges
-	informed  protect.Rules // Rules that know the files of the copy since
-	since     string
-	asked     map[string]baseHabit // what checks do to tests at the base, by command
-	stood     standings
+	best   isolation
+	sorted sortedChanges
+	base   informedRules
+	asked  map[string]baseHabit // what checks do to tests at the base, by command
+	stood  standings
+}
+
+// informedRules are rules that know the files of the copy since.
+type informedRules struct {
+	protect.Rules
+	since string
 }
 
 var _ ralph.Examiner = (*Examiner)(nil)
@@ -127,14 +129,14 @@ func (e *Examiner) sort(ctx context.Context, base, now ralph.TreeState) (sortedC
 
 // rulesSince are the rules, with what they have to know of the base.
 func (e *Examiner) rulesSince(ctx context.Context, base string) (protect.Rules, error) {
-	if e.since != base {
+	if e.base.since != base {
 		files, err := e.Copies.Files(ctx, base)
 		if err != nil {
 			return protect.Rules{}, err
 		}
-		e.informed, e.since = e.Rules.Since(files), base
+		e.base = informedRules{e.Rules.Since(files), base}
 	}
-	return e.informed, nil
+	return e.base.Rules, nil
 }
 
 // aware tells who asks, and how.
@@ -170,137 +172,6 @@ func (e *Examiner) BaseText(ctx context.Context, base ralph.TreeState, name stri
 		return "", fmt.Errorf("read %s as it was: %w", name, err)
 	}
 	return string(text), nil
-}
-
-// Open makes a view.
-func (e *Examiner) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, error) {
-	v, err := e.open(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
-func (e *Examiner) open(ctx context.Context, in ralph.ViewInput) (*view, error) {
-	found, err := e.sort(ctx, in.Base, in.Now)
-	if err != nil {
-		return nil, fmt.Errorf("open view: %w", err)
-	}
-	if err := os.MkdirAll(e.Folder, 0o700); err != nil {
-		return nil, fmt.Errorf("open view: %w: %w", ralph.ErrIO, err)
-	}
-	folder, err := os.MkdirTemp(e.Folder, "view-")
-	if err != nil {
-		return nil, fmt.Errorf("open view: %w: %w", ralph.ErrIO, err)
-	}
-	v, err := e.openIn(ctx, in, found, folder)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open view: %w", err), os.RemoveAll(folder))
-	}
-	return v, nil
-}
-
-func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedChanges, folder string) (*view, error) {
-	kept, inner := filepath.Join(folder, "base"), filepath.Join(folder, "view")
-	if err := os.MkdirAll(inner, 0o700); err != nil {
-		return nil, err
-	}
-	edits, err := e.edits(ctx, in.Kind, found, kept)
-	if err != nil {
-		return nil, err
-	}
-	made, err := e.make(ctx, in, pristine.Options{
-		Dir: in.Dir, Folder: inner, Journal: e.Journal, Edits: edits, Around: e.Around, NoNetwork: e.NoNetwork, Tried: e.tried,
-	})
-	if err != nil {
-		return nil, err
-	}
-	mode, why := e.mode(ctx, in)
-	e.tried = e.tried || made.OnDisk()
-	shell := e.Shell
-	// Compiled files that lie in the workspace are ignored ones, and nobody knows what is in them. Nor should checks leave any there.
-	shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+filepath.Join(folder, "pycache"))
-	if in.Way == ralph.WayUsual {
-		shell.Env = WithoutWorkspace(shell.Env, in.Dir)
-	}
-	if in.Kind == ralph.ViewHidden || in.Kind == viewHiddenBase {
-		shell.Env = append(slices.Clip(shell.Env), "RALPH_HIDDEN_DIR="+e.HiddenDir)
-	}
-	shell.Enter = made.Enter
-	return &view{Shell: shell, made: made, mode: mode, why: why, folder: folder, examiner: e, in: in}, nil
-}
-
-// make opens a view as well as it can be done. A mode that nobody asked for, and that turns out not to work for these edits, is given up for the rest of the
-// run: an overlay may be refused in one folder of the workspace and work in all others.
-func (e *Examiner) make(ctx context.Context, in ralph.ViewInput, options pristine.Options) (*pristine.View, error) {
-	strongest, why := e.strongest, e.why
-	var first error
-	for {
-		mode, _ := e.mode(ctx, in)
-		made, err := e.makeAs(ctx, in, mode, options)
-		if err == nil {
-			return made, nil
-		}
-		if first == nil {
-			first = err
-		}
-		if ctx.Err() != nil || e.Isolation != "" || mode == pristine.InPlace {
-			if e.Isolation == "" && strongest != "" {
-				e.strongest, e.why = strongest, why // nothing works, so it is not the mode
-			}
-			return nil, first
-		}
-		e.tried = false
-		if mode == pristine.Overlay {
-			e.strongest, e.why = pristine.Copy, "no overlay: "+err.Error()
-		} else {
-			e.strongest, e.why = pristine.InPlace, e.why+"; and no copy: "+err.Error()
-		}
-	}
-}
-
-func (e *Examiner) makeAs(ctx context.Context, in ralph.ViewInput, mode pristine.Mode, options pristine.Options) (*pristine.View, error) {
-	options.Mode = mode
-	if mode == pristine.Copy && e.Copies != nil && in.Now.Snapshot != "" {
-		var err error
-		if options.Files, err = e.Copies.Files(ctx, in.Now.Snapshot); err != nil {
-			return nil, err
-		}
-	}
-	return pristine.Open(ctx, options)
-}
-
-// Aside opens a view of the workspace as it stands for somebody who is to look and leave no trace: what he is started with, and how the view is
-// closed. What instructs agents is as at the base: nobody writes to his own reviewer that way. Where there is no overlay, he works in the workspace
-// itself.
-func (e *Examiner) Aside(ctx context.Context, in ralph.ViewInput) (enter func(*process.Spec), leave func() error, err error) {
-	if mode, _ := e.mode(ctx, in); mode != pristine.Overlay {
-		return nil, func() error { return nil }, nil
-	}
-	in.Kind = ralph.ViewReviewed
-	v, err := e.open(ctx, in)
-	if err != nil {
-		return nil, nil, err
-	}
-	return v.made.Enter, v.Close, nil
-}
-
-// mode is how a view is made: in place for a check that needs it, else as the user wants, else as well as it can be done here.
-func (e *Examiner) mode(ctx context.Context, in ralph.ViewInput) (pristine.Mode, string) {
-	switch {
-	case in.Way == ralph.WayInPlace:
-		return pristine.InPlace, ""
-	case e.Isolation != "":
-		return e.Isolation, ""
-	}
-	if e.strongest == "" && in.Dir != "" {
-		_ = os.MkdirAll(e.Folder, 0o700) // where it cannot be made, the answer says so
-		e.strongest, e.why = pristine.Strongest(ctx, in.Dir, e.Folder)
-	}
-	if e.strongest == pristine.Copy && (e.Copies == nil || in.Now.Snapshot == "") {
-		return pristine.InPlace, e.why + "; which files belong to the tree is not known, so it is not copied either"
-	}
-	return e.strongest, e.why
 }
 
 // edits is what a view shows otherwise than the workspace. What comes from the base is written below kept first.
@@ -400,20 +271,17 @@ func (s sortedChanges) shownOld(kind ralph.ViewKind) []ralph.FileChange {
 	return slices.Concat(s.meaning.Tampered, s.meaning.Unseen)
 }
 
-// instructs reports whether agent CLIs read a file by themselves: as orders, settings or hooks.
+// Files and folders that agent CLIs read by themselves: as orders, settings or hooks.
+var (
+	instructing = strings.Fields(`AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CONVENTIONS.md .cursorrules .goosehints
+		.mcp.json opencode.json opencode.jsonc .aider.conf.yml copilot-instructions.md`)
+	instructingFolders = strings.Fields(".claude .codex .gemini .qwen .opencode .cursor .amp .goose .agents")
+)
+
+// instructs reports whether agent CLIs read a file by themselves.
 func instructs(name string) bool {
-	switch path.Base(name) {
-	case "AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", "CONVENTIONS.md", ".cursorrules", ".goosehints",
-		".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", "copilot-instructions.md":
-		return true
-	}
-	for folder := range strings.SplitSeq(path.Dir(name), "/") {
-		switch folder {
-		case ".claude", ".codex", ".gemini", ".qwen", ".opencode", ".cursor", ".amp", ".goose", ".agents":
-			return true
-		}
-	}
-	return false
+	isOne := func(folder string) bool { return slices.Contains(instructingFolders, folder) }
+	return slices.Contains(instructing, path.Base(name)) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), isOne)
 }
 
 // layOver lists the files of a folder at their names.
@@ -434,53 +302,4 @@ func layOver(dir string) ([]pristine.Edit, error) {
 		return nil, fmt.Errorf("read checks.hidden_dir: %w", err)
 	}
 	return edits, nil
-}
-
-// WithoutWorkspace takes the folders of the workspace out of PATH, and those that depend on where a command runs: an agent can put programs there.
-func WithoutWorkspace(env []string, dir string) []string {
-	kept := slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		return strings.HasPrefix(entry, "NODE_TEST_CONTEXT=") // with it, node --test runs nothing and is green
-	})
-	for i, entry := range kept {
-		list, ok := strings.CutPrefix(entry, "PATH=")
-		if !ok {
-			continue
-		}
-		folders := slices.DeleteFunc(filepath.SplitList(list), func(folder string) bool {
-			return !filepath.IsAbs(folder) || inside(folder, dir) || inside(resolved(folder), resolved(dir))
-		})
-		kept[i] = "PATH=" + strings.Join(folders, string(filepath.ListSeparator))
-	}
-	return kept
-}
-
-// view is a Checker in a view of the workspace.
-type view struct {
-	Shell
-	made   *pristine.View
-	mode   pristine.Mode
-	why    string
-	folder string
-
-	examiner *Examiner
-	in       ralph.ViewInput
-	planted  bool                        // by the user's own command, which may do so in a test
-	suspects map[string]ralph.CheckInput // tests of the base that were rewritten, and the check that ran
-}
-
-// Isolation is overlay, copy or inplace, and why it is not a stronger one.
-func (v *view) Isolation() (mode, why string) { return string(v.mode), v.why }
-
-// Close takes the view down. What an in-place view changed is put back.
-func (v *view) Close() error {
-	if v.mode == pristine.InPlace {
-		v.examiner.stood = standings{} // the checks may have written tests
-	}
-	if err := v.made.Close(); err != nil {
-		return fmt.Errorf("close view: %w", err)
-	}
-	if err := os.RemoveAll(v.folder); err != nil {
-		return fmt.Errorf("close view: %w", err)
-	}
-	return nil
 }

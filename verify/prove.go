@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -151,12 +152,7 @@ func (e *Examiner) baseOutcome(ctx context.Context, in ralph.ViewInput, check ra
 	return known, nil
 }
 
-func command(check ralph.CheckInput) string {
-	if check.Command != "" {
-		return check.Command
-	}
-	return check.Name
-}
+func command(check ralph.CheckInput) string { return cmp.Or(check.Command, check.Name) }
 
 // plan chooses the tests to plant into a view.
 func (e *Examiner) plan(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Tree, []canary.Plant, error) {
@@ -180,15 +176,23 @@ func (e *Examiner) withoutCanaries(ctx context.Context, in ralph.ViewInput, chec
 
 // runWith runs a check in a view with planted tests.
 func (e *Examiner) runWith(ctx context.Context, in ralph.ViewInput, tree canary.Tree, plants []canary.Plant, check ralph.CheckInput) (canary.Outcome, canary.Invocation, error) {
+	var outcome canary.Outcome
+	var invocation canary.Invocation
+	err := e.inView(ctx, in, func(v *view) (err error) {
+		outcome, invocation, err = v.tryCanaries(ctx, tree, plants, check)
+		return err
+	})
+	return outcome, invocation, err
+}
+
+// inView does something in a view of its own.
+func (e *Examiner) inView(ctx context.Context, in ralph.ViewInput, do func(*view) error) error {
 	v, err := e.open(ctx, in)
 	if err != nil {
-		return canary.Outcome{}, canary.Invocation{}, err
+		return err
 	}
-	outcome, invocation, err := v.tryCanaries(ctx, tree, plants, check)
-	if closed := v.Close(); err == nil {
-		err = closed
-	}
-	return outcome, invocation, err
+	err = do(v)
+	return cmp.Or(err, v.Close())
 }
 
 // shown is the tree that a view shows.
@@ -329,15 +333,11 @@ func (e *Examiner) proveByCommand(ctx context.Context, in ralph.ViewInput, check
 	return proof, err
 }
 
-func (e *Examiner) plantByCommand(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (ralph.Proof, error) {
-	v, err := e.open(ctx, in)
-	if err != nil {
-		return ralph.Proof{}, err
-	}
-	proof, err := v.plantByCommand(ctx, e.Canary, check)
-	if closed := v.Close(); err == nil {
-		err = closed
-	}
+func (e *Examiner) plantByCommand(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (proof ralph.Proof, err error) {
+	err = e.inView(ctx, in, func(v *view) (err error) {
+		proof, err = v.plantByCommand(ctx, e.Canary, check)
+		return err
+	})
 	return proof, err
 }
 

@@ -94,12 +94,7 @@ func (s Shell) entered(spec process.Spec) process.Spec {
 	return spec
 }
 
-func (s Shell) cap() int64 {
-	if s.Cap <= 0 {
-		return DefaultCap
-	}
-	return s.Cap
-}
+func (s Shell) cap() int64 { return cmp.Or(max(s.Cap, 0), DefaultCap) }
 
 func outputPath(in ralph.CheckInput) (string, error) {
 	if in.Folder == "" || in.File == "" {

@@ -1,10 +1,11 @@
 package verify
 
 import (
-	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 const (
@@ -73,7 +74,7 @@ func readable(raw []byte) string {
 	line := 0 // where the current line begins in out
 	returned := false
 	for len(raw) > 0 {
-		if raw[0] == esc {
+		if raw[0] == 0x1b {
 			raw = raw[sequence(raw):]
 			continue
 		}
@@ -102,57 +103,16 @@ func unseen(r rune) bool {
 	return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-const esc = 0x1b
+// sequences are what a terminal takes for orders: a control sequence; an OSC, DCS, APC, PM or SOS string that ends with BEL,
+// ST, CAN or SUB, or, the one that is captured, is cut off by its line's end or another sequence; and short ones. Of an
+// unfinished one only the ESC itself counts, so that text behind it is not lost.
+var sequences = text.LazyRegexp(`^\x1b(?:\[[ -?]*[@-~]|[\]P_^X][^\a\n\x18\x1a\x1b]*(?:[\a\x18\x1a]|\x1b\\)|([\]P_^X][^\a\n\x18\x1a\x1b]*)[\n\x1b]|[ -/]+[0-~]|[0-OQ-WYZ\\\x60a-~])?`)
 
-// sequence is the length of the terminal sequence that raw begins with. Of an unfinished
-// one only the ESC itself counts, so that text behind it is not lost.
+// sequence is the length of the terminal sequence that raw begins with.
 func sequence(raw []byte) int {
-	if len(raw) < 2 {
-		return 1
+	found := sequences().FindSubmatchIndex(raw)
+	if found[3] > 0 {
+		return found[3]
 	}
-	switch raw[1] {
-	case '[':
-		return controlSequence(raw)
-	case ']', 'P', '_', '^', 'X':
-		return stringSequence(raw)
-	}
-	end := 1
-	for end < len(raw) && raw[end] >= 0x20 && raw[end] <= 0x2f {
-		end++
-	}
-	if end < len(raw) && raw[end] >= 0x30 && raw[end] <= 0x7e {
-		return end + 1
-	}
-	return 1
-}
-
-func controlSequence(raw []byte) int {
-	for i := 2; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case c >= 0x40 && c <= 0x7e:
-			return i + 1
-		case c < 0x20 || c > 0x3f:
-			return 1
-		}
-	}
-	return 1
-}
-
-// stringSequence measures an OSC, DCS, APC, PM or SOS sequence: it ends with BEL, ST,
-// CAN or SUB, and at the latest with its line.
-func stringSequence(raw []byte) int {
-	end := bytes.IndexAny(raw[2:], "\a\n\x18\x1a\x1b")
-	if end < 0 {
-		return 1
-	}
-	end += 2
-	switch {
-	case raw[end] == '\n':
-		return end
-	case raw[end] != esc:
-		return end + 1
-	case end+1 < len(raw) && raw[end+1] == '\\':
-		return end + 2
-	}
-	return end // another sequence begins and cancels this one
+	return found[1]
 }

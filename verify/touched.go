@@ -124,22 +124,18 @@ func (e *Examiner) testsAsAtBase(ctx context.Context, in ralph.ViewInput) ([]str
 	return slices.DeleteFunc(files, func(name string) bool { return other[name] || !rules.Test(name) || !testSource(name) }), nil
 }
 
+var (
+	sourceEndings = strings.Fields(`.go .py .js .jsx .ts .tsx .mjs .cjs .mts .cts .rs .java .kt .groovy .scala .rb .cs .fs .vb .php
+		.ex .exs .swift .dart .c .cc .cpp .cxx .h .hpp .m .zig .lua .sh .bats .t .pl .hs .clj .erl`)
+	writtenByChecks = strings.Fields(`snapshot golden testdata test-data test_data fixture sandbox playground cassette generated node_modules/ dist/ build/ out/ target/
+		tmp/ temp/ output expected examples/ approved verified received baseline .gen. _gen. .pb.`)
+)
+
 // testSource reports whether a test is code that somebody wrote, not what checks may well write themselves: what is recorded, and what tests play with.
 func testSource(name string) bool {
-	switch path.Ext(name) {
-	case ".go", ".py", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".rs", ".java", ".kt", ".groovy", ".scala", ".rb", ".cs", ".fs", ".vb", ".php",
-		".ex", ".exs", ".swift", ".dart", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".m", ".zig", ".lua", ".sh", ".bats", ".t", ".pl", ".hs", ".clj", ".erl":
-	default:
-		return false
-	}
 	lower := strings.ToLower(name)
-	for _, word := range []string{"snapshot", "golden", "testdata", "test-data", "test_data", "fixture", "sandbox", "playground", "cassette", "generated", "node_modules/", "dist/", "build/", "out/", "target/", "tmp/", "temp/",
-		"output", "expected", "examples/", "approved", "verified", "received", "baseline", ".gen.", "_gen.", ".pb."} {
-		if strings.Contains(lower, word) {
-			return false
-		}
-	}
-	return true
+	written := slices.ContainsFunc(writtenByChecks, func(word string) bool { return strings.Contains(lower, word) })
+	return !written && slices.Contains(sourceEndings, path.Ext(name))
 }
 
 // rewriteIsUsual reports whether a check may have done that to a test of the base in good faith: formatted it, generated it again, or recorded in it.
@@ -192,14 +188,11 @@ func (e *Examiner) habitAtBase(ctx context.Context, in ralph.ViewInput, check ra
 	if err != nil {
 		return baseHabit{}, err
 	}
-	v, err := e.open(ctx, in)
-	if err != nil {
-		return baseHabit{}, err
-	}
-	habit, err := v.habit(ctx, tree, check)
-	if closed := v.Close(); err == nil {
-		err = closed
-	}
+	var habit baseHabit
+	err = e.inView(ctx, in, func(v *view) (err error) {
+		habit, err = v.habit(ctx, tree, check)
+		return err
+	})
 	if err == nil && ctx.Err() == nil {
 		if e.asked == nil {
 			e.asked = map[string]baseHabit{}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/proof/protect"
@@ -35,10 +36,7 @@ func (e *Examiner) find(ctx context.Context, id string, names, words []string) (
 	if len(names) == 0 || len(words) == 0 {
 		return nil, nil
 	}
-	if err := os.MkdirAll(e.Folder, 0o700); err != nil {
-		return nil, fmt.Errorf("search copy: %w: %w", ralph.ErrIO, err)
-	}
-	folder, err := os.MkdirTemp(e.Folder, "search-")
+	folder, err := e.tempFolder("search-")
 	if err != nil {
 		return nil, fmt.Errorf("search copy: %w: %w", ralph.ErrIO, err)
 	}
@@ -68,12 +66,7 @@ func (e *Examiner) find(ctx context.Context, id string, names, words []string) (
 
 func linesWith(text []byte, words []string) []string {
 	hasOne := func(text []byte) bool {
-		for _, word := range words {
-			if bytes.Contains(text, []byte(word)) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
 	}
 	if !hasOne(text) || bytes.IndexByte(text, 0) >= 0 {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,12 +91,7 @@ func (e rpcError) fault(login string) *stream.Fault {
 	status, words := e.status(), strings.ToLower(e.Message+" "+e.details())
 	told := e.Code == authRequired || status != 0
 	has := func(list []string) bool {
-		for _, w := range list {
-			if !told && strings.Contains(words, w) {
-				return true
-			}
-		}
-		return false
+		return !told && slices.ContainsFunc(list, func(w string) bool { return strings.Contains(words, w) })
 	}
 	f := &stream.Fault{Class: ralph.EndFailed, Text: stream.EndedWithError}
 	switch class := stream.StatusClass(int64(status)); {
@@ -117,19 +113,16 @@ func (e rpcError) fault(login string) *stream.Fault {
 
 // stopFault says what is wrong with a turn that ended for this reason; nil if nothing is.
 func stopFault(reason string) *stream.Fault {
-	switch sdk.StopReason(reason) {
-	case sdk.StopReasonEndTurn:
+	if sdk.StopReason(reason) == sdk.StopReasonEndTurn {
 		return nil
-	case sdk.StopReasonCancelled:
-		return &stream.Fault{Class: ralph.EndFailed, Text: "the agent cancelled its turn of its own accord"}
-	case sdk.StopReasonRefusal:
-		return &stream.Fault{Class: ralph.EndFailed, Text: "the agent refused to go on"}
-	case sdk.StopReasonMaxTokens:
-		return &stream.Fault{Class: ralph.EndFailed, Text: "the agent's answer was cut at its token limit"}
-	case sdk.StopReasonMaxTurnRequests:
-		return &stream.Fault{Class: ralph.EndFailed, Text: "the agent used up the model calls of a turn"}
 	}
-	return &stream.Fault{Class: ralph.EndFailed, Text: "the agent stopped for a reason that is not known: " + promise.OneLine(reason, stream.DetailSize)}
+	known := map[sdk.StopReason]string{
+		sdk.StopReasonCancelled: "the agent cancelled its turn of its own accord", sdk.StopReasonRefusal: "the agent refused to go on",
+		sdk.StopReasonMaxTokens:       "the agent's answer was cut at its token limit",
+		sdk.StopReasonMaxTurnRequests: "the agent used up the model calls of a turn",
+	}[sdk.StopReason(reason)]
+	unknown := "the agent stopped for a reason that is not known: " + promise.OneLine(reason, stream.DetailSize)
+	return &stream.Fault{Class: ralph.EndFailed, Text: cmp.Or(known, unknown)}
 }
 
 // loginHint is what helps when the login failed: the agent's own way, which cannot be gone without a person.

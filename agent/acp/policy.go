@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -128,25 +129,16 @@ func (p policy) isCheck(c toolCall) bool {
 	if command == "" || c.cut {
 		return false
 	}
-	for _, allowed := range p.commands {
+	return slices.ContainsFunc(p.commands, func(allowed string) bool {
 		allowed = strings.TrimSpace(allowed)
-		if allowed == "" {
-			continue
-		}
 		rest, ok := strings.CutPrefix(command, allowed)
-		if ok && (rest == "" || rest[0] == ' ' && !strings.ContainsAny(rest, shellSyntax)) {
-			return true
-		}
-	}
-	return false
+		return ok && allowed != "" && (rest == "" || rest[0] == ' ' && !strings.ContainsAny(rest, shellSyntax))
+	})
 }
 
 // line is the command of a call. Where only the title tells it, it may stand in backticks.
 func (c toolCall) line() string {
-	if c.command != "" {
-		return c.command
-	}
-	return strings.Trim(strings.TrimSpace(c.title), "`")
+	return cmp.Or(c.command, strings.Trim(strings.TrimSpace(c.title), "`"))
 }
 
 // about says in a few words what a call is about.
@@ -161,23 +153,11 @@ func (c toolCall) about() string {
 }
 
 // name is what calls of this kind are counted under: titles tell the arguments, too.
-func (c toolCall) name() string {
-	if c.kind == "" {
-		return string(sdk.ToolKindOther)
-	}
-	return c.kind
-}
+func (c toolCall) name() string { return cmp.Or(c.kind, string(sdk.ToolKindOther)) }
 
 // merge adds what a later message tells of the same call.
 func (c *toolCall) merge(later toolCall) {
-	for _, f := range []struct {
-		to   *string
-		from string
-	}{{&c.kind, later.kind}, {&c.title, later.title}, {&c.command, later.command}} {
-		if f.from != "" {
-			*f.to = f.from
-		}
-	}
+	c.kind, c.title, c.command = cmp.Or(later.kind, c.kind), cmp.Or(later.title, c.title), cmp.Or(later.command, c.command)
 	if len(later.paths) > 0 {
 		c.paths = later.paths
 	}

@@ -130,7 +130,7 @@ func (a *listener) spend(u update) {
 	if priced {
 		a.Cost = &u.Cost.Amount
 	}
-	stream.AddTokens(&a.Spent, spent)
+	a.Spent = a.Spent.Plus(spent)
 	a.TellSpent()
 }
 

@@ -41,11 +41,11 @@ func (c chosenAgent) about() agent.About {
 	return c.options.Dialect.About()
 }
 
-// chooseAgents turns the settings into agents: the first one, and those that take over.
-func (p *Plan) chooseAgents() ([]chosenAgent, error) {
-	s, env := p.Settings, p.Env
-	base := agent.Options{Permissions: permissions(s), AllowedCommands: p.Checks, InheritSettings: s.Agent.InheritSettings}
-	first, err := p.firstAgent(base)
+// chooseAgents turns the settings into agents: the first one, and those that take over. They may run the checks.
+func (r Request) chooseAgents(checks []string) ([]chosenAgent, error) {
+	s, env := r.Settings, r.Env
+	base := agent.Options{Permissions: permissions(s), AllowedCommands: checks, InheritSettings: s.Agent.InheritSettings}
+	first, err := r.firstAgent(base)
 	if err != nil {
 		return nil, err
 	}
@@ -89,15 +89,15 @@ func (c chosenAgent) withEnvironment(s config.Settings, env config.Env) chosenAg
 
 // FirstAgent is the name of the agent CLI that a run with these settings starts first, and the path of its program.
 func FirstAgent(s config.Settings) (name, path string, err error) {
-	chosen, err := (&Plan{Request: Request{Settings: s}}).firstAgent(agent.Options{})
+	chosen, err := Request{Settings: s}.firstAgent(agent.Options{})
 	return chosen.name, chosen.options.Path, err
 }
 
 // firstAgent is the command that was given, the CLI that was named, or the first one found on PATH. What stands behind "--" is for it alone.
-func (p *Plan) firstAgent(base agent.Options) (chosenAgent, error) {
-	s := p.Settings
+func (r Request) firstAgent(base agent.Options) (chosenAgent, error) {
+	s := r.Settings
 	if s.Agent.Name == config.Worker {
-		return p.builtIn()
+		return r.builtIn()
 	}
 	base.ExtraArgs = s.Agent.Args
 	chosen := chosenAgent{model: s.Agent.Model}
@@ -116,7 +116,7 @@ func (p *Plan) firstAgent(base agent.Options) (chosenAgent, error) {
 	default:
 		name, path, ok := agent.Detect(process.LookPath)
 		if !ok {
-			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(config.AgentCLIs, ", ") + ")", Hint: "install one, or " + models.BuiltInWay(p.ForModels()) + "; any command works with --agent-cmd, and `ralph demo` needs none"}
+			return chosen, &Missing{Program: "an agent CLI (" + strings.Join(config.AgentCLIs, ", ") + ")", Hint: "install one, or " + models.BuiltInWay(r.ForModels()) + "; any command works with --agent-cmd, and `ralph demo` needs none"}
 		}
 		base.Dialect, _ = agent.Find(name)
 		base.Path = path
@@ -126,11 +126,11 @@ func (p *Plan) firstAgent(base agent.Options) (chosenAgent, error) {
 }
 
 // builtIn is the worker.
-func (p *Plan) builtIn() (chosenAgent, error) {
-	if len(p.Settings.Agent.Args) > 0 {
-		return chosenAgent{}, &config.UsageError{Msg: "-- " + strings.Join(p.Settings.Agent.Args, " ") + ": the built-in worker has no command line", Hint: "leave it out"}
+func (r Request) builtIn() (chosenAgent, error) {
+	if len(r.Settings.Agent.Args) > 0 {
+		return chosenAgent{}, &config.UsageError{Msg: "-- " + strings.Join(r.Settings.Agent.Args, " ") + ": the built-in worker has no command line", Hint: "leave it out"}
 	}
-	by, err := models.Choose(p.ForModels(), models.Worker)
+	by, err := models.Choose(r.ForModels(), models.Worker)
 	if err != nil {
 		return chosenAgent{}, err
 	}

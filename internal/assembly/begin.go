@@ -162,12 +162,12 @@ func (p *Plan) loopConfig() loop.Config {
 }
 
 // agreed tells which own checks of tasks the user has agreed to; nil is all of them.
-func (p *Plan) agreed() func(string) bool {
-	if p.Trusting {
+func (r Request) agreed() func(string) bool {
+	if r.Trusting {
 		return nil
 	}
 	known := map[string]bool{}
-	for _, c := range p.Agreed {
+	for _, c := range r.Agreed {
 		known[c.Value] = true
 	}
 	return func(check string) bool { return known[check] }

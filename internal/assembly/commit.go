@@ -28,21 +28,16 @@ func commitMessage(template string) func(ralph.CommitFacts) string {
 // commitSubject says what the commit brings: tasks that it proves, the task under way, or the goal.
 func commitSubject(f ralph.CommitFacts) string {
 	switch {
-	case len(f.Done) == 1 && f.Done[0] == f.Task, len(f.Done) == 0 && f.Task != "":
-		return f.Task + ": " + f.Title + inProgress(len(f.Done) == 0)
+	case len(f.Done) == 1 && f.Done[0] == f.Task:
+		return f.Task + ": " + f.Title
+	case len(f.Done) == 0 && f.Task != "":
+		return f.Task + ": " + f.Title + " (in progress)"
 	case len(f.Done) > 0:
 		return strings.Join(f.Done, ", ") + ": done"
 	case f.Complete:
 		return firstLineOf(f.Goal)
 	}
 	return fmt.Sprintf("Iteration %d: %s", f.Iteration, firstLineOf(f.Goal))
-}
-
-func inProgress(unproven bool) string {
-	if unproven {
-		return " (in progress)"
-	}
-	return ""
 }
 
 func tasksOf(f ralph.CommitFacts) []string {

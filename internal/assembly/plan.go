@@ -174,8 +174,8 @@ func (p *Plan) findPrompt() error {
 	return nil
 }
 
-func (p *Plan) mustHaveText(flag, file string) error {
-	_, err := textfile.Read(p.Workspace.Dir, file)
+func (r Request) mustHaveText(flag, file string) error {
+	_, err := textfile.Read(r.Workspace.Dir, file)
 	switch {
 	case err == nil:
 		return nil
@@ -220,7 +220,7 @@ func (p *Plan) findChecks() error {
 		}
 		return nil
 	}
-	switch unproven, anyProven := p.unproven(); {
+	switch unproven, anyProven := unproven(p.list); {
 	case len(p.Settings.Checks.Hidden) > 0:
 		p.notice("hidden_checks_only", "no check of the run that the agent knows: hidden ones prove its claims")
 		return nil
@@ -269,7 +269,7 @@ func (p *Plan) findAgent() error {
 		}}}
 		return nil
 	}
-	chosen, err := p.chooseAgents()
+	chosen, err := p.chooseAgents(p.Checks)
 	if err != nil {
 		return err
 	}
@@ -360,14 +360,14 @@ func (p *Plan) FirstPrompt(ctx context.Context, post ralph.Mailbox, question str
 }
 
 // Notify runs notify.command when a person is needed. It tells the outcome in the environment, and its failure changes nothing.
-func (p *Plan) Notify(ctx context.Context, result ralph.Result) error {
-	command := p.Settings.Notify.Command
+func (r Request) Notify(ctx context.Context, result ralph.Result) error {
+	command := r.Settings.Notify.Command
 	if command == "" {
 		return nil
 	}
-	env := append(p.Env.Untrusted(),
+	env := append(r.Env.Untrusted(),
 		"RALPH_NOTIFY_STATUS="+string(result.Status), "RALPH_NOTIFY_RUN="+result.RunID, "RALPH_NOTIFY_TEXT="+result.Summary)
-	ended, err := process.Run(ctx, process.Spec{Argv: process.Shell(command), Dir: p.Workspace.Dir, Env: env, Timeout: notifyTimeout})
+	ended, err := process.Run(ctx, process.Spec{Argv: process.Shell(command), Dir: r.Workspace.Dir, Env: env, Timeout: notifyTimeout})
 	if err != nil {
 		return fmt.Errorf("run notify.command: %w", err)
 	}

@@ -76,8 +76,8 @@ func (p *Plan) toProtect() []string {
 }
 
 // literal are the protected names that are none of the user's patterns.
-func (p *Plan) literal() []string {
-	return slices.DeleteFunc(slices.Clone(p.Protected), func(name string) bool { return slices.Contains(p.Settings.Protect, name) })
+func (r Request) literal() []string {
+	return slices.DeleteFunc(slices.Clone(r.Protected), func(name string) bool { return slices.Contains(r.Settings.Protect, name) })
 }
 
 func (p *Plan) rules() (protect.Rules, error) {
@@ -162,7 +162,7 @@ func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Copies,
 // Examiner is what looks at the work of a run that has ended; req.Settings are the run's own. The
 // workspace is left as it is, but for what an interrupted check left otherwise, which is put back.
 func Examiner(ctx context.Context, req Request, state *fold.State, places Places) (*verify.Examiner, error) {
-	shell := verify.Shell{Env: (&Plan{Request: req}).checkEnv()}
+	shell := verify.Shell{Env: req.checkEnv()}
 	req.Settings.Evaluator = config.EvaluatorSettings{}
 	req.Settings.Gate.TestChange = ""
 	req.Resumed, req.Protected = true, state.Policy.Protects
@@ -207,8 +207,8 @@ func (p *Plan) findEvaluator() error {
 	return nil
 }
 
-func (p *Plan) chooseEvaluator() (chosenAgent, error) {
-	s := p.Settings.Evaluator
+func (r Request) chooseEvaluator() (chosenAgent, error) {
+	s := r.Settings.Evaluator
 	base := agent.Options{Permissions: agent.PermitReading}
 	switch {
 	case s.Command != "":
@@ -216,7 +216,7 @@ func (p *Plan) chooseEvaluator() (chosenAgent, error) {
 		base.Dialect, base.CommandLine = dialect, s.Command
 		return chosenAgent{name: "command", model: s.Model, options: base}, nil
 	case isModel(s.Agent):
-		by, err := models.Choose(p.ForModels(), models.Evaluator)
+		by, err := models.Choose(r.ForModels(), models.Evaluator)
 		return chosenAgent{name: by.Model, model: by.Model, by: &by}, err
 	}
 	name, model, _ := strings.Cut(s.Agent, ":")

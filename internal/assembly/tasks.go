@@ -131,11 +131,11 @@ func (p *Plan) lintTasks() {
 }
 
 // unproven are the tasks that nothing could prove in a run without checks of its own. With no list, or no own check in it, there are none to speak of.
-func (p *Plan) unproven() (ids []string, anyProven bool) {
-	if p.list == nil {
+func unproven(list *plan.List) (ids []string, anyProven bool) {
+	if list == nil {
 		return nil, false
 	}
-	for _, t := range p.list.Tasks() {
+	for _, t := range list.Tasks() {
 		anyProven = anyProven || t.Blocks() && len(t.Checks) > 0 // what nobody has to do proves nothing
 		if t.Blocks() && t.Status != ralph.TaskDone && len(t.Checks) == 0 {
 			ids = append(ids, t.ID)

@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/proof/protect"
 	"github.com/ralphloop/ralph/verify"
 )
 
@@ -24,10 +26,7 @@ type watched struct {
 
 // watch notes how the surroundings are when a run begins, or reads what was noted then.
 func (p *Plan) watch(e *verify.Examiner, places Places) (watched, error) {
-	w := watched{Examiner: e}
-	for _, name := range p.Settings.Protect {
-		w.strict = w.strict || name == "tests"
-	}
+	w := watched{Examiner: e, strict: slices.Contains(p.Settings.Protect, protect.PresetTests)}
 	var err error
 	if w.programs, err = verify.RememberPrograms(filepath.Join(places.Proofs, "programs.json"), p.Env.Environ, p.Workspace.Dir, p.Checks); err != nil {
 		return w, err

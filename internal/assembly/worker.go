@@ -88,24 +88,24 @@ func (p *Plan) WorkerSilence() ralph.Span {
 }
 
 // modelKeys are the variables that hold the keys of the models that this run asks by itself.
-func (p *Plan) modelKeys() []string {
+func (r Request) modelKeys() []string {
 	var keys []string
 	add := func(of models.Role, asked bool) {
 		if !asked {
 			return
 		}
-		if c, err := models.Choose(p.ForModels(), of); err == nil && c.HasKey() && !slices.Contains(keys, c.KeyEnv) {
+		if c, err := models.Choose(r.ForModels(), of); err == nil && c.HasKey() && !slices.Contains(keys, c.KeyEnv) {
 			keys = append(keys, c.KeyEnv)
 		}
 	}
-	s := p.Settings
+	s := r.Settings
 	add(models.Worker, s.Agent.Name == config.Worker)
 	add(models.Evaluator, s.Evaluator.Wanted() && s.Evaluator.Command == "" && isModel(s.Evaluator.Agent))
 	return keys
 }
 
 // checkEnv is the environment of checks. They run what an agent wrote, and what they print goes back to it.
-func (p *Plan) checkEnv() []string { return p.Env.Checks(p.modelKeys(), p.Settings.Agent.Env) }
+func (r Request) checkEnv() []string { return r.Env.Checks(r.modelKeys(), r.Settings.Agent.Env) }
 
 // isModel reports whether an evaluator's name is that of a model and not of an agent CLI.
 func isModel(name string) bool {

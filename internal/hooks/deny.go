@@ -2,12 +2,11 @@ package hooks
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/ralphloop/ralph/internal/shell"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 const (
@@ -217,9 +216,7 @@ func isBomb(s shell.Command) bool {
 }
 
 // disks are devices that hold file systems, or memory.
-var disks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^/dev/(?:(?:sd|hd|vd|xvd)[a-z]|(?:nvme|mmcblk|disk|rdisk|loop|md|sr|dm-)[0-9]|mapper/|k?mem$)`)
-})
+var disks = text.LazyRegexp(`^/dev/(?:(?:sd|hd|vd|xvd)[a-z]|(?:nvme|mmcblk|disk|rdisk|loop|md|sr|dm-)[0-9]|mapper/|k?mem$)`)
 
 func isDisk(name string) bool { return disks().MatchString(path.Clean(name)) }
 

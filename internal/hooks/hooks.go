@@ -137,14 +137,11 @@ func (s *Set) deny(_ context.Context, call ToolCall) Answer {
 }
 
 func (s *Set) home() string {
-	home := ""
+	home := s.Home
 	for _, entry := range s.Env {
-		if value, ok := strings.CutPrefix(entry, "HOME="); ok {
+		if value, ok := strings.CutPrefix(entry, "HOME="); ok && s.Home == "" {
 			home = value
 		}
-	}
-	if s.Home != "" {
-		return s.Home
 	}
 	return home
 }

@@ -2,12 +2,11 @@ package hooks
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/ralphloop/ralph/internal/shell"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // invocation is the program that a simple command starts in the end.
@@ -34,7 +33,7 @@ var wrappers = map[string]wrapper{
 // longValues are long options of wrappers whose value is the next word.
 var longValues = []string{"--signal", "--kill-after", "--max-args", "--max-procs", "--delimiter", "--arg-file", "--unset", "--chdir", "--adjustment", "--interval"}
 
-var assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=`) })
+var assignment = text.LazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=`)
 
 // unwrap looks behind assignments, wrappers and words that may be nothing.
 func unwrap(words []shell.Word) invocation {
@@ -109,7 +108,7 @@ type interpreted struct {
 var (
 	shells       = []string{"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash"}
 	interpreters = []string{"perl", "ruby", "node", "nodejs", "php", "lua", "pwsh", "deno", "bun"}
-	pythons      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:python|pypy)[0-9.]*$`) })
+	pythons      = text.LazyRegexp(`^(?:python|pypy)[0-9.]*$`)
 )
 
 // interpretation reads the arguments of an interpreter.

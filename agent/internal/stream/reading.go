@@ -50,16 +50,8 @@ type Reading struct {
 	Retry    *Fault // what the CLI is trying again for; nil once it got on
 	Hopeless bool   // waiting for the end is pointless; fault says why
 
-	Steps   *int
-	Cost    *float64
-	Tokens  *ralph.Tokens // as the closing event says
-	Spent   ralph.Tokens  // at least, as far as other events tell
-	Tools   map[string]int
-	Denials []string
-	Allow   []string // what would allow them, as a user writes it
-	Session string
-	Model   string // that works, as far as is known
-	Advice  string // for the user, however it ended
+	Figures
+	Advice string // for the user, however it ended
 
 	// ByStatus says what an exit status means where no event tells it; nil if statuses mean nothing.
 	ByStatus func(status int) *Fault
@@ -91,24 +83,13 @@ func (r *Reading) Say(text string) {
 // Tool notes the call of a tool.
 func (r *Reading) Tool(name, detail string) {
 	name, detail = promise.OneLine(name, DetailSize), promise.OneLine(detail, DetailSize)
-	if r.Tools == nil {
-		r.Tools = map[string]int{}
-	}
-	counted := name
-	if _, known := r.Tools[name]; !known && len(r.Tools) >= MaxToolNames {
-		counted = OtherTools
-	}
-	r.Tools[counted]++
+	r.countTool(name)
 	r.Live(ralph.Activity{Kind: "tool", Name: name, Detail: detail})
 }
 
 // TellSpent passes on what is known to have been spent, so that it is not lost with the harness.
 func (r *Reading) TellSpent() {
-	a := ralph.Activity{Kind: "spent", Cost: r.Cost, Tokens: r.Tokens}
-	if a.Tokens == nil && r.Spent.Total() > 0 {
-		spent := r.Spent
-		a.Tokens = &spent
-	}
+	a := ralph.Activity{Kind: "spent", Cost: r.Cost, Tokens: r.tokens()}
 	if a.Cost == nil {
 		a.Cost = listPrice(r.Model, a.Tokens)
 		a.Estimated = a.Cost != nil
@@ -139,43 +120,9 @@ func (r *Reading) SayAll(message string) {
 	r.Said.EndMessage()
 }
 
-// InSession notes the first session that is told.
-func (r *Reading) InSession(id string) {
-	if r.Session == "" {
-		r.Session = promise.OneLine(id, MaxSession)
-	}
-}
-
-// Works notes which model works.
-func (r *Reading) Works(model string) {
-	if name := promise.OneLine(model, DetailSize); name != "" {
-		r.Model = name
-	}
-}
-
-// Step counts one more step, which is whatever the dialect can tell apart: a call of the model, a message, a tool that ended.
-func (r *Reading) Step() {
-	if r.Steps == nil {
-		r.Steps = new(int)
-	}
-	*r.Steps++
-}
-
 // Fill writes what was read into an outcome.
 func (r *Reading) Fill(o *ralph.AgentOutcome) {
-	o.Steps, o.Cost, o.Tokens, o.Session = r.Steps, r.Cost, r.Tokens, r.Session
+	o.Steps, o.Cost, o.Tokens, o.Session = r.Steps, r.Cost, r.tokens(), r.Session
 	o.Tools, o.Denials, o.Allow, o.Model = maps.Clone(r.Tools), r.Denials, r.Allow, r.Model
-	if o.Tokens == nil && r.Spent.Total() > 0 {
-		spent := r.Spent
-		o.Tokens = &spent
-	}
 	o.Said, o.Answer = r.Said.Report(), r.Said.lastWords()
-}
-
-// AddTokens adds what was used to a sum.
-func AddTokens(sum *ralph.Tokens, used ralph.Tokens) {
-	sum.Input += used.Input
-	sum.Output += used.Output
-	sum.CacheRead += used.CacheRead
-	sum.CacheWrite += used.CacheWrite
 }

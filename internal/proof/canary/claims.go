@@ -1,7 +1,6 @@
 package canary
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -36,7 +35,7 @@ func (g *garden) plantClaims() {
 	for _, p := range g.places(pythonTest) {
 		files = append(files, p.tests...)
 	}
-	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(stable(a), stable(b)), strings.Compare(a, b)) })
+	slices.SortFunc(files, shuffled)
 	planted := 0
 	for _, file := range files {
 		if planted == maxClaims {
@@ -50,7 +49,7 @@ func (g *garden) plantClaims() {
 		module := strings.TrimSuffix(path.Base(name), ".py")
 		text, marks := g.wrong(text, file, module)
 		if len(marks) > 0 {
-			g.plants = append(g.plants, Plant{Name: name, Text: text, Marks: marks})
+			g.plant(name, text, marks...)
 			planted++
 		}
 	}

@@ -14,10 +14,7 @@ var ecosystems = map[string]string{
 // wants is true if the command may run tests of an ecosystem: it names one of its runners, or something that could run anything.
 func (g *garden) wants(ecosystem string) bool {
 	found := runnersIn(g.tree, g.segments)
-	if len(found) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(found, func(r runner) bool { return ecosystems[r.name] == ecosystem || ecosystems[r.name] == "" })
+	return len(found) == 0 || slices.ContainsFunc(found, func(r runner) bool { return ecosystems[r.name] == ecosystem || ecosystems[r.name] == "" })
 }
 
 // runnersIn are the runners that a command names, those inside of a script of package.json in its place.

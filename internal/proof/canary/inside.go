@@ -1,12 +1,10 @@
 package canary
 
 import (
-	"cmp"
 	"fmt"
 	"go/parser"
 	"go/token"
 	"io"
-	"path"
 	"slices"
 	"strings"
 
@@ -49,7 +47,7 @@ func PlanInside(t Tree, command string, random io.Reader) []Plant {
 // hosts are the files of a place that get a canary, of too many always the same.
 func hosts(p place) []string {
 	all := slices.Clone(p.tests)
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(stable(a), stable(b)), strings.Compare(a, b)) })
+	slices.SortFunc(all, shuffled)
 	all = all[:min(len(all), maxHosts)]
 	slices.Sort(all)
 	return all
@@ -75,11 +73,9 @@ func (g *garden) insideGo(p place, host string) (Plant, bool) {
 	}
 	first, second := g.suffix()
 	name := names[len(names)-1][1] + capital(first) + capital(second)
-	word, left, right := g.token()
-	return Plant{
-		Text:  fmt.Sprintf(goInside, name, left, right),
-		Marks: []Mark{{Token: word, Key: "go " + host + " inside", Test: []string{name}, Scope: g.goImportPath(p.dir), Guarded: guarded}},
-	}, true
+	mark, left, right := g.mark("go "+host+" inside", name)
+	mark.Scope, mark.Guarded = g.goImportPath(p.dir), guarded
+	return Plant{Text: fmt.Sprintf(goInside, name, left, right), Marks: []Mark{mark}}, true
 }
 
 const goInside = `func %s(t *testing.T) {
@@ -98,33 +94,20 @@ func (g *garden) insidePython(p place, host string) (Plant, bool) {
 	if text == "" || strings.Contains(text, class) || strings.Contains(text, "load_tests") {
 		return Plant{}, false
 	}
-	var marks []Mark
-	halves := []any{g.pythonImports(p), class}
-	for _, style := range []string{"equal", "assert", "raise"} {
-		word, left, right := g.token()
-		marks = append(marks, Mark{Token: word, Key: "python " + host + " inside-" + style, Test: []string{class, "test_" + style}})
-		halves = append(halves, left, right)
-	}
-	return Plant{Text: fmt.Sprintf(pythonText, halves...), Marks: marks}, true
+	text, marks := g.pythonCase(p, class, "python "+host+" inside-", class)
+	return Plant{Text: text, Marks: marks}, true
 }
 
 // insideJavaScript calls what it imports by names that the file does not have.
 func (g *garden) insideJavaScript(p place, host string) (Plant, bool) {
 	model, style := g.jsModel(place{dir: p.dir, tests: []string{host}})
 	first, second := g.suffix()
-	alias := capital(first) + capital(second)
-	if model == "" || strings.Contains(g.read(host), alias) {
+	style.alias = capital(first) + capital(second)
+	if model == "" || strings.Contains(g.read(host), style.alias) {
 		return Plant{}, false
 	}
-	subject := strings.SplitN(path.Base(host), ".", 2)[0]
-	f := jsFile{jsStyle: style, alias: alias, throws: subject + " " + first + " " + second, compares: subject + " " + second + " " + first, imports: g.jsImports(p, style)}
-	one, oneLeft, oneRight := g.token()
-	two, twoLeft, twoRight := g.token()
-	f.one, f.two = [2]string{oneLeft, oneRight}, [2]string{twoLeft, twoRight}
-	return Plant{Text: f.text(), Marks: []Mark{
-		{Token: one, Key: "javascript " + host + " inside-throw", Test: []string{f.throws}},
-		{Token: two, Key: "javascript " + host + " inside-compare", Test: []string{f.compares}},
-	}}, true
+	text, marks := g.jsTests(p, style, jsNames{host, first, second}, "javascript "+host+" inside-")
+	return Plant{Text: text, Marks: marks}, true
 }
 
 // Unmask is for a proof whose canaries turned the check red together with tests of the project's own, which are green without canaries: now is that

@@ -84,21 +84,11 @@ func (v *invoker) segment(s segment) {
 	if !ok {
 		return
 	}
-	switch r.name {
-	case "go":
-		v.goTest(s, r)
-	case "unittest":
-		v.unittest(s, r)
-	case "pytest":
-		v.pytest(s, r)
-	case "script":
-		v.script(s, r)
-	case "cargo":
-		v.cargo(s, r)
-	case "rspec":
-		v.rspec(s, r)
-	default:
-		v.javaScript(s, r)
+	invoke := map[string]func(segment, runner){
+		"go": v.goTest, "unittest": v.unittest, "pytest": v.pytest, "script": v.script, "cargo": v.cargo, "rspec": v.rspec, "node": v.node, "jest": v.json, "vitest": v.json,
+	}[r.name]
+	if invoke != nil {
+		invoke(s, r)
 	}
 }
 

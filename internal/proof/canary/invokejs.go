@@ -86,17 +86,15 @@ func (v *invoker) script(s segment, r runner) {
 	v.whole = whole
 }
 
-// javaScript handles runners that are called by their own names.
-func (v *invoker) javaScript(s segment, r runner) {
-	switch r.name {
-	case "node":
-		v.known("javascript", v.nodeRunsAll(s, r))
-	case "jest", "vitest":
-		if s.plain {
-			if words := v.jsonWords(r); words != "" {
-				v.add(s, len(s.words)-1, words)
-			}
-		}
+func (v *invoker) node(s segment, r runner) { v.known("javascript", v.nodeRunsAll(s, r)) }
+
+// json asks jest or vitest, called by their own names, for a report.
+func (v *invoker) json(s segment, r runner) {
+	if !s.plain {
+		return
+	}
+	if words := v.jsonWords(r); words != "" {
+		v.add(s, len(s.words)-1, words)
 	}
 }
 

@@ -1,12 +1,6 @@
 package canary
 
-import (
-	"strconv"
-
-	"github.com/ralphloop/ralph/internal/text"
-)
-
-func itoa(n int) string { return strconv.Itoa(n) }
+import "github.com/ralphloop/ralph/internal/text"
 
 var (
 	docLine    = text.LazyRegexp(`\(line \d+\)`)

@@ -55,12 +55,16 @@ func Plan(t Tree, command string, random io.Reader) []Plant {
 	if g == nil {
 		return nil
 	}
-	g.plantGo()
-	g.plantPython()
-	g.plantJavaScript()
-	g.plantRust()
-	g.plantJava()
-	g.plantRuby()
+	for _, e := range []struct {
+		ecosystem string
+		plant     func()
+	}{
+		{"go", g.plantGo}, {"python", g.plantPython}, {"javascript", g.plantJavaScript}, {"rust", g.plantRust}, {"java", g.plantJava}, {"ruby", g.plantRuby},
+	} {
+		if g.wants(e.ecosystem) {
+			e.plant()
+		}
+	}
 	return g.plants
 }
 
@@ -121,10 +125,14 @@ func (g *garden) draw(alphabet string, n int) string {
 	return string(text)
 }
 
-// token is new letters, and the two halves in which the planted file has them.
-func (g *garden) token() (token, left, right string) {
+// mark makes a test that fails by saying new letters, and gives the two halves in which the planted file has them.
+func (g *garden) mark(key string, test ...string) (m Mark, left, right string) {
 	left, right = g.letters, g.draw("bcdfghjklmnpqrstvwxz", 8)
-	return left + right, left, right
+	return Mark{Token: left + right, Key: key, Test: test}, left, right
+}
+
+func (g *garden) plant(name, text string, marks ...Mark) {
+	g.plants = append(g.plants, Plant{Name: name, Text: text, Marks: marks})
 }
 
 // number is a token that is a number, of which no honest program knows.
@@ -188,13 +196,16 @@ func (g *garden) places(choose func(name string) bool) []place {
 		all = append(all, *p)
 	}
 	if len(all) > maxPlaces {
-		slices.SortFunc(all, func(a, b place) int {
-			return cmp.Or(cmp.Compare(stable(a.dir), stable(b.dir)), strings.Compare(a.dir, b.dir))
-		})
+		slices.SortFunc(all, func(a, b place) int { return shuffled(a.dir, b.dir) })
 		all = all[:maxPlaces]
 	}
 	slices.SortFunc(all, func(a, b place) int { return strings.Compare(a.dir, b.dir) })
 	return all
+}
+
+// shuffled is an order of names that has nothing to do with what they say, and is always the same.
+func shuffled(a, b string) int {
+	return cmp.Or(cmp.Compare(stable(a), stable(b)), strings.Compare(a, b))
 }
 
 func stable(dir string) uint64 {
@@ -206,17 +217,12 @@ func stable(dir string) uint64 {
 // foreign is true for files that belong to dependencies, to fixtures, or to no test run.
 func foreign(name string) bool {
 	parts := strings.Split(name, "/")
-	for _, part := range parts[:len(parts)-1] {
-		switch part {
-		case "node_modules", "vendor", "testdata", "venv", "site-packages", "build", "dist", "target", "__pycache__", "fixtures", "__fixtures__", "third_party":
-			return true
-		}
-		if strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".egg") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts[:len(parts)-1], func(part string) bool {
+		return slices.Contains(foreignFolders, part) || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".egg")
+	})
 }
+
+var foreignFolders = strings.Fields("node_modules vendor testdata venv site-packages build dist target __pycache__ fixtures __fixtures__ third_party")
 
 // set is the names of files and of folders, these with a slash at the end, for those that choose accepts.
 func (t Tree) set(choose func(name string) bool) map[string]bool {

@@ -1,6 +1,7 @@
 package canary
 
 import (
+	"cmp"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -19,9 +20,6 @@ var (
 // plantGo puts one file into every package that has tests. It belongs to that package, so its init functions and its TestMain come first, as for
 // the project's own tests.
 func (g *garden) plantGo() {
-	if !g.wants("go") {
-		return
-	}
 	for _, p := range g.places(goTestFile) {
 		pkg, names, guarded := g.goPackage(p)
 		if pkg == "" {
@@ -33,17 +31,11 @@ func (g *garden) plantGo() {
 			stem = names[len(names)-1]
 		}
 		plain, table := stem+capital(first)+capital(second), stem+capital(second)+capital(first)
-		one, oneLeft, oneRight := g.token()
-		two, twoLeft, twoRight := g.token()
-		scope := g.goImportPath(p.dir)
-		g.plants = append(g.plants, Plant{
-			Name: file,
-			Text: fmt.Sprintf(goText, pkg, plain, oneLeft, oneRight, table, twoLeft, twoRight),
-			Marks: []Mark{
-				{Token: one, Key: "go " + p.dir + " fatal", Test: []string{plain}, Scope: scope, Guarded: guarded},
-				{Token: two, Key: "go " + p.dir + " table", Test: []string{table}, Scope: scope, Guarded: guarded},
-			},
-		})
+		one, oneLeft, oneRight := g.mark("go "+p.dir+" fatal", plain)
+		two, twoLeft, twoRight := g.mark("go "+p.dir+" table", table)
+		one.Scope, one.Guarded = g.goImportPath(p.dir), guarded
+		two.Scope, two.Guarded = one.Scope, guarded
+		g.plant(file, fmt.Sprintf(goText, pkg, plain, oneLeft, oneRight, table, twoLeft, twoRight), one, two)
 	}
 }
 
@@ -71,16 +63,7 @@ func %s(t *testing.T) {
 
 func goTestFile(name string) bool {
 	base := path.Base(name)
-	return strings.HasSuffix(base, "_test.go") && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".") && !underscored(name)
-}
-
-func underscored(name string) bool {
-	for _, part := range strings.Split(path.Dir(name), "/") {
-		if strings.HasPrefix(part, "_") {
-			return true
-		}
-	}
-	return false
+	return strings.HasSuffix(base, "_test.go") && !strings.HasPrefix(base, ".") && !strings.Contains("/"+name, "/_")
 }
 
 var goConstraint = text.LazyRegexp(`(?:_(?:linux|darwin|windows|freebsd|netbsd|openbsd|unix|amd64|arm64|386|arm|js|wasm|wasip1|plan9|solaris|android|ios))+_test\.go$`)
@@ -116,10 +99,7 @@ func (g *garden) goPackage(p place) (name string, tests []string, guarded bool) 
 			tests = append(tests, match[1])
 		}
 	}
-	if name == "" {
-		name = outside
-	}
-	return name, tests, guarded
+	return cmp.Or(name, outside), tests, guarded
 }
 
 // goImportPath is what the go command calls the package in a folder, "" without a go.mod.

@@ -16,9 +16,6 @@ var (
 
 // plantJava puts a JUnit class beside the tests of every package, in the package's name and for the version of JUnit that they use.
 func (g *garden) plantJava() {
-	if !g.wants("java") {
-		return
-	}
 	for _, p := range g.places(func(name string) bool {
 		return javaNamed().MatchString(path.Base(name)) && strings.Contains("/"+name, "/test/")
 	}) {
@@ -62,21 +59,14 @@ func (g *garden) plantJavaClass(p place, model, text, imports string) {
 	if m := javaPackage().FindStringSubmatch(text); m != nil {
 		head = "package " + m[1] + ";\n\n"
 	}
-	one, oneLeft, oneRight := g.token()
-	two, twoLeft, twoRight := g.token()
+	one, oneLeft, oneRight := g.mark("java "+p.dir+" throw", class, "throwsIt")
+	two, twoLeft, twoRight := g.mark("java "+p.dir+" compare", class, "comparesIt")
 	file := path.Join(p.dir, class+".java")
 	if g.taken[file] {
 		return
 	}
 	g.taken[file] = true
-	g.plants = append(g.plants, Plant{
-		Name: file,
-		Text: head + imports + fmt.Sprintf(javaText, class, oneLeft, oneRight, twoLeft, twoRight),
-		Marks: []Mark{
-			{Token: one, Key: "java " + p.dir + " throw", Test: []string{class, "throwsIt"}},
-			{Token: two, Key: "java " + p.dir + " compare", Test: []string{class, "comparesIt"}},
-		},
-	})
+	g.plant(file, head+imports+fmt.Sprintf(javaText, class, oneLeft, oneRight, twoLeft, twoRight), one, two)
 }
 
 // The token is put together from parts that a compiler does not join.

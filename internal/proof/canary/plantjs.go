@@ -26,26 +26,29 @@ var (
 
 // plantJavaScript puts one file beside the tests of every folder, with the runner, the module style and the relative imports of one of them.
 func (g *garden) plantJavaScript() {
-	if !g.wants("javascript") {
-		return
-	}
 	for _, p := range g.places(g.jsTest) {
 		model, style := g.jsModel(p)
 		if model == "" {
 			continue
 		}
 		file, first, second := g.sibling(model, "-")
-		subject := strings.SplitN(path.Base(model), ".", 2)[0]
-		throws, compares := subject+" "+first+" "+second, subject+" "+second+" "+first
-		one, oneLeft, oneRight := g.token()
-		two, twoLeft, twoRight := g.token()
-		f := jsFile{jsStyle: style, throws: throws, compares: compares, imports: g.jsImports(p, style)}
-		f.one, f.two = [2]string{oneLeft, oneRight}, [2]string{twoLeft, twoRight}
-		g.plants = append(g.plants, Plant{Name: file, Text: f.text(), Marks: []Mark{
-			{Token: one, Key: "javascript " + p.dir + " throw", Test: []string{throws}},
-			{Token: two, Key: "javascript " + p.dir + " compare", Test: []string{compares}},
-		}})
+		text, marks := g.jsTests(p, style, jsNames{model, first, second}, "javascript "+p.dir+" ")
+		g.plant(file, text, marks...)
 	}
+}
+
+// jsNames are what the tests of a canary are called after.
+type jsNames struct{ file, first, second string }
+
+// jsTests writes a test that throws and one that compares. Their keys begin with key.
+func (g *garden) jsTests(p place, style jsStyle, names jsNames, key string) (string, []Mark) {
+	subject, _, _ := strings.Cut(path.Base(names.file), ".")
+	f := jsFile{jsStyle: style, imports: g.jsImports(p, style)}
+	f.throws, f.compares = subject+" "+names.first+" "+names.second, subject+" "+names.second+" "+names.first
+	var marks [2]Mark
+	marks[0], f.one[0], f.one[1] = g.mark(key+"throw", f.throws)
+	marks[1], f.two[0], f.two[1] = g.mark(key+"compare", f.compares)
+	return f.text(), marks[:]
 }
 
 func (g *garden) jsTest(name string) bool {
@@ -70,6 +73,7 @@ type jsStyle struct {
 	assert string // the module that assertions come from, where it is one of node's
 	method string
 	it     string // the name of the function that makes a test
+	alias  string // what comes behind the name of everything that is imported
 }
 
 // jsModel is the last test of a folder whose style is known.
@@ -155,7 +159,6 @@ type jsFile struct {
 	throws, compares string
 	one, two         [2]string
 	imports          []string
-	alias            string // what comes behind the name of everything that is imported
 }
 
 // text loads the project's code inside of the first test: there a module that cannot be loaded is no reason to fail, and it works in every module

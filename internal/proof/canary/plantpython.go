@@ -22,26 +22,26 @@ func pythonTest(name string) bool {
 
 // plantPython puts one file beside the tests of every folder. It is a unittest.TestCase, which pytest runs, too.
 func (g *garden) plantPython() {
-	if !g.wants("python") {
-		return
-	}
 	for _, p := range g.places(pythonTest) {
 		file, first, second := g.sibling(p.last(), "_")
 		class := "Test" + capital(first) + capital(second)
 		module := strings.TrimSuffix(path.Base(file), ".py")
-		var marks []Mark
-		var halves []any
-		for _, style := range []string{"equal", "assert", "raise"} {
-			token, left, right := g.token()
-			marks = append(marks, Mark{Token: token, Key: "python " + p.dir + " " + style, Test: []string{module, class, "test_" + style}})
-			halves = append(halves, left, right)
-		}
-		text := fmt.Sprintf(pythonText, append([]any{g.pythonImports(p), class}, halves...)...)
-		g.plants = append(g.plants, Plant{Name: file, Text: text, Marks: marks})
+		text, marks := g.pythonCase(p, class, "python "+p.dir+" ", module, class)
+		g.plant(file, text, marks...)
 	}
 	if g.namesPython() {
 		g.plantClaims()
 	}
+}
+
+// pythonCase writes the tests of a class. Their keys begin with key, and their names have test in them.
+func (g *garden) pythonCase(p place, class, key string, test ...string) (text string, marks []Mark) {
+	parts := []any{g.pythonImports(p), class}
+	for _, style := range []string{"equal", "assert", "raise"} {
+		mark, left, right := g.mark(key+style, append(slices.Clip(test), "test_"+style)...)
+		marks, parts = append(marks, mark), append(parts, left, right)
+	}
+	return fmt.Sprintf(pythonText, parts...), marks
 }
 
 const pythonText = `import unittest

@@ -12,9 +12,6 @@ var rubyRequire = text.LazyRegexp(`(?m)^\s*(?:require|require_relative)\s*\(?['"
 
 // plantRuby puts a file beside the tests of every folder, for RSpec or for Minitest, with the files that those load.
 func (g *garden) plantRuby() {
-	if !g.wants("ruby") {
-		return
-	}
 	for _, p := range g.places(func(name string) bool {
 		base := path.Base(name)
 		return strings.HasSuffix(base, "_spec.rb") || strings.HasSuffix(base, "_test.rb") || strings.HasPrefix(base, "test_") && strings.HasSuffix(base, ".rb")
@@ -26,8 +23,6 @@ func (g *garden) plantRuby() {
 			continue
 		}
 		file, first, second := g.sibling(model, "_")
-		one, oneLeft, oneRight := g.token()
-		two, twoLeft, twoRight := g.token()
 		var head strings.Builder
 		for _, line := range rubyRequire().FindAllString(text, 20) {
 			fmt.Fprintf(&head, "begin\n  %s\nrescue LoadError, StandardError\n  nil\nend\n", strings.TrimSpace(line))
@@ -36,14 +31,9 @@ func (g *garden) plantRuby() {
 		if spec {
 			form, test = rspecText, []string{first + " " + second, "raises", "compares"}
 		}
-		g.plants = append(g.plants, Plant{
-			Name: file,
-			Text: head.String() + fmt.Sprintf(form, test[0], oneLeft, oneRight, twoLeft, twoRight),
-			Marks: []Mark{
-				{Token: one, Key: "ruby " + p.dir + " raise", Test: []string{test[0], test[1]}},
-				{Token: two, Key: "ruby " + p.dir + " compare", Test: []string{test[0], test[2]}},
-			},
-		})
+		one, oneLeft, oneRight := g.mark("ruby "+p.dir+" raise", test[0], test[1])
+		two, twoLeft, twoRight := g.mark("ruby "+p.dir+" compare", test[0], test[2])
+		g.plant(file, head.String()+fmt.Sprintf(form, test[0], oneLeft, oneRight, twoLeft, twoRight), one, two)
 	}
 }
 

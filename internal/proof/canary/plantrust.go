@@ -21,9 +21,6 @@ var (
 // plantRust puts an integration test into every package that has tests. Tests inside of the source are programs of their own; they cannot get a
 // canary without an edit of the source.
 func (g *garden) plantRust() {
-	if !g.wants("rust") {
-		return
-	}
 	planted := 0
 	for _, p := range g.places(func(name string) bool { return path.Base(name) == "Cargo.toml" }) {
 		manifest := g.read(path.Join(p.dir, "Cargo.toml"))
@@ -36,16 +33,10 @@ func (g *garden) plantRust() {
 		}
 		file, first, second := g.sibling(model, "_")
 		panics, compares := first+"_"+second, second+"_"+first
-		one, oneLeft, oneRight := g.token()
-		two, twoLeft, twoRight := g.token()
-		g.plants = append(g.plants, Plant{
-			Name: file,
-			Text: fmt.Sprintf(rustText, panics, oneLeft, oneRight, compares, twoLeft, twoRight),
-			Marks: []Mark{
-				{Token: one, Key: "rust " + p.dir + " panic", Test: []string{strings.TrimSuffix(path.Base(file), ".rs"), panics}},
-				{Token: two, Key: "rust " + p.dir + " compare", Test: []string{strings.TrimSuffix(path.Base(file), ".rs"), compares}},
-			},
-		})
+		crate := strings.TrimSuffix(path.Base(file), ".rs")
+		one, oneLeft, oneRight := g.mark("rust "+p.dir+" panic", crate, panics)
+		two, twoLeft, twoRight := g.mark("rust "+p.dir+" compare", crate, compares)
+		g.plant(file, fmt.Sprintf(rustText, panics, oneLeft, oneRight, compares, twoLeft, twoRight), one, two)
 		planted++
 	}
 }

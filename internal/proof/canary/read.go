@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -83,26 +81,18 @@ func (o Outcome) Fell() []string {
 
 // reading is what was understood of one run so far.
 type reading struct {
-	tokens   map[string]string // token to key
-	prefixes []string          // how tokens begin
-	files    []string          // the planted files' names without folder and ending
-	marks    []Mark
-
-	seen     map[string]bool   // keys whose token was seen
-	passing  map[string]bool   // keys whose test was seen passing
+	canaries
+	tally
 	packages map[string]bool   // Go packages that ended well, having run tests
 	ended    map[string]string // Go packages, and how the go command said that they ended: FAIL counts if it said both
-	tests    map[string]State
-	repeated map[string]int
-	formats  map[string]bool // that named tests
-	sums     map[string]bool // that counted them
-	counted  int             // by summaries
-	beyond   int             // tests for whose names there was no room
-	unstable int
-	foreign  int // canaries by name
 
-	unbuilt, cut, cargoCut, named, overflow bool
+	unbuilt, cut, cargoCut bool
 
+	pending
+}
+
+// pending is what lines before tell about the next one, by runner.
+type pending struct {
 	goText    []namedState // tests of a package whose name comes behind them
 	goVerbose bool         // all tests of that package are named
 	tap       []string
@@ -118,23 +108,10 @@ type namedState struct {
 }
 
 func newReading(plants []Plant) *reading {
-	r := &reading{
-		tokens: map[string]string{}, seen: map[string]bool{}, passing: map[string]bool{}, packages: map[string]bool{},
-		ended: map[string]string{}, tests: map[string]State{}, repeated: map[string]int{}, formats: map[string]bool{}, sums: map[string]bool{},
+	return &reading{
+		canaries: newCanaries(plants), packages: map[string]bool{}, ended: map[string]string{},
+		tally: tally{tests: map[string]State{}, repeated: map[string]int{}, formats: map[string]bool{}, sums: map[string]bool{}},
 	}
-	for _, p := range plants {
-		if base, _, _ := strings.Cut(path.Base(p.Name), "."); !p.Inside {
-			r.files = append(r.files, base)
-		}
-		for _, m := range p.Marks {
-			r.tokens[m.Token] = m.Key
-			r.marks = append(r.marks, m)
-			if prefix := m.Token[:min(6, len(m.Token))]; !slices.Contains(r.prefixes, prefix) {
-				r.prefixes = append(r.prefixes, prefix)
-			}
-		}
-	}
-	return r
 }
 
 // lines reads everything that was printed. A line without end is read in pieces that overlap by the length of a token.
@@ -195,74 +172,14 @@ func (r *reading) line(line string) {
 	r.troubleLine(line)
 }
 
-// look searches for tokens.
-func (r *reading) look(text string) {
-	for _, prefix := range r.prefixes {
-		rest := text
-		for {
-			i := strings.Index(rest, prefix)
-			if i < 0 {
-				break
-			}
-			rest = rest[i:]
-			for token, key := range r.tokens {
-				if strings.HasPrefix(rest, token) {
-					r.seen[key] = true
-				}
-			}
-			rest = rest[len(prefix):]
-		}
-	}
-	if !r.named {
-		r.named = slices.ContainsFunc(r.files, func(file string) bool { return strings.Contains(text, file) })
-	}
-}
-
 // test takes a test by its name.
 func (r *reading) test(format, name string, state State) {
 	r.formats[format] = true
-	contained := func(part string) bool { return strings.Contains(name, part) }
-	own := slices.ContainsFunc(r.files, contained) || slices.ContainsFunc(r.prefixes, contained)
-	for _, m := range r.marks {
-		if !strings.Contains(name, m.Test[0]) {
-			continue
-		}
-		own = true
-		if state == Passed && !slices.ContainsFunc(m.Test, func(part string) bool { return !strings.Contains(name, part) }) {
-			r.passing[m.Key] = true
-		}
-	}
-	if own {
+	if r.own(name, state) {
 		r.foreign++
 		return
 	}
-	name, changes := steady(name)
-	if changes {
-		// It cannot be found again, but it counts.
-		if state != Skipped && state != Ran {
-			r.unstable++
-		}
-		return
-	}
-	if format == "tap" || format == "spec" || format == "json" {
-		// Without the file two tests may have one name, and one of them could go.
-		r.repeated[name]++
-		if n := r.repeated[name]; n > 1 {
-			name += " (" + itoa(n) + ")"
-		}
-	}
-	before, known := r.tests[name]
-	switch {
-	case !known && len(r.tests) >= maxNames:
-		r.overflow = true
-		if state != Skipped {
-			r.beyond++
-		}
-		return
-	case known && (before == Passed || before == Failed) && state == Skipped:
-		return
-	}
-	r.tests[name] = state
+	r.add(format, name, state)
 }
 
 // judge says what became of the canaries.
@@ -292,25 +209,5 @@ func (r *reading) judge(out *Outcome, inv Invocation, plants []Plant) {
 				out.Claims = append(out.Claims, m.Key)
 			}
 		}
-	}
-}
-
-// count says how many tests ran, by their names where there are any, else by what summaries said.
-func (r *reading) count(out *Outcome) {
-	out.Total = -1
-	if len(r.tests)+r.unstable+r.foreign > 0 {
-		out.Tests, out.Unstable, out.Complete = r.tests, r.unstable, !r.overflow
-		out.Formats = slices.Sorted(maps.Keys(r.formats))
-		out.Total = r.beyond + r.unstable
-		for _, state := range r.tests {
-			if state != Skipped {
-				out.Total++
-			}
-		}
-		return
-	}
-	if len(r.sums) > 0 {
-		out.Formats = slices.Sorted(maps.Keys(r.sums))
-		out.Total = max(0, r.counted-len(out.Failing)-len(out.Passing))
 	}
 }

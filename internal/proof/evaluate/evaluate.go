@@ -163,8 +163,8 @@ func add(sum *ralph.Evaluation, o ralph.AgentOutcome) {
 	}
 	if o.Tokens != nil {
 		t := *o.Tokens
-		if s := sum.Tokens; s != nil {
-			t = ralph.Tokens{Input: t.Input + s.Input, Output: t.Output + s.Output, CacheRead: t.CacheRead + s.CacheRead, CacheWrite: t.CacheWrite + s.CacheWrite}
+		if sum.Tokens != nil {
+			t = t.Plus(*sum.Tokens)
 		}
 		sum.Tokens = &t
 	}

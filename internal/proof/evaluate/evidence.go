@@ -1,7 +1,7 @@
 package evaluate
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -84,19 +84,10 @@ func hasLine(root *os.Root, name string, line int) error {
 		return errors.New("the file cannot be read")
 	}
 	defer f.Close()
-	lines := 0
-	for r := bufio.NewReader(io.LimitReader(f, maxSeen)); lines < line; {
-		part, err := r.ReadSlice('\n')
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull): // a long line
-			continue
-		case err == nil:
-			lines++
-			continue
-		case len(part) > 0 && errors.Is(err, io.EOF): // the last one may have no end
-			lines++
-		}
-		break
+	text, _ := io.ReadAll(io.LimitReader(f, maxSeen)) // what cannot be read has no line
+	lines := bytes.Count(text, []byte("\n"))
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		lines++
 	}
 	if lines < line {
 		return fmt.Errorf("the file has %d lines", lines)

@@ -13,9 +13,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
 // journal is a folder with one chapter for every call that edits. A chapter is a folder that gets its name when all of it is on disk; only then are
@@ -115,13 +116,13 @@ func (j *journal) begin(ctx context.Context, dir string, edits []Edit) error {
 	if err := writeSynced(filepath.Join(name+unborn, listName), strings.NewReader(string(text))); err != nil {
 		return err
 	}
-	if err := syncFolder(name + unborn); err != nil {
+	if err := atomicfile.SyncDir(name + unborn); err != nil {
 		return err
 	}
 	if err := os.Rename(name+unborn, name); err != nil {
 		return err
 	}
-	return errors.Join(syncFolder(j.path), syncFolder(filepath.Dir(j.path)))
+	return errors.Join(atomicfile.SyncDir(j.path), atomicfile.SyncDir(filepath.Dir(j.path)))
 }
 
 // survey finds out what edits will change.
@@ -321,17 +322,4 @@ func writeSynced(path string, from io.Reader) error {
 		return err
 	}
 	return file.Sync()
-}
-
-// syncFolder makes names durable, where a system lets a folder be synced.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	return folder.Sync()
 }

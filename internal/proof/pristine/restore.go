@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
 // undo puts back what the chapters say, the newest first, and then throws the journal away. It stops between places if goOn says so.
@@ -60,7 +62,7 @@ func (j *journal) undoChapter(folder string, goOn func() error) (restored []stri
 	if err := os.Rename(folder, folder+undone); err != nil {
 		return r.restored, fmt.Errorf("end journal: %w", err)
 	}
-	return r.restored, syncFolder(j.path)
+	return r.restored, atomicfile.SyncDir(j.path)
 }
 
 // restorer puts back one chapter.
@@ -95,7 +97,7 @@ func (r *restorer) all(places []place, goOn func() error) error {
 			return fmt.Errorf("put back %s: %w", p.Name, err)
 		}
 	}
-	return syncFolder(r.dir)
+	return atomicfile.SyncDir(r.dir)
 }
 
 func (p *place) path() string { return filepath.FromSlash(string(p.Name)) }
@@ -239,7 +241,7 @@ func (r *restorer) finish(p *place) error {
 	if err != nil {
 		return err
 	}
-	if err := syncFolder(filepath.Join(r.dir, p.path())); err != nil {
+	if err := atomicfile.SyncDir(filepath.Join(r.dir, p.path())); err != nil {
 		return err
 	}
 	_ = r.root.Lchown(p.path(), p.UID, p.GID)

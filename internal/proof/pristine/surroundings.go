@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
 const (
@@ -84,7 +86,7 @@ func (s *Surroundings) keep(env []string, gitDirs []string) error {
 			}
 			if err == nil {
 				k.Copy, k.Program = fmt.Sprintf("%04d", len(s.index.Kept)), program
-				if err := replaceSynced(filepath.Join(s.folder, k.Copy), text); err != nil {
+				if err := atomicfile.Swap(filepath.Join(s.folder, k.Copy), text, 0o600); err != nil {
 					return err
 				}
 			}
@@ -95,21 +97,11 @@ func (s *Surroundings) keep(env []string, gitDirs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := syncFolder(s.folder); err != nil {
+	if err := atomicfile.SyncDir(s.folder); err != nil {
 		return err
 	}
 	// The index comes last: without it nothing counts as kept.
-	return errors.Join(replaceSynced(filepath.Join(s.folder, indexName), text), syncFolder(s.folder))
-}
-
-func replaceSynced(path string, text []byte) error {
-	if err := os.RemoveAll(path + unborn); err != nil {
-		return err
-	}
-	if err := writeSynced(path+unborn, bytes.NewReader(text)); err != nil {
-		return err
-	}
-	return os.Rename(path+unborn, path)
+	return atomicfile.Write(filepath.Join(s.folder, indexName), text, 0o600)
 }
 
 var errNoConfig = errors.New("not a file of the usual size")

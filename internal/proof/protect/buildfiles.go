@@ -23,18 +23,35 @@ var (
 
 // pomDiffers compares the plugins and properties that run tests. Dependencies are honest.
 func pomDiffers(_ *inspection, base, now []byte) bool {
-	part := func(data []byte) []string {
-		text := xmlComment().ReplaceAllString(string(data), "")
+	return !wellFormed(now) || partsDiffer(base, now, func(text string) []string {
+		text = xmlComment().ReplaceAllString(text, "")
 		settings := pomSetting().FindAllString(text, -1)
 		for _, plugin := range pomPlugin().FindAllString(text, -1) {
 			if pomTests().MatchString(plugin) {
-				settings = append(settings, strings.Join(strings.Fields(plugin), " "))
+				settings = append(settings, oneSpaced(plugin))
 			}
 		}
 		return settings
-	}
-	return !wellFormed(now) || !slices.Equal(part(base), part(now))
+	})
 }
+
+// partsDiffer compares a part of two files.
+func partsDiffer(base, now []byte, part func(text string) []string) bool {
+	return !slices.Equal(part(string(base)), part(string(now)))
+}
+
+// trimmedLines are the lines of a text that keep accepts, without blanks around them.
+func trimmedLines(text string, keep func(line string) bool) []string {
+	var kept []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); keep(line) {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+func oneSpaced(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // wellFormed says whether XML can be read. A file that is not there can.
 func wellFormed(data []byte) bool {
@@ -54,16 +71,14 @@ var (
 
 // gradleDiffers compares the statements that have to do with tests. Dependencies, plugins and versions are honest.
 func gradleDiffers(_ *inspection, base, now []byte) bool {
-	part := func(data []byte) []string {
-		var kept []string
-		for _, statement := range braced(withoutComments(string(data))) {
+	return partsDiffer(base, now, func(text string) (kept []string) {
+		for _, statement := range braced(withoutComments(text)) {
 			if !gradleHonest().MatchString(statement) && gradleSteering().MatchString(statement) {
-				kept = append(kept, strings.Join(strings.Fields(statement), " "))
+				kept = append(kept, oneSpaced(statement))
 			}
 		}
 		return kept
-	}
-	return !slices.Equal(part(base), part(now))
+	})
 }
 
 // braced splits a text into lines, and keeps what is in brackets together with the line that opens them.
@@ -89,32 +104,17 @@ func braced(text string) []string {
 	return statements
 }
 
+// commentOrQuote is a quotation, which ends with its line at the latest, or a comment.
+var commentOrQuote = text.LazyRegexp(`"(?:\\[^\n]|[^"\n])*"?|'[^'\n]*'?|//[^\n]*|/\*(?s:.*?)(?:\*/|\z)`)
+
 // withoutComments takes out // and /* */, but not what is in quotes, such as an address.
 func withoutComments(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		rest := text[i:]
-		switch {
-		case rest[0] == '"' || rest[0] == '\'':
-			line, _, _ := strings.Cut(rest, "\n")
-			_, n := quotedText(line)
-			b.WriteString(line[:n])
-			i += n
-		case strings.HasPrefix(rest, "//"):
-			line, _, _ := strings.Cut(rest, "\n")
-			i += len(line)
-		case strings.HasPrefix(rest, "/*"):
-			end := strings.Index(rest[2:], "*/")
-			if end < 0 {
-				return b.String()
-			}
-			i += end + 4
-		default:
-			b.WriteByte(rest[0])
-			i++
+	return commentOrQuote().ReplaceAllStringFunc(text, func(found string) string {
+		if found[0] == '/' {
+			return ""
 		}
-	}
-	return b.String()
+		return found
+	})
 }
 
 // quotedText reads a quotation at the beginning of a text, and says how long it is with its quotes.
@@ -138,20 +138,11 @@ var projectHonest = text.LazyRegexp(`<(PackageReference|ProjectReference|Framewo
 
 // projectDiffers compares a project file of .NET by what is compiled and run: its lines without references and versions.
 func projectDiffers(_ *inspection, base, now []byte) bool {
-	part := func(data []byte) []string {
-		var kept []string
-		for line := range strings.Lines(xmlComment().ReplaceAllString(string(data), "")) {
-			line = strings.TrimSpace(line)
-			if line != "" && !projectHonest().MatchString(line) && !slices.Contains([]string{"<ItemGroup>", "</ItemGroup>", "<PropertyGroup>", "</PropertyGroup>"}, line) {
-				kept = append(kept, line)
-			}
-		}
-		return kept
-	}
-	steers := func(lines []string) []string {
-		return slices.DeleteFunc(lines, func(line string) bool { return !projectSteering().MatchString(line) })
-	}
-	return !wellFormed(now) || !slices.Equal(steers(part(base)), steers(part(now)))
+	return !wellFormed(now) || partsDiffer(base, now, func(text string) []string {
+		return trimmedLines(xmlComment().ReplaceAllString(text, ""), func(line string) bool {
+			return !projectHonest().MatchString(line) && projectSteering().MatchString(line)
+		})
+	})
 }
 
 var projectSteering = text.LazyRegexp(`(?i)test|remove=|<target\b|<exec\b|<import\b|condition=|<compile\b`)
@@ -163,28 +154,25 @@ var (
 
 // mixDiffers compares the lines of a mix.exs file that have to do with tests, but for dependencies.
 func mixDiffers(_ *inspection, base, now []byte) bool {
-	part := func(data []byte) []string {
-		var kept []string
-		for line := range strings.Lines(string(data)) {
+	return partsDiffer(base, now, func(text string) (kept []string) {
+		for line := range strings.Lines(text) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
 			if mixSteering().MatchString(line) && !mixDependency().MatchString(line) {
 				kept = append(kept, line)
 			}
 		}
 		return kept
-	}
-	return !slices.Equal(part(base), part(now))
+	})
 }
 
 // listings are test files that only say which tests there are. Lines of the kind given may be added for new tests.
 var listings = []struct {
-	name func(name string) bool
+	glob string // of the file's own name
 	line func() *regexp.Regexp
 }{
-	{func(name string) bool { return path.Base(name) == "CMakeLists.txt" },
-		text.LazyRegexp(`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`)},
-	{func(name string) bool { return path.Base(name) == "meson.build" }, text.LazyRegexp(`^\s*(\w+\s*=\s*executable\(.*\)|test\(.*\)|'[\w./-]+\.(c|cc|cpp)',?|#.*)?\s*$`)},
-	{func(name string) bool { return path.Ext(name) == ".rs" }, text.LazyRegexp(`^\s*(pub(\([a-z]+\))?\s+)?mod\s+\w+;\s*$|^\s*$`)},
+	{"CMakeLists.txt", text.LazyRegexp(`^\s*((add_executable|add_test|add_library|add_subdirectory|target_link_libraries|target_sources|target_include_directories|gtest_discover_tests|catch_discover_tests)\s*\([^()]*\)|[\w./-]+\.(c|cc|cpp|cxx|h|hpp)|#.*)?\s*$`)},
+	{"meson.build", text.LazyRegexp(`^\s*(\w+\s*=\s*executable\(.*\)|test\(.*\)|'[\w./-]+\.(c|cc|cpp)',?|#.*)?\s*$`)},
+	{"*.rs", text.LazyRegexp(`^\s*(pub(\([a-z]+\))?\s+)?mod\s+\w+;\s*$|^\s*$`)},
 }
 
 // onlyListed says that a test file was changed by nothing but new entries for new tests.
@@ -193,7 +181,7 @@ func (in *inspection) onlyListed(change ralph.FileChange) (bool, error) {
 		return false, nil
 	}
 	for _, listing := range listings {
-		if !listing.name(change.Name) {
+		if is, _ := path.Match(listing.glob, path.Base(change.Name)); !is {
 			continue
 		}
 		differs, err := in.compare(change, func(base, now []byte) bool { return !grewBy(base, now, listing.line()) })

@@ -3,6 +3,7 @@ package protect
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -49,12 +50,7 @@ func (p pattern) matches(name string) bool {
 
 // within says whether a name is one of the paths, or below one that is a folder.
 func within(name string, paths []string) bool {
-	for _, p := range paths {
-		if below, is := strings.CutPrefix(name, p); is && (below == "" || below[0] == '/') {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(paths, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
 
 // cleanNames makes names comparable. Names outside of the workspace match nothing and are left out.

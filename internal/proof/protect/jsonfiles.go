@@ -3,6 +3,7 @@ package protect
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -19,19 +20,21 @@ var directRunners = []string{"node", "npx", "deno", "go", "cargo", "pytest", "py
 
 // packageDiffers compares what steers tests in two package.json files. Dependencies and other scripts are honest.
 func packageDiffers(in *inspection, base, now []byte) bool {
+	return objectsDiffer(base, now, func(was, is map[string]any) bool {
+		return keysDiffer(was, is, runnerKeys...) || importsDiffer(was, is) ||
+			!reflect.DeepEqual(foreignRunners(was), foreignRunners(is)) || in.runsScripts() && in.scriptsDiffer(was["scripts"], is["scripts"])
+	})
+}
+
+// objectsDiffer compares two JSON files. One that cannot be read differs.
+func objectsDiffer(base, now []byte, differ func(was, is map[string]any) bool) bool {
 	was, errBase := readObject(base)
 	is, errNow := readObject(now)
-	if errBase != nil || errNow != nil {
-		return true
-	}
-	for _, key := range runnerKeys {
-		if !reflect.DeepEqual(was[key], is[key]) {
-			return true
-		}
-	}
-	return importsDiffer(was, is) ||
-		!reflect.DeepEqual(foreignRunners(was), foreignRunners(is)) ||
-		in.runsScripts() && scriptsDiffer(stringsOf(was["scripts"]), stringsOf(is["scripts"]), in.namedScripts())
+	return errBase != nil || errNow != nil || differ(was, is)
+}
+
+func keysDiffer(was, is map[string]any, keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return !reflect.DeepEqual(was[key], is[key]) })
 }
 
 // packageSteers says whether a new package.json configures a test runner.
@@ -70,12 +73,7 @@ func stringsOf(value any) map[string]string {
 func importsDiffer(was, is map[string]any) bool {
 	before, _ := was["imports"].(map[string]any)
 	after, _ := is["imports"].(map[string]any)
-	for name, target := range before {
-		if !reflect.DeepEqual(target, after[name]) {
-			return true
-		}
-	}
-	return false
+	return keysDiffer(before, after, slices.Collect(maps.Keys(before))...)
 }
 
 // foreignRunners are test tools that come from anywhere but the registry, under their own name.
@@ -126,8 +124,9 @@ func (in *inspection) namedScripts() map[string]bool {
 }
 
 // scriptsDiffer compares the scripts that checks run, and those that these run.
-func scriptsDiffer(was, is map[string]string, named map[string]bool) bool {
-	before, after := reached(was, named), reached(is, named)
+func (in *inspection) scriptsDiffer(was, is any) bool {
+	named := in.namedScripts()
+	before, after := reached(stringsOf(was), named), reached(stringsOf(is), named)
 	for name, text := range before {
 		if after[name] != text && !emptyScript(text) {
 			return true
@@ -148,7 +147,7 @@ func scriptsDiffer(was, is map[string]string, named map[string]bool) bool {
 func belongsToNew(name string, before, after map[string]string) bool {
 	for other, text := range after {
 		old, known := before[other]
-		if other != name && known && !emptyScript(old) && (runs(text, name) || name == "pre"+other || name == "post"+other) {
+		if other != name && known && !emptyScript(old) && leadsTo(other, text, name) {
 			return false
 		}
 	}
@@ -164,22 +163,21 @@ func reached(scripts map[string]string, named map[string]bool) map[string]string
 	for again := true; again; {
 		again = false
 		for name, text := range scripts {
-			if _, known := found[name]; known || !named[name] && !reachedFrom(name, found) {
-				continue
+			leads := named[name]
+			for other, text := range found {
+				leads = leads || leadsTo(other, text, name)
 			}
-			found[name], again = text, true
+			if _, known := found[name]; !known && leads {
+				found[name], again = text, true
+			}
 		}
 	}
 	return found
 }
 
-func reachedFrom(name string, found map[string]string) bool {
-	for other, text := range found {
-		if runs(text, name) || name == "pre"+other || name == "post"+other {
-			return true
-		}
-	}
-	return false
+// leadsTo says whether whoever runs a script with that text runs the other one, too.
+func leadsTo(script, text, other string) bool {
+	return runs(text, other) || other == "pre"+script || other == "post"+script
 }
 
 // runs says whether a script's text has the other's name as a word, or as one of test:*.
@@ -196,21 +194,17 @@ func runs(text, name string) bool {
 
 // composerDiffers compares the scripts that checks run.
 func composerDiffers(in *inspection, base, now []byte) bool {
-	was, errBase := readObject(base)
-	is, errNow := readObject(now)
-	return errBase != nil || errNow != nil || in.runsScripts() && scriptsDiffer(stringsOf(was["scripts"]), stringsOf(is["scripts"]), in.namedScripts())
+	return objectsDiffer(base, now, func(was, is map[string]any) bool {
+		return in.runsScripts() && in.scriptsDiffer(was["scripts"], is["scripts"])
+	})
 }
 
 // denoDiffers compares how tests are found, and the tasks that checks run. A file with
 // comments cannot be read here, and counts as a whole.
 func denoDiffers(in *inspection, base, now []byte) bool {
-	was, errBase := readObject(base)
-	is, errNow := readObject(now)
-	if errBase != nil || errNow != nil {
-		return true
-	}
-	return !reflect.DeepEqual(was["test"], is["test"]) || !reflect.DeepEqual(was["exclude"], is["exclude"]) || importsDiffer(was, is) ||
-		scriptsDiffer(stringsOf(was["tasks"]), stringsOf(is["tasks"]), in.namedScripts())
+	return objectsDiffer(base, now, func(was, is map[string]any) bool {
+		return keysDiffer(was, is, "test", "exclude") || importsDiffer(was, is) || in.scriptsDiffer(was["tasks"], is["tasks"])
+	})
 }
 
 // honestWorkspaceKeys say which packages there are, and in which version.
@@ -218,15 +212,15 @@ var honestWorkspaceKeys = []string{"packages", "catalog", "catalogs", "onlyBuilt
 
 // pnpmDiffers compares everything but the list of packages: the rest are settings, such as the shell for scripts.
 func pnpmDiffers(_ *inspection, base, now []byte) bool {
-	return !slices.Equal(workspaceSettings(base), workspaceSettings(now))
+	return partsDiffer(base, now, workspaceSettings)
 }
 
 // workspaceSettings gives the lines of a YAML file without those of honest keys. A file in another style than one key a
 // line has keys that nobody knows, so that all of it counts.
-func workspaceSettings(data []byte) []string {
+func workspaceSettings(text string) []string {
 	var settings []string
 	honest := false
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\r\n")
 		if line == "" || strings.HasPrefix(strings.TrimSpace(line), "#") {
 			continue

@@ -109,39 +109,25 @@ func helperKin(change ralph.FileChange, text []byte) (kin, bool) {
 
 // lookForKin finds out which of the changed files that have no telling name are parts of tests.
 func (in *inspection) lookForKin(changes []ralph.FileChange) error {
-	var unknown []ralph.FileChange
-	for _, change := range changes {
-		if _, steers := steeringRule(change.Name); !steers && !testName(change.Name) {
-			unknown = append(unknown, change)
+	unknown := slices.DeleteFunc(slices.Clone(changes), func(change ralph.FileChange) bool {
+		_, steers := steeringRule(change.Name)
+		return steers || testName(change.Name)
+	})
+	// A part of tests is what a test of the base mentions, and nothing else but documentation. What the product needs too is the product's.
+	candidates, err := in.kinOf(unknown)
+	for _, tests := range []bool{true, false} {
+		if err == nil && len(candidates) > 0 {
+			candidates, err = in.mentioned(candidates, tests)
 		}
 	}
-	found, err := in.partsOfTests(unknown)
 	if err != nil {
 		return fmt.Errorf("look what tests mention: %w", err)
 	}
 	in.kin = map[string]bool{}
-	for _, change := range found {
-		in.kin[change.Name] = true
+	for _, k := range candidates {
+		in.kin[k.change.Name] = true
 	}
 	return nil
-}
-
-// partsOfTests are those that a test of the base mentions, and nothing else but documentation. What the product needs too is the product's.
-func (in *inspection) partsOfTests(changes []ralph.FileChange) ([]ralph.FileChange, error) {
-	candidates, err := in.kinOf(changes)
-	if err != nil || len(candidates) == 0 {
-		return nil, err
-	}
-	for _, tests := range []bool{true, false} {
-		if candidates, err = in.mentioned(candidates, tests); err != nil || len(candidates) == 0 {
-			return nil, err
-		}
-	}
-	var found []ralph.FileChange
-	for _, k := range candidates {
-		found = append(found, k.change)
-	}
-	return found, nil
 }
 
 // mentioned leaves the candidates that a test mentions or, of those, the ones that nothing else does. Few projects come to the second question,

@@ -22,8 +22,7 @@ const PresetTests = "tests"
 
 // Config says what to protect.
 type Config struct {
-	Globs   []string // the user's, as in .gitignore; "!x" takes out again. The name of a preset is that preset
-	Presets []string // PresetTests
+	Globs   []string // the user's, as in .gitignore; "!x" takes out again. PresetTests is that preset
 	Literal []string // the harness's own: configuration, prompts, the goal, scripts that checks start
 	Exempt  []string // task lists and steering files: never protected, whatever matches
 	Checks  []string // the commands, since a Makefile steers those that use make
@@ -39,15 +38,9 @@ type Rules struct {
 	base    *baseFiles
 }
 
-// New makes rules of a configuration. A pattern that cannot match, or a preset that there is not, is an error that names it.
+// New makes rules of a configuration. A pattern that cannot match is an error that names it.
 func New(c Config) (Rules, error) {
 	r := Rules{literal: cleanNames(c.Literal), exempt: cleanNames(c.Exempt), checks: slices.Clone(c.Checks)}
-	for _, preset := range c.Presets {
-		if preset != PresetTests {
-			return Rules{}, fmt.Errorf("find preset %q: there is only %q", preset, PresetTests)
-		}
-		r.tests = true
-	}
 	for _, glob := range c.Globs {
 		if glob == PresetTests {
 			r.tests = true
@@ -60,11 +53,6 @@ func New(c Config) (Rules, error) {
 		r.globs = append(r.globs, p)
 	}
 	return r, nil
-}
-
-// Empty says that nothing is protected.
-func (r Rules) Empty() bool {
-	return !r.tests && len(r.literal) == 0 && !slices.ContainsFunc(r.globs, func(p pattern) bool { return !p.takes })
 }
 
 // Side is one of the two trees that are compared.
@@ -174,7 +162,7 @@ type inspection struct {
 	ctx   context.Context
 	trees Trees
 	rules Rules
-	kin   map[string]bool // see partsOfTests
+	kin   map[string]bool // see lookForKin
 	words map[string]bool // that checks are made of, see uses
 }
 

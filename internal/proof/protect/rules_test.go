@@ -30,10 +30,6 @@ func TestPatternsThatCannotBe(t *testing.T) {
 			t.Errorf("New(%q) says %v, want %s", pattern, err, want)
 		}
 	}
-	_, err := protect.New(protect.Config{Presets: []string{"docs"}})
-	if want := `find preset "docs": there is only "tests"`; err == nil || err.Error() != want {
-		t.Errorf("New says %v, want %s", err, want)
-	}
 }
 
 func TestPatternsMatchAsInGitignore(t *testing.T) {
@@ -65,28 +61,6 @@ func TestPatternsMatchAsInGitignore(t *testing.T) {
 		tree := trees{base: files{c.name: "1"}, now: files{c.name: "2"}}
 		if got := len(sorted(t, protect.Config{Globs: c.patterns}, tree).Tampered) == 1; got != c.want {
 			t.Errorf("%q protect %q: %v, want %v", c.patterns, c.name, got, c.want)
-		}
-	}
-}
-
-func TestEmpty(t *testing.T) {
-	for _, c := range []struct {
-		config protect.Config
-		want   bool
-	}{
-		{protect.Config{}, true},
-		{protect.Config{Exempt: []string{"a"}, Checks: []string{"make"}, Globs: []string{"!x"}}, true},
-		{protect.Config{Globs: []string{"a"}}, false},
-		{protect.Config{Globs: []string{"tests"}}, false},
-		{protect.Config{Presets: []string{"tests"}}, false},
-		{protect.Config{Literal: []string{"a"}}, false},
-	} {
-		rules, err := protect.New(c.config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rules.Empty() != c.want {
-			t.Errorf("%+v: %v, want %v", c.config, rules.Empty(), c.want)
 		}
 	}
 }
@@ -141,7 +115,7 @@ func TestExemptIsNeverProtected(t *testing.T) {
 }
 
 func TestWithoutTheFilesOfTheBaseEverythingIsTakenToHaveTests(t *testing.T) {
-	rules, err := protect.New(protect.Config{Presets: []string{"tests"}})
+	rules, err := protect.New(protect.Config{Globs: []string{"tests"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +149,7 @@ func TestLargeFilesAreReadInPart(t *testing.T) {
 	padding := strings.Repeat(" ", 5<<20)
 	base := files{"package.json": `{"name": "p"` + padding + `}`, "m_test.go": "1", "a.test.js": "1"}
 	change := files{"package.json": `{"name": "q"` + padding + `}`, "big_test.go": "package m\n//" + padding + "\nfunc TestMain() {}\n"}
-	got := sorted(t, protect.Config{Presets: []string{"tests"}}, trees{base, with(base, change)})
+	got := sorted(t, protect.Config{Globs: []string{"tests"}}, trees{base, with(base, change)})
 	// What could not be read to its end may hide anything there.
 	if diff := cmp.Diff(short{Tampered: []string{"package.json changed"}, Unseen: []string{"big_test.go added"}}, got); diff != "" {
 		t.Error(diff)
@@ -183,7 +157,7 @@ func TestLargeFilesAreReadInPart(t *testing.T) {
 }
 
 func TestTroubleIsAnError(t *testing.T) {
-	rules, err := protect.New(protect.Config{Presets: []string{"tests"}})
+	rules, err := protect.New(protect.Config{Globs: []string{"tests"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 
 // sectioned is a file of sections with keys, TOML or INI, of which a part steers tests.
 type sectioned struct {
-	syntax  syntax
-	section func(section string) bool      // the whole section
-	key     func(section, key string) bool // this key of a section
+	syntax   syntax
+	sections []string // that steer as a whole
+	keys     []string // that steer, with the sections that they are in
 }
 
 type syntax int
@@ -21,29 +21,29 @@ const (
 )
 
 var (
-	setupCfg = sectioned{syntax: ini, section: func(s string) bool {
-		return strings.HasPrefix(s, "tool:") || strings.HasPrefix(s, "coverage") || s == "pytest" || s == "aliases" || s == "nosetests" || s == "tox"
-	}}
-	pyproject = sectioned{syntax: toml, section: func(s string) bool {
-		return slices.ContainsFunc([]string{"tool.pytest", "tool.coverage", "tool.tox", "tool.hatch.envs", "tool.nox", "tool.poe", "tool.taskipy", "tool.pdm.scripts"},
-			func(prefix string) bool { return strings.HasPrefix(s, prefix) })
-	}, key: func(s, k string) bool {
-		// The same tables, written as keys of a table above them.
-		whole := strings.TrimPrefix(s+"."+k, ".")
-		return slices.ContainsFunc([]string{"tool.pytest", "tool.coverage", "tool.tox", "tool.hatch.envs", "tool.nox"}, func(p string) bool { return strings.HasPrefix(whole, p) }) ||
-			strings.HasPrefix(whole, `project.entry-points.pytest11`)
-	}}
-	bunfig = sectioned{syntax: toml, section: func(s string) bool { return strings.HasPrefix(s, "test") || strings.HasPrefix(s, "run") }, key: func(s, k string) bool {
-		return s == "" && (k == "preload" || strings.HasPrefix(k, "test"))
-	}}
-	cargo = sectioned{syntax: toml, section: func(s string) bool {
-		return s == "test" || strings.HasPrefix(s, "profile.test") || strings.HasPrefix(s, "profile.dev") || strings.HasPrefix(s, "patch") || strings.HasPrefix(s, "replace")
-	}, key: func(s, k string) bool {
-		whole := strings.TrimPrefix(s+"."+k, ".")
-		return slices.Contains([]string{"lib.test", "lib.harness", "lib.doctest", "bin.test", "bin.harness", "example.test", "package.autotests",
-			"workspace.exclude", "workspace.default-members", "test"}, whole) || strings.HasPrefix(whole, "profile.test") || strings.HasPrefix(whole, "profile.dev")
-	}}
+	setupCfg = sectioned{syntax: ini, sections: []string{"tool:*", "coverage*", "pytest", "aliases", "nosetests", "tox"}}
+	// The keys are the same tables, written as keys of a table above them.
+	pyproject = sectioned{
+		sections: []string{"tool.pytest*", "tool.coverage*", "tool.tox*", "tool.hatch.envs*", "tool.nox*", "tool.poe*", "tool.taskipy*", "tool.pdm.scripts*"},
+		keys:     []string{"tool.pytest*", "tool.coverage*", "tool.tox*", "tool.hatch.envs*", "tool.nox*", "project.entry-points.pytest11*"},
+	}
+	bunfig = sectioned{sections: []string{"test*", "run*"}, keys: []string{"preload", "test*"}}
+	cargo  = sectioned{
+		sections: []string{"test", "profile.test*", "profile.dev*", "patch*", "replace*"},
+		keys: []string{
+			"lib.test", "lib.harness", "lib.doctest", "bin.test", "bin.harness", "example.test", "package.autotests",
+			"workspace.exclude", "workspace.default-members", "test", "profile.test*", "profile.dev*",
+		},
+	}
 )
+
+// fits says whether a name is one of a list, of which some stand for all that begin like them.
+func fits(name string, list []string) bool {
+	return slices.ContainsFunc(list, func(one string) bool {
+		prefix, wild := strings.CutSuffix(one, "*")
+		return name == one || wild && strings.HasPrefix(name, prefix)
+	})
+}
 
 // differs compares the parts that steer. A file that cannot be read any more differs, and so does one that never could be.
 func (f sectioned) differs(_ *inspection, base, now []byte) bool {
@@ -66,7 +66,7 @@ func (f sectioned) part(data []byte) ([]string, error) {
 	}
 	var part []string
 	for _, s := range settings {
-		if f.section(s.section) || f.key != nil && f.key(s.section, s.key) {
+		if fits(s.section, f.sections) || fits(strings.TrimPrefix(s.section+"."+s.key, "."), f.keys) {
 			part = append(part, fmt.Sprintf("%s: %s = %s", s.section, s.key, s.value))
 		}
 	}

@@ -1,0 +1,75 @@
+package canary
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// canaries are what was planted, and what a run showed of them.
+type canaries struct {
+	tokens   map[string]string // token to key
+	prefixes []string          // how tokens begin
+	files    []string          // the planted files' names without folder and ending
+	marks    []Mark
+
+	seen    map[string]bool // keys whose token was seen
+	passing map[string]bool // keys whose test was seen passing
+	named   bool            // a planted file is mentioned
+}
+
+func newCanaries(plants []Plant) canaries {
+	c := canaries{tokens: map[string]string{}, seen: map[string]bool{}, passing: map[string]bool{}}
+	for _, p := range plants {
+		if base, _, _ := strings.Cut(path.Base(p.Name), "."); !p.Inside {
+			c.files = append(c.files, base)
+		}
+		for _, m := range p.Marks {
+			c.tokens[m.Token] = m.Key
+			c.marks = append(c.marks, m)
+			if prefix := m.Token[:min(6, len(m.Token))]; !slices.Contains(c.prefixes, prefix) {
+				c.prefixes = append(c.prefixes, prefix)
+			}
+		}
+	}
+	return c
+}
+
+// look searches for tokens.
+func (c *canaries) look(text string) {
+	for _, prefix := range c.prefixes {
+		rest := text
+		for {
+			i := strings.Index(rest, prefix)
+			if i < 0 {
+				break
+			}
+			rest = rest[i:]
+			for token, key := range c.tokens {
+				if strings.HasPrefix(rest, token) {
+					c.seen[key] = true
+				}
+			}
+			rest = rest[len(prefix):]
+		}
+	}
+	if !c.named {
+		c.named = slices.ContainsFunc(c.files, func(file string) bool { return strings.Contains(text, file) })
+	}
+}
+
+// own reports whether a test is a canary by its name, and notes one that passed.
+func (c *canaries) own(name string, state State) bool {
+	contained := func(part string) bool { return strings.Contains(name, part) }
+	own := slices.ContainsFunc(c.files, contained) || slices.ContainsFunc(c.prefixes, contained)
+	for _, m := range c.marks {
+		if !contained(m.Test[0]) {
+			continue
+		}
+		own = true
+		if state == Passed && !slices.ContainsFunc(m.Test, func(part string) bool { return !contained(part) }) {
+			c.passing[m.Key] = true
+		}
+	}
+	return own
+}
