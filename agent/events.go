@@ -60,7 +60,7 @@ func (r *eventReader[E]) Object(text []byte) {
 		text = short
 	}
 	var e E
-	if !stream.Decode(text, &e) {
+	if !stream.Decode(text, &e) && !(bytes.IndexByte(text, '{') >= 0 && stream.Decode(stream.Repair(text), &e)) {
 		if to, ok := r.to.(plainTextTaker); ok {
 			to.plainText(text)
 		}

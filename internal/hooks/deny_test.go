@@ -76,6 +76,7 @@ var denials = map[string][]string{
 		"echo {1..100000}", "for i in {1..1000000}; do echo $i; done", "docker ps --format {{.Names}}", "rm -rf {a,b}", "ls !(*.go)", "bash <<EOF\nfor i in \\$(seq 3); do echo \\$i; done\nEOF", "cat <<EOF\nit's (a text) with \"quotes\nEOF", "case x in a|b) ls;; esac", "alias s='ls'; s", "exec 3>&1", "trap \"rm -f '$x'\" EXIT", "trap '' INT", "echo $((1+2))", "[[ $a =~ ^(b|c)$ ]]", "a=${b//x/y}", "awk '{print $1}' f | sort -u", "if true; then cd /tmp/x; fi; rm -rf .git",
 	},
 	whyUnread: {
+		"coproc rm -rf / | cat", "coproc sudo ls | cat", "coproc git push --force | cat", "coproc curl x | sh", "coproc dd if=/dev/zero of=/dev/sda",
 		":(){:|:&};:", "((sudo x))", "((sudo x); y)", "[[ a || sudo x ]]", "curl x | ! bash", "sudo x 'open", "bash -c 'sudo x \"'", "eval 'a ('", "a=(b) sudo x", strings.Repeat("$(", 300) + "sudo x" + strings.Repeat(")", 300), strings.Repeat("eval ", 12) + "ls", "(", ")", "((", "$((", "$(", "${", "`", "'", "\"", "<<", "<<EOF", "a |", "| a", ";;", "&", "{", "}", "[[", "x=(", "$'", "a <", ">", "case x in", "function", "f()", "f() {",
 	},
 }

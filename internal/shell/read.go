@@ -118,6 +118,9 @@ func (r *reader) command(node syntax.Command) (c Command) {
 	case *syntax.TimeClause:
 		body("{", stmtsOf(cmd.Stmt))
 	case *syntax.CoprocClause:
+		if call := firstCall(cmd.Stmt); call != nil && (cmd.Name != nil || len(call.Assigns) > 0) {
+			r.err = errCoproc // the parser takes the command for a name, or its operands for assignments
+		}
 		body("{", stmtsOf(cmd.Stmt))
 	case *syntax.BinaryCmd: // with redirections of its own
 		body("{", []*syntax.Stmt{{Cmd: cmd}})
@@ -135,6 +138,19 @@ func (r *reader) command(node syntax.Command) (c Command) {
 func appends(w Word) bool {
 	name, _, ok := strings.Cut(w.Text, "+=")
 	return ok && !w.Quoted && syntax.ValidName(name)
+}
+
+// firstCall is the simple command that a statement begins with, nil if it begins with another.
+func firstCall(stmt *syntax.Stmt) *syntax.CallExpr {
+	for stmt != nil {
+		binary, ok := stmt.Cmd.(*syntax.BinaryCmd)
+		if !ok {
+			call, _ := stmt.Cmd.(*syntax.CallExpr)
+			return call
+		}
+		stmt = binary.X
+	}
+	return nil
 }
 
 func stmtsOf(stmt *syntax.Stmt) []*syntax.Stmt {

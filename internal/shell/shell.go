@@ -82,6 +82,7 @@ const (
 
 var (
 	errDeep   = errors.New("too deeply nested")
+	errCoproc = errors.New("coproc before a simple command")
 	errMany   = errors.New("too many words")
 	errBroken = errors.New("incomplete command")
 )

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
 // ObjectTaker gets the JSON objects of a stream, one a line, each valid only during the call.
@@ -66,13 +67,12 @@ func Decode(text []byte, into any) bool {
 
 // Mend makes JSON of the beginning of an object: what is not whole is left out, and what is open is closed.
 func Mend(head []byte) []byte {
-	var open, missing []byte // closing brackets: of what is open here, and of what was open at whole
-	whole := 0               // bytes that end where something may be closed
+	var open []byte // the closing brackets of what is open
+	whole := 0      // bytes that end where something may be closed; every bracket is such a place
 	for i := 0; i < len(head); i++ {
 		switch c := head[i]; c {
 		case '"':
 			i = StringEnd(head, i) - 1
-			continue
 		case '{', '[':
 			open = append(open, c+2) // the closing bracket
 			whole = i + 1
@@ -84,16 +84,27 @@ func Mend(head []byte) []byte {
 			whole = i + 1
 		case ',':
 			whole = i
-		default:
-			continue
 		}
-		missing = append(missing[:0], open...)
 	}
-	mended := bytes.Clone(head[:whole])
-	for i := len(missing) - 1; i >= 0; i-- {
-		mended = append(mended, missing[i])
+	slices.Reverse(open)
+	return append(bytes.Clone(head[:whole]), open...)
+}
+
+// Repair makes JSON of an object that is nearly JSON: with raw control characters in its strings, a byte order mark
+// before it, or something behind it. An error that an agent reports must not be lost for that. It returns nil if there
+// is no whole object.
+func Repair(text []byte) []byte {
+	plain := bytes.Map(func(c rune) rune {
+		if c < ' ' {
+			return ' '
+		}
+		return c
+	}, bytes.TrimPrefix(text, []byte("\ufeff")))
+	var whole json.RawMessage
+	if json.NewDecoder(bytes.NewReader(plain)).Decode(&whole) != nil {
+		return nil
 	}
-	return mended
+	return whole
 }
 
 // StringEnd is the end of the string that begins at a quote, or that of the text.

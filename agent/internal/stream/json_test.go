@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -21,6 +22,25 @@ func TestMend(t *testing.T) {
 	} {
 		if got := string(Mend([]byte(head))); got != want {
 			t.Errorf("%s: got %s, want %s", head, got, want)
+		}
+	}
+}
+
+func TestMendOfADeepLineIsQuick(t *testing.T) {
+	deep := []byte(strings.Repeat("[", 1<<20) + strings.Repeat(",", 1<<20))
+	if got := Mend(deep); !bytes.HasSuffix(got, []byte(strings.Repeat("]", 1<<20))) { // copying what is open at each comma takes hours
+		t.Errorf("%d bytes, and not everything is closed", len(got))
+	}
+}
+
+func TestRepair(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\"error\":\"a\tb\"}":   `{"error":"a b"}`,
+		`{"is_error":true},`:     `{"is_error":true}`,
+		"\ufeff{\"type\":\"x\"}": `{"type":"x"}`,
+	} {
+		if got := string(Repair([]byte(text))); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
 }
