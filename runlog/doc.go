@@ -15,7 +15,7 @@
 //	    mailbox/                              orders to the run
 //	    tasks/                                the task list as the harness last knew it; folders of this kind come from [Log.Keep]
 //
-// Folders have mode 0700 and files 0600. Nothing is created before something is written, and while a run goes on nothing that grows with it is ever rewritten; result.json is written when it ends.
+// Folders have mode 0700 and files 0600. Nothing is created before something is written, and while a run goes on nothing that grows with it is ever rewritten; result.json is written when it ends: once before the end is recorded, saying that it is not, and once after.
 //
 // # The log
 //
