@@ -3,6 +3,7 @@ package ralph
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/ralphloop/ralph/promise"
 )
@@ -241,44 +242,44 @@ type Cut struct {
 
 // decoders say which type the data of an event has.
 var decoders = map[EventType]func([]byte) (any, error){
-	EvRunStarted:       decode[RunStarted],
-	EvRunResumed:       decode[RunResumed],
-	EvRunStopped:       decode[RunStopped],
-	EvIterationStarted: decode[IterationStarted],
-	EvPromptBuilt:      decode[PromptBuilt],
-	EvAgentStarted:     decode[AgentStarted],
-	EvAgentOutput:      decode[AgentOutput],
-	EvAgentExited:      decode[AgentOutcome],
-	EvTreeQuiet:        decode[TreeQuiet],
-	EvTreeSnapshot:     decode[TreeState],
-	EvSignal:           decode[SignalSeen],
-	EvStatusBlock:      decode[StatusBlockSeen],
-	EvClaimRefused:     decode[ClaimRefused],
-	EvCheckStarted:     decode[CheckStarted],
-	EvCheckFinished:    decode[CheckResult],
-	EvCheckProof:       decode[Proof],
-	EvTestsChanged:     decode[TestsWeighed],
-	EvEvaluation:       decode[Evaluation],
-	EvTurn:             decode[Turn],
-	EvCase:             decode[CaseSubmitted],
-	EvCaseAnswered:     decode[CaseAnswered],
-	EvTaskSelected:     decode[TaskSelected],
-	EvTaskDone:         decode[TaskMoved],
-	EvTaskFailed:       decode[TaskMoved],
-	EvTaskReopened:     decode[TaskMoved],
-	EvWorkSetAside:     decode[WorkSetAside],
-	EvWorkBroughtBack:  decode[WorkBroughtBack],
-	EvTampered:         decode[FilesTampered],
-	EvSteering:         decode[SteeringSeen],
-	EvAnswer:           decode[AnswerGiven],
-	EvLearning:         decode[LearningProposed],
-	EvCommit:           decode[CommitResult],
-	EvVerdict:          decode[VerdictReached],
-	EvBreaker:          decode[BreakerMoved],
-	EvLimitWait:        decode[Waiting],
-	EvNotice:           decode[Notice],
-	EvWarning:          decode[Notice],
-	EvTruncated:        decode[Cut],
+	EvRunStarted:       decode[RunStarted](),
+	EvRunResumed:       decode[RunResumed](),
+	EvRunStopped:       decode[RunStopped](),
+	EvIterationStarted: decode[IterationStarted](),
+	EvPromptBuilt:      decode[PromptBuilt](),
+	EvAgentStarted:     decode[AgentStarted](),
+	EvAgentOutput:      decode[AgentOutput](),
+	EvAgentExited:      decode[AgentOutcome](),
+	EvTreeQuiet:        decode[TreeQuiet](),
+	EvTreeSnapshot:     decode[TreeState](),
+	EvSignal:           decode[SignalSeen](),
+	EvStatusBlock:      decode[StatusBlockSeen](),
+	EvClaimRefused:     decode[ClaimRefused](),
+	EvCheckStarted:     decode[CheckStarted](),
+	EvCheckFinished:    decode[CheckResult](),
+	EvCheckProof:       decode[Proof](),
+	EvTestsChanged:     decode[TestsWeighed](),
+	EvEvaluation:       decode[Evaluation](),
+	EvTurn:             decode[Turn](),
+	EvCase:             decode[CaseSubmitted](),
+	EvCaseAnswered:     decode[CaseAnswered](),
+	EvTaskSelected:     decode[TaskSelected](),
+	EvTaskDone:         decode[TaskMoved](),
+	EvTaskFailed:       decode[TaskMoved](),
+	EvTaskReopened:     decode[TaskMoved](),
+	EvWorkSetAside:     decode[WorkSetAside](),
+	EvWorkBroughtBack:  decode[WorkBroughtBack](),
+	EvTampered:         decode[FilesTampered](),
+	EvSteering:         decode[SteeringSeen](),
+	EvAnswer:           decode[AnswerGiven](),
+	EvLearning:         decode[LearningProposed](),
+	EvCommit:           decode[CommitResult](),
+	EvVerdict:          decode[VerdictReached](),
+	EvBreaker:          decode[BreakerMoved](),
+	EvLimitWait:        decode[Waiting](),
+	EvNotice:           decode[Notice](),
+	EvWarning:          decode[Notice](),
+	EvTruncated:        decode[Cut](),
 }
 
 // DecodePayload turns the data of a logged event into its payload type. Types that this version does not know come back as json.RawMessage.
@@ -289,10 +290,17 @@ func DecodePayload(kind EventType, data []byte) (any, error) {
 	return json.RawMessage(data), nil
 }
 
-func decode[T any](data []byte) (any, error) {
-	var payload T
-	if err := json.Unmarshal(data, &payload); err != nil {
-		return nil, fmt.Errorf("decode event data: %w", err)
+// decode returns the decoder of a payload type. Logs are long, and a payload is copied when it leaves, so the memory it is read into serves again.
+func decode[T any]() func([]byte) (any, error) {
+	rooms := sync.Pool{New: func() any { return new(T) }}
+	return func(data []byte) (any, error) {
+		room := rooms.Get().(*T)
+		*room = *new(T)
+		if err := json.Unmarshal(data, room); err != nil {
+			return nil, fmt.Errorf("decode event data: %w", err)
+		}
+		payload := *room
+		rooms.Put(room)
+		return payload, nil
 	}
-	return payload, nil
 }

@@ -310,6 +310,9 @@ func (s *State) judge(data ralph.VerdictReached) {
 		s.Asked = data.Verdict.Question()
 	}
 	s.giveUp(data.Verdict.Tasks)
+	if n := len(s.Iterations); n == cap(s.Iterations) {
+		s.Iterations = slices.Grow(s.Iterations, n+1) // twice the room: append alone would copy a long list more often
+	}
 	s.Iterations = append(s.Iterations, iterationResult(s.History.Now, data.Verdict))
 	s.Last = s.FeedbackOn(data.Verdict)
 }

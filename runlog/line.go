@@ -2,11 +2,14 @@ package runlog
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"time"
+	"unique"
 
 	"github.com/ralphloop/ralph"
 )
@@ -41,13 +44,17 @@ func appendLine(buf *bytes.Buffer, e ralph.Event, before link) error {
 		return fmt.Errorf("encode event: %s of %d bytes is too large", e.Type, buf.Len()-start)
 	}
 	fmt.Fprintf(buf, "%s%x%s", linkOpens, before, linkCloses)
-	buf.Write(append(sumOf(buf.Bytes()[start:]), '\n'))
+	buf.Write(append(appendSum(nil, buf.Bytes()[start:]), '\n'))
 	return nil
 }
 
-// sumOf is what ends a line: its sum, and the brace that closes it.
-func sumOf(body []byte) []byte {
-	return fmt.Appendf(nil, "%s%08x%s", sumOpens, crc32.Checksum(body, castagnoli), sumCloses)
+// appendSum appends what ends a line to text: the sum of its body, and the brace that closes it.
+func appendSum(text, body []byte) []byte {
+	var sum [sumDigits / 2]byte
+	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(body, castagnoli))
+	text = append(text, sumOpens...)
+	text = hex.AppendEncode(text, sum[:])
+	return append(text, sumCloses...)
 }
 
 // isPlain reports whether a name needs no quoting in JSON and is safe as the name of a folder.
@@ -82,7 +89,8 @@ func parseLine(line []byte) (envelope, error) {
 	if body < 0 {
 		return envelope{}, errSum
 	}
-	if !bytes.Equal(line[body:], sumOf(line[:body])) {
+	var sum [sumBytes]byte
+	if !bytes.Equal(line[body:], appendSum(sum[:0], line[:body])) {
 		return envelope{}, errSum
 	}
 	own, linked := cutLink(line[:body])
@@ -116,8 +124,8 @@ func parseOwn(body []byte) (e envelope, ok bool) {
 	if t.failed || e.time.UnmarshalText(stamp) != nil {
 		return envelope{}, false
 	}
-	e.kind, e.data = ralph.EventType(kind), t.rest
-	return e, isPlain(string(kind))
+	e.kind, e.data = ralph.EventType(unique.Make(string(kind)).Value()), t.rest
+	return e, isPlain(string(e.kind))
 }
 
 // parseAny reads a line by its meaning: another order of the fields, or fields that a later version added.

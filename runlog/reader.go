@@ -47,22 +47,28 @@ func (r *reader) read(visit visitFunc) error {
 	}
 	r.tail = 0
 	lines := bufio.NewReaderSize(file, chunkSize)
-	batch := make([]entry, batchSize)
+	current, next := &batch{}, &batch{}
+	r.fill(current, lines)
 	for {
-		filled, err := r.fill(batch, lines)
-		for i := range filled {
-			if err := r.take(&filled[i], visit); err != nil {
+		current.decoding.Wait()
+		end := current.end
+		if end == nil {
+			r.fill(next, lines)
+		}
+		for i := range current.filled {
+			if err := r.take(&current.entries[i], visit); err != nil {
 				return err
 			}
 		}
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(end, io.EOF):
 			return nil
-		case errors.Is(err, errNoEnd):
-			return r.damaged(err)
-		case err != nil:
-			return fmt.Errorf("read log: %w", err)
+		case errors.Is(end, errNoEnd):
+			return r.damaged(end)
+		case end != nil:
+			return fmt.Errorf("read log: %w", end)
 		}
+		current, next = next, current
 	}
 }
 
@@ -74,29 +80,36 @@ type entry struct {
 	fault  error
 }
 
+// batch is lines that are decoded together, on every processor and while the lines before them are visited: decoding
+// is most of the work of a resume.
+type batch struct {
+	entries  []entry
+	filled   int   // entries that hold a line
+	end      error // why there are no more lines behind them, such as io.EOF
+	decoding sync.WaitGroup
+}
+
 // batchSize is how many lines are decoded together: enough to pay for the goroutines.
 const batchSize = 512
 
-// fill reads the next lines into batch, and decodes them on every processor, because decoding is most of the work of a
-// resume. It returns the lines that it read.
-func (r *reader) fill(batch []entry, lines *bufio.Reader) (filled []entry, err error) {
-	n := 0
-	for err == nil && n < len(batch) {
-		e := &batch[n]
-		if e.line, err = readLine(lines, e.line); len(e.line) > 0 {
-			n++
+// fill reads the next lines and starts to decode them.
+func (r *reader) fill(b *batch, lines *bufio.Reader) {
+	if b.entries == nil {
+		b.entries = make([]entry, batchSize)
+	}
+	for b.filled, b.end = 0, nil; b.end == nil && b.filled < len(b.entries); {
+		e := &b.entries[b.filled]
+		if e.line, b.end = readLine(lines, e.line); len(e.line) > 0 {
+			b.filled++
 		}
 	}
-	var all sync.WaitGroup
-	for part := range slices.Chunk(batch[:n], len(batch)/min(runtime.GOMAXPROCS(0), len(batch))) {
-		all.Go(func() {
+	for part := range slices.Chunk(b.entries[:b.filled], len(b.entries)/min(runtime.GOMAXPROCS(0), len(b.entries))) {
+		b.decoding.Go(func() {
 			for i := range part {
 				r.parse(&part[i])
 			}
 		})
 	}
-	all.Wait()
-	return batch[:n], err
 }
 
 // parse reads a line. One that has no newline yet is torn, however much of it there is.
