@@ -69,6 +69,7 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	name := filepath.Join(workshop.dir, "ralph")
 	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", name, "github.com/ralphloop/ralph/cmd/ralph")
+	build.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("TESTS_GOFLAGS")) // with the flags of the tests, most of it is compiled already
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build ralph: %w\n%s", err, out)
 	}
