@@ -3,7 +3,7 @@ VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 # The race detector has nothing to see in packages without goroutines or that only start programs, and makes the scripts of internal/cli twice as slow.
 NORACE := /(ralph|agent/internal/stream|examples/embed|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
 # Long tests that do one thing after the other, in packages that have goroutines elsewhere: five times as slow with the race detector.
-SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|Resume.*AtEveryCut|ResumeInTheMiddle)
+SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|PartialLastLine|Resume.*AtEveryCut|ResumeInTheMiddle)
 # What every command but the race detector compiles with, so that nothing is compiled twice. Debug information is a fifth of compiling; the standard
 # library keeps its usual flags, which `go test` in the projects of our tests has, too.
 export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false -trimpath -gcflags=all=-dwarf=false -gcflags=std=

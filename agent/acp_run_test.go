@@ -205,8 +205,8 @@ func TestACPHearsEverything(t *testing.T) {
 
 func TestACPLongPrompt(t *testing.T) {
 	s := newScene(t, "plain")
-	s.input.Prompt = strings.Repeat("do \"it\"\n", 256<<10)
-	if got := s.run(t.Context(), t); got.End != ralph.EndOK || s.told(t).Prompt != 2<<20 {
+	s.input.Prompt = strings.Repeat("do \"it\"\n", 32<<10)
+	if got := s.run(t.Context(), t); got.End != ralph.EndOK || s.told(t).Prompt != 256<<10 {
 		t.Errorf("told %d bytes: %+v", s.told(t).Prompt, got)
 	}
 }
@@ -220,7 +220,7 @@ func TestACPNobodyReads(t *testing.T) {
 			read asked; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}'
 			read -r beginning; echo '{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"no"}}}}'
 			exec sleep 1000`
-		s.input.Prompt = strings.Repeat("x", 2<<20) // never read to its end, since there is no end of line in what sh takes of it
+		s.input.Prompt = strings.Repeat("x", 256<<10) // never read to its end, since there is no end of line in what sh takes of it
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		if want == ralph.EndTimeout {

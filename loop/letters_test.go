@@ -350,12 +350,12 @@ func TestARunThatWaitsForAnAnswer(t *testing.T) {
 	bubble(t, "goes on when it is answered", func(t *testing.T) {
 		w, box := waits(t, asks(), done())
 		w.checker.results = []ralph.CheckResult{isRed, isRed, isGreen}
-		time.AfterFunc(3*time.Hour, func() { box.write(ralph.LetterAnswer, "b") })
+		time.AfterFunc(18*time.Minute, func() { box.write(ralph.LetterAnswer, "b") })
 		inputs := w.prompted()
 		var during []ralph.Status
 		w.log.onAppend = func(e ralph.Event) {
 			if e.Type == ralph.EvLimitWait {
-				time.AfterFunc(time.Hour, func() { during = append(during, w.loop.State().LiveStatus()) })
+				time.AfterFunc(6*time.Minute, func() { during = append(during, w.loop.State().LiveStatus()) })
 			}
 		}
 		result := w.ends(ralph.AllChecksPassed, 2)
@@ -363,30 +363,30 @@ func TestARunThatWaitsForAnAnswer(t *testing.T) {
 		same(t, "status in the wait", []ralph.Status{ralph.StatusWaiting}, during)
 		same(t, "what the prompt is built from", []ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Letter: "letter 1"}}, (*inputs)[1].Answers)
 		same(t, "open question", "", (*inputs)[1].OpenQuestion)
-		if spent := ralph.Span(3*time.Hour + worked); result.TotalDuration < spent || result.TotalDuration > spent+ralph.Span(time.Second) {
+		if spent := ralph.Span(18*time.Minute + worked); result.TotalDuration < spent || result.TotalDuration > spent+ralph.Span(time.Second) {
 			t.Errorf("it took %s, want %s: a wait counts as time", result.TotalDuration, spent)
 		}
 	})
 	bubble(t, "is not woken by steering", func(t *testing.T) {
 		w, box := waits(t, asks(), says(promise.Report{Blocked: new("x")}))
 		time.AfterFunc(time.Minute, func() { box.write(ralph.LetterSteer, "use tabs") })
-		time.AfterFunc(time.Hour, func() { box.write(ralph.LetterAnswer, "b") })
+		time.AfterFunc(6*time.Minute, func() { box.write(ralph.LetterAnswer, "b") })
 		w.ends(ralph.Blocked, 2)
-		same(t, "time between agents", []time.Duration{time.Hour - worked}, roundedGaps(w))
+		same(t, "time between agents", []time.Duration{6*time.Minute - worked}, roundedGaps(w))
 	})
 	bubble(t, "is not woken by an answer that it has had before", func(t *testing.T) {
 		w, box := waits(t, nothing(), asks(), says(promise.Report{Blocked: new("x")}))
 		box.write(ralph.LetterAnswer, "of old")
 		box.jammed = errors.New("permission denied")
-		time.AfterFunc(time.Hour, func() { box.write(ralph.LetterAnswer, "b") })
+		time.AfterFunc(6*time.Minute, func() { box.write(ralph.LetterAnswer, "b") })
 		w.ends(ralph.Blocked, 3)
-		same(t, "time between agents", []time.Duration{0, time.Hour - 2*worked}, roundedGaps(w))
+		same(t, "time between agents", []time.Duration{0, 6*time.Minute - 2*worked}, roundedGaps(w))
 	})
 	bubble(t, "ends with 10 when its time is up", func(t *testing.T) {
 		w, _ := waits(t, asks())
-		w.policy.MaxTime = ralph.Span(time.Hour)
+		w.policy.MaxTime = ralph.Span(6 * time.Minute)
 		result := w.ends(ralph.Timeout, 1)
-		if result.ExitCode != 10 || result.TotalDuration < ralph.Span(time.Hour) || result.TotalDuration > ralph.Span(time.Hour+time.Second) {
+		if result.ExitCode != 10 || result.TotalDuration < ralph.Span(6*time.Minute) || result.TotalDuration > ralph.Span(6*time.Minute+time.Second) {
 			t.Errorf("exit %d after %s", result.ExitCode, result.TotalDuration)
 		}
 	})
@@ -419,12 +419,12 @@ func TestARunThatWaitsForAnAnswer(t *testing.T) {
 	})
 	bubble(t, "what it has waited outlives a kill -9", func(t *testing.T) {
 		w, box := waits(t, asks(), says(promise.Report{Blocked: new("x")}))
-		time.AfterFunc(time.Hour, func() { box.write(ralph.LetterAnswer, "b") })
+		time.AfterFunc(6*time.Minute, func() { box.write(ralph.LetterAnswer, "b") })
 		w.ends(ralph.Blocked, 2)
 		answered := slices.Index(w.log.types(), ralph.EvAnswer)
 		state := refold(t, w.log.events[:answered-2])
-		if state.Elapsed < ralph.Span(50*time.Minute) {
-			t.Errorf("a process that died after an hour's wait has spent %s", state.Elapsed)
+		if state.Elapsed < ralph.Span(5*time.Minute) {
+			t.Errorf("a process that died after a wait of six minutes has spent %s", state.Elapsed)
 		}
 	})
 }

@@ -40,10 +40,10 @@ func counted(m *memoryLog) []bool {
 
 func TestUsageLimits(t *testing.T) {
 	bubble(t, "a wait is not counted, and goes on after it", func(t *testing.T) {
-		w := newWorld(t, limitTurn(time.Hour), limitTurn(0), limitTurn(0), done())
+		w := newWorld(t, limitTurn(10*time.Minute), limitTurn(0), limitTurn(0), done())
 		w.policy.MaxIterations, w.checker.results = 1, []ralph.CheckResult{isRed, isGreen}
 		result := w.ends(ralph.AllChecksPassed, 4)
-		want := []time.Duration{time.Hour + 15*time.Second, 2 * time.Minute, 4 * time.Minute}
+		want := []time.Duration{10*time.Minute + 15*time.Second, 2 * time.Minute, 4 * time.Minute}
 		if diff := cmp.Diff(map[ralph.WaitReason][]time.Duration{ralph.WaitLimit: want}, waited(w.log)); diff != "" {
 			t.Errorf("waits (-want +got):\n%s", diff)
 		}

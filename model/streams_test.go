@@ -245,7 +245,7 @@ func TestEndlessReply(t *testing.T) {
 						}
 					}
 				})
-				_, err := w.connect(base, limits{maxReply: 1 << 20}).Send(t.Context(), ask, nil)
+				_, err := w.connect(base, limits{maxReply: 128 << 10}).Send(t.Context(), ask, nil)
 				if diff := diffFault(&model.Fault{Kind: model.FaultProvider, Status: http.StatusOK, Usage: w.usageAfter(1)}, err); diff != "" {
 					t.Error(diff)
 				}

@@ -308,7 +308,7 @@ func longLog(tb testing.TB, iterations int) ([]ralph.Event, []byte, []int) {
 }
 
 func TestLongLogIsReadInOrder(t *testing.T) {
-	events, text, offsets := longLog(t, 600)
+	events, text, offsets := longLog(t, 250)
 	s := openStore(t)
 	for _, cut := range []int{len(text), len(text) - 1, len(text) - 700, 3 * chunkSize, 3*chunkSize + 1} {
 		plant(t, s, sampleRun, text[:cut])
@@ -328,7 +328,7 @@ func TestLongLogIsReadInOrder(t *testing.T) {
 }
 
 func TestDamageInALongLog(t *testing.T) {
-	events, text, offsets := longLog(t, 600)
+	events, text, offsets := longLog(t, 250)
 	s := openStore(t)
 	step := 397
 	if testing.Short() {
