@@ -13,10 +13,8 @@ import (
 
 // checklistReader finds the tasks of a document.
 type checklistReader struct {
-	doc        *markdownDoc
-	tasks      []checklistTask
+	checklist
 	passedOver int // line of the first box that is no task because of the heading that it stands under
-	problems   []Problem
 }
 
 func (r *checklistReader) problem(p Problem) { r.problems = append(r.problems, p) }
@@ -187,8 +185,8 @@ type taskSection struct {
 	end      ast.Node
 }
 
-// sections are those of tasks, in the order of the file.
-func (r *checklistReader) sections() []*taskSection {
+// findSections gives those of tasks, in the order of the file.
+func (r *checklistReader) findSections() []*taskSection {
 	var headings outline
 	var all []*taskSection
 	for n := r.doc.root.FirstChild(); n != nil; n = n.NextSibling() {
