@@ -33,6 +33,15 @@ func TaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 	return list, err
 }
 
+// ExistingTaskList is TaskList for those who need one.
+func ExistingTaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
+	list, err := TaskList(w, s)
+	if list == nil && err == nil {
+		err = &config.UsageError{Msg: w.Dir + " has no task list", Hint: `begin one with: ralph tasks add "what is to be done"`}
+	}
+	return list, err
+}
+
 // Around is what a list cannot know about the run that it is meant for.
 func Around(w workspace.Workspace, s config.Settings) plan.Surroundings {
 	checks, _ := RunChecks(w, s)
