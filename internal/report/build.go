@@ -302,12 +302,7 @@ func (r Report) filled() Report {
 	return r
 }
 
-func some[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
+func some[T any](list []T) []T { return append([]T{}, list...) }
 
 // nameOf is the name of the exit code that a reason stands for. A reason of a later version has none.
 func nameOf(reason ralph.StopReason) string {
