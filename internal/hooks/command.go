@@ -1,7 +1,6 @@
 package hooks
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -28,16 +27,7 @@ func message(hook Name, event any) []byte {
 		call.Input, _ = json.Marshal(strings.ToValidUTF8(string(call.Input), "\uFFFD")) // a string can be written
 		body, _ = json.Marshal(call)
 	}
-	return named(hook, body)
-}
-
-// named puts the name of the hook in front of the fields of its event.
-func named(hook Name, body []byte) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"hook":%q,`, hook)
-	b.Write(body[1:])
-	b.WriteByte('\n')
-	return b.Bytes()
+	return fmt.Appendf(nil, "{\"hook\":%q,%s\n", hook, body[1:]) // its name comes before the fields of the event
 }
 
 // run asks one command.
