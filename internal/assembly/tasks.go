@@ -95,8 +95,7 @@ func (p *Plan) findTasks() error {
 		return nil
 	}
 	list, err := TaskList(p.Workspace, p.Settings)
-	var bad plan.Problems
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[plan.Problems](err); ok {
 		return &config.UsageError{Msg: "the task list cannot be worked (ralph tasks lint says everything about it):\n" + indented(bad)}
 	}
 	if err != nil && !errors.Is(err, ralph.ErrIO) {
@@ -160,8 +159,7 @@ func indented(problems plan.Problems) string {
 // AddTask appends a task to the project's list, or begins one in our own format, and gives the list's path and the task's id.
 func AddTask(w workspace.Workspace, s config.Settings, t ralph.Task) (path, id string, err error) {
 	list, err := TaskList(w, s)
-	var bad plan.Problems
-	if err != nil && !errors.As(err, &bad) {
+	if _, bad := errors.AsType[plan.Problems](err); err != nil && !bad {
 		return "", "", err
 	}
 	if list == nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -164,10 +165,7 @@ func (q questions) proposal(proposal project.Proposal) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if answer == "" {
-			answer = byDefault
-		}
-		switch strings.ToLower(answer) {
+		switch strings.ToLower(cmp.Or(answer, byDefault)) {
 		case "y", "yes":
 			return true, nil
 		case "n", "no":
