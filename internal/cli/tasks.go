@@ -312,22 +312,19 @@ func (c *tasksCommand) lint(ctx context.Context) error {
 			bad++
 		}
 		problems = append(problems, problem{p.File, p.Line, p.Task, level, p.Text})
-		if !c.wantsJSON() {
-			fmt.Fprintf(c.streams.Out, "%s:%d: %s: %s\n", p.File, p.Line, level, term.Clean(p.Text))
-		}
 	}
-	if c.wantsJSON() {
-		if err := c.printJSON(problems); err != nil {
-			return err
+	err = c.show(problems, func(out io.Writer) {
+		for _, p := range problems {
+			fmt.Fprintf(out, "%s:%d: %s: %s\n", p.File, p.Line, p.Level, term.Clean(p.Text))
 		}
-	}
-	if bad > 0 {
+		if len(problems) == 0 {
+			fmt.Fprintf(out, "%s: nothing to complain about\n", list.Path())
+		}
+	})
+	if err == nil && bad > 0 {
 		return exit(ralph.ExitUsage)
 	}
-	if len(problems) == 0 && !c.wantsJSON() {
-		fmt.Fprintf(c.streams.Out, "%s: nothing to complain about\n", list.Path())
-	}
-	return nil
+	return err
 }
 
 // asUsage turns what is wrong with a list, or with what was asked of it, into a usage error. Trouble with the disk stays what it is.
