@@ -182,6 +182,7 @@ func (f folderFormat) add(src source, t ralph.Task) (source, error) {
 	name := path.Join(path.Dir(src.path), "tasks", t.ID+".json")
 	line := f.jsonFormat
 	line.write = func(t ralph.Task) (any, error) {
+		unfit := hasNoPlaceFor(t, "checks", "optional", "human")
 		return struct {
 			ID       string `json:"id"`
 			Title    string `json:"title"`
@@ -189,7 +190,7 @@ func (f folderFormat) add(src source, t ralph.Task) (source, error) {
 			SpecFile string `json:"specFilePath"`
 			Passes   bool   `json:"passes"`
 			Priority *int   `json:"priority,omitempty"`
-		}{t.ID, t.Title, t.Category, name, t.Status == ralph.TaskDone, t.Priority}, hasNoPlaceFor(t, "checks", "optional", "human")
+		}{t.ID, t.Title, t.Category, name, t.Status == ralph.TaskDone, t.Priority}, unfit
 	}
 	out, err := line.add(src, t)
 	if err != nil {

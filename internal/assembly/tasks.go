@@ -37,7 +37,8 @@ func TaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 func ExistingTaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 	list, err := TaskList(w, s)
 	if list == nil && err == nil {
-		err = &config.UsageError{Msg: w.Dir + " has no task list", Hint: `begin one with: ralph tasks add "what is to be done"`}
+		begin := `begin one with: ralph tasks add "what is to be done"`
+		err = &config.UsageError{Msg: w.Dir + " has no task list", Hint: begin}
 	}
 	return list, err
 }
