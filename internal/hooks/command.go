@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -33,17 +34,14 @@ func message(hook Name, event any) []byte {
 // run asks one command.
 func (s *Set) run(ctx context.Context, command, dir string, message []byte) Answer {
 	input, err := inputFile(message)
+	defer os.Remove(input) // also if it could not be written
 	if err != nil {
 		return Answer{Decision: Warn, Text: "it could not be asked: " + err.Error()}
 	}
-	defer func() {
-		input.Close()
-		os.Remove(input.Name())
-	}()
 	var stdout, stderr head
 	timeout := max(cmp.Or(s.Timeout, DefaultTimeout), 0)
 	spec := process.Spec{
-		Argv: process.Shell(command), Dir: dir, Env: s.Env, Marker: s.Marker, Stdin: input,
+		Argv: process.Shell(command), Dir: dir, Env: s.Env, Marker: s.Marker, StdinFile: input,
 		Stdout: process.Sink{Tap: &stdout}, Stderr: process.Sink{Tap: &stderr}, Timeout: timeout, Grace: s.Grace,
 	}
 	if s.Enter != nil {
@@ -80,21 +78,13 @@ func answer(ended process.Result, timeout time.Duration, said string) Answer {
 }
 
 // inputFile is a file that holds a text, to be read from its beginning. It takes no goroutine to feed it to a command that does not read.
-func inputFile(text []byte) (*os.File, error) {
+func inputFile(text []byte) (string, error) {
 	file, err := os.CreateTemp("", "ralph-hook-*.json")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	_, err = file.Write(text)
-	if err == nil {
-		_, err = file.Seek(0, 0)
-	}
-	if err != nil {
-		file.Close()
-		os.Remove(file.Name())
-		return nil, err
-	}
-	return file, nil
+	return file.Name(), errors.Join(err, file.Close())
 }
 
 // head keeps the beginning of what is written to it.
