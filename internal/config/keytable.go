@@ -177,7 +177,8 @@ var keyTable = []Key{
 	{Name: "hooks.timeout", Kind: Length, Default: "10s", Metavar: "D", Max: billion, Zero: "no limit",
 		Doc: "a hook that takes longer is killed, and warns"},
 
-	// Roles say which model does what. A base URL gets the key and the code, so a project file needs consent to name one.
+	// Roles say which model does what. A base URL gets the key and the code, so a project file needs consent to name
+	// one.
 	{Name: "worker.provider", Kind: Text, Metavar: "NAME", Choices: Providers,
 		Doc: "whose model the built-in worker uses; by the key that is set, if not given. scripted follows a file"},
 	{Name: "worker.model", Kind: Text, Metavar: "M", item: checkModel,

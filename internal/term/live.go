@@ -129,7 +129,8 @@ func (v *Live) draw() {
 	}
 	spinner := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	v.frame++
-	fmt.Fprint(v.lines.Out, eraseLine+v.lines.Style.dim(Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-1)))
+	line := Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-1)
+	fmt.Fprint(v.lines.Out, eraseLine+v.lines.Style.dim(line))
 	v.shown = true
 }
 
