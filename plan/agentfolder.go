@@ -174,9 +174,6 @@ func listed(title string, texts []string) string {
 
 // add writes the line of the list and the task's own file.
 func (f folderFormat) add(src source, t ralph.Task) (source, error) {
-	if err := hasNoPlaceFor(t, "checks", "optional", "human"); err != nil {
-		return source{}, fmt.Errorf("add task: %w", err)
-	}
 	list, err := f.listOf(src)
 	if err != nil {
 		return source{}, err
@@ -185,6 +182,7 @@ func (f folderFormat) add(src source, t ralph.Task) (source, error) {
 	name := path.Join(path.Dir(src.path), "tasks", t.ID+".json")
 	line := f.jsonFormat
 	line.write = func(t ralph.Task) (any, error) {
+		unfit := hasNoPlaceFor(t, "checks", "optional", "human")
 		return struct {
 			ID       string `json:"id"`
 			Title    string `json:"title"`
@@ -192,7 +190,7 @@ func (f folderFormat) add(src source, t ralph.Task) (source, error) {
 			SpecFile string `json:"specFilePath"`
 			Passes   bool   `json:"passes"`
 			Priority *int   `json:"priority,omitempty"`
-		}{t.ID, t.Title, t.Category, name, t.Status == ralph.TaskDone, t.Priority}, nil
+		}{t.ID, t.Title, t.Category, name, t.Status == ralph.TaskDone, t.Priority}, unfit
 	}
 	out, err := line.add(src, t)
 	if err != nil {

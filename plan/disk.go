@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -70,6 +69,14 @@ func newSnapshot(list string) snapshot {
 		source: source{path: list, files: map[string][]byte{}},
 		modes:  map[string]fs.FileMode{}, links: map[string]string{}, trouble: map[string]string{},
 	}
+}
+
+// mode is that of a file when the snapshot was taken, or that of a new one.
+func (s snapshot) mode(name string) fs.FileMode {
+	if mode, known := s.modes[name]; known {
+		return mode
+	}
+	return 0o644
 }
 
 const isMissing = "is not there"
@@ -150,8 +157,6 @@ func readRegular(root *os.Root, name string) (data []byte, mode fs.FileMode, tro
 		return nil, 0, "is a pipe"
 	case !info.Mode().IsRegular():
 		return nil, 0, "is not a regular file"
-	case info.Size() > maxFile:
-		return nil, 0, fmt.Sprintf("is larger than %d MiB", maxFile>>20)
 	}
 	data, err = io.ReadAll(io.LimitReader(file, maxFile+1))
 	switch {
@@ -183,11 +188,7 @@ func writeFile(root *os.Root, name string, data []byte, mode fs.FileMode) error 
 	if err != nil {
 		return err
 	}
-	random := make([]byte, 6)
-	if _, err := rand.Read(random); err != nil {
-		return err
-	}
-	temp := path.Join(path.Dir(name), "."+path.Base(name)+"."+hex.EncodeToString(random))
+	temp := path.Join(path.Dir(name), "."+path.Base(name)+"."+rand.Text())
 	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

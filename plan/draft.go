@@ -42,7 +42,7 @@ type DraftOptions struct {
 type Draft struct {
 	dir     string
 	options DraftOptions
-	ground  ground
+	ground  List // the place of the new list, and what of the old one stays
 }
 
 // NewDraft refuses with an *ExistsError what Land would refuse, too.
@@ -58,7 +58,7 @@ func NewDraft(dir string, o DraftOptions) (*Draft, error) {
 func (d *Draft) Path() string { return d.ground.where.shown }
 
 // Existing are the tasks that the new ones will follow.
-func (d *Draft) Existing() []ralph.Task { return tasksOf(d.ground.items) }
+func (d *Draft) Existing() []ralph.Task { return d.ground.Tasks() }
 
 // Try makes the list that Land would write, and says in sentences what keeps it from being worked, and what is legal and yet likely to end badly. Of tasks
 // that were there before, nothing is said.
@@ -111,11 +111,8 @@ func (d *Draft) write(data []byte) error {
 			return err
 		}
 	}
-	mode, known := d.ground.snapshot.modes[d.ground.where.path]
-	if !known {
-		mode = 0o644
-	}
-	return writeFile(root, d.ground.where.path, data, mode)
+	name := d.ground.where.path
+	return writeFile(root, name, data, d.ground.snapshot.mode(name))
 }
 
 // compose gives the bytes of the list with the new tasks in it, and what is to be said about them.
@@ -124,13 +121,12 @@ func (d *Draft) compose(tasks []ralph.Task) ([]byte, []Problem, error) {
 	for i := range tasks {
 		tasks[i].Status = ralph.TaskPending // nothing is done before anybody worked
 	}
-	data, err := d.ground.with(tasks)
+	data, err := d.with(tasks)
 	if err != nil {
 		return nil, nil, err
 	}
-	file := d.ground.where.path
-	l := &List{where: d.ground.where, format: ownFormat}
-	l.snapshot.source = source{path: file, files: map[string][]byte{file: data}}
+	l, file := d.ground, d.ground.where.path
+	l.snapshot = snapshot{source: source{path: file, files: map[string][]byte{file: data}}}
 	l.items, l.problems = examine(l.format, l.snapshot)
 	around := d.options.Around
 	around.TaskTests = around.TaskTests || around.RunChecks // a check of its own is then a thing that a task may do without
@@ -140,19 +136,12 @@ func (d *Draft) compose(tasks []ralph.Task) ([]byte, []Problem, error) {
 	return data, problems, nil
 }
 
-// ground is the place of a new list, and what of the old one stays.
-type ground struct {
-	where    location
-	snapshot snapshot // empty unless the list is added to
-	items    []item
-}
-
 // with gives the old list with tasks behind it, each set as its neighbours are.
-func (g ground) with(tasks []ralph.Task) ([]byte, error) {
-	if len(g.items) == 0 {
+func (d *Draft) with(tasks []ralph.Task) ([]byte, error) {
+	if len(d.ground.items) == 0 {
 		return Encode(tasks)
 	}
-	src := g.snapshot.source
+	src := d.ground.snapshot.source
 	for _, t := range tasks {
 		next, err := ownFormat.add(src, t)
 		if err != nil {
@@ -194,7 +183,8 @@ func (d *Draft) survey() error {
 		return nil // an empty file is no list
 	}
 	all, problems := examine(f, before)
-	e := ExistsError{List: found.shown, Tasks: len(all), Done: countDone(all)}
+	done := slices.DeleteFunc(tasksOf(all), func(t ralph.Task) bool { return t.Status != ralph.TaskDone })
+	e := ExistsError{List: found.shown, Tasks: len(all), Done: len(done)}
 	if f != nil {
 		e.Format = f.name()
 	}
@@ -237,7 +227,7 @@ func (d *Draft) find() (location, bool, error) {
 	if err != nil {
 		return location{}, false, err
 	}
-	d.ground = ground{where: where}
+	d.ground = List{where: where, format: ownFormat}
 	if !there {
 		return location{}, false, nil
 	}
@@ -280,14 +270,4 @@ func (d *Draft) refusal(e ExistsError) string {
 		return fmt.Sprintf("%s has %s done, and that would be lost", e.List, text.Count(e.Done, "task"))
 	}
 	return ""
-}
-
-func countDone(items []item) int {
-	n := 0
-	for _, it := range items {
-		if it.Status == ralph.TaskDone {
-			n++
-		}
-	}
-	return n
 }

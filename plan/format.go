@@ -27,9 +27,9 @@ type format interface {
 	add(src source, t ralph.Task) (source, error)
 }
 
-// formats are asked in this order. Each JSON format knows its own shape; Markdown adds itself behind them in an init of markdown.go, because almost
-// any text is Markdown.
-var formats = []format{ownFormat, stories, agentFolder, caseList}
+// formats are asked in this order. Each JSON format knows its own shape; Markdown comes last, because almost any text
+// is Markdown.
+var formats = []format{ownFormat, stories, agentFolder, caseList, markdown{}}
 
 // companion is what a format is, too, whose list refers to other files.
 type companion interface {

@@ -2,9 +2,11 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"sort"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -41,30 +43,16 @@ func (n *node) get(key string) *member {
 	return nil
 }
 
+var kindNames = map[byte]string{'{': "an object", '[': "a list", '"': "a text", '0': "a number", 'n': "null"}
+
 // kindName names the kind of a value as people say it.
-func (n *node) kindName() string {
-	switch n.kind {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "a text"
-	case '0':
-		return "a number"
-	case 'n':
-		return "null"
-	}
-	return "true or false"
-}
+func (n *node) kindName() string { return cmp.Or(kindNames[n.kind], "true or false") }
 
 // syntaxError is where and why bytes are no JSON.
 type syntaxError struct {
 	offset int
 	text   string
 }
-
-func (e *syntaxError) Error() string { return e.text }
 
 // scanJSON reads one whole document. A byte order mark is skipped.
 func scanJSON(data []byte) (*node, *syntaxError) {
@@ -107,13 +95,8 @@ func (s *jsonScanner) unexpected(where string) *syntaxError {
 }
 
 func (s *jsonScanner) blanks() {
-	for s.at < len(s.data) {
-		switch s.data[s.at] {
-		case ' ', '\t', '\n', '\r':
-			s.at++
-		default:
-			return
-		}
+	for s.at < len(s.data) && strings.IndexByte(" \t\n\r", s.data[s.at]) >= 0 {
+		s.at++
 	}
 }
 
@@ -151,7 +134,7 @@ func (s *jsonScanner) value(depth int) (*node, *syntaxError) {
 
 func (s *jsonScanner) object(depth int) (*node, *syntaxError) {
 	n := &node{kind: '{', start: s.at}
-	closed, err := s.sequence('}', "in an object", func() *syntaxError {
+	return n, s.sequence(n, '}', "in an object", func() *syntaxError {
 		if s.next() != '"' {
 			return s.unexpected("where a key should stand")
 		}
@@ -172,13 +155,11 @@ func (s *jsonScanner) object(depth int) (*node, *syntaxError) {
 		n.members = append(n.members, member{key: key.text, start: key.start, end: key.end, value: value})
 		return nil
 	})
-	n.end = closed
-	return n, err
 }
 
 func (s *jsonScanner) array(depth int) (*node, *syntaxError) {
 	n := &node{kind: '[', start: s.at}
-	closed, err := s.sequence(']', "in a list", func() *syntaxError {
+	return n, s.sequence(n, ']', "in a list", func() *syntaxError {
 		value, err := s.value(depth + 1)
 		if err != nil {
 			return err
@@ -186,39 +167,35 @@ func (s *jsonScanner) array(depth int) (*node, *syntaxError) {
 		n.elements = append(n.elements, value)
 		return nil
 	})
-	n.end = closed
-	return n, err
 }
 
-// sequence reads parts between commas up to the closing byte, and gives the offset behind it.
-func (s *jsonScanner) sequence(closing byte, where string, part func() *syntaxError) (int, *syntaxError) {
+// sequence reads the parts of a node, between commas, up to the closing byte.
+func (s *jsonScanner) sequence(n *node, closing byte, where string, part func() *syntaxError) *syntaxError {
 	s.at++
 	s.blanks()
-	if s.next() == closing {
-		s.at++
-		return s.at, nil
-	}
-	for {
+	for s.next() != closing {
 		if err := part(); err != nil {
-			return 0, err
+			return err
 		}
 		s.blanks()
 		switch s.next() {
 		case closing:
-			s.at++
-			return s.at, nil
+			continue
 		case ',':
 		default:
-			return 0, s.unexpected(where + ", where a comma or " + string(rune(closing)) + " should stand")
+			return s.unexpected(where + ", where a comma or " + string(rune(closing)) + " should stand")
 		}
 		comma := s.at
 		s.at++
 		s.blanks()
 		if s.next() == closing {
 			s.at = comma
-			return 0, s.fail("trailing comma before " + string(rune(closing)))
+			return s.fail("trailing comma before " + string(rune(closing)))
 		}
 	}
+	s.at++
+	n.end = s.at
+	return nil
 }
 
 func (s *jsonScanner) string() (*node, *syntaxError) {
@@ -271,23 +248,23 @@ func (s *jsonScanner) number() (*node, *syntaxError) {
 }
 
 // lines turns offsets into line numbers.
-type lines []int // the offset of each line break
+type lines []int // where each line begins
 
 func linesOf(data []byte) lines {
-	var breaks lines
+	begins := lines{0}
 	for i, c := range data {
 		if c == '\n' {
-			breaks = append(breaks, i)
+			begins = append(begins, i+1)
 		}
 	}
-	return breaks
+	return begins
 }
 
-func (l lines) at(offset int) int { return 1 + sort.SearchInts(l, offset) }
+// at is the number of the line that an offset is in.
+func (l lines) at(offset int) int { return sort.SearchInts(l, offset+1) }
 
-// splice replaces the bytes of data by the given patches.
+// splice replaces the bytes of data by the given patches, which come in the order of their places.
 func splice(data []byte, patches []patch) []byte {
-	sort.SliceStable(patches, func(i, j int) bool { return patches[i].start < patches[j].start })
 	var out []byte
 	at := 0
 	for _, p := range patches {

@@ -44,12 +44,7 @@ func (f jsonFormat) edit(src source, states map[string]ralph.TaskStatus) (source
 
 // listOf is the node that holds the tasks of a list which could be read before.
 func (f jsonFormat) listOf(src source) (*node, error) {
-	r := newJSONReader(src.path, src.list())
-	top, syntax := scanJSON(src.list())
-	if syntax != nil {
-		return nil, fmt.Errorf("edit list: %s:%d: %w", src.path, r.lines.at(syntax.offset), syntax)
-	}
-	list := f.items(r, top)
+	r, list := f.open(src)
 	if list == nil {
 		return nil, fmt.Errorf("edit list: %s", r.problems[0])
 	}

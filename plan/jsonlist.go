@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // jsonFormat is a task list in JSON. Those that exist differ in where the tasks stand and in what the keys are called.
@@ -30,19 +32,23 @@ func (f jsonFormat) detects(path string, data []byte) bool {
 }
 
 func (f jsonFormat) parse(src source) ([]item, []Problem) {
+	r, list := f.open(src)
+	if list == nil {
+		return nil, r.problems
+	}
+	all := text.Mapped(list.elements, func(n *node) item { return f.item(r, n) })
+	return all, r.problems
+}
+
+// open finds the node that holds the tasks; nil, with a problem, if there is none.
+func (f jsonFormat) open(src source) (*jsonReader, *node) {
 	r := newJSONReader(src.path, src.list())
 	top, err := scanJSON(src.list())
 	if err != nil {
-		r.problems = append(r.problems, Problem{File: src.path, Line: r.lines.at(err.offset), Text: err.text})
-		return nil, r.problems
+		r.faultAt(err.offset, "%s", err.text)
+		return r, nil
 	}
-	var all []item
-	if list := f.items(r, top); list != nil {
-		for _, element := range list.elements {
-			all = append(all, f.item(r, element))
-		}
-	}
-	return all, r.problems
+	return r, f.items(r, top)
 }
 
 // item reads one task.
@@ -98,11 +104,7 @@ func (f jsonFormat) member(r *jsonReader, m *member, t *ralph.Task) bool {
 }
 
 func (f jsonFormat) names() []string {
-	all := []string{f.state}
-	for _, k := range f.keys {
-		all = append(all, k.name)
-	}
-	return all
+	return append([]string{f.state}, text.Mapped(f.keys, func(k key) string { return k.name })...)
 }
 
 // sketch is what can be seen of a list at first sight, even of one that is broken.
@@ -263,13 +265,6 @@ func (r *jsonReader) priority(v *node) *int {
 
 // priorityOf turns the words that people use into numbers.
 func priorityOf(word string) (int, bool) {
-	switch strings.ToLower(strings.TrimSpace(word)) {
-	case "high":
-		return 1, true
-	case "medium":
-		return 2, true
-	case "low":
-		return 3, true
-	}
-	return 0, false
+	i := slices.Index([]string{"high", "medium", "low"}, strings.ToLower(strings.TrimSpace(word)))
+	return i + 1, i >= 0
 }

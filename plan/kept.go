@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
 // What is kept lies in a folder outside the workspace: the files of the list in one archive, so that a kill leaves all of them or none, and anybody
@@ -62,15 +64,11 @@ func (s snapshot) order() []string {
 
 // keepFile writes a file of the keep folder durably.
 func keepFile(dir, name string, data []byte) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep list: %w", err)
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = atomicfile.Write(filepath.Join(dir, name), data, 0o600)
 	}
-	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("keep list: %w", err)
-	}
-	defer root.Close()
-	if err := writeFile(root, name, data, 0o600); err != nil {
 		return fmt.Errorf("keep list: %w", err)
 	}
 	return nil

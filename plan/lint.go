@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Problems are errors of a list, in the order of its lines. As an error they say why the list cannot be worked.
@@ -16,13 +17,9 @@ type Problems []Problem
 
 func (p Problems) Error() string {
 	const enough = 10
-	var all []string
-	for i, problem := range p {
-		if i == enough {
-			all = append(all, fmt.Sprintf("and %d more", len(p)-enough))
-			break
-		}
-		all = append(all, problem.String())
+	all := text.Mapped(p[:min(enough, len(p))], Problem.String)
+	if more := len(p) - enough; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(all, "\n")
 }
@@ -141,13 +138,9 @@ func circles(file string, tasks []item, index map[string]int) []Problem {
 
 func circleText(tasks []item, circle []int) string {
 	const enough = 10
-	var names []string
-	for i, at := range circle {
-		if i == enough {
-			names = append(names, fmt.Sprintf("… (%d tasks)", len(circle)))
-			break
-		}
-		names = append(names, tasks[at].ID)
+	names := text.Mapped(circle[:min(enough, len(circle))], func(at int) string { return tasks[at].ID })
+	if len(circle) > enough {
+		names = append(names, fmt.Sprintf("… (%d tasks)", len(circle)))
 	}
 	return strings.Join(append(names, tasks[circle[0]].ID), " -> ")
 }

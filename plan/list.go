@@ -212,14 +212,10 @@ func (l *List) put(changed source) error {
 	}
 	defer root.Close()
 	for _, name := range slices.Sorted(maps.Keys(changed.files)) {
-		mode, known := l.snapshot.modes[name]
-		if !known {
-			mode = 0o644
-		}
 		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o755); err != nil {
 			return fmt.Errorf("write task list: %w", err)
 		}
-		if err := writeFile(root, name, changed.files[name], mode); err != nil {
+		if err := writeFile(root, name, changed.files[name], l.snapshot.mode(name)); err != nil {
 			return fmt.Errorf("write task list: %w", err)
 		}
 	}

@@ -31,8 +31,6 @@ import (
 // between the brackets of boxes.
 type markdown struct{}
 
-func init() { formats = append(formats, markdown{}) }
-
 func (markdown) name() string { return "markdown" }
 
 func (markdown) detects(name string, data []byte) bool {
@@ -103,24 +101,21 @@ type checklistTask struct {
 }
 
 func readChecklist(src source) checklist {
-	list := checklist{}
-	doc, err := openMarkdown(src.list())
-	list.doc = doc
-	if err != nil {
-		list.problems = []Problem{{File: src.path, Line: err.line, Text: err.text}}
-		return list
+	doc, unread := openMarkdown(src.list())
+	if unread != nil {
+		unread.File = src.path
+		return checklist{doc: doc, problems: []Problem{*unread}}
 	}
-	r := &checklistReader{doc: doc}
-	sections := r.sections()
-	list.sections = len(sections) > 0
+	r := &checklistReader{checklist: checklist{doc: doc}}
+	sections := r.findSections()
+	r.sections = len(sections) > 0
 	for _, s := range sections {
 		r.sectionTask(s)
 	}
-	if !list.sections {
+	if !r.sections {
 		r.readItems()
 	}
-	list.tasks = r.tasks
-	if len(list.tasks) == 0 {
+	if len(r.tasks) == 0 {
 		text := "no checkbox item found; write `- [ ] title`"
 		if r.passedOver > 0 {
 			text += fmt.Sprintf(" (the box in line %d is under a heading for notes or criteria)", r.passedOver)
@@ -132,7 +127,6 @@ func readChecklist(src source) checklist {
 	for i := range r.problems {
 		r.problems[i].File = src.path
 	}
-	list.problems = r.problems
-	slices.SortStableFunc(list.problems, func(a, b Problem) int { return a.Line - b.Line })
-	return list
+	sortProblems(r.problems)
+	return r.checklist
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"bytes"
-	"sort"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -23,30 +22,21 @@ const (
 type markdownDoc struct {
 	bom     int // bytes before text
 	text    []byte
-	lines   []int // where each line of text begins
+	lines   lines // of text
 	root    ast.Node
 	context parser.Context // knows the link definitions
 }
 
-type markdownError struct {
-	line int
-	text string
-}
-
-func openMarkdown(data []byte) (*markdownDoc, *markdownError) {
+// openMarkdown gives a problem in place of the root for what cannot be parsed in good time.
+func openMarkdown(data []byte) (*markdownDoc, *Problem) {
 	doc := &markdownDoc{}
 	doc.text = bytes.TrimPrefix(data, byteOrderMark)
 	doc.bom = len(data) - len(doc.text)
 	doc.text = endLinesAlike(doc.text)
-	doc.lines = append(doc.lines, 0)
-	for i, c := range doc.text {
-		if c == '\n' {
-			doc.lines = append(doc.lines, i+1)
-		}
-	}
+	doc.lines = linesOf(doc.text)
 	for i, begin := range doc.lines {
 		if nestsTooDeep(doc.text[begin:]) {
-			return doc, &markdownError{line: i + 1, text: "too many quotations or lists within each other"}
+			return doc, &Problem{Line: i + 1, Text: "too many quotations or lists within each other"}
 		}
 	}
 	doc.context = parser.NewContext()
@@ -116,9 +106,7 @@ func (boundedLinkDefinitions) Transform(p *ast.Paragraph, reader text.Reader, pc
 }
 
 // line is the number of the line that an offset is in.
-func (d *markdownDoc) line(offset int) int {
-	return sort.SearchInts(d.lines, offset+1)
-}
+func (d *markdownDoc) line(offset int) int { return d.lines.at(offset) }
 
 // start is the offset of a block's first byte. A heading underlined with = or - has its own position at the underline.
 func (d *markdownDoc) start(n ast.Node) int {

@@ -219,43 +219,37 @@ func isMarkedUp(raw []string, token string) bool {
 	return after != "" && strings.IndexByte("*_`]", after[0]) >= 0
 }
 
-// sectionName is a heading that makes its section a task.
-type sectionName struct {
-	id    string
-	title title
-}
-
 var (
 	sectionWord   = text.LazyRegexp(`^(?i:(task|iteration))[ \t#-]*([A-Za-z0-9][A-Za-z0-9._-]*)`)
 	sectionNumber = text.LazyRegexp(`^\d+(?:[.-]\d+)*[a-z]?$`)
 	sectionRange  = text.LazyRegexp(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`) // "Task 1-3 overview" is about tasks
 )
 
-// sectionNamed reads "Task 3: title", "Task T-3 - title", "Iteration 2" and "US-001: title".
-func sectionNamed(doc *markdownDoc, h *ast.Heading) (sectionName, bool) {
+// sectionNamed reads a heading that makes its section a task: "Task 3: title", "Task T-3 - title", "Iteration 2" and
+// "US-001: title". The id is "" for any other.
+func sectionNamed(doc *markdownDoc, h *ast.Heading) (id string, t title) {
 	rows := doc.rows(h)
 	if box, ok := doc.boxed(h); ok {
 		rows = afterBox(rows, box)
 	}
-	t := readTitle(doc, rows)
+	t = readTitle(doc, rows)
 	text := strings.TrimLeftFunc(t.text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	if id, rest := leadingID(nil, text); id != "" && loudID().MatchString(id) {
-		return sectionName{id: id, title: title{text: rest, optional: t.optional, human: t.human}}, true
+	if id, t.text = leadingID(nil, text); id != "" && loudID().MatchString(id) {
+		return id, t
 	}
 	m := sectionWord().FindStringSubmatchIndex(text)
 	if m == nil {
-		return sectionName{}, false
+		return "", title{}
 	}
 	word, token := text[m[2]:m[3]], strings.TrimRight(text[m[4]:m[5]], "._-")
 	numbered := sectionNumber().MatchString(token) && !sectionRange().MatchString(text[m[4]:])
 	if !numbered && !loudID().MatchString(token) && !setOff().MatchString(token) {
-		return sectionName{}, false
+		return "", title{}
 	}
 	rest, _ := cutSeparator(text[m[4]+len(token):])
-	rest = cmp.Or(rest, strings.TrimSpace(text[:m[4]+len(token)]))
-	id := token
+	t.text = cmp.Or(rest, strings.TrimSpace(text[:m[4]+len(token)]))
 	if numbered {
-		id = strings.ToUpper(word[:1]) + strings.ToLower(word[1:]) + "-" + token
+		token = strings.ToUpper(word[:1]) + strings.ToLower(word[1:]) + "-" + token
 	}
-	return sectionName{id: id, title: title{text: rest, optional: t.optional, human: t.human}}, true
+	return token, t
 }

@@ -13,10 +13,8 @@ import (
 
 // checklistReader finds the tasks of a document.
 type checklistReader struct {
-	doc        *markdownDoc
-	tasks      []checklistTask
+	checklist
 	passedOver int // line of the first box that is no task because of the heading that it stands under
-	problems   []Problem
 }
 
 func (r *checklistReader) problem(p Problem) { r.problems = append(r.problems, p) }
@@ -187,8 +185,8 @@ type taskSection struct {
 	end      ast.Node
 }
 
-// sections are those of tasks, in the order of the file.
-func (r *checklistReader) sections() []*taskSection {
+// findSections gives those of tasks, in the order of the file.
+func (r *checklistReader) findSections() []*taskSection {
 	var headings outline
 	var all []*taskSection
 	for n := r.doc.root.FirstChild(); n != nil; n = n.NextSibling() {
@@ -207,9 +205,9 @@ func (r *checklistReader) sections() []*taskSection {
 		headings.closeFor(h)
 		outer := headings.top()
 		next := openSection{level: h.Level, governed: outer.governed, task: outer.task}
-		_, isTask := sectionNamed(r.doc, h)
+		id, _ := sectionNamed(r.doc, h)
 		switch {
-		case isTask: // also below "Overview" or "Validation": plans have their sections there, a level deeper
+		case id != "": // also below "Overview" or "Validation": plans have their sections there, a level deeper
 			next.task = &taskSection{heading: h, governed: outer.governed}
 			all = append(all, next.task)
 			if outer.task != nil {
@@ -226,10 +224,10 @@ func (r *checklistReader) sections() []*taskSection {
 }
 
 func (r *checklistReader) sectionTask(s *taskSection) {
-	name, _ := sectionNamed(r.doc, s.heading)
+	id, title := sectionNamed(r.doc, s.heading)
 	t := checklistTask{givenID: true, place: place{block: s.heading, end: s.end}}
 	t.line = r.doc.line(r.doc.start(s.heading))
-	t.Task = ralph.Task{ID: name.id, Title: name.title.text}
+	t.Task = ralph.Task{ID: id, Title: title.text}
 	d := taskDetails{doc: r.doc, task: &t.Task, line: t.line}
 	for _, n := range s.content {
 		d.block(n)
@@ -241,8 +239,8 @@ func (r *checklistReader) sectionTask(s *taskSection) {
 	if len(t.boxes) == 0 && s.parts > 0 {
 		return // a heading over the sections of its parts
 	}
-	t.Optional = s.governed.optional || name.title.optional || d.only(func(s step) bool { return s.optional })
-	t.Human = s.governed.human || name.title.human || d.only(func(s step) bool { return s.human })
+	t.Optional = s.governed.optional || title.optional || d.only(func(s step) bool { return s.optional })
+	t.Human = s.governed.human || title.human || d.only(func(s step) bool { return s.human })
 	if len(t.boxes) == 0 {
 		r.problem(Problem{Line: t.line, Task: t.ID, Warning: true,
 			Text: fmt.Sprintf("section %s has no box to tick, so its state is not written to the file; add `- [ ] step`", t.ID)})

@@ -53,29 +53,15 @@ func (c clause) talksAbout(k tagKind) bool {
 
 func wordsOf(text []byte) clauseWords {
 	var found clauseWords
-	for i := 0; i < len(text); {
-		end := wordEnd(text, i)
-		if end > i {
-			found |= meaning(text, i, end)
-			i = end
-			continue
+	for end := 0; ; {
+		n := bytes.IndexFunc(text[end:], inWord)
+		if n < 0 {
+			return found
 		}
-		_, size := utf8.DecodeRune(text[i:])
-		i += size
+		start := end + n
+		end = len(text) - len(bytes.TrimLeftFunc(text[start:], inWord))
+		found |= meaning(text, start, end)
 	}
-	return found
-}
-
-// wordEnd is where the word that begins at i ends; i itself if none does.
-func wordEnd(text []byte, i int) int {
-	for i < len(text) {
-		r, size := utf8.DecodeRune(text[i:])
-		if !inWord(r) {
-			break
-		}
-		i += size
-	}
-	return i
 }
 
 // inWord takes the underscore in, so that the parts of an identifier are no words.

@@ -37,11 +37,7 @@ func (p piece) learning() string {
 	if !ok {
 		return ""
 	}
-	colon := bytes.HasPrefix(rest, []byte(":"))
-	if bold && !colon {
-		colon = bytes.HasPrefix(rest, []byte("**:"))
-	}
-	if !colon {
+	if !bytes.HasPrefix(rest, []byte(":")) && !(bold && bytes.HasPrefix(rest, []byte("**:"))) {
 		return ""
 	}
 	// A tag on the line is told by its words, so that what is remembered holds none.

@@ -1,6 +1,7 @@
 package promise
 
 import (
+	"bytes"
 	"slices"
 	"sync"
 	"unicode"
@@ -133,23 +134,12 @@ func matchPhrase(text []byte, i int, phrase []rune) int {
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
 		case want == ' ' && unicode.IsSpace(r):
-			i = blanksEnd(text, i)
+			i = len(text) - len(bytes.TrimLeftFunc(text[i:], unicode.IsSpace))
 		case size > 0 && foldRune(r) == want:
 			i += size
 		default:
 			return 0
 		}
-	}
-	return i
-}
-
-func blanksEnd(text []byte, i int) int {
-	for i < len(text) {
-		r, size := utf8.DecodeRune(text[i:])
-		if !unicode.IsSpace(r) {
-			break
-		}
-		i += size
 	}
 	return i
 }

@@ -120,10 +120,6 @@ func validPrefix(p []byte) int {
 	}
 	i := 0
 	for i < len(p) {
-		if p[i] < utf8.RuneSelf {
-			i++
-			continue
-		}
 		r, size := utf8.DecodeRune(p[i:])
 		if r == utf8.RuneError && size == 1 {
 			break

@@ -48,15 +48,12 @@ func tasksOf(f ralph.CommitFacts) []string {
 }
 
 func checkLines(checks []ralph.CheckResult) string {
-	var lines []string
-	for _, c := range checks {
-		word := "FAIL"
+	return strings.Join(text.Mapped(checks, func(c ralph.CheckResult) string {
 		if c.Passed {
-			word = "PASS"
+			return c.Name + ": PASS"
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s", c.Name, word))
-	}
-	return strings.Join(lines, "\n")
+		return c.Name + ": FAIL"
+	}), "\n")
 }
 
 func firstLineOf(goal string) string {

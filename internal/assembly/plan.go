@@ -16,6 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 	"github.com/ralphloop/ralph/internal/project"
 	"github.com/ralphloop/ralph/internal/proof/protect"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/textfile"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/loop"
@@ -187,8 +188,7 @@ func (r Request) mustHaveText(flag, file string) error {
 
 // unwrapPath leaves the reason of a file error, without the path that the sentence has already named.
 func unwrapPath(err error) error {
-	var pathError *os.PathError
-	if errors.As(err, &pathError) {
+	if pathError, ok := errors.AsType[*os.PathError](err); ok {
 		return pathError.Err
 	}
 	return err
@@ -296,11 +296,7 @@ func (p *Plan) AgentName() string { return p.agents[0].name }
 
 // fallbacks are the names of those that take over.
 func (p *Plan) fallbacks() []string {
-	var names []string
-	for _, c := range p.agents[1:] {
-		names = append(names, c.name)
-	}
-	return names
+	return text.Mapped(p.agents[1:], func(c chosenAgent) string { return c.name })
 }
 
 // Command is a command line of one of the plan's agents, for --dry-run.

@@ -33,6 +33,16 @@ func TaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
 	return list, err
 }
 
+// ExistingTaskList is TaskList for those who need one.
+func ExistingTaskList(w workspace.Workspace, s config.Settings) (*plan.List, error) {
+	list, err := TaskList(w, s)
+	if list == nil && err == nil {
+		begin := `begin one with: ralph tasks add "what is to be done"`
+		err = &config.UsageError{Msg: w.Dir + " has no task list", Hint: begin}
+	}
+	return list, err
+}
+
 // Around is what a list cannot know about the run that it is meant for.
 func Around(w workspace.Workspace, s config.Settings) plan.Surroundings {
 	checks, _ := RunChecks(w, s)
@@ -86,8 +96,7 @@ func (p *Plan) findTasks() error {
 		return nil
 	}
 	list, err := TaskList(p.Workspace, p.Settings)
-	var bad plan.Problems
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[plan.Problems](err); ok {
 		return &config.UsageError{Msg: "the task list cannot be worked (ralph tasks lint says everything about it):\n" + indented(bad)}
 	}
 	if err != nil && !errors.Is(err, ralph.ErrIO) {
@@ -151,8 +160,7 @@ func indented(problems plan.Problems) string {
 // AddTask appends a task to the project's list, or begins one in our own format, and gives the list's path and the task's id.
 func AddTask(w workspace.Workspace, s config.Settings, t ralph.Task) (path, id string, err error) {
 	list, err := TaskList(w, s)
-	var bad plan.Problems
-	if err != nil && !errors.As(err, &bad) {
+	if _, bad := errors.AsType[plan.Problems](err); err != nil && !bad {
 		return "", "", err
 	}
 	if list == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/demo"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
@@ -47,10 +48,7 @@ func (c *demoCommand) run(ctx context.Context) error {
 	ownOrphans(c.streams.Err)
 	scenario, ok := demo.Find(c.scenario)
 	if !ok {
-		var names []string
-		for _, s := range demo.Scenarios() {
-			names = append(names, s.Name)
-		}
+		names := text.Mapped(demo.Scenarios(), func(s demo.Scenario) string { return s.Name })
 		return usage("--scenario %s: one of %s is wanted", c.scenario, strings.Join(names, ", "))
 	}
 	if !(c.speed >= 0 && c.speed <= 100) {

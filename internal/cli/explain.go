@@ -132,8 +132,6 @@ func tellJudgement(out io.Writer, j fold.Judgement, agents []string) {
 		fmt.Fprintf(out, "\nbetween iterations: %s\n", verdictText(j.Again))
 	} else {
 		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, saidText(j), verdictText(j.Again))
-	}
-	if j.Judged {
 		tellCases(out, j)
 		tellTasks(out, j)
 		tellDenials(out, j.Seen.Agent)

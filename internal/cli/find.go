@@ -50,14 +50,19 @@ func (a *app) fromHere(workspace workspace.Workspace, flags map[string][]string)
 
 // here is the folder from which paths among the flags are meant.
 func (a *app) here() string {
-	here := filepath.Join(a.streams.Dir, a.globals.dir)
-	if filepath.IsAbs(a.globals.dir) {
-		here = a.globals.dir
-	}
+	here := absolute(a.streams.Dir, a.globals.dir)
 	if real, err := filepath.EvalSymlinks(here); err == nil {
 		return real
 	}
 	return here
+}
+
+// absolute is a path that is meant from dir.
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // load reads every layer of the configuration.
@@ -68,10 +73,7 @@ func (a *app) load(workspace workspace.Workspace, flags map[string][]string) (co
 		ProjectFile: filepath.Join(workspace.Dir, filepath.FromSlash(config.ProjectFile)), Flags: flags, Set: a.globals.set,
 	}
 	if a.globals.config != "" {
-		in.ConfigFile = a.globals.config
-		if !filepath.IsAbs(in.ConfigFile) {
-			in.ConfigFile = filepath.Join(a.streams.Dir, in.ConfigFile)
-		}
+		in.ConfigFile = absolute(a.streams.Dir, a.globals.config)
 	}
 	if a.globals.trust {
 		in.Flags["trust"] = []string{"true"}

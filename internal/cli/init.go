@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -24,23 +25,20 @@ import (
 )
 
 // initCommand is `ralph init`.
-type initCommand struct{ *app }
+type initCommand struct {
+	*app
+	yes bool // everything that was found is taken, and nobody is asked
+}
 
 func newInitCommand(a *app) *cobra.Command {
-	c := initCommand{a}
+	c := &initCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "init", Short: "Set a project up: its checks and its agent", GroupID: "work", Args: noArguments, Annotations: outside,
 		Long: `Look at the project and write .ralph/config.yaml, with every check that it could be held to (test, lint, types, format, e2e).
 On a terminal you choose; a file that is there already is left as it is.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	yes := cmd.Flags().Bool("yes", false, "take everything that was found, and ask nothing")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		choose := c.chooseByAsking
-		if *yes {
-			choose = chooseEverything
-		}
-		return c.run(cmd.Context(), choose)
-	}
+	cmd.Flags().BoolVar(&c.yes, "yes", false, "take everything that was found, and ask nothing")
 	return cmd
 }
 
@@ -56,7 +54,7 @@ type initReport struct {
 	Prompt    string             `json:"prompt"`
 }
 
-func (c initCommand) run(ctx context.Context, choose func(setup.Survey) (setup.Choice, error)) error {
+func (c *initCommand) run(ctx context.Context) error {
 	if len(c.globals.set) > 0 || c.globals.config != "" {
 		return usage("ralph init writes the project's own file: --set and -c change nothing")
 	}
@@ -65,7 +63,7 @@ func (c initCommand) run(ctx context.Context, choose func(setup.Survey) (setup.C
 		return err
 	}
 	survey := setup.Look(workspace)
-	choice, err := c.choice(survey, choose)
+	choice, err := c.choice(survey)
 	if err != nil {
 		return err
 	}
@@ -88,28 +86,27 @@ func (c initCommand) run(ctx context.Context, choose func(setup.Survey) (setup.C
 func listed[T any](list []T) []T { return append([]T{}, list...) }
 
 // choice is what goes into the file. Where there is one already, nothing is left to choose, and it says what holds.
-func (c initCommand) choice(survey setup.Survey, choose func(setup.Survey) (setup.Choice, error)) (setup.Choice, error) {
-	if !survey.Configured {
-		return choose(survey)
+func (c *initCommand) choice(survey setup.Survey) (setup.Choice, error) {
+	switch {
+	case !survey.Configured && c.yes:
+		return survey.Everything(), nil
+	case !survey.Configured:
+		return c.chooseByAsking(survey)
 	}
 	loaded, err := c.load(survey.Workspace, map[string][]string{})
 	return setup.Choice{Checks: loaded.Settings.Checks.Commands, Agent: loaded.Settings.Agent.Name}, err
-}
-
-func chooseEverything(survey setup.Survey) (setup.Choice, error) {
-	return survey.Everything(), nil
 }
 
 // errNoAnswer says that whoever was asked went away.
 var errNoAnswer = &config.UsageError{Msg: "no answer; nothing was written"}
 
 // chooseByAsking asks about every proposal, and which agent.
-func (c initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) {
+func (c *initCommand) chooseByAsking(survey setup.Survey) (setup.Choice, error) {
 	var choice setup.Choice
 	if !c.streams.InTerm || c.globals.quiet {
 		return choice, usage("there is no terminal to ask on; run ralph init --yes to take everything that is found")
 	}
-	ask := questions{in: bufio.NewReader(c.streams.In), app: c.app}
+	ask := questions{c.app, bufio.NewReader(c.streams.In)}
 	fmt.Fprintf(c.streams.Err, "In %s. What must pass before work counts as done?\n", term.Clean(survey.Workspace.Dir))
 	tests := 0
 	for _, proposal := range survey.Proposals {
@@ -168,10 +165,7 @@ func (q questions) proposal(proposal project.Proposal) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if answer == "" {
-			answer = byDefault
-		}
-		switch strings.ToLower(answer) {
+		switch strings.ToLower(cmp.Or(answer, byDefault)) {
 		case "y", "yes":
 			return true, nil
 		case "n", "no":
@@ -205,7 +199,7 @@ func (q questions) agent(found []string) (string, error) {
 
 // agreeToOwn records consent to the commands of a configuration that was just written here, so that the next run does not ask for what its user
 // has chosen a moment ago. What other files name was not chosen by anybody, and is asked about.
-func (c initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Result) (notes []string, err error) {
+func (c *initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Result) (notes []string, err error) {
 	if !done.Wrote() {
 		return nil, nil
 	}
@@ -223,7 +217,7 @@ func (c initCommand) agreeToOwn(workspace workspace.Workspace, done setup.Result
 }
 
 // print says what was written, on stdout, and how to go on.
-func (c initCommand) print(report initReport, survey setup.Survey, notes []string) {
+func (c *initCommand) print(report initReport, survey setup.Survey, notes []string) {
 	for _, name := range report.Written {
 		fmt.Fprintf(c.streams.Out, "wrote %s\n", name)
 	}
@@ -277,7 +271,7 @@ func checksLine(report initReport, survey setup.Survey) string {
 	return line + " (no test among them: green then means tidy, not done)"
 }
 
-func (c initCommand) agentLine(chosen string, survey setup.Survey) string {
+func (c *initCommand) agentLine(chosen string, survey setup.Survey) string {
 	switch {
 	case chosen != "":
 		return chosen

@@ -65,10 +65,7 @@ func newConfigCommand(a *app) *cobra.Command {
 	}
 	addKeyFlags(show.Flags(), opts.values)
 	show.Flags().BoolVar(&opts.once, "once", false, "one iteration")
-	show.Flags().VisitAll(hideFlag)
+	show.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // taken, but not worth a line of help
 	cmd.AddCommand(show)
 	return cmd
 }
-
-// hideFlag keeps a flag that is taken but not worth a line of help.
-func hideFlag(f *pflag.Flag) { f.Hidden = true }

@@ -147,12 +147,9 @@ func (c *learningsCommand) acceptChosen(workspace workspace.Workspace, known []l
 func chosenLearnings(known []learning, ids []string) ([]learning, error) {
 	chosen := []learning{}
 	for _, id := range ids {
-		var found []learning
-		for _, l := range known {
-			if id != "" && strings.HasPrefix(l.ID, id) {
-				found = append(found, l)
-			}
-		}
+		found := slices.DeleteFunc(slices.Clone(known), func(l learning) bool {
+			return id == "" || !strings.HasPrefix(l.ID, id)
+		})
 		switch {
 		case len(found) == 0:
 			return nil, usage("--accept %s: no such learning; ralph learnings lists them", id)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 func newManCommand(a *app) *cobra.Command {
@@ -37,21 +39,14 @@ func writeManual(out io.Writer, root *cobra.Command) {
 	}
 	fmt.Fprintln(out, ".SH EXIT STATUS")
 	for _, kind := range ralph.Outcomes() {
-		reasons := make([]string, len(kind.Reasons))
-		for i, r := range kind.Reasons {
-			reasons[i] = string(r)
-		}
+		reasons := text.Mapped(kind.Reasons, func(r ralph.StopReason) string { return string(r) })
 		fmt.Fprintf(out, ".TP\n.B %d\n%s %s\n", kind.Code, roff(kind.Name), roff(strings.Join(reasons, ", ")))
 	}
 }
 
 func writeCommand(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, ".SS \"ralph %s\"\n", roff(cmd.Use))
-	text := cmd.Long
-	if text == "" {
-		text = cmd.Short
-	}
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(cmp.Or(cmd.Long, cmd.Short), "\n") {
 		fmt.Fprintf(out, "%s\n", roff(line))
 		if line == "" || strings.HasPrefix(line, "  ") {
 			fmt.Fprintln(out, ".br")

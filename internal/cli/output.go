@@ -49,11 +49,7 @@ func (a *app) printJSON(value any) error {
 
 // tell prints a value for programs, or a sentence about it for people.
 func (a *app) tell(value any, sentence string, args ...any) error {
-	if a.wantsJSON() {
-		return a.printJSON(value)
-	}
-	fmt.Fprintf(a.streams.Out, sentence, args...)
-	return nil
+	return a.show(value, func(out io.Writer) { fmt.Fprintf(out, sentence, args...) })
 }
 
 // tellPosted says that a message or an order is on its way.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/planner"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
@@ -157,7 +157,7 @@ func (p *planning) prepare(ctx context.Context) error {
 	}
 	p.workspace = workspace
 	if opts.answers != "" {
-		if p.answers, err = planner.ReadAnswers(p.fileFromHere(opts.answers)); err != nil {
+		if p.answers, err = planner.ReadAnswers(absolute(p.here(), opts.answers)); err != nil {
 			return err
 		}
 	}
@@ -175,13 +175,6 @@ func (p *planning) agreeToModel(workspace workspace.Workspace, loaded config.Loa
 		return nil
 	}
 	return p.agree(workspace, loaded, nil, nil)
-}
-
-func (p *planning) fileFromHere(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(p.here(), path)
 }
 
 // talk gets the brief and holds the interview.
@@ -204,7 +197,7 @@ func (p *planning) brief(ctx context.Context) (string, error) {
 	case len(o.words) == 1:
 		return o.words[0], nil
 	case o.brief != "" && o.brief != "-":
-		return await(ctx, func() (string, error) { return readBrief(p.fileFromHere(o.brief)) })
+		return await(ctx, func() (string, error) { return readBrief(absolute(p.here(), o.brief)) })
 	case o.brief == "-" || !p.streams.InTerm:
 		text, err := await(ctx, func() (string, error) { return allOf(p.in) })
 		if err == nil && strings.TrimSpace(text) == "" {
@@ -214,13 +207,9 @@ func (p *planning) brief(ctx context.Context) (string, error) {
 	case !p.personThere():
 		return "", usage("there is no brief; say what is to be planned: ralph plan \"what is wanted\", or --brief FILE")
 	}
-	fmt.Fprint(p.streams.Err, "What is to be planned? (one line; --brief FILE takes more) ")
-	text, err := p.line(ctx)
-	if errors.Is(err, io.EOF) {
-		fmt.Fprintln(p.streams.Err)
-		return "", errNoAnswer
-	}
-	return text, err
+	return await(ctx, func() (string, error) {
+		return questions{p.app, p.in}.line("What is to be planned? (one line; --brief FILE takes more) ")
+	})
 }
 
 func readBrief(path string) (string, error) {
@@ -375,10 +364,6 @@ func (p *planning) land(talked planner.Interview) (file string, err error) {
 }
 
 // indentedAfter is a text of several lines, all but the first of them indented.
-func indentedAfter(text, indent string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	for i := range lines {
-		lines[i] = term.Clean(lines[i])
-	}
-	return strings.Join(lines, "\n"+indent)
+func indentedAfter(words, indent string) string {
+	return strings.Join(text.Mapped(strings.Split(strings.TrimSpace(words), "\n"), term.Clean), "\n"+indent)
 }

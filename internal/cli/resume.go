@@ -71,11 +71,11 @@ func (c *resumeCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	defer held.Release()
-	s := &session{app: c.app, run: run, state: &fold.State{}, store: store}
+	s := &session{app: c.app, run: run, store: store}
 	if err := s.killLeftovers(run); err != nil {
 		return err
 	}
-	state := s.state
+	state := &s.state
 	log, tail, err := store.Reopen(run, state)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *resumeCommand) planAgain(ctx context.Context, home workspace.Workspace,
 			fmt.Fprintf(c.streams.Err, "ralph: %s\n", text)
 		}
 	}
-	plan, err := c.recordedPlan(ctx, workspace, s.state)
+	plan, err := c.recordedPlan(ctx, workspace, &s.state)
 	if err == nil {
 		err = plan.MissingKey()
 	}
@@ -131,7 +131,7 @@ func (c *resumeCommand) planAgain(ctx context.Context, home workspace.Workspace,
 	if err != nil {
 		return nil, err
 	}
-	plan.Agreed = assembly.KeptTaskCommands(workspace, plan.Settings, kept, s.state)
+	plan.Agreed = assembly.KeptTaskCommands(workspace, plan.Settings, kept, &s.state)
 	return plan, c.consent(home, plan.Agreed)
 }
 

@@ -36,7 +36,7 @@ type session struct {
 	*app
 	plan  *assembly.Plan
 	run   string
-	state *fold.State // of a run that is resumed, else nil
+	state fold.State
 	store *runlog.Store
 	log   *runlog.Log
 	torn  int64
@@ -112,10 +112,7 @@ func lock(store *runlog.Store, run string) (*runlog.Lock, error) {
 // play runs the loop to its end and says how it went. The lock is held by the caller.
 func (s *session) play(ctx context.Context) error {
 	outliveReaders()
-	state := s.state
-	if state == nil {
-		state = &fold.State{}
-	}
+	state := &s.state
 	places, err := s.places()
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
 	"github.com/ralphloop/ralph/internal/term"
+	"github.com/ralphloop/ralph/internal/text"
 	"github.com/ralphloop/ralph/internal/workspace"
 	"github.com/ralphloop/ralph/runlog"
 )
@@ -186,11 +187,7 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 		fmt.Fprintln(c.streams.Err, "no file changed")
 	}
 	if c.streams.OutTerm { // what an agent wrote must not drive the terminal
-		lines := strings.Split(patch, "\n")
-		for i := range lines {
-			lines[i] = term.Printable(lines[i])
-		}
-		patch = strings.Join(lines, "\n")
+		patch = strings.Join(text.Mapped(strings.Split(patch, "\n"), term.Printable), "\n")
 	}
 	fmt.Fprint(c.streams.Out, patch)
 	if cut {
@@ -237,8 +234,8 @@ func (c *restoreCommand) run(ctx context.Context, args []string) error {
 			return err
 		}
 		defer held.Release()
-	} else if !filepath.IsAbs(c.to) {
-		c.to = filepath.Join(c.streams.Dir, c.to)
+	} else {
+		c.to = absolute(c.streams.Dir, c.to)
 	}
 	var wanted restored
 	if args[0] == "undo" {

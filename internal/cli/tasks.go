@@ -81,9 +81,13 @@ func (c *tasksCommand) place(ctx context.Context, file string) (workspace.Worksp
 	return workspace, loaded.Settings, nil
 }
 
-// noList says that there is no list, and how to begin one.
-func noList(dir string) error {
-	return usage("%s has no task list; begin one with: ralph tasks add \"what is to be done\"", dir)
+// editable is place for a change of the list.
+func (c *tasksCommand) editable(ctx context.Context, file string) (workspace.Workspace, config.Settings, error) {
+	workspace, settings, err := c.place(ctx, file)
+	if err == nil {
+		err = c.mayEdit(workspace)
+	}
+	return workspace, settings, err
 }
 
 func (c *tasksCommand) list(ctx context.Context) error {
@@ -91,12 +95,9 @@ func (c *tasksCommand) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := assembly.TaskList(workspace, settings)
-	switch {
-	case err != nil:
+	list, err := assembly.ExistingTaskList(workspace, settings)
+	if err != nil {
 		return asUsage(err)
-	case list == nil:
-		return noList(workspace.Dir)
 	}
 	return c.table(taskFile{Version: 1, Tasks: list.Tasks()}, func(out io.Writer) {
 		fmt.Fprintf(c.streams.Err, "%s (%s)\n", list.Path(), list.Format())
@@ -164,11 +165,8 @@ func (c *tasksCommand) add(ctx context.Context, t ralph.Task) error {
 		return usage("the title is empty")
 	}
 	t.Status = ralph.TaskPending
-	workspace, settings, err := c.place(ctx, c.file)
+	workspace, settings, err := c.editable(ctx, c.file)
 	if err != nil {
-		return err
-	}
-	if err := c.mayEdit(workspace); err != nil {
 		return err
 	}
 	var path, id string
@@ -208,11 +206,8 @@ func (c *tasksCommand) mark(ctx context.Context, status ralph.TaskStatus, ids []
 	if len(ids) == 0 {
 		return usage("name the tasks; ralph tasks list shows them")
 	}
-	workspace, settings, err := c.place(ctx, c.file)
+	workspace, settings, err := c.editable(ctx, c.file)
 	if err != nil {
-		return err
-	}
-	if err := c.mayEdit(workspace); err != nil {
 		return err
 	}
 	states := map[string]ralph.TaskStatus{}
@@ -221,14 +216,11 @@ func (c *tasksCommand) mark(ctx context.Context, status ralph.TaskStatus, ids []
 	}
 	path, tasks := "", []ralph.Task{}
 	err = c.editList(workspace, func() error {
-		list, err := assembly.TaskList(workspace, settings)
-		switch {
-		case err != nil:
-			return err
-		case list == nil:
-			return noList(workspace.Dir)
+		list, err := assembly.ExistingTaskList(workspace, settings)
+		if err == nil {
+			err = list.Set(states)
 		}
-		if err := list.Set(states); err != nil {
+		if err != nil {
 			return err
 		}
 		path, tasks = list.Path(), list.Tasks()
@@ -282,11 +274,8 @@ func (a *app) mayEdit(workspace workspace.Workspace) error {
 }
 
 func (c *tasksCommand) importFile(ctx context.Context, file string) error {
-	workspace, settings, err := c.place(ctx, file)
+	workspace, settings, err := c.editable(ctx, file)
 	if err != nil {
-		return err
-	}
-	if err := c.mayEdit(workspace); err != nil {
 		return err
 	}
 	path, tasks, err := assembly.ImportTasks(workspace, settings.Tasks.File)
@@ -310,12 +299,9 @@ func (c *tasksCommand) lint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := assembly.TaskList(workspace, settings)
+	list, err := assembly.ExistingTaskList(workspace, settings)
 	if list == nil {
-		if err != nil {
-			return asUsage(err)
-		}
-		return noList(workspace.Dir)
+		return asUsage(err)
 	}
 	problems, bad := []problem{}, 0
 	for _, p := range list.Lint(assembly.Around(workspace, settings)) {
@@ -326,22 +312,19 @@ func (c *tasksCommand) lint(ctx context.Context) error {
 			bad++
 		}
 		problems = append(problems, problem{p.File, p.Line, p.Task, level, p.Text})
-		if !c.wantsJSON() {
-			fmt.Fprintf(c.streams.Out, "%s:%d: %s: %s\n", p.File, p.Line, level, term.Clean(p.Text))
-		}
 	}
-	if c.wantsJSON() {
-		if err := c.printJSON(problems); err != nil {
-			return err
+	err = c.show(problems, func(out io.Writer) {
+		for _, p := range problems {
+			fmt.Fprintf(out, "%s:%d: %s: %s\n", p.File, p.Line, p.Level, term.Clean(p.Text))
 		}
-	}
-	if bad > 0 {
+		if len(problems) == 0 {
+			fmt.Fprintf(out, "%s: nothing to complain about\n", list.Path())
+		}
+	})
+	if err == nil && bad > 0 {
 		return exit(ralph.ExitUsage)
 	}
-	if len(problems) == 0 && !c.wantsJSON() {
-		fmt.Fprintf(c.streams.Out, "%s: nothing to complain about\n", list.Path())
-	}
-	return nil
+	return err
 }
 
 // asUsage turns what is wrong with a list, or with what was asked of it, into a usage error. Trouble with the disk stays what it is.

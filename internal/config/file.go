@@ -109,8 +109,8 @@ func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
 }
 
 func syntaxError(path string, err error) error {
-	var located yaml.Error
-	if !errors.As(err, &located) || located.GetToken() == nil {
+	located, ok := errors.AsType[yaml.Error](err)
+	if !ok || located.GetToken() == nil {
 		return &UsageError{Msg: fmt.Sprintf("%s: not valid YAML: %s", path, oneLine(err.Error()))}
 	}
 	where, message := at(path, located.GetToken()), located.GetMessage()

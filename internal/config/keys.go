@@ -91,9 +91,7 @@ func addFields(fields map[string][]int, t reflect.Type, prefix string, index []i
 }
 
 // Keys is the table: general keys first, then group by group. A group's first key is the one that its shorthand sets.
-func Keys() []Key {
-	return slices.Concat(generalKeys, agentKeys, checkKeys, gateKeys, otherKeys, hookKeys, roleKeys)
-}
+func Keys() []Key { return slices.Clone(keyTable) }
 
 // vocabulary finds keys by the names that users write.
 type vocabulary struct {

@@ -5,7 +5,17 @@ const (
 	trillion = 1e12
 )
 
-var generalKeys = []Key{
+// AgentCLIs are the agent CLIs that can be named, in the order in which they are looked for.
+var AgentCLIs = []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor", "amp", "goose", "aider"}
+
+// Worker is the agent that is built in.
+const Worker = "worker"
+
+// Providers are the ways to reach a model.
+var Providers = []string{"anthropic", "openai", "scripted"}
+
+// keyTable has a group of keys after the other, as help texts and a new configuration show them.
+var keyTable = []Key{
 	{Name: "max_iterations", Kind: Count, Default: "10", Flag: "max-iterations", Short: "n", Metavar: "N", Max: billion, Zero: "unlimited",
 		Doc: "stop after this many iterations"},
 	{Name: "max_time", Kind: Length, Default: "0", Flag: "max-time", Metavar: "D", Max: billion, Zero: "no limit",
@@ -56,15 +66,7 @@ var generalKeys = []Key{
 		Doc: "files that the agent must leave alone, beside ralph's own; tests stands for the project's tests and what steers them"},
 	{Name: "trust", Kind: Switch, Default: "false", Flag: "trust",
 		Doc: "agree to the commands that the project's files name"},
-}
 
-// AgentCLIs are the agent CLIs that can be named, in the order in which they are looked for.
-var AgentCLIs = []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "cursor", "amp", "goose", "aider"}
-
-// Worker is the agent that is built in.
-const Worker = "worker"
-
-var agentKeys = []Key{
 	{Name: "agent.name", Kind: Text, Flag: "agent", Metavar: "NAME",
 		Choices: append(append([]string{"build"}, AgentCLIs...), Worker, "acp", "command"),
 		Doc:     "the agent CLI; build, or nothing, means the first one found; worker is built in; acp is any --agent-cmd that speaks the Agent Client Protocol"},
@@ -84,9 +86,7 @@ var agentKeys = []Key{
 		Doc: "stop after this many failures of the agent in a row"},
 	{Name: "agent.fallback", Kind: List, Flag: "fallback", Metavar: "NAME", item: checkFallback,
 		Doc: "an agent CLI, or NAME:MODEL, that takes over when those before it are limited or fail"},
-}
 
-var checkKeys = []Key{
 	{Name: "checks.commands", Kind: List, Flag: "check", Metavar: "CMD", Command: true,
 		Doc: "commands that must exit 0; detected if none is given"},
 	{Name: "checks.timeout", Kind: Length, Default: "120s", Flag: "check-timeout", Metavar: "D", Max: billion, Zero: "no limit",
@@ -111,9 +111,7 @@ var checkKeys = []Key{
 		Doc: "whether a green check can still fail is tried before exit 0: auto, off, or a command that plants a failing test in its folder"},
 	{Name: "checks.task_tests", Kind: Text, Metavar: "GLOB",
 		Doc: "which test files belong to a task, such as tests/test_{id}_*.py; {tests} in a check stands for those of the current and all done tasks"},
-}
 
-var gateKeys = []Key{
 	{Name: "gate.claim", Kind: Text, Default: "required", Metavar: "RULE", Choices: []string{"required", "optional"},
 		Doc: "optional: green checks complete a run without a claim"},
 	{Name: "gate.status", Kind: Text, Default: "advisory", Metavar: "RULE", Choices: []string{"off", "advisory", "required"},
@@ -128,9 +126,7 @@ var gateKeys = []Key{
 		Doc: "what it does that tests of the base fail where changed ones pass; evaluate with an evaluator, refuse with protect: tests, else warn, if not given"},
 	{Name: "gate.unfinished", Kind: Text, Default: "warn", Metavar: "RULE", Choices: []string{"off", "warn", "refuse"},
 		Doc: "what an added line that looks unfinished does"},
-}
 
-var otherKeys = []Key{
 	{Name: "tasks.file", Kind: Text, Flag: "tasks", Metavar: "FILE", Command: true,
 		Doc: "the task list to work through"},
 	{Name: "tasks.max_tries", Kind: Count, Default: "0", Metavar: "N", Max: billion, Zero: "off",
@@ -166,10 +162,8 @@ var otherKeys = []Key{
 	{Name: "sandbox.mode", Kind: Text, Default: "auto", Flag: "sandbox", Metavar: "TIER", Choices: []string{"auto", "none"},
 		Coming: []string{"landlock", "bwrap", "docker", "sbx"}, Later: "sandbox tiers",
 		Doc: "what keeps the agent in"},
-}
 
-// hookKeys name commands that read JSON and answer with their exit code.
-var hookKeys = []Key{
+	// Hooks are commands that read JSON and answer with their exit code.
 	{Name: "hooks.pre_tool", Kind: List, Metavar: "CMD", Command: true,
 		Doc: "commands that are asked before each tool call of the built-in worker: they read JSON, exit 0 allows, 2 blocks, anything else warns"},
 	{Name: "hooks.post_edit", Kind: List, Metavar: "CMD", Command: true,
@@ -182,10 +176,9 @@ var hookKeys = []Key{
 		Doc: "commands that are told how the run ended"},
 	{Name: "hooks.timeout", Kind: Length, Default: "10s", Metavar: "D", Max: billion, Zero: "no limit",
 		Doc: "a hook that takes longer is killed, and warns"},
-}
 
-// roleKeys say which model does what. A base URL gets the key and the code, so a project file needs consent to name one.
-var roleKeys = []Key{
+	// Roles say which model does what. A base URL gets the key and the code, so a project file needs consent to name
+	// one.
 	{Name: "worker.provider", Kind: Text, Metavar: "NAME", Choices: Providers,
 		Doc: "whose model the built-in worker uses; by the key that is set, if not given. scripted follows a file"},
 	{Name: "worker.model", Kind: Text, Metavar: "M", item: checkModel,
@@ -213,6 +206,3 @@ var roleKeys = []Key{
 	{Name: "planner.api_key_env", Kind: Text, Metavar: "NAME", Command: true, item: checkVariable,
 		Doc: "the variable that holds the key to it"},
 }
-
-// Providers are the ways to reach a model.
-var Providers = []string{"anthropic", "openai", "scripted"}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -292,14 +293,8 @@ func checkFallback(text string) *problem {
 // checkEvaluator wants an agent CLI, the worker, or a model's name.
 func checkEvaluator(text string) *problem {
 	name, _, _ := strings.Cut(text, ":")
-	if slices.Contains(AgentCLIs, name) {
+	if slices.Contains(AgentCLIs, name) || Nearest(name, AgentCLIs) != "" { // rather a slip than a model
 		return checkFallback(text)
-	}
-	if near := Nearest(name, AgentCLIs); near != "" {
-		return checkFallback(text) // rather a slip than a model
-	}
-	if strings.TrimSpace(text) == "" {
-		return &problem{msg: "it is empty", hint: "name an agent CLI or a model"}
 	}
 	return checkModel(text)
 }
@@ -342,22 +337,19 @@ func checkVariable(name string) *problem {
 
 // store puts a value that read has made into the field that key belongs to.
 func (k Key) store(s *Settings, value any) {
-	switch field := k.field(s).(type) {
-	case *string:
-		*field = value.(string)
-	case *[]string:
-		*field = value.([]string)
-	case *int:
-		*field = int(value.(int64))
-	case *int64:
-		*field = value.(int64)
-	case *float64:
-		*field = value.(float64)
-	case *ralph.Span:
-		*field = value.(ralph.Span)
-	case *bool:
-		*field = value.(bool)
-	default:
-		panic(fmt.Sprintf("config: %s has a field of type %T", k.Name, field))
+	field, given := reflect.ValueOf(k.field(s)).Elem(), reflect.ValueOf(value)
+	if field.CanInt() { // int, int64 or a length of time
+		field.SetInt(given.Int())
+		return
 	}
+	field.Set(given)
+}
+
+// ParseLength reads a length of time as flags write it: 90s, 10m, 2h, or a bare number of seconds.
+func ParseLength(text string) (ralph.Span, error) {
+	value, p := Key{Kind: Length, Max: billion}.read(one(text))
+	if p != nil {
+		return 0, p.from("length")
+	}
+	return value.(ralph.Span), nil
 }

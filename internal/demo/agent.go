@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,7 +20,8 @@ func Play(s Scenario, prompt io.Reader, out io.Writer, pause time.Duration) erro
 		return fmt.Errorf("read project: %w", err)
 	}
 	t := s.turns(project{script: string(script), prompt: string(text)})
-	p := player{out: out, pause: pause}
+	p := player{out: json.NewEncoder(out), pause: pause}
+	p.out.SetEscapeHTML(false)
 	p.emit(object{"type": "system", "subtype": "init", "session_id": session, "model": "scripted"})
 	p.say("msg_1", object{"type": "text", "text": t.thinks})
 	p.tool("Read", object{"file_path": "slugify.sh"})
@@ -45,7 +45,7 @@ type object map[string]any
 
 // player writes one line an event and keeps the first error.
 type player struct {
-	out   io.Writer
+	out   *json.Encoder
 	pause time.Duration
 	steps int
 	err   error
@@ -66,13 +66,7 @@ func (p *player) say(id string, block object) {
 }
 
 func (p *player) emit(event object) {
-	if p.err != nil {
-		return
-	}
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if p.err = encoder.Encode(event); p.err == nil {
-		_, p.err = p.out.Write(line.Bytes())
+	if p.err == nil {
+		p.err = p.out.Encode(event)
 	}
 }

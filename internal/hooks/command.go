@@ -1,10 +1,10 @@
 package hooks
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -28,32 +28,20 @@ func message(hook Name, event any) []byte {
 		call.Input, _ = json.Marshal(strings.ToValidUTF8(string(call.Input), "\uFFFD")) // a string can be written
 		body, _ = json.Marshal(call)
 	}
-	return named(hook, body)
-}
-
-// named puts the name of the hook in front of the fields of its event.
-func named(hook Name, body []byte) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"hook":%q,`, hook)
-	b.Write(body[1:])
-	b.WriteByte('\n')
-	return b.Bytes()
+	return fmt.Appendf(nil, "{\"hook\":%q,%s\n", hook, body[1:]) // its name comes before the fields of the event
 }
 
 // run asks one command.
 func (s *Set) run(ctx context.Context, command, dir string, message []byte) Answer {
 	input, err := inputFile(message)
+	defer os.Remove(input) // also if it could not be written
 	if err != nil {
 		return Answer{Decision: Warn, Text: "it could not be asked: " + err.Error()}
 	}
-	defer func() {
-		input.Close()
-		os.Remove(input.Name())
-	}()
 	var stdout, stderr head
 	timeout := max(cmp.Or(s.Timeout, DefaultTimeout), 0)
 	spec := process.Spec{
-		Argv: process.Shell(command), Dir: dir, Env: s.Env, Marker: s.Marker, Stdin: input,
+		Argv: process.Shell(command), Dir: dir, Env: s.Env, Marker: s.Marker, StdinFile: input,
 		Stdout: process.Sink{Tap: &stdout}, Stderr: process.Sink{Tap: &stderr}, Timeout: timeout, Grace: s.Grace,
 	}
 	if s.Enter != nil {
@@ -90,21 +78,13 @@ func answer(ended process.Result, timeout time.Duration, said string) Answer {
 }
 
 // inputFile is a file that holds a text, to be read from its beginning. It takes no goroutine to feed it to a command that does not read.
-func inputFile(text []byte) (*os.File, error) {
+func inputFile(text []byte) (string, error) {
 	file, err := os.CreateTemp("", "ralph-hook-*.json")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	_, err = file.Write(text)
-	if err == nil {
-		_, err = file.Seek(0, 0)
-	}
-	if err != nil {
-		file.Close()
-		os.Remove(file.Name())
-		return nil, err
-	}
-	return file, nil
+	return file.Name(), errors.Join(err, file.Close())
 }
 
 // head keeps the beginning of what is written to it.

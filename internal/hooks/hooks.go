@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -178,9 +179,7 @@ func ask[Event any](ctx context.Context, s *Set, m moment[Event]) Verdict {
 func (v *Verdict) heard(hook Name, by string, answer func() Answer) bool {
 	began := time.Now()
 	a := answer()
-	if a.Decision == "" {
-		a.Decision = Allow
-	}
+	a.Decision = cmp.Or(a.Decision, Allow)
 	v.Runs = append(v.Runs, Run{Hook: hook, By: by, Decision: a.Decision, Text: a.Text, Duration: time.Since(began)})
 	switch a.Decision {
 	case Block:

@@ -65,12 +65,8 @@ func unwrap(words []shell.Word) invocation {
 }
 
 // wordsOf splits a text at its blanks.
-func wordsOf(text string) []shell.Word {
-	var words []shell.Word
-	for field := range strings.FieldsSeq(text) {
-		words = append(words, shell.Word{Text: field})
-	}
-	return words
+func wordsOf(s string) []shell.Word {
+	return text.Mapped(strings.Fields(s), func(field string) shell.Word { return shell.Word{Text: field} })
 }
 
 // behind skips a wrapper's own options and operands.

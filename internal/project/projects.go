@@ -16,15 +16,20 @@ import (
 var goTest = text.LazyRegexp(`(?m)^func (?:Test|Fuzz|Example)(?:[^a-z(][^(]*)?\(`)
 
 func lookGo(dir string) (command, because string) {
-	if !isFile(dir, "go.mod") {
-		return "", ""
-	}
 	// Packages of another module and of folders that begin with an underscore are not in ./...
 	enter := func(path string) bool { return !strings.HasPrefix(filepath.Base(path), "_") && !isFile(path, "go.mod") }
-	if !seek(dir, enter, isGoTest) {
-		return "", "found go.mod, but no test in it"
+	return lookBelow(dir, "go.mod", "go test ./...", enter, isGoTest)
+}
+
+// lookBelow proposes a command for folders with a file of that name, if there is a test below them.
+func lookBelow(dir, file, command string, enter, isTest func(path string) bool) (string, string) {
+	switch {
+	case !isFile(dir, file):
+		return "", ""
+	case !seek(dir, enter, isTest):
+		return "", "found " + file + ", but no test in it"
 	}
-	return "go test ./...", "found go.mod"
+	return command, "found " + file
 }
 
 // isGoTest reports whether `go test` on this machine, without further tags, would run
@@ -140,9 +145,6 @@ func lookPython(dir string) (command, because string) {
 var rustTest = text.LazyRegexp(`#\[(?:\w+::)*test\b|#\[cfg\((?:\w+\()?test\b|#\[(?:rstest|test_case|quickcheck)\b|proptest!`)
 
 func lookRust(dir string) (command, because string) {
-	if !isFile(dir, "Cargo.toml") {
-		return "", ""
-	}
 	enter := func(path string) bool { return filepath.Base(path) != "target" }
 	isTest := func(path string) bool {
 		if filepath.Ext(path) != ".rs" {
@@ -151,10 +153,7 @@ func lookRust(dir string) (command, because string) {
 		text, readable := readFile(filepath.Split(path))
 		return !readable || rustTest().MatchString(text)
 	}
-	if !seek(dir, enter, isTest) {
-		return "", "found Cargo.toml, but no test in it"
-	}
-	return "cargo test", "found Cargo.toml"
+	return lookBelow(dir, "Cargo.toml", "cargo test", enter, isTest)
 }
 
 // A rule has its targets at the beginning of a line; `test := x` is none.

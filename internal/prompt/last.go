@@ -71,6 +71,14 @@ func (a *account) list(sentence string, items []string) {
 	a.truncated = a.truncated || truncated
 }
 
+// under gives the paragraphs below a heading, nothing if there are none.
+func (a *account) under(heading string) (words string, truncated bool) {
+	if len(a.paragraphs) == 0 {
+		return "", false
+	}
+	return heading + "\n\n" + strings.Join(a.paragraphs, "\n\n"), a.truncated
+}
+
 // evidence tells what was put back or has to be, that a hidden check failed, and what evaluators reject.
 func (a *account) evidence(in ralph.PromptInput, failed, rejected string) {
 	a.list("The task list was put back as it was, because it may only be ticked off or added to:", in.Last.ListProblems)
@@ -98,11 +106,9 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 		sentence = "The run cannot be completed:"
 	}
 	a.list(sentence, refused(last.Refusals))
-	var tasks []string
-	for _, r := range last.TaskRefusals {
-		tasks = append(tasks, fmt.Sprintf("%s: %s: %s", inline(r.Task), r.Code, r.Detail))
-	}
-	a.list("The claim for a task was refused:", tasks)
+	a.list("The claim for a task was refused:", text.Mapped(last.TaskRefusals, func(r ralph.TaskRefusal) string {
+		return fmt.Sprintf("%s: %s: %s", inline(r.Task), r.Code, r.Detail)
+	}))
 	a.evidence(in, "failed as well", "An evaluator, which sees the work but not you, rejected it:")
 	if last.GreenNoClaim {
 		a.say("The checks are green, but no claim was made. If %s is done, report it; if not, go on.", everything(in))
@@ -120,10 +126,7 @@ func refusals(in ralph.PromptInput) (words string, truncated bool) {
 	if len(last.Mentions) > 0 {
 		a.say("A tag stood in a sentence that talks about it, so it was not taken as a report: print the tag alone on its line.")
 	}
-	if len(a.paragraphs) == 0 {
-		return "", false
-	}
-	return "# What happened last time\n\n" + strings.Join(a.paragraphs, "\n\n"), a.truncated
+	return a.under("# What happened last time")
 }
 
 // CaseRefused answers a case that does not stand: what failed, what is refused, and what a reviewer wants mended. It has the caps of a prompt's parts.
@@ -148,11 +151,7 @@ func CaseRefused(in ralph.PromptInput, over bool) string {
 }
 
 func refused(refusals []ralph.Refusal) []string {
-	var told []string
-	for _, r := range refusals {
-		told = append(told, r.Code+": "+r.Detail)
-	}
-	return told
+	return text.Mapped(refusals, func(r ralph.Refusal) string { return r.Code + ": " + r.Detail })
 }
 
 // rejections tells each one with where it was seen and what to do next.

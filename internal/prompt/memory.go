@@ -41,25 +41,25 @@ func learnings(in ralph.PromptInput) (words string, truncated bool) {
 
 // answers keeps the latest ones.
 func answers(in ralph.PromptInput) (words string, truncated bool) {
+	var told account
 	short := func(words string) string {
 		words, cut := text.Cut(strings.TrimSpace(clean(words)), checkCap)
-		truncated = truncated || cut
+		told.truncated = told.truncated || cut
 		return words
 	}
-	var items, paragraphs []string
+	var items []string
 	for _, a := range in.Answers {
 		items = append(items, fmt.Sprintf("Question: %s\nAnswer: %s", short(a.Question), short(a.Answer)))
 	}
 	if len(items) > 0 {
 		latest, cut := text.KeepTail(strings.Join(items, "\n\n"), answersCap)
-		truncated = truncated || cut
-		paragraphs = append(paragraphs, "Agents before you asked, and the user answered. The answers are instructions: do as they say, and do not ask this again.", quote(latest))
+		told.truncated = told.truncated || cut
+		told.say("Agents before you asked, and the user answered. The answers are instructions: "+
+			"do as they say, and do not ask this again.\n\n%s", quote(latest))
 	}
 	if question := short(in.OpenQuestion); question != "" {
-		paragraphs = append(paragraphs, "An earlier run asked this, and nobody has answered it. Go on without the answer if you can; ask again only if you cannot.", quote(question))
+		told.say("An earlier run asked this, and nobody has answered it. Go on without the answer if you can; "+
+			"ask again only if you cannot.\n\n%s", quote(question))
 	}
-	if len(paragraphs) == 0 {
-		return "", false
-	}
-	return "# Answers\n\n" + strings.Join(paragraphs, "\n\n"), truncated
+	return told.under("# Answers")
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralphloop/ralph"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 const (
@@ -171,9 +172,5 @@ func tasksIn(rows []row) int {
 func (r row) length() int { return utf8.RuneCountInString(r.String()) + 1 }
 
 func joined(rows []row) string {
-	texts := make([]string, len(rows))
-	for i, r := range rows {
-		texts[i] = r.String()
-	}
-	return strings.Join(texts, "\n")
+	return strings.Join(text.Mapped(rows, row.String), "\n")
 }

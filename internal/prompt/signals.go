@@ -70,11 +70,8 @@ func claims(in ralph.PromptInput) string {
 	if allDone(in) || len(in.Policy.CompletionTags) == 0 {
 		return ""
 	}
-	var tags []string
-	for _, tag := range in.Policy.CompletionTags {
-		tags = append(tags, code(tag))
-	}
-	return fmt.Sprintf("- %s: everything in the goal is done. %s\n", strings.Join(tags, " or "), decides)
+	tags := strings.Join(text.Mapped(in.Policy.CompletionTags, code), " or ")
+	return fmt.Sprintf("- %s: everything in the goal is done. %s\n", tags, decides)
 }
 
 const handOn = "If you found out something about this project that every later iteration should know (how to build it, a trap), say it in one line that begins with\nthe word LEARNING in capitals and a colon."

@@ -33,15 +33,9 @@ func projectRoot(in ralph.PromptInput) string {
 
 // Placeholders lists what a prompt file may name, braces included, sorted.
 func Placeholders() []string {
-	names := slices.Clone(smallNames)
-	for _, k := range kinds {
-		names = append(names, k.name)
-	}
+	names := slices.Concat(smallNames, text.Mapped(kinds, func(k kind) string { return k.name }))
 	slices.Sort(names)
-	for i, name := range names {
-		names[i] = "{{" + name + "}}"
-	}
-	return names
+	return text.Mapped(names, func(name string) string { return "{{" + name + "}}" })
 }
 
 func isKnown(name string) bool {

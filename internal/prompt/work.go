@@ -120,7 +120,7 @@ push, and leave remotes and other branches alone.`
 }
 
 func checks(in ralph.PromptInput) (words string, truncated bool) {
-	var paragraphs []string
+	var a account
 	list := func(intro string, commands []string) {
 		var spans []string
 		for _, c := range commands {
@@ -128,12 +128,7 @@ func checks(in ralph.PromptInput) (words string, truncated bool) {
 				spans = append(spans, exactCode(c))
 			}
 		}
-		if len(spans) == 0 {
-			return
-		}
-		short, cut := text.Cut(bullets(spans), adviceCap)
-		truncated = truncated || cut
-		paragraphs = append(paragraphs, intro, quote(short))
+		a.list(intro, spans)
 	}
 	when := "After you end"
 	if in.ByCase {
@@ -143,8 +138,5 @@ func checks(in ralph.PromptInput) (words string, truncated bool) {
 	if in.Task != nil {
 		list("For this task it also runs:", in.Task.Checks)
 	}
-	if len(paragraphs) == 0 {
-		return "", false
-	}
-	return "# Checks\n\n" + strings.Join(paragraphs, "\n\n"), truncated
+	return a.under("# Checks")
 }

@@ -16,7 +16,6 @@ type Builder struct {
 	now    turn
 	before string // the tree that the next agent finds
 	tasks  map[string]*Task
-	order  []string // of tasks, as they were first met
 }
 
 // turn is what was gathered of the iteration under way.
@@ -223,7 +222,6 @@ func (b *Builder) task(id string) *Task {
 	}
 	if b.tasks[id] == nil {
 		b.tasks[id] = &Task{ID: clean(id)}
-		b.order = append(b.order, id)
 	}
 	return b.tasks[id]
 }
@@ -302,12 +300,7 @@ func (r Report) filled() Report {
 	return r
 }
 
-func some[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
+func some[T any](list []T) []T { return append([]T{}, list...) }
 
 // nameOf is the name of the exit code that a reason stands for. A reason of a later version has none.
 func nameOf(reason ralph.StopReason) string {

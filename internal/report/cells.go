@@ -11,18 +11,15 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
+var canaryTexts = map[ralph.CanaryState]string{
+	ralph.CanaryRed:   "red, as it must be",
+	ralph.CanaryGreen: "**green: the check cannot fail**",
+	ralph.CanaryMute:  "mute: it was without effect at the base, too",
+	ralph.CanaryNone:  "there is none",
+}
+
 func (pr Proof) text() (canary, tests string) {
-	canary = prose(string(pr.Canary))
-	switch pr.Canary {
-	case ralph.CanaryRed:
-		canary = "red, as it must be"
-	case ralph.CanaryGreen:
-		canary = "**green: the check cannot fail**"
-	case ralph.CanaryMute:
-		canary = "mute: it was without effect at the base, too"
-	case ralph.CanaryNone:
-		canary = "there is none"
-	}
+	canary = cmp.Or(canaryTexts[pr.Canary], prose(string(pr.Canary)))
 	if pr.Detail != "" && pr.Canary != ralph.CanaryRed {
 		canary += " (" + prose(pr.Detail) + ")"
 	}

@@ -48,7 +48,8 @@ func claims(c claimed) []Claim {
 		add(holds, "TESTS_STATUS: "+said.Status.Tests, seen)
 		holds, seen = c.files(said.Status.FilesModified)
 		add(holds, fmt.Sprintf("FILES_MODIFIED: %d", said.Status.FilesModified), seen)
-		add(c.count(said.Status.TasksCompleted), fmt.Sprintf("TASKS_COMPLETED_THIS_LOOP: %d", said.Status.TasksCompleted), c.proven())
+		holds, seen = c.count(said.Status.TasksCompleted)
+		add(holds, fmt.Sprintf("TASKS_COMPLETED_THIS_LOOP: %d", said.Status.TasksCompleted), seen)
 	}
 	if said.StatusProblem != "" {
 		add(HoldsNo, "a status block", "it is not valid: "+said.StatusProblem)
@@ -142,10 +143,8 @@ func (c claimed) tests(word string) (Holds, string) {
 	switch {
 	case n == 0:
 		return HoldsUnknown, "no check was run"
-	case word == "PASSING" && passed == n, word == "FAILING" && passed < n:
-		return HoldsYes, seen
 	case word == "PASSING", word == "FAILING":
-		return HoldsNo, seen
+		return holdsIf[(word == "PASSING") == (passed == n)], seen
 	}
 	return HoldsUnknown, seen
 }
@@ -159,25 +158,15 @@ func (c claimed) files(modified int) (Holds, string) {
 	if changed {
 		seen = "files changed"
 	}
-	if changed == (modified > 0) {
-		return HoldsYes, seen
-	}
-	return HoldsNo, seen
+	return holdsIf[changed == (modified > 0)], seen
 }
 
-func (c claimed) count(completed int) Holds {
-	switch {
-	case !c.listed:
-		return HoldsUnknown
-	case completed == len(c.verdict.Tasks.Done):
-		return HoldsYes
-	}
-	return HoldsNo
-}
-
-func (c claimed) proven() string {
+func (c claimed) count(completed int) (Holds, string) {
 	if !c.listed {
-		return "no task list was worked"
+		return HoldsUnknown, "no task list was worked"
 	}
-	return text.Count(len(c.verdict.Tasks.Done), "task") + " proven"
+	proven := len(c.verdict.Tasks.Done)
+	return holdsIf[completed == proven], text.Count(proven, "task") + " proven"
 }
+
+var holdsIf = map[bool]Holds{true: HoldsYes, false: HoldsNo}

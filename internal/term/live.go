@@ -19,7 +19,6 @@ const (
 // Live is the view for a terminal: the plain lines, and under them one line that moves while something is under way.
 type Live struct {
 	lines Lines
-	out   io.Writer
 	width func() int
 
 	mu       sync.Mutex
@@ -38,7 +37,7 @@ type Live struct {
 // NewLive starts the moving line; Close ends it.
 func NewLive(out io.Writer, style Style, state *fold.State, width func() int) *Live {
 	v := &Live{
-		lines: Lines{Out: out, Style: style, State: state}, out: out, width: width, begun: time.Now(), spent: state.Elapsed,
+		lines: Lines{Out: out, Style: style, State: state}, width: width, begun: time.Now(), spent: state.Elapsed,
 		done: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go v.animate()
@@ -100,7 +99,7 @@ func (v *Live) Say(line string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.erase()
-	fmt.Fprintln(v.out, line)
+	fmt.Fprintln(v.lines.Out, line)
 }
 
 // Live takes small news of the agent.
@@ -118,7 +117,7 @@ func (v *Live) Live(a ralph.Activity) {
 
 func (v *Live) erase() {
 	if v.shown {
-		fmt.Fprint(v.out, eraseLine)
+		fmt.Fprint(v.lines.Out, eraseLine)
 		v.shown = false
 	}
 }
@@ -130,7 +129,8 @@ func (v *Live) draw() {
 	}
 	spinner := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	v.frame++
-	fmt.Fprint(v.out, eraseLine+v.lines.Style.dim(Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-1)))
+	line := Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-1)
+	fmt.Fprint(v.lines.Out, eraseLine+v.lines.Style.dim(line))
 	v.shown = true
 }
 

@@ -21,8 +21,22 @@ func (l *Lines) proof(e ralph.Event) []string {
 		return l.weighed(data)
 	case ralph.Evaluation:
 		return l.evaluation(data)
+	case ralph.CaseSubmitted:
+		return []string{fmt.Sprintf("  case %d: %s", data.Round, Shorten(Clean(data.Summary), 100))}
+	case ralph.CaseAnswered:
+		return []string{l.answered(data)}
 	}
-	return l.round(e)
+	return nil
+}
+
+// answered tells what became of a case, inside of an iteration whose agent is judged while it works.
+func (l *Lines) answered(data ralph.CaseAnswered) string {
+	if data.Accepted {
+		return fmt.Sprintf("  ✓ case %d accepted", data.Round)
+	}
+	codes := text.Mapped(data.Refusals, func(r ralph.Refusal) string { return r.Code })
+	codes = append(codes, text.Mapped(data.Tasks, func(r ralph.TaskRefusal) string { return r.Code })...)
+	return "  " + l.Style.yellow(fmt.Sprintf("✗ case %d refused", data.Round)) + ": " + Clean(strings.Join(codes, ", "))
 }
 
 func (l *Lines) weighed(data ralph.TestsWeighed) []string {

@@ -266,34 +266,28 @@ func goOn(s *fold.State) string {
 	if refused(s) {
 		return otherSettings(s)
 	}
-	switch s.Stopped.Reason {
-	case ralph.MaxIterations:
-		return "ralph resume --add-iterations 10"
-	case ralph.CheckBroken:
-		return "make the check run, then: ralph resume; or ralph run with another --check"
-	case ralph.ProgramMissing:
-		return "install it, then: ralph resume; or ralph resume --agent NAME"
-	case ralph.Timeout:
-		return "ralph resume --add-time 30m"
-	case ralph.MaxCost:
-		return "ralph resume --add-cost 5"
-	case ralph.MaxTokens:
-		return "ralph resume --add-tokens 1000000"
-	case ralph.Blocked:
-		if s.History.Moment.Blocked != "" {
-			return "clear what the hook blocks it for, then: ralph resume"
-		}
-		return `clear what blocks it, tell it if need be with: ralph answer "…", then: ralph resume`
-	case ralph.NeedsDecision:
-		return `ralph answer "your decision", then: ralph resume`
-	}
-	if ralph.StatusOf(s.Stopped.Reason) == ralph.StatusCompleted {
+	switch reason, of := s.Stopped.Reason, s.Policy.MaxIterations; {
+	case reason == ralph.Blocked && s.History.Moment.Blocked != "":
+		return "clear what the hook blocks it for, then: ralph resume"
+	case waysOn[reason] != "":
+		return waysOn[reason]
+	case ralph.StatusOf(reason) == ralph.StatusCompleted:
 		return ""
-	}
-	if of := s.Policy.MaxIterations; of > 0 && s.History.Counted >= of {
-		return "ralph resume --add-iterations 10"
+	case of > 0 && s.History.Counted >= of:
+		return waysOn[ralph.MaxIterations]
 	}
 	return "ralph resume"
+}
+
+var waysOn = map[ralph.StopReason]string{
+	ralph.MaxIterations:  "ralph resume --add-iterations 10",
+	ralph.CheckBroken:    "make the check run, then: ralph resume; or ralph run with another --check",
+	ralph.ProgramMissing: "install it, then: ralph resume; or ralph resume --agent NAME",
+	ralph.Timeout:        "ralph resume --add-time 30m",
+	ralph.MaxCost:        "ralph resume --add-cost 5",
+	ralph.MaxTokens:      "ralph resume --add-tokens 1000000",
+	ralph.Blocked:        `clear what blocks it, tell it if need be with: ralph answer "…", then: ralph resume`,
+	ralph.NeedsDecision:  `ralph answer "your decision", then: ralph resume`,
 }
 
 // refused reports whether the recorded settings are why the run ended: a resume keeps them.
