@@ -36,7 +36,8 @@ type Keeper struct {
 	forced   map[string]bool // tracked in spite of being ignored, and known to be
 	index    scan.Stamp      // the user's index when forced was last asked for
 	before   runnable        // what git could run when this process began
-	refs     string          // the stamp of the refs when they were last asked for, and those of linkedAt
+	refs     []ref           // when they were last asked for
+	refsAt   string          // their stamp then
 	linkedAt string          // refs of which every object is linked
 	unlinked error           // why that did not work for them
 	always   always
@@ -179,16 +180,8 @@ func (k *Keeper) holds(ctx context.Context, at seenTree) bool {
 	if k.seen.shot.id == "" || k.seen.head != at.head || k.seen.hash != at.hash || k.seen.always != at.always || k.seen.gitStamp != at.gitStamp {
 		return false
 	}
-	stamp, known := k.home.refStamp()
-	if known && stamp == k.refs {
-		return true
-	}
 	now, err := k.look(ctx)
-	if err != nil || now.sum() != k.linkedAt {
-		return false
-	}
-	k.refs = stamp
-	return true
+	return err == nil && now.sum() == k.linkedAt
 }
 
 // Changed is the Repo's.

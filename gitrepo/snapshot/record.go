@@ -60,11 +60,15 @@ func (k *Keeper) look(ctx context.Context) (repository, error) {
 	now := repository{config: r.Config()}
 	now.exclude, _ = scan.ReadSmall(filepath.Join(k.home.Common, "info", "exclude"))
 	now.shallow, _ = scan.ReadSmall(filepath.Join(k.home.Common, "shallow"))
-	out, err := r.Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)")
-	if err != nil {
-		return now, fmt.Errorf("read refs: %w", err)
+	if stamp, known := k.home.refStamp(); !known || stamp != k.refsAt {
+		out, err := r.Ask(ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)")
+		if err != nil {
+			return now, fmt.Errorf("read refs: %w", err)
+		}
+		k.refs, k.refsAt = parseRefs(out), stamp
 	}
-	now.refs = parseRefs(out)
+	now.refs = k.refs
+	var err error
 	now.head, err = headOf(ctx, r)
 	return now, err
 }
