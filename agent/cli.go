@@ -175,7 +175,6 @@ func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 		OutputBytes: e.StdoutBytes, Truncated: e.StdoutTruncated || e.StderrTruncated, Survivors: e.Survivors, SurvivorNames: e.SurvivorNames,
 	}
 	r.Fill(&o)
-	stream.EstimateCost(&o)
 	f := e.withUnkillable(e.verdict(r, o.Said.Text))
 	o.End, o.Error, o.Hint, o.RetryAfter = f.Class, f.Text, cmp.Or(f.Hint, r.Advice), ralph.Span(f.Wait)
 	if o.End.Failed() && !r.Closed { // cut short: its figures are those up to some moment before

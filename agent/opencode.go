@@ -68,7 +68,6 @@ func (opencode) Command(r Request) (Command, error) {
 	if r.Permissions == PermitAll {
 		argv = append(argv, "--auto")
 	}
-	argv = append(argv, r.model("--model")...)
 	rules, err := json.Marshal(opencodeRules(r))
 	if err != nil {
 		return Command{}, err // cannot be: they are strings
@@ -87,7 +86,7 @@ func (opencode) Command(r Request) (Command, error) {
 	if servers := opencodeAlone(r.Look); servers != "" && (!r.InheritSettings || r.Permissions == PermitReading) {
 		env = append(env, "OPENCODE_CONFIG_CONTENT="+servers)
 	}
-	return Command{Argv: append(argv, r.ExtraArgs...), Env: env, Stdin: r.PromptFile}, nil
+	return Command{Argv: append(argv, r.modelAndExtra("--model")...), Env: env, Stdin: r.PromptFile}, nil
 }
 
 // opencodeFree are the tools that edit mode allows. Those that leave the workspace or reach the network are not among them.
