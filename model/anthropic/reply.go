@@ -201,7 +201,8 @@ func (a *assembly) Trouble() []byte { return a.trouble }
 // Usage is what was used so far.
 func (a *assembly) Usage() *model.Usage { return a.usage.sum() }
 
-func (a *assembly) reply() model.Reply {
+// Reply is what was put together.
+func (a *assembly) Reply() model.Reply {
 	r := model.Reply{ID: a.id, Model: a.model, Usage: a.usage.sum(), Message: model.Message{Role: model.Assistant}}
 	var texts []string
 	var thinking, all []json.RawMessage

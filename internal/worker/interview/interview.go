@@ -168,12 +168,9 @@ func (c *conversation) hearNothing(ctx context.Context) {
 		return
 	}
 	c.options.Live(ralph.Activity{Kind: "retry", Detail: "the model said nothing"})
-	pause := time.NewTimer(time.Duration(c.empty) * emptyPause)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-	case <-ctx.Done(): // which the next call finds out
-	}
+	pause, cancel := context.WithTimeout(ctx, time.Duration(c.empty)*emptyPause) // the next call finds out if ctx is done
+	defer cancel()
+	<-pause.Done()
 }
 
 // nudge answers a turn that called nothing.

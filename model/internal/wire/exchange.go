@@ -23,22 +23,26 @@ type Assembly interface {
 	Whole() bool
 	// Usage is what was used so far, nil if it is not known.
 	Usage() *model.Usage
+	// Reply is what was put together.
+	Reply() model.Reply
 }
 
-// Exchange sends a request, as JSON, and reads its answer into an assembly. What goes wrong is a [*model.Fault] with what was used by then, or ctx's error.
-func (l Line) Exchange(ctx context.Context, ask any, into Assembly) error {
+// Exchange sends a request, as JSON, and reads the reply into an assembly. What goes wrong is a [*model.Fault] with what was used by then, or ctx's error.
+func (l Line) Exchange(ctx context.Context, ask any, into Assembly) (model.Reply, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return model.Reply{}, err
 	}
 	if l.Unfit != nil {
 		unfit := *l.Unfit
-		return &unfit
+		return model.Reply{}, &unfit
 	}
-	err := l.exchange(ctx, ask, into)
-	if f, ok := errors.AsType[*model.Fault](err); ok {
-		f.Usage = into.Usage()
+	if err := l.exchange(ctx, ask, into); err != nil {
+		if f, ok := errors.AsType[*model.Fault](err); ok {
+			f.Usage = into.Usage()
+		}
+		return model.Reply{}, err
 	}
-	return err
+	return into.Reply(), nil
 }
 
 func (l Line) exchange(ctx context.Context, ask any, into Assembly) error {
