@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -200,17 +199,4 @@ func (h *hits) output(nothing, more string, files listing) Output {
 		shown += "[only the first " + text.Count(fileLimit, "file") + " were looked at; name a folder in path]\n"
 	}
 	return Output{Text: shown, Cut: cut || files.cut}
-}
-
-// openQuietly opens a file for a search; nil if it is nothing that can be searched.
-func (w *workspace) openQuietly(name string) *os.File {
-	info, err := w.root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	file, _, err := w.open(name, name)
-	if err != nil {
-		return nil
-	}
-	return file
 }
