@@ -232,10 +232,7 @@ func uncommitted(ctx context.Context, r *Repo) (*Problem, error) {
 }
 
 func (s status) String() string {
-	changed := make([]string, len(s.paths))
-	for i, p := range s.paths {
-		changed[i] = p.name
-	}
+	changed := text.Mapped(s.paths, func(p path) string { return p.name })
 	return text.Count(len(changed), "uncommitted change") + ": " + scan.List(changed)
 }
 

@@ -145,12 +145,9 @@ var kept = []string{
 }
 
 func (g Program) environment() []string {
-	env := make([]string, 0, len(g.Env)+8)
-	for _, entry := range g.Env {
-		if !strings.HasPrefix(entry, "GIT_") || hasPrefixOf(entry, kept) {
-			env = append(env, entry)
-		}
-	}
+	env := slices.DeleteFunc(slices.Clone(g.Env), func(entry string) bool {
+		return strings.HasPrefix(entry, "GIT_") && !hasPrefixOf(entry, kept)
+	})
 	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
 }
 
