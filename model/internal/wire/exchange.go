@@ -81,10 +81,12 @@ func (l Line) readWhole(response *http.Response, into Assembly) error {
 
 func (l Line) readEvents(response *http.Response, watch *Watch, into Assembly) error {
 	some := false
-	events := Read(response.Body)
-	for !into.Done() && events.Next() {
+	for data, err := range Events(response.Body) {
+		if err != nil {
+			return err
+		}
 		some = true
-		came, err := into.Add(events.Data())
+		came, err := into.Add(data)
 		if err != nil {
 			return err
 		}
@@ -94,10 +96,13 @@ func (l Line) readEvents(response *http.Response, watch *Watch, into Assembly) e
 		if trouble := into.Trouble(); trouble != nil {
 			return l.StreamFault(trouble)
 		}
+		if into.Done() {
+			break
+		}
 	}
-	switch err := events.Err(); {
-	case err != nil || into.Whole():
-		return err
+	switch {
+	case into.Whole():
+		return nil
 	case !some:
 		return Cut(l.Clean(fmt.Sprintf("%s answers with nothing that a model streams (%s)", placeOf(response), kindOfBody(response.Header))))
 	}
