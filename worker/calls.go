@@ -81,7 +81,7 @@ func (t *talk) addResults(calls []model.Call, outputs []tools.Output, kept []int
 	for i, c := range calls {
 		results[i] = model.Result{ID: c.ID, Text: clean(outputs[i].Text), Failed: outputs[i].Failed}
 	}
-	if hurry := t.lead.hurry(t.lead.maxTurns() - t.turns); hurry != "" {
+	if hurry := t.lead.hurry(t.o.MaxTurns - t.turns); hurry != "" {
 		results[len(results)-1].Text += "\n\n[" + hurry + "]"
 	}
 	t.add(model.Message{Role: model.ToolRole, Results: results}, entry{Turn: t.turns}, kept...)

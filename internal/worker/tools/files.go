@@ -48,7 +48,7 @@ func (w *workspace) files(ctx context.Context, folder string) (listing, error) {
 
 func (w *workspace) gitFiles(ctx context.Context, folder string) (listing, error) {
 	// A git of the workspace's own is not trusted to look: it could do anything.
-	git, err := process.Locate("git", w.env, func(path string) bool {
+	git, err := process.Locate("git", w.Env, func(path string) bool {
 		_, err := w.inside(path)
 		return err == nil
 	})
@@ -74,7 +74,7 @@ func (w *workspace) gitFiles(ctx context.Context, folder string) (listing, error
 func (w *workspace) present(ctx context.Context, folder string, known listing) (listing, error) {
 	found := listing{cut: known.cut}
 	for _, name := range known.names {
-		info, err := w.root.Lstat(filepath.Join(folder, filepath.FromSlash(name)))
+		info, err := w.Root.Lstat(filepath.Join(folder, filepath.FromSlash(name)))
 		switch {
 		case err != nil:
 		case info.IsDir():
@@ -92,7 +92,7 @@ func (w *workspace) present(ctx context.Context, folder string, known listing) (
 func (w *workspace) walk(ctx context.Context, folder, name string, found *listing) error {
 	base := filepath.ToSlash(folder)
 	start := path.Join(base, name)
-	return fs.WalkDir(w.root.FS(), start, func(at string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(w.Root.FS(), start, func(at string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -154,7 +154,7 @@ func (w *workspace) folder(path string) (folder, file string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	info, err := w.root.Lstat(name)
+	info, err := w.Root.Lstat(name)
 	switch {
 	case err != nil:
 		return "", "", &missing{path}
