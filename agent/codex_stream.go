@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,11 +94,7 @@ func (c *codexStream) longEvent(e *codexEvent) bool {
 }
 
 func (i codexItem) isTool() bool {
-	switch i.Type {
-	case "", "agent_message", "error", "reasoning", "todo_list", "plan":
-		return false
-	}
-	return true
+	return !slices.Contains([]string{"", "agent_message", "error", "reasoning", "todo_list", "plan"}, i.Type)
 }
 
 // call knows the tools of MCP servers by their own name, others by their kind.

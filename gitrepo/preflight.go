@@ -112,11 +112,8 @@ func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
 
 // concerns reports whether a problem matters at all.
 func (n Needs) concerns(kind ProblemKind) bool {
-	switch kind {
-	case ProblemNoCommits, ProblemNoIdentity, ProblemIndexLocked, ProblemConflicts:
-		return n.stoppedBy(kind)
-	}
-	return true
+	onlyStops := []ProblemKind{ProblemNoCommits, ProblemNoIdentity, ProblemIndexLocked, ProblemConflicts}
+	return !slices.Contains(onlyStops, kind) || n.stoppedBy(kind)
 }
 
 func (n Needs) stoppedBy(kind ProblemKind) bool {

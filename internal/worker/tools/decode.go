@@ -179,19 +179,10 @@ func below(path, name string) string {
 
 // kindOf says what a JSON value is, in words.
 func kindOf(raw []byte) string {
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "true or false"
-	case 'n':
-		return "null"
+	kinds := map[byte]string{
+		'{': "an object", '[': "an array", '"': "a string", 't': "true or false", 'f': "true or false", 'n': "null",
 	}
-	return "a number"
+	return cmp.Or(kinds[raw[0]], "a number")
 }
 
 // wantedKind is what kindOf has to say about a value that fits into v.

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -83,17 +84,9 @@ func (o *object) add(key string, value any) {
 func (o object) MarshalJSON() ([]byte, error) { return []byte("{" + strings.Join(o, ",") + "}"), nil }
 
 func jsonType(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Struct:
-		return "object"
-	case reflect.Slice:
-		return "array"
-	case reflect.String:
-		return "string"
-	case reflect.Bool:
-		return "boolean"
-	case reflect.Float32, reflect.Float64:
-		return "number"
+	types := map[reflect.Kind]string{
+		reflect.Struct: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean",
+		reflect.Float32: "number", reflect.Float64: "number",
 	}
-	return "integer"
+	return cmp.Or(types[t.Kind()], "integer")
 }
