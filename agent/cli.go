@@ -105,7 +105,7 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 	}
 	first, last := firstAndLastLine(spec.Stderr.Path)
 	return c.outcome(r, ended{
-		Result: result, interrupted: ctx.Err() != nil, program: c.program(spec.Argv),
+		Result: result, interrupted: ctx.Err() != nil, program: cmp.Or(c.o.CommandLine, spec.Argv[0]),
 		complaint: first, stderr: worthQuoting(first, last), timeout: in.Timeout, idle: in.IdleTimeout,
 	}), nil
 }
@@ -153,14 +153,6 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 		Stderr:  process.Sink{Path: filepath.Join(in.Folder, "agent.stderr"), Cap: c.o.OutputCap},
 		Timeout: in.Timeout, IdleTimeout: in.IdleTimeout, Grace: c.o.Grace,
 	}, nil
-}
-
-// program is what a user would recognise the agent by.
-func (c *CLI) program(argv []string) string {
-	if c.o.CommandLine != "" {
-		return c.o.CommandLine
-	}
-	return argv[0]
 }
 
 func (c *CLI) newReading(in ralph.AgentInput) *stream.Reading {

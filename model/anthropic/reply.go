@@ -147,9 +147,7 @@ func (a *assembly) begin(e event) error {
 		a.say(b, model.Delta{Thought: b.word("thinking")})
 		b.signature.WriteString(b.word("signature"))
 	case typeCall:
-		if b.id == "" {
-			b.id = "toolu_" + rand.Text()
-		}
+		b.id = cmp.Or(b.id, "toolu_"+rand.Text())
 		if input := bytes.TrimSpace(b.start["input"]); len(input) > 0 && string(input) != "{}" && string(input) != "null" {
 			b.text.Write(input) // some give it whole
 		}
