@@ -17,7 +17,8 @@ import (
 // user's AGENTS.md and skills cannot be left out without the login. Seen with version 0.166.
 func codexAlone(look Look) []string {
 	flags := []string{"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false", "-c", "analytics.enabled=false"}
-	if off := text.Mapped(codexServers(look), func(name string) string { return name + "={enabled=false}" }); off != nil {
+	off := text.Mapped(codexServers(look), func(name string) string { return name + "={enabled=false}" })
+	if off != nil {
 		flags = append(flags, "-c", "mcp_servers={"+strings.Join(off, ",")+"}")
 	}
 	return flags

@@ -60,8 +60,8 @@ func (f *Figures) Step() {
 	*f.Steps++
 }
 
-// cost returns what the agent cost. Where the CLI does not tell, it is estimated from the tokens and the list price of the
-// model, which is the one that was asked for if the CLI named none. Without a price the cost stays unknown.
+// cost returns what the agent cost. Where the CLI does not tell, it is estimated from the tokens and the list price of
+// the model, which is the one that was asked for if the CLI named none. Without a price the cost stays unknown.
 func (f *Figures) cost() (usd *float64, estimated bool) {
 	if f.Cost != nil {
 		return f.Cost, false

@@ -168,9 +168,9 @@ func (c *conversation) hearNothing(ctx context.Context) {
 		return
 	}
 	c.options.Live(ralph.Activity{Kind: "retry", Detail: "the model said nothing"})
-	pause, cancel := context.WithTimeout(ctx, time.Duration(c.empty)*emptyPause) // the next call finds out if ctx is done
+	pause, cancel := context.WithTimeout(ctx, time.Duration(c.empty)*emptyPause)
 	defer cancel()
-	<-pause.Done()
+	<-pause.Done() // the next call finds out if ctx is done
 }
 
 // nudge answers a turn that called nothing.
