@@ -62,9 +62,8 @@ func (aider) Command(r Request) (Command, error) {
 			"--chat-history-file", filepath.Join(r.Folder, "aider.chat.history.md"),
 			"--input-history-file", filepath.Join(r.Folder, "aider.input.history"))
 	}
-	argv = append(argv, r.model("--model")...)
 	// Its own lines are broken at the terminal's width, which is 80 where there is none.
-	return Command{Argv: append(argv, r.ExtraArgs...), Env: []string{"COLUMNS=1000"}}, nil
+	return Command{Argv: append(argv, r.modelAndExtra("--model")...), Env: []string{"COLUMNS=1000"}}, nil
 }
 
 // aiderAccount looks for a key of a model. Not to find one proves nothing: a .env of the repository may hold it.

@@ -63,8 +63,7 @@ func (amp) Command(r Request) (Command, error) {
 	case r.Permissions == PermitAll:
 		argv = append(argv, "--dangerously-allow-all") // left out of --help, but taken
 	}
-	argv = append(argv, r.model("--mode")...)
-	return Command{Argv: append(argv, r.ExtraArgs...), Stdin: r.PromptFile, Files: files}, nil
+	return Command{Argv: append(argv, r.modelAndExtra("--mode")...), Stdin: r.PromptFile, Files: files}, nil
 }
 
 // ampRule is one rule of permission.

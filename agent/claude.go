@@ -90,8 +90,7 @@ func (claude) Command(r Request) (Command, error) {
 	if !r.InheritSettings || r.Permissions == PermitReading {
 		argv = append(argv, "--strict-mcp-config")
 	}
-	argv = append(argv, r.model("--model")...)
-	return Command{Argv: append(argv, r.ExtraArgs...), Env: env, Stdin: r.PromptFile}, nil
+	return Command{Argv: append(argv, r.modelAndExtra("--model")...), Env: env, Stdin: r.PromptFile}, nil
 }
 
 // claudeRules allows each command as it is and with further arguments. A command that cannot be written inside the parentheses of a rule is

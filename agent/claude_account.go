@@ -1,9 +1,9 @@
 package agent
 
 import (
-	"cmp"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,9 +118,5 @@ func (c claudeFound) subscribed() bool {
 
 // isOn takes anything but a clear no for a yes.
 func isOn(value string) bool {
-	switch strings.ToLower(cmp.Or(value, "0")) {
-	case "0", "false", "no", "off":
-		return false
-	}
-	return true
+	return !slices.Contains([]string{"", "0", "false", "no", "off"}, strings.ToLower(value))
 }

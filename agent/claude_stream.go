@@ -144,10 +144,8 @@ func (m claudeMessage) isCall() bool { return len(m.Blocks) == 1 && m.Blocks[0].
 
 // again notes a retry. A refused login is refused again, for three minutes: there is nothing to wait for.
 func (c *claudeStream) again(e *claudeEvent) {
-	f := claudeFault(e.status(), e.Code)
-	if f == nil {
-		f = &stream.Fault{Class: ralph.EndProvider, Text: "the model did not answer"}
-	}
+	unknown := &stream.Fault{Class: ralph.EndProvider, Text: "the model did not answer"}
+	f := cmp.Or(claudeFault(e.status(), e.Code), unknown)
 	c.Retrying(f)
 	if f.Class == ralph.EndAuth {
 		c.Fault, c.Hopeless = f, true

@@ -105,7 +105,7 @@ func (c *CLI) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome,
 	}
 	first, last := firstAndLastLine(spec.Stderr.Path)
 	return c.outcome(r, ended{
-		Result: result, interrupted: ctx.Err() != nil, program: c.program(spec.Argv),
+		Result: result, interrupted: ctx.Err() != nil, program: cmp.Or(c.o.CommandLine, spec.Argv[0]),
 		complaint: first, stderr: worthQuoting(first, last), timeout: in.Timeout, idle: in.IdleTimeout,
 	}), nil
 }
@@ -155,14 +155,6 @@ func (c *CLI) spec(in ralph.AgentInput) (process.Spec, error) {
 	}, nil
 }
 
-// program is what a user would recognise the agent by.
-func (c *CLI) program(argv []string) string {
-	if c.o.CommandLine != "" {
-		return c.o.CommandLine
-	}
-	return argv[0]
-}
-
 func (c *CLI) newReading(in ralph.AgentInput) *stream.Reading {
 	return &stream.Reading{
 		Live: in.Live, Now: c.o.Now, Folder: in.Folder, ReadOnly: c.o.Permissions == PermitReading, Figures: stream.Figures{Model: in.Model},
@@ -175,7 +167,6 @@ func (c *CLI) outcome(r *stream.Reading, e ended) ralph.AgentOutcome {
 		OutputBytes: e.StdoutBytes, Truncated: e.StdoutTruncated || e.StderrTruncated, Survivors: e.Survivors, SurvivorNames: e.SurvivorNames,
 	}
 	r.Fill(&o)
-	stream.EstimateCost(&o)
 	f := e.withUnkillable(e.verdict(r, o.Said.Text))
 	o.End, o.Error, o.Hint, o.RetryAfter = f.Class, f.Text, cmp.Or(f.Hint, r.Advice), ralph.Span(f.Wait)
 	if o.End.Failed() && !r.Closed { // cut short: its figures are those up to some moment before

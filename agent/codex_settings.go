@@ -17,10 +17,7 @@ import (
 // user's AGENTS.md and skills cannot be left out without the login. Seen with version 0.166.
 func codexAlone(look Look) []string {
 	flags := []string{"-c", "features.hooks=false", "-c", "notify=[]", "-c", "features.plugins=false", "-c", "features.apps=false", "-c", "analytics.enabled=false"}
-	var off []string
-	for _, name := range codexServers(look) {
-		off = append(off, name+"={enabled=false}")
-	}
+	off := text.Mapped(codexServers(look), func(name string) string { return name + "={enabled=false}" })
 	if off != nil {
 		flags = append(flags, "-c", "mcp_servers={"+strings.Join(off, ",")+"}")
 	}
@@ -112,9 +109,5 @@ func codexProviderText(path []string, value string) string {
 
 // tomlPath takes a dotted key apart.
 func tomlPath(key string) []string {
-	parts := tomlPart().FindAllString(key, -1)
-	for i, part := range parts {
-		parts[i] = strings.Trim(part, `"'`)
-	}
-	return parts
+	return text.Mapped(tomlPart().FindAllString(key, -1), func(part string) string { return strings.Trim(part, `"'`) })
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,16 +38,18 @@ type codexEvent struct {
 
 // codexItem is what the agent said or did.
 type codexItem struct {
-	ID      string `json:"id"`
-	Type    string `json:"type"`
-	Status  string `json:"status"`
-	Text    string `json:"text"`
-	Tool    string `json:"tool"`
-	Command string `json:"command"`
-	Query   string `json:"query"`
-	Changes []struct {
-		Path string `json:"path"`
-	} `json:"changes"`
+	ID      string        `json:"id"`
+	Type    string        `json:"type"`
+	Status  string        `json:"status"`
+	Text    string        `json:"text"`
+	Tool    string        `json:"tool"`
+	Command string        `json:"command"`
+	Query   string        `json:"query"`
+	Changes []codexChange `json:"changes"`
+}
+
+type codexChange struct {
+	Path string `json:"path"`
 }
 
 func (c *codexStream) ignores(kind string) bool { return kind == "item.updated" }
@@ -91,19 +94,12 @@ func (c *codexStream) longEvent(e *codexEvent) bool {
 }
 
 func (i codexItem) isTool() bool {
-	switch i.Type {
-	case "", "agent_message", "error", "reasoning", "todo_list", "plan":
-		return false
-	}
-	return true
+	return !slices.Contains([]string{"", "agent_message", "error", "reasoning", "todo_list", "plan"}, i.Type)
 }
 
 // call knows the tools of MCP servers by their own name, others by their kind.
 func (i codexItem) call() openCall {
-	var paths []string
-	for _, c := range i.Changes[:min(len(i.Changes), 4)] {
-		paths = append(paths, c.Path)
-	}
+	paths := text.Mapped(i.Changes[:min(len(i.Changes), 4)], func(c codexChange) string { return c.Path })
 	return openCall{cmp.Or(i.Tool, i.Type), cmp.Or(codexShell(i.Command), i.Query, strings.Join(paths, " "))}
 }
 

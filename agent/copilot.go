@@ -81,8 +81,7 @@ func (copilot) Command(r Request) (Command, error) {
 		// They act on GitHub in the user's name.
 		argv = append(argv, "--disable-builtin-mcps")
 	}
-	argv = append(argv, r.model("--model")...)
-	c.Argv = append(argv, r.ExtraArgs...)
+	c.Argv = append(argv, r.modelAndExtra("--model")...)
 	return c, nil
 }
 

@@ -24,10 +24,7 @@ func (f copilotFailure) kind() string { return cmp.Or(f.FailureKind, f.ErrorType
 // fault says what a failure means, by its status first, then by its kind. Of the kinds, authentication, rate_limit, query and transport were seen;
 // the others are known from the schema of its events. When a limit ends is not told.
 func (f copilotFailure) fault() *stream.Fault {
-	found := stream.HTTPFault(f.Status, copilotLogin)
-	if found == nil {
-		found = f.byKind().WithStatus(f.Status)
-	}
+	found := cmp.Or(stream.HTTPFault(f.Status, copilotLogin), f.byKind().WithStatus(f.Status))
 	return found.Saying(strings.Trim(cmp.Or(f.ErrorMessage, f.Message), `"`))
 }
 

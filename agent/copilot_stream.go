@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
@@ -92,11 +93,7 @@ func (c *copilotStream) event(e *copilotEvent) bool {
 // copilotKnown knows the families of events, so that a stream that broke off early is not taken for one that nobody understands.
 func copilotKnown(kind string) bool {
 	family, _, ok := strings.Cut(kind, ".")
-	switch family {
-	case "session", "assistant", "tool", "model", "user", "agent", "subagent":
-		return ok
-	}
-	return false
+	return ok && slices.Contains([]string{"session", "assistant", "tool", "model", "user", "agent", "subagent"}, family)
 }
 
 // longEvent is a tool's input or output, as a rule. A message's beginning does not tell whose it is.

@@ -55,9 +55,9 @@ func (cursor) Command(r Request) (Command, error) {
 	case PermitReading:
 		argv = append(argv, "--mode", "ask")
 	}
-	argv = append(argv, r.model("--model")...)
 	// Standard input is the prompt as long as no argument is one.
-	return Command{Argv: append(argv, r.ExtraArgs...), Env: []string{"NO_OPEN_BROWSER=1"}, Stdin: r.PromptFile}, nil
+	argv = append(argv, r.modelAndExtra("--model")...)
+	return Command{Argv: argv, Env: []string{"NO_OPEN_BROWSER=1"}, Stdin: r.PromptFile}, nil
 }
 
 // cursorAccount knows where the login is on Linux. On macOS it is in the keychain as a rule.

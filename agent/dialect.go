@@ -51,6 +51,9 @@ func (r Request) model(flag string) []string {
 	return []string{flag, r.Model}
 }
 
+// modelAndExtra is the flag that chooses the model, and the user's own arguments.
+func (r Request) modelAndExtra(flag string) []string { return append(r.model(flag), r.ExtraArgs...) }
+
 // Command is a command line with what goes with it.
 type Command struct {
 	Argv  []string

@@ -132,11 +132,8 @@ func badStatus(e ended) stream.Fault {
 // withUnkillable makes a failure of an end that left processes alive: they may go on changing the tree that is about to be judged. Ends that say
 // more about what to do next stay as they are.
 func (e ended) withUnkillable(f stream.Fault) stream.Fault {
-	if e.Unkillable == 0 {
-		return f
-	}
-	switch f.Class {
-	case ralph.EndAuth, ralph.EndLimit, ralph.EndProvider, ralph.EndMissing, ralph.EndInterrupted:
+	kept := []ralph.EndClass{ralph.EndAuth, ralph.EndLimit, ralph.EndProvider, ralph.EndMissing, ralph.EndInterrupted}
+	if e.Unkillable == 0 || slices.Contains(kept, f.Class) {
 		return f
 	}
 	text := fmt.Sprintf("processes of the agent that could not be killed: %d", e.Unkillable)

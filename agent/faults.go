@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -43,10 +44,7 @@ func (s sentences) complaints(login string) func(line string) *stream.Fault {
 
 // quotedFault is told in the CLI's own words.
 func quotedFault(class ralph.EndClass, words, login string) *stream.Fault {
-	f := &stream.Fault{Class: class, Text: promise.OneLine(words, stream.SentenceSize)}
-	if f.Text == "" {
-		f.Text = stream.EndedWithError
-	}
+	f := &stream.Fault{Class: class, Text: cmp.Or(promise.OneLine(words, stream.SentenceSize), stream.EndedWithError)}
 	if class == ralph.EndAuth {
 		f.Hint = login
 	}

@@ -88,8 +88,7 @@ func (gemini) Command(r Request) (Command, error) {
 	if !r.InheritSettings || r.Permissions == PermitReading {
 		argv = append(argv, "--allowed-mcp-server-names", "none")
 	}
-	argv = append(argv, r.model("--model")...)
-	cmd.Argv = append(argv, r.ExtraArgs...)
+	cmd.Argv = append(argv, r.modelAndExtra("--model")...)
 	return cmd, nil
 }
 

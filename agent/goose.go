@@ -58,8 +58,7 @@ func (goose) Command(r Request) (Command, error) {
 		// The user's own extensions stay out; the one that edits and runs commands is named.
 		argv = append(argv, "--no-profile", "--with-builtin", "developer")
 	}
-	argv = append(argv, r.model("--model")...)
-	argv = append(argv, r.ExtraArgs...)
+	argv = append(argv, r.modelAndExtra("--model")...)
 	return Command{
 		Argv:  append(argv, "-i", "-"),
 		Env:   []string{"GOOSE_MODE=" + mode, "GOOSE_DISABLE_SESSION_NAMING=true"}, // a name costs a call of the model

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/agent/internal/stream"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // opencode is opencode, driven without a terminal. Written against and recorded from version 1.18.
@@ -68,11 +69,7 @@ func (opencode) Command(r Request) (Command, error) {
 	if r.Permissions == PermitAll {
 		argv = append(argv, "--auto")
 	}
-	argv = append(argv, r.model("--model")...)
-	rules, err := json.Marshal(opencodeRules(r))
-	if err != nil {
-		return Command{}, err // cannot be: they are strings
-	}
+	rules, _ := json.Marshal(opencodeRules(r)) // they are strings
 	env := []string{
 		"OPENCODE_PERMISSION=" + string(rules),
 		"OPENCODE_DISABLE_AUTOUPDATE=1",
@@ -87,7 +84,7 @@ func (opencode) Command(r Request) (Command, error) {
 	if servers := opencodeAlone(r.Look); servers != "" && (!r.InheritSettings || r.Permissions == PermitReading) {
 		env = append(env, "OPENCODE_CONFIG_CONTENT="+servers)
 	}
-	return Command{Argv: append(argv, r.ExtraArgs...), Env: env, Stdin: r.PromptFile}, nil
+	return Command{Argv: append(argv, r.modelAndExtra("--model")...), Env: env, Stdin: r.PromptFile}, nil
 }
 
 // opencodeFree are the tools that edit mode allows. Those that leave the workspace or reach the network are not among them.
@@ -142,22 +139,12 @@ type orderedRule struct {
 
 // MarshalJSON writes the fields as they come.
 func (o orderedRules) MarshalJSON() ([]byte, error) {
-	text := []byte{'{'}
-	for i, field := range o {
-		name, err := json.Marshal(field.name)
-		if err != nil {
-			return nil, err
-		}
-		rule, err := json.Marshal(field.rule)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(append(append(text, name...), ':'), rule...)
-	}
-	return append(text, '}'), nil
+	fields := text.Mapped(o, func(field orderedRule) string {
+		name, _ := json.Marshal(field.name) // strings can always be written, and so can rules of them
+		rule, _ := json.Marshal(field.rule)
+		return string(name) + ":" + string(rule)
+	})
+	return []byte("{" + strings.Join(fields, ",") + "}"), nil
 }
 
 // opencodeAccount looks at the file of logins. Keys may also be in the configuration, and some models need none: no login seen is not known to be

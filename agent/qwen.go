@@ -88,8 +88,7 @@ func (qwen) Command(r Request) (Command, error) {
 		}
 		argv = append(argv, "--approval-mode", "auto-edit")
 	}
-	argv = append(argv, r.model("--model")...)
-	cmd.Argv = append(argv, r.ExtraArgs...)
+	cmd.Argv = append(argv, r.modelAndExtra("--model")...)
 	return cmd, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // programs are what a commit would run, as it was before an agent could change it: hooks
@@ -74,21 +75,14 @@ func (p programs) strange(before programs) []string {
 	if p.hooks != before.hooks {
 		return []string{"those of " + p.hooks}
 	}
-	names := p.files.Since(before.files)
-	for i, name := range names {
-		names[i] = scan.Quote(name)
-	}
-	return names
+	return text.Mapped(p.files.Since(before.files), scan.Quote)
 }
 
 // gates are the hooks of the user that can refuse a commit. An agent that could have them
 // left out, by planting another one beside them, would get past them.
 func (p programs) gates() []string {
-	var names []string
-	for _, name := range []string{"pre-commit", "prepare-commit-msg", "commit-msg"} {
-		if _, there := p.files[name]; there {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc([]string{"pre-commit", "prepare-commit-msg", "commit-msg"}, func(name string) bool {
+		_, there := p.files[name]
+		return !there
+	})
 }

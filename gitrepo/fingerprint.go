@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -128,11 +129,7 @@ func (r *Repo) Changed(ctx context.Context, baseHead string) (string, error) {
 	if err := r.refreshFilters(ctx); err != nil {
 		return "", err
 	}
-	base := baseHead
-	if base == "" {
-		base = EmptyTree[r.Format]
-	}
-	out, err := r.run(ctx, diffArguments(base, "--raw", "--numstat", "-z")...)
+	out, err := r.run(ctx, diffArguments(cmp.Or(baseHead, EmptyTree[r.Format]), "--raw", "--numstat", "-z")...)
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)
 	}

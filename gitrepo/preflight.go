@@ -112,11 +112,8 @@ func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
 
 // concerns reports whether a problem matters at all.
 func (n Needs) concerns(kind ProblemKind) bool {
-	switch kind {
-	case ProblemNoCommits, ProblemNoIdentity, ProblemIndexLocked, ProblemConflicts:
-		return n.stoppedBy(kind)
-	}
-	return true
+	onlyStops := []ProblemKind{ProblemNoCommits, ProblemNoIdentity, ProblemIndexLocked, ProblemConflicts}
+	return !slices.Contains(onlyStops, kind) || n.stoppedBy(kind)
 }
 
 func (n Needs) stoppedBy(kind ProblemKind) bool {
@@ -232,10 +229,7 @@ func uncommitted(ctx context.Context, r *Repo) (*Problem, error) {
 }
 
 func (s status) String() string {
-	changed := make([]string, len(s.paths))
-	for i, p := range s.paths {
-		changed[i] = p.name
-	}
+	changed := text.Mapped(s.paths, func(p path) string { return p.name })
 	return text.Count(len(changed), "uncommitted change") + ": " + scan.List(changed)
 }
 

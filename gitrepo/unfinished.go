@@ -130,12 +130,8 @@ var hints = [][]byte{[]byte("TODO"), []byte("FIXME"), []byte("XXX"), []byte("tod
 
 func looksUnfinished(line []byte) bool {
 	line = bytes.TrimRight(line[:min(len(line), lineLimit)], "\r\n")
-	for _, hint := range hints {
-		if bytes.Contains(line, hint) {
-			return unfinishedWords().Match(line)
-		}
-	}
-	return false
+	hinted := slices.ContainsFunc(hints, func(hint []byte) bool { return bytes.Contains(line, hint) })
+	return hinted && unfinishedWords().Match(line)
 }
 
 func (d *diffReader) Write(p []byte) (int, error) {

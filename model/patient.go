@@ -112,14 +112,10 @@ func (p *Patient) sleep(ctx context.Context, d time.Duration) error {
 	if p.Sleep != nil {
 		return p.Sleep(ctx, d)
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	pause, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-pause.Done()
+	return ctx.Err()
 }
 
 // sum adds what is known; nil if neither is.

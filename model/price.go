@@ -39,10 +39,10 @@ func PricesAsOf() string { return table().AsOf }
 
 // Usage counts tokens. Each token is counted once: input is what was neither read from a cache nor written to one. Output includes thinking.
 type Usage struct {
-	Input      int64
-	Output     int64
-	CacheRead  int64
-	CacheWrite int64
+	Input      int64 `json:"input,omitempty"`
+	Output     int64 `json:"output,omitempty"`
+	CacheRead  int64 `json:"cache_read,omitempty"`
+	CacheWrite int64 `json:"cache_write,omitempty"`
 }
 
 // Plausible reports whether these can be counts: a provider may tell anything.

@@ -52,12 +52,9 @@ func (t *talk) within(ctx context.Context) (context.Context, context.CancelFunc)
 func (t *talk) pause(ctx context.Context, d time.Duration) {
 	ctx, cancel := t.within(ctx)
 	defer cancel()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	ctx, stop := context.WithTimeout(ctx, d)
+	defer stop()
+	<-ctx.Done()
 }
 
 // ask gets one reply to the conversation as it stands, within the iteration's time. must names a tool that has to be called; "" is none.

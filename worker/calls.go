@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/internal/worker/tools"
 	"github.com/ralphloop/ralph/model"
 	"github.com/ralphloop/ralph/promise"
@@ -80,7 +81,7 @@ func (t *talk) addResults(calls []model.Call, outputs []tools.Output, kept []int
 	for i, c := range calls {
 		results[i] = model.Result{ID: c.ID, Text: clean(outputs[i].Text), Failed: outputs[i].Failed}
 	}
-	if hurry := t.lead.hurry(t.lead.maxTurns() - t.turns); hurry != "" {
+	if hurry := t.lead.hurry(t.o.MaxTurns - t.turns); hurry != "" {
 		results[len(results)-1].Text += "\n\n[" + hurry + "]"
 	}
 	t.add(model.Message{Role: model.ToolRole, Results: results}, entry{Turn: t.turns}, kept...)
@@ -164,4 +165,36 @@ func (t *talk) remarked(c model.Call, o tools.Output) tools.Output {
 	}
 	o.Text += "]"
 	return o
+}
+
+const (
+	shownSize    = 120 // characters of a live detail
+	sentenceSize = 300 // characters that are quoted from a provider
+	maxToolNames = 64  // beyond these, calls are counted under otherTools
+	otherTools   = "(other)"
+)
+
+// usedTool counts a call and shows it.
+func (t *talk) usedTool(c model.Call) {
+	name := promise.OneLine(c.Name, shownSize)
+	counted := name
+	if _, known := t.toolCounts[name]; !known && len(t.toolCounts) >= maxToolNames {
+		counted = otherTools
+	}
+	t.toolCounts[counted]++
+	t.in.Live(ralph.Activity{Kind: "tool", Name: name, Detail: detailOf(c.Input)})
+}
+
+// detailOf is what tells calls of one tool apart.
+func detailOf(input json.RawMessage) string {
+	var fields struct{ Command, Path, Pattern, Summary, Verdict string }
+	if json.Unmarshal(input, &fields) != nil { // a field of another type leaves the others as they are
+		return ""
+	}
+	for _, text := range []string{fields.Command, fields.Pattern, fields.Path, fields.Verdict, fields.Summary} {
+		if text != "" {
+			return promise.OneLine(text, shownSize)
+		}
+	}
+	return ""
 }

@@ -50,7 +50,6 @@ type caseMaking struct {
 
 func (*caseMaking) name() string                       { return "worker" }
 func (*caseMaking) system() string                     { return systemPage }
-func (c *caseMaking) maxTurns() int                    { return c.o.MaxTurns }
 func (*caseMaking) tools(o tools.Options) []tools.Tool { return tools.Set(o) }
 func (*caseMaking) must(int) string                    { return "" }
 

@@ -56,7 +56,6 @@ type reviewing struct{ *talk }
 
 func (reviewing) name() string                       { return "reviewer" }
 func (reviewing) system() string                     { return reviewPage }
-func (r reviewing) maxTurns() int                    { return r.o.MaxTurns }
 func (reviewing) tools(o tools.Options) []tools.Tool { return tools.Reading(o) }
 func (reviewing) closing() model.Tool                { return verdictTool() }
 

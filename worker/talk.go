@@ -29,7 +29,6 @@ const (
 type role interface {
 	name() string
 	system() string
-	maxTurns() int
 	tools(o tools.Options) []tools.Tool
 	// closing is the tool with which the conversation can end.
 	closing() model.Tool
@@ -117,7 +116,7 @@ func (t *talk) answering() string { return cmp.Or(t.chat.Answers(), t.o.Model) }
 
 // goOn takes turns until the conversation is over.
 func (t *talk) goOn(ctx context.Context) *ending {
-	for t.turns < t.lead.maxTurns() {
+	for t.turns < t.o.MaxTurns {
 		reply, end := t.reply(ctx)
 		if end == nil {
 			end = t.react(ctx, reply)
@@ -139,7 +138,7 @@ func (t *talk) reply(ctx context.Context) (model.Reply, *ending) {
 			return model.Reply{}, end
 		}
 		asked := time.Now()
-		reply, end := t.ask(ctx, t.lead.must(t.lead.maxTurns()-t.turns-1))
+		reply, end := t.ask(ctx, t.lead.must(t.o.MaxTurns-t.turns-1))
 		if end != nil {
 			return model.Reply{}, end
 		}

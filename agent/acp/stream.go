@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"slices"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -69,11 +70,8 @@ type message struct {
 func (a *listener) Wants(head []byte) bool {
 	var m message
 	stream.Decode(stream.Mend(head), &m)
-	switch m.Params.Update.Kind {
-	case "tool_call_update", "available_commands_update", "config_option_update", "user_message_chunk":
-		return false
-	}
-	return true
+	unwanted := []string{"tool_call_update", "available_commands_update", "config_option_update", "user_message_chunk"}
+	return !slices.Contains(unwanted, m.Params.Update.Kind)
 }
 
 // LongObject may be a tool call with a long input, and a question is answered whatever its length.

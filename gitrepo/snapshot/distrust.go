@@ -15,6 +15,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/git"
 	"github.com/ralphloop/ralph/gitrepo/internal/manifest"
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // distrust is how far the user's repository is believed. Its index and its settings are in an
@@ -168,17 +169,14 @@ func (k *Keeper) runnable() runnable {
 // planted says what is there now that was not, a sentence each.
 func (r runnable) planted(before runnable) []string {
 	var said []string
-	if names := r.hooks.Since(before.hooks); len(names) > 0 {
-		for i, name := range names {
-			names[i] = scan.Shorten(name)
-		}
+	if names := text.Mapped(r.hooks.Since(before.hooks), scan.Shorten); len(names) > 0 {
 		said = append(said, fmt.Sprintf("hooks came into the repository during this run: %s; look at them before your next git command runs them", strings.Join(names, ", ")))
 	}
 	if bytes.Equal(r.config, before.config) {
 		return said
 	}
 	const shown = 5
-	known := lineSet(before.config)
+	known := manifest.NameSet(text.Mapped(strings.Split(string(before.config), "\n"), strings.TrimSpace))
 	var lines []string
 	for line := range bytes.Lines(r.config) {
 		text := strings.TrimSpace(string(line))
@@ -193,14 +191,6 @@ func (r runnable) planted(before runnable) []string {
 		said = append(said, "the repository's configuration was changed during this run, where it can make git run programs: "+strings.Join(lines, "; "))
 	}
 	return said
-}
-
-func lineSet(text []byte) map[string]bool {
-	lines := map[string]bool{}
-	for line := range bytes.Lines(text) {
-		lines[strings.TrimSpace(string(line))] = true
-	}
-	return lines
 }
 
 // mayRun reports whether a line of a configuration begins a section, or makes a setting,

@@ -82,7 +82,7 @@ func (k *Keeper) putRules(ctx context.Context, target header, folder string) err
 	var rules []manifest.Edit
 	for _, file := range files {
 		if filepath.Base(filepath.FromSlash(file.Name)) == ".gitignore" && file.Mode != manifest.ModeLink {
-			rules = append(rules, manifest.Added(file.Name, file))
+			rules = append(rules, manifest.Added(file))
 		}
 	}
 	root, err := os.OpenRoot(folder)

@@ -118,11 +118,11 @@ func (s *Store) putCommit(tree string, parents []string, at time.Time, message s
 
 // setRef names a snapshot, so that it counts as in use.
 func (s *Store) setRef(name, id string) error {
-	path := s.path(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("name snapshot: %w", err)
+	err := os.MkdirAll(filepath.Dir(s.path(name)), 0o700)
+	if err == nil {
+		err = s.write(name, []byte(id+"\n"))
 	}
-	if err := s.write(name, []byte(id+"\n")); err != nil {
+	if err != nil {
 		return fmt.Errorf("name snapshot: %w", err)
 	}
 	return nil

@@ -300,12 +300,8 @@ func (s *Store) export(ctx context.Context, from header, to string) (manifest.Re
 		return done, fmt.Errorf("restore to folder: %w", err)
 	}
 	defer root.Close()
-	edits := make([]manifest.Edit, 0, len(files))
-	for _, file := range files {
-		edits = append(edits, manifest.Added(file.Name, file))
-	}
 	w := &manifest.Writer{Root: root, Done: &done}
-	if err := w.Put(ctx, s, edits); err != nil {
+	if err := w.Put(ctx, s, text.Mapped(files, manifest.Added)); err != nil {
 		return done, fmt.Errorf("restore to %s: %w", to, err)
 	}
 	return done, nil

@@ -115,10 +115,7 @@ func (s *Store) make() error {
 	if err != nil {
 		return err
 	}
-	for _, file := range []struct {
-		name string
-		text []byte
-	}{
+	for _, file := range []named{
 		{"config", []byte(s.configuration())},
 		{"info/attributes", []byte(exactBytes)},
 		{"objects/info/alternates", []byte("../" + history + "\n")},

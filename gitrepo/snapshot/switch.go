@@ -168,10 +168,7 @@ func (s *switching) edits(ctx context.Context, to string, inTheWay []string) (ed
 // it; one that is tracked all the same is a file like any other.
 func (s *switching) ignored(ctx context.Context, edits []manifest.Edit) (map[string]bool, error) {
 	k := s.keeper
-	var names []string
-	for _, e := range edits {
-		names = append(names, e.Name)
-	}
+	names := text.Mapped(edits, func(e manifest.Edit) string { return e.Name })
 	byTo, err := k.ignoredBy(ctx, s.to, names)
 	if err != nil || len(byTo) == 0 {
 		return nil, err
@@ -288,9 +285,5 @@ func (s *switching) keepDone(ctx context.Context, stayed []string) (string, erro
 
 // below are names as they are below the workspace.
 func (s *switching) below(names []string) []string {
-	var short []string
-	for _, name := range names {
-		short = append(short, strings.TrimPrefix(name, s.keeper.repo.Prefix))
-	}
-	return short
+	return text.Mapped(names, func(name string) string { return strings.TrimPrefix(name, s.keeper.repo.Prefix) })
 }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"runtime/debug"
@@ -132,9 +133,7 @@ func (o *output) finish() error {
 				st.err = &IOError{Op: "complete " + st.name + " file", Path: st.sink.Path, Err: bare(err)}
 			}
 		}
-		if first == nil {
-			first = st.err
-		}
+		first = cmp.Or(first, st.err)
 	}
 	return first
 }
@@ -228,9 +227,7 @@ func (o *output) tap(st *stream, p []byte) {
 }
 
 func (o *output) fail(st *stream, err error) {
-	if st.err == nil {
-		st.err = err
-	}
+	st.err = cmp.Or(st.err, err)
 	o.tell.Do(func() { close(o.trouble) })
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -124,12 +125,7 @@ func environEntry(pid int, variable string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	for entry := range bytes.SplitSeq(env, []byte{0}) {
-		if value, ok := bytes.CutPrefix(entry, []byte(variable+"=")); ok {
-			return string(value), true
-		}
-	}
-	return "", false
+	return lookup(strings.Split(string(env), "\x00"), variable)
 }
 
 var bootID = sync.OnceValue(func() string {

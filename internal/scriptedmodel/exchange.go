@@ -199,20 +199,19 @@ func (x *exchange) send(pieces []string) bool {
 		if _, err := x.to.Write([]byte(piece)); err != nil {
 			return false
 		}
-		if out.Flush() != nil || !x.pause() {
+		if out.Flush() != nil || !x.rest(time.Duration(x.step.turn.Pace)) {
 			return false
 		}
 	}
 	return true
 }
 
-// pause says whether the request is still under way after it.
-func (x *exchange) pause() bool {
-	pace := time.Duration(x.step.turn.Pace)
-	if pace == 0 {
+// rest waits, and reports whether the request is still under way afterwards.
+func (x *exchange) rest(d time.Duration) bool {
+	if d == 0 {
 		return true
 	}
-	timer := time.NewTimer(pace)
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -240,20 +239,9 @@ func (x *exchange) keepAlive() {
 	if !x.ask.streaming {
 		x.wait() // a body of a known length has nothing to say in between
 	}
-	ticker := time.NewTicker(pingEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			if !x.send([]string{x.ping()}) {
-				panic(http.ErrAbortHandler)
-			}
-		case <-x.request.Context().Done():
-			panic(http.ErrAbortHandler)
-		case <-x.server.closing:
-			panic(http.ErrAbortHandler)
-		}
+	for x.rest(pingEvery) && x.send([]string{x.ping()}) {
 	}
+	panic(http.ErrAbortHandler)
 }
 
 // ping is what says nothing in the format.

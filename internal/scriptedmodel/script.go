@@ -281,12 +281,8 @@ func (c ToolCall) check() error {
 
 func (f Fault) check() error {
 	switch f.Do {
-	case FaultStatus:
-		if f.Status < 400 || f.Status > 599 {
-			return fmt.Errorf("status %d: one from 400 to 599 is wanted", f.Status)
-		}
-	case FaultErrorEvent:
-		if f.Status != 0 && (f.Status < 400 || f.Status > 599) {
+	case FaultStatus, FaultErrorEvent:
+		if (f.Do == FaultStatus || f.Status != 0) && (f.Status < 400 || f.Status > 599) {
 			return fmt.Errorf("status %d: one from 400 to 599 is wanted", f.Status)
 		}
 	case FaultHang, FaultStall, FaultPing, FaultCut, FaultEnd, FaultGarble, FaultDrop:

@@ -1,10 +1,12 @@
 package scriptedmodel
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,10 +109,7 @@ type call struct {
 
 // arguments is the input as text.
 func (c call) arguments() string {
-	if c.raw != "" {
-		return c.raw
-	}
-	return mustJSON(c.input)
+	return cmp.Or(c.raw, mustJSON(c.input))
 }
 
 // value is the input for formats that have no text for it.
@@ -156,10 +155,8 @@ func pieces(text string) []string {
 	runes := []rune(text)
 	size := max(min(12, (len(runes)+2)/3), len(runes)/48, 1)
 	var parts []string
-	for len(runes) > 0 {
-		n := min(size, len(runes))
-		parts = append(parts, string(runes[:n]))
-		runes = runes[n:]
+	for part := range slices.Chunk(runes, size) {
+		parts = append(parts, string(part))
 	}
 	return parts
 }
@@ -173,13 +170,7 @@ type trouble struct {
 
 // kind is what a vendor calls the error, if the script does not say it.
 func (t trouble) kind(usual map[int]string, other string) string {
-	if t.Type != "" {
-		return t.Type
-	}
-	if word, ok := usual[t.Status]; ok {
-		return word
-	}
-	return other
+	return cmp.Or(t.Type, usual[t.Status], other)
 }
 
 func (t trouble) message() string {

@@ -76,17 +76,9 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 	if tell == nil {
 		tell = func(model.Delta) {}
 	}
-	reply, err := c.send(ctx, r, tell)
+	reply, err := c.line.Exchange(ctx, c.request(r), newAssembly(tell))
 	if r.MaxOutput == 0 && c.learn(r.Model, err) {
-		return c.send(ctx, r, tell)
+		return c.line.Exchange(ctx, c.request(r), newAssembly(tell))
 	}
 	return reply, err
-}
-
-func (c *client) send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
-	into := newAssembly(tell)
-	if err := c.line.Exchange(ctx, c.request(r), into); err != nil {
-		return model.Reply{}, err
-	}
-	return into.reply(), nil
 }

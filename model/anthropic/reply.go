@@ -147,9 +147,7 @@ func (a *assembly) begin(e event) error {
 		a.say(b, model.Delta{Thought: b.word("thinking")})
 		b.signature.WriteString(b.word("signature"))
 	case typeCall:
-		if b.id == "" {
-			b.id = "toolu_" + rand.Text()
-		}
+		b.id = cmp.Or(b.id, "toolu_"+rand.Text())
 		if input := bytes.TrimSpace(b.start["input"]); len(input) > 0 && string(input) != "{}" && string(input) != "null" {
 			b.text.Write(input) // some give it whole
 		}
@@ -201,7 +199,8 @@ func (a *assembly) Trouble() []byte { return a.trouble }
 // Usage is what was used so far.
 func (a *assembly) Usage() *model.Usage { return a.usage.sum() }
 
-func (a *assembly) reply() model.Reply {
+// Reply is what was put together.
+func (a *assembly) Reply() model.Reply {
 	r := model.Reply{ID: a.id, Model: a.model, Usage: a.usage.sum(), Message: model.Message{Role: model.Assistant}}
 	var texts []string
 	var thinking, all []json.RawMessage

@@ -77,7 +77,7 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 	h := c.known(r.Model)
 	tried := map[habits]bool{h: true}
 	for {
-		reply, err := c.send(ctx, r, h, tell)
+		reply, err := c.line.Exchange(ctx, asked(r, h), newAssembly(tell))
 		if err == nil {
 			c.remember(r.Model, h)
 			return reply, nil
@@ -87,12 +87,4 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 		}
 		tried[h] = true
 	}
-}
-
-func (c *client) send(ctx context.Context, r model.Request, h habits, tell func(model.Delta)) (model.Reply, error) {
-	into := newAssembly(tell)
-	if err := c.line.Exchange(ctx, asked(r, h), into); err != nil {
-		return model.Reply{}, err
-	}
-	return into.reply(), nil
 }

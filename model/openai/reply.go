@@ -207,7 +207,8 @@ func (a *assembly) Trouble() []byte { return a.trouble }
 // Usage is what was used so far.
 func (a *assembly) Usage() *model.Usage { return usageOf(a.usage) }
 
-func (a *assembly) reply() model.Reply {
+// Reply is what was put together.
+func (a *assembly) Reply() model.Reply {
 	r := model.Reply{ID: a.id, Model: a.model, Usage: usageOf(a.usage), Message: model.Message{Role: model.Assistant, Text: a.text.String()}}
 	think := func(t thought) {
 		if raw, err := json.Marshal(t); err == nil {

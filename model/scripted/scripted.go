@@ -66,12 +66,7 @@ type Call struct {
 }
 
 // Usage are tokens, as in [model.Usage].
-type Usage struct {
-	Input      int64 `json:"input,omitempty"`
-	Output     int64 `json:"output,omitempty"`
-	CacheRead  int64 `json:"cache_read,omitempty"`
-	CacheWrite int64 `json:"cache_write,omitempty"`
-}
+type Usage = model.Usage
 
 // Fault is given in place of a turn.
 type Fault struct {
@@ -187,7 +182,7 @@ func (c *client) turnAt(at place) Turn {
 
 func (f *Fault) model() *model.Fault {
 	message := cmp.Or(f.Message, "the script has a fault here: "+string(f.Kind))
-	return &model.Fault{Kind: f.Kind, Status: f.Status, Message: message, RetryAfter: time.Duration(f.RetryAfter), Quota: f.Quota, Usage: (*model.Usage)(f.Usage)}
+	return &model.Fault{Kind: f.Kind, Status: f.Status, Message: message, RetryAfter: time.Duration(f.RetryAfter), Quota: f.Quota, Usage: f.Usage}
 }
 
 // callID names a call so that a later request tells whose conversation it belongs to.
@@ -221,7 +216,7 @@ func (c *client) reply(t Turn, at place, r model.Request) model.Reply {
 	if len(t.Calls) > 0 {
 		end = model.EndCalls
 	}
-	return model.Reply{Message: message, End: cmp.Or(t.End, end), Usage: (*model.Usage)(t.Usage), Model: cmp.Or(r.Model, "scripted"), ID: fmt.Sprintf("scripted-c%dt%d", at.conversation, at.turn)}
+	return model.Reply{Message: message, End: cmp.Or(t.End, end), Usage: t.Usage, Model: cmp.Or(r.Model, "scripted"), ID: fmt.Sprintf("scripted-c%dt%d", at.conversation, at.turn)}
 }
 
 // thinking is how thought stands in a message.

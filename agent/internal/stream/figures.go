@@ -60,16 +60,12 @@ func (f *Figures) Step() {
 	*f.Steps++
 }
 
-// EstimateCost fills in what an agent cost that does not tell, from its tokens and the list price of its model. Where the CLI named no model it is the
-// one that was asked for. Without a price the cost stays unknown.
-func EstimateCost(o *ralph.AgentOutcome) {
-	if o.Cost == nil {
-		o.Cost = listPrice(o.Model, o.Tokens)
-		o.CostEstimated = o.Cost != nil
+// cost returns what the agent cost. Where the CLI does not tell, it is estimated from the tokens and the list price of
+// the model, which is the one that was asked for if the CLI named none. Without a price the cost stays unknown.
+func (f *Figures) cost() (usd *float64, estimated bool) {
+	if f.Cost != nil {
+		return f.Cost, false
 	}
-}
-
-// listPrice is nil if the tokens or what they cost is not known.
-func listPrice(name string, tokens *ralph.Tokens) *float64 {
-	return new(model.Bill).Count((*model.Usage)(tokens), name)
+	usd = new(model.Bill).Count((*model.Usage)(f.tokens()), f.Model)
+	return usd, usd != nil
 }

@@ -89,12 +89,8 @@ func (r *Reading) Tool(name, detail string) {
 
 // TellSpent passes on what is known to have been spent, so that it is not lost with the harness.
 func (r *Reading) TellSpent() {
-	a := ralph.Activity{Kind: "spent", Cost: r.Cost, Tokens: r.tokens()}
-	if a.Cost == nil {
-		a.Cost = listPrice(r.Model, a.Tokens)
-		a.Estimated = a.Cost != nil
-	}
-	r.Live(a)
+	cost, estimated := r.cost()
+	r.Live(ralph.Activity{Kind: "spent", Cost: cost, Tokens: r.tokens(), Estimated: estimated})
 }
 
 // Denied notes a call that the CLI did not allow, and what a user could write so that it would; "" if nothing is known to help.
@@ -122,7 +118,8 @@ func (r *Reading) SayAll(message string) {
 
 // Fill writes what was read into an outcome.
 func (r *Reading) Fill(o *ralph.AgentOutcome) {
-	o.Steps, o.Cost, o.Tokens, o.Session = r.Steps, r.Cost, r.tokens(), r.Session
+	o.Steps, o.Tokens, o.Session = r.Steps, r.tokens(), r.Session
+	o.Cost, o.CostEstimated = r.cost()
 	o.Tools, o.Denials, o.Allow, o.Model = maps.Clone(r.Tools), r.Denials, r.Allow, r.Model
 	o.Said, o.Answer = r.Said.Report(), r.Said.lastWords()
 }

@@ -90,15 +90,10 @@ var identity = []string{"GIT_AUTHOR_NAME=", "GIT_AUTHOR_EMAIL=", "GIT_COMMITTER_
 // userEnvironment is the user's own, language included, for hooks to find themselves in
 // it, without what would lead git elsewhere or let a program ask for something.
 func (g Program) userEnvironment() []string {
-	env := make([]string, 0, len(g.Env)+5)
-	for _, entry := range g.Env {
-		switch {
-		case strings.HasPrefix(entry, "GIT_") && !hasPrefixOf(entry, kept) && !hasPrefixOf(entry, identity):
-		case hasPrefixOf(entry, []string{"GPG_TTY=", "SSH_ASKPASS="}):
-		default:
-			env = append(env, entry)
-		}
-	}
+	env := slices.DeleteFunc(slices.Clone(g.Env), func(entry string) bool {
+		return strings.HasPrefix(entry, "GIT_") && !hasPrefixOf(entry, kept) && !hasPrefixOf(entry, identity) ||
+			hasPrefixOf(entry, []string{"GPG_TTY=", "SSH_ASKPASS="})
+	})
 	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_ASKPASS=", "SSH_ASKPASS_REQUIRE=never")
 }
 

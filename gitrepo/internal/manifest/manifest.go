@@ -32,7 +32,7 @@ func FileChanges(edits []Edit) []ralph.FileChange {
 }
 
 // Added is the edit that adds a file.
-func Added(name string, file Entry) Edit { return Edit{name, Entry{Mode: ModeNone}, file} }
+func Added(file Entry) Edit { return Edit{file.Name, Entry{Mode: ModeNone}, file} }
 
 // Compare is how two lists of files differ, in the order of their names.
 func Compare(before, after []Entry) []Edit {
@@ -46,7 +46,7 @@ func Compare(before, after []Entry) []Edit {
 		delete(was, file.Name)
 		switch {
 		case !there:
-			edits = append(edits, Added(file.Name, file))
+			edits = append(edits, Added(file))
 		case old != file:
 			edits = append(edits, Edit{file.Name, old, file})
 		}
@@ -65,11 +65,7 @@ func SortEdits(edits []Edit) {
 
 // Names are those of files.
 func Names(files []Entry) []string {
-	names := make([]string, 0, len(files))
-	for _, file := range files {
-		names = append(names, file.Name)
-	}
-	return names
+	return text.Mapped(files, func(file Entry) string { return file.Name })
 }
 
 const (

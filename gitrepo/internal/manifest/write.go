@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Extract writes the named files, nil are all, below a folder.
@@ -203,10 +204,7 @@ func (w *Writer) Put(ctx context.Context, from Source, edits []Edit) error {
 	if len(due) == 0 {
 		return nil
 	}
-	ids := make([]string, 0, len(due))
-	for _, e := range due {
-		ids = append(ids, e.After.ID)
-	}
+	ids := text.Mapped(due, func(e Edit) string { return e.After.ID })
 	out, in := io.Pipe()
 	gave := make(chan error, 1)
 	go func() {

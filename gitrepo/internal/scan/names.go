@@ -11,11 +11,7 @@ import (
 
 // List puts names into a sentence: the first five and how many more there are.
 func List(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = Quote(name)
-	}
-	return text.List(quoted)
+	return text.List(text.Mapped(names, Quote))
 }
 
 // Quote is a name as it is, or quoted if it could do something to a terminal.

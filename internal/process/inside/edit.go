@@ -1,6 +1,7 @@
 package inside
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -105,11 +106,8 @@ func place(root *os.Root, name, source string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(to, from); err != nil {
-		to.Close()
-		return err
-	}
-	return to.Close()
+	_, err = io.Copy(to, from)
+	return cmp.Or(err, to.Close())
 }
 
 // discard removes what is at a name, also folders that nothing may be taken out of.
@@ -158,11 +156,7 @@ func changing(root *os.Root, name string, change func() error) error {
 	if statErr != nil || info.Mode().Perm()&0o300 == 0o300 || root.Chmod(folder, info.Mode().Perm()|0o300) != nil {
 		return err
 	}
-	err = change()
-	if backErr := root.Chmod(folder, info.Mode().Perm()); err == nil {
-		err = backErr
-	}
-	return err
+	return cmp.Or(change(), root.Chmod(folder, info.Mode().Perm()))
 }
 
 // ancestors are the folders above a name, the topmost first.

@@ -1,6 +1,9 @@
 package inside
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 const (
 	// Where the helper process finds its orders and reports how it went.
@@ -109,13 +112,6 @@ func joinFields(fields ...string) []byte {
 
 // splitFields undoes joinFields.
 func splitFields(text []byte) []string {
-	var fields []string
-	begin := 0
-	for i, b := range text {
-		if b == 0 {
-			fields = append(fields, string(text[begin:i]))
-			begin = i + 1
-		}
-	}
-	return fields
+	fields := slices.Collect(split(string(text), 0))
+	return fields[:len(fields)-1] // what follows the last NUL is no field
 }

@@ -126,35 +126,25 @@ func (r *planReader) text(at, text string, limit int) string {
 }
 
 func (r *planReader) texts(at string, texts []string, limit int) []string {
-	r.few(at, len(texts), limit)
-	var all []string
-	for i, text := range texts {
-		place := fmt.Sprintf("%s[%d]", at, i)
+	return r.each(at, texts, limit, func(place, text string) string {
 		text = r.text(place, text, shortLimit)
 		if text == "" {
 			r.fault("field %s is empty", place)
 		}
-		all = append(all, text)
-	}
-	return all
+		return text
+	})
 }
 
 func (r *planReader) ids(at string, ids []string) []string {
-	r.few(at, len(ids), tasksLimit)
-	var all []string
-	for i, id := range ids {
-		r.bounded(fmt.Sprintf("%s[%d]", at, i), id, idLimit)
-		all = append(all, strings.TrimSpace(id))
-	}
-	return all
+	return r.each(at, ids, tasksLimit, func(place, id string) string {
+		r.bounded(place, id, idLimit)
+		return strings.TrimSpace(id)
+	})
 }
 
 // commands are never changed: what is run must be what was written, and what was written must be what is seen.
 func (r *planReader) commands(at string, commands []string) []string {
-	r.few(at, len(commands), checksLimit)
-	var all []string
-	for i, command := range commands {
-		place := fmt.Sprintf("%s[%d]", at, i)
+	return r.each(at, commands, checksLimit, func(place, command string) string {
 		r.bounded(place, command, shortLimit)
 		switch {
 		case strings.TrimSpace(command) == "":
@@ -162,13 +152,18 @@ func (r *planReader) commands(at string, commands []string) []string {
 		case strings.ContainsFunc(command, hidden) || strings.ContainsRune(command, utf8.RuneError):
 			r.fault("field %s holds a character that cannot be seen; write the command in plain text", place)
 		}
-		all = append(all, strings.TrimSpace(command))
-	}
-	return all
+		return strings.TrimSpace(command)
+	})
 }
 
-func (r *planReader) few(at string, n, limit int) {
-	if n > limit {
-		r.fault("field %s has %d items; at most %d are taken", at, n, limit)
+// each reads the items of a list, which may have so many.
+func (r *planReader) each(at string, items []string, limit int, read func(place, item string) string) []string {
+	if len(items) > limit {
+		r.fault("field %s has %d items; at most %d are taken", at, len(items), limit)
 	}
+	var all []string
+	for i, item := range items {
+		all = append(all, read(fmt.Sprintf("%s[%d]", at, i), item))
+	}
+	return all
 }

@@ -34,7 +34,6 @@ type bash struct {
 	*workspace
 	shell         string
 	timeout, most time.Duration
-	grace         time.Duration
 }
 
 type bashInput struct {
@@ -42,9 +41,9 @@ type bashInput struct {
 	Timeout int    `json:"timeout_seconds,omitempty" doc:"How long it may take."`
 }
 
-func newBash(w *workspace, o Options) bash {
-	timeout := cmp.Or(max(o.BashTimeout, 0), DefaultBashTimeout)
-	return bash{workspace: w, shell: findShell(w), timeout: timeout, most: max(timeout, MaxBashTimeout), grace: o.Grace}
+func newBash(w *workspace) bash {
+	timeout := cmp.Or(max(w.BashTimeout, 0), DefaultBashTimeout)
+	return bash{workspace: w, shell: findShell(w), timeout: timeout, most: max(timeout, MaxBashTimeout)}
 }
 
 // findShell looks for bash; "" is the system's own shell.
@@ -97,7 +96,7 @@ func (t bash) run(ctx context.Context, command string, timeout time.Duration) Ou
 	var seen excerpt
 	spec := t.spec(".", argv...)
 	spec.Stdout, spec.StderrToStdout = process.Sink{Tap: &seen}, true
-	spec.Timeout, spec.Grace = timeout, t.grace
+	spec.Timeout, spec.Grace = timeout, t.Grace
 	ended, err := process.Run(ctx, t.entered(spec))
 	if err != nil {
 		return Failf("the command could not be run: %w", err)

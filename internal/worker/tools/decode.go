@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -116,26 +115,16 @@ func decodeObject(path string, raw []byte, v reflect.Value) error {
 }
 
 func decodeArray(path string, raw []byte, v reflect.Value, enum string) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil {
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
 		return fmt.Errorf("read input: %w", err)
 	}
-	list := reflect.MakeSlice(v.Type(), 0, 0)
-	for d.More() {
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return fmt.Errorf("read input: %w", err)
-		}
-		item := reflect.New(v.Type().Elem()).Elem()
-		if err := decodeValue(fmt.Sprintf("%s[%d]", path, list.Len()), value, item, enum); err != nil {
+	v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
+	for i, item := range items {
+		if err := decodeValue(fmt.Sprintf("%s[%d]", path, i), item, v.Index(i), enum); err != nil {
 			return err
 		}
-		list = reflect.Append(list, item)
 	}
-	if _, err := d.Token(); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read input: %w", err)
-	}
-	v.Set(list)
 	return nil
 }
 
@@ -190,19 +179,10 @@ func below(path, name string) string {
 
 // kindOf says what a JSON value is, in words.
 func kindOf(raw []byte) string {
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "true or false"
-	case 'n':
-		return "null"
+	kinds := map[byte]string{
+		'{': "an object", '[': "an array", '"': "a string", 't': "true or false", 'f': "true or false", 'n': "null",
 	}
-	return "a number"
+	return cmp.Or(kinds[raw[0]], "a number")
 }
 
 // wantedKind is what kindOf has to say about a value that fits into v.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -49,7 +48,7 @@ func (w *workspace) files(ctx context.Context, folder string) (listing, error) {
 
 func (w *workspace) gitFiles(ctx context.Context, folder string) (listing, error) {
 	// A git of the workspace's own is not trusted to look: it could do anything.
-	git, err := process.Locate("git", w.env, func(path string) bool {
+	git, err := process.Locate("git", w.Env, func(path string) bool {
 		_, err := w.inside(path)
 		return err == nil
 	})
@@ -75,7 +74,7 @@ func (w *workspace) gitFiles(ctx context.Context, folder string) (listing, error
 func (w *workspace) present(ctx context.Context, folder string, known listing) (listing, error) {
 	found := listing{cut: known.cut}
 	for _, name := range known.names {
-		info, err := w.root.Lstat(filepath.Join(folder, filepath.FromSlash(name)))
+		info, err := w.Root.Lstat(filepath.Join(folder, filepath.FromSlash(name)))
 		switch {
 		case err != nil:
 		case info.IsDir():
@@ -93,7 +92,7 @@ func (w *workspace) present(ctx context.Context, folder string, known listing) (
 func (w *workspace) walk(ctx context.Context, folder, name string, found *listing) error {
 	base := filepath.ToSlash(folder)
 	start := path.Join(base, name)
-	return fs.WalkDir(w.root.FS(), start, func(at string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(w.Root.FS(), start, func(at string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -155,7 +154,7 @@ func (w *workspace) folder(path string) (folder, file string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	info, err := w.root.Lstat(name)
+	info, err := w.Root.Lstat(name)
 	switch {
 	case err != nil:
 		return "", "", &missing{path}
@@ -200,17 +199,4 @@ func (h *hits) output(nothing, more string, files listing) Output {
 		shown += "[only the first " + text.Count(fileLimit, "file") + " were looked at; name a folder in path]\n"
 	}
 	return Output{Text: shown, Cut: cut || files.cut}
-}
-
-// openQuietly opens a file for a search; nil if it is nothing that can be searched.
-func (w *workspace) openQuietly(name string) *os.File {
-	info, err := w.root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	file, _, err := w.open(name, name)
-	if err != nil {
-		return nil
-	}
-	return file
 }

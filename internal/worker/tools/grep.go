@@ -112,8 +112,8 @@ func (in grepInput) compile() (*regexp.Regexp, error) {
 
 // searchFile adds the hits in one file. A file that cannot be read, or is binary, has none.
 func (w *workspace) searchFile(ctx context.Context, s search, name string) {
-	file := w.openQuietly(filepath.FromSlash(name))
-	if file == nil {
+	file, _, err := w.open(name, filepath.FromSlash(name))
+	if err != nil {
 		return
 	}
 	defer file.Close()

@@ -1,7 +1,7 @@
 package tools
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -9,9 +9,8 @@ import (
 
 // Schema is the JSON schema of what [Decode] takes for a struct. The tag doc tells the model what a field means.
 func Schema(input any) json.RawMessage {
-	var b bytes.Buffer
-	writeSchema(&b, reflect.TypeOf(input), field{})
-	return b.Bytes()
+	schema, _ := json.Marshal(schemaOf(reflect.TypeOf(input), field{})) // it always can be written
+	return schema
 }
 
 var rawType = reflect.TypeFor[json.RawMessage]()
@@ -40,73 +39,54 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// writeSchema keeps the order of the fields: models fill them in as they stand.
-func writeSchema(b *bytes.Buffer, t reflect.Type, f field) {
+// schemaOf keeps the order of the fields: models fill them in as they stand.
+func schemaOf(t reflect.Type, f field) (schema object) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	b.WriteByte('{')
-	defer b.WriteByte('}')
 	if t != rawType {
-		writeEntry(b, "type", jsonType(t))
+		schema.add("type", jsonType(t))
 	}
 	if f.doc != "" {
-		writeEntry(b, "description", f.doc)
+		schema.add("description", f.doc)
 	}
 	switch {
 	case t == rawType:
 	case t.Kind() == reflect.Struct:
-		writeProperties(b, fieldsOf(t))
-	case t.Kind() == reflect.Slice:
-		writeEntry(b, "items", nil)
-		writeSchema(b, t.Elem(), field{enum: f.enum})
-	case f.enum != "":
-		writeEntry(b, "enum", strings.Split(f.enum, ","))
-	}
-}
-
-func writeProperties(b *bytes.Buffer, fields []field) {
-	required := []string{}
-	writeEntry(b, "properties", nil)
-	b.WriteByte('{')
-	for _, f := range fields {
-		writeEntry(b, f.name, nil)
-		writeSchema(b, f.kind, f)
-		if !f.optional {
-			required = append(required, f.name)
+		properties, required := object{}, []string{}
+		for _, f := range fieldsOf(t) {
+			properties.add(f.name, schemaOf(f.kind, f))
+			if !f.optional {
+				required = append(required, f.name)
+			}
 		}
+		schema.add("properties", properties)
+		schema.add("required", required)
+		schema.add("additionalProperties", false)
+	case t.Kind() == reflect.Slice:
+		schema.add("items", schemaOf(t.Elem(), field{enum: f.enum}))
+	case f.enum != "":
+		schema.add("enum", strings.Split(f.enum, ","))
 	}
-	b.WriteByte('}')
-	writeEntry(b, "required", required)
-	writeEntry(b, "additionalProperties", false)
+	return schema
 }
 
-// writeEntry writes a key and its value; the value follows by other hands if it is nil.
-func writeEntry(b *bytes.Buffer, key string, value any) {
-	if last := b.Bytes()[b.Len()-1]; last != '{' {
-		b.WriteByte(',')
-	}
-	text, _ := json.Marshal(key) // strings and lists of them can be written
-	b.Write(text)
-	b.WriteByte(':')
-	if value != nil {
-		text, _ = json.Marshal(value)
-		b.Write(text)
-	}
+// object is a JSON object that keeps the order of its entries.
+type object []string
+
+func (o *object) add(key string, value any) {
+	name, _ := json.Marshal(key) // strings, lists of them and objects can be written
+	text, _ := json.Marshal(value)
+	*o = append(*o, string(name)+":"+string(text))
 }
+
+// MarshalJSON writes the entries.
+func (o object) MarshalJSON() ([]byte, error) { return []byte("{" + strings.Join(o, ",") + "}"), nil }
 
 func jsonType(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Struct:
-		return "object"
-	case reflect.Slice:
-		return "array"
-	case reflect.String:
-		return "string"
-	case reflect.Bool:
-		return "boolean"
-	case reflect.Float32, reflect.Float64:
-		return "number"
+	types := map[reflect.Kind]string{
+		reflect.Struct: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean",
+		reflect.Float32: "number", reflect.Float64: "number",
 	}
-	return "integer"
+	return cmp.Or(types[t.Kind()], "integer")
 }

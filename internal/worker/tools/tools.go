@@ -50,7 +50,7 @@ type Options struct {
 func Set(o Options) []Tool {
 	w := newWorkspace(o)
 	return append([]Tool{
-		newBash(w, o).tool(), newTool("read_file", readFilePage, w.readFile), newTool("write_file", writeFilePage, w.writeFile),
+		newBash(w).tool(), newTool("read_file", readFilePage, w.readFile), newTool("write_file", writeFilePage, w.writeFile),
 		newTool("edit_file", editFilePage, w.editFile),
 	}, w.searches()...)
 }

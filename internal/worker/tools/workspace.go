@@ -23,11 +23,8 @@ var (
 
 // workspace is the folder that all tools of a set work in.
 type workspace struct {
-	root   *os.Root
-	dir    string // its absolute path
-	env    []string
-	marker string
-	enter  func(*process.Spec)
+	Options
+	dir string // the absolute path of Root
 	// writing is held while a file is changed: two edits of one file in the same turn must not lose each other.
 	writing sync.Mutex
 }
@@ -37,18 +34,18 @@ func newWorkspace(o Options) *workspace {
 	if err != nil {
 		dir = o.Root.Name() // without a working folder of our own; relative is still right for whoever has one
 	}
-	return &workspace{root: o.Root, dir: dir, env: o.Env, marker: o.Marker, enter: o.Enter}
+	return &workspace{Options: o, dir: dir}
 }
 
 // spec is a command in a folder of the workspace.
 func (w *workspace) spec(name string, argv ...string) process.Spec {
-	return process.Spec{Argv: argv, Dir: filepath.Join(w.dir, name), Env: w.env, Marker: w.marker}
+	return process.Spec{Argv: argv, Dir: filepath.Join(w.dir, name), Env: w.Env, Marker: w.Marker}
 }
 
 // entered is a command as a sandbox has it.
 func (w *workspace) entered(s process.Spec) process.Spec {
-	if w.enter != nil {
-		w.enter(&s)
+	if w.Enter != nil {
+		w.Enter(&s)
 	}
 	return s
 }
@@ -83,7 +80,7 @@ func (w *workspace) inside(path string) (string, error) {
 		return name, nil
 	}
 	// The folder may have other names: its real one, or another link to it.
-	here, err := w.root.Stat(".")
+	here, err := w.Root.Stat(".")
 	if err != nil {
 		return "", fmt.Errorf("cannot be looked up: %w", reason(err))
 	}
@@ -111,7 +108,7 @@ func (w *workspace) follow(name string) (string, error) {
 			continue
 		}
 		next := filepath.Join(done, part)
-		info, err := w.root.Lstat(next)
+		info, err := w.Root.Lstat(next)
 		if err != nil || info.Mode().Type() != fs.ModeSymlink {
 			done = next // what is wrong with it shows when it is opened
 			continue
@@ -119,7 +116,7 @@ func (w *workspace) follow(name string) (string, error) {
 		if links++; links > maxLinks {
 			return "", errors.New("leads through too many links")
 		}
-		target, err := w.root.Readlink(next)
+		target, err := w.Root.Readlink(next)
 		if err != nil {
 			return "", fmt.Errorf("cannot be looked up: %w", reason(err))
 		}
@@ -162,7 +159,7 @@ func (w *workspace) open(path, name string) (*os.File, fs.FileInfo, error) {
 	if _, err := w.regular(path, name); err != nil {
 		return nil, nil, err
 	}
-	file, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := w.Root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s cannot be opened: %w", path, reason(err))
 	}
@@ -179,7 +176,7 @@ func (w *workspace) open(path, name string) (*os.File, fs.FileInfo, error) {
 
 // regular says what is wrong with a file that should be an ordinary one. The error is fs.ErrNotExist if nothing is there.
 func (w *workspace) regular(path, name string) (fs.FileInfo, error) {
-	info, err := w.root.Lstat(name)
+	info, err := w.Root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return nil, &missing{path}

@@ -71,7 +71,7 @@ func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
 	if before != nil && before.Mode().Perm()&0o200 == 0 {
 		return errors.New("it is read-only")
 	}
-	switch err := w.root.MkdirAll(filepath.Dir(name), 0o755); {
+	switch err := w.Root.MkdirAll(filepath.Dir(name), 0o755); {
 	case errors.Is(err, fs.ErrExist), errors.Is(err, syscall.ENOTDIR):
 		return errors.New("a part of its path is a file, not a folder")
 	case err != nil:
@@ -80,10 +80,10 @@ func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
 	draft := filepath.Join(filepath.Dir(name), ".ralph-"+rand.Text()+".tmp")
 	err := w.draft(draft, before, content)
 	if err == nil {
-		err = w.root.Rename(draft, name)
+		err = w.Root.Rename(draft, name)
 	}
 	if err != nil {
-		_ = w.root.Remove(draft)
+		_ = w.Root.Remove(draft)
 		return reason(err)
 	}
 	return nil
@@ -91,7 +91,7 @@ func (w *workspace) put(name string, before fs.FileInfo, content []byte) error {
 
 // draft writes the file that is to take the place of another, with its mode.
 func (w *workspace) draft(name string, before fs.FileInfo, content []byte) error {
-	file, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := w.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}

@@ -23,22 +23,26 @@ type Assembly interface {
 	Whole() bool
 	// Usage is what was used so far, nil if it is not known.
 	Usage() *model.Usage
+	// Reply is what was put together.
+	Reply() model.Reply
 }
 
-// Exchange sends a request, as JSON, and reads its answer into an assembly. What goes wrong is a [*model.Fault] with what was used by then, or ctx's error.
-func (l Line) Exchange(ctx context.Context, ask any, into Assembly) error {
+// Exchange sends a request, as JSON, and reads the reply into an assembly. What goes wrong is a [*model.Fault] with what was used by then, or ctx's error.
+func (l Line) Exchange(ctx context.Context, ask any, into Assembly) (model.Reply, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return model.Reply{}, err
 	}
 	if l.Unfit != nil {
 		unfit := *l.Unfit
-		return &unfit
+		return model.Reply{}, &unfit
 	}
-	err := l.exchange(ctx, ask, into)
-	if f, ok := errors.AsType[*model.Fault](err); ok {
-		f.Usage = into.Usage()
+	if err := l.exchange(ctx, ask, into); err != nil {
+		if f, ok := errors.AsType[*model.Fault](err); ok {
+			f.Usage = into.Usage()
+		}
+		return model.Reply{}, err
 	}
-	return err
+	return into.Reply(), nil
 }
 
 func (l Line) exchange(ctx context.Context, ask any, into Assembly) error {
@@ -77,10 +81,12 @@ func (l Line) readWhole(response *http.Response, into Assembly) error {
 
 func (l Line) readEvents(response *http.Response, watch *Watch, into Assembly) error {
 	some := false
-	events := Read(response.Body)
-	for !into.Done() && events.Next() {
+	for data, err := range Events(response.Body) {
+		if err != nil {
+			return err
+		}
 		some = true
-		came, err := into.Add(events.Data())
+		came, err := into.Add(data)
 		if err != nil {
 			return err
 		}
@@ -90,10 +96,13 @@ func (l Line) readEvents(response *http.Response, watch *Watch, into Assembly) e
 		if trouble := into.Trouble(); trouble != nil {
 			return l.StreamFault(trouble)
 		}
+		if into.Done() {
+			break
+		}
 	}
-	switch err := events.Err(); {
-	case err != nil || into.Whole():
-		return err
+	switch {
+	case into.Whole():
+		return nil
 	case !some:
 		return Cut(l.Clean(fmt.Sprintf("%s answers with nothing that a model streams (%s)", placeOf(response), kindOfBody(response.Header))))
 	}
