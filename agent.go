@@ -30,7 +30,7 @@ type AgentInput struct {
 	Words       promise.Options // which words count; Prompt is left for the adapter to set
 	Live        func(Activity)  // never nil; may be called from another goroutine until Run returns
 
-	// For a CaseMaker, which calls them from one goroutine at a time and waits for the answer. Nobody of it works meanwhile.
+	// For a Submitter, which calls them from one goroutine at a time and waits for the answer. Nobody of it works meanwhile.
 	Task   string // to work on, "" for the goal
 	Turn   func(ctx context.Context, t Turn) TurnOrder
 	Submit func(ctx context.Context, c Case) CaseAnswer
@@ -106,7 +106,7 @@ type AgentOutcome struct {
 	Survivors     int            `json:"survivors,omitempty"` // processes that outlived the agent and were killed
 	SurvivorNames []string       `json:"survivor_names,omitempty"`
 	Said          promise.Report `json:"said"`
-	TaskEnd       StopReason     `json:"task_end,omitempty"`    // of a CaseMaker: why it gave the task up
+	TaskEnd       StopReason     `json:"task_end,omitempty"`    // of a Submitter: why it gave the task up
 	AnswersCut    bool           `json:"answers_cut,omitempty"` // with NoCase: its last answers were not quiet, but cut at the model's length limit
 	// Hooks are those about single calls that warned, as far as no Turn told of them. They are recorded as events of their own.
 	Hooks []HookRun `json:"-"`
@@ -152,8 +152,8 @@ func (o AgentOutcome) Class() ErrorClass {
 }
 
 // AgentFunc makes an agent of a function: it gets the prompt and returns what the agent says. An error is a failed iteration.
-func AgentFunc(say func(ctx context.Context, prompt string) (string, error)) Agent {
-	return agentFunc(say)
+func AgentFunc(run func(ctx context.Context, prompt string) (string, error)) Agent {
+	return agentFunc(run)
 }
 
 type agentFunc func(ctx context.Context, prompt string) (string, error)

@@ -7,10 +7,10 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// CaseMaker is an optional power of an Agent: it is judged while it works. It tells of its turns with AgentInput.Turn, and claims with AgentInput.Submit
+// Submitter is an optional power of an Agent: it is judged while it works. It tells of its turns with AgentInput.Turn, and claims with AgentInput.Submit
 // and not with words.
-type CaseMaker interface {
-	MakesCases()
+type Submitter interface {
+	SubmitsCases()
 }
 
 // Turn is one model call inside of an agent that tells of them.
@@ -79,15 +79,15 @@ type CaseSubmitted struct {
 	Case
 }
 
-// claimByCase is how a case is called among the claims.
-const claimByCase = "submit_case"
+// caseClaimTag is how a case is called among the claims.
+const caseClaimTag = "submit_case"
 
 // AsReport is a case as a claim: for the task at hand, or for everything.
 func (c CaseSubmitted) AsReport() promise.Report {
 	if c.Task != "" {
 		return promise.Report{TasksDone: []string{c.Task}}
 	}
-	return promise.Report{Complete: true, CompleteTag: claimByCase, CompleteText: c.Summary}
+	return promise.Report{Complete: true, CompleteTag: caseClaimTag, CompleteText: c.Summary}
 }
 
 // CaseAnswered closes a round.

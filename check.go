@@ -39,7 +39,7 @@ type CheckResult struct {
 
 	Command     string      `json:"command,omitempty"`       // what was run, where that is not the name
 	Isolation   string      `json:"isolation,omitempty"`     // of the view it ran in: overlay, copy or inplace
-	Weaker      Way         `json:"weaker,omitempty"`        // it needs more than the view gives, as the baseline showed
+	NeedsAccess Access      `json:"weaker,omitempty"`        // it needs more than the view gives, as the baseline showed
 	Hidden      bool        `json:"hidden,omitempty"`        // the agent learns of it only whether it passed
 	Attempts    int         `json:"attempts,omitempty"`      // where it was run more than once
 	Flaked      bool        `json:"flaked,omitempty"`        // red and green on one and the same tree

@@ -12,7 +12,7 @@
 //   - Prompts are built by a [Prompter] from a [PromptInput]. [Hooks], or [HookFuncs], are asked at the edges of an
 //     iteration.
 //   - Everything that happens is an [Event] with an [EventType]; a [Recorder] keeps events, [DecodePayload] reads
-//     their data, and a [Mailbox] brings orders from outside.
+//     their data, and a [Inbox] brings orders from outside.
 //   - Rules and limits are a [Policy]; [DefaultPolicy] has the defaults. What is decided is a [Verdict] with an
 //     [Action], its [Gate]s and [Refusal]s.
 //   - A run ends with a [Result]: a [Status], a [StopReason] and an [ExitCode]. [Outcomes] lists them all, and

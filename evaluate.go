@@ -21,7 +21,7 @@ type EvaluationInput struct {
 	Diff        string
 	DiffCut     bool
 	Checks      []CheckResult
-	TestChanges *TestsWeighed
+	TestChanges *BaseTestsRun
 	Case        string       // what the worker submitted, where there is such a thing
 	Ledger      []Evaluation // the last ones of this task, oldest first
 	Recurring   map[Rejection]int
@@ -39,7 +39,7 @@ type EvaluationInput struct {
 type Evaluation struct {
 	Tree          string    `json:"tree,omitempty"`     // that it is about
 	Terms         string    `json:"terms,omitempty"`    // a digest of what was asked for
-	Standing      bool      `json:"standing,omitempty"` // given before on the same tree and terms: nobody was asked again
+	Cached        bool      `json:"standing,omitempty"` // given before on the same tree and terms: nobody was asked again
 	Task          string    `json:"task,omitempty"`
 	Accepted      bool      `json:"accepted"`
 	Category      Rejection `json:"category,omitempty"`

@@ -14,19 +14,19 @@ type Examiner interface {
 	BaseText(ctx context.Context, base TreeState, name string) (string, error)
 }
 
-// Narrower is an optional power of an Examiner: whether PATH in its views lacks folders that the user's has, because they lie in the workspace.
-type Narrower interface {
-	Narrows() bool
+// PathStripper is an optional power of an Examiner: whether PATH in its views lacks folders that the user's has, because they lie in the workspace.
+type PathStripper interface {
+	StripsPath() bool
 }
 
 // Tampering is what became of the files that matter to checks.
 type Tampering struct {
-	Known    bool
-	Tampered []FileChange // protected, and changed or deleted
-	Unseen   []string     // added, and kept from checks
-	Tests    []string     // existed at the base or steer them, are not protected, and changed
-	Aware    []string     // product code that asks whether it is being tested and did not at the base, with the line
-	Around   []string     // files outside of the tree that steer checks and that this isolation cannot show as they were, with a reason
+	Known        bool
+	Tampered     []FileChange // protected, and changed or deleted
+	Unseen       []string     // added, and kept from checks
+	Tests        []string     // existed at the base or steer them, are not protected, and changed
+	TestAware    []string     // product code that asks whether it is being tested and did not at the base, with the line
+	OutsideFiles []string     // files outside of the tree that steer checks and that this isolation cannot show as they were, with a reason
 }
 
 // ViewKind says what a view shows.
@@ -48,19 +48,19 @@ type ViewInput struct {
 	Marker string
 	Base   TreeState
 	Now    TreeState
-	Way    Way
+	Access Access
 	// BaseRed says, to Prove, that the check was red before any agent worked.
 	BaseRed bool
 }
 
-// Way says how much of the view a check can do with. Isolation must not make a check red that is green in the user's own shell.
-type Way string
+// Access says how much of the view a check can do with. Isolation must not make a check red that is green in the user's own shell.
+type Access string
 
 // The usual way; with the folders of the workspace that are in PATH; and with these, in place.
 const (
-	WayUsual   Way = ""
-	WayPath    Way = "path"
-	WayInPlace Way = "inplace"
+	AccessIsolated      Access = ""
+	AccessWorkspacePath Access = "path"
+	AccessInPlace       Access = "inplace"
 )
 
 // View is where checks run. It is a Checker: what checks write in it is gone when it is closed, unless Isolation says inplace.
@@ -100,8 +100,8 @@ const (
 	CanaryNone  CanaryState = "none"
 )
 
-// TestsWeighed says how the tests of the base fare on a tree in which they were changed, and which product code knows of them.
-type TestsWeighed struct {
+// BaseTestsRun says how the tests of the base fare on a tree in which they were changed, and which product code knows of them.
+type BaseTestsRun struct {
 	Files     []string      `json:"files"`
 	Aware     []string      `json:"aware,omitempty"` // with the line that asks
 	Old       []CheckResult `json:"old"`

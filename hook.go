@@ -15,8 +15,8 @@ type Hooks interface {
 	AtStop(ctx context.Context, end RunEnd) []HookRun
 }
 
-// HookPlace says where a run stands when a hook is asked.
-type HookPlace struct {
+// HookContext says where a run stands when a hook is asked.
+type HookContext struct {
 	Run       string `json:"run"`
 	Iteration int    `json:"iteration"`
 	Task      string `json:"task,omitempty"`
@@ -25,13 +25,13 @@ type HookPlace struct {
 
 // IterationAhead is an iteration that is about to begin.
 type IterationAhead struct {
-	HookPlace
+	HookContext
 	Agent string `json:"agent,omitempty"`
 }
 
 // IterationJudged is an iteration with its verdict. The fields have the names of the result object.
 type IterationJudged struct {
-	HookPlace
+	HookContext
 	Agent    string     `json:"agent,omitempty"`
 	End      EndClass   `json:"end"` // of the agent
 	Error    string     `json:"error,omitempty"`
@@ -44,7 +44,7 @@ type IterationJudged struct {
 
 // RunEnd is how a run ended. The fields have the names of the result object.
 type RunEnd struct {
-	HookPlace
+	HookContext
 	Status   Status     `json:"status"`
 	Reason   StopReason `json:"stop_reason"`
 	ExitCode int        `json:"exit_code"`
@@ -89,20 +89,20 @@ type HookFuncs struct {
 
 // BeforeIteration implements Hooks.
 func (f HookFuncs) BeforeIteration(ctx context.Context, next IterationAhead) []HookRun {
-	return askFunc(ctx, PreIteration, f.Before, next)
+	return callHook(ctx, PreIteration, f.Before, next)
 }
 
 // AfterIteration implements Hooks.
 func (f HookFuncs) AfterIteration(ctx context.Context, judged IterationJudged) []HookRun {
-	return askFunc(ctx, PostIteration, f.After, judged)
+	return callHook(ctx, PostIteration, f.After, judged)
 }
 
 // AtStop implements Hooks.
 func (f HookFuncs) AtStop(ctx context.Context, end RunEnd) []HookRun {
-	return askFunc(ctx, OnStop, f.Stop, end)
+	return callHook(ctx, OnStop, f.Stop, end)
 }
 
-func askFunc[T any](ctx context.Context, hook HookName, ask func(context.Context, T) error, event T) []HookRun {
+func callHook[T any](ctx context.Context, hook HookName, ask func(context.Context, T) error, event T) []HookRun {
 	if ask == nil {
 		return nil
 	}

@@ -1,7 +1,7 @@
 package ralph
 
-// Mailbox is the narrow door through which other processes reach a run. Poll does not block.
-type Mailbox interface {
+// Inbox is the narrow door through which other processes reach a run. Poll does not block.
+type Inbox interface {
 	Poll() (Orders, error)
 }
 
@@ -11,29 +11,29 @@ type Orders struct {
 	Pause bool // start no iteration until it is taken away
 }
 
-// Post is an optional power of a Mailbox: what people wrote to the run under way, or to the next one. Letters gives them oldest first and leaves
-// them where they are; Took takes one away, after it was recorded.
-type Post interface {
-	Letters() ([]Letter, error)
-	Took(id string) error
+// MessageInbox is an optional power of an Inbox: what people wrote to the run under way, or to the next one. Messages gives them oldest first and leaves
+// them where they are; Ack takes one away, after it was recorded.
+type MessageInbox interface {
+	Messages() ([]Message, error)
+	Ack(id string) error
 }
 
-// LetterKind says what a letter is.
-type LetterKind string
+// MessageKind says what a letter is.
+type MessageKind string
 
 // The kinds of letters.
 const (
-	LetterSteer  LetterKind = "steer"
-	LetterAnswer LetterKind = "answer"
+	MessageSteer  MessageKind = "steer"
+	MessageAnswer MessageKind = "answer"
 )
 
-// Letter is something that a person tells the agent.
-type Letter struct {
-	ID       string     `json:"id"`
-	Kind     LetterKind `json:"kind"`
-	Text     string     `json:"text"`
-	Question string     `json:"question,omitempty"` // with an answer: what was asked
-	Run      string     `json:"run,omitempty"`      // with an answer: which run asked
+// Message is something that a person tells the agent.
+type Message struct {
+	ID       string      `json:"id"`
+	Kind     MessageKind `json:"kind"`
+	Text     string      `json:"text"`
+	Question string      `json:"question,omitempty"` // with an answer: what was asked
+	Run      string      `json:"run,omitempty"`      // with an answer: which run asked
 }
 
 // LearningsFile holds what people accepted of what agents proposed to remember.

@@ -106,16 +106,16 @@ func ExitCode(reason StopReason, signal Signal) int {
 		}
 		return 130
 	}
-	return kindOf(reason).Code
+	return outcomeOf(reason).Code
 }
 
 // StatusOf is the final state of a run that stopped for reason.
-func StatusOf(reason StopReason) Status { return kindOf(reason).Status }
+func StatusOf(reason StopReason) Status { return outcomeOf(reason).Status }
 
 // NameOf is the name of the exit code that reason leads to, such as MAX_ITERATIONS.
-func NameOf(reason StopReason) string { return kindOf(reason).Name }
+func NameOf(reason StopReason) string { return outcomeOf(reason).Name }
 
-func kindOf(reason StopReason) OutcomeKind {
+func outcomeOf(reason StopReason) OutcomeKind {
 	for _, kind := range Outcomes() {
 		for _, r := range kind.Reasons {
 			if r == reason {

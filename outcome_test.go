@@ -114,13 +114,13 @@ func TestDecodePayload(t *testing.T) {
 		EvAgentOutput: AgentOutput{Events: 3}, EvAgentExited: AgentOutcome{End: EndOK}, EvTreeQuiet: TreeQuiet{Killed: 2}, EvTreeSnapshot: TreeState{Known: true},
 		EvSignal: SignalSeen{Kind: "mention"}, EvStatusBlock: StatusBlockSeen{Problem: "p"}, EvClaimRefused: ClaimRefused{Refusals: []Refusal{{"a", "b"}}},
 		EvCheckStarted: CheckStarted{Name: "c"}, EvCheckFinished: CheckResult{Name: "c"}, EvVerdict: VerdictReached{Verdict: Verdict{Row: 9}},
-		EvBreaker: BreakerMoved{Reason: "r"}, EvLimitWait: Waiting{For: WaitLimit}, EvNotice: Notice{Code: "n"}, EvWarning: Notice{Code: "w"}, EvTruncated: Cut{What: "w"},
+		EvBreaker: BreakerMoved{Reason: "r"}, EvLimitWait: Waiting{For: WaitLimit}, EvNotice: Notice{Code: "n"}, EvWarning: Notice{Code: "w"}, EvTruncated: OutputTruncated{What: "w"},
 		EvTaskSelected: TaskSelected{Task: "A", Title: "do A", Try: 2, List: []TaskState{{ID: "A", Title: "do A", Status: TaskPending, Priority: new(1), DependsOn: []string{"B"}, Tries: 1, Regressed: true}}},
 		EvTaskDone:     TaskMoved{Task: "A", Title: "do A", Detail: "d"}, EvTaskFailed: TaskMoved{Task: "A"}, EvTaskReopened: TaskMoved{Task: "A"},
-		EvWorkSetAside:    WorkSetAside{Task: "A", Iteration: 2, Base: "b", Work: "w"},
-		EvWorkBroughtBack: WorkBroughtBack{Task: "A", Iteration: 2, From: "f", To: "t", Why: "y", Conflicts: []string{"c"}, Stayed: true},
-		EvTampered:        FilesTampered{What: "task_list", File: "f", Details: []string{"d"}, Restored: true},
-		EvSteering:        SteeringSeen{State: SteeringDelivered, File: "f", Text: "t", Letter: "l"}, EvAnswer: AnswerGiven{Question: "q", Answer: "a", Letter: "l"},
+		EvWorkStashed:  WorkStashed{Task: "A", Iteration: 2, Base: "b", Work: "w"},
+		EvWorkRestored: WorkRestored{Task: "A", Iteration: 2, From: "f", To: "t", Why: "y", Conflicts: []string{"c"}, Stayed: true},
+		EvTampered:     FilesTampered{What: "task_list", File: "f", Details: []string{"d"}, Restored: true},
+		EvSteering:     SteeringSeen{State: SteeringDelivered, File: "f", Text: "t", Message: "l"}, EvAnswer: AnswerGiven{Question: "q", Answer: "a", Message: "l"},
 		EvLearning: LearningProposed{ID: "i", Text: "t"}, EvCommit: CommitResult{Commit: "c", Subject: "s", Failed: true, Output: "o"},
 	}
 	for kind, want := range payloads {

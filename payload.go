@@ -123,18 +123,18 @@ type TaskMoved struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// WorkSetAside says that the work on a task that was given up is taken out of the tree, so that the next task is judged by its own work. It is
+// WorkStashed says that the work on a task that was given up is taken out of the tree, so that the next task is judged by its own work. It is
 // recorded before that is done. Base and Work are copies: what the tree is to be, and what it was.
-type WorkSetAside struct {
+type WorkStashed struct {
 	Task      string `json:"task"`
 	Iteration int    `json:"iteration"` // that left the work
 	Base      string `json:"base"`
 	Work      string `json:"work"`
 }
 
-// WorkBroughtBack says that work that was set aside comes back into the tree, since its task is worked again; that too is recorded first. From and To
+// WorkRestored says that work that was set aside comes back into the tree, since its task is worked again; that too is recorded first. From and To
 // are copies of the tree before and after. With Why it does not come back, but is kept.
-type WorkBroughtBack struct {
+type WorkRestored struct {
 	Task      string   `json:"task"`
 	Iteration int      `json:"iteration"` // that left the work
 	From      string   `json:"from,omitempty"`
@@ -163,10 +163,10 @@ const (
 
 // SteeringSeen says that an item of steering went into a prompt, or was struck off.
 type SteeringSeen struct {
-	State  string `json:"state"` // delivered, removed
-	File   string `json:"file"`
-	Text   string `json:"text"`
-	Letter string `json:"letter,omitempty"` // that brought it, if ralph steer did
+	State   string `json:"state"` // delivered, removed
+	File    string `json:"file"`
+	Text    string `json:"text"`
+	Message string `json:"letter,omitempty"` // that brought it, if ralph steer did
 }
 
 // The states of an item of steering.
@@ -179,7 +179,7 @@ const (
 type AnswerGiven struct {
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
-	Letter   string `json:"letter,omitempty"`
+	Message  string `json:"letter,omitempty"`
 }
 
 // LearningProposed is something that an agent thinks later runs should know. Nothing promotes itself.
@@ -234,8 +234,8 @@ type Notice struct {
 	Text string `json:"text"`
 }
 
-// Cut says that output was longer than its cap.
-type Cut struct {
+// OutputTruncated says that output was longer than its cap.
+type OutputTruncated struct {
 	What  string `json:"what"`
 	Bytes int64  `json:"bytes"` // written by the process, kept or not
 }
@@ -258,7 +258,7 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvCheckStarted:     decode[CheckStarted](),
 	EvCheckFinished:    decode[CheckResult](),
 	EvCheckProof:       decode[Proof](),
-	EvTestsChanged:     decode[TestsWeighed](),
+	EvTestsChanged:     decode[BaseTestsRun](),
 	EvEvaluation:       decode[Evaluation](),
 	EvTurn:             decode[Turn](),
 	EvCase:             decode[CaseSubmitted](),
@@ -267,8 +267,8 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvTaskDone:         decode[TaskMoved](),
 	EvTaskFailed:       decode[TaskMoved](),
 	EvTaskReopened:     decode[TaskMoved](),
-	EvWorkSetAside:     decode[WorkSetAside](),
-	EvWorkBroughtBack:  decode[WorkBroughtBack](),
+	EvWorkStashed:      decode[WorkStashed](),
+	EvWorkRestored:     decode[WorkRestored](),
 	EvTampered:         decode[FilesTampered](),
 	EvSteering:         decode[SteeringSeen](),
 	EvAnswer:           decode[AnswerGiven](),
@@ -279,7 +279,7 @@ var decoders = map[EventType]func([]byte) (any, error){
 	EvLimitWait:        decode[Waiting](),
 	EvNotice:           decode[Notice](),
 	EvWarning:          decode[Notice](),
-	EvTruncated:        decode[Cut](),
+	EvTruncated:        decode[OutputTruncated](),
 }
 
 // DecodePayload turns the data of a logged event into its payload type. Types that this version does not know come back as json.RawMessage.
@@ -292,15 +292,15 @@ func DecodePayload(kind EventType, data []byte) (any, error) {
 
 // decode returns the decoder of a payload type. Logs are long, and a payload is copied when it leaves, so the memory it is read into serves again.
 func decode[T any]() func([]byte) (any, error) {
-	rooms := sync.Pool{New: func() any { return new(T) }}
+	buffers := sync.Pool{New: func() any { return new(T) }}
 	return func(data []byte) (any, error) {
-		room := rooms.Get().(*T)
-		*room = *new(T)
-		if err := json.Unmarshal(data, room); err != nil {
+		buffer := buffers.Get().(*T)
+		*buffer = *new(T)
+		if err := json.Unmarshal(data, buffer); err != nil {
 			return nil, fmt.Errorf("decode event data: %w", err)
 		}
-		payload := *room
-		rooms.Put(room)
+		payload := *buffer
+		buffers.Put(buffer)
 		return payload, nil
 	}
 }

@@ -33,22 +33,22 @@ type PromptInput struct {
 	Diagnose string   // why this iteration is for diagnosis only
 	Last     Feedback // of the iteration before
 
-	Dir          string      // the workspace
-	Task         *Task       // to work on; nil without a list, or when nothing in it is open
-	Try          int         // of the task
-	NotBack      string      // why what an earlier try left was not brought back into the tree
-	ListFile     string      // "" without a list
-	Tasks        []TaskState // the whole list
-	WhoCommits   string      // "agent", "harness", or "" for nobody
-	Steering     []SteeringSeen
-	Diff         string // since the run began
-	DiffCut      bool
-	Progress     string // the newest entries
-	Learnings    string
-	Answers      []AnswerGiven
-	OpenQuestion string // asked before, and never answered
-	Ledger       []TaskLedger
-	ByCase       bool // the agent is a CaseMaker
+	Dir            string      // the workspace
+	Task           *Task       // to work on; nil without a list, or when nothing in it is open
+	Try            int         // of the task
+	RestoreFailure string      // why what an earlier try left was not brought back into the tree
+	ListFile       string      // "" without a list
+	Tasks          []TaskState // the whole list
+	WhoCommits     string      // "agent", "harness", or "" for nobody
+	Steering       []SteeringSeen
+	Diff           string // since the run began
+	DiffCut        bool
+	Progress       string // the newest entries
+	Learnings      string
+	Answers        []AnswerGiven
+	OpenQuestion   string // asked before, and never answered
+	Ledger         []TaskLedger
+	ByCase         bool // the agent is a Submitter
 }
 
 // Feedback is what the iteration before has to say to the next one.

@@ -34,7 +34,7 @@ func (s Spending) MarkPartial() Spending {
 // Spending is what the agent took, as far as it is known.
 func (o AgentOutcome) Spending() Spending {
 	s := Spending{o.Tokens, o.TokensPartial, o.Cost, o.CostEstimated, o.CostPartial}
-	if tookSome(o.End) {
+	if didWork(o.End) {
 		return s.MarkPartial()
 	}
 	return s
@@ -43,13 +43,13 @@ func (o AgentOutcome) Spending() Spending {
 // Spending is what the evaluation took, as far as it is known.
 func (e Evaluation) Spending() Spending {
 	s := Spending{e.Tokens, e.TokensPartial, e.Cost, e.CostEstimated, e.CostPartial}
-	if e.Tries > 0 && tookSome(e.End) {
+	if e.Tries > 0 && didWork(e.End) {
 		return s.MarkPartial()
 	}
 	return s
 }
 
-// tookSome reports whether somebody who ended so had worked, and so took tokens and money. Whoever was cut had begun.
-func tookSome(end EndClass) bool {
+// didWork reports whether somebody who ended so had worked, and so took tokens and money. Whoever was cut had begun.
+func didWork(end EndClass) bool {
 	return CountsAsIteration(end) || end == EndInterrupted || end == EndOverBudget
 }

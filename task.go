@@ -58,9 +58,9 @@ type Tasks interface {
 
 // TaskEdits is what an agent did to the list.
 type TaskEdits struct {
-	Claims   []string // tasks that it marked done, in the list's order
-	Added    []string // tasks that it added
-	Injuries []string // tasks deleted, criteria changed, the file broken or gone: a sentence each
+	Claims     []string // tasks that it marked done, in the list's order
+	Added      []string // tasks that it added
+	ListDamage []string // tasks deleted, criteria changed, the file broken or gone: a sentence each
 }
 
 // TaskTests is an optional power of Tasks: which test files belong to which task (checks.task_tests).

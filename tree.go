@@ -24,14 +24,14 @@ type TreeState struct {
 
 	// Snapshot names the kept copy of this tree, "" where none was kept; Left says in a sentence each what it does not hold.
 	Snapshot string   `json:"snapshot,omitempty"`
-	Left     []string `json:"left,omitempty"`
+	Omitted  []string `json:"left,omitempty"`
 
 	// Base names the copy of the base from now on, after the user changed something while no agent was at work, and Settled that of the tree in which
 	// a task was last proven, with the same in it.
-	Base    string `json:"base,omitempty"`
-	Settled string `json:"settled,omitempty"`
-	// After says that this is the tree after the checks of the iteration ran.
-	After bool `json:"after,omitempty"`
+	Base           string `json:"base,omitempty"`
+	LastProvenTree string `json:"settled,omitempty"`
+	// AfterChecks says that this is the tree after the checks of the iteration ran.
+	AfterChecks bool `json:"after,omitempty"`
 
 	// Unfinished lists lines that differ from the run's first commit and look unfinished, as "file: text". It is filled at the base and when a
 	// claim is to be judged.
@@ -54,8 +54,8 @@ type Changer interface {
 	Changed(ctx context.Context, baseHead string) (string, error)
 }
 
-// Copies is an optional power of a Tree that keeps copies. Names are of files below the workspace, with slashes; a link is a file.
-type Copies interface {
+// Snapshots is an optional power of a Tree that keeps copies. Names are of files below the workspace, with slashes; a link is a file.
+type Snapshots interface {
 	// Changes lists the files that differ between two copies, by name.
 	Changes(ctx context.Context, from, to string) ([]FileChange, error)
 	// Between says what changed between two copies, in one line.
@@ -113,10 +113,10 @@ type SwitchInput struct {
 
 // Switched is what became of a switch.
 type Switched struct {
-	Others []string // somebody's, for which nothing was touched
-	Begun  bool     // with Others: an earlier switch that was cut has touched something
-	Copy   string   // of the workspace, as far as the switch made it what it is; "" with Others or an error
-	Stayed []string // files that could not be written, for what is in their place
+	Others   []string // somebody's, for which nothing was touched
+	Begun    bool     // with Others: an earlier switch that was cut has touched something
+	Snapshot string   // of the workspace, as far as the switch made it what it is; "" with Others or an error
+	Stayed   []string // files that could not be written, for what is in their place
 }
 
 // MergeInput names the copies of a merge.

@@ -2,22 +2,22 @@ package ralph
 
 // Verdict is what the loop decides: go on, wait, or stop with one reason.
 type Verdict struct {
-	Row        int         `json:"row"` // of the verdict table
-	Action     Action      `json:"action"`
-	Reason     StopReason  `json:"stop_reason,omitempty"`
-	Signal     Signal      `json:"signal,omitempty"`
-	Detail     string      `json:"detail,omitempty"` // one sentence
-	Hint       string      `json:"hint,omitempty"`
-	Claimed    bool        `json:"claimed,omitempty"`
-	Gates      []Gate      `json:"gates,omitempty"`
-	Counted    bool        `json:"counted"`
-	Progress   bool        `json:"progress"`
-	Wait       Span        `json:"wait,omitempty"`
-	WaitFor    WaitReason  `json:"wait_for,omitempty"`
-	Breaker    Breaker     `json:"breaker"`
-	Tasks      TaskVerdict `json:"tasks,omitzero"`
-	VerifiedBy []string    `json:"verified_by,omitempty"`
-	Rest       *AgentRest  `json:"rest,omitempty"` // another agent of the run takes over from this one
+	Row        int            `json:"row"` // of the verdict table
+	Action     Action         `json:"action"`
+	Reason     StopReason     `json:"stop_reason,omitempty"`
+	Signal     Signal         `json:"signal,omitempty"`
+	Detail     string         `json:"detail,omitempty"` // one sentence
+	Hint       string         `json:"hint,omitempty"`
+	Claimed    bool           `json:"claimed,omitempty"`
+	Gates      []Gate         `json:"gates,omitempty"`
+	Counted    bool           `json:"counted"`
+	Progress   bool           `json:"progress"`
+	Wait       Span           `json:"wait,omitempty"`
+	WaitFor    WaitReason     `json:"wait_for,omitempty"`
+	Breaker    Breaker        `json:"breaker"`
+	Tasks      TaskVerdict    `json:"tasks,omitzero"`
+	VerifiedBy []string       `json:"verified_by,omitempty"`
+	Cooldown   *AgentCooldown `json:"rest,omitempty"` // another agent of the run takes over from this one
 }
 
 // Refusals are the gates that were shut for a claim.
@@ -143,8 +143,8 @@ const (
 	BreakerHalfOpen BreakerState = "half_open"
 )
 
-// AgentRest says that one agent of a run does not work for now.
-type AgentRest struct {
+// AgentCooldown says that one agent of a run does not work for now.
+type AgentCooldown struct {
 	Agent   int      `json:"agent"`           // its place in Policy.Agents
 	Because EndClass `json:"because"`         // how it ended
 	Until   Span     `json:"until,omitempty"` // in the run's time; 0 is for good
@@ -152,4 +152,4 @@ type AgentRest struct {
 }
 
 // Over reports whether the rest has ended at this time of the run.
-func (r AgentRest) Over(at Span) bool { return r.Until > 0 && r.Until <= at }
+func (r AgentCooldown) Over(at Span) bool { return r.Until > 0 && r.Until <= at }

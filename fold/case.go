@@ -7,8 +7,8 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// submitted takes a case into the state: everything is judged as if the agent had ended here and claimed.
-func (s *State) submitted(c ralph.CaseSubmitted) {
+// submitCase takes a case into the state: everything is judged as if the agent had ended here and claimed.
+func (s *State) submitCase(c ralph.CaseSubmitted) {
 	now := &s.History.Now
 	now.Cases = append(slices.Clip(now.Cases), ralph.CaseRecord{CaseSubmitted: c})
 	now.Agent.End, now.Agent.Said = ralph.EndOK, c.AsReport()
@@ -16,8 +16,8 @@ func (s *State) submitted(c ralph.CaseSubmitted) {
 	now.Tree = ralph.TreeState{} // it is looked at now, or not known
 }
 
-// answered ends a round. What was proven in it is proven of that tree alone.
-func (s *State) answered(a ralph.CaseAnswered) {
+// answerCase ends a round. What was proven in it is proven of that tree alone.
+func (s *State) answerCase(a ralph.CaseAnswered) {
 	now := &s.History.Now
 	if last := len(now.Cases) - 1; last >= 0 {
 		now.Cases = slices.Clone(now.Cases) // those that a history was copied with are not changed

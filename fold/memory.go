@@ -12,7 +12,7 @@ import (
 const (
 	maxAnswers   = 10
 	maxLearnings = 200
-	maxLetters   = 50
+	maxMessages  = 50
 )
 
 // remember takes into the state what happened to the list, and what people and agents wrote.
@@ -23,39 +23,39 @@ func (s *State) remember(what any) {
 		if data.List != nil {
 			s.History.Tasks = data.List
 		}
-	case ralph.WorkSetAside:
-		s.setAside(data)
-	case ralph.WorkBroughtBack:
-		s.broughtBack(data)
+	case ralph.WorkStashed:
+		s.stashWork(data)
+	case ralph.WorkRestored:
+		s.restoreWork(data)
 	case ralph.SignalSeen:
 		if id, ok := strings.CutSuffix(data.Kind, ":DONE"); ok && data.From == ralph.FromList && !slices.Contains(s.History.Now.Listed, id) {
 			s.History.Now.Listed = append(slices.Clip(s.History.Now.Listed), id)
 		}
 	case ralph.FilesTampered:
-		s.tampered(data)
+		s.noteTampering(data)
 	case ralph.Proof:
-		s.proven(data)
-	case ralph.TestsWeighed:
-		s.History.Now.Weighed = &data
+		s.addProof(data)
+	case ralph.BaseTestsRun:
+		s.History.Now.BaseTests = &data
 	case ralph.Evaluation:
-		s.evaluated(data)
+		s.addEvaluation(data)
 	case ralph.Turn:
-		s.spent(data.Spent)
+		s.noteSpending(data.Spent)
 	case ralph.CaseSubmitted:
-		s.submitted(data)
+		s.submitCase(data)
 	case ralph.CaseAnswered:
-		s.answered(data)
+		s.answerCase(data)
 	case ralph.SteeringSeen:
 		same := func(item ralph.SteeringSeen) bool { return item.Text == data.Text && item.File == data.File }
 		s.Steering = slices.DeleteFunc(slices.Clone(s.Steering), same)
 		if data.State == ralph.SteeringDelivered {
 			s.Steering = append(s.Steering, data)
 		}
-		s.took(data.Letter)
+		s.noteDelivered(data.Message)
 	case ralph.AnswerGiven:
 		s.Asked = nil
 		s.Answers = text.LastOf(append(slices.Clip(s.Answers), data), maxAnswers)
-		s.took(data.Letter)
+		s.noteDelivered(data.Message)
 	case ralph.LearningProposed:
 		known := slices.ContainsFunc(s.Learnings, func(l ralph.LearningProposed) bool { return l.ID == data.ID })
 		if !known && len(s.Learnings) < maxLearnings {
@@ -69,11 +69,11 @@ func NewLearning(said string) ralph.LearningProposed {
 	return ralph.LearningProposed{ID: text.Digest(said)[:8], Text: said}
 }
 
-// injured notes what had to be put back in the list. A judgement that was cut may have found it before.
-func (s *State) injured(details []string) {
+// noteListDamage notes what had to be put back in the list. A judgement that was cut may have found it before.
+func (s *State) noteListDamage(details []string) {
 	problems := &s.Last.ListProblems // of an iteration that was cut
 	if s.History.Judging {
-		problems = &s.History.Now.Injuries
+		problems = &s.History.Now.ListDamage
 	}
 	for _, detail := range details {
 		if !slices.Contains(*problems, detail) {
@@ -82,8 +82,8 @@ func (s *State) injured(details []string) {
 	}
 }
 
-func (s *State) took(letter string) {
-	if letter != "" {
-		s.Letters = text.LastOf(append(slices.Clip(s.Letters), letter), maxLetters)
+func (s *State) noteDelivered(message string) {
+	if message != "" {
+		s.Messages = text.LastOf(append(slices.Clip(s.Messages), message), maxMessages)
 	}
 }

@@ -155,7 +155,7 @@ func (r *enacted) takeTurn(resumed bool) int {
 		want, _, _ = r.notes.turn(r.state.Elapsed)
 	}
 	if got != want {
-		r.t.Fatalf("seed %d, iteration %d: agent %d is to work, the oracle says %d: %+v", r.seed, r.number, got, want, r.state.History.Rests)
+		r.t.Fatalf("seed %d, iteration %d: agent %d is to work, the oracle says %d: %+v", r.seed, r.number, got, want, r.state.History.Cooldowns)
 	}
 	if before := len(r.notes.pages) - 1; !resumed && before >= 0 && r.notes.pages[before].who != got {
 		if got < r.notes.pages[before].who {

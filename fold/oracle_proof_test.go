@@ -25,9 +25,9 @@ func (n notebook) doubts(counting []ralph.CheckResult) []string {
 	switch {
 	case len(now.Tampered) > 0:
 		codes = append(codes, "tampered")
-	case now.Weighed != nil && !now.Weighed.OldPassed && p.TestChange == ralph.TestsRefuse:
+	case now.BaseTests != nil && !now.BaseTests.OldPassed && p.TestChange == ralph.TestsRefuse:
 		codes = append(codes, "tests_changed")
-	case now.Weighed != nil && len(now.Weighed.Aware) > 0 && p.TestChange == ralph.TestsRefuse:
+	case now.BaseTests != nil && len(now.BaseTests.Aware) > 0 && p.TestChange == ralph.TestsRefuse:
 		codes = append(codes, "test_aware")
 	}
 	if now.Stale {
@@ -111,7 +111,7 @@ func unpaid(q page, id string) bool {
 
 // trusted: nothing that is measured beside the checks stands against the claim for a task.
 func (n notebook) trusted(q page, id string) bool {
-	fooled := len(q.Tampered) > 0 || q.Weighed != nil && (!q.Weighed.OldPassed || len(q.Weighed.Aware) > 0) && n.policy.TestChange == ralph.TestsRefuse
+	fooled := len(q.Tampered) > 0 || q.BaseTests != nil && (!q.BaseTests.OldPassed || len(q.BaseTests.Aware) > 0) && n.policy.TestChange == ralph.TestsRefuse
 	if fooled || q.Stale {
 		return false
 	}
@@ -145,9 +145,9 @@ func (d dice) aboutEvidence(st *step, p ralph.Policy, list []ralph.TaskState) {
 	}
 	st.Stale = d.oneIn(20)
 	if d.oneIn(8) {
-		st.Weighed = &ralph.TestsWeighed{Files: []string{"b_test.go"}, OldPassed: d.oneIn(2)}
+		st.BaseTests = &ralph.BaseTestsRun{Files: []string{"b_test.go"}, OldPassed: d.oneIn(2)}
 		if d.oneIn(3) {
-			st.Weighed.Aware = []string{"a.go: if testing.Testing() {"}
+			st.BaseTests.Aware = []string{"a.go: if testing.Testing() {"}
 		}
 	}
 	for p.Evaluator != "" && !d.oneIn(4) {
@@ -192,8 +192,8 @@ func (r *enacted) gatherEvidence(st *step) {
 		c.Proof = nil
 		r.emit(ralph.EvCheckFinished, c)
 	}
-	if st.Weighed != nil {
-		r.emit(ralph.EvTestsChanged, *st.Weighed)
+	if st.BaseTests != nil {
+		r.emit(ralph.EvTestsChanged, *st.BaseTests)
 	}
 	for _, c := range st.Checks {
 		if c.Proof != nil {
@@ -201,7 +201,7 @@ func (r *enacted) gatherEvidence(st *step) {
 		}
 	}
 	if st.Stale {
-		r.emit(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Head: "c9", Hash: "h9", After: true})
+		r.emit(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Head: "c9", Hash: "h9", AfterChecks: true})
 	}
 	st.Evaluations = slices.DeleteFunc(st.Evaluations, func(e ralph.Evaluation) bool {
 		t, _ := judge.FindTask(r.state.History.Tasks, e.Task)

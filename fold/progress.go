@@ -30,7 +30,7 @@ func ProgressEntry(r ralph.IterationResult) string {
 	if len(r.Refusals) > 0 {
 		fmt.Fprintf(&b, "- Refused: %s\n", strings.Join(r.Refusals, ", "))
 	}
-	checks := disclosed(r.CheckResults) // agents read this
+	checks := agentVisible(r.CheckResults) // agents read this
 	if len(checks) > 0 {
 		b.WriteString("- Checks:\n")
 	}

@@ -212,7 +212,7 @@ func (r *enacted) mustBeProven(v ralph.Verdict) {
 func answerOf(v ralph.Verdict) answer {
 	a := answer{
 		Row: v.Row, Action: v.Action, Reason: v.Reason, Signal: v.Signal, Wait: v.WaitFor,
-		Rests: v.Rest != nil && v.Action != ralph.Stop, Claimed: v.Claimed, Counted: v.Counted, Progress: v.Progress, Breaker: v.Breaker.State,
+		Rests: v.Cooldown != nil && v.Action != ralph.Stop, Claimed: v.Claimed, Counted: v.Counted, Progress: v.Progress, Breaker: v.Breaker.State,
 	}
 	if v.WaitFor == ralph.WaitLimit {
 		a.Length = v.Wait

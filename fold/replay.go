@@ -27,7 +27,7 @@ func (j Judgement) Same() bool {
 	if a.Action != b.Action || a.Reason != b.Reason || a.Wait != b.Wait || a.Breaker != b.Breaker || a.Counted != b.Counted {
 		return false
 	}
-	if (a.Rest == nil) != (b.Rest == nil) || a.Rest != nil && *a.Rest != *b.Rest {
+	if (a.Cooldown == nil) != (b.Cooldown == nil) || a.Cooldown != nil && *a.Cooldown != *b.Cooldown {
 		return false
 	}
 	if !slices.Equal(a.Tasks.Done, b.Tasks.Done) || a.Tasks.GivenUp != b.Tasks.GivenUp {

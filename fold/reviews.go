@@ -11,10 +11,10 @@ import (
 // ledgerKept is how many verdicts on one task the next evaluation gets to know.
 const ledgerKept = 5
 
-// tampered takes note of what an agent did to files that are not its own.
-func (s *State) tampered(data ralph.FilesTampered) {
+// noteTampering takes note of what an agent did to files that are not its own.
+func (s *State) noteTampering(data ralph.FilesTampered) {
 	if data.What != ralph.TamperedFiles {
-		s.injured(data.Details)
+		s.noteListDamage(data.Details)
 		return
 	}
 	s.Tampered = data.Files
@@ -24,8 +24,8 @@ func (s *State) tampered(data ralph.FilesTampered) {
 	}
 }
 
-// proven puts a proof beside the result of its check.
-func (s *State) proven(p ralph.Proof) {
+// addProof puts a proof beside the result of its check.
+func (s *State) addProof(p ralph.Proof) {
 	checks := slices.Clone(s.History.Now.Checks)
 	for i := range checks {
 		if checks[i].Name == p.Name && checks[i].Task == p.Task {
@@ -35,8 +35,8 @@ func (s *State) proven(p ralph.Proof) {
 	s.History.Now.Checks = checks
 }
 
-// evaluated takes a verdict of an evaluator into the observation and, if it is one, into the ledger.
-func (s *State) evaluated(e ralph.Evaluation) {
+// addEvaluation takes a verdict of an evaluator into the observation and, if it is one, into the ledger.
+func (s *State) addEvaluation(e ralph.Evaluation) {
 	now := &s.History.Now
 	now.Reviewing = false
 	if e.End == ralph.EndInterrupted {
@@ -44,10 +44,10 @@ func (s *State) evaluated(e ralph.Evaluation) {
 	} else {
 		now.Evaluations = append(slices.Clip(now.Evaluations), e)
 	}
-	if e.Standing {
+	if e.Cached {
 		return
 	}
-	s.account(e.Spending())
+	s.notePartialSpending(e.Spending())
 	s.Reviews += e.Tries
 	if e.End != ralph.EndOK || e.Tries == 0 { // nobody looked at the work
 		return
@@ -89,13 +89,13 @@ func (s *State) CachedReview(task, terms string) (ralph.Evaluation, bool) {
 	if e.Tree != tree || e.Terms != terms || e.NoVerdict() || !e.Accepted && s.History.RejectionsOf(task) == 0 {
 		return ralph.Evaluation{}, false
 	}
-	e.Standing, e.Tries, e.Duration = true, 0, 0
+	e.Cached, e.Tries, e.Duration = true, 0, 0
 	e.Cost, e.CostEstimated, e.CostPartial, e.Tokens, e.TokensPartial = nil, false, false, nil, false // paid for once
 	return e, true
 }
 
-// doubt keeps what evaluators said of a tree from standing: they may have read other files. A rejection counts all the same.
-func (s *State) doubt(tree string) {
+// invalidateReviews keeps what evaluators said of a tree from standing: they may have read other files. A rejection counts all the same.
+func (s *State) invalidateReviews(tree string) {
 	s.Ledger = slices.Clone(s.Ledger)
 	for i := range s.Ledger {
 		last := slices.Clone(s.Ledger[i].Last)

@@ -4,15 +4,15 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// account remembers what the sums of the run are worth.
-func (s *State) account(spent ralph.Spending) {
+// notePartialSpending remembers what the sums of the run are worth.
+func (s *State) notePartialSpending(spent ralph.Spending) {
 	s.CostEstimated = s.CostEstimated || spent.Estimated
 	s.CostPartial = s.CostPartial || spent.CostPartial
 	s.TokensPartial = s.TokensPartial || spent.TokensPartial
 }
 
-// spent takes note of what the iteration under way took so far: should its agent be cut, that is what it cost. Who does not know says nothing.
-func (s *State) spent(sum ralph.Spending) {
+// noteSpending takes note of what the iteration under way took so far: should its agent be cut, that is what it cost. Who does not know says nothing.
+func (s *State) noteSpending(sum ralph.Spending) {
 	if s.Phase != PhaseBegun {
 		return
 	}

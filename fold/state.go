@@ -33,8 +33,8 @@ type State struct {
 
 	Memory
 	Stash
-	Reviewed
-	Bill
+	ReviewLog
+	TotalsAccuracy
 	Warnings []ralph.Notice
 }
 
@@ -54,26 +54,26 @@ type Memory struct {
 	Steering  []ralph.SteeringSeen     // items in force, each with the letter that brought it
 	Answers   []ralph.AnswerGiven      // the newest of them
 	Learnings []ralph.LearningProposed // the first of them
-	Letters   []string                 // the newest that were taken
+	Messages  []string                 // the newest that were taken
 	Asked     *string                  // of a person, by the last iteration that counted, and not answered; nil if nothing is
 }
 
 // Stash is the work on tasks that were given up, and the changes of the tree that it takes.
 type Stash struct {
-	Aside     []AsideWork   // not in the tree, but kept
-	Unproven  *UnprovenWork // that is in the tree; nil if none is
-	Unsettled []string      // tasks that were worked on since one was last proven, and whose work was not set aside
-	Move      *TreeMove     // to be done; nil if none is
+	Stashed  []StashedWork // not in the tree, but kept
+	Unproven *UnprovenWork // that is in the tree; nil if none is
+	OpenWork []string      // tasks that were worked on since one was last proven, and whose work was not set aside
+	Move     *TreeMove     // to be done; nil if none is
 }
 
-// Reviewed is what evaluators said.
-type Reviewed struct {
+// ReviewLog is what evaluators said.
+type ReviewLog struct {
 	Ledger  []ralph.TaskLedger // of what is not done yet
 	Reviews int                // how often evaluators were asked
 }
 
-// Bill says what the sums of the run are worth.
-type Bill struct {
+// TotalsAccuracy says what the sums of the run are worth.
+type TotalsAccuracy struct {
 	CostEstimated bool // at least one iteration estimated its cost
 	CostPartial   bool // what some iteration or evaluation cost is not known, or not all of it
 	TokensPartial bool // the same of its tokens
@@ -115,9 +115,9 @@ func (s *State) Apply(e ralph.Event) error {
 	case ralph.AgentOutput:
 		s.Elapsed = max(s.Elapsed, data.Elapsed)
 		s.History.Now.Reviewing = s.History.Now.Reviewing || data.Review
-		s.spent(ralph.Spending{Tokens: data.Tokens, Cost: data.Cost, Estimated: data.Estimated})
+		s.noteSpending(ralph.Spending{Tokens: data.Tokens, Cost: data.Cost, Estimated: data.Estimated})
 	case ralph.AgentOutcome:
-		s.exited(data)
+		s.endAgent(data)
 	case ralph.TreeState:
 		s.snapshot(e.Iteration, data)
 	case ralph.CheckStarted:
@@ -168,7 +168,7 @@ func (s *State) start(e ralph.Event, data ralph.RunStarted) {
 func (s *State) begin(e ralph.Event, data ralph.IterationStarted) {
 	s.History.Started = e.Iteration
 	s.Unproven, s.Move, s.Checking = nil, nil, false
-	s.unsettled(s.History.Task)
+	s.addOpenWork(s.History.Task)
 	s.History.TakeTurn(data.Agent)
 	s.History.Judging = true
 	s.History.Now = judge.Observation{Number: e.Iteration, Task: s.History.Task}
@@ -179,14 +179,14 @@ func (s *State) begin(e ralph.Event, data ralph.IterationStarted) {
 	}
 }
 
-func (s *State) exited(data ralph.AgentOutcome) {
+func (s *State) endAgent(data ralph.AgentOutcome) {
 	s.History.Now.Agent = data
 	if !s.History.Now.Accepted {
 		s.History.Now.ClearEvidence() // of a round that was refused
 	}
 	s.History.Now.Tree = ralph.TreeState{} // that of a round need not be the one that was left
 	s.Tampered = nil
-	s.account(data.Spending())
+	s.notePartialSpending(data.Spending())
 	s.Phase = PhaseExited
 	for _, text := range data.Said.Learnings {
 		s.remember(NewLearning(text))
@@ -203,13 +203,13 @@ func (s *State) resume(data ralph.RunResumed) {
 		s.Started.Settings = data.Settings
 	}
 	s.Stopped = nil
-	s.tryBackAgain()
+	s.retryRestores()
 	s.History.Restart()
 	if cases := s.History.Now.Cases; (data.Judged > 0 || data.Interrupted > 0) && (len(cases) == 0 || cases[len(cases)-1].Answer == nil) {
-		s.doubt(s.History.Now.Tree.ID()) // it was cut before anybody looked at the files again
+		s.invalidateReviews(s.History.Now.Tree.ID()) // it was cut before anybody looked at the files again
 	}
 	if s.History.Now.Reviewing { // what that took is known to nobody
-		s.account(ralph.Spending{}.MarkPartial())
+		s.notePartialSpending(ralph.Spending{}.MarkPartial())
 		s.History.Now.Reviewing = false
 	}
 	if s.History.Started == 0 { // the baseline is taken anew, and a check that was broken then may be gone
@@ -230,7 +230,7 @@ func (s *State) resume(data ralph.RunResumed) {
 			Cost: known.Cost, CostEstimated: known.CostEstimated, CostPartial: known.CostPartial || known.Cost != nil,
 			Tokens: known.Tokens, TokensPartial: known.TokensPartial || known.Tokens != nil,
 		}
-		s.account(s.History.Now.Agent.Spending())
+		s.notePartialSpending(s.History.Now.Agent.Spending())
 		s.Phase = PhaseExited
 		s.judge(ralph.VerdictReached{At: ralph.Moment{Elapsed: s.Elapsed}, Verdict: ralph.Verdict{Action: ralph.GoOn, Breaker: s.History.Breaker}})
 	}
@@ -257,9 +257,9 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 	switch {
 	case iteration == 0:
 		h.Base, h.Tree = tree, tree
-	case tree.After:
+	case tree.AfterChecks:
 		if h.Now.Stale = !tree.Same(h.Now.Tree); h.Now.Stale {
-			s.doubt(h.Now.Tree.ID())
+			s.invalidateReviews(h.Now.Tree.ID())
 		}
 	case h.Judging:
 		h.Now.Tree = tree
@@ -271,10 +271,10 @@ func (s *State) snapshot(iteration int, tree ralph.TreeState) {
 		if tree.Base != "" {
 			h.Base.Snapshot = tree.Base
 		}
-		if tree.Settled != "" {
-			h.Settled = tree.Settled
+		if tree.LastProvenTree != "" {
+			h.LastProvenTree = tree.LastProvenTree
 		}
-		s.moved(tree)
+		s.finishMove(tree)
 	}
 }
 
@@ -298,9 +298,9 @@ func (s *State) judge(data ralph.VerdictReached) {
 	s.Elapsed, s.Verdict = max(s.Elapsed, data.At.Elapsed), data.Verdict
 	wasJudging := s.History.Judging
 	s.History = s.History.Judge(data.At)
-	s.History.Settle(data.Verdict)
+	s.History.ApplyVerdict(data.Verdict)
 	if len(data.Verdict.Tasks.Done) > 0 {
-		s.History.Settled, s.Unsettled = s.History.Now.Tree.Snapshot, nil
+		s.History.LastProvenTree, s.OpenWork = s.History.Now.Tree.Snapshot, nil
 	}
 	s.Phase = PhaseNone
 	if !wasJudging {
@@ -309,7 +309,7 @@ func (s *State) judge(data ralph.VerdictReached) {
 	if data.Verdict.Counted {
 		s.Asked = data.Verdict.Question()
 	}
-	s.giveUp(data.Verdict.Tasks)
+	s.noteGivenUp(data.Verdict.Tasks)
 	if n := len(s.Iterations); n == cap(s.Iterations) {
 		s.Iterations = slices.Grow(s.Iterations, n+1) // twice the room: append alone would copy a long list more often
 	}
@@ -323,7 +323,7 @@ func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 	said := now.Agent.Said
 	f := ralph.Feedback{
 		Number: now.Number, Refusals: v.Refusals(), Mismatches: s.Last.Mismatches, StatusProblem: said.StatusProblem, Mentions: said.Mentions,
-		TaskRefusals: v.Tasks.Refused, Proven: v.Tasks.Done, ListProblems: now.Injuries, Tampered: now.Tampered, Unseen: now.Unseen,
+		TaskRefusals: v.Tasks.Refused, Proven: v.Tasks.Done, ListProblems: now.ListDamage, Tampered: now.Tampered, Unseen: now.Unseen,
 		Rejections: s.rejectionsNow(),
 	}
 	if !ralph.CountsAsIteration(now.Agent.End) { // nothing new was learnt: what was said before still holds
@@ -347,8 +347,8 @@ func (s *State) FeedbackOn(v ralph.Verdict) ralph.Feedback {
 	return f
 }
 
-// disclosed are checks as an agent may know them: of hidden ones no more than that one failed.
-func disclosed(checks []ralph.CheckResult) []ralph.CheckResult {
+// agentVisible are checks as an agent may know them: of hidden ones no more than that one failed.
+func agentVisible(checks []ralph.CheckResult) []ralph.CheckResult {
 	all := VisibleChecks(checks)
 	if slices.ContainsFunc(checks, func(c ralph.CheckResult) bool { return c.Hidden && !c.Passed }) {
 		all = append(all, ralph.CheckResult{Name: judge.HiddenCheckName, Hidden: true, ExitCode: 1})
@@ -358,7 +358,7 @@ func disclosed(checks []ralph.CheckResult) []ralph.CheckResult {
 
 // failedOf are the red checks as the next prompt may name them.
 func failedOf(checks []ralph.CheckResult) []ralph.CheckResult {
-	return slices.DeleteFunc(disclosed(checks), func(c ralph.CheckResult) bool { return c.Passed })
+	return slices.DeleteFunc(agentVisible(checks), func(c ralph.CheckResult) bool { return c.Passed })
 }
 
 // VisibleChecks leaves hidden checks out.

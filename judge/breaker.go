@@ -30,7 +30,7 @@ func moveBreaker(b ralph.Breaker, p ralph.BreakerPolicy, h History) ralph.Breake
 		}
 		return ralph.Breaker{State: ralph.BreakerOpen, Reason: b.Reason, Waits: b.Waits}
 	}
-	reason := tripped(p, h)
+	reason := tripReason(p, h)
 	switch {
 	case reason == "":
 		return b
@@ -40,7 +40,7 @@ func moveBreaker(b ralph.Breaker, p ralph.BreakerPolicy, h History) ralph.Breake
 	return ralph.Breaker{State: ralph.BreakerOpen, Reason: reason}
 }
 
-func tripped(p ralph.BreakerPolicy, h History) string {
+func tripReason(p ralph.BreakerPolicy, h History) string {
 	switch {
 	case p.NoProgress > 0 && h.NoProgress >= p.NoProgress:
 		return text.Count(h.NoProgress, "iteration") + " in a row without progress"
@@ -48,13 +48,13 @@ func tripped(p ralph.BreakerPolicy, h History) string {
 		return "the same error in " + text.Count(h.SameError, "iteration") + " in a row"
 	case p.PermissionDenials > 0 && h.Denials >= p.PermissionDenials:
 		return "work stopped by permission denials in " + text.Count(h.Denials, "iteration") + " in a row"
-	case p.OutputDecline > 0 && !h.Progress && declined(h.Outputs, p.OutputDecline):
+	case p.OutputDecline > 0 && !h.Progress && outputDeclined(h.Outputs, p.OutputDecline):
 		return fmt.Sprintf("output fell by %d%% or more over %d iterations, and nothing changed", p.OutputDecline, declineWindow)
 	}
 	return ""
 }
 
-func declined(outputs []int64, percent int) bool {
+func outputDeclined(outputs []int64, percent int) bool {
 	if len(outputs) < declineWindow {
 		return false
 	}

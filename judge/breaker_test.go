@@ -107,7 +107,7 @@ func TestABreakerThatClosesCountsFromZero(t *testing.T) {
 		Judging: true, Streaks: Streaks{NoProgress: 3, SameError: 5, Denials: 2, Outputs: []int64{9, 5, 1}, LimitWaited: ralph.Span(time.Minute)},
 		Breaker: ralph.Breaker{State: ralph.BreakerDiagnose, Reason: "stuck"},
 	}
-	h.Settle(ralph.Verdict{Breaker: closed})
+	h.ApplyVerdict(ralph.Verdict{Breaker: closed})
 	want := History{Breaker: closed, Streaks: Streaks{LimitWaited: ralph.Span(time.Minute)}}
 	if diff := cmp.Diff(want, h, cmp.AllowUnexported(History{}), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("history after the breaker closed (-want +got):\n%s", diff)

@@ -15,7 +15,7 @@ import (
 // any more.
 func MayComplete(p ralph.Policy, h History) bool {
 	nothingLeft := len(h.Tasks) > 0 && len(OpenTasks(h.Tasks)) == 0
-	return claims(p, h) || len(ClaimedTasks(p, h)) > 0 || nothingLeft
+	return claimsCompletion(p, h) || len(ClaimedTasks(p, h)) > 0 || nothingLeft
 }
 
 // ChecksClaim reports whether passing checks are a claim by themselves, without a word of the agent.
@@ -30,13 +30,13 @@ func CouldStillPass(p ralph.Policy, h History) bool {
 		return false
 	}
 	nothingFailed := len(h.Now.Checks) == 0 || AllPassed(h.Now.Checks)
-	return nothingFailed || WouldEnd(p, h) || len(judgeTasks(unevaluated(p), h).Done) > 0
+	return nothingFailed || WouldEnd(p, h) || len(judgeTasks(withoutEvaluator(p), h).Done) > 0
 }
 
 // WouldEnd reports whether the run is complete if nothing else refuses the claim: every task is done then, including
 // those that are fixed again, and no check that counts fails.
 func WouldEnd(p ralph.Policy, h History) bool {
-	tasks := judgeTasks(unevaluated(p), h)
+	tasks := judgeTasks(withoutEvaluator(p), h)
 	whole := len(h.Tasks) == 0 || tasks.AllDone
 	h.Tasks = applyTasks(tasks, h.Tasks, false)
 	return whole && askChecks(p, h).State != ralph.GateShut
@@ -48,7 +48,7 @@ func ProvenInCase(h History) bool { return h.Now.Accepted && h.Now.Proven == h.N
 // ToEvaluate lists the tasks whose claims only the evaluator can still refuse. "" is the goal of a run without a list,
 // or of one whose list is done though nothing was checked.
 func ToEvaluate(p ralph.Policy, h History) []string {
-	alone := unevaluated(p)
+	alone := withoutEvaluator(p)
 	h = h.Judge(ralph.Moment{})
 	tasks := judgeTasks(alone, h)
 	switch {
@@ -60,8 +60,8 @@ func ToEvaluate(p ralph.Policy, h History) []string {
 	return []string{""}
 }
 
-// unevaluated is the policy without its evaluator, and with nothing in its place.
-func unevaluated(p ralph.Policy) ralph.Policy {
+// withoutEvaluator is the policy without its evaluator, and with nothing in its place.
+func withoutEvaluator(p ralph.Policy) ralph.Policy {
 	p.Evaluator, p.AllowUnverified = "", true
 	return p
 }
@@ -98,7 +98,7 @@ func AskAgain(p ralph.Policy, h History, e ralph.Evaluation, tried Patience) (ra
 // OverBudget says which limit of the run is reached inside an iteration, "" if none is. What only the end of an
 // iteration can use up does not count.
 func OverBudget(p ralph.Policy, h History) string {
-	if reached := limitsRule(inRound(p), h, ralph.Verdict{}); reached != nil {
+	if reached := limitsRule(withoutIterationLimits(p), h, ralph.Verdict{}); reached != nil {
 		return reached.Detail
 	}
 	return ""
@@ -106,7 +106,7 @@ func OverBudget(p ralph.Policy, h History) string {
 
 // MayTakeTurn decides whether an agent that reports its turns may take another one.
 func MayTakeTurn(p ralph.Policy, h History) ralph.TurnOrder {
-	limit := limitsRule(inRound(p), h, ralph.Verdict{})
+	limit := limitsRule(withoutIterationLimits(p), h, ralph.Verdict{})
 	return ralph.TurnOrder{Stop: limit != nil, Late: limit != nil && limit.Reason == ralph.Timeout}
 }
 
@@ -119,16 +119,16 @@ type CaseDecision struct {
 
 // DecideCase judges a case by the rules of the end of an iteration.
 func DecideCase(p ralph.Policy, h History) CaseDecision {
-	v := Decide(inRound(p), h)
+	v := Decide(withoutIterationLimits(p), h)
 	task := h.Now.Task
 	accepted := Completed(v) || task != "" && slices.Contains(v.Tasks.Done, task)
 	// Row 4: files were tampered with, or the evaluator cannot be asked. Row 6: it rejected too often. Row 9: the budget.
-	settled := v.Action == ralph.Stop && (v.Row == 4 || v.Row == 6 || v.Row == 9)
-	return CaseDecision{Verdict: v, Accepted: accepted, Over: accepted || settled || v.Tasks.GivenUp != ""}
+	ended := v.Action == ralph.Stop && (v.Row == 4 || v.Row == 6 || v.Row == 9)
+	return CaseDecision{Verdict: v, Accepted: accepted, Over: accepted || ended || v.Tasks.GivenUp != ""}
 }
 
-// inRound is the policy without what only the end of an iteration can use up.
-func inRound(p ralph.Policy) ralph.Policy {
+// withoutIterationLimits is the policy without what only the end of an iteration can use up.
+func withoutIterationLimits(p ralph.Policy) ralph.Policy {
 	p.MaxIterations, p.TaskTries = 0, 0
 	return p
 }

@@ -19,7 +19,7 @@ func Decide(p ralph.Policy, h History) ralph.Verdict {
 	}
 	rules := []rule{interruptRule, baselineRule, nothingLeftRule, limitsRule, stuckRule, hookRule}
 	if h.Judging {
-		v.Counted, v.Claimed = ralph.CountsAsIteration(h.Now.Agent.End), claims(p, h)
+		v.Counted, v.Claimed = ralph.CountsAsIteration(h.Now.Agent.End), claimsCompletion(p, h)
 		v.Tasks = judgeTasks(p, h)
 		h.NoteTasks(v.Tasks)
 		v.Progress = h.Progress
@@ -98,7 +98,7 @@ func environmentRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict 
 	}
 	v.Hint = h.Now.Agent.Hint
 	if reason != ralph.SandboxError { // another agent would be in the same one
-		if next := h.handOver(p, v, 1, ralph.AgentRest{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
+		if next := h.handOver(p, v, 1, ralph.AgentCooldown{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
 			return next
 		}
 	}
@@ -110,11 +110,11 @@ func usageLimitRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if h.Now.Agent.End != ralph.EndLimit {
 		return nil
 	}
-	rest := h.limitRest(p)
-	if next := h.handOver(p, v, 2, rest); next != nil {
+	cooldown := h.limitCooldown(p)
+	if next := h.handOver(p, v, 2, cooldown); next != nil {
 		return next
 	}
-	return h.waitFor(p, v, 2, rest.Until-h.Moment.Elapsed)
+	return h.waitForReset(p, v, 2, cooldown.Until-h.Moment.Elapsed)
 }
 
 const providerHint = "ralph resume goes on when the model answers again; agent.max_failures allows more failures in a row"
@@ -125,8 +125,8 @@ func providerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 		return nil
 	}
 	if h.ProviderFailures >= p.MaxFailures && p.MaxFailures > 0 {
-		rest := ralph.AgentRest{Agent: h.Agent, Because: ralph.EndProvider, Until: h.Moment.Elapsed + outageRest}
-		if next := h.handOver(p, v, 3, rest); next != nil {
+		cooldown := ralph.AgentCooldown{Agent: h.Agent, Because: ralph.EndProvider, Until: h.Moment.Elapsed + outageCooldown}
+		if next := h.handOver(p, v, 3, cooldown); next != nil {
 			return next
 		}
 		v.Hint = providerHint
@@ -173,7 +173,7 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	}
 	if len(h.Tasks) > 0 {
 		v.VerifiedBy = ProvenBy(h)
-		return stopAt(v, 4, ralph.TasksDone, "%s", "every task of the list is proven done"+unproven(h))
+		return stopAt(v, 4, ralph.TasksDone, "%s", "every task of the list is proven done"+proofCaveat(h))
 	}
 	if by := h.Now.acceptedBy(); by != "" && len(h.Now.Checks) == 0 {
 		v.VerifiedBy = ProvenBy(h)
@@ -186,7 +186,7 @@ func completeRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return stopAt(v, 4, ralph.AllChecksPassed, "%s", "the claim stands and every check is green")
 }
 
-func unproven(h History) string {
+func proofCaveat(h History) string {
 	by := h.Now.acceptedBy()
 	switch {
 	case len(h.Now.Checks) > 0:
@@ -237,7 +237,7 @@ func agentFailedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict 
 	}
 	anew := v
 	anew.Breaker = ralph.Breaker{State: ralph.BreakerClosed} // an agent that cannot work is no stalled run
-	if next := h.handOver(p, anew, 7, ralph.AgentRest{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
+	if next := h.handOver(p, anew, 7, ralph.AgentCooldown{Agent: h.Agent, Because: h.Now.Agent.End}); next != nil {
 		return next
 	}
 	v.Hint = h.Now.Agent.Hint
@@ -268,7 +268,7 @@ func breakerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if limit := limitsRule(p, h, v); limit != nil {
 		return limit
 	}
-	wait := doubled(p.Breaker.Cooldown, v.Breaker.Waits, maxCooldown)
+	wait := doubleWait(p.Breaker.Cooldown, v.Breaker.Waits, maxCooldown)
 	v.Breaker = ralph.Breaker{State: ralph.BreakerHalfOpen, Reason: v.Breaker.Reason, Waits: v.Breaker.Waits + 1}
 	return waitAt(v, 8, ralph.WaitCooldown, wait, v.Breaker.Reason)
 }

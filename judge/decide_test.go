@@ -26,7 +26,7 @@ func plainSituation() *situation {
 		policy: ralph.DefaultPolicy(),
 		before: History{
 			Started: 1, Judging: true, Base: tree, Baseline: red, Breaker: ralph.Breaker{State: ralph.BreakerClosed},
-			Seen: Seen{Tree: tree, Checks: CheckMarks{}.With(red)},
+			LastSeen: LastSeen{Tree: tree, Checks: CheckMarks{}.With(red)},
 			Now: Observation{
 				Number: 1, Agent: ralph.AgentOutcome{Agent: "fake", End: ralph.EndOK, Said: promise.Report{Text: true}},
 				Tree: ralph.TreeState{Known: true, Head: "c0", Hash: "h1"}, Checks: red,

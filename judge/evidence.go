@@ -141,19 +141,19 @@ func (h History) FailedAtBase(name, task string) bool {
 	return slices.ContainsFunc(h.Baseline, func(b ralph.CheckResult) bool { return b.Name == name && b.Task == task && !b.Passed })
 }
 
-// WayOf is how a check has to be run, as its baseline showed.
-func (h History) WayOf(name, task string) ralph.Way {
+// AccessOf is how a check has to be run, as its baseline showed.
+func (h History) AccessOf(name, task string) ralph.Access {
 	for _, before := range h.Baseline {
 		if before.Name == name && before.Task == task {
-			return before.Weaker
+			return before.NeedsAccess
 		}
 	}
-	return ralph.WayUsual
+	return ralph.AccessIsolated
 }
 
-// NeedsWeaker reports whether a check needed more than a view gives before any agent worked.
-func (h History) NeedsWeaker() bool {
-	return slices.ContainsFunc(h.Baseline, func(c ralph.CheckResult) bool { return c.Weaker != ralph.WayUsual })
+// NeedsMoreAccess reports whether a check needed more than a view gives before any agent worked.
+func (h History) NeedsMoreAccess() bool {
+	return slices.ContainsFunc(h.Baseline, func(c ralph.CheckResult) bool { return c.NeedsAccess != ralph.AccessIsolated })
 }
 
 // CheckedInPlace reports whether baselines of this run were taken in the workspace itself.

@@ -10,15 +10,15 @@ import (
 // NextAgent says who works next, and how long to wait for it: the first in order that is awake, else the first to wake. False means that there is
 // nothing to wait for: nobody's usage limit will be reset.
 func (h History) NextAgent(p ralph.Policy, at ralph.Span) (agent int, in ralph.Span, ok bool) {
-	var first *ralph.AgentRest
+	var first *ralph.AgentCooldown
 	for i := range max(len(p.Agents), 1) {
-		rest := h.restOf(i)
-		if rest == nil || rest.Over(at) {
+		cooldown := h.cooldownOf(i)
+		if cooldown == nil || cooldown.Over(at) {
 			return i, 0, true
 		}
-		ok = ok || rest.Because == ralph.EndLimit
-		if rest.Until > 0 && (first == nil || rest.Until < first.Until) {
-			first = rest
+		ok = ok || cooldown.Because == ralph.EndLimit
+		if cooldown.Until > 0 && (first == nil || cooldown.Until < first.Until) {
+			first = cooldown
 		}
 	}
 	if !ok {
@@ -27,25 +27,25 @@ func (h History) NextAgent(p ralph.Policy, at ralph.Span) (agent int, in ralph.S
 	return first.Agent, first.Until - at, true
 }
 
-// restOf is the last rest of an agent that has not worked since.
-func (h History) restOf(agent int) *ralph.AgentRest {
-	for i := range h.Rests {
-		if h.Rests[i].Agent == agent {
-			return &h.Rests[i]
+// cooldownOf is the last rest of an agent that has not worked since.
+func (h History) cooldownOf(agent int) *ralph.AgentCooldown {
+	for i := range h.Cooldowns {
+		if h.Cooldowns[i].Agent == agent {
+			return &h.Cooldowns[i]
 		}
 	}
 	return nil
 }
 
-// resting is the history with an agent laid to rest.
-func (h History) resting(r ralph.AgentRest) History {
-	h.Rests = append(h.waking(r.Agent).Rests, r)
+// withCooldown is the history with an agent laid to rest.
+func (h History) withCooldown(r ralph.AgentCooldown) History {
+	h.Cooldowns = append(h.withoutCooldown(r.Agent).Cooldowns, r)
 	return h
 }
 
-// waking is the history without the rest of an agent.
-func (h History) waking(agent int) History {
-	h.Rests = slices.DeleteFunc(slices.Clone(h.Rests), func(r ralph.AgentRest) bool { return r.Agent == agent })
+// withoutCooldown is the history without the rest of an agent.
+func (h History) withoutCooldown(agent int) History {
+	h.Cooldowns = slices.DeleteFunc(slices.Clone(h.Cooldowns), func(r ralph.AgentCooldown) bool { return r.Agent == agent })
 	return h
 }
 
@@ -63,39 +63,39 @@ func (h *History) TakeTurn(agent int) {
 	h.Failures = others
 }
 
-// outageRest is how long an agent rests whose model failed again and again, while another one works.
-const outageRest = ralph.Span(30 * time.Minute)
+// outageCooldown is how long an agent rests whose model failed again and again, while another one works.
+const outageCooldown = ralph.Span(30 * time.Minute)
 
-// limitRest is how long the agent that was limited rests.
-func (h History) limitRest(p ralph.Policy) ralph.AgentRest {
-	rest := ralph.AgentRest{Agent: h.Agent, Because: ralph.EndLimit, Times: h.LimitHits}
+// limitCooldown is how long the agent that was limited rests.
+func (h History) limitCooldown(p ralph.Policy) ralph.AgentCooldown {
+	cooldown := ralph.AgentCooldown{Agent: h.Agent, Because: ralph.EndLimit, Times: h.LimitHits}
 	if len(p.Agents) > 1 { // others work in between, so that the streak of the run is not the agent's
-		rest.Times = 1
-		if before := h.restOf(h.Agent); before != nil && before.Because == ralph.EndLimit {
-			rest.Times = before.Times + 1
+		cooldown.Times = 1
+		if before := h.cooldownOf(h.Agent); before != nil && before.Because == ralph.EndLimit {
+			cooldown.Times = before.Times + 1
 		}
 	}
-	rest.Until = h.Moment.Elapsed + limitWait(h.Now.Agent.RetryAfter, rest.Times)
-	return rest
+	cooldown.Until = h.Moment.Elapsed + limitWait(h.Now.Agent.RetryAfter, cooldown.Times)
+	return cooldown
 }
 
 // handOver lays the agent to rest and lets the next one work, if the run's limits allow another iteration; nil if there is none.
-func (h History) handOver(p ralph.Policy, v ralph.Verdict, row int, rest ralph.AgentRest) *ralph.Verdict {
+func (h History) handOver(p ralph.Policy, v ralph.Verdict, row int, cooldown ralph.AgentCooldown) *ralph.Verdict {
 	if len(p.Agents) < 2 {
 		return nil
 	}
-	next, in, ok := h.resting(rest).NextAgent(p, h.Moment.Elapsed)
+	next, in, ok := h.withCooldown(cooldown).NextAgent(p, h.Moment.Elapsed)
 	if !ok {
 		return nil
 	}
-	v.Rest = &rest
+	v.Cooldown = &cooldown
 	if limit := limitsRule(p, h, v); limit != nil {
 		limit.Hint = "" // what this agent lacks is not what ends the run
 		return limit
 	}
 	if in > 0 {
-		waiting := h.waitFor(p, v, row, in)
-		if waiting.Action == ralph.Stop && rest.Because != ralph.EndLimit {
+		waiting := h.waitForReset(p, v, row, in)
+		if waiting.Action == ralph.Stop && cooldown.Because != ralph.EndLimit {
 			return nil // what happened to this agent says more than that another one is limited
 		}
 		return waiting
@@ -104,8 +104,8 @@ func (h History) handOver(p ralph.Policy, v ralph.Verdict, row int, rest ralph.A
 	return &v
 }
 
-// waitFor waits until a usage limit is reset, or stops where that is not allowed.
-func (h History) waitFor(p ralph.Policy, v ralph.Verdict, row int, wait ralph.Span) *ralph.Verdict {
+// waitForReset waits until a usage limit is reset, or stops where that is not allowed.
+func (h History) waitForReset(p ralph.Policy, v ralph.Verdict, row int, wait ralph.Span) *ralph.Verdict {
 	why := h.Now.Agent.Error
 	switch {
 	case p.OnLimit == ralph.LimitStop:

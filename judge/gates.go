@@ -41,18 +41,18 @@ func askGates(p ralph.Policy, h History) []ralph.Gate {
 		gate.Name = kind.Name
 		gates = append(gates, gate)
 	}
-	return evaluatorLast(gates)
+	return skipEvaluatorIfShut(gates)
 }
 
-func open(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateOpen, Detail: detail} }
+func openGate(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateOpen, Detail: detail} }
 
-func shut(refusal, format string, args ...any) ralph.Gate {
+func shutGate(refusal, format string, args ...any) ralph.Gate {
 	return ralph.Gate{State: ralph.GateShut, Refusal: refusal, Detail: fmt.Sprintf(format, args...)}
 }
 
-func noted(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateNoted, Detail: detail} }
+func noteGate(detail string) ralph.Gate { return ralph.Gate{State: ralph.GateNoted, Detail: detail} }
 
-func claims(p ralph.Policy, h History) bool {
+func claimsCompletion(p ralph.Policy, h History) bool {
 	said := h.Now.Agent.Said
 	byBlock := said.Complete && said.CompleteTag == ""
 	return said.Complete && (!byBlock || p.Status != ralph.StatusOff)
@@ -61,34 +61,34 @@ func claims(p ralph.Policy, h History) bool {
 func askEndedWell(_ ralph.Policy, h History) ralph.Gate {
 	agent := h.Now.Agent
 	if !agent.End.Failed() {
-		return open("")
+		return openGate("")
 	}
 	if agent.Error == "" {
-		return shut(ralph.RefusedAgentFailed, "the agent ended with %s", agent.End)
+		return shutGate(ralph.RefusedAgentFailed, "the agent ended with %s", agent.End)
 	}
-	return shut(ralph.RefusedAgentFailed, "%s", agent.Error)
+	return shutGate(ralph.RefusedAgentFailed, "%s", agent.Error)
 }
 
 func askContradiction(p ralph.Policy, h History) ralph.Gate {
 	said := h.Now.Agent.Said
-	wholly := claims(p, h) || p.Claim == ralph.ClaimOptional // otherwise the list is done, task by task, and a block may speak of this one alone
+	wholly := claimsCompletion(p, h) || p.Claim == ralph.ClaimOptional // otherwise the list is done, task by task, and a block may speak of this one alone
 	if s := said.Status; s != nil && p.Status != ralph.StatusOff && wholly {
 		switch {
 		case s.State == "BLOCKED" || s.State == "IN_PROGRESS":
-			return shut(ralph.RefusedContradiction, "the claim stands beside STATUS: %s", s.State)
+			return shutGate(ralph.RefusedContradiction, "the claim stands beside STATUS: %s", s.State)
 		case !s.ExitSignal:
-			return shut(ralph.RefusedContradiction, "the claim stands beside EXIT_SIGNAL: false")
+			return shutGate(ralph.RefusedContradiction, "the claim stands beside EXIT_SIGNAL: false")
 		case s.Tests == "FAILING":
-			return shut(ralph.RefusedContradiction, "the claim stands beside TESTS_STATUS: FAILING")
+			return shutGate(ralph.RefusedContradiction, "the claim stands beside TESTS_STATUS: FAILING")
 		}
 	}
 	if len(h.Now.Checks) == 0 && said.Blocked != nil {
-		return shut(ralph.RefusedContradiction, "the claim stands beside BLOCKED, and no check can tell which is true")
+		return shutGate(ralph.RefusedContradiction, "the claim stands beside BLOCKED, and no check can tell which is true")
 	}
 	if len(h.Now.Checks) == 0 && said.Decide != nil {
-		return shut(ralph.RefusedContradiction, "the claim stands beside DECIDE, and no check can tell which is true")
+		return shutGate(ralph.RefusedContradiction, "the claim stands beside DECIDE, and no check can tell which is true")
 	}
-	return open("")
+	return openGate("")
 }
 
 func askTasks(_ ralph.Policy, h History) ralph.Gate {
@@ -97,19 +97,19 @@ func askTasks(_ ralph.Policy, h History) ralph.Gate {
 	}
 	left := OpenTasks(h.Tasks)
 	if len(left) == 0 {
-		return open("every task that blocks is done")
+		return openGate("every task that blocks is done")
 	}
 	const shown = 5
 	names := strings.Join(left[:min(shown, len(left))], ", ")
 	if len(left) > shown {
 		names += ", …"
 	}
-	return shut(ralph.RefusedTasksOpen, "%s not done: %s", text.Count(len(left), "task"), names)
+	return shutGate(ralph.RefusedTasksOpen, "%s not done: %s", text.Count(len(left), "task"), names)
 }
 
-// countingChecks leaves out the own checks of tasks that neither are done nor have to be: an optional one that was claimed in vain keeps nothing
+// countedChecks leaves out the own checks of tasks that neither are done nor have to be: an optional one that was claimed in vain keeps nothing
 // open, and proves nothing.
-func countingChecks(h History) []ralph.CheckResult {
+func countedChecks(h History) []ralph.CheckResult {
 	return slices.DeleteFunc(slices.Clone(h.Now.Checks), func(c ralph.CheckResult) bool {
 		t, _ := FindTask(h.Tasks, c.Task)
 		return c.Task != "" && t.Status != ralph.TaskDone && !t.Open()
@@ -117,9 +117,9 @@ func countingChecks(h History) []ralph.CheckResult {
 }
 
 func askChecks(_ ralph.Policy, h History) ralph.Gate {
-	checks := countingChecks(h)
+	checks := countedChecks(h)
 	if len(checks) == 0 {
-		return noted("no check ran")
+		return noteGate("no check ran")
 	}
 	var failed, broken []string
 	for _, c := range checks {
@@ -135,20 +135,20 @@ func askChecks(_ ralph.Policy, h History) ralph.Gate {
 		}
 	}
 	if len(failed) > 0 {
-		return shut(ralph.RefusedCheckFailed, "%s failed", strings.Join(failed, ", "))
+		return shutGate(ralph.RefusedCheckFailed, "%s failed", strings.Join(failed, ", "))
 	}
 	if len(broken) > 0 {
-		return shut(ralph.RefusedCheckBroken, "%s cannot run", strings.Join(broken, ", "))
+		return shutGate(ralph.RefusedCheckBroken, "%s cannot run", strings.Join(broken, ", "))
 	}
-	return open(fmt.Sprintf("%d of %d green on this tree", len(checks), len(checks)))
+	return openGate(fmt.Sprintf("%d of %d green on this tree", len(checks), len(checks)))
 }
 
 func askUnfinished(p ralph.Policy, h History) ralph.Gate {
 	if p.Unfinished == ralph.UnfinishedOff {
-		return noted("gate.unfinished is off")
+		return noteGate("gate.unfinished is off")
 	}
 	if !h.Now.Tree.Known || !h.Base.Known {
-		return noted("added lines are not known without git")
+		return noteGate("added lines are not known without git")
 	}
 	var added []string
 	for _, line := range h.Now.Tree.Unfinished {
@@ -157,49 +157,49 @@ func askUnfinished(p ralph.Policy, h History) ralph.Gate {
 		}
 	}
 	if len(added) == 0 {
-		return open("")
+		return openGate("")
 	}
 	const shown = 5
 	text := strings.Join(added[:min(shown, len(added))], "; ")
 	if p.Unfinished == ralph.UnfinishedWarn {
 		return ralph.Gate{State: ralph.GateWarned, Detail: "added lines look unfinished: " + text}
 	}
-	return shut(ralph.RefusedUnfinished, "added lines look unfinished: %s", text)
+	return shutGate(ralph.RefusedUnfinished, "added lines look unfinished: %s", text)
 }
 
 func askStatus(p ralph.Policy, h History) ralph.Gate {
 	if p.Status != ralph.StatusRequired {
-		return noted("gate.status is " + string(p.Status))
+		return noteGate("gate.status is " + string(p.Status))
 	}
 	if len(h.Now.Cases) > 0 {
-		return noted("a case was submitted in place of a status block")
+		return noteGate("a case was submitted in place of a status block")
 	}
 	status := h.Now.Agent.Said.Status
 	if status == nil {
-		return shut(ralph.RefusedStatusGate, "no valid status block in this iteration")
+		return shutGate(ralph.RefusedStatusGate, "no valid status block in this iteration")
 	}
 	if !status.ExitSignal {
-		return shut(ralph.RefusedStatusGate, "EXIT_SIGNAL is not true")
+		return shutGate(ralph.RefusedStatusGate, "EXIT_SIGNAL is not true")
 	}
 	phrases := 0
 	for _, n := range h.Phrases {
 		phrases += n
 	}
 	if phrases < p.StatusMin {
-		return shut(ralph.RefusedStatusGate, "EXIT_SIGNAL is true, but only %d of %d completion phrases stand in the last five iterations", phrases, p.StatusMin)
+		return shutGate(ralph.RefusedStatusGate, "EXIT_SIGNAL is true, but only %d of %d completion phrases stand in the last five iterations", phrases, p.StatusMin)
 	}
-	return open(fmt.Sprintf("EXIT_SIGNAL is true and %d completion phrases agree", phrases))
+	return openGate(fmt.Sprintf("EXIT_SIGNAL is true and %d completion phrases agree", phrases))
 }
 
 func askEvidence(p ralph.Policy, h History) ralph.Gate {
-	if len(countingChecks(h)) > 0 {
-		return open("a check ran")
+	if len(countedChecks(h)) > 0 {
+		return openGate("a check ran")
 	}
 	if h.Now.acceptedBy() != "" {
-		return open("the evaluator accepted it")
+		return openGate("the evaluator accepted it")
 	}
 	if p.AllowUnverified {
-		return noted("no check ran; --allow-unverified lets it pass, unverified")
+		return noteGate("no check ran; --allow-unverified lets it pass, unverified")
 	}
-	return shut(ralph.RefusedNoEvidence, "no check ran, so nothing proves it")
+	return shutGate(ralph.RefusedNoEvidence, "no check ran, so nothing proves it")
 }

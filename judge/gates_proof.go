@@ -12,7 +12,7 @@ import (
 func askCanaries(p ralph.Policy, h History) ralph.Gate {
 	var inert, missing, mute []string
 	asked := false
-	for _, c := range countingChecks(h) {
+	for _, c := range countedChecks(h) {
 		if c.Proof == nil {
 			continue
 		}
@@ -21,27 +21,27 @@ func askCanaries(p ralph.Policy, h History) ralph.Gate {
 		case c.Proof.Canary == ralph.CanaryGreen:
 			inert = append(inert, c.Name+": "+c.Proof.Detail)
 		case c.Proof.Lost > 0:
-			missing = append(missing, c.Name+": "+lostTests(*c.Proof))
+			missing = append(missing, c.Name+": "+describeLostTests(*c.Proof))
 		case c.Proof.Canary == ralph.CanaryNone, c.Proof.Canary == ralph.CanaryMute:
 			mute = append(mute, c.Name)
 		}
 	}
 	switch {
 	case len(inert) > 0:
-		return shut(ralph.RefusedCheckInert, "%s", strings.Join(inert, "; "))
+		return shutGate(ralph.RefusedCheckInert, "%s", strings.Join(inert, "; "))
 	case len(missing) > 0:
-		return shut(ralph.RefusedTestsMissing, "%s", strings.Join(missing, "; "))
+		return shutGate(ralph.RefusedTestsMissing, "%s", strings.Join(missing, "; "))
 	case !p.Canary:
-		return noted("checks.canary is off")
+		return noteGate("checks.canary is off")
 	case !asked:
-		return noted("no canary exists for these checks")
+		return noteGate("no canary exists for these checks")
 	case len(mute) > 0:
-		return noted("there is no canary for " + text.List(mute))
+		return noteGate("there is no canary for " + text.List(mute))
 	}
-	return open("a test that must fail turned every check red, and no test of the base is missing")
+	return openGate("a test that must fail turned every check red, and no test of the base is missing")
 }
 
-func lostTests(p ralph.Proof) string {
+func describeLostTests(p ralph.Proof) string {
 	if len(p.Missing) == 0 {
 		return p.Detail
 	}
@@ -51,46 +51,46 @@ func lostTests(p ralph.Proof) string {
 func askTampered(p ralph.Policy, h History) ralph.Gate {
 	switch {
 	case len(h.Now.Tampered) > 0:
-		return shut(ralph.RefusedTampered, "protected files are not as they were when the run began: %s; put them back", text.List(h.Now.Tampered))
-	case h.Now.Weighed != nil:
-		return askTests(p, *h.Now.Weighed)
+		return shutGate(ralph.RefusedTampered, "protected files are not as they were when the run began: %s; put them back", text.List(h.Now.Tampered))
+	case h.Now.BaseTests != nil:
+		return askTests(p, *h.Now.BaseTests)
 	case len(p.Protects) == 0:
-		return noted("nothing is protected in this run")
+		return noteGate("nothing is protected in this run")
 	case h.Base.Snapshot == "":
-		return noted("no copy of the tree is kept, so nobody knows what became of protected files")
+		return noteGate("no copy of the tree is kept, so nobody knows what became of protected files")
 	case len(h.Now.Unseen) > 0:
-		return open("checks did not see " + text.List(h.Now.Unseen) + ", which were added")
+		return openGate("checks did not see " + text.List(h.Now.Unseen) + ", which were added")
 	}
-	return open("")
+	return openGate("")
 }
 
 // askTests weighs changed tests and code that knows of tests: honest work may have both.
-func askTests(p ralph.Policy, weighed ralph.TestsWeighed) ralph.Gate {
-	code, detail := ralph.RefusedTestsChanged, "old tests fail, new ones pass: "+text.List(weighed.Files)
+func askTests(p ralph.Policy, baseTests ralph.BaseTestsRun) ralph.Gate {
+	code, detail := ralph.RefusedTestsChanged, "old tests fail, new ones pass: "+text.List(baseTests.Files)
 	switch {
-	case !weighed.OldPassed:
-	case len(weighed.Aware) > 0:
-		code, detail = ralph.RefusedTestAware, "code of the product asks whether it is being tested: "+text.List(weighed.Aware)
+	case !baseTests.OldPassed:
+	case len(baseTests.Aware) > 0:
+		code, detail = ralph.RefusedTestAware, "code of the product asks whether it is being tested: "+text.List(baseTests.Aware)
 	default:
-		return open("tests were changed, and those of the base pass as well: " + text.List(weighed.Files))
+		return openGate("tests were changed, and those of the base pass as well: " + text.List(baseTests.Files))
 	}
 	switch p.TestChange {
 	case ralph.TestsRefuse:
-		return shut(code, "%s", detail)
+		return shutGate(code, "%s", detail)
 	case ralph.TestsEvaluate:
-		return noted(detail + "; the evaluator is told")
+		return noteGate(detail + "; the evaluator is told")
 	}
 	return ralph.Gate{State: ralph.GateWarned, Detail: detail}
 }
 
 func askFresh(_ ralph.Policy, h History) ralph.Gate {
 	if h.Now.Stale {
-		return shut(ralph.RefusedStale, "files of the workspace changed while checks ran, though no process of the agent was known to be alive")
+		return shutGate(ralph.RefusedStale, "files of the workspace changed while checks ran, though no process of the agent was known to be alive")
 	}
 	if h.Now.Accepted {
-		return open("the harness ran the checks itself, while the agent waited for them")
+		return openGate("the harness ran the checks itself, while the agent waited for them")
 	}
-	return open("the harness ran the checks itself, after the agent was gone")
+	return openGate("the harness ran the checks itself, after the agent was gone")
 }
 
 // notAsked is the evaluator gate's state before it is known whether another gate is shut.
@@ -98,34 +98,34 @@ const notAsked = "it was not asked"
 
 func askEvaluator(p ralph.Policy, h History) ralph.Gate {
 	if p.Evaluator == "" {
-		return noted("no evaluator is configured")
+		return noteGate("no evaluator is configured")
 	}
 	if len(h.Tasks) > 0 {
 		return askTaskEvaluations(h)
 	}
 	e, ok := h.Now.evaluationOf("")
 	if !ok {
-		return shut(ralph.RefusedEvaluator, notAsked)
+		return shutGate(ralph.RefusedEvaluator, notAsked)
 	}
-	if code, detail := rejection(e); code != "" {
-		return shut(code, "%s", detail)
+	if code, detail := refusalOf(e); code != "" {
+		return shutGate(code, "%s", detail)
 	}
-	return open(acceptance(e))
+	return openGate(acceptanceOf(e))
 }
 
 // askTaskEvaluations: of a list, every task was accepted on its own when it was done.
 func askTaskEvaluations(h History) ralph.Gate {
 	for _, e := range h.Now.Evaluations {
 		latest, _ := h.Now.evaluationOf(e.Task)
-		if code, detail := rejection(latest); code != "" {
-			return shut(code, "%s: %s", e.Task, detail)
+		if code, detail := refusalOf(latest); code != "" {
+			return shutGate(code, "%s: %s", e.Task, detail)
 		}
 	}
-	return open("each task was accepted when it was done")
+	return openGate("each task was accepted when it was done")
 }
 
-// evaluatorLast: an evaluator is asked only if every other gate is open, so that its silence says nothing beside a shut one.
-func evaluatorLast(gates []ralph.Gate) []ralph.Gate {
+// skipEvaluatorIfShut: an evaluator is asked only if every other gate is open, so that its silence says nothing beside a shut one.
+func skipEvaluatorIfShut(gates []ralph.Gate) []ralph.Gate {
 	others := 0
 	for _, g := range gates {
 		if g.State == ralph.GateShut && g.Detail != notAsked {
@@ -140,8 +140,8 @@ func evaluatorLast(gates []ralph.Gate) []ralph.Gate {
 	return gates
 }
 
-// rejection is why an evaluation does not let a claim through; no code means that it does.
-func rejection(e ralph.Evaluation) (code, detail string) {
+// refusalOf is why an evaluation does not let a claim through; no code means that it does.
+func refusalOf(e ralph.Evaluation) (code, detail string) {
 	switch {
 	case e.End != ralph.EndOK:
 		return ralph.RefusedEvaluator + ":unavailable", "the evaluator could not be asked: " + e.Error
@@ -149,7 +149,7 @@ func rejection(e ralph.Evaluation) (code, detail string) {
 		return "", ""
 	}
 	detail = e.Concern
-	if e.Standing {
+	if e.Cached {
 		detail = "nothing changed since it was rejected: " + detail
 	}
 	if e.NextStep != "" {
@@ -158,9 +158,9 @@ func rejection(e ralph.Evaluation) (code, detail string) {
 	return ralph.RefusedEvaluator + ":" + string(e.Category), detail
 }
 
-func acceptance(e ralph.Evaluation) string {
+func acceptanceOf(e ralph.Evaluation) string {
 	said := e.Agent + " accepted it"
-	if e.Standing {
+	if e.Cached {
 		said = e.Agent + " accepted this very tree before"
 	}
 	if len(e.Evidence) == 0 {

@@ -103,15 +103,15 @@ func TestGates(t *testing.T) {
 			s.policy.Status = ralph.StatusOff
 			s.said().Status = block("IN_PROGRESS", "FAILING", false)
 		},
-			map[int]ralph.Gate{gateStatus: noted("gate.status is off")}},
+			map[int]ralph.Gate{gateStatus: noteGate("gate.status is off")}},
 		{"BLOCKED beside green checks is no contradiction", func(s *situation) { s.said().Blocked = new("x") }, nil},
 		{"contradiction: BLOCKED where no check can tell", func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Blocked = new("x") }, map[int]ralph.Gate{
 			gateContradiction: refused("contradiction", "the claim stands beside BLOCKED, and no check can tell which is true"),
-			gateChecks:        noted("no check ran"), gateEvidence: noted("no check ran; --allow-unverified lets it pass, unverified"),
+			gateChecks:        noteGate("no check ran"), gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
 		}},
 		{"contradiction: DECIDE where no check can tell", func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true; s.said().Decide = new("x") }, map[int]ralph.Gate{
 			gateContradiction: refused("contradiction", "the claim stands beside DECIDE, and no check can tell which is true"),
-			gateChecks:        noted("no check ran"), gateEvidence: noted("no check ran; --allow-unverified lets it pass, unverified"),
+			gateChecks:        noteGate("no check ran"), gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified"),
 		}},
 		{"check_failed: an exit code and a time-out", func(s *situation) {
 			s.before.Now.Checks = []ralph.CheckResult{{Name: "a", ExitCode: 2}, {Name: "b", Passed: true}, {Name: "c", TimedOut: true, ExitCode: 124}}
@@ -122,9 +122,9 @@ func TestGates(t *testing.T) {
 		},
 			map[int]ralph.Gate{gateChecks: refused("check_failed", "b (exit 1) failed")}},
 		{"no_evidence: no check ran", func(s *situation) { s.noCheck() },
-			map[int]ralph.Gate{gateChecks: noted("no check ran"), gateEvidence: refused("no_evidence", "no check ran, so nothing proves it")}},
+			map[int]ralph.Gate{gateChecks: noteGate("no check ran"), gateEvidence: refused("no_evidence", "no check ran, so nothing proves it")}},
 		{"--allow-unverified", func(s *situation) { s.noCheck(); s.policy.AllowUnverified = true },
-			map[int]ralph.Gate{gateChecks: noted("no check ran"), gateEvidence: noted("no check ran; --allow-unverified lets it pass, unverified")}},
+			map[int]ralph.Gate{gateChecks: noteGate("no check ran"), gateEvidence: noteGate("no check ran; --allow-unverified lets it pass, unverified")}},
 		{"every shut gate is told at once", func(s *situation) {
 			s.ended(ralph.EndFailed, "exit 3")
 			s.broken()
@@ -150,9 +150,9 @@ func TestTheUnfinishedGate(t *testing.T) {
 			map[int]ralph.Gate{gateUnfinished: refused("unfinished", "added lines look unfinished: 1; 2; 3; 4; 5")}},
 		{"a line that was there before", todo(ralph.UnfinishedRefuse, "old.go: TODO"), nil},
 		{"gate.unfinished warn", todo(ralph.UnfinishedWarn, "a.go: FIXME"), map[int]ralph.Gate{gateUnfinished: warned("added lines look unfinished: a.go: FIXME")}},
-		{"gate.unfinished off", todo(ralph.UnfinishedOff, "a.go: FIXME"), map[int]ralph.Gate{gateUnfinished: noted("gate.unfinished is off")}},
+		{"gate.unfinished off", todo(ralph.UnfinishedOff, "a.go: FIXME"), map[int]ralph.Gate{gateUnfinished: noteGate("gate.unfinished is off")}},
 		{"without git nothing is known", func(s *situation) { todo(ralph.UnfinishedRefuse, "a.go: FIXME")(s); s.before.Base.Known = false },
-			map[int]ralph.Gate{gateUnfinished: noted("added lines are not known without git")}},
+			map[int]ralph.Gate{gateUnfinished: noteGate("added lines are not known without git")}},
 	})
 }
 

@@ -16,18 +16,18 @@ type History struct {
 	Cost    float64      `json:"cost,omitempty"` // where known
 	Tokens  ralph.Tokens `json:"tokens,omitzero"`
 
-	Baseline []ralph.CheckResult `json:"baseline,omitempty"`
-	Base     ralph.TreeState     `json:"base,omitzero"`
-	Settled  string              `json:"settled,omitempty"` // the copy of the tree in which a task was last proven
-	Seen
+	Baseline       []ralph.CheckResult `json:"baseline,omitempty"`
+	Base           ralph.TreeState     `json:"base,omitzero"`
+	LastProvenTree string              `json:"settled,omitempty"` // the copy of the tree in which a task was last proven
+	LastSeen
 
 	Tasks      []ralph.TaskState `json:"tasks,omitempty"`      // of the list that is worked, if one is
 	Task       string            `json:"task,omitempty"`       // selected for the next iteration, or the one under way
 	Rejections []TaskRejections  `json:"rejections,omitempty"` // by the evaluator, of what is not done yet
 
-	Agent    int               `json:"agent,omitempty"`    // at work, by its place in Policy.Agents
-	Rests    []ralph.AgentRest `json:"rests,omitempty"`    // of agents that have not worked since
-	Failures []FailureCount    `json:"failures,omitempty"` // of agents that are not at work
+	Agent     int                   `json:"agent,omitempty"`    // at work, by its place in Policy.Agents
+	Cooldowns []ralph.AgentCooldown `json:"rests,omitempty"`    // of agents that have not worked since
+	Failures  []FailureCount        `json:"failures,omitempty"` // of agents that are not at work
 
 	Judging  bool        `json:"judging,omitempty"` // Now holds an iteration that is to be judged
 	Now      Observation `json:"now,omitzero"`
@@ -53,8 +53,8 @@ type Streaks struct {
 	Phrases    []int   `json:"phrases,omitempty"` // completion phrases of the last iterations
 }
 
-// Seen is the tree and the checks as they were last seen: what progress is measured by.
-type Seen struct {
+// LastSeen is the tree and the checks as they were last seen: what progress is measured by.
+type LastSeen struct {
 	Tree    ralph.TreeState   `json:"tree,omitzero"`
 	TreeOf  int               `json:"tree_of,omitempty"` // the iteration that left Tree
 	Checks  CheckMarks        `json:"checks,omitempty"`
@@ -74,16 +74,16 @@ type Observation struct {
 	Number int      `json:"number,omitempty"`
 	Task   string   `json:"task,omitempty"`   // that was worked on, "" without a list
 	Listed []string `json:"listed,omitempty"` // tasks that the agent marked done in the list
-	// Injuries is what had to be put back in the list.
-	Injuries []string            `json:"injuries,omitempty"`
-	Agent    ralph.AgentOutcome  `json:"agent,omitzero"`
-	Tree     ralph.TreeState     `json:"tree,omitzero"`
-	Stale    bool                `json:"stale,omitempty"` // the tree changed while checks ran
-	Checks   []ralph.CheckResult `json:"checks,omitempty"`
+	// ListDamage is what had to be put back in the list.
+	ListDamage []string            `json:"injuries,omitempty"`
+	Agent      ralph.AgentOutcome  `json:"agent,omitzero"`
+	Tree       ralph.TreeState     `json:"tree,omitzero"`
+	Stale      bool                `json:"stale,omitempty"` // the tree changed while checks ran
+	Checks     []ralph.CheckResult `json:"checks,omitempty"`
 
 	Tampered    []string            `json:"tampered,omitempty"` // protected files that were changed or deleted
 	Unseen      []string            `json:"unseen,omitempty"`   // added files that checks did not see
-	Weighed     *ralph.TestsWeighed `json:"weighed,omitempty"`  // how the tests of the base fared, if tests were changed
+	BaseTests   *ralph.BaseTestsRun `json:"weighed,omitempty"`  // how the tests of the base fared, if tests were changed
 	Evaluations []ralph.Evaluation  `json:"evaluations,omitempty"`
 	Cut         []ralph.Evaluation  `json:"cut,omitempty"`       // by a signal: nobody's word, but they cost
 	Reviewing   bool                `json:"reviewing,omitempty"` // an evaluator was asked, and has not answered yet
@@ -97,7 +97,7 @@ type Observation struct {
 
 // ClearEvidence drops the evidence of an earlier tree. What evaluators said is kept: it was paid for, and the newest word counts.
 func (o *Observation) ClearEvidence() {
-	o.Checks, o.Weighed, o.Stale, o.Proven, o.Accepted = nil, nil, false, "", false
+	o.Checks, o.BaseTests, o.Stale, o.Proven, o.Accepted = nil, nil, false, "", false
 }
 
 // LastCase is the newest case as an evaluator reads it, "" if there is none.

@@ -32,7 +32,7 @@ func TestHistoryStaysSmall(t *testing.T) {
 		h.Judging = true
 		h.Started, h.Now.Number = i+1, i+1
 		h = h.Judge(ralph.Moment{Elapsed: ralph.Span(i) * ralph.Span(time.Second)})
-		h.Settle(Decide(ralph.DefaultPolicy(), h))
+		h.ApplyVerdict(Decide(ralph.DefaultPolicy(), h))
 	}
 	if len(h.Outputs) != 3 || len(h.Phrases) != 5 || h.Counted != 1000 {
 		t.Errorf("after 1000 iterations: %d outputs, %d phrases, %d counted", len(h.Outputs), len(h.Phrases), h.Counted)
@@ -78,7 +78,7 @@ func TestFailuresInARow(t *testing.T) {
 			for _, end := range tt.ends {
 				h.Judging, h.Now.Agent.End = true, end
 				h = h.Judge(ralph.Moment{})
-				h.Settle(ralph.Verdict{Breaker: closed})
+				h.ApplyVerdict(ralph.Verdict{Breaker: closed})
 			}
 			got := streaks{h.AgentFailures, h.ProviderFailures, h.LimitHits, h.BrokenChecks}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -52,18 +52,18 @@ const (
 // the provider named, 0 if it named none.
 func limitWait(after ralph.Span, times int) ralph.Span {
 	if after <= 0 {
-		return doubled(firstLimit, times-1, longestLimit)
+		return doubleWait(firstLimit, times-1, longestLimit)
 	}
 	return min(after, farthestReset) + limitSlack
 }
 
 // backoff is how long to wait after a number of failures in a row.
 func backoff(failures, iteration int) ralph.Span {
-	wait := doubled(firstBackoff, failures-1, longestBackoff)
+	wait := doubleWait(firstBackoff, failures-1, longestBackoff)
 	return wait + jitter(wait, iteration)
 }
 
-func doubled(wait ralph.Span, times int, longest ralph.Span) ralph.Span {
+func doubleWait(wait ralph.Span, times int, longest ralph.Span) ralph.Span {
 	for range times {
 		if wait >= longest {
 			break

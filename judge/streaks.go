@@ -19,7 +19,7 @@ func (h History) Judge(at ralph.Moment) History {
 	for _, e := range slices.Concat(now.Evaluations, now.Cut) {
 		h.Spend(e.Spending())
 	}
-	h.seeProgress()
+	h.measureProgress()
 	h.countFailures()
 	if ralph.CountsAsIteration(now.Agent.End) {
 		h.Counted++
@@ -29,8 +29,8 @@ func (h History) Judge(at ralph.Moment) History {
 	return h
 }
 
-// seeProgress compares tree and checks with the iteration before. Where the tree is not known, nothing can be said against progress.
-func (h *History) seeProgress() {
+// measureProgress compares tree and checks with the iteration before. Where the tree is not known, nothing can be said against progress.
+func (h *History) measureProgress() {
 	h.Progress = !h.Now.Tree.Known || !h.Tree.Known || !h.Now.Tree.Same(h.Tree)
 	if h.Now.Tree.Known {
 		h.Tree, h.TreeOf = h.Now.Tree, h.Now.Number
@@ -61,7 +61,7 @@ func (h *History) countFailures() {
 		return
 	case end == ralph.EndProvider:
 		h.ProviderFailures++
-		if len(h.Rests) == 0 { // while others rest, a failing model is no end of the wait for them
+		if len(h.Cooldowns) == 0 { // while others rest, a failing model is no end of the wait for them
 			h.LimitHits, h.LimitWaited = 0, 0
 		}
 		return
@@ -79,33 +79,33 @@ func (h *History) countFailures() {
 }
 
 func (h *History) countStalls() {
-	h.NoProgress = streak(h.NoProgress, !h.Progress)
-	h.Denials = streak(h.Denials, len(h.Now.Agent.Denials) > 0 && !h.Progress)
+	h.NoProgress = extendStreak(h.NoProgress, !h.Progress)
+	h.Denials = extendStreak(h.Denials, len(h.Now.Agent.Denials) > 0 && !h.Progress)
 	fault := FaultPrint(h.Now)
 	if fault != h.Fault {
 		h.SameError = 0
 	}
-	h.SameError = streak(h.SameError, fault != 0)
+	h.SameError = extendStreak(h.SameError, fault != 0)
 	h.Fault = fault
 	h.Outputs = text.LastOf(append(h.Outputs, h.Now.Agent.OutputBytes), declineWindow)
 }
 
-func streak(n int, goesOn bool) int {
+func extendStreak(n int, goesOn bool) int {
 	if goesOn {
 		return n + 1
 	}
 	return 0
 }
 
-// Settle takes a verdict's consequences into the history and closes the iteration.
-func (h *History) Settle(v ralph.Verdict) {
+// ApplyVerdict takes a verdict's consequences into the history and closes the iteration.
+func (h *History) ApplyVerdict(v ralph.Verdict) {
 	h.Judging = false
 	h.NoteTasks(v.Tasks)
 	if v.WaitFor == ralph.WaitLimit {
 		h.LimitWaited += v.Wait
 	}
 	if h.Breaker.State != ralph.BreakerClosed && v.Breaker.State == ralph.BreakerClosed {
-		h.forgetStalls()
+		h.resetStalls()
 	}
 	h.Breaker = v.Breaker
 	h.Tasks = applyTasks(v.Tasks, h.Tasks, v.Counted)
@@ -113,26 +113,26 @@ func (h *History) Settle(v ralph.Verdict) {
 		return r.Task == v.Tasks.GivenUp && r.Task != "" || slices.Contains(v.Tasks.Done, r.Task)
 	})
 	switch {
-	case v.Rest != nil:
-		*h = h.resting(*v.Rest)
-		if v.Rest.Because != ralph.EndLimit { // when it wakes, it counts from zero
+	case v.Cooldown != nil:
+		*h = h.withCooldown(*v.Cooldown)
+		if v.Cooldown.Because != ralph.EndLimit { // when it wakes, it counts from zero
 			h.AgentFailures, h.ProviderFailures = 0, 0
 		}
 		if v.Counted { // it worked, and failed: that says nothing of the next one
-			h.forgetStalls()
+			h.resetStalls()
 		}
-	case v.Counted && len(h.Rests) > 0:
-		*h = h.waking(h.Agent)
+	case v.Counted && len(h.Cooldowns) > 0:
+		*h = h.withoutCooldown(h.Agent)
 	}
 }
 
-func (h *History) forgetStalls() { h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil }
+func (h *History) resetStalls() { h.NoProgress, h.SameError, h.Denials, h.Outputs = 0, 0, 0, nil }
 
 // Restart forgets the streaks, as resume does: failures count from zero and the breaker is half-open.
 func (h *History) Restart() {
 	h.AgentFailures, h.ProviderFailures, h.BrokenChecks, h.LimitHits, h.LimitWaited = 0, 0, 0, 0, 0
-	h.forgetStalls()
-	h.Agent, h.Rests, h.Failures, h.Rejections = 0, nil, nil, nil
+	h.resetStalls()
+	h.Agent, h.Cooldowns, h.Failures, h.Rejections = 0, nil, nil, nil
 	h.Tasks = slices.Clone(h.Tasks)
 	for i := range h.Tasks {
 		t := &h.Tasks[i]

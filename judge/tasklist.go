@@ -14,7 +14,7 @@ func NextTask(tasks []ralph.TaskState) (ralph.TaskState, bool) {
 	needed := neededTasks(tasks)
 	var ready []ralph.TaskState
 	for _, t := range tasks {
-		if t.Status == ralph.TaskPending && needed[t.ID] && !t.Human && len(waitsFor(t, tasks)) == 0 {
+		if t.Status == ralph.TaskPending && needed[t.ID] && !t.Human && len(openDependencies(t, tasks)) == 0 {
 			ready = append(ready, t)
 		}
 	}
@@ -61,8 +61,8 @@ func neededTasks(tasks []ralph.TaskState) map[string]bool {
 	return needed
 }
 
-// waitsFor lists the dependencies that are not done.
-func waitsFor(t ralph.TaskState, tasks []ralph.TaskState) []string {
+// openDependencies lists the dependencies that are not done.
+func openDependencies(t ralph.TaskState, tasks []ralph.TaskState) []string {
 	var open []string
 	for _, other := range tasks {
 		if slices.Contains(t.DependsOn, other.ID) && other.Status != ralph.TaskDone && !other.Human {

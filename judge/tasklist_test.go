@@ -492,7 +492,7 @@ func TestStatesAfterAVerdict(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := History{Tasks: before}
 			kept := slices.Clone(before)
-			h.Settle(tt.v)
+			h.ApplyVerdict(tt.v)
 			if diff := cmp.Diff(tt.want, h.Tasks); diff != "" {
 				t.Errorf("tasks (-want +got):\n%s", diff)
 			}
@@ -525,7 +525,7 @@ func TestAProvenTaskIsProgress(t *testing.T) {
 		t.Errorf("verdict (-want +got):\n%s", diff)
 	}
 	h := s.before.Judge(s.at)
-	h.Settle(v)
+	h.ApplyVerdict(v)
 	if h.NoProgress != 0 || h.Denials != 0 || !h.Progress {
 		t.Errorf("after it: %d without progress, %d denials, progress %v", h.NoProgress, h.Denials, h.Progress)
 	}

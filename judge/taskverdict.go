@@ -58,7 +58,7 @@ func ClaimedTasks(p ralph.Policy, h History) []string {
 			claimed = append(claimed, t.ID)
 		}
 	}
-	if claims(p, h) && h.Now.Task != "" {
+	if claimsCompletion(p, h) && h.Now.Task != "" {
 		claimed = append(claimed, h.Now.Task)
 	}
 	return claimed
@@ -107,7 +107,7 @@ func refuseTask(p ralph.Policy, h History, id string) (code, detail string) {
 	case p.Evaluator != "" && !asked:
 		return ralph.RefusedEvaluator, notAsked
 	case p.Evaluator != "":
-		return rejection(e)
+		return refusalOf(e)
 	case !measured && !p.AllowUnverified:
 		return ralph.RefusedNoEvidence, "neither a check of the run nor one of its own ran, so nothing proves it"
 	}
@@ -139,8 +139,8 @@ func giveUp(v *ralph.TaskVerdict, p ralph.Policy, h History) {
 	v.Reopened = regressedTasks(applyTasks(*v, h.Tasks, false))
 }
 
-// taskEnded says why an agent gave up, perhaps having submitted cases in vain.
-func (o Observation) taskEnded(end ralph.StopReason) string {
+// whyTaskEnded says why an agent gave up, perhaps having submitted cases in vain.
+func (o Observation) whyTaskEnded(end ralph.StopReason) string {
 	why := string(end)
 	switch {
 	case end == ralph.IterCap && len(o.Cases) == 0:
@@ -175,7 +175,7 @@ func WhyGivenUp(p ralph.Policy, v ralph.TaskVerdict, now Observation) string {
 	case v.Rejected:
 		why = "rejected by the evaluator " + text.Times(p.MaxRejections)
 	case v.Because != "":
-		why = string(v.Because) + ": " + now.taskEnded(v.Because)
+		why = string(v.Because) + ": " + now.whyTaskEnded(v.Because)
 	}
 	if v.Retried {
 		return why + "; it is tried again after the others"
@@ -190,14 +190,14 @@ func taskRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	}
 	if end := h.Now.Agent.TaskEnd; end != "" && len(h.Tasks) == 0 {
 		v.Hint = h.Now.Agent.Hint
-		return stopAt(v, 6, end, "%s", h.Now.taskEnded(end))
+		return stopAt(v, 6, end, "%s", h.Now.whyTaskEnded(end))
 	}
 	if v.Tasks.GivenUp == "" || v.Tasks.Retried || p.OnTaskFailure == ralph.TaskSkip {
 		return nil
 	}
 	if end := v.Tasks.Because; end != "" {
 		v.Hint = h.Now.Agent.Hint
-		return stopAt(v, 6, end, "task %s: %s", v.Tasks.GivenUp, h.Now.taskEnded(end))
+		return stopAt(v, 6, end, "task %s: %s", v.Tasks.GivenUp, h.Now.whyTaskEnded(end))
 	}
 	if v.Tasks.Rejected {
 		return stopAt(v, 6, ralph.EvaluatorCap, "the evaluator rejected task %s %s", v.Tasks.GivenUp, text.Times(h.RejectionsOf(v.Tasks.GivenUp)))
@@ -237,7 +237,7 @@ func stuckRule(_ ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	}
 	detail := fmt.Sprintf("given up: %s", strings.Join(failed, ", "))
 	if waiting > 0 {
-		detail += fmt.Sprintf("; %s for %s", tasksWait(waiting), them(len(failed)))
+		detail += fmt.Sprintf("; %s for %s", tasksWait(waiting), pronoun(len(failed)))
 	}
 	return stopAt(v, 6, ralph.TaskTries, "%s", detail)
 }
@@ -249,7 +249,7 @@ func tasksWait(n int) string {
 	return fmt.Sprintf("%d tasks wait", n)
 }
 
-func them(n int) string {
+func pronoun(n int) string {
 	if n == 1 {
 		return "it"
 	}

@@ -77,7 +77,7 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 	bubble(t, "nor one of another task, and those before are done", func(t *testing.T) {
 		w, _, k := examined(t)
 		w.cfg.Task, w.policy.TaskTries = "", 1
-		w.options = append(w.options, WithTasks(newBook(entry("B"), entry("A"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("B"), entry("A"))))
 		w.agent.turns = []turn{tagging("A", "B").costing(1, 1).then(k.becomes("1"))}
 		f := w.judgedBy(priced(accepts(), 4))
 		w.policy.MaxCost = 5
@@ -88,7 +88,7 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 	bubble(t, "a task is not given up for it", func(t *testing.T) {
 		w, _, k := examined(t)
 		w.cfg.Task, w.policy.TaskTries = "", 1
-		w.options = append(w.options, WithTasks(newBook(entry("A"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"))))
 		w.agent.turns = []turn{tagging("A").costing(6, 1).then(k.becomes("1"))}
 		w.judgedBy(accepts())
 		w.policy.MaxCost = 5
@@ -100,7 +100,7 @@ func TestAReviewBeyondTheBudgetIsNotMade(t *testing.T) {
 		w.cfg.Task, w.cfg.Checks, w.policy.AllowUnverified = "", nil, true
 		finished := entry("A")
 		finished.Status = ralph.TaskDone
-		w.options = append(w.options, WithTasks(newBook(finished)))
+		w.options = append(w.options, WithTasks(newMemoryTasks(finished)))
 		w.agent.turns = []turn{nothing().costing(6, 1).then(k.becomes("1"))}
 		f := w.judgedBy(accepts())
 		w.policy.MaxCost = 5

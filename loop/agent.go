@@ -18,14 +18,16 @@ type agentRunner struct {
 	agents []Fallback // the first one and those that may take over
 }
 
-// nextWorker is the name of the agent that would work now.
-func (r *agentRunner) nextWorker() string {
+// nextAgent is the name of the agent that would work now.
+func (r *agentRunner) nextAgent() string {
 	next, _, _ := r.state.History.NextAgent(r.policy, r.elapsed())
 	return r.agents[min(next, len(r.agents)-1)].Name
 }
 
-// worker is the agent of the iteration under way.
-func (r *agentRunner) worker() Fallback { return r.agents[min(r.state.History.Agent, len(r.agents)-1)] }
+// currentAgent is the agent of the iteration under way.
+func (r *agentRunner) currentAgent() Fallback {
+	return r.agents[min(r.state.History.Agent, len(r.agents)-1)]
+}
 
 // listener lets an agent that reports while it works call the loop.
 type listener func(in *ralph.AgentInput, calls chan<- func())
@@ -36,27 +38,27 @@ func (r *agentRunner) runAgent(ctx context.Context, text string, listen listener
 	if err != nil {
 		return ralph.AgentOutcome{}, err
 	}
-	var news newsBox
-	worker := r.worker()
+	var activity activitySummary
+	worker := r.currentAgent()
 	in := ralph.AgentInput{
 		Iteration: r.iteration, Prompt: text, Dir: r.cfg.Dir, Folder: folder, Model: worker.Model, Marker: r.about.Marker,
 		Timeout: r.timeLeft(), IdleTimeout: r.policy.IdleTimeout.Duration(),
 		Words: promise.Options{CompletionTags: r.policy.CompletionTags, Phrases: r.policy.StatusPhrases},
-		Live:  func(a ralph.Activity) { news.note(a); told(func() { r.live(a) }) },
+		Live:  func(a ralph.Activity) { activity.note(a); callSafely(func() { r.live(a) }) },
 	}
 	var outcome ralph.AgentOutcome
 	calls := make(chan func())
-	if _, ok := worker.Agent.(ralph.CaseMaker); ok {
+	if _, ok := worker.Agent.(ralph.Submitter); ok {
 		listen(&in, calls)
 	}
-	r.attend(ctx, calls, news.summary, func(ctx context.Context) { outcome, err = worker.Agent.Run(ctx, in) })
-	return r.outOfTime(ctx, r.claimedBy(worker.Agent, outcome)), err
+	r.runWithHeartbeat(ctx, calls, activity.summary, func(ctx context.Context) { outcome, err = worker.Agent.Run(ctx, in) })
+	return r.classifyCut(ctx, r.withAcceptedClaim(worker.Agent, outcome)), err
 }
 
-// outOfTime tells an iteration that was cut because the run's time was up from one that used up its own.
-func (r *agentRunner) outOfTime(ctx context.Context, o ralph.AgentOutcome) ralph.AgentOutcome {
+// classifyCut tells an iteration that was cut because the run's time was up from one that used up its own.
+func (r *agentRunner) classifyCut(ctx context.Context, o ralph.AgentOutcome) ralph.AgentOutcome {
 	if o.Agent == "" {
-		o.Agent = r.worker().Name
+		o.Agent = r.currentAgent().Name
 	}
 	o.RetryAfter = o.RetryAfter.Rounded()
 	if o.End == ralph.EndTimeout && r.policy.MaxTime > 0 && r.elapsed() >= r.policy.MaxTime {
@@ -72,17 +74,17 @@ func (r *agentRunner) outOfTime(ctx context.Context, o ralph.AgentOutcome) ralph
 	return o
 }
 
-// tellOutcome records what the agent did and said.
-func (r *agentRunner) tellOutcome(o ralph.AgentOutcome) {
+// recordOutcome records what the agent did and said.
+func (r *agentRunner) recordOutcome(o ralph.AgentOutcome) {
 	warned := o.Hooks
 	o.Hooks = nil // they are events of their own
 	r.emit(ralph.EvAgentExited, o)
 	r.emit(ralph.EvTreeQuiet, ralph.TreeQuiet{Killed: o.Survivors, Names: o.SurvivorNames})
 	if o.Truncated {
-		r.emit(ralph.EvTruncated, ralph.Cut{What: "agent output", Bytes: o.OutputBytes})
+		r.emit(ralph.EvTruncated, ralph.OutputTruncated{What: "agent output", Bytes: o.OutputBytes})
 	}
 	r.warnUnmetered("this iteration", o.Spending(), o.End)
-	r.hooks.tellCallHooks(warned)
+	r.hooks.warnCallHooks(warned)
 	said := o.Said
 	for _, claim := range judge.ClaimsOf(r.state.History.Now) {
 		seen := ralph.SignalSeen{Kind: claim}
@@ -112,9 +114,9 @@ func (r *agentRunner) tellOutcome(o ralph.AgentOutcome) {
 	}
 }
 
-// claimedBy takes the claim of a CaseMaker from the case that was accepted, and from nothing that it says.
-func (r *agentRunner) claimedBy(agent ralph.Agent, o ralph.AgentOutcome) ralph.AgentOutcome {
-	if _, ok := agent.(ralph.CaseMaker); !ok {
+// withAcceptedClaim takes the claim of a Submitter from the case that was accepted, and from nothing that it says.
+func (r *agentRunner) withAcceptedClaim(agent ralph.Agent, o ralph.AgentOutcome) ralph.AgentOutcome {
+	if _, ok := agent.(ralph.Submitter); !ok {
 		return o
 	}
 	o.Said.Complete, o.Said.CompleteTag, o.Said.CompleteText, o.Said.TasksDone = false, "", "", nil

@@ -24,32 +24,32 @@ func (l *Loop) listen(in *ralph.AgentInput, calls chan<- func()) {
 	in.Task = l.run.state.History.Now.Task
 	in.Turn = func(ctx context.Context, t ralph.Turn) ralph.TurnOrder {
 		order := ralph.TurnOrder{Stop: true, Late: true}
-		onLoop(ctx, func() { order = l.hearTurn(ctx, t) })
+		onLoop(ctx, func() { order = l.recordTurn(ctx, t) })
 		return order
 	}
 	in.Submit = func(ctx context.Context, c ralph.Case) ralph.CaseAnswer {
 		answer := ralph.CaseAnswer{Over: true, Text: runEnds}
-		onLoop(ctx, func() { answer = l.hearCase(ctx, c) })
+		onLoop(ctx, func() { answer = l.judgeSubmission(ctx, c) })
 		return answer
 	}
 }
 
 const runEnds = "the run ends"
 
-// hearTurn records a turn and says whether another may follow.
-func (l *Loop) hearTurn(ctx context.Context, t ralph.Turn) ralph.TurnOrder {
+// recordTurn records a turn and says whether another may follow.
+func (l *Loop) recordTurn(ctx context.Context, t ralph.Turn) ralph.TurnOrder {
 	warned := t.Hooks
 	t.Hooks = nil // they are events of their own
 	l.run.emit(ralph.EvTurn, t)
-	l.hooks.tellCallHooks(warned)
+	l.hooks.warnCallHooks(warned)
 	if l.run.storage != nil || ctx.Err() != nil {
 		return ralph.TurnOrder{Stop: true, Late: true}
 	}
 	return judge.MayTakeTurn(l.run.policy, l.run.state.History.Judge(l.run.moment(ctx)))
 }
 
-// hearCase judges a case while the agent waits: with the evidence, and by the rules, of the end of an iteration.
-func (l *Loop) hearCase(ctx context.Context, c ralph.Case) ralph.CaseAnswer {
+// judgeSubmission judges a case while the agent waits: with the evidence, and by the rules, of the end of an iteration.
+func (l *Loop) judgeSubmission(ctx context.Context, c ralph.Case) ralph.CaseAnswer {
 	round, reviews := len(l.run.state.History.Now.Cases)+1, len(l.run.state.History.Now.Evaluations)
 	l.run.emit(ralph.EvCase, ralph.CaseSubmitted{Round: round, Task: l.run.state.History.Now.Task, Case: c})
 	l.list.inspectTasks()

@@ -13,13 +13,13 @@ import (
 // checkRunner runs checks in views of the tree and finds out what passing ones are worth.
 type checkRunner struct {
 	*journal
-	tree      *workspace
-	list      *taskList
-	suite     *suite
-	checker   ralph.Checker
-	isolation string // of views, as it was told
-	notPut    int    // the iteration after which what checks wrote could not be put back, counted from 1
-	wrote     int    // folders with what checks wrote
+	tree         *workspace
+	list         *taskList
+	suite        *suite
+	checker      ralph.Checker
+	isolation    string // of views, as it was told
+	undoFailedAt int    // the iteration after which what checks wrote could not be put back, counted from 1
+	undoDirs     int    // folders with what checks wrote
 }
 
 // runChecks runs checks on the tree as it stands, one after the other. The baseline of a task that is selected later shares a folder with the
@@ -37,8 +37,8 @@ func (r *checkRunner) runHidden(ctx context.Context) {
 	r.run(ctx, r.suite.hiddenChecks(), checkFile("hidden"))
 }
 
-// selectedBaseline runs the own checks of a task that is worked for the first time, so that "already green" is known.
-func (r *checkRunner) selectedBaseline(ctx context.Context) {
+// runTaskBaseline runs the own checks of a task that is worked for the first time, so that "already green" is known.
+func (r *checkRunner) runTaskBaseline(ctx context.Context) {
 	if r.list.tasks == nil || !r.policy.Baseline {
 		return
 	}
@@ -64,8 +64,8 @@ func (r *checkRunner) run(ctx context.Context, checks []check, files checkFile) 
 	}
 	session := r.session(kind, files)
 	session.runAll(ctx, checks)
-	if session.plainly {
-		r.tidy(ctx)
+	if session.ranInPlace {
+		r.undoCheckWrites(ctx)
 	}
 }
 
@@ -73,9 +73,9 @@ func (r *checkRunner) session(kind ralph.ViewKind, files checkFile) *session {
 	return &session{runner: r, kind: kind, files: files}
 }
 
-func (r *checkRunner) viewInput(kind ralph.ViewKind, way ralph.Way) ralph.ViewInput {
+func (r *checkRunner) viewInput(kind ralph.ViewKind, access ralph.Access) ralph.ViewInput {
 	base := r.state.History.Base
-	return ralph.ViewInput{Kind: kind, Dir: r.cfg.Dir, Marker: r.about.Marker, Base: base, Now: r.tree.treeUnderCheck(), Way: way}
+	return ralph.ViewInput{Kind: kind, Dir: r.cfg.Dir, Marker: r.about.Marker, Base: base, Now: r.tree.treeUnderCheck(), Access: access}
 }
 
 func (r *checkRunner) checkInput(c check, folder, file string) ralph.CheckInput {
@@ -90,8 +90,8 @@ func (r *checkRunner) isRed(c check) bool {
 	return slices.ContainsFunc(r.state.History.Now.Checks, func(r ralph.CheckResult) bool { return r.Name == c.name && r.Task == c.task && !r.Passed })
 }
 
-// tellIsolation says once a run which kind of view is in use.
-func (r *checkRunner) tellIsolation(mode, why string) {
+// noticeIsolation says once a run which kind of view is in use.
+func (r *checkRunner) noticeIsolation(mode, why string) {
 	if r.isolation != "" {
 		return
 	}
@@ -114,10 +114,10 @@ type session struct {
 	files  checkFile
 	strict bool // a red check is red, whatever it was before
 
-	folder  string
-	view    ralph.View
-	way     ralph.Way
-	plainly bool // a check ran in the workspace itself
+	folder     string
+	view       ralph.View
+	access     ralph.Access
+	ranInPlace bool // a check ran in the workspace itself
 }
 
 // runAll runs checks and records their results.
@@ -135,29 +135,29 @@ func (s *session) runAll(ctx context.Context, checks []check) {
 
 // check runs one check as often as it takes. It reports false if the run is to end, or its output could not be kept.
 func (s *session) check(ctx context.Context, i int, c check) (ralph.CheckResult, bool) {
-	if c.gone != "" {
-		return ralph.CheckResult{Name: c.name, Output: c.gone, ExitCode: 1}, true
+	if c.missing != "" {
+		return ralph.CheckResult{Name: c.name, Output: c.missing, ExitCode: 1}, true
 	}
-	if why := s.runner.suite.barred(c); why != "" {
+	if why := s.runner.suite.whyBarred(c); why != "" {
 		return ralph.CheckResult{Name: c.name, Task: c.task, Broken: true, ExitCode: -1, Output: why}, true
 	}
 	h := s.runner.state.History
-	result, ok := s.once(ctx, i, c, h.WayOf(c.name, c.task))
+	result, ok := s.runOnce(ctx, i, c, h.AccessOf(c.name, c.task))
 	switch {
 	case !ok || result.Passed:
-	case !h.Judging && (s.runner.iteration == 0 || h.NeedsWeaker()): // later, an agent may have seen to it that only the weaker way is green
-		result, ok = s.plain(ctx, i, c, result)
+	case !h.Judging && (s.runner.iteration == 0 || h.NeedsMoreAccess()): // later, an agent may have seen to it that only the weaker way is green
+		result, ok = s.rerunLessIsolated(ctx, i, c, result)
 	case !s.strict && h.PassedBefore(result):
-		result, ok = s.again(ctx, i, c, result)
+		result, ok = s.rerunFailed(ctx, i, c, result)
 	}
 	return result, ok
 }
 
-// again runs a red check that was green on this very tree: it may have flaked.
-func (s *session) again(ctx context.Context, i int, c check, red ralph.CheckResult) (ralph.CheckResult, bool) {
+// rerunFailed runs a red check that was green on this very tree: it may have flaked.
+func (s *session) rerunFailed(ctx context.Context, i int, c check, red ralph.CheckResult) (ralph.CheckResult, bool) {
 	red.Attempts = 1
 	for try := range s.runner.policy.Retries {
-		result, ok := s.once(ctx, i, c, s.runner.state.History.WayOf(c.name, c.task))
+		result, ok := s.runOnce(ctx, i, c, s.runner.state.History.AccessOf(c.name, c.task))
 		if !ok {
 			return result, false
 		}
@@ -171,46 +171,46 @@ func (s *session) again(ctx context.Context, i int, c check, red ralph.CheckResu
 	return red, true
 }
 
-// plain runs a check that is red before any agent worked as the user's own shell would: isolation must not be what makes it red.
-func (s *session) plain(ctx context.Context, i int, c check, red ralph.CheckResult) (ralph.CheckResult, bool) {
+// rerunLessIsolated runs a check that is red before any agent worked as the user's own shell would: isolation must not be what makes it red.
+func (s *session) rerunLessIsolated(ctx context.Context, i int, c check, red ralph.CheckResult) (ralph.CheckResult, bool) {
 	if s.view == nil || c.hidden {
 		return red, true
 	}
 	isolated, ok := red.Isolation, true
-	if narrow, can := s.runner.tree.examiner.(ralph.Narrower); can && narrow.Narrows() { // programs of the workspace in PATH may make all the difference
-		byPath, went := s.once(ctx, i, c, ralph.WayPath)
+	if stripper, can := s.runner.tree.examiner.(ralph.PathStripper); can && stripper.StripsPath() { // programs of the workspace in PATH may make all the difference
+		byPath, went := s.runOnce(ctx, i, c, ralph.AccessWorkspacePath)
 		if !went {
 			return red, false
 		}
-		if better(byPath, red) || judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{byPath}}) != judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{red}}) {
-			red, red.Weaker = byPath, ralph.WayPath
+		if faredBetter(byPath, red) || judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{byPath}}) != judge.FaultPrint(judge.Observation{Checks: []ralph.CheckResult{red}}) {
+			red, red.NeedsAccess = byPath, ralph.AccessWorkspacePath
 		}
 	}
 	if !red.Passed {
 		var plain ralph.CheckResult
-		if plain, ok = s.once(ctx, i, c, ralph.WayInPlace); ok && better(plain, red) {
-			red, red.Weaker = plain, ralph.WayInPlace
+		if plain, ok = s.runOnce(ctx, i, c, ralph.AccessInPlace); ok && faredBetter(plain, red) {
+			red, red.NeedsAccess = plain, ralph.AccessInPlace
 		}
 	}
-	if red.Weaker == ralph.WayUsual {
+	if red.NeedsAccess == ralph.AccessIsolated {
 		return red, ok
 	}
 	text := fmt.Sprintf("%q does not work in a view of the tree (%s), so it runs in place: "+
 		"what it writes is put back, but for what git ignores, and an agent can change what it finds in PATH", c.name, isolated)
-	if red.Weaker == ralph.WayPath {
+	if red.NeedsAccess == ralph.AccessWorkspacePath {
 		text = fmt.Sprintf("%q needs programs from a folder of the workspace that is in PATH; an agent can change these", c.name)
 	}
 	s.runner.notice("check_isolation", text)
 	return red, ok
 }
 
-// better reports whether a check fared better the first time.
-func better(a, b ralph.CheckResult) bool { return a.Passed && !b.Passed || !a.Broken && b.Broken }
+// faredBetter reports whether a check fared better the first time.
+func faredBetter(a, b ralph.CheckResult) bool { return a.Passed && !b.Passed || !a.Broken && b.Broken }
 
-// once runs a check a single time.
-func (s *session) once(ctx context.Context, i int, c check, way ralph.Way) (ralph.CheckResult, bool) {
+// runOnce runs a check a single time.
+func (s *session) runOnce(ctx context.Context, i int, c check, access ralph.Access) (ralph.CheckResult, bool) {
 	r := s.runner
-	checker, isolation, err := s.enter(ctx, way)
+	checker, isolation, err := s.openView(ctx, access)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ralph.ErrIO) {
 		return ralph.CheckResult{
 			Name: c.name, Task: c.task, Hidden: c.hidden, Broken: true, ExitCode: -1,
@@ -228,10 +228,10 @@ func (s *session) once(ctx context.Context, i int, c check, way ralph.Way) (ralp
 		return ralph.CheckResult{}, false
 	}
 	var result ralph.CheckResult
-	r.attendCheck(ctx, func(ctx context.Context) {
+	r.withHeartbeat(ctx, func(ctx context.Context) {
 		result, err = checker.Check(ctx, r.checkInput(c, s.folder, s.files.name(i)))
 	})
-	s.plainly = s.plainly || isolation == ralph.IsolationInPlace
+	s.ranInPlace = s.ranInPlace || isolation == ralph.IsolationInPlace
 	if ctx.Err() != nil { // killed with the run: it says nothing about the work
 		return result, false
 	}
@@ -250,24 +250,24 @@ func (s *session) once(ctx context.Context, i int, c check, way ralph.Way) (ralp
 	return result, true
 }
 
-// enter gives the view that a check needs. Where none can be made, checks run in the workspace itself, which is said.
-func (s *session) enter(ctx context.Context, way ralph.Way) (ralph.Checker, string, error) {
+// openView gives the view that a check needs. Where none can be made, checks run in the workspace itself, which is said.
+func (s *session) openView(ctx context.Context, access ralph.Access) (ralph.Checker, string, error) {
 	if s.runner.tree.examiner == nil {
 		return s.runner.checker, "", nil
 	}
-	if s.view != nil && s.way == way {
+	if s.view != nil && s.access == access {
 		mode, _ := s.view.Isolation()
 		return s.view, mode, nil
 	}
 	s.close()
-	view, err := s.runner.tree.examiner.Open(ctx, s.runner.viewInput(s.kind, way))
+	view, err := s.runner.tree.examiner.Open(ctx, s.runner.viewInput(s.kind, access))
 	if err != nil {
 		return nil, "", err
 	}
-	s.view, s.way = view, way
+	s.view, s.access = view, access
 	mode, why := view.Isolation()
-	if way != ralph.WayInPlace { // which is said of its check
-		s.runner.tellIsolation(mode, why)
+	if access != ralph.AccessInPlace { // which is said of its check
+		s.runner.noticeIsolation(mode, why)
 	}
 	return view, mode, nil
 }

@@ -14,7 +14,7 @@ import (
 
 // committer commits what lies in the list, or fails to. What it was told is in messages, what it saw of the list in lies.
 type committer struct {
-	book     *book
+	book     *memoryTasks
 	results  []ralph.CommitResult // the last one is repeated
 	err      error
 	before   func()
@@ -85,7 +85,7 @@ func TestWhenWorkIsCommitted(t *testing.T) {
 			w, want := newWorld(t, tt.turns...), ralph.AllChecksPassed
 			w.checker.results = []ralph.CheckResult{isRed, isGreen}
 			if tt.list {
-				w, want = listed(t, newBook(entry("A"), entry("B")), tt.turns...), ralph.TasksDone
+				w, want = listed(t, newMemoryTasks(entry("A"), entry("B")), tt.turns...), ralph.TasksDone
 			}
 			committing(w, c, tt.when)
 			w.ends(want, len(tt.turns))
@@ -98,7 +98,7 @@ func TestWhenWorkIsCommitted(t *testing.T) {
 		})
 	}
 	bubble(t, "nothing to commit is nothing to tell", func(t *testing.T) {
-		w := listed(t, newBook(entry("A")), tagging("A"))
+		w := listed(t, newMemoryTasks(entry("A")), tagging("A"))
 		committing(w, &committer{results: []ralph.CommitResult{{}}}, ralph.CommitIteration)
 		w.ends(ralph.TasksDone, 1)
 		same(t, "commits", nil, payloads[ralph.CommitResult](w.log))
@@ -107,7 +107,7 @@ func TestWhenWorkIsCommitted(t *testing.T) {
 
 func TestWhatACommitMessageCanTell(t *testing.T) {
 	bubble(t, "task, title, proof", func(t *testing.T) {
-		b := newBook(entry("A"), entry("B"), entry("C"))
+		b := newMemoryTasks(entry("A"), entry("B"), entry("C"))
 		c := &committer{book: b}
 		w := listed(t, b, nothing(), tagging("B"), tagging("A", "C"))
 		w.cfg.Task = "the goal"
@@ -126,7 +126,7 @@ func TestWhatACommitMessageCanTell(t *testing.T) {
 		}, c.lies)
 	})
 	bubble(t, "the order of events: before the verdict, and the tree is looked at again", func(t *testing.T) {
-		w := listed(t, newBook(entry("A")), tagging("A"))
+		w := listed(t, newMemoryTasks(entry("A")), tagging("A"))
 		committing(w, &committer{}, ralph.CommitTask)
 		w.ends(ralph.TasksDone, 1)
 		types := w.log.types()
@@ -141,7 +141,7 @@ func TestACommitThatFailsRefusesTheClaim(t *testing.T) {
 		"the harness": {err: errors.New("hook says no")},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			b := newBook(entry("A"))
+			b := newMemoryTasks(entry("A"))
 			fails.book = b
 			w := listed(t, b, tagging("A"))
 			w.policy.MaxIterations = 2
@@ -174,7 +174,7 @@ func TestACommitThatFailsRefusesTheClaim(t *testing.T) {
 func TestAnInterruptedIterationIsNotCommitted(t *testing.T) {
 	bubble(t, "killed while the agent was at work", func(t *testing.T) {
 		c := &committer{}
-		w := listed(t, newBook(entry("A")), tagging("A"))
+		w := listed(t, newMemoryTasks(entry("A")), tagging("A"))
 		committing(w, c, ralph.CommitIteration)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(ralph.Killed{Signal: ralph.SignalTerminate}) })
@@ -183,7 +183,7 @@ func TestAnInterruptedIterationIsNotCommitted(t *testing.T) {
 	})
 	bubble(t, "killed while checks ran", func(t *testing.T) {
 		c := &committer{}
-		w := listed(t, newBook(entry("A")), tagging("A"))
+		w := listed(t, newMemoryTasks(entry("A")), tagging("A"))
 		committing(w, c, ralph.CommitIteration)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		w.checker.before = func(_ context.Context, call int) {
@@ -195,7 +195,7 @@ func TestAnInterruptedIterationIsNotCommitted(t *testing.T) {
 		same(t, "commits", nil, c.messages)
 	})
 	bubble(t, "killed while git was at work: nothing is proven, and a resume tries again", func(t *testing.T) {
-		b := newBook(entry("A"))
+		b := newMemoryTasks(entry("A"))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		c := &committer{book: b, results: []ralph.CommitResult{{Failed: true}}, before: func() { cancel(ralph.Killed{Signal: ralph.SignalTerminate}) }}
 		w := listed(t, b, tagging("A"))
@@ -212,7 +212,7 @@ func TestAnInterruptedIterationIsNotCommitted(t *testing.T) {
 	})
 	bubble(t, "one INT: the iteration is finished, judged and committed", func(t *testing.T) {
 		c := &committer{}
-		w := listed(t, newBook(entry("A"), entry("B")), tagging("A"))
+		w := listed(t, newMemoryTasks(entry("A"), entry("B")), tagging("A"))
 		committing(w, c, ralph.CommitTask)
 		w.stopAfter(time.Second, ralph.SignalInterrupt)
 		w.ends(ralph.Interrupted, 1)

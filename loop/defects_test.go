@@ -75,7 +75,7 @@ func TestARunThatCannotStartLeavesNothingBehind(t *testing.T) {
 		same(t, "events", 0, len(w.log.events))
 	})
 	t.Run("a task list that cannot be read", func(t *testing.T) {
-		b := newBook(entry("A"))
+		b := newMemoryTasks(entry("A"))
 		b.spoil()
 		w := newWorld(t, done())
 		w.options = append(w.options, WithTasks(b))
@@ -311,7 +311,7 @@ func TestAPanicOfAPartDoesNotLeaveRun(t *testing.T) {
 }
 
 func TestAGoalThatCannotBeReadLeavesTheListAlone(t *testing.T) {
-	b := newBook(entry("A"))
+	b := newMemoryTasks(entry("A"))
 	b.edit(func(file []ralph.Task) []ralph.Task { return append(file, entry("B")) })
 	w := newWorld(t, done())
 	w.cfg.Dir, w.cfg.SpecFile, w.cfg.Task = t.TempDir(), "missing.md", ""

@@ -20,7 +20,7 @@
 // and package runlog keeps everything in a crash-safe log.
 //
 // What a loop is made of is given as options: [WithChecker], [WithTree], [WithRecorder], [WithTasks], [WithEvaluator],
-// [WithExaminer], [WithCommits], [WithWorktrees], [WithHooks], [WithPrompter], [WithMailbox], [WithPolicy]. Watch it with
+// [WithExaminer], [WithCommits], [WithWorktrees], [WithHooks], [WithPrompter], [WithInbox], [WithPolicy]. Watch it with
 // [WithObserver] and [WithActivity]. [Loop.Preview] shows the first prompt, [Loop.Stop] ends a run after its current
 // iteration, and [Loop.State] is what is known of it.
 //

@@ -125,7 +125,7 @@ func TestNewRefusesWhatCouldNeverWork(t *testing.T) {
 	}{
 		{"no agent", func(c *loop.Config) { c.Agent = nil }, checker, "make loop: no agent"},
 		{"no goal", func(c *loop.Config) { c.Task = " \n" }, checker, "make loop: no goal: set Task, SpecFile or PromptFile, or use WithTasks"},
-		{"no checker", func(*loop.Config) {}, loop.WithMailbox(nil), "make loop: checks are named, but nobody runs them: use WithChecker"},
+		{"no checker", func(*loop.Config) {}, loop.WithInbox(nil), "make loop: checks are named, but nobody runs them: use WithChecker"},
 		{"nothing that could prove it", func(c *loop.Config) { c.Checks = nil }, checker, "make loop: nothing could prove completion: name a check, or set AllowUnverified"},
 		{"a negative cap", func(c *loop.Config) { c.MaxIterations = -2 }, checker, "make loop: a limit is negative"},
 		{"negative time", func(c *loop.Config) { c.MaxTime = -1 }, checker, "make loop: a limit is negative"},

@@ -81,7 +81,7 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 	bubble(t, "each task on its own", func(t *testing.T) {
 		w, _, k := examined(t)
 		w.cfg.Task = ""
-		b := newBook(ralph.Task{ID: "A", Title: "do A", Description: "well", Acceptance: []string{"fast"}, Status: ralph.TaskPending}, entry("B"))
+		b := newMemoryTasks(ralph.Task{ID: "A", Title: "do A", Description: "well", Acceptance: []string{"fast"}, Status: ralph.TaskPending}, entry("B"))
 		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
 		w.options = append(w.options, WithTasks(b))
 		f := w.judgedBy(accepts(), rejects(ralph.RejectedHalf, "half"), accepts())
@@ -95,7 +95,7 @@ func TestTheEvaluatorIsAskedLast(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task = ""
 		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A"), entry("B", "own B"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"), entry("B", "own B"))))
 		e.check = func(in ralph.ViewInput, name string) ralph.CheckResult {
 			return greenIf(in.Now.Hash == "2" || in.Now.Hash == "1" && name != "own B")
 		}
@@ -153,7 +153,7 @@ func TestRejections(t *testing.T) {
 		bubble(t, "as many as are allowed, of a task: "+string(tt.rule), func(t *testing.T) {
 			w, _, k := examined(t)
 			w.cfg.Task, w.policy.OnTaskFailure, w.policy.TaskRetries = "", tt.rule, 1
-			b := newBook(entry("A"), entry("B"))
+			b := newMemoryTasks(entry("A"), entry("B"))
 			w.agent.turns = []turn{func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 				k.files += "x"
 				return tagging(w.loop.State().History.Task)(ctx, in)
@@ -375,7 +375,7 @@ func TestAnEvaluatorAlone(t *testing.T) {
 		w, _, k := examined(t)
 		w.cfg.Task, w.cfg.Checks = "", nil
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A"), entry("B"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"), entry("B"))))
 		f := w.judgedBy(accepts())
 		result := w.ends(ralph.TasksDone, 2)
 		same(t, "asked", []string{"A", "B"}, f.asked())
@@ -388,7 +388,7 @@ func TestAnEvaluatorAlone(t *testing.T) {
 		finished := entry("A")
 		finished.Status = ralph.TaskDone
 		w.agent.turns = []turn{nothing().then(k.becomes("1")), nothing().then(k.becomes("2"))}
-		w.options = append(w.options, WithTasks(newBook(finished)))
+		w.options = append(w.options, WithTasks(newMemoryTasks(finished)))
 		f := w.judgedBy(rejects(ralph.RejectedGap, "gap"), accepts())
 		w.ends(ralph.TasksDone, 2)
 		same(t, "asked", []string{"", ""}, f.asked())

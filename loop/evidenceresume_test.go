@@ -49,9 +49,9 @@ func liveSite(t *testing.T, past recordedSite, s *site) (*world, recordedSite, r
 		}
 		return found, nil
 	}
-	e.narrow = true
+	e.stripsPath = true
 	e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
-		return greenIf(in.Kind == ralph.ViewHidden || in.Way != ralph.WayUsual)
+		return greenIf(in.Kind == ralph.ViewHidden || in.Access != ralph.AccessIsolated)
 	}
 	e.prove = func(in ralph.ViewInput, _ string) (ralph.Proof, error) {
 		if in.Now.Hash == "3" {
@@ -202,7 +202,7 @@ func TestWhatIsNotProven(t *testing.T) {
 		w.cfg.Task, w.policy.MaxIterations = "", 1
 		w.cfg.Agreed = func(command string) bool { return command != "own A" }
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A", "own A"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A", "own A"))))
 		w.policy.Baseline = false
 		w.ends(ralph.MaxIterations, 1)
 		same(t, "proven", nil, e.proved)

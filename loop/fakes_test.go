@@ -316,9 +316,9 @@ func notices(m *memoryLog) []string {
 	return codes
 }
 
-type fakeMailbox func() (ralph.Orders, error)
+type fakeInbox func() (ralph.Orders, error)
 
-func (f fakeMailbox) Poll() (ralph.Orders, error) { return f() }
+func (f fakeInbox) Poll() (ralph.Orders, error) { return f() }
 
 type promptFunc func(in ralph.PromptInput) (ralph.Prompt, error)
 

@@ -233,16 +233,16 @@ func TestACutJudgementIsOfTheAgentThatWorked(t *testing.T) {
 			again.options = append(again.options, WithState(&state))
 			again.ends(ralph.AllChecksPassed, 1)
 			same(t, "who worked", []string{"claude/opus"}, workers(again.log))
-			same(t, "who rests", ralph.AgentRest{Agent: c.rests, Because: ralph.EndAuth}, *payloads[ralph.VerdictReached](again.log)[0].Verdict.Rest)
+			same(t, "who rests", ralph.AgentCooldown{Agent: c.rests, Because: ralph.EndAuth}, *payloads[ralph.VerdictReached](again.log)[0].Verdict.Cooldown)
 			mustReplay(t, append(w.log.events[:exited+1:exited+1], again.log.events...))
 		})
 	}
 }
 
 func TestAResumeWakesEverybody(t *testing.T) {
-	h := judge.History{Agent: 1, Rests: []ralph.AgentRest{{Agent: 0, Because: ralph.EndAuth}}}
+	h := judge.History{Agent: 1, Cooldowns: []ralph.AgentCooldown{{Agent: 0, Because: ralph.EndAuth}}}
 	h.Restart()
-	if h.Agent != 0 || h.Rests != nil {
+	if h.Agent != 0 || h.Cooldowns != nil {
 		t.Errorf("got %+v", h)
 	}
 }

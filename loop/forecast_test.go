@@ -20,7 +20,7 @@ func TestForecast(t *testing.T) {
 	same(t, "with nothing open", "", judge.Forecast(h))
 	bubble(t, "told once", func(t *testing.T) {
 		tokens := ralph.Tokens{Input: 500}
-		w := listed(t, newBook(entry("A"), entry("B"), entry("C"), entry("D")), ends(ralph.AgentOutcome{End: ralph.EndOK, Tokens: &tokens}))
+		w := listed(t, newMemoryTasks(entry("A"), entry("B"), entry("C"), entry("D")), ends(ralph.AgentOutcome{End: ralph.EndOK, Tokens: &tokens}))
 		w.policy.MaxIterations = 4
 		w.ends(ralph.MaxIterations, 4)
 		told := 0

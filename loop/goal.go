@@ -15,9 +15,9 @@ import (
 // goal is what the run works on.
 type goal struct {
 	*journal
-	tree    *workspace
-	goal    goalText
-	unknown string // what was said about placeholders of the prompt file
+	tree                   *workspace
+	goal                   goalText
+	lastPlaceholderWarning string // what was said about placeholders of the prompt file
 }
 
 // goalText is what the run works on, as it was last read.
@@ -68,8 +68,8 @@ func (g *goal) learnings(ctx context.Context) string {
 	return text
 }
 
-// tellPlaceholders says, once as long as it is the same, what looks like a placeholder in the prompt file and is none.
-func (g *goal) tellPlaceholders() {
+// warnPlaceholders says, once as long as it is the same, what looks like a placeholder in the prompt file and is none.
+func (g *goal) warnPlaceholders() {
 	unknown, more := prompt.Unknown(g.goal.template), ""
 	if len(unknown) > unknownShown {
 		unknown, more = unknown[:unknownShown], ", …"
@@ -79,10 +79,10 @@ func (g *goal) tellPlaceholders() {
 		text = fmt.Sprintf("no placeholder, and left as it is in %s: %s%s; placeholders are %s",
 			g.cfg.PromptFile, strings.Join(unknown, ", "), more, strings.Join(prompt.Placeholders(), " "))
 	}
-	if text != "" && text != g.unknown {
+	if text != "" && text != g.lastPlaceholderWarning {
 		g.warn("unknown_placeholder", "%s", text)
 	}
-	g.unknown = text
+	g.lastPlaceholderWarning = text
 }
 
 const unknownShown = 5

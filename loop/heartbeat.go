@@ -18,9 +18,9 @@ func nextSummary(worked time.Duration) time.Duration {
 	return min(max(worked/20, firstSummary), lastSummary)
 }
 
-// attend waits for work, does meanwhile what the work calls for, and records now and then what was spent. If that cannot be recorded, the work's
+// runWithHeartbeat waits for work, does meanwhile what the work calls for, and records now and then what was spent. If that cannot be recorded, the work's
 // context is cancelled. A panic of work goes on here.
-func (j *journal) attend(ctx context.Context, calls <-chan func(), summary func(elapsed ralph.Span) ralph.AgentOutput, work func(context.Context)) {
+func (j *journal) runWithHeartbeat(ctx context.Context, calls <-chan func(), summary func(elapsed ralph.Span) ralph.AgentOutput, work func(context.Context)) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	ended := make(chan *caught, 1)
@@ -54,13 +54,13 @@ func (j *journal) attend(ctx context.Context, calls <-chan func(), summary func(
 	}
 }
 
-// attendCheck records now and then how far the run is while a check works.
-func (j *journal) attendCheck(ctx context.Context, work func(context.Context)) {
-	j.attend(ctx, nil, func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }, work)
+// withHeartbeat records now and then how far the run is while a check works.
+func (j *journal) withHeartbeat(ctx context.Context, work func(context.Context)) {
+	j.runWithHeartbeat(ctx, nil, func(elapsed ralph.Span) ralph.AgentOutput { return ralph.AgentOutput{Elapsed: elapsed} }, work)
 }
 
-// newsBox keeps the latest of what live news say, which come from another goroutine.
-type newsBox struct {
+// activitySummary keeps the latest of what live news say, which come from another goroutine.
+type activitySummary struct {
 	mu     sync.Mutex
 	tool   string
 	events int
@@ -69,7 +69,7 @@ type newsBox struct {
 	guess  bool // the cost is reckoned
 }
 
-func (n *newsBox) note(a ralph.Activity) {
+func (n *activitySummary) note(a ralph.Activity) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch a.Kind {
@@ -82,7 +82,7 @@ func (n *newsBox) note(a ralph.Activity) {
 	n.events++
 }
 
-func (n *newsBox) summary(elapsed ralph.Span) ralph.AgentOutput {
+func (n *activitySummary) summary(elapsed ralph.Span) ralph.AgentOutput {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return ralph.AgentOutput{Elapsed: elapsed, Tool: n.tool, Events: n.events, Cost: n.cost, Tokens: n.tokens, Estimated: n.guess}

@@ -15,7 +15,7 @@ type hookCaller struct {
 	tree      *workspace
 	hooks     []ralph.Hooks
 	callHooks map[ralph.HookRun]bool // hooks about single calls whose warning was said, with the reason
-	hooked    bool                   // hooks were asked since the tree was last looked at
+	hooksRan  bool                   // hooks were asked since the tree was last looked at
 }
 
 // maxHookText is how much of a hook's words is recorded: a line of the log stays short.
@@ -25,14 +25,14 @@ const maxHookText = 1000
 func blockedBy(runs []ralph.HookRun) string {
 	for _, run := range runs {
 		if run.Decision == ralph.HookBlocks {
-			return orSilent(run.Text)
+			return hookText(run.Text)
 		}
 	}
 	return ""
 }
 
-// orSilent makes one line of a hook's words.
-func orSilent(text string) string {
+// hookText makes one line of a hook's words.
+func hookText(text string) string {
 	words := []rune(strings.Join(strings.Fields(text), " "))
 	switch {
 	case len(words) == 0:
@@ -47,35 +47,35 @@ func orSilent(text string) string {
 func (h *hookCaller) askHooks(hook ralph.HookName, ask func(ralph.Hooks) []ralph.HookRun) []ralph.HookRun {
 	var all []ralph.HookRun
 	for _, asked := range h.hooks {
-		runs := askSafely(hook, func() []ralph.HookRun { return ask(asked) })
+		runs := callHookSafely(hook, func() []ralph.HookRun { return ask(asked) })
 		all = append(all, runs...)
 		for _, run := range runs {
-			h.tellHook(run)
+			h.recordHook(run)
 		}
 		if blockedBy(runs) != "" {
 			break
 		}
 	}
-	h.hooked = h.hooked || len(all) > 0
+	h.hooksRan = h.hooksRan || len(all) > 0
 	return all
 }
 
-func askSafely(hook ralph.HookName, ask func() []ralph.HookRun) (runs []ralph.HookRun) {
+func callHookSafely(hook ralph.HookName, ask func() []ralph.HookRun) (runs []ralph.HookRun) {
 	if bug := catch(func() { runs = ask() }); bug != nil {
 		return []ralph.HookRun{{Hook: hook, By: "function", Decision: ralph.HookWarns, Text: fmt.Sprintf("it panicked: %v", bug.value)}}
 	}
 	return runs
 }
 
-func (h *hookCaller) tellHook(run ralph.HookRun) {
+func (h *hookCaller) recordHook(run ralph.HookRun) {
 	who := fmt.Sprintf("%s %s", run.Hook, run.By)
 	switch {
 	case run.Decision == ralph.HookBlocks && run.Hook == ralph.PreIteration:
-		h.warn(ralph.NoticeHookBlocks, "%s", who+" blocks: "+orSilent(run.Text))
+		h.warn(ralph.NoticeHookBlocks, "%s", who+" blocks: "+hookText(run.Text))
 	case run.Decision == ralph.HookBlocks || run.Decision == ralph.HookWarns: // it comes too late to block anything
-		h.warn(ralph.NoticeHookWarns, "%s", who+" warns: "+orSilent(run.Text))
+		h.warn(ralph.NoticeHookWarns, "%s", who+" warns: "+hookText(run.Text))
 	case run.Text != "":
-		h.notice(ralph.NoticeHookSays, who+": "+orSilent(run.Text))
+		h.notice(ralph.NoticeHookSays, who+": "+hookText(run.Text))
 	default:
 		h.notice(ralph.NoticeHookAllows, who+" allows")
 	}
@@ -84,9 +84,9 @@ func (h *hookCaller) tellHook(run ralph.HookRun) {
 // maxCallWarnings is how many warnings of hooks about single calls are told in all.
 const maxCallWarnings = 20
 
-// tellCallHooks warns of hooks about single calls that an agent asked and that did not decide. The call was made all the same, and many may follow: so each
+// warnCallHooks warns of hooks about single calls that an agent asked and that did not decide. The call was made all the same, and many may follow: so each
 // is told of once for a reason, which is what stands before a colon in its words.
-func (h *hookCaller) tellCallHooks(runs []ralph.HookRun) {
+func (h *hookCaller) warnCallHooks(runs []ralph.HookRun) {
 	for _, run := range runs {
 		reason, _, _ := strings.Cut(run.Text, ":")
 		once := ralph.HookRun{Hook: run.Hook, By: run.By, Text: reason}
@@ -97,21 +97,21 @@ func (h *hookCaller) tellCallHooks(runs []ralph.HookRun) {
 			h.callHooks = map[ralph.HookRun]bool{}
 		}
 		h.callHooks[once] = true
-		h.warn(ralph.NoticeHookWarns, "%s %s warns, which holds nothing up (said once): %s", run.Hook, run.By, orSilent(run.Text))
+		h.warn(ralph.NoticeHookWarns, "%s %s warns, which holds nothing up (said once): %s", run.Hook, run.By, hookText(run.Text))
 	}
 }
 
-func (h *hookCaller) hookPlace() ralph.HookPlace {
-	return ralph.HookPlace{Run: h.id, Iteration: h.iteration, Task: h.state.History.Task, Dir: h.cfg.Dir}
+func (h *hookCaller) hookContext() ralph.HookContext {
+	return ralph.HookContext{Run: h.id, Iteration: h.iteration, Task: h.state.History.Task, Dir: h.cfg.Dir}
 }
 
-// hookBefore asks whether the iteration may begin. nil is yes; otherwise the verdict says why not. What hooks changed in the workspace is not the
+// runPreHooks asks whether the iteration may begin. nil is yes; otherwise the verdict says why not. What hooks changed in the workspace is not the
 // next agent's doing.
-func (h *hookCaller) hookBefore(ctx context.Context, agent string) *ralph.Verdict {
+func (h *hookCaller) runPreHooks(ctx context.Context, agent string) *ralph.Verdict {
 	if len(h.hooks) == 0 {
 		return nil
 	}
-	next := ralph.IterationAhead{HookPlace: h.hookPlace(), Agent: agent}
+	next := ralph.IterationAhead{HookContext: h.hookContext(), Agent: agent}
 	runs := h.askHooks(ralph.PreIteration, func(h ralph.Hooks) []ralph.HookRun { return h.BeforeIteration(ctx, next) })
 	if len(runs) > 0 { // that took time, in which anything may have been asked for
 		at := h.moment(ctx)
@@ -120,21 +120,21 @@ func (h *hookCaller) hookBefore(ctx context.Context, agent string) *ralph.Verdic
 			return v
 		}
 	}
-	if h.hooked {
-		h.hooked = false
+	if h.hooksRan {
+		h.hooksRan = false
 		h.tree.snapshot(ctx, ralph.TreeInput{BaseHead: h.state.History.Base.Head})
 	}
 	return nil
 }
 
-// hookAfter tells hooks of a verdict. A run that is being killed has no time for them.
-func (h *hookCaller) hookAfter(ctx context.Context, v ralph.Verdict) {
+// runPostHooks tells hooks of a verdict. A run that is being killed has no time for them.
+func (h *hookCaller) runPostHooks(ctx context.Context, v ralph.Verdict) {
 	if len(h.hooks) == 0 || ctx.Err() != nil {
 		return
 	}
 	now := h.state.History.Now
 	judged := ralph.IterationJudged{
-		HookPlace: h.hookPlace(), Agent: now.Agent.Agent, End: now.Agent.End, Error: now.Agent.Error, Claims: judge.ClaimsOf(now),
+		HookContext: h.hookContext(), Agent: now.Agent.Agent, End: now.Agent.End, Error: now.Agent.Error, Claims: judge.ClaimsOf(now),
 		Proven: v.Tasks.Done, Action: v.Action, Reason: v.Reason,
 	}
 	judged.Task = now.Task
@@ -143,23 +143,23 @@ func (h *hookCaller) hookAfter(ctx context.Context, v ralph.Verdict) {
 	}
 	h.askHooks(ralph.PostIteration, func(h ralph.Hooks) []ralph.HookRun { return h.AfterIteration(ctx, judged) })
 	if v.Action == ralph.Stop {
-		h.tellTouched(ctx, v.Reason)
+		h.warnChangedByHooks(ctx, v.Reason)
 	}
 }
 
-// tellTouched warns if hooks changed what was proven before they ran.
-func (h *hookCaller) tellTouched(ctx context.Context, reason ralph.StopReason) {
+// warnChangedByHooks warns if hooks changed what was proven before they ran.
+func (h *hookCaller) warnChangedByHooks(ctx context.Context, reason ralph.StopReason) {
 	proven := h.state.History.Tree
-	if !h.hooked || ralph.StatusOf(reason) != ralph.StatusCompleted || !proven.Known {
+	if !h.hooksRan || ralph.StatusOf(reason) != ralph.StatusCompleted || !proven.Known {
 		return
 	}
-	if now, ok := h.tree.look(ctx, ralph.TreeInput{BaseHead: h.tree.baseHead()}); ok && now.Known && !now.Same(proven) {
-		h.tellOnce("changed_after_proof", "a hook changed files after the claim was proven: what is there now is not what was proven")
+	if now, ok := h.tree.fingerprint(ctx, ralph.TreeInput{BaseHead: h.tree.baseHead()}); ok && now.Known && !now.Same(proven) {
+		h.warnOnce("changed_after_proof", "a hook changed files after the claim was proven: what is there now is not what was proven")
 	}
 }
 
-// hookStop tells hooks of the end, also of one that a kill brought. It changes nothing about that end.
-func (h *hookCaller) hookStop(ctx context.Context, stopped ralph.RunStopped) {
+// runStopHooks tells hooks of the end, also of one that a kill brought. It changes nothing about that end.
+func (h *hookCaller) runStopHooks(ctx context.Context, stopped ralph.RunStopped) {
 	if len(h.hooks) == 0 {
 		return
 	}
@@ -168,8 +168,8 @@ func (h *hookCaller) hookStop(ctx context.Context, stopped ralph.RunStopped) {
 		ctx, done = h.detached(ctx)
 		defer done()
 	}
-	end := ralph.RunEnd{HookPlace: h.hookPlace(), Status: stopped.Status, Reason: stopped.Reason, ExitCode: stopped.ExitCode, Summary: stopped.Detail}
+	end := ralph.RunEnd{HookContext: h.hookContext(), Status: stopped.Status, Reason: stopped.Reason, ExitCode: stopped.ExitCode, Summary: stopped.Detail}
 	h.askHooks(ralph.OnStop, func(h ralph.Hooks) []ralph.HookRun { return h.AtStop(ctx, end) })
-	h.tellTouched(ctx, stopped.Reason)
+	h.warnChangedByHooks(ctx, stopped.Reason)
 	h.sync()
 }

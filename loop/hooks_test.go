@@ -98,7 +98,7 @@ func TestAHookThatBlocksKeepsTheIterationFromStarting(t *testing.T) {
 		result := w.ends(ralph.Blocked, 0)
 		same(t, "code, reason and iterations", []any{2, "the freeze is on", 0}, []any{result.ExitCode, result.Reason, result.TotalIterations})
 		same(t, "told", []ralph.Notice{{Code: ralph.NoticeHookBlocks, Text: "pre_iteration sh guard.sh blocks: the freeze is on"}}, payloads[ralph.Notice](w.log))
-		same(t, "asked", []ralph.IterationAhead{{HookPlace: ralph.HookPlace{Run: "R1", Iteration: 1}, Agent: "fake"}}, f.ahead)
+		same(t, "asked", []ralph.IterationAhead{{HookContext: ralph.HookContext{Run: "R1", Iteration: 1}, Agent: "fake"}}, f.ahead)
 		if slices.Contains(w.log.types(), ralph.EvIterationStarted) {
 			t.Error("the iteration began")
 		}
@@ -106,7 +106,7 @@ func TestAHookThatBlocksKeepsTheIterationFromStarting(t *testing.T) {
 		w.mustFoldTheSame()
 	})
 	bubble(t, "the second, of a list; a resume asks again", func(t *testing.T) {
-		b := newBook(entry("A"), entry("B"))
+		b := newMemoryTasks(entry("A"), entry("B"))
 		w := listed(t, b, tagging("A"), tagging("B"))
 		f := w.withHooks()
 		f.before = func(_ context.Context, next ralph.IterationAhead) []ralph.HookRun {
@@ -120,10 +120,10 @@ func TestAHookThatBlocksKeepsTheIterationFromStarting(t *testing.T) {
 		same(t, "a question for people", (*string)(nil), w.loop.State().Asked)
 		w.replays()
 		w.mustFoldTheSame()
-		again := w.resumed(b.copied(), tagging("B"))
+		again := w.resumed(b.clone(), tagging("B"))
 		f = again.withHooks()
 		again.ends(ralph.TasksDone, 1)
-		same(t, "asked again", []ralph.IterationAhead{{HookPlace: ralph.HookPlace{Run: "R1", Iteration: 2, Task: "B"}, Agent: "fake"}}, f.ahead)
+		same(t, "asked again", []ralph.IterationAhead{{HookContext: ralph.HookContext{Run: "R1", Iteration: 2, Task: "B"}, Agent: "fake"}}, f.ahead)
 	})
 	bubble(t, "who comes first decides, and nobody else is asked", func(t *testing.T) {
 		w := newWorld(t, done())
@@ -185,7 +185,7 @@ func TestWhatHappensWhileAHookIsAsked(t *testing.T) {
 		w.ended(result, ralph.Interrupted, 0)
 		same(t, "exit code", 143, result.ExitCode)
 		same(t, "the end can be told", true, alive)
-		same(t, "told", []ralph.RunEnd{{HookPlace: ralph.HookPlace{Run: "R1"}, Status: ralph.StatusInterrupted, Reason: ralph.Interrupted, ExitCode: 143, Summary: "interrupted by TERM"}}, f.ends)
+		same(t, "told", []ralph.RunEnd{{HookContext: ralph.HookContext{Run: "R1"}, Status: ralph.StatusInterrupted, Reason: ralph.Interrupted, ExitCode: 143, Summary: "interrupted by TERM"}}, f.ends)
 	})
 	bubble(t, "a kill at the end reaches it, and changes nothing", func(t *testing.T) {
 		ctx, kill := context.WithCancelCause(t.Context())
@@ -213,24 +213,24 @@ func TestHooksAfterAVerdict(t *testing.T) {
 			return []ralph.HookRun{{Hook: ralph.OnStop, By: "d", Decision: ralph.HookBlocks}}
 		}
 		w.ends(ralph.AllChecksPassed, 2)
-		place := func(n int) ralph.HookPlace { return ralph.HookPlace{Run: "R1", Iteration: n} }
+		place := func(n int) ralph.HookContext { return ralph.HookContext{Run: "R1", Iteration: n} }
 		same(t, "judged", []ralph.IterationJudged{
-			{HookPlace: place(1), Agent: "fake", End: ralph.EndOK, Claims: []string{"COMPLETE"}, Refusals: []string{ralph.RefusedCheckFailed}, Action: ralph.GoOn},
-			{HookPlace: place(2), Agent: "fake", End: ralph.EndOK, Claims: []string{"COMPLETE"}, Action: ralph.Stop, Reason: ralph.AllChecksPassed},
+			{HookContext: place(1), Agent: "fake", End: ralph.EndOK, Claims: []string{"COMPLETE"}, Refusals: []string{ralph.RefusedCheckFailed}, Action: ralph.GoOn},
+			{HookContext: place(2), Agent: "fake", End: ralph.EndOK, Claims: []string{"COMPLETE"}, Action: ralph.Stop, Reason: ralph.AllChecksPassed},
 		}, f.judged)
-		same(t, "ends", []ralph.RunEnd{{HookPlace: place(2), Status: ralph.StatusCompleted, Reason: ralph.AllChecksPassed, ExitCode: 0, Summary: "the claim stands and every check is green"}}, f.ends)
+		same(t, "ends", []ralph.RunEnd{{HookContext: place(2), Status: ralph.StatusCompleted, Reason: ralph.AllChecksPassed, ExitCode: 0, Summary: "the claim stands and every check is green"}}, f.ends)
 		three := []ralph.Notice{{Code: ralph.NoticeHookAllows, Text: "post_iteration a allows"}, {Code: ralph.NoticeHookSays, Text: "post_iteration b: seen"}, {Code: ralph.NoticeHookWarns, Text: "post_iteration c warns: no"}}
 		same(t, "told", slices.Concat(three, three, []ralph.Notice{{Code: ralph.NoticeHookWarns, Text: "on_stop d warns: a hook blocks, without a reason"}}), payloads[ralph.Notice](w.log))
 		w.replays()
 		w.mustFoldTheSame()
 	})
 	bubble(t, "are asked of an iteration that is judged after a crash", func(t *testing.T) {
-		b := newBook(entry("A"), entry("B"))
+		b := newMemoryTasks(entry("A"), entry("B"))
 		w := listed(t, b, tagging("A"))
 		w.policy.MaxIterations = 1
 		w.ends(ralph.MaxIterations, 1)
 		w.log.events = w.log.events[:indexOfLast(w.log.events, ralph.EvAgentExited)+1]
-		again := w.resumed(newBook(entry("A"), entry("B")), tagging("B"))
+		again := w.resumed(newMemoryTasks(entry("A"), entry("B")), tagging("B"))
 		f := again.withHooks()
 		again.policy.MaxIterations = 2
 		again.ends(ralph.TasksDone, 1)
@@ -317,7 +317,7 @@ func TestHooksAboutCallsWarnOnceForEachReason(t *testing.T) {
 			in.Turn(ctx, ralph.Turn{Number: 2, Hooks: []ralph.HookRun{warns("guard.sh", "it did not answer within 10s"), {Hook: "pre_tool", By: "other.sh", Decision: ralph.HookAllows}}})
 			return works(ctx, in, ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK, Hooks: []ralph.HookRun{warns("guard.sh", "exit code 127: again"), warns("other.sh", "exit code 127: no\nsuch file")}})
 		}}
-		w.cfg.Agent, w.policy.MaxIterations = caseMaker{w.agent}, 2
+		w.cfg.Agent, w.policy.MaxIterations = submitter{w.agent}, 2
 		w.ends(ralph.MaxIterations, 2)
 		var told []ralph.Notice
 		for _, n := range payloads[ralph.Notice](w.log) {
@@ -340,7 +340,7 @@ func TestHooksAboutCallsWarnOnceForEachReason(t *testing.T) {
 			}
 			return works(ctx, in, ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK})
 		}}
-		w.cfg.Agent, w.policy.MaxIterations = caseMaker{w.agent}, 1
+		w.cfg.Agent, w.policy.MaxIterations = submitter{w.agent}, 1
 		w.ends(ralph.MaxIterations, 1)
 		same(t, "told", maxCallWarnings, len(slices.DeleteFunc(payloads[ralph.Notice](w.log), func(n ralph.Notice) bool { return n.Code != ralph.NoticeHookWarns })))
 	})

@@ -27,52 +27,52 @@ type inbox struct {
 // What people write for the agent, as paths in the workspace.
 var steeringFiles = []string{".ralph/STEERING.md", ".agent/STEERING.md"}
 
-// hearPeople reads what people wrote since the last iteration began. It is no progress of the agent's.
-func (b *inbox) hearPeople(ctx context.Context) {
+// readUserInput reads what people wrote since the last iteration began. It is no progress of the agent's.
+func (b *inbox) readUserInput(ctx context.Context) {
 	before := b.state.Steering
-	b.readMail()
+	b.readInbox()
 	b.readSteering()
 	if !slices.Equal(before, b.state.Steering) {
 		b.tree.snapshot(ctx, ralph.TreeInput{BaseHead: b.state.History.Base.Head})
 	}
 }
 
-// readMail takes what people wrote to the run: steering goes into the project's STEERING.md, where the agent can strike it off, and answers into
+// readInbox takes what people wrote to the run: steering goes into the project's STEERING.md, where the agent can strike it off, and answers into
 // the state. A letter is taken away only after it was recorded.
-func (b *inbox) readMail() {
-	post, ok := b.mailbox.(ralph.Post)
+func (b *inbox) readInbox() {
+	inbox, ok := b.inbox.(ralph.MessageInbox)
 	if !ok {
 		return
 	}
-	letters, err := post.Letters()
+	messages, err := inbox.Messages()
 	if err != nil {
 		b.warn("letters_unreadable", "%s", err.Error())
 	}
-	for _, letter := range letters {
-		if !slices.Contains(b.state.Letters, letter.ID) {
-			if err := b.takeLetter(letter); err != nil {
-				b.warn("letter_undelivered", "%q could not be delivered: %v", letter.Text, err)
+	for _, message := range messages {
+		if !slices.Contains(b.state.Messages, message.ID) {
+			if err := b.deliverMessage(message); err != nil {
+				b.warn("letter_undelivered", "%q could not be delivered: %v", message.Text, err)
 				continue
 			}
 			b.sync()
 		}
-		if err := post.Took(letter.ID); err != nil {
+		if err := inbox.Ack(message.ID); err != nil {
 			b.warn("letters_unreadable", "%s", err.Error())
 		}
 	}
 }
 
-func (b *inbox) takeLetter(letter ralph.Letter) error {
-	if letter.Kind == ralph.LetterAnswer {
+func (b *inbox) deliverMessage(message ralph.Message) error {
+	if message.Kind == ralph.MessageAnswer {
 		b.asked = ""
-		b.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: letter.Question, Answer: letter.Text, Letter: letter.ID})
+		b.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: message.Question, Answer: message.Text, Message: message.ID})
 		return nil
 	}
-	file, item, err := appendSteering(b.cfg.Dir, letter.Text)
+	file, item, err := appendSteering(b.cfg.Dir, message.Text)
 	if err != nil {
 		return err
 	}
-	b.emit(ralph.EvSteering, ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: item, Letter: letter.ID})
+	b.emit(ralph.EvSteering, ralph.SteeringSeen{State: ralph.SteeringDelivered, File: file, Text: item, Message: message.ID})
 	return nil
 }
 
@@ -167,30 +167,30 @@ func (b *inbox) readSteering() {
 
 // awaitAnswer keeps the run alive until somebody answers the agent's question, wants the run to end, or its time is up.
 func (b *inbox) awaitAnswer(ctx context.Context, question string) {
-	post, ok := b.mailbox.(ralph.Post)
+	inbox, ok := b.inbox.(ralph.MessageInbox)
 	if !ok {
 		return
 	}
 	b.asked = question
-	answers := func(letter ralph.Letter) bool { // one that could not be taken away was given before
-		return letter.Kind == ralph.LetterAnswer && !slices.Contains(b.state.Letters, letter.ID)
+	answers := func(message ralph.Message) bool { // one that could not be taken away was given before
+		return message.Kind == ralph.MessageAnswer && !slices.Contains(b.state.Messages, message.ID)
 	}
-	b.wait.rest(ctx, ralph.Waiting{For: ralph.WaitAnswer, Detail: question}, func() time.Duration {
-		if letters, err := post.Letters(); err == nil && slices.ContainsFunc(letters, answers) {
+	b.wait.waitUntil(ctx, ralph.Waiting{For: ralph.WaitAnswer, Detail: question}, func() time.Duration {
+		if messages, err := inbox.Messages(); err == nil && slices.ContainsFunc(messages, answers) {
 			return 0
 		}
 		return pollEvery
 	})
 }
 
-// foresee remembers a letter as if it had been taken.
-func (b *inbox) foresee(letter ralph.Letter) {
-	if letter.Kind == ralph.LetterAnswer {
+// previewMessage remembers a letter as if it had been taken.
+func (b *inbox) previewMessage(message ralph.Message) {
+	if message.Kind == ralph.MessageAnswer {
 		b.asked = ""
-		b.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: letter.Question, Answer: letter.Text})
+		b.emit(ralph.EvAnswer, ralph.AnswerGiven{Question: message.Question, Answer: message.Text})
 		return
 	}
-	file, item, line, err := placeSteering(b.cfg.Dir, letter.Text)
+	file, item, line, err := placeSteering(b.cfg.Dir, message.Text)
 	known := slices.ContainsFunc(b.steering, func(other ralph.SteeringSeen) bool { return other.File == file && other.Text == item })
 	if err != nil || line == "" || known {
 		return

@@ -17,7 +17,7 @@ func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 			return *v
 		}
 	}
-	if v := l.hooks.hookBefore(ctx, l.agents.nextWorker()); v != nil {
+	if v := l.hooks.runPreHooks(ctx, l.agents.nextAgent()); v != nil {
 		return *v
 	}
 	text, err := l.begin(ctx)
@@ -32,7 +32,7 @@ func (l *Loop) iterate(ctx context.Context) ralph.Verdict {
 		l.run.storageFailed(err)
 		return l.run.storageVerdict()
 	}
-	l.agents.tellOutcome(outcome)
+	l.agents.recordOutcome(outcome)
 	l.run.sync()
 	return l.judge(ctx)
 }
@@ -42,15 +42,15 @@ func (l *Loop) choose(ctx context.Context) {
 	if err := l.goals.readGoal(ctx); err != nil {
 		l.run.warn("goal_unreadable", "%v; going on with the text as it was", err)
 	}
-	l.goals.tellPlaceholders()
-	l.inbox.hearPeople(ctx)
+	l.goals.warnPlaceholders()
+	l.inbox.readUserInput(ctx)
 	l.list.selectTask()
-	l.stash.arrange(ctx)
+	l.stash.prepareTree(ctx)
 }
 
 // begin is phase one: it is durable before the agent starts.
 func (l *Loop) begin(ctx context.Context) (string, error) {
-	l.checks.selectedBaseline(ctx)
+	l.checks.runTaskBaseline(ctx)
 	breaker := l.run.state.History.Breaker
 	started := ralph.IterationStarted{
 		Ordinal: l.run.state.History.Counted + 1, Of: l.run.policy.MaxIterations, Elapsed: l.run.elapsed(),
@@ -72,7 +72,7 @@ func (l *Loop) begin(ctx context.Context) (string, error) {
 			l.run.warn("goal_cut", "%s", "the "+part.Name+" is too long for a prompt: its middle was cut out")
 		}
 	}
-	l.run.emit(ralph.EvAgentStarted, ralph.AgentStarted{Agent: l.agents.worker().Name, Model: l.agents.worker().Model, Timeout: ralph.Span(l.run.timeLeft())})
+	l.run.emit(ralph.EvAgentStarted, ralph.AgentStarted{Agent: l.agents.currentAgent().Name, Model: l.agents.currentAgent().Model, Timeout: ralph.Span(l.run.timeLeft())})
 	l.run.sync()
 	return built.Text, nil
 }
@@ -90,7 +90,7 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	if ctx.Err() == nil && ralph.CountsAsIteration(agent.End) && !proven && (l.run.policy.ChecksWhen == ralph.ChecksAlways || claimed) {
 		l.gather(ctx, claimed)
 	}
-	l.tellStatus()
+	l.recordStatus()
 	l.commit(ctx)
 	if l.run.storage != nil {
 		return l.run.storageVerdict()
@@ -111,14 +111,14 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 	}
 	l.run.emit(ralph.EvVerdict, ralph.VerdictReached{At: at, Verdict: v})
 	if l.tree.ranInPlace() {
-		l.tree.takeAsItIs(ctx)
+		l.tree.acceptTree(ctx)
 	}
-	l.tellTasks(ctx, v)
-	l.tellForecast(v)
+	l.recordTasks(ctx, v)
+	l.noticeForecast(v)
 	if before != v.Breaker.State {
 		l.run.emit(ralph.EvBreaker, ralph.BreakerMoved{From: before, To: v.Breaker.State, Reason: v.Breaker.Reason})
 	}
-	l.hooks.hookAfter(ctx, v)
+	l.hooks.runPostHooks(ctx, v)
 	return v
 }
 
@@ -126,29 +126,29 @@ func (l *Loop) judge(ctx context.Context) ralph.Verdict {
 // last.
 func (l *Loop) gather(ctx context.Context, claimed bool) {
 	l.checks.runChecks(ctx, l.suite.checksToRun(claimed))
-	if !claimed && !judge.ChecksClaim(l.run.policy, l.run.state.History) || !l.run.promising(ctx) {
+	if !claimed && !judge.ChecksClaim(l.run.policy, l.run.state.History) || !l.run.couldStillPass(ctx) {
 		return
 	}
 	l.checks.runHidden(ctx)
-	l.checks.weighTests(ctx)
-	if l.run.promising(ctx) && judge.WouldEnd(l.run.policy, l.run.state.History) {
+	l.checks.runBaseTests(ctx)
+	if l.run.couldStillPass(ctx) && judge.WouldEnd(l.run.policy, l.run.state.History) {
 		l.checks.confirmFlaked(ctx)
 		l.checks.prove(ctx)
 	}
 	if l.tree.ranInPlace() {
-		l.checks.tidy(ctx)
+		l.checks.undoCheckWrites(ctx)
 	}
-	if l.run.promising(ctx) {
-		l.tree.lookAgain(ctx)
+	if l.run.couldStillPass(ctx) {
+		l.tree.checkFreshness(ctx)
 		l.reviews.evaluate(ctx)
 	}
-	if l.reviews.evaluator != nil && l.run.promising(ctx) { // it took its time
-		l.tree.lookAgain(ctx)
+	if l.reviews.evaluator != nil && l.run.couldStillPass(ctx) { // it took its time
+		l.tree.checkFreshness(ctx)
 	}
 }
 
-// tellStatus compares what the status block says with what was seen.
-func (l *Loop) tellStatus() {
+// recordStatus compares what the status block says with what was seen.
+func (l *Loop) recordStatus() {
 	now := l.run.state.History.Now
 	said := now.Agent.Said
 	if said.Status == nil && said.StatusProblem == "" || l.run.policy.Status == ralph.StatusOff {
@@ -161,8 +161,8 @@ func (l *Loop) tellStatus() {
 	l.run.emit(ralph.EvStatusBlock, seen)
 }
 
-// tellTasks records what a verdict did to the tasks and writes it into the list.
-func (l *Loop) tellTasks(ctx context.Context, v ralph.Verdict) {
+// recordTasks records what a verdict did to the tasks and writes it into the list.
+func (l *Loop) recordTasks(ctx context.Context, v ralph.Verdict) {
 	if l.list.tasks == nil {
 		return
 	}
@@ -189,7 +189,7 @@ func (l *Loop) tellTasks(ctx context.Context, v ralph.Verdict) {
 	if ctx.Err() == nil && moved { // the file changed by the harness's hand: no progress of the next iteration
 		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
 		if v.Action != ralph.Stop {
-			l.stash.makeWay(ctx, left)
+			l.stash.stashForNext(ctx, left)
 		}
 	}
 }
@@ -197,8 +197,8 @@ func (l *Loop) tellTasks(ctx context.Context, v ralph.Verdict) {
 // forecastAfter is how many iterations it takes to say what the rest may cost.
 const forecastAfter = 2
 
-// tellForecast says once what the open tasks will take if they are like those before.
-func (l *Loop) tellForecast(v ralph.Verdict) {
+// noticeForecast says once what the open tasks will take if they are like those before.
+func (l *Loop) noticeForecast(v ralph.Verdict) {
 	h := l.run.state.History
 	if v.Action == ralph.Stop || !v.Counted || h.Counted != forecastAfter {
 		return

@@ -29,7 +29,7 @@ type journal struct {
 	observers []func(ralph.Event)
 	live      func(ralph.Activity)
 	storage   error           // the first failure to record; nothing is recorded after it
-	told      map[string]bool // what was said and is not said again
+	warned    map[string]bool // what was said and is not said again
 	unmetered bool            // it was said that not everything is counted
 
 	begun     time.Time  // of this process's share of the run
@@ -37,7 +37,7 @@ type journal struct {
 	iteration int        // under way, 0 before the first
 	crashed   bool       // the process before this one did not end the run
 
-	mailbox   ralph.Mailbox
+	inbox     ralph.Inbox
 	stop      atomic.Pointer[ralph.Signal]
 	abandon   sync.Once
 	abandoned chan struct{} // closed when the user does not wait for what comes after a kill
@@ -52,14 +52,14 @@ func (j *journal) emit(kind ralph.EventType, data any) {
 	}
 	broke := false
 	for i, see := range j.observers {
-		if see != nil && !told(func() { see(e) }) { // a view that breaks must not break the run
+		if see != nil && !callSafely(func() { see(e) }) { // a view that breaks must not break the run
 			j.observers[i], broke = nil, true
 		}
 	}
 	if broke {
 		j.warn("observer_panicked", "a view of this run broke down and is told nothing more")
 	}
-	j.warnOf(bug)
+	j.warnPanic(bug)
 }
 
 // warn records a warning.
@@ -72,25 +72,25 @@ func (j *journal) notice(code, text string) {
 	j.emit(ralph.EvNotice, ralph.Notice{Code: code, Text: text})
 }
 
-// tellOnce warns, but not in every iteration.
-func (j *journal) tellOnce(code, text string) {
-	if j.first(text) {
+// warnOnce warns, but not in every iteration.
+func (j *journal) warnOnce(code, text string) {
+	if j.firstTime(text) {
 		j.warn(code, "%s", text)
 	}
 }
 
-// first reports whether something is said for the first time.
-func (j *journal) first(about string) bool {
-	before := j.told[about]
-	j.told[about] = true
+// firstTime reports whether something is said for the first time.
+func (j *journal) firstTime(about string) bool {
+	before := j.warned[about]
+	j.warned[about] = true
 	return !before
 }
 
-// told reports whether a view took what it was told without panicking.
-func told(tell func()) bool { return catch(tell) == nil }
+// callSafely reports whether a view took what it was told without panicking.
+func callSafely(tell func()) bool { return catch(tell) == nil }
 
 // sync makes everything recorded so far durable.
-func (j *journal) sync() { j.warnOf(j.store(func() error { return j.recorder.Sync() })) }
+func (j *journal) sync() { j.warnPanic(j.store(func() error { return j.recorder.Sync() })) }
 
 // store writes to the recorder, if there is one and it has not failed before. A panic there is a failure to record.
 func (j *journal) store(write func() error) (bug *caught) {
@@ -107,8 +107,8 @@ func (j *journal) store(write func() error) (bug *caught) {
 	return bug
 }
 
-// warnOf records a panic with its stack, if there was one.
-func (j *journal) warnOf(bug *caught) {
+// warnPanic records a panic with its stack, if there was one.
+func (j *journal) warnPanic(bug *caught) {
 	if bug != nil {
 		j.warn("panic", "%v\n%s", bug.value, bug.stack)
 	}
@@ -150,10 +150,10 @@ func (j *journal) moment(ctx context.Context) ralph.Moment {
 }
 
 func (j *journal) orders() (ralph.Orders, error) {
-	if j.mailbox == nil {
+	if j.inbox == nil {
 		return ralph.Orders{}, nil
 	}
-	return j.mailbox.Poll()
+	return j.inbox.Poll()
 }
 
 // stopsAt gives the verdict if the next iteration is not to begin.
@@ -189,8 +189,8 @@ func (j *journal) detached(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// promising reports whether a claim may still be accepted, and the run goes on.
-func (j *journal) promising(ctx context.Context) bool {
+// couldStillPass reports whether a claim may still be accepted, and the run goes on.
+func (j *journal) couldStillPass(ctx context.Context) bool {
 	return ctx.Err() == nil && j.storage == nil && judge.CouldStillPass(j.policy, j.state.History)
 }
 

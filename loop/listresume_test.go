@@ -18,13 +18,13 @@ import (
 // yard is what outlives a crash of a run with a list: the list, how often each task was worked on, and which mischief was done.
 type yard struct {
 	mu        sync.Mutex
-	book      *book
+	book      *memoryTasks
 	work      map[string]int
 	mischiefs int
 }
 
 func newYard() *yard {
-	b := newBook(entry("A", "own A"), entry("B", "own B"), entry("C"))
+	b := newMemoryTasks(entry("A", "own A"), entry("B", "own B"), entry("C"))
 	b.file[0].DependsOn = []string{"B"}
 	return &yard{book: b, work: map[string]int{}}
 }
@@ -32,7 +32,7 @@ func newYard() *yard {
 func (y *yard) copied() *yard {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	return &yard{book: y.book.copied(), work: maps.Clone(y.work), mischiefs: y.mischiefs}
+	return &yard{book: y.book.clone(), work: maps.Clone(y.work), mischiefs: y.mischiefs}
 }
 
 // agentWorks is one piece of work on a task, and what an agent does to the list beside it: it deletes a task, adds one, and ticks one.
@@ -178,11 +178,11 @@ func mustBeDoneOnce(t *testing.T, name string, events []ralph.Event) {
 func TestAListThatACrashedAgentInjuredIsPutBack(t *testing.T) {
 	injured := []string{"B was deleted"}
 	bubble(t, "before it exited", func(t *testing.T) {
-		b := newBook(entry("A"), entry("B"))
+		b := newMemoryTasks(entry("A"), entry("B"))
 		w := listed(t, b, tagging("A"))
 		w.run(t.Context())
 		w.log.events = w.log.events[:slices.Index(w.log.types(), ralph.EvAgentStarted)+1]
-		b = newBook(entry("A"), entry("B"))
+		b = newMemoryTasks(entry("A"), entry("B"))
 		b.drop("B")
 		again := w.resumed(b, tagging("A", "B"))
 		inputs := again.prompted()
@@ -191,11 +191,11 @@ func TestAListThatACrashedAgentInjuredIsPutBack(t *testing.T) {
 		same(t, "what the prompt says", injured, (*inputs)[0].Last.ListProblems)
 	})
 	bubble(t, "after it exited, and after that was told", func(t *testing.T) {
-		b := newBook(entry("A"), entry("B"))
+		b := newMemoryTasks(entry("A"), entry("B"))
 		w := listed(t, b, nothing().then(func() { b.drop("B") }))
 		w.run(t.Context())
 		w.log.events = w.log.events[:slices.Index(w.log.types(), ralph.EvTampered)+1]
-		b = newBook(entry("A"), entry("B"))
+		b = newMemoryTasks(entry("A"), entry("B"))
 		b.drop("B")
 		again := w.resumed(b, tagging("A", "B"))
 		inputs := again.prompted()
@@ -222,7 +222,7 @@ func TestWhatTheUserChangesBeforeAResumeHolds(t *testing.T) {
 		{"stopped", func(w *world, _ func()) { w.stopAfter(time.Second, ralph.SignalInterrupt) }, 1},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			b := newBook(entry("A"), entry("B"), entry("C"))
+			b := newMemoryTasks(entry("A"), entry("B"), entry("C"))
 			w := listed(t, b, tagging("A"))
 			ctx, cancel := context.WithCancelCause(t.Context())
 			tt.kill(w, func() { cancel(ralph.Killed{Signal: ralph.SignalTerminate}) })
@@ -243,7 +243,7 @@ func TestWhatTheUserChangesBeforeAResumeHolds(t *testing.T) {
 // A kill between the list's new task being kept and being told must not make the run complete without it.
 func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(entry("A"))
+		b := newMemoryTasks(entry("A"))
 		w := listed(t, b, tagging("A").then(func() { b.append(entry("N")) }), tagging("N"))
 		w.ends(ralph.TasksDone, 2)
 		added := slices.IndexFunc(w.log.events, func(e ralph.Event) bool {
@@ -251,7 +251,7 @@ func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
 			return ok && len(selected.List) == 2
 		})
 		w.log.events = w.log.events[:added]
-		b = newBook(entry("A"), entry("N"))
+		b = newMemoryTasks(entry("A"), entry("N"))
 		again := w.resumed(b, tagging("N"))
 		again.ends(ralph.TasksDone, 1)
 		same(t, "the list", map[string]ralph.TaskStatus{"A": ralph.TaskDone, "N": ralph.TaskDone}, b.lies())
@@ -261,7 +261,7 @@ func TestATaskAddedBeforeACrashIsOpen(t *testing.T) {
 // A check that could not run before any agent started is forgotten once the user took it out of the list.
 func TestABrokenCheckThatWasTakenAwayDoesNotStopAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(entry("A", "nosuch"))
+		b := newMemoryTasks(entry("A", "nosuch"))
 		w := listed(t, b, tagging("A"))
 		w.cfg.Checks, w.checker.results = nil, []ralph.CheckResult{isBroken}
 		w.ends(ralph.CheckBroken, 0)
@@ -272,7 +272,7 @@ func TestABrokenCheckThatWasTakenAwayDoesNotStopAResume(t *testing.T) {
 
 // lostBook has no copy of its list until it adopts one.
 type lostBook struct {
-	*book
+	*memoryTasks
 	adopted bool
 }
 
@@ -280,11 +280,11 @@ func (b *lostBook) List() []ralph.Task {
 	if !b.adopted {
 		return nil
 	}
-	return b.book.List()
+	return b.memoryTasks.List()
 }
 
 func (b *lostBook) Adopt(known map[string]ralph.TaskStatus) error {
-	err := b.book.Adopt(known)
+	err := b.memoryTasks.Adopt(known)
 	b.adopted = b.adopted || err == nil
 	return err
 }
@@ -293,29 +293,29 @@ func (b *lostBook) Inspect() (ralph.TaskEdits, error) {
 	if !b.adopted {
 		return ralph.TaskEdits{}, errors.New("no list was adopted yet")
 	}
-	return b.book.Inspect()
+	return b.memoryTasks.Inspect()
 }
 
 // Without the harness's copy of the list, a claim is measured by the own checks that the file names, and without that not at all.
 func TestAClaimIsMeasuredByOwnChecksThoughTheCopyIsLost(t *testing.T) {
 	cut := func(t *testing.T) *world {
-		w := listed(t, newBook(entry("A", "own A")), tagging("A"))
+		w := listed(t, newMemoryTasks(entry("A", "own A")), tagging("A"))
 		w.run(t.Context())
 		w.log.events = w.log.events[:slices.Index(w.log.types(), ralph.EvTreeQuiet)+1]
 		return w
 	}
 	bubble(t, "the file is there", func(t *testing.T) {
 		again := cut(t).resumed(nil, nothing())
-		again.options = append(again.options, WithTasks(&lostBook{book: newBook(entry("A", "own A"))}))
+		again.options = append(again.options, WithTasks(&lostBook{memoryTasks: newMemoryTasks(entry("A", "own A"))}))
 		again.policy.MaxIterations, again.checker.results = 1, []ralph.CheckResult{isGreen, isRed}
 		again.ends(ralph.MaxIterations, 0)
 		same(t, "refused", refusal("A", ralph.RefusedCheckFailed, "own A (exit 1) failed"), payloads[ralph.ClaimRefused](again.log)[0].Tasks)
 	})
 	bubble(t, "the file cannot be read", func(t *testing.T) {
 		again := cut(t).resumed(nil, nothing())
-		b := newBook(entry("A", "own A"))
+		b := newMemoryTasks(entry("A", "own A"))
 		b.broken = true
-		again.options = append(again.options, WithTasks(&lostBook{book: b}))
+		again.options = append(again.options, WithTasks(&lostBook{memoryTasks: b}))
 		again.make()
 		if result, err := again.loop.Run(t.Context()); err == nil {
 			t.Errorf("ended with %s", result.StopReason)

@@ -32,8 +32,8 @@ func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
 	l.run.begun, l.run.before = time.Now(), l.run.state.Elapsed
 	var verdict ralph.Verdict
 	var err error
-	if bug := catch(func() { verdict, err = l.toVerdict(ctx) }); bug != nil {
-		verdict, err = l.broken(bug), nil
+	if bug := catch(func() { verdict, err = l.runToVerdict(ctx) }); bug != nil {
+		verdict, err = l.panicVerdict(bug), nil
 	}
 	if err != nil {
 		return ralph.Result{}, err
@@ -41,14 +41,14 @@ func (l *Loop) Run(ctx context.Context) (ralph.Result, error) {
 	return l.finish(ctx, verdict), nil
 }
 
-// broken turns a panic into the outcome INTERNAL, so that a bug never leaves with another exit code.
-func (l *Loop) broken(bug *caught) ralph.Verdict {
-	l.run.warnOf(bug)
+// panicVerdict turns a panic into the outcome INTERNAL, so that a bug never leaves with another exit code.
+func (l *Loop) panicVerdict(bug *caught) ralph.Verdict {
+	l.run.warnPanic(bug)
 	return judge.Abort(ralph.Breaker{}, ralph.Internal, "a bug in ralph: %v", bug.value)
 }
 
-// toVerdict opens the run and works until a verdict says stop.
-func (l *Loop) toVerdict(ctx context.Context) (ralph.Verdict, error) {
+// runToVerdict opens the run and works until a verdict says stop.
+func (l *Loop) runToVerdict(ctx context.Context) (ralph.Verdict, error) {
 	if err := l.open(ctx); err != nil {
 		return ralph.Verdict{}, err
 	}
@@ -86,10 +86,10 @@ func (l *Loop) open(ctx context.Context) error {
 	case l.run.state.History.Started == 0:
 		l.baseline(ctx)
 	case l.run.state.Phase == fold.PhaseNone:
-		l.stash.move(ctx)                                                   // before anything is taken for the user's
+		l.stash.applyPendingMove(ctx)                                       // before anything is taken for the user's
 		unseen := l.run.state.History.TreeOf != l.run.state.History.Started // nobody saw what the last agent left
 		if l.run.state.Checking && l.run.state.History.CheckedInPlace() {   // a check that was killed may have written what is there
-			l.tree.takeAsItIs(ctx)
+			l.tree.acceptTree(ctx)
 		}
 		l.tree.snapshot(ctx, ralph.TreeInput{BaseHead: l.run.state.History.Base.Head})
 		if unseen || len(l.run.state.Last.Tampered) > 0 { // or a move was done, and the process died before it looked what came of it
@@ -145,7 +145,7 @@ func (l *Loop) work(ctx context.Context) ralph.Verdict {
 		}
 	}
 	for {
-		if v := l.between(ctx); v.Action == ralph.Stop {
+		if v := l.decideNext(ctx); v.Action == ralph.Stop {
 			return v
 		}
 		v := l.iterate(ctx)
@@ -162,9 +162,9 @@ func (l *Loop) work(ctx context.Context) ralph.Verdict {
 	}
 }
 
-// between decides whether another iteration may start, and waits for what must be waited for.
-func (l *Loop) between(ctx context.Context) ralph.Verdict {
-	if done := l.provenBefore(); done != nil {
+// decideNext decides whether another iteration may start, and waits for what must be waited for.
+func (l *Loop) decideNext(ctx context.Context) ralph.Verdict {
+	if done := l.provenVerdict(); done != nil {
 		return *done
 	}
 	l.wait.waitForTurn(ctx)
@@ -179,8 +179,8 @@ func (l *Loop) between(ctx context.Context) ralph.Verdict {
 	return v
 }
 
-// provenBefore is the verdict of a run that was proven done and killed before it could say so.
-func (l *Loop) provenBefore() *ralph.Verdict {
+// provenVerdict is the verdict of a run that was proven done and killed before it could say so.
+func (l *Loop) provenVerdict() *ralph.Verdict {
 	if v := l.run.state.Verdict; l.resuming && judge.Completed(v) {
 		return &v
 	}
@@ -193,7 +193,7 @@ func (l *Loop) provenBefore() *ralph.Verdict {
 func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 	changed := ""
 	if bug := catch(func() { changed = l.whatChanged(ctx) }); bug != nil {
-		v = l.broken(bug)
+		v = l.panicVerdict(bug)
 	}
 	stopped := ralph.RunStopped{
 		Reason: v.Reason, Signal: v.Signal, ExitCode: ralph.ExitCode(v.Reason, v.Signal), Status: ralph.StatusOf(v.Reason),
@@ -203,13 +203,13 @@ func (l *Loop) finish(ctx context.Context, v ralph.Verdict) ralph.Result {
 		stopped.VerifiedBy = nil
 	}
 	l.run.sync()
-	l.writeResult(lost(stopped, "the end of the run was not recorded"))
-	l.run.emit(ralph.EvRunStopped, l.unlessLost(stopped))
+	l.writeResult(recordLost(stopped, "the end of the run was not recorded"))
+	l.run.emit(ralph.EvRunStopped, l.orRecordLost(stopped))
 	l.run.sync()
-	l.run.warnOf(catch(func() { l.hooks.hookStop(ctx, l.unlessLost(stopped)) }))
-	result := l.writeResult(l.unlessLost(stopped))
+	l.run.warnPanic(catch(func() { l.hooks.runStopHooks(ctx, l.orRecordLost(stopped)) }))
+	result := l.writeResult(l.orRecordLost(stopped))
 	if l.run.storage != nil {
-		result = l.writeResult(l.unlessLost(stopped))
+		result = l.writeResult(l.orRecordLost(stopped))
 	}
 	return result
 }
@@ -224,7 +224,7 @@ func (l *Loop) whatChanged(ctx context.Context) string {
 func (l *Loop) writeResult(stopped ralph.RunStopped) ralph.Result {
 	l.run.state.Stopped = &stopped
 	result := l.run.state.Result()
-	l.run.warnOf(l.run.store(func() error {
+	l.run.warnPanic(l.run.store(func() error {
 		if chained, ok := l.run.recorder.(ralph.Chained); ok {
 			result.Receipt = chained.Chain()
 		}
@@ -236,16 +236,16 @@ func (l *Loop) writeResult(stopped ralph.RunStopped) ralph.Result {
 	return result
 }
 
-// unlessLost is the end of the run, unless it could not be written: no other exit code could be trusted then.
-func (l *Loop) unlessLost(stopped ralph.RunStopped) ralph.RunStopped {
+// orRecordLost is the end of the run, unless it could not be written: no other exit code could be trusted then.
+func (l *Loop) orRecordLost(stopped ralph.RunStopped) ralph.RunStopped {
 	if l.run.storage != nil && stopped.Reason != ralph.IOFailed {
-		return lost(stopped, l.run.storage.Error())
+		return recordLost(stopped, l.run.storage.Error())
 	}
 	return stopped
 }
 
-// lost is the end of a run whose record cannot be relied on.
-func lost(stopped ralph.RunStopped, why string) ralph.RunStopped {
+// recordLost is the end of a run whose record cannot be relied on.
+func recordLost(stopped ralph.RunStopped, why string) ralph.RunStopped {
 	stopped.Reason, stopped.ExitCode, stopped.Status = ralph.IOFailed, ralph.ExitCode(ralph.IOFailed, ""), ralph.StatusFailed
 	stopped.Detail, stopped.VerifiedBy = why, nil
 	return stopped

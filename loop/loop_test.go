@@ -251,7 +251,7 @@ func TestBugsEndInTheirOwnCode(t *testing.T) {
 			w.options = append(w.options, WithPrompter(promptFunc(func(ralph.PromptInput) (ralph.Prompt, error) { panic("x") })))
 		},
 		"mailbox": func(w *world) {
-			w.options = append(w.options, WithMailbox(fakeMailbox(func() (ralph.Orders, error) { panic("x") })))
+			w.options = append(w.options, WithInbox(fakeInbox(func() (ralph.Orders, error) { panic("x") })))
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {

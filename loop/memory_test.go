@@ -31,7 +31,7 @@ func TestWhatAnAgentProposesToRememberIsOnlyProposed(t *testing.T) {
 
 // differ is a tree that keeps copies.
 type differ struct {
-	ralph.Copies
+	ralph.Snapshots
 	hash  *int
 	left  []string
 	patch string
@@ -42,7 +42,7 @@ type differ struct {
 func (d differ) Fingerprint(context.Context, ralph.TreeInput) (ralph.TreeState, error) {
 	*d.hash++
 	name := fmt.Sprint("snapshot ", *d.hash)
-	return ralph.TreeState{Known: true, Hash: name, Snapshot: name, Left: d.left}, nil
+	return ralph.TreeState{Known: true, Hash: name, Snapshot: name, Omitted: d.left}, nil
 }
 
 func (d differ) Diff(_ context.Context, from, to string, limit int) (string, bool, error) {
@@ -81,28 +81,28 @@ func TestThePromptKnowsWhatChangedSinceTheRunBegan(t *testing.T) {
 }
 
 func TestOwnChecksAreEnoughToProveAList(t *testing.T) {
-	w := listed(t, newBook(entry("A"), entry("B", "own B")), nothing())
+	w := listed(t, newMemoryTasks(entry("A"), entry("B", "own B")), nothing())
 	w.cfg.Checks = nil
-	if _, err := New(w.cfg, WithTasks(newBook(entry("A"), entry("B", "own B"))), WithChecker(w.checker)); err != nil {
+	if _, err := New(w.cfg, WithTasks(newMemoryTasks(entry("A"), entry("B", "own B"))), WithChecker(w.checker)); err != nil {
 		t.Error(err)
 	}
-	if _, err := New(w.cfg, WithTasks(newBook(entry("A"), entry("B", "own B")))); err == nil {
+	if _, err := New(w.cfg, WithTasks(newMemoryTasks(entry("A"), entry("B", "own B")))); err == nil {
 		t.Error("own checks that nobody runs were accepted")
 	}
-	if _, err := New(w.cfg, WithTasks(newBook(entry("A"))), WithChecker(w.checker)); err == nil {
+	if _, err := New(w.cfg, WithTasks(newMemoryTasks(entry("A"))), WithChecker(w.checker)); err == nil {
 		t.Error("a list that nothing could prove was accepted")
 	}
 }
 
 // A preview starts nothing and changes nothing.
 func TestAPreviewIsTheFirstPrompt(t *testing.T) {
-	b := newBook(entry("A"), entry("B"))
+	b := newMemoryTasks(entry("A"), entry("B"))
 	b.file[0].Status, b.kept[0].Status = ralph.TaskDone, ralph.TaskDone
 	w, box := posted(t, nothing())
 	w.options = append(w.options, WithTasks(b), WithQuestion("a or b?"))
 	w.writeFile(steeringFile, "- use tabs\n")
-	box.write(ralph.LetterSteer, "keep the API")
-	box.write(ralph.LetterAnswer, "b")
+	box.write(ralph.MessageSteer, "keep the API")
+	box.write(ralph.MessageAnswer, "b")
 	inputs := w.prompted()
 	w.make()
 	built, err := w.loop.Preview(t.Context())
@@ -125,7 +125,7 @@ func TestAPreviewIsTheFirstPrompt(t *testing.T) {
 }
 
 // blindBook cannot say what the agent did.
-type blindBook struct{ *book }
+type blindBook struct{ *memoryTasks }
 
 func (blindBook) Inspect() (ralph.TaskEdits, error) {
 	return ralph.TaskEdits{}, errors.New("tasks.json: permission denied")
@@ -134,7 +134,7 @@ func (blindBook) Inspect() (ralph.TaskEdits, error) {
 func TestAListThatCannotBeInspectedIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := listed(t, nil, tagging("A"))
-		w.options = append(w.options, WithTasks(blindBook{newBook(entry("A"))}))
+		w.options = append(w.options, WithTasks(blindBook{newMemoryTasks(entry("A"))}))
 		w.ends(ralph.TasksDone, 1)
 		same(t, "warnings", []ralph.Notice{{Code: "tasks_unreadable", Text: "tasks.json: permission denied"}}, payloads[ralph.Notice](w.log))
 	})

@@ -39,7 +39,7 @@ type Loop struct {
 
 // newLoop makes the parts of a loop. A part knows those made before it, never the other way round.
 func newLoop(cfg Config) *Loop {
-	run := &journal{cfg: cfg, policy: policyOf(cfg), state: &fold.State{}, live: func(ralph.Activity) {}, told: map[string]bool{}, abandoned: make(chan struct{})}
+	run := &journal{cfg: cfg, policy: policyOf(cfg), state: &fold.State{}, live: func(ralph.Activity) {}, warned: map[string]bool{}, abandoned: make(chan struct{})}
 	tree := &workspace{journal: run}
 	wait := &waiter{journal: run, tree: tree}
 	list := &taskList{journal: run}
@@ -50,7 +50,7 @@ func newLoop(cfg Config) *Loop {
 		run: run, tree: tree, wait: wait, list: list, suite: suite, goals: goals, hooks: hooks, prompter: StandardPrompt{},
 		checks:  &checkRunner{journal: run, tree: tree, list: list, suite: suite},
 		reviews: &reviewer{journal: run, tree: tree, wait: wait, list: list, goals: goals},
-		stash:   &stash{journal: run, tree: tree, list: list, traceless: map[string]bool{}},
+		stash:   &stash{journal: run, tree: tree, list: list, leftNoChanges: map[string]bool{}},
 		inbox:   &inbox{journal: run, tree: tree, wait: wait},
 		agents:  &agentRunner{journal: run, list: list, hooks: hooks},
 	}
@@ -79,8 +79,8 @@ func WithPrompter(p ralph.Prompter) Option { return func(l *Loop) { l.prompter =
 // WithRecorder says where events are kept. Without one they go to observers only.
 func WithRecorder(r ralph.Recorder) Option { return func(l *Loop) { l.run.recorder = r } }
 
-// WithMailbox lets other processes stop and pause the run.
-func WithMailbox(m ralph.Mailbox) Option { return func(l *Loop) { l.run.mailbox = m } }
+// WithInbox lets other processes stop and pause the run.
+func WithInbox(m ralph.Inbox) Option { return func(l *Loop) { l.run.inbox = m } }
 
 // WithObserver has every event told, in order, on the loop's own goroutine.
 func WithObserver(see func(ralph.Event)) Option {
@@ -140,7 +140,7 @@ func New(cfg Config, options ...Option) (*Loop, error) {
 	for _, option := range options {
 		option(l)
 	}
-	if _, ok := l.run.mailbox.(ralph.Post); !ok && l.run.policy.OnDecide == ralph.DecideWait { // nobody could answer
+	if _, ok := l.run.inbox.(ralph.MessageInbox); !ok && l.run.policy.OnDecide == ralph.DecideWait { // nobody could answer
 		l.run.policy.OnDecide = ralph.DecideStop
 	}
 	if l.reviews.evaluator != nil { // whatever the order of the options: an evaluator that is asked is heeded

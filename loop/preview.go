@@ -9,13 +9,13 @@ import (
 // Preview is the prompt of the first iteration, as it would be if the run started now. It starts nothing, writes
 // nothing and leaves the loop as it is: messages stay where they are, and the task list is only read.
 func (l *Loop) Preview(ctx context.Context) (ralph.Prompt, error) {
-	return l.rehearsal().firstPrompt(ctx)
+	return l.previewLoop().firstPrompt(ctx)
 }
 
-// rehearsal is a loop of the same parts without a recorder and without observers.
-func (l *Loop) rehearsal() *Loop {
+// previewLoop is a loop of the same parts without a recorder and without observers.
+func (l *Loop) previewLoop() *Loop {
 	r := newLoop(l.run.cfg)
-	r.run.policy, r.run.id, r.run.about, r.run.mailbox = l.run.policy, l.run.id, l.run.about, l.run.mailbox
+	r.run.policy, r.run.id, r.run.about, r.run.inbox = l.run.policy, l.run.id, l.run.about, l.run.inbox
 	*r.run.state = *l.run.state // Apply changes nothing that two states share
 	r.tree.store, r.tree.examiner = l.tree.store, l.tree.examiner
 	r.list.tasks, r.agents.agents, r.prompter = l.list.tasks, l.agents.agents, l.prompter
@@ -29,13 +29,13 @@ func (l *Loop) firstPrompt(ctx context.Context) (ralph.Prompt, error) {
 	}
 	l.run.emit(ralph.EvRunStarted, l.started())
 	if l.list.tasks != nil {
-		l.list.tellSelected()
+		l.list.recordSelected()
 	}
 	l.inbox.readSteering()
-	if post, ok := l.run.mailbox.(ralph.Post); ok {
-		letters, _ := post.Letters()
-		for _, letter := range letters {
-			l.inbox.foresee(letter)
+	if inbox, ok := l.run.inbox.(ralph.MessageInbox); ok {
+		messages, _ := inbox.Messages()
+		for _, message := range messages {
+			l.inbox.previewMessage(message)
 		}
 	}
 	return l.prompter.Prompt(ctx, l.promptInput(ctx, ralph.IterationStarted{Ordinal: 1, Of: l.run.policy.MaxIterations}))

@@ -27,7 +27,7 @@ func (l *Loop) promptInput(ctx context.Context, started ralph.IterationStarted) 
 		Dir: l.run.cfg.Dir, WhoCommits: l.run.cfg.WhoCommits, Steering: l.inbox.steering, Progress: l.run.state.ProgressTail(),
 		Answers: l.run.state.Answers, OpenQuestion: l.inbox.asked, Ledger: l.run.state.Ledger, Learnings: l.goals.learnings(ctx),
 	}
-	_, in.ByCase = l.agents.agents[min(started.Agent, len(l.agents.agents)-1)].Agent.(ralph.CaseMaker)
+	_, in.ByCase = l.agents.agents[min(started.Agent, len(l.agents.agents)-1)].Agent.(ralph.Submitter)
 	if l.list.tasks != nil {
 		in.ListFile, in.Tasks = l.list.tasks.File(), l.run.state.History.Tasks
 		for _, t := range l.list.tasks.List() {
@@ -38,8 +38,8 @@ func (l *Loop) promptInput(ctx context.Context, started ralph.IterationStarted) 
 		if current, ok := judge.FindTask(in.Tasks, l.run.state.History.Task); ok {
 			in.Try = current.Tries + 1
 		}
-		kept, _ := l.run.state.Stashed(l.run.state.History.Task)
-		in.NotBack = kept.NotBack
+		kept, _ := l.run.state.StashOf(l.run.state.History.Task)
+		in.RestoreFailure = kept.RestoreFailure
 	}
 	in.Diff, in.DiffCut = l.tree.diff(ctx)
 	return in

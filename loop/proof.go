@@ -8,20 +8,20 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// weighTests runs the tests of the base on the claimed tree, if some were changed that are not protected, and records which product code behaves for
+// runBaseTests runs the tests of the base on the claimed tree, if some were changed that are not protected, and records which product code behaves for
 // tests.
-func (r *checkRunner) weighTests(ctx context.Context) {
-	if len(r.tree.changed.Tests)+len(r.tree.changed.Aware) == 0 || !r.promising(ctx) || len(r.state.History.Now.Checks) == 0 {
+func (r *checkRunner) runBaseTests(ctx context.Context) {
+	if len(r.tree.changed.Tests)+len(r.tree.changed.TestAware) == 0 || !r.couldStillPass(ctx) || len(r.state.History.Now.Checks) == 0 {
 		return
 	}
-	weighed := ralph.TestsWeighed{Files: append([]string{}, r.tree.changed.Tests...), Aware: r.tree.changed.Aware, OldPassed: true, Old: []ralph.CheckResult{}}
-	if len(r.tree.changed.Tests) > 0 && !r.runOldTests(ctx, &weighed) {
+	baseTests := ralph.BaseTestsRun{Files: append([]string{}, r.tree.changed.Tests...), Aware: r.tree.changed.TestAware, OldPassed: true, Old: []ralph.CheckResult{}}
+	if len(r.tree.changed.Tests) > 0 && !r.runOldTests(ctx, &baseTests) {
 		return
 	}
-	r.emit(ralph.EvTestsChanged, weighed)
+	r.emit(ralph.EvTestsChanged, baseTests)
 }
 
-func (r *checkRunner) runOldTests(ctx context.Context, weighed *ralph.TestsWeighed) bool {
+func (r *checkRunner) runOldTests(ctx context.Context, baseTests *ralph.BaseTestsRun) bool {
 	session := r.session(ralph.ViewOldTests, checkFile("old"))
 	session.strict = true // what was green on this tree was so with other tests
 	defer session.close()
@@ -33,21 +33,21 @@ func (r *checkRunner) runOldTests(ctx context.Context, weighed *ralph.TestsWeigh
 		if !ok {
 			return false
 		}
-		weighed.Old = append(weighed.Old, result)
-		weighed.OldPassed = weighed.OldPassed && result.Passed
+		baseTests.Old = append(baseTests.Old, result)
+		baseTests.OldPassed = baseTests.OldPassed && result.Passed
 	}
 	return true
 }
 
 // confirmFlaked runs once more what was red and green on one tree in this run.
 func (r *checkRunner) confirmFlaked(ctx context.Context) {
-	r.confirm(ctx, r.session(ralph.ViewClaimed, "again"), r.suite.checksToRun(true))
-	r.confirm(ctx, r.session(ralph.ViewHidden, "hidden-again"), r.suite.hiddenChecks())
+	r.rerunFlaked(ctx, r.session(ralph.ViewClaimed, "again"), r.suite.checksToRun(true))
+	r.rerunFlaked(ctx, r.session(ralph.ViewHidden, "hidden-again"), r.suite.hiddenChecks())
 }
 
-func (r *checkRunner) confirm(ctx context.Context, session *session, checks []check) {
+func (r *checkRunner) rerunFlaked(ctx context.Context, session *session, checks []check) {
 	doubtful := slices.DeleteFunc(checks, func(c check) bool { return !r.state.History.HasFlaked(ralph.CheckResult{Name: c.name, Task: c.task}) })
-	if len(doubtful) > 0 && r.promising(ctx) {
+	if len(doubtful) > 0 && r.couldStillPass(ctx) {
 		session.strict = true
 		session.runAll(ctx, doubtful)
 	}
@@ -55,11 +55,11 @@ func (r *checkRunner) confirm(ctx context.Context, session *session, checks []ch
 
 // prove asks what the green checks are worth.
 func (r *checkRunner) prove(ctx context.Context) {
-	if r.tree.examiner == nil || !r.policy.Canary || !r.promising(ctx) {
+	if r.tree.examiner == nil || !r.policy.Canary || !r.couldStillPass(ctx) {
 		return
 	}
 	kind := ralph.ViewClaimed
-	if w := r.state.History.Now.Weighed; w != nil && w.OldPassed && len(w.Files) > 0 {
+	if w := r.state.History.Now.BaseTests; w != nil && w.OldPassed && len(w.Files) > 0 {
 		kind = ralph.ViewOldTests // whose tests must be those of the base
 	}
 	folder, err := r.checkFolder(1)
@@ -68,13 +68,13 @@ func (r *checkRunner) prove(ctx context.Context) {
 		return
 	}
 	for i, c := range r.suite.checksToRun(true) {
-		if r.suite.barred(c) != "" || c.gone != "" || r.isRed(c) {
+		if r.suite.whyBarred(c) != "" || c.missing != "" || r.isRed(c) {
 			continue
 		}
 		var proof ralph.Proof
-		in := r.viewInput(kind, r.state.History.WayOf(c.name, c.task))
+		in := r.viewInput(kind, r.state.History.AccessOf(c.name, c.task))
 		in.BaseRed = r.state.History.FailedAtBase(c.name, c.task)
-		r.attendCheck(ctx, func(ctx context.Context) {
+		r.withHeartbeat(ctx, func(ctx context.Context) {
 			proof, err = r.tree.examiner.Prove(ctx, in, r.checkInput(c, folder, checkFile("canary").name(i)))
 		})
 		switch {

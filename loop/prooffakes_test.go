@@ -70,15 +70,15 @@ func (k *keeper) becomes(files string) func() {
 
 // fakeExaminer gives views in which checks do as the test says.
 type fakeExaminer struct {
-	t       *testing.T
-	compare func(base, now ralph.TreeState) (ralph.Tampering, error)
-	check   func(in ralph.ViewInput, name string) ralph.CheckResult
-	prove   func(in ralph.ViewInput, name string) (ralph.Proof, error)
-	mode    string
-	why     string
-	openErr error
-	leftErr error
-	narrow  bool // a folder of the workspace is in PATH
+	t          *testing.T
+	compare    func(base, now ralph.TreeState) (ralph.Tampering, error)
+	check      func(in ralph.ViewInput, name string) ralph.CheckResult
+	prove      func(in ralph.ViewInput, name string) (ralph.Proof, error)
+	mode       string
+	why        string
+	openErr    error
+	leftErr    error
+	stripsPath bool // a folder of the workspace is in PATH
 
 	isOpen   bool
 	compared []string // base and now, by their copies
@@ -86,7 +86,7 @@ type fakeExaminer struct {
 	proved   []string
 }
 
-var _ ralph.Copies = (*keeper)(nil)
+var _ ralph.Snapshots = (*keeper)(nil)
 
 // examined is a world whose checks run in views. They are red before any agent worked and green then; nothing is tampered with; canaries work.
 func examined(t *testing.T, turns ...turn) (*world, *fakeExaminer, *keeper) {
@@ -105,7 +105,7 @@ func greenIf(green bool) ralph.CheckResult {
 	return isRed
 }
 
-func (e *fakeExaminer) Narrows() bool { return e.narrow }
+func (e *fakeExaminer) StripsPath() bool { return e.stripsPath }
 
 func (e *fakeExaminer) Compare(_ context.Context, base, now ralph.TreeState) (ralph.Tampering, error) {
 	e.compared = append(e.compared, base.Snapshot+" "+now.Snapshot)
@@ -147,7 +147,7 @@ type fakeView struct {
 }
 
 func nameOf(in ralph.ViewInput, check string) string {
-	return strings.TrimSuffix(string(in.Kind)+"/"+string(in.Way), "/") + ": " + check
+	return strings.TrimSuffix(string(in.Kind)+"/"+string(in.Access), "/") + ": " + check
 }
 
 func (v *fakeView) Check(_ context.Context, in ralph.CheckInput) (ralph.CheckResult, error) {
@@ -158,7 +158,7 @@ func (v *fakeView) Check(_ context.Context, in ralph.CheckInput) (ralph.CheckRes
 }
 
 func (v *fakeView) Isolation() (mode, why string) {
-	if v.in.Way == ralph.WayInPlace {
+	if v.in.Access == ralph.AccessInPlace {
 		return ralph.IsolationInPlace, "it was asked for"
 	}
 	return v.e.mode, v.e.why

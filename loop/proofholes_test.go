@@ -33,7 +33,7 @@ func TestARedOptionalTaskDoesNotSpareProofs(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task, w.policy.MaxIterations = "", 1
 		w.agent.turns = []turn{tagging("A", "O").then(k.becomes("1"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A"), optional("O", "own O"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"), optional("O", "own O"))))
 		e.check = func(in ralph.ViewInput, name string) ralph.CheckResult {
 			return greenIf(in.Now.Hash != "0" && name != "own O")
 		}
@@ -46,7 +46,7 @@ func TestARedOptionalTaskDoesNotSpareProofs(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task, w.cfg.Hidden, w.policy.MaxIterations = "", []string{"secret"}, 2
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("O").then(k.becomes("2"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A"), optional("O", "own O"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"), optional("O", "own O"))))
 		e.check = func(in ralph.ViewInput, name string) ralph.CheckResult {
 			return greenIf(in.Now.Hash != "0" && name != "own O")
 		}
@@ -61,7 +61,7 @@ func TestAMendedTaskDoesNotSpareProofs(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task, w.policy.MaxIterations = "", 3
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2")), tagging("B").then(k.becomes("3"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A", "own A"), entry("B"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A", "own A"), entry("B"))))
 		e.check = func(in ralph.ViewInput, name string) ralph.CheckResult {
 			return greenIf(in.Now.Hash != "0" && !(in.Now.Hash == "2" && name == "own A"))
 		}
@@ -93,9 +93,9 @@ func TestOnlyTheBaselineOffersAWeakerWay(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task, w.policy.MaxIterations = "", 2
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A"), entry("B", "own B"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"), entry("B", "own B"))))
 		e.check = func(in ralph.ViewInput, name string) ralph.CheckResult {
-			return greenIf(in.Now.Hash != "0" && (name != "own B" || in.Way == ralph.WayInPlace))
+			return greenIf(in.Now.Hash != "0" && (name != "own B" || in.Access == ralph.AccessInPlace))
 		}
 		w.ends(ralph.MaxIterations, 2)
 		same(t, "ran", []string{"claimed: go test", "claimed/inplace: go test", "claimed: go test", "claimed: own B", "claimed: go test", "claimed: own B"}, e.ran)
@@ -104,9 +104,9 @@ func TestOnlyTheBaselineOffersAWeakerWay(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task = ""
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("B").then(k.becomes("2"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A", "own A"), entry("B", "own B"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A", "own A"), entry("B", "own B"))))
 		e.check = func(in ralph.ViewInput, name string) ralph.CheckResult {
-			return greenIf(name == "go test" || in.Way == ralph.WayInPlace)
+			return greenIf(name == "go test" || in.Access == ralph.AccessInPlace)
 		}
 		w.ends(ralph.TasksDone, 2)
 	})
@@ -149,7 +149,7 @@ func TestAnEvaluatorThatTakesItsTimeSeesAnotherTree(t *testing.T) {
 	bubble(t, "nor when the run was cut before anybody looked", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task = ""
-		book := newBook(entry("A"), entry("B"))
+		book := newMemoryTasks(entry("A"), entry("B"))
 		w.options = append(w.options, WithTasks(book))
 		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1"))}
 		ctx, kill := context.WithCancelCause(t.Context())
@@ -171,7 +171,7 @@ func TestAnEvaluatorThatTakesItsTimeSeesAnotherTree(t *testing.T) {
 	bubble(t, "also if it swaps them while another is asked about", func(t *testing.T) {
 		w, _, k := examined(t)
 		w.cfg.Task, w.policy.MaxIterations = "", 2
-		w.options = append(w.options, WithTasks(newBook(entry("A"), entry("B"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"), entry("B"))))
 		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1"))}
 		judge := w.judgedBy(accepts(), accepts(), rejects(ralph.RejectedGap, "gap"))
 		judge.before = func(context.Context, ralph.EvaluationInput) {

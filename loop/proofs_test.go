@@ -46,7 +46,7 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 			w.ends(tt.ends, 1)
 			old := tt.old
 			old.Name, old.Tree, old.Isolation = "go test", "c0+1", ralph.IsolationOverlay
-			same(t, "weighed", []ralph.TestsWeighed{{Files: []string{"a_test.go"}, Old: []ralph.CheckResult{old}, OldPassed: tt.old.Passed}}, payloads[ralph.TestsWeighed](w.log))
+			same(t, "weighed", []ralph.BaseTestsRun{{Files: []string{"a_test.go"}, Old: []ralph.CheckResult{old}, OldPassed: tt.old.Passed}}, payloads[ralph.BaseTestsRun](w.log))
 			tt.gate.Name = "nothing protected was changed"
 			same(t, "the gate", tt.gate, w.loop.State().Verdict.Gates[5])
 			same(t, "proven", tt.proved, e.proved)
@@ -63,14 +63,14 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 			w.policy.MaxIterations, w.policy.TestChange = 1, rule
 			w.agent.turns = []turn{done().then(k.becomes("1"))}
 			e.compare = func(ralph.TreeState, ralph.TreeState) (ralph.Tampering, error) {
-				return ralph.Tampering{Known: true, Aware: []string{aware}}, nil
+				return ralph.Tampering{Known: true, TestAware: []string{aware}}, nil
 			}
 			ends := ralph.AllChecksPassed
 			if rule == ralph.TestsRefuse {
 				ends = ralph.MaxIterations
 			}
 			w.ends(ends, 1)
-			same(t, "weighed", []ralph.TestsWeighed{{Files: []string{}, Aware: []string{aware}, Old: []ralph.CheckResult{}, OldPassed: true}}, payloads[ralph.TestsWeighed](w.log))
+			same(t, "weighed", []ralph.BaseTestsRun{{Files: []string{}, Aware: []string{aware}, Old: []ralph.CheckResult{}, OldPassed: true}}, payloads[ralph.BaseTestsRun](w.log))
 			gate.Name = "nothing protected was changed"
 			same(t, "the gate", gate, w.loop.State().Verdict.Gates[5])
 			same(t, "proven", []string{"claimed: go test"}, e.proved)
@@ -83,14 +83,14 @@ func TestChangedTestsAreWeighed(t *testing.T) {
 			w.agent.turns = []turn{play.then(k.becomes("1"))}
 			e.compare, e.check = changedTests, func(ralph.ViewInput, string) ralph.CheckResult { return isRed }
 			w.ends(ralph.MaxIterations, 1)
-			same(t, "weighed", nil, payloads[ralph.TestsWeighed](w.log))
+			same(t, "weighed", nil, payloads[ralph.BaseTestsRun](w.log))
 		})
 	}
 	bubble(t, "of a claim beside a red one", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task, w.cfg.Hidden, w.policy.MaxIterations, w.policy.TestChange = "", []string{"secret"}, 1, ralph.TestsRefuse
 		w.agent.turns = []turn{tagging("A", "B").then(k.becomes("1"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A", "own A"), entry("B", "own B"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A", "own A"), entry("B", "own B"))))
 		e.compare = changedTests
 		e.check = func(in ralph.ViewInput, name string) ralph.CheckResult {
 			return greenIf(in.Now.Hash != "0" && name != "own B" && in.Kind != ralph.ViewOldTests)
@@ -159,7 +159,7 @@ func TestProofs(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task = ""
 		w.agent.turns = []turn{nothing().then(k.becomes("1")), tagging("A").then(k.becomes("2")), tagging("B").then(k.becomes("3"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A", "own A"), entry("B"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A", "own A"), entry("B"))))
 		at := map[string][]string{}
 		e.prove = func(in ralph.ViewInput, name string) (ralph.Proof, error) {
 			at[in.Now.Hash] = append(at[in.Now.Hash], name)
@@ -172,7 +172,7 @@ func TestProofs(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task = ""
 		w.agent.turns = []turn{says(promise.Report{Complete: true, CompleteTag: "DONE"}).then(k.becomes("1"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A", "go test"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A", "go test"))))
 		call := 0
 		e.prove = func(ralph.ViewInput, string) (ralph.Proof, error) {
 			call++

@@ -77,10 +77,10 @@ func (r *reviewer) evaluateOne(ctx context.Context, task string) bool {
 		}
 		tried = counted
 		r.wait.wait(ctx, wait)
-		if r.wait.mustWake(ctx) {
+		if r.wait.mustStopWaiting(ctx) {
 			return false
 		}
-		if r.tree.lookAgain(ctx); r.state.History.Now.Stale {
+		if r.tree.checkFreshness(ctx); r.state.History.Now.Stale {
 			return false
 		}
 	}
@@ -98,7 +98,7 @@ func (r *reviewer) ask(ctx context.Context, in ralph.EvaluationInput) (e ralph.E
 	}
 	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed(), Review: true}) // should the process be killed meanwhile, the log says what was paid for
 	var err error
-	r.attendCheck(ctx, func(ctx context.Context) { e, err = r.evaluator.Evaluate(ctx, in) })
+	r.withHeartbeat(ctx, func(ctx context.Context) { e, err = r.evaluator.Evaluate(ctx, in) })
 	if err != nil {
 		r.storageFailed(err)
 	}
@@ -138,9 +138,9 @@ func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.Eval
 	h := r.state.History
 	ledger := r.state.LedgerOf(task)
 	in := ralph.EvaluationInput{
-		Iteration: r.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.ChecksFor(task), TestChanges: h.Now.Weighed,
+		Iteration: r.iteration, Task: task, Title: title, Goal: text, Criteria: criteria, Checks: h.ChecksFor(task), TestChanges: h.Now.BaseTests,
 		Ledger: ledger.Last, Recurring: ledger.Counts, Dir: r.cfg.Dir, Base: h.Base, Now: h.Now.Tree, Marker: r.about.Marker, Case: h.Now.LastCase(),
-		Live: func(a ralph.Activity) { told(func() { r.live(a) }) },
+		Live: func(a ralph.Activity) { callSafely(func() { r.live(a) }) },
 	}
 	folder, err := r.folder()
 	if err != nil {
@@ -153,10 +153,10 @@ func (r *reviewer) evaluationInput(ctx context.Context, task string) (ralph.Eval
 		}
 	}
 	since := h.Base.Snapshot
-	if task != "" && h.Settled != "" { // what earlier tasks changed was looked at then
-		since = h.Settled
+	if task != "" && h.LastProvenTree != "" { // what earlier tasks changed was looked at then
+		since = h.LastProvenTree
 	}
-	if tree, ok := r.tree.store.(ralph.Copies); ok && since != "" && h.Now.Tree.Snapshot != "" {
+	if tree, ok := r.tree.store.(ralph.Snapshots); ok && since != "" && h.Now.Tree.Snapshot != "" {
 		if in.Diff, in.DiffCut, err = tree.Diff(ctx, since, h.Now.Tree.Snapshot, evaluationDiff); err != nil {
 			r.warn("diff_unknown", "the evaluator is not told what changed: %v", err)
 		}

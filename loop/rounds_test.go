@@ -11,10 +11,10 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// caseMaker is a fake agent that submits cases.
-type caseMaker struct{ *fakeAgent }
+// submitter is a fake agent that submits cases.
+type submitter struct{ *fakeAgent }
 
-func (caseMaker) MakesCases() {}
+func (submitter) SubmitsCases() {}
 
 // inRounds is an examined world whose agent submits a case after each step, until one is accepted or it is told to end.
 func inRounds(t *testing.T, steps ...func()) (*world, *fakeExaminer, *keeper, *[]ralph.CaseAnswer) {
@@ -33,7 +33,7 @@ func inRounds(t *testing.T, steps ...func()) (*world, *fakeExaminer, *keeper, *[
 		}
 		return works(ctx, in, ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK})
 	}}
-	w.cfg.Agent = caseMaker{w.agent}
+	w.cfg.Agent = submitter{w.agent}
 	return w, e, k, &answers
 }
 
@@ -94,7 +94,7 @@ func TestACaseIsJudgedWhileItsMakerWaits(t *testing.T) {
 	})
 	bubble(t, "words claim nothing", func(t *testing.T) {
 		w, _, k, _ := inRounds(t)
-		w.cfg.Agent = caseMaker{w.agent}
+		w.cfg.Agent = submitter{w.agent}
 		w.agent.turns = []turn{says(promise.Report{Complete: true, CompleteTag: "COMPLETE", TasksDone: []string{"A"}}).then(k.becomes("1"))}
 		w.policy.MaxIterations = 1
 		result := w.ends(ralph.MaxIterations, 1)
@@ -118,7 +118,7 @@ func TestACaseWhereNoTreeIsKnown(t *testing.T) {
 			in.Submit(ctx, ralph.Case{Summary: "done"})
 			return works(ctx, in, ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK})
 		}}
-		w.cfg.Agent, w.checker.results = caseMaker{w.agent}, []ralph.CheckResult{isRed, isGreen}
+		w.cfg.Agent, w.checker.results = submitter{w.agent}, []ralph.CheckResult{isRed, isGreen}
 		w.options = append(w.options, WithTree(nil))
 		w.ends(ralph.AllChecksPassed, 1)
 		same(t, "checks", 2, w.checker.calls)
@@ -128,7 +128,7 @@ func TestACaseWhereNoTreeIsKnown(t *testing.T) {
 func TestCasesOfTasks(t *testing.T) {
 	bubble(t, "each is proven in its own iteration, and reviewed by what changed since", func(t *testing.T) {
 		w, e, k, _ := inRounds(t, nil)
-		b := newBook(entry("A"), entry("B"))
+		b := newMemoryTasks(entry("A"), entry("B"))
 		w.cfg.Task, w.options = "", append(w.options, WithTasks(b))
 		play := w.agent.turns[0]
 		w.agent.turns = []turn{func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
@@ -146,7 +146,7 @@ func TestCasesOfTasks(t *testing.T) {
 		var k *keeper
 		w, _, own, answers := inRounds(t, becoming(&k, "1", "2")...)
 		k = own
-		w.cfg.Task, w.options = "", append(w.options, WithTasks(newBook(entry("A"))))
+		w.cfg.Task, w.options = "", append(w.options, WithTasks(newMemoryTasks(entry("A"))))
 		f := w.judgedBy(rejects(ralph.RejectedGap, "half of it"), accepts())
 		w.ends(ralph.TasksDone, 1)
 		same(t, "ledger of the second", 1, len(f.inputs[1].Ledger))
@@ -159,7 +159,7 @@ func TestCasesOfTasks(t *testing.T) {
 		var k *keeper
 		w, _, own, answers := inRounds(t, becoming(&k, "1", "2", "3", "4", "5")...)
 		k = own
-		w.cfg.Task, w.options = "", append(w.options, WithTasks(newBook(entry("A"), entry("B"))))
+		w.cfg.Task, w.options = "", append(w.options, WithTasks(newMemoryTasks(entry("A"), entry("B"))))
 		w.judgedBy(rejects(ralph.RejectedGap, "half of it"))
 		w.policy.MaxRejections = 2
 		w.ends(ralph.EvaluatorCap, 1)
@@ -170,7 +170,7 @@ func TestCasesOfTasks(t *testing.T) {
 		var k *keeper
 		w, e, own, answers := inRounds(t, becoming(&k, "1", "2", "3")...)
 		k = own
-		w.cfg.Task, w.options = "", append(w.options, WithTasks(newBook(entry("A"))))
+		w.cfg.Task, w.options = "", append(w.options, WithTasks(newMemoryTasks(entry("A"))))
 		w.policy.TaskTries, w.policy.MaxIterations = 1, 1
 		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult { return greenIf(in.Now.Hash == "3") }
 		w.ends(ralph.TasksDone, 1)
@@ -188,7 +188,7 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 		ralph.EmptyResponses: "task A: the model's answers were empty again and again",
 	} {
 		bubble(t, string(end), func(t *testing.T) {
-			b := newBook(entry("A"), entry("B"))
+			b := newMemoryTasks(entry("A"), entry("B"))
 			w := listed(t, b, gaveUp(end))
 			result := w.ends(end, 1)
 			same(t, "exit code and summary", []any{14, detail}, []any{result.ExitCode, result.Summary})
@@ -197,13 +197,13 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 				t.Errorf("told is %+v", moved)
 			}
 			same(t, "in the list", ralph.TaskFailed, b.file[0].Status)
-			again := w.resumed(b.copied(), tagging("A"), tagging("B"))
+			again := w.resumed(b.clone(), tagging("A"), tagging("B"))
 			again.ends(ralph.TasksDone, 2)
 		})
 	}
 	bubble(t, "by answers that are cut", func(t *testing.T) {
 		cut := ralph.AgentOutcome{Agent: "worker", End: ralph.EndOK, TaskEnd: ralph.NoCase, AnswersCut: true, Hint: "take another model"}
-		w := listed(t, newBook(entry("A")), ends(cut))
+		w := listed(t, newMemoryTasks(entry("A")), ends(cut))
 		result := w.ends(ralph.NoCase, 1)
 		same(t, "summary", "task A: the model's answers were cut at its length limit again and again, and no case was submitted", result.Summary)
 		same(t, "told", "no_case: the model's answers were cut at its length limit again and again, and no case was submitted", payloads[ralph.TaskMoved](w.log)[0].Detail)
@@ -214,7 +214,7 @@ func TestATaskThatItsAgentGivesUp(t *testing.T) {
 		same(t, "hint of a goal", "take another model", payloads[ralph.RunStopped](w.log)[0].Hint)
 	})
 	bubble(t, "skipped", func(t *testing.T) {
-		w := listed(t, newBook(entry("A"), entry("B")), gaveUp(ralph.IterCap), tagging("B"))
+		w := listed(t, newMemoryTasks(entry("A"), entry("B")), gaveUp(ralph.IterCap), tagging("B"))
 		w.policy.OnTaskFailure = ralph.TaskSkip
 		w.ends(ralph.TaskTries, 2)
 		same(t, "worked on", []string{"A", "B"}, workedOn(w.log))
@@ -261,7 +261,7 @@ func TestATaskThatIsGivenUpWithCases(t *testing.T) {
 	}
 	bubble(t, "of a list", func(t *testing.T) {
 		w, e, _, _ := inRounds(t, nil, nil)
-		w.cfg.Task, w.options = "", append(w.options, WithTasks(newBook(entry("A"))))
+		w.cfg.Task, w.options = "", append(w.options, WithTasks(newMemoryTasks(entry("A"))))
 		play := w.agent.turns[0]
 		w.agent.turns = []turn{func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 			o := play(ctx, in)

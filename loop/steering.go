@@ -42,7 +42,7 @@ func steeringItems(text string) []string {
 	end()
 	var open []string
 	for _, item := range items {
-		item = unlisted(item)
+		item = trimListMark(item)
 		if !strings.HasPrefix(item, "[x] ") && !strings.HasPrefix(item, "[X] ") { // done
 			open = append(open, item)
 		}
@@ -50,10 +50,10 @@ func steeringItems(text string) []string {
 	return open
 }
 
-func isListItem(line string) bool { return unlisted(line) != line }
+func isListItem(line string) bool { return trimListMark(line) != line }
 
-// unlisted takes the mark of a list item away.
-func unlisted(line string) string {
+// trimListMark takes the mark of a list item away.
+func trimListMark(line string) string {
 	for _, mark := range []string{"- [ ] ", "* [ ] ", "- ", "* ", "+ "} {
 		if rest, ok := strings.CutPrefix(line, mark); ok {
 			return rest

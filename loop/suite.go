@@ -22,15 +22,15 @@ type check struct {
 	name    string
 	command string // "" if it is the name
 	barred  string // why it cannot run, "" if it can
-	gone    string // why it fails without being run, "" if it is
+	missing string // why it fails without being run, "" if it is
 	hidden  bool
 }
 
 // testsPlace stands in a check for the test files of the current and all done tasks.
 const testsPlace = "{tests}"
 
-// barred says why a check must not be run, "" if it may.
-func (s *suite) barred(c check) string {
+// whyBarred says why a check must not be run, "" if it may.
+func (s *suite) whyBarred(c check) string {
 	if c.task != "" && s.cfg.Agreed != nil && !s.cfg.Agreed(c.name) {
 		return "this check came into the task list while the run was under way, and nobody has agreed to it yet; ralph resume asks"
 	}
@@ -104,7 +104,7 @@ func (s *suite) ownChecks(ids []string) []check {
 
 // runsChecks are the run's own checks, with the test files of these tasks where {tests} stands.
 func (s *suite) runsChecks(ids []string) []check {
-	return s.filled(func(tests ralph.TaskTests) ([]string, error) { return tests.Tests(ids) })
+	return s.fillTests(func(tests ralph.TaskTests) ([]string, error) { return tests.Tests(ids) })
 }
 
 // wholeSuite are the run's checks as exit 0 wants them: with every test file but those of tasks that are left undone.
@@ -115,10 +115,10 @@ func (s *suite) wholeSuite(done []string) []check {
 			undone = append(undone, t.ID)
 		}
 	}
-	return s.filled(func(tests ralph.TaskTests) ([]string, error) { return tests.Suite(undone) })
+	return s.fillTests(func(tests ralph.TaskTests) ([]string, error) { return tests.Suite(undone) })
 }
 
-func (s *suite) filled(find func(ralph.TaskTests) ([]string, error)) []check {
+func (s *suite) fillTests(find func(ralph.TaskTests) ([]string, error)) []check {
 	var checks []check
 	for _, name := range s.cfg.Checks {
 		if !strings.Contains(name, testsPlace) {
@@ -130,7 +130,7 @@ func (s *suite) filled(find func(ralph.TaskTests) ([]string, error)) []check {
 		case err != nil:
 			checks = append(checks, check{name: name, barred: err.Error()})
 		case len(files) == 0 && s.lostTests(name): // deleted tests are no proof
-			checks = append(checks, check{name: name, gone: "the test files that this check ran before are gone"})
+			checks = append(checks, check{name: name, missing: "the test files that this check ran before are gone"})
 		case len(files) == 0:
 			s.notice("check_skipped", name+" was skipped: no test file belongs to a task that is done or under way")
 		default:

@@ -48,7 +48,7 @@ func TestTamperingRefusesUntilItIsPutBack(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task = ""
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("A").then(k.becomes("2"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"))))
 		e.compare = hurt("1")
 		w.ends(ralph.TasksDone, 2)
 		same(t, "claims refused", []ralph.ClaimRefused{{Tasks: refusal("A", ralph.RefusedTampered, hurtDetail)}}, payloads[ralph.ClaimRefused](w.log))
@@ -92,7 +92,7 @@ func TestFilesThatChecksDoNotSee(t *testing.T) {
 		w, e, k := examined(t)
 		w.agent.turns = []turn{nothing().then(k.becomes("1")), done().then(k.becomes("2"))}
 		e.compare = func(ralph.TreeState, ralph.TreeState) (ralph.Tampering, error) {
-			return ralph.Tampering{Known: true, Unseen: []string{"conftest.py"}, Around: []string{"~/.npmrc was changed, and a copy does not hide it"}}, nil
+			return ralph.Tampering{Known: true, Unseen: []string{"conftest.py"}, OutsideFiles: []string{"~/.npmrc was changed, and a copy does not hide it"}}, nil
 		}
 		inputs := w.prompted()
 		w.ends(ralph.AllChecksPassed, 2)

@@ -14,8 +14,8 @@ import (
 // taskList is the list that a run works through, if it has one.
 type taskList struct {
 	*journal
-	tasks  ralph.Tasks // nil without a list
-	unread string      // what was said about a list that cannot be read
+	tasks           ralph.Tasks // nil without a list
+	lastListWarning string      // what was said about a list that cannot be read
 }
 
 // haveOwnChecks reports whether a task brings a check of its own.
@@ -51,18 +51,18 @@ func (k *taskList) openTasks() error {
 		}
 	}
 	if len(k.state.History.Tasks) == 0 { // adoptFirst took it over
-		k.tellSelected()
+		k.recordSelected()
 		return nil
 	}
 	if k.crashed && k.state.History.Now.Agent.End == ralph.EndInterrupted {
-		if edits, err := k.tasks.Inspect(); err == nil && len(edits.Injuries) > 0 {
-			k.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedList, File: k.tasks.File(), Details: edits.Injuries, Restored: true})
+		if edits, err := k.tasks.Inspect(); err == nil && len(edits.ListDamage) > 0 {
+			k.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedList, File: k.tasks.File(), Details: edits.ListDamage, Restored: true})
 		}
 		k.writeTasks()
 	}
 	k.selectTask()
 	if len(k.tasks.List()) == 0 { // neither a copy nor the file can be read: no task's own checks are known
-		return fmt.Errorf("read task list: %s", k.unread)
+		return fmt.Errorf("read task list: %s", k.lastListWarning)
 	}
 	return nil
 }
@@ -72,18 +72,18 @@ func (k *taskList) selectTask() {
 	if k.tasks == nil {
 		return
 	}
-	unread := ""
+	warning := ""
 	if err := k.tasks.Adopt(k.statuses()); err != nil {
-		unread = fmt.Sprintf("%v; going on with the list as it was", err)
+		warning = fmt.Sprintf("%v; going on with the list as it was", err)
 	}
-	if unread != "" && unread != k.unread { // it is asked for again before every iteration
-		k.warn("tasks_unreadable", "%s", unread)
+	if warning != "" && warning != k.lastListWarning { // it is asked for again before every iteration
+		k.warn("tasks_unreadable", "%s", warning)
 	}
-	k.unread = unread
-	k.tellSelected()
+	k.lastListWarning = warning
+	k.recordSelected()
 }
 
-func (k *taskList) tellSelected() {
+func (k *taskList) recordSelected() {
 	list := k.mergedTasks()
 	next, _ := judge.NextTask(list)
 	selected := ralph.TaskSelected{Task: next.ID, Title: next.Title, Try: next.Tries + 1}
@@ -149,19 +149,19 @@ func (k *taskList) inspectTasks() {
 	for _, id := range edits.Claims {
 		k.emit(ralph.EvSignal, ralph.SignalSeen{Kind: id + ":DONE", From: ralph.FromList})
 	}
-	if len(edits.Injuries) > 0 {
-		k.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedList, File: k.tasks.File(), Details: edits.Injuries, Restored: true})
+	if len(edits.ListDamage) > 0 {
+		k.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedList, File: k.tasks.File(), Details: edits.ListDamage, Restored: true})
 	}
 	k.sync()
 	k.writeTasks()
-	if added := k.untold(); len(added) > 0 { // what it found is work, too: the run is not complete without it
+	if added := k.unrecordedTasks(); len(added) > 0 { // what it found is work, too: the run is not complete without it
 		k.notice("tasks_added", "the agent added to the list: "+strings.Join(added, ", "))
 		k.emit(ralph.EvTaskSelected, ralph.TaskSelected{Task: k.state.History.Task, List: k.mergedTasks()})
 	}
 }
 
-// untold are the tasks of the list that the log does not know: an agent added them, in an iteration that a crash may have cut.
-func (k *taskList) untold() []string {
+// unrecordedTasks are the tasks of the list that the log does not know: an agent added them, in an iteration that a crash may have cut.
+func (k *taskList) unrecordedTasks() []string {
 	known := k.statuses()
 	var ids []string
 	for _, t := range k.tasks.List() {
@@ -181,8 +181,8 @@ func (k *taskList) writeStates(states map[string]ralph.TaskStatus) {
 	}
 }
 
-// own tells the files that stay as they are when work is set aside: those of the harness, and the list, which is brought in line by itself.
-func (k *taskList) own() func(name string) bool {
+// ownFile tells the files that stay as they are when work is set aside: those of the harness, and the list, which is brought in line by itself.
+func (k *taskList) ownFile() func(name string) bool {
 	files := map[string]bool{path.Clean(k.tasks.File()): true}
 	for _, t := range k.tasks.List() {
 		if t.SpecFile != "" {

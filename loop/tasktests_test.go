@@ -13,8 +13,8 @@ import (
 
 func TestTestFilesOfTasks(t *testing.T) {
 	files := map[string][]string{"A": {"tests/a.py"}, "B": {"tests/b 1.py", "tests/b'2.py"}, "O": {"tests/o.py"}}
-	list := func() *book {
-		b := newBook(entry("A"), entry("B"), entry("O"))
+	list := func() *memoryTasks {
+		b := newMemoryTasks(entry("A"), entry("B"), entry("O"))
 		b.file[2].Optional = true
 		return b
 	}
@@ -37,7 +37,7 @@ func TestTestFilesOfTasks(t *testing.T) {
 	})
 	bubble(t, "the whole suite also when a regression is mended with the last claim", func(t *testing.T) {
 		w := listed(t, nil, tagging("A"), tagging("B"))
-		b := newBook(entry("A", "own A"), entry("B"))
+		b := newMemoryTasks(entry("A", "own A"), entry("B"))
 		w.options = append(w.options, WithTasks(testedBook{b, files}))
 		w.cfg.Checks = []string{"pytest {tests}"}
 		redAt := map[int]bool{1: true, 2: true, 6: true} // the baselines, and A's own at the first claim of B
@@ -88,7 +88,7 @@ func TestTestFilesOfTasks(t *testing.T) {
 
 // testedBook knows which test files belong to a task; tests/other.py belongs to none, and "?" cannot be found.
 type testedBook struct {
-	*book
+	*memoryTasks
 	files map[string][]string
 }
 

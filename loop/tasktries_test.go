@@ -31,7 +31,7 @@ func TestTasksThatUseUpTheirTries(t *testing.T) {
 			map[string]ralph.TaskStatus{"A": ralph.TaskFailed, "B": ralph.TaskDone}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			b := newBook(entry("A"), entry("B"))
+			b := newMemoryTasks(entry("A"), entry("B"))
 			w := listed(t, b, tt.turns...)
 			w.policy.TaskTries, w.policy.OnTaskFailure, w.policy.TaskRetries = 2, tt.rule, tt.again
 			result := w.ends(tt.want, tt.agents)
@@ -44,11 +44,11 @@ func TestTasksThatUseUpTheirTries(t *testing.T) {
 		})
 	}
 	bubble(t, "a resume tries again, and so does another run", func(t *testing.T) {
-		b := newBook(entry("A"))
+		b := newMemoryTasks(entry("A"))
 		w := listed(t, b, nothing())
 		w.policy.TaskTries = 2
 		w.ends(ralph.TaskTries, 2)
-		another := listed(t, b.copied(), tagging("A"))
+		another := listed(t, b.clone(), tagging("A"))
 		another.ends(ralph.TasksDone, 1)
 		again := w.resumed(b, nothing(), tagging("A"))
 		again.ends(ralph.TasksDone, 2)
@@ -60,7 +60,7 @@ func TestTasksThatUseUpTheirTries(t *testing.T) {
 		}())
 	})
 	bubble(t, "what regressed takes its place", func(t *testing.T) {
-		b := newBook(entry("A", "own A"), entry("B"))
+		b := newMemoryTasks(entry("A", "own A"), entry("B"))
 		w := listed(t, b, tagging("A"), tagging("B"), tagging("B"), tagging("A"))
 		w.policy.TaskTries, w.policy.OnTaskFailure = 2, ralph.TaskSkip
 		reds := map[int]bool{1: true, 2: true}
@@ -87,7 +87,7 @@ func TestWhatTheHarnessWritesIsNoProgress(t *testing.T) {
 		want []bool
 	}{"given up": {ralph.TaskSkip, []bool{false, false}}, "put behind": {ralph.TaskRetry, []bool{false, false}}} {
 		bubble(t, name, func(t *testing.T) {
-			b := newBook(entry("A"), entry("B"))
+			b := newMemoryTasks(entry("A"), entry("B"))
 			w := listed(t, b, nothing())
 			w.policy.TaskTries, w.policy.OnTaskFailure, w.policy.TaskRetries, w.policy.MaxIterations = 1, tt.rule, 1, 2
 			w.checker.results = []ralph.CheckResult{isGreen}

@@ -56,26 +56,26 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		narrow bool
-		green  []ralph.Way
+		green  []ralph.Access
 		steps  []string
 		notice []string
 		used   string
 	}{
-		{"green in a view", true, []ralph.Way{ralph.WayUsual, ralph.WayPath, ralph.WayInPlace}, []string{"claimed: go test"}, nil, "claimed: go test"},
+		{"green in a view", true, []ralph.Access{ralph.AccessIsolated, ralph.AccessWorkspacePath, ralph.AccessInPlace}, []string{"claimed: go test"}, nil, "claimed: go test"},
 		{"red everywhere", false, nil, []string{"claimed: go test", "claimed/inplace: go test"}, nil, "claimed: go test"},
 		{"red everywhere, with the workspace in PATH", true, nil, []string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"}, nil, "claimed: go test"},
-		{"with the workspace in PATH", true, []ralph.Way{ralph.WayPath, ralph.WayInPlace}, []string{"claimed: go test", "claimed/path: go test"},
+		{"with the workspace in PATH", true, []ralph.Access{ralph.AccessWorkspacePath, ralph.AccessInPlace}, []string{"claimed: go test", "claimed/path: go test"},
 			[]string{`"go test" needs programs from a folder of the workspace that is in PATH; an agent can change these`}, "claimed/path: go test"},
-		{"only in place", true, []ralph.Way{ralph.WayInPlace}, []string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"},
+		{"only in place", true, []ralph.Access{ralph.AccessInPlace}, []string{"claimed: go test", "claimed/path: go test", "claimed/inplace: go test"},
 			[]string{`"go test" does not work in a view of the tree (overlay), so it runs in place: what it writes is put back, but for what git ignores, and an agent can change what it finds in PATH`}, "claimed/inplace: go test"},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w, e, k := examined(t)
 			w.agent.turns, w.policy.MaxIterations = []turn{nothing().then(k.becomes("1"))}, 1
 			e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
-				return greenIf(slices.Contains(tt.green, in.Way))
+				return greenIf(slices.Contains(tt.green, in.Access))
 			}
-			e.narrow = tt.narrow
+			e.stripsPath = tt.narrow
 			w.ends(ralph.MaxIterations, 1)
 			same(t, "the ladder, and what is used later", append(tt.steps, tt.used), e.ran)
 			same(t, "notices", tt.notice, warningsOf(w.log, "check_isolation"))
@@ -89,9 +89,9 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 	bubble(t, "red with and without the workspace in PATH, for another reason", func(t *testing.T) {
 		w, e, k := examined(t)
 		w.agent.turns, w.policy.MaxIterations = []turn{done().then(k.becomes("1"))}, 1
-		e.narrow = true
+		e.stripsPath = true
 		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
-			if in.Way == ralph.WayUsual {
+			if in.Access == ralph.AccessIsolated {
 				return ralph.CheckResult{ExitCode: 1, Output: "no module named pytest"}
 			}
 			return greenIf(in.Now.Hash == "1")
@@ -103,10 +103,10 @@ func TestIsolationDoesNotMakeAGreenCheckRed(t *testing.T) {
 		w, e, k := examined(t)
 		w.agent.turns, w.policy.MaxIterations = []turn{nothing()}, 1
 		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
-			if in.Way == ralph.WayInPlace {
+			if in.Access == ralph.AccessInPlace {
 				k.files = "built"
 			}
-			return greenIf(in.Way == ralph.WayInPlace)
+			return greenIf(in.Access == ralph.AccessInPlace)
 		}
 		w.ends(ralph.MaxIterations, 1)
 		same(t, "compared", []string{"built built"}, e.compared)
@@ -219,7 +219,7 @@ func TestNothingIsToldOfHiddenChecks(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task, w.cfg.Hidden = "", []string{"run-the-secret", "another-secret"}
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("A").then(k.becomes("2"))}
-		w.options = append(w.options, WithTasks(newBook(entry("A"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"))))
 		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
 			return ralph.CheckResult{Passed: in.Now.Hash == "2" || in.Kind != ralph.ViewHidden, Broken: in.Now.Hash == "1" && in.Kind == ralph.ViewHidden, ExitCode: 77, Output: "SECRET OUTPUT"}
 		}
@@ -282,7 +282,7 @@ func TestEvidenceThatGrewStale(t *testing.T) {
 		w, e, k := examined(t)
 		w.cfg.Task = ""
 		w.agent.turns = []turn{tagging("A").then(k.becomes("1")), tagging("A")}
-		w.options = append(w.options, WithTasks(newBook(entry("A"))))
+		w.options = append(w.options, WithTasks(newMemoryTasks(entry("A"))))
 		e.check = func(in ralph.ViewInput, _ string) ralph.CheckResult {
 			if in.Now.Hash == "1" {
 				k.files = "2"

@@ -40,57 +40,57 @@ func (r *waiter) pause(ctx context.Context) {
 		if orders, err := r.orders(); err != nil || !orders.Pause {
 			break
 		}
-		r.nap(ctx, pollEvery)
+		r.sleep(ctx, pollEvery)
 	}
 	r.begun = r.begun.Add(time.Since(paused))
-	r.afterRest(ctx)
+	r.afterWait(ctx)
 }
 
 // wait lets time pass, unless the run is to end or its time is up. A wait counts as time.
 func (r *waiter) wait(ctx context.Context, w ralph.Waiting) {
-	if r.mustWake(ctx) {
+	if r.mustStopWaiting(ctx) {
 		return
 	}
 	end := time.Now().Add(w.Wait.Duration())
-	r.rest(ctx, w, func() time.Duration { return time.Until(end) })
+	r.waitUntil(ctx, w, func() time.Duration { return time.Until(end) })
 }
 
-// rest lets time pass as long as something is left to wait for, and records now and then what was spent.
-func (r *waiter) rest(ctx context.Context, w ralph.Waiting, left func() time.Duration) {
+// waitUntil lets time pass as long as something is left to wait for, and records now and then what was spent.
+func (r *waiter) waitUntil(ctx context.Context, w ralph.Waiting, left func() time.Duration) {
 	w.Elapsed = r.elapsed()
 	r.emit(ralph.EvLimitWait, w)
 	r.sync()
 	begun := time.Now()
 	due := begun.Add(firstSummary)
-	for !r.mustWake(ctx) {
+	for !r.mustStopWaiting(ctx) {
 		more := left()
 		if more <= 0 {
 			break
 		}
-		r.nap(ctx, min(more, pollEvery))
+		r.sleep(ctx, min(more, pollEvery))
 		if time.Now().After(due) {
 			due = time.Now().Add(nextSummary(time.Since(begun)))
 			r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed()})
 		}
 	}
-	r.afterRest(ctx)
+	r.afterWait(ctx)
 }
 
-// afterRest records what the rest cost and looks at the tree anew: what the user changed meanwhile is no progress of the agent's.
-func (r *waiter) afterRest(ctx context.Context) {
+// afterWait records what the rest cost and looks at the tree anew: what the user changed meanwhile is no progress of the agent's.
+func (r *waiter) afterWait(ctx context.Context) {
 	r.emit(ralph.EvAgentOutput, ralph.AgentOutput{Elapsed: r.elapsed()})
 	if ctx.Err() == nil && r.state.History.Started > 0 && !r.state.History.Judging { // the tree under judgement stays what it was
 		r.tree.snapshot(ctx, ralph.TreeInput{BaseHead: r.state.History.Base.Head})
 	}
 }
 
-// mustWake reports whether waiting has lost its sense.
-func (r *waiter) mustWake(ctx context.Context) bool {
+// mustStopWaiting reports whether waiting has lost its sense.
+func (r *waiter) mustStopWaiting(ctx context.Context) bool {
 	at := r.moment(ctx)
 	return at.Signal != "" || r.storage != nil || r.policy.MaxTime > 0 && at.Elapsed >= r.policy.MaxTime
 }
 
-func (r *waiter) nap(ctx context.Context, d time.Duration) {
+func (r *waiter) sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -106,7 +106,7 @@ func (r *waiter) callRate() ralph.Span {
 		return 0
 	}
 	wait, recent := judge.CallRate(allowed, r.state.Calls, time.Now())
-	if recent >= (allowed*8+9)/10 && r.first("calls_per_hour") {
+	if recent >= (allowed*8+9)/10 && r.firstTime("calls_per_hour") {
 		r.warn("calls_per_hour", "%d of %d calls an hour are used", recent, allowed)
 	}
 	return wait

@@ -253,13 +253,13 @@ func TestStopAndKill(t *testing.T) {
 	bubble(t, "ralph stop, through the mailbox", func(t *testing.T) {
 		w := newWorld(t, nothing())
 		begun := time.Now()
-		w.options = append(w.options, WithMailbox(fakeMailbox(func() (ralph.Orders, error) { return ralph.Orders{Stop: time.Since(begun) > worked+time.Second}, nil })))
+		w.options = append(w.options, WithInbox(fakeInbox(func() (ralph.Orders, error) { return ralph.Orders{Stop: time.Since(begun) > worked+time.Second}, nil })))
 		w.ends(ralph.Interrupted, 2)
 	})
 	bubble(t, "a mailbox that cannot be read does not stop the run", func(t *testing.T) {
 		w := newWorld(t, nothing())
 		w.policy.MaxIterations = 2
-		w.options = append(w.options, WithMailbox(fakeMailbox(func() (ralph.Orders, error) { return ralph.Orders{Stop: true, Pause: true}, errors.New("eio") })))
+		w.options = append(w.options, WithInbox(fakeInbox(func() (ralph.Orders, error) { return ralph.Orders{Stop: true, Pause: true}, errors.New("eio") })))
 		w.ends(ralph.MaxIterations, 2)
 	})
 	for signal, code := range map[ralph.Signal]int{ralph.SignalHangup: 129, ralph.SignalInterrupt: 130, ralph.SignalTerminate: 143} {
@@ -304,7 +304,7 @@ func TestStopAndKill(t *testing.T) {
 func TestPause(t *testing.T) {
 	paused := func(w *world, from, to time.Duration) {
 		begun := time.Now()
-		w.options = append(w.options, WithMailbox(fakeMailbox(func() (ralph.Orders, error) {
+		w.options = append(w.options, WithInbox(fakeInbox(func() (ralph.Orders, error) {
 			since := time.Since(begun)
 			return ralph.Orders{Pause: since >= from && since < to}, nil
 		})))
@@ -357,7 +357,7 @@ func TestLiveNewsAreSummedUp(t *testing.T) {
 		if diff := cmp.Diff(want, payloads[ralph.AgentOutput](w.log)); diff != "" {
 			t.Errorf("summaries (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]ralph.Cut{{What: "agent output", Bytes: 99}}, payloads[ralph.Cut](w.log)); diff != "" || len(heard) != 2 {
+		if diff := cmp.Diff([]ralph.OutputTruncated{{What: "agent output", Bytes: 99}}, payloads[ralph.OutputTruncated](w.log)); diff != "" || len(heard) != 2 {
 			t.Errorf("heard %v, cuts (-want +got):\n%s", heard, diff)
 		}
 	})

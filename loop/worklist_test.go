@@ -21,7 +21,7 @@ import (
 func tagging(ids ...string) turn { return says(promise.Report{TasksDone: ids}) }
 
 // listed is a world that works through a list. Its checks are green after the baseline.
-func listed(t *testing.T, b *book, turns ...turn) *world {
+func listed(t *testing.T, b *memoryTasks, turns ...turn) *world {
 	w := newWorld(t, turns...)
 	w.cfg.Task = ""
 	w.checker.results = []ralph.CheckResult{isRed, isGreen}
@@ -40,7 +40,7 @@ func (w *world) prompted() *[]ralph.PromptInput {
 }
 
 // resumed is another process that goes on with the log and the list as they lie there.
-func (w *world) resumed(b *book, turns ...turn) *world {
+func (w *world) resumed(b *memoryTasks, turns ...turn) *world {
 	w.t.Helper()
 	again := listed(w.t, b, turns...)
 	again.cfg, again.policy = w.cfg, w.policy
@@ -86,7 +86,7 @@ func same[T any](t *testing.T, what string, want, got T) {
 
 func TestEventsOfARunWithAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(entry("A"), entry("B"))
+		b := newMemoryTasks(entry("A"), entry("B"))
 		w := listed(t, b, tagging("A"), nothing().then(func() { b.tick("B") }))
 		inputs := w.prompted()
 		result := w.ends(ralph.TasksDone, 2)
@@ -122,7 +122,7 @@ func claimedIn(r ralph.IterationResult) string {
 
 func TestARefusedClaimIsToldToTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := listed(t, newBook(entry("A")), tagging("A"), tagging("a", "Z-9"))
+		w := listed(t, newMemoryTasks(entry("A")), tagging("A"), tagging("a", "Z-9"))
 		w.checker.results = []ralph.CheckResult{isRed, isRed, isGreen}
 		inputs := w.prompted()
 		result := w.ends(ralph.TasksDone, 2)
@@ -139,16 +139,16 @@ func TestARefusedClaimIsToldToTheAgent(t *testing.T) {
 func TestAnInjuredListIsPutBackAndTheAgentIsTold(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		injure func(b *book)
+		injure func(b *memoryTasks)
 		want   []string
 	}{
-		{"a task deleted", func(b *book) { b.drop("B") }, []string{"B was deleted"}},
-		{"a criterion weakened", func(b *book) { b.change("B", func(t *ralph.Task) { t.Title = "nothing" }) }, []string{"B was changed"}},
-		{"the file broken", func(b *book) { b.broken = true }, []string{"tasks.json cannot be read"}},
-		{"a task deleted, another ticked", func(b *book) { b.drop("B"); b.tick("A") }, []string{"B was deleted"}},
+		{"a task deleted", func(b *memoryTasks) { b.drop("B") }, []string{"B was deleted"}},
+		{"a criterion weakened", func(b *memoryTasks) { b.change("B", func(t *ralph.Task) { t.Title = "nothing" }) }, []string{"B was changed"}},
+		{"the file broken", func(b *memoryTasks) { b.broken = true }, []string{"tasks.json cannot be read"}},
+		{"a task deleted, another ticked", func(b *memoryTasks) { b.drop("B"); b.tick("A") }, []string{"B was deleted"}},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			b := newBook(entry("A"), entry("B"))
+			b := newMemoryTasks(entry("A"), entry("B"))
 			w := listed(t, b, nothing().then(func() { tt.injure(b) }), tagging("A", "B"))
 			inputs := w.prompted()
 			w.ends(ralph.TasksDone, 2)
@@ -161,7 +161,7 @@ func TestAnInjuredListIsPutBackAndTheAgentIsTold(t *testing.T) {
 
 func TestATaskThatTheAgentAddsIsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(entry("A"))
+		b := newMemoryTasks(entry("A"))
 		found := entry("N")
 		found.Status = ralph.TaskDone
 		w := listed(t, b, says(promise.Report{TasksDone: []string{"A"}, Complete: true, CompleteTag: "COMPLETE"}).then(func() { b.append(found) }), tagging("N"))
@@ -182,7 +182,7 @@ func (w *world) whileResting(do ...func()) {
 
 func TestWhatTheUserChangesInTheListHolds(t *testing.T) {
 	bubble(t, "marked, added, made urgent, deleted, reopened", func(t *testing.T) {
-		b := newBook(entry("A"), entry("B"), entry("C"), entry("D"))
+		b := newMemoryTasks(entry("A"), entry("B"), entry("C"), entry("D"))
 		w := listed(t, b, tagging("A"), nothing(), tagging("C"), tagging("U"), tagging("A"))
 		w.whileResting(func() {
 			b.tick("B")
@@ -199,7 +199,7 @@ func TestWhatTheUserChangesInTheListHolds(t *testing.T) {
 		same(t, "the list", map[string]ralph.TaskStatus{"A": ralph.TaskDone, "B": ralph.TaskDone, "C": ralph.TaskDone, "U": ralph.TaskDone}, b.lies())
 	})
 	bubble(t, "broken: the last good one holds", func(t *testing.T) {
-		b := newBook(entry("A"), entry("B"))
+		b := newMemoryTasks(entry("A"), entry("B"))
 		w := listed(t, b, tagging("A"), tagging("B"))
 		w.whileResting(b.spoil)
 		w.ends(ralph.TasksDone, 2)
@@ -207,7 +207,7 @@ func TestWhatTheUserChangesInTheListHolds(t *testing.T) {
 		same(t, "worked on", []string{"A", "B"}, workedOn(w.log))
 	})
 	bubble(t, "the last one marked: what is left is measured", func(t *testing.T) {
-		b := newBook(entry("A", "own A"), entry("B", "own B"))
+		b := newMemoryTasks(entry("A", "own A"), entry("B", "own B"))
 		w := listed(t, b, tagging("A"), nothing())
 		w.whileResting(func() { b.tick("B") })
 		w.ends(ralph.TasksDone, 2)
@@ -218,7 +218,7 @@ func TestWhatTheUserChangesInTheListHolds(t *testing.T) {
 
 func TestAListThatCannotBeWrittenIsToldAndTheRunKnowsBetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(entry("A"), entry("B"))
+		b := newMemoryTasks(entry("A"), entry("B"))
 		w := listed(t, b, tagging("A"), tagging("B"))
 		b.readOnly = errors.New("read-only file system")
 		w.ends(ralph.TasksDone, 2)
@@ -230,7 +230,7 @@ func TestAListThatCannotBeWrittenIsToldAndTheRunKnowsBetter(t *testing.T) {
 }
 
 func TestAListThatCannotBeReadBeginsNoRun(t *testing.T) {
-	b := newBook(entry("A"))
+	b := newMemoryTasks(entry("A"))
 	b.broken = true
 	w := listed(t, b, tagging("A"))
 	w.make()
@@ -242,8 +242,8 @@ func TestAListThatCannotBeReadBeginsNoRun(t *testing.T) {
 }
 
 func TestAListThatIsDoneNeedsNoAgent(t *testing.T) {
-	list := func() *book {
-		b := newBook(entry("A", "own A"), entry("H"), entry("O"))
+	list := func() *memoryTasks {
+		b := newMemoryTasks(entry("A", "own A"), entry("H"), entry("O"))
 		b.file[0].Status, b.file[1].Human, b.file[2].Optional = ralph.TaskDone, true, true
 		b.kept = slices.Clone(b.file)
 		return b
@@ -279,8 +279,8 @@ func checksRun(m *memoryLog) []string {
 
 func TestWhichOwnChecksRun(t *testing.T) {
 	turns := []turn{nothing(), tagging("A"), nothing(), done(), tagging("C", "O")}
-	list := func() *book {
-		b := newBook(entry("A", "a"), entry("B", "b1", "b2"), entry("C", "c"), entry("O", "o"))
+	list := func() *memoryTasks {
+		b := newMemoryTasks(entry("A", "a"), entry("B", "b1", "b2"), entry("C", "c"), entry("O", "o"))
 		b.file[3].Optional = true
 		return b
 	}
@@ -328,7 +328,7 @@ func TestWhatIsProvenIsMeasuredAgain(t *testing.T) {
 		})))
 	}
 	bubble(t, "its own check turns red", func(t *testing.T) {
-		w := listed(t, newBook(entry("A", "own A")), tagging("A"), nothing(), tagging("A"))
+		w := listed(t, newMemoryTasks(entry("A", "own A")), tagging("A"), nothing(), tagging("A"))
 		w.checker.results = []ralph.CheckResult{isRed, isRed, isGreen, isGreen, isGreen, isRed, isGreen}
 		unfinished(w, 1)
 		w.ends(ralph.TasksDone, 3)
@@ -336,14 +336,14 @@ func TestWhatIsProvenIsMeasuredAgain(t *testing.T) {
 		same(t, "moves", []string{"done A", "reopened A", "done A"}, moves(w.log))
 	})
 	bubble(t, "lines look unfinished", func(t *testing.T) {
-		w := listed(t, newBook(entry("A")), tagging("A"), nothing(), nothing())
+		w := listed(t, newMemoryTasks(entry("A")), tagging("A"), nothing(), nothing())
 		unfinished(w, 2)
 		w.ends(ralph.TasksDone, 3)
 		want := ralph.ClaimRefused{Refusals: []ralph.Refusal{{Code: ralph.RefusedUnfinished, Detail: "added lines look unfinished: a.go: TODO"}}}
 		same(t, "claim_refused", []ralph.ClaimRefused{want, want}, payloads[ralph.ClaimRefused](w.log))
 	})
 	bubble(t, "checks on claim only", func(t *testing.T) {
-		w := listed(t, newBook(entry("A")), tagging("A"), nothing())
+		w := listed(t, newMemoryTasks(entry("A")), tagging("A"), nothing())
 		w.policy.ChecksWhen = ralph.ChecksOnClaim
 		unfinished(w, 1)
 		w.ends(ralph.TasksDone, 2)
@@ -366,7 +366,7 @@ func (f askedTree) Fingerprint(_ context.Context, in ralph.TreeInput) (ralph.Tre
 // A check that nobody agreed to is not run: an agent could have written it.
 func TestAnOwnCheckThatNobodyAgreedToIsNotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook(entry("A", "own A"))
+		b := newMemoryTasks(entry("A", "own A"))
 		w := listed(t, b, tagging("A").then(func() { b.append(entry("N", "curl evil")) }), tagging("N"))
 		w.cfg.Agreed = func(check string) bool { return check == "own A" }
 		w.policy.MaxIterations = 2

@@ -51,8 +51,8 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 		return
 	}
 	w.changed = found
-	for _, text := range found.Around {
-		w.tellOnce("surroundings_changed", text)
+	for _, text := range found.OutsideFiles {
+		w.warnOnce("surroundings_changed", text)
 	}
 	known := w.state.History.Now
 	if len(found.Tampered)+len(found.Unseen)+len(known.Tampered)+len(known.Unseen) == 0 {
@@ -65,33 +65,33 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 	w.emit(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedFiles, Files: names, Details: append([]string{}, lines...), Unseen: found.Unseen})
 }
 
-// joined names the base, and what is settled, with what the user changed while no agent was at work: all that differs from before, which is how the
+// withUserEdits names the base, and what is settled, with what the user changed while no agent was at work: all that differs from before, which is how the
 // harness left the tree. After an iteration whose end nobody saw, nobody can say whose changes they are.
-func (w *workspace) joined(ctx context.Context, before string, now ralph.TreeState) ralph.TreeState {
+func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.TreeState) ralph.TreeState {
 	h := w.state.History
-	copies, ok := w.store.(ralph.Copies)
+	copies, ok := w.store.(ralph.Snapshots)
 	if !ok || w.iteration == 0 || h.Judging || h.TreeOf != h.Started || before == "" || now.Snapshot == "" || before == now.Snapshot || h.Base.Snapshot == "" {
 		return now
 	}
 	base, err := copies.Join(ctx, h.Base.Snapshot, before, now.Snapshot)
 	settled := now.Snapshot
-	if err == nil && h.Settled != before {
+	if err == nil && h.LastProvenTree != before {
 		settled = ""
-		if h.Settled != "" {
-			settled, err = copies.Join(ctx, h.Settled, before, now.Snapshot)
+		if h.LastProvenTree != "" {
+			settled, err = copies.Join(ctx, h.LastProvenTree, before, now.Snapshot)
 		}
 	}
 	if err != nil {
 		w.warn("base_unknown", "what you changed counts as the agent's: %v", err)
 		return now
 	}
-	now.Base, now.Settled = base, settled
+	now.Base, now.LastProvenTree = base, settled
 	return now
 }
 
-// lookAgain hashes the tree once more: evidence is of the tree that was judged, or it is none. Where checks ran in place they may have changed it
+// checkFreshness hashes the tree once more: evidence is of the tree that was judged, or it is none. Where checks ran in place they may have changed it
 // themselves; where nothing can be put back, what they added is no harm.
-func (w *workspace) lookAgain(ctx context.Context) {
+func (w *workspace) checkFreshness(ctx context.Context) {
 	h := w.state.History
 	if w.store == nil || w.examiner == nil || len(h.Now.Checks)+len(h.Now.Evaluations) == 0 || !h.Now.Tree.Known {
 		return
@@ -102,10 +102,10 @@ func (w *workspace) lookAgain(ctx context.Context) {
 	}
 	if err != nil { // what cannot be looked at may be anything
 		tree = ralph.TreeState{}
-	} else if w.ranInPlace() && !w.canPutBack(h.Now.Tree) && w.onlyAdded(ctx, h.Now.Tree.Snapshot, tree.Snapshot) {
+	} else if w.ranInPlace() && !w.canUndo(h.Now.Tree) && w.onlyAdded(ctx, h.Now.Tree.Snapshot, tree.Snapshot) {
 		return
 	}
-	tree.After = true
+	tree.AfterChecks = true
 	w.emit(ralph.EvTreeSnapshot, tree)
 }
 
@@ -126,13 +126,13 @@ func (w *workspace) snapshot(ctx context.Context, in ralph.TreeInput) {
 	if w.state.Move != nil && ctx.Err() != nil { // the next process finds the tree on its way, and goes on
 		return
 	}
-	if tree, ok := w.look(ctx, in); ok {
-		w.emit(ralph.EvTreeSnapshot, w.joined(ctx, w.state.History.Tree.Snapshot, tree))
+	if tree, ok := w.fingerprint(ctx, in); ok {
+		w.emit(ralph.EvTreeSnapshot, w.withUserEdits(ctx, w.state.History.Tree.Snapshot, tree))
 	}
 }
 
-// look hashes the tree and says what is missing from its copy.
-func (w *workspace) look(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, bool) {
+// fingerprint hashes the tree and says what is missing from its copy.
+func (w *workspace) fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, bool) {
 	if w.store == nil {
 		return ralph.TreeState{}, false
 	}
@@ -144,8 +144,8 @@ func (w *workspace) look(ctx context.Context, in ralph.TreeInput) (ralph.TreeSta
 		}
 		return ralph.TreeState{}, false
 	}
-	for _, left := range tree.Left {
-		if w.first(left) {
+	for _, left := range tree.Omitted {
+		if w.firstTime(left) {
 			w.warn("snapshot_incomplete", "%s", left)
 		}
 	}
@@ -158,7 +158,7 @@ func (w *workspace) whatChanged(ctx context.Context) string {
 	if h := w.state.History; h.Judging && h.Now.Tree.Known { // cut in the middle of its judgement
 		now = h.Now.Tree
 	}
-	if tree, ok := w.store.(ralph.Copies); ok && base.Snapshot != "" && now.Snapshot != "" {
+	if tree, ok := w.store.(ralph.Snapshots); ok && base.Snapshot != "" && now.Snapshot != "" {
 		if changed, err := tree.Between(ctx, base.Snapshot, now.Snapshot); err == nil {
 			return changed
 		}
@@ -182,7 +182,7 @@ func (w *workspace) whatChanged(ctx context.Context) string {
 
 // diff is what changed since the run began.
 func (w *workspace) diff(ctx context.Context) (patch string, cut bool) {
-	tree, ok := w.store.(ralph.Copies)
+	tree, ok := w.store.(ralph.Snapshots)
 	base, now := w.state.History.Base.Snapshot, w.state.History.Tree.Snapshot
 	if !ok || base == "" || now == "" || base == now || w.state.History.Started == 0 { // no agent has been here yet
 		return "", false
@@ -194,8 +194,8 @@ func (w *workspace) diff(ctx context.Context) (patch string, cut bool) {
 	return patch, cut
 }
 
-func (w *workspace) differing(ctx context.Context, from, to string) ([]string, error) {
-	copies, ok := w.store.(ralph.Copies)
+func (w *workspace) changedFiles(ctx context.Context, from, to string) ([]string, error) {
+	copies, ok := w.store.(ralph.Snapshots)
 	if !ok {
 		return nil, errors.New("copies cannot be compared here")
 	}
@@ -207,25 +207,25 @@ func (w *workspace) differing(ctx context.Context, from, to string) ([]string, e
 	return names, err
 }
 
-// takeAsItIs takes the tree for what the next iteration begins with. What differs from before does not join the base, since it may be code of the
+// acceptTree takes the tree for what the next iteration begins with. What differs from before does not join the base, since it may be code of the
 // agent that wrote it.
-func (w *workspace) takeAsItIs(ctx context.Context) {
+func (w *workspace) acceptTree(ctx context.Context) {
 	ctx, done := w.detached(ctx)
 	defer done()
-	if tree, ok := w.look(ctx, ralph.TreeInput{BaseHead: w.baseHead()}); ok && !tree.Same(w.state.History.Tree) {
+	if tree, ok := w.fingerprint(ctx, ralph.TreeInput{BaseHead: w.baseHead()}); ok && !tree.Same(w.state.History.Tree) {
 		w.emit(ralph.EvTreeSnapshot, tree)
 	}
 }
 
-func (w *workspace) canPutBack(tree ralph.TreeState) bool {
+func (w *workspace) canUndo(tree ralph.TreeState) bool {
 	_, switches := w.store.(ralph.Switcher)
-	_, copies := w.store.(ralph.Copies)
+	_, copies := w.store.(ralph.Snapshots)
 	return switches && copies && tree.Snapshot != ""
 }
 
 // onlyAdded reports whether one copy holds all that is in another, as it is there. Without copies nobody can tell.
 func (w *workspace) onlyAdded(ctx context.Context, from, to string) bool {
-	copies, ok := w.store.(ralph.Copies)
+	copies, ok := w.store.(ralph.Snapshots)
 	if !ok || from == "" || to == "" {
 		return true
 	}

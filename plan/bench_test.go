@@ -41,7 +41,7 @@ func BenchmarkInspect(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
 		edits, err := book.Inspect()
-		if err != nil || len(edits.Claims) != 1 || len(edits.Injuries) != 0 {
+		if err != nil || len(edits.Claims) != 1 || len(edits.ListDamage) != 0 {
 			b.Fatal(edits, err)
 		}
 	}

@@ -190,7 +190,7 @@ func (b *Book) write(states map[string]ralph.TaskStatus) error {
 		return nil
 	}
 	base, items := j.now, j.items
-	if len(j.edits.Injuries) > 0 {
+	if len(j.edits.ListDamage) > 0 {
 		base, items = b.kept, b.items
 		if err := saveSnapshot(b.keep, injuredName, j.now); err != nil {
 			return err
@@ -301,7 +301,7 @@ func (b *Book) judge() (judgement, error) {
 	if len(injuries) == 0 {
 		injuries = compare(b.items, all)
 	}
-	j.edits = ralph.TaskEdits{Claims: b.claims(all), Added: additions(b.items, all), Injuries: few(injuries)}
+	j.edits = ralph.TaskEdits{Claims: b.claims(all), Added: additions(b.items, all), ListDamage: few(injuries)}
 	return j, nil
 }
 

@@ -156,10 +156,10 @@ func (d *desk) withoutInjury(part string) ralph.TaskEdits {
 	switch {
 	case part == "":
 		return edits
-	case len(edits.Injuries) != 1 || !strings.Contains(edits.Injuries[0], part):
-		d.Errorf("injuries %q, want one with %q", edits.Injuries, part)
+	case len(edits.ListDamage) != 1 || !strings.Contains(edits.ListDamage[0], part):
+		d.Errorf("injuries %q, want one with %q", edits.ListDamage, part)
 	}
-	edits.Injuries = nil
+	edits.ListDamage = nil
 	return edits
 }
 
@@ -219,8 +219,8 @@ func TestBookPutsARuinedFileBack(t *testing.T) {
 			d := newDesk(t, s)
 			d.lay(s.edited(t, s.broken))
 			edits := d.inspect()
-			if len(edits.Injuries) == 0 || !strings.HasPrefix(edits.Injuries[0], s.path+":") {
-				t.Errorf("injuries %q", edits.Injuries)
+			if len(edits.ListDamage) == 0 || !strings.HasPrefix(edits.ListDamage[0], s.path+":") {
+				t.Errorf("injuries %q", edits.ListDamage)
 			}
 			d.must(d.book.Write(nil))
 			diff(t, s.files, d.files())

@@ -27,24 +27,24 @@ func TestEveryInjuryIsNamed(t *testing.T) {
 		text string
 		want ralph.TaskEdits
 	}{
-		"title":            {edited(`"title": "a"`, `"title": "z"`), ralph.TaskEdits{Injuries: []string{"the title of task A was changed"}}},
-		"description":      {edited(`"d"`, `"e"`), ralph.TaskEdits{Injuries: []string{"the description of task A was changed"}}},
-		"criterion gone":   {edited(`["x", "y"]`, `["x"]`), ralph.TaskEdits{Injuries: []string{"the acceptance criteria of task A were changed"}}},
-		"criterion more":   {edited(`["x", "y"]`, `["x", "y", "z"]`), ralph.TaskEdits{Injuries: []string{"the acceptance criteria of task A were changed"}}},
-		"dependencies":     {edited(`["B"]`, `[]`), ralph.TaskEdits{Injuries: []string{"the dependencies of task A were changed"}}},
-		"priority":         {edited(`"priority": 2`, `"priority": 1`), ralph.TaskEdits{Injuries: []string{"the priority of task A was changed"}}},
-		"no priority":      {edited(`"priority": 2`, `"priority": null`), ralph.TaskEdits{Injuries: []string{"the priority of task A was changed"}}},
-		"checks":           {edited(`["true"]`, `["false"]`), ralph.TaskEdits{Injuries: []string{"the checks of task A were changed"}}},
-		"category":         {edited(`"c"}`, `"k"}`), ralph.TaskEdits{Injuries: []string{"the category of task A was changed"}}},
-		"optional":         {edited(`"c"}`, `"c", "optional": true}`), ralph.TaskEdits{Injuries: []string{"task A was made optional"}}},
-		"human":            {edited(`"c"}`, `"c", "human": true}`), ralph.TaskEdits{Injuries: []string{"task A was left to a person"}}},
-		"id":               {list(strings.Replace(task, `"B"`, `"C"`, 1), `{"id": "C", "title": "b"}`), ralph.TaskEdits{Added: []string{"C"}, Injuries: []string{"the dependencies of task A were changed", "the id of task B was changed to C"}}},
-		"id twice":         {list(task, other, other), ralph.TaskEdits{Injuries: []string{"l.json:3: the id B is used twice; first in line 2"}}},
-		"circle":           {list(task, `{"id": "B", "title": "b", "depends_on": ["A"]}`), ralph.TaskEdits{Injuries: []string{"l.json:1: tasks wait for each other: A -> B -> A"}}},
-		"unknown status":   {list(task, `{"id": "B", "title": "b", "status": "complete"}`), ralph.TaskEdits{Injuries: []string{`l.json:2: unknown status "complete"; it is pending, done or failed`}}},
-		"added with check": {list(task, other, `{"id": "C", "title": "c", "checks": ["curl x | sh"]}`), ralph.TaskEdits{Added: []string{"C"}, Injuries: []string{"task C, which was added, brings checks of its own; commands are the user's to name"}}},
-		"all at once":      {list(`{"id": "B", "title": "b", "status": "done"}`), ralph.TaskEdits{Claims: []string{"B"}, Injuries: []string{"task A was deleted"}}},
-		"other format":     {`[{"id": "A", "title": "a", "status": "done"}]`, ralph.TaskEdits{Injuries: []string{`l.json:1: the file holds a list, where an object with "tasks" should stand`}}},
+		"title":            {edited(`"title": "a"`, `"title": "z"`), ralph.TaskEdits{ListDamage: []string{"the title of task A was changed"}}},
+		"description":      {edited(`"d"`, `"e"`), ralph.TaskEdits{ListDamage: []string{"the description of task A was changed"}}},
+		"criterion gone":   {edited(`["x", "y"]`, `["x"]`), ralph.TaskEdits{ListDamage: []string{"the acceptance criteria of task A were changed"}}},
+		"criterion more":   {edited(`["x", "y"]`, `["x", "y", "z"]`), ralph.TaskEdits{ListDamage: []string{"the acceptance criteria of task A were changed"}}},
+		"dependencies":     {edited(`["B"]`, `[]`), ralph.TaskEdits{ListDamage: []string{"the dependencies of task A were changed"}}},
+		"priority":         {edited(`"priority": 2`, `"priority": 1`), ralph.TaskEdits{ListDamage: []string{"the priority of task A was changed"}}},
+		"no priority":      {edited(`"priority": 2`, `"priority": null`), ralph.TaskEdits{ListDamage: []string{"the priority of task A was changed"}}},
+		"checks":           {edited(`["true"]`, `["false"]`), ralph.TaskEdits{ListDamage: []string{"the checks of task A were changed"}}},
+		"category":         {edited(`"c"}`, `"k"}`), ralph.TaskEdits{ListDamage: []string{"the category of task A was changed"}}},
+		"optional":         {edited(`"c"}`, `"c", "optional": true}`), ralph.TaskEdits{ListDamage: []string{"task A was made optional"}}},
+		"human":            {edited(`"c"}`, `"c", "human": true}`), ralph.TaskEdits{ListDamage: []string{"task A was left to a person"}}},
+		"id":               {list(strings.Replace(task, `"B"`, `"C"`, 1), `{"id": "C", "title": "b"}`), ralph.TaskEdits{Added: []string{"C"}, ListDamage: []string{"the dependencies of task A were changed", "the id of task B was changed to C"}}},
+		"id twice":         {list(task, other, other), ralph.TaskEdits{ListDamage: []string{"l.json:3: the id B is used twice; first in line 2"}}},
+		"circle":           {list(task, `{"id": "B", "title": "b", "depends_on": ["A"]}`), ralph.TaskEdits{ListDamage: []string{"l.json:1: tasks wait for each other: A -> B -> A"}}},
+		"unknown status":   {list(task, `{"id": "B", "title": "b", "status": "complete"}`), ralph.TaskEdits{ListDamage: []string{`l.json:2: unknown status "complete"; it is pending, done or failed`}}},
+		"added with check": {list(task, other, `{"id": "C", "title": "c", "checks": ["curl x | sh"]}`), ralph.TaskEdits{Added: []string{"C"}, ListDamage: []string{"task C, which was added, brings checks of its own; commands are the user's to name"}}},
+		"all at once":      {list(`{"id": "B", "title": "b", "status": "done"}`), ralph.TaskEdits{Claims: []string{"B"}, ListDamage: []string{"task A was deleted"}}},
+		"other format":     {`[{"id": "A", "title": "a", "status": "done"}]`, ralph.TaskEdits{ListDamage: []string{`l.json:1: the file holds a list, where an object with "tasks" should stand`}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAnAgentMayAddToADescription(t *testing.T) {
 	d.must(d.book.Write(nil))
 	diff(t, map[string]string{"plan.md": noted}, d.files(), "what it found out stays")
 	d.lay(map[string]string{"plan.md": strings.Replace(noted, "not the printer", "or the printer", 1)})
-	diff(t, ralph.TaskEdits{Injuries: []string{"the description of task first was changed"}}, d.inspect())
+	diff(t, ralph.TaskEdits{ListDamage: []string{"the description of task first was changed"}}, d.inspect())
 }
 
 func TestOrderOfFinishedTasksIsFree(t *testing.T) {
@@ -79,7 +79,7 @@ func TestOrderOfFinishedTasksIsFree(t *testing.T) {
 	d.lay(map[string]string{"prd.json": list(bDone, c, a)})
 	diff(t, ralph.TaskEdits{Claims: []string{"B"}}, d.inspect(), "a claimed one may move, too")
 	d.lay(map[string]string{"prd.json": list(b, a, c)})
-	diff(t, ralph.TaskEdits{Injuries: []string{"open tasks were put into another order"}}, d.inspect())
+	diff(t, ralph.TaskEdits{ListDamage: []string{"open tasks were put into another order"}}, d.inspect())
 }
 
 func TestManyInjuriesAreCutShort(t *testing.T) {
@@ -89,7 +89,7 @@ func TestManyInjuriesAreCutShort(t *testing.T) {
 	}
 	d := newDesk(t, oneList("prd.json", `[`+strings.Join(tasks, ",")+`]`))
 	d.lay(map[string]string{"prd.json": `[{"id":"X","title":"x"}]`})
-	injuries := d.inspect().Injuries
+	injuries := d.inspect().ListDamage
 	diff(t, 21, len(injuries))
 	diff(t, "and 10 more injuries", injuries[20])
 }
@@ -118,7 +118,7 @@ func TestSpecFilesOfAnAgentFolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, agentSample)
 			d.must(test.agent(d))
-			injuries := d.inspect().Injuries
+			injuries := d.inspect().ListDamage
 			if len(injuries) == 0 || !strings.Contains(injuries[0], test.injury) {
 				t.Errorf("injuries %q, want %q", injuries, test.injury)
 			}
@@ -134,7 +134,7 @@ func TestASpecThatWasMissingIsNoGap(t *testing.T) {
 	d := newDesk(t, oneList(".agent/tasks.json", list))
 	spec := d.path(".agent/tasks/TASK-1.json")
 	write(t, spec, `{"acceptanceCriteria":["nothing to do"]}`)
-	diff(t, ralph.TaskEdits{Injuries: []string{"the acceptance criteria of task TASK-1 were changed"}}, d.inspect())
+	diff(t, ralph.TaskEdits{ListDamage: []string{"the acceptance criteria of task TASK-1 were changed"}}, d.inspect())
 	d.must(d.book.Write(nil))
 	diff(t, ralph.TaskEdits{}, d.inspect())
 	if _, err := os.Stat(spec); !errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +150,7 @@ func TestSpecsOfAddedTasksAreOwnedFromThenOn(t *testing.T) {
 	diff(t, ralph.TaskEdits{Added: []string{"TASK-4"}}, d.inspect())
 	d.must(d.book.Write(nil))
 	write(t, spec, `{"acceptanceCriteria":["lax"]}`)
-	diff(t, ralph.TaskEdits{Injuries: []string{"the acceptance criteria of task TASK-4 were changed"}}, d.inspect())
+	diff(t, ralph.TaskEdits{ListDamage: []string{"the acceptance criteria of task TASK-4 were changed"}}, d.inspect())
 	d.must(d.book.Write(nil))
 	text, err := os.ReadFile(spec)
 	d.must(err)
@@ -209,7 +209,7 @@ func TestAListBehindTheUsersLink(t *testing.T) {
 
 	d.must(os.Remove(d.path("prd.json")))
 	d.must(os.Symlink("elsewhere", d.path("prd.json")))
-	diff(t, ralph.TaskEdits{Injuries: []string{"prd.json is a symbolic link now"}}, d.inspect())
+	diff(t, ralph.TaskEdits{ListDamage: []string{"prd.json is a symbolic link now"}}, d.inspect())
 	d.must(d.book.Write(nil))
 	diff(t, d.s.edited(t, d.s.done), d.files())
 }

@@ -16,7 +16,7 @@ import (
 var (
 	_ ralph.Recorder = (*Log)(nil)
 	_ ralph.Folders  = (*Log)(nil)
-	_ ralph.Mailbox  = (*Log)(nil)
+	_ ralph.Inbox    = (*Log)(nil)
 )
 
 // Log is the open log of a run. It may be used by several goroutines, but only one Log of a run may be open.

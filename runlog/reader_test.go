@@ -30,7 +30,7 @@ func allTypes() []ralph.Event {
 	s.add(2, ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Of: 10, Diagnose: true})
 	s.add(2, ralph.EvAgentOutput, ralph.AgentOutput{Tool: "Edit", Events: 3, Elapsed: 9e9})
 	s.add(2, ralph.EvAgentExited, ralph.AgentOutcome{Agent: "claude", End: ralph.EndLimit, Error: "limit", RetryAfter: 5e9})
-	s.add(2, ralph.EvTruncated, ralph.Cut{What: "agent.jsonl", Bytes: 1e9})
+	s.add(2, ralph.EvTruncated, ralph.OutputTruncated{What: "agent.jsonl", Bytes: 1e9})
 	s.add(2, ralph.EvStatusBlock, ralph.StatusBlockSeen{Problem: "half", Mismatches: []string{"tests"}})
 	s.add(2, ralph.EvClaimRefused, ralph.ClaimRefused{Refusals: []ralph.Refusal{{Code: "check_failed", Detail: "red"}}})
 	s.add(2, ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Row: 2, Action: ralph.Wait, WaitFor: ralph.WaitLimit, Wait: 2e10}})

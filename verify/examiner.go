@@ -24,7 +24,7 @@ type Examiner struct {
 	// Dir is the workspace.
 	Dir string
 	// Copies are those of the tree; nil if none are kept. Then nothing can be compared, and a view is of the workspace as it is.
-	Copies ralph.Copies
+	Copies ralph.Snapshots
 	// Rules say which files are protected, and which are tests.
 	Rules protect.Rules
 	// Folder is outside of the workspace and holds what views need, Journal what an in-place view has to put back, and Proofs what is known of checks
@@ -77,7 +77,7 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 	}
 	seen := ralph.Tampering{
 		Known: true, Tampered: found.meaning.Tampered, Unseen: names(found.meaning.Unseen), Tests: names(found.meaning.Tests),
-		Aware: aware(found.meaning.Aware),
+		TestAware: aware(found.meaning.Aware),
 	}
 	if err := e.remember(ctx, ralph.ViewInput{Kind: ralph.ViewClaimed, Base: base, Now: now}); err != nil {
 		return seen, err
@@ -87,7 +87,7 @@ func (e *Examiner) Compare(ctx context.Context, base, now ralph.TreeState) (ralp
 	}
 	mode, _ := e.mode(ctx, ralph.ViewInput{Dir: e.Dir})
 	for _, name := range e.Around.Unhidden(mode, e.Dir) {
-		seen.Around = append(seen.Around, fmt.Sprintf("%s is not as it was when the run began, and checks see it", name))
+		seen.OutsideFiles = append(seen.OutsideFiles, fmt.Sprintf("%s is not as it was when the run began, and checks see it", name))
 	}
 	return seen, nil
 }

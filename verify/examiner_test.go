@@ -26,7 +26,7 @@ import (
 )
 
 // folders are copies of a tree that are plain folders: the name of a copy is its path.
-type folders struct{ ralph.Copies }
+type folders struct{ ralph.Snapshots }
 
 func (folders) Files(_ context.Context, id string) ([]string, error) {
 	var names []string

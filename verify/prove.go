@@ -124,7 +124,7 @@ func (e *Examiner) lookInside(ctx context.Context, in ralph.ViewInput, check ral
 
 // baseOutcome is what the check made of canaries at the base.
 func (e *Examiner) baseOutcome(ctx context.Context, in ralph.ViewInput, check ralph.CheckInput) (canary.Outcome, error) {
-	key := sha256.Sum256([]byte(in.Base.Snapshot + "\x00" + command(check) + "\x00" + string(in.Way)))
+	key := sha256.Sum256([]byte(in.Base.Snapshot + "\x00" + command(check) + "\x00" + string(in.Access)))
 	file := filepath.Join(e.Proofs, fmt.Sprintf("%x.json", key[:12]))
 	var known canary.Outcome
 	if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &known) == nil {

@@ -78,8 +78,8 @@ func (s Shell) Check(ctx context.Context, in ralph.CheckInput) (ralph.CheckResul
 	return result, nil
 }
 
-// Narrows reports whether the environment's PATH leads into a workspace.
-func (s Shell) Narrows(dir string) bool {
+// StripsPath reports whether the environment's PATH leads into a workspace.
+func (s Shell) StripsPath(dir string) bool {
 	list, _ := s.variable("PATH")
 	kept := Shell{Env: WithoutWorkspace([]string{"PATH=" + list}, dir)}
 	without, _ := kept.variable("PATH")

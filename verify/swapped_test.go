@@ -87,7 +87,7 @@ func TestCompareTellsWhoAsksAndWhatTestsMention(t *testing.T) {
 		protect.Config{Globs: []string{"tests"}})
 	got, err := b.Compare(t.Context(), b.base, b.now)
 	want := ralph.Tampering{
-		Known: true, Tampered: []ralph.FileChange{{Name: "data/sums.txt", Kind: ralph.FileChanged}}, Aware: []string{"a.go: " + long[:80] + "…"},
+		Known: true, Tampered: []ralph.FileChange{{Name: "data/sums.txt", Kind: ralph.FileChanged}}, TestAware: []string{"a.go: " + long[:80] + "…"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)

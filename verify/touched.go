@@ -180,7 +180,7 @@ func (e *Examiner) habitAtBase(ctx context.Context, in ralph.ViewInput, check ra
 	if in.Kind = ralph.ViewBase; hidden {
 		in.Kind = viewHiddenBase
 	}
-	key := strings.Join([]string{in.Base.Snapshot, string(in.Kind), string(in.Way), check.Dir, command(check)}, "\x00")
+	key := strings.Join([]string{in.Base.Snapshot, string(in.Kind), string(in.Access), check.Dir, command(check)}, "\x00")
 	if known, ok := e.asked[key]; ok {
 		return known, nil
 	}

@@ -105,7 +105,7 @@ func (e *Examiner) openIn(ctx context.Context, in ralph.ViewInput, found sortedC
 	shell := e.Shell
 	// Compiled files that lie in the workspace are ignored ones, and nobody knows what is in them. Nor should checks leave any there.
 	shell.Env = append(slices.Clip(shell.Env), "PYTHONPYCACHEPREFIX="+filepath.Join(folder, "pycache"))
-	if in.Way == ralph.WayUsual {
+	if in.Access == ralph.AccessIsolated {
 		shell.Env = WithoutWorkspace(shell.Env, in.Dir)
 	}
 	if in.Kind == ralph.ViewHidden || in.Kind == viewHiddenBase {
@@ -172,7 +172,7 @@ func (e *Examiner) Aside(ctx context.Context, in ralph.ViewInput) (enter func(*p
 // mode is how a view is made: in place for a check that needs it, else as the user wants, else as well as it can be done here.
 func (e *Examiner) mode(ctx context.Context, in ralph.ViewInput) (pristine.Mode, string) {
 	switch {
-	case in.Way == ralph.WayInPlace:
+	case in.Access == ralph.AccessInPlace:
 		return pristine.InPlace, ""
 	case e.Isolation != "":
 		return e.Isolation, ""

@@ -1,4 +1,4 @@
-// Package worker is an agent of our own: a loop of model calls and tool calls inside of this process. It implements [ralph.Agent] and [ralph.CaseMaker].
+// Package worker is an agent of our own: a loop of model calls and tool calls inside of this process. It implements [ralph.Agent] and [ralph.Submitter].
 //
 //	w := worker.New(worker.Options{Client: client, Model: "claude-sonnet-4-5", Env: env, KeyEnv: "ANTHROPIC_API_KEY"})
 //	loop, err := loop.New(loop.Config{Agent: w, …})

@@ -47,7 +47,7 @@ type Worker struct{ o Options }
 
 var (
 	_ ralph.Agent     = (*Worker)(nil)
-	_ ralph.CaseMaker = (*Worker)(nil)
+	_ ralph.Submitter = (*Worker)(nil)
 )
 
 // New makes a worker. Nothing is started or asked for yet.
@@ -56,8 +56,8 @@ func New(o Options) *Worker {
 	return &Worker{o}
 }
 
-// MakesCases says that a worker claims with cases and not with words.
-func (*Worker) MakesCases() {}
+// SubmitsCases says that a worker claims with cases and not with words.
+func (*Worker) SubmitsCases() {}
 
 // Run works on one task to its end, as ralph.Agent says.
 func (w *Worker) Run(ctx context.Context, in ralph.AgentInput) (ralph.AgentOutcome, error) {

@@ -80,8 +80,8 @@ type Keeper struct {
 }
 
 var (
-	_ ralph.Tree   = (*Keeper)(nil)
-	_ ralph.Copies = (*Keeper)(nil)
+	_ ralph.Tree      = (*Keeper)(nil)
+	_ ralph.Snapshots = (*Keeper)(nil)
 )
 
 // sighting is a file as it was seen when it was kept, or left out.
@@ -125,7 +125,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.Tree
 		}
 		left = []string{"no snapshot was kept: " + scan.Shorten(failed.Error())}
 	}
-	state.Snapshot, state.Left = id, left
+	state.Snapshot, state.Omitted = id, left
 	return state, nil
 }
 

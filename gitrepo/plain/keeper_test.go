@@ -165,12 +165,12 @@ func TestPlainKeeperLeavesOut(t *testing.T) {
 	k.keeper.last["b"] = sighting{scan.StampOf(info), manifest.Entry{}, manifest.LeftOut{Name: "b", Why: "it was too much"}}
 	for range 2 {
 		state := k.look()
-		k.wantEqual("left", []string{"b is not in the snapshot as it is now: it was too much"}, state.Left)
+		k.wantEqual("left", []string{"b is not in the snapshot as it is now: it was too much"}, state.Omitted)
 		k.wantEqual("files", []string{"a"}, k.files(state.Snapshot))
 	}
 	k.must(os.Chmod(filepath.Join(k.dir, "b"), 0o700))
 	state := k.look()
-	k.wantEqual("left", []string(nil), state.Left)
+	k.wantEqual("left", []string(nil), state.Omitted)
 	k.wantEqual("files", []string{"a", "b"}, k.files(state.Snapshot))
 	k.wantEqual("content", seen.file.ID, k.keeper.last["b"].file.ID)
 }

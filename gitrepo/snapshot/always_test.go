@@ -31,7 +31,7 @@ func TestAlwaysKeepsWhatIsIgnored(t *testing.T) {
 	w.Write(".ralph/progress.md", "a view\n")
 	k := kept{w, keeper}
 	base := w.Fingerprint(keeper, input)
-	k.wantEqual("left", []string(nil), base.Left)
+	k.wantEqual("left", []string(nil), base.Omitted)
 	k.whole("base", base.Snapshot, map[string]string{".gitignore": "file .ralph/\n*.local\n", ".ralph/config.yaml": "file checks: []\n", "code": "file one\n"})
 	k.wantEqual("again", base, w.Fingerprint(keeper, input))
 
@@ -54,7 +54,7 @@ func TestAlwaysKeepsWhatIsIgnored(t *testing.T) {
 		now := w.Fingerprint(keeper, input)
 		k.wantEqual(step.script, step.want, k.changes(before.Snapshot, now.Snapshot))
 		k.wantEqual(step.script+": the rest", before.ID(), now.ID())
-		k.wantEqual(step.script+": left", []string(nil), now.Left)
+		k.wantEqual(step.script+": left", []string(nil), now.Omitted)
 		k.wantEqual(step.script+": a new copy", step.want != nil, now.Snapshot != before.Snapshot)
 		before = now
 	}

@@ -22,7 +22,7 @@ import (
 // copier is a tree that keeps copies.
 type copier interface {
 	ralph.Tree
-	ralph.Copies
+	ralph.Snapshots
 }
 
 // kept is a workspace and what keeps copies of it.
@@ -70,8 +70,8 @@ var input = ralph.TreeInput{Run: "run", Iteration: 1, BaseHead: "HEAD"}
 func (k kept) take() string {
 	k.Helper()
 	state := k.Fingerprint(k.copies, input)
-	if state.Snapshot == "" || len(state.Left) > 0 {
-		k.Fatalf("copy %q, left %q", state.Snapshot, state.Left)
+	if state.Snapshot == "" || len(state.Omitted) > 0 {
+		k.Fatalf("copy %q, left %q", state.Snapshot, state.Omitted)
 	}
 	return state.Snapshot
 }
@@ -297,7 +297,7 @@ func TestCopiesLeaveOut(t *testing.T) {
 			"grows is not in the snapshot as it is now: it is larger than 100 MiB", "large is not in the snapshot as it is now: it is larger than 100 MiB",
 		}
 		var left []string
-		for _, said := range now.Left {
+		for _, said := range now.Omitted {
 			said = strings.TrimPrefix(said, "in ner/deep/")
 			if !strings.HasPrefix(said, "pipe ") { // which git does not even name
 				left = append(left, said)

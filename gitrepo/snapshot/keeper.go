@@ -155,7 +155,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 			return state, err
 		}
 		left := append([]string{"the repository cannot be read any more, so the tree is known by its copy alone: " + scan.Shorten(err.Error())}, shot.left...)
-		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Left: left}, nil
+		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Omitted: left}, nil
 	}
 	k.always.find(ctx, k.repo)
 	now := seenTree{head: state.Head, hash: state.Hash, always: k.always.sum(k.repo.Top), gitStamp: k.gitStamp()}
@@ -164,14 +164,14 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		k.seen = seenTree{}
 		shot, err := k.take(ctx, occasion{run: in.Run, iteration: in.Iteration, fullScan: fullScan})
 		if err != nil {
-			state.Left = []string{"no snapshot was kept: " + scan.Shorten(err.Error())}
+			state.Omitted = []string{"no snapshot was kept: " + scan.Shorten(err.Error())}
 			return state, nil
 		}
 		now.shot, now.verifiedHash = shot, k.verifiedHash(ctx, state, shot)
 		k.seen = now
 	}
 	state.Hash = k.seen.verifiedHash
-	state.Snapshot, state.Left = k.seen.shot.id, k.seen.shot.left
+	state.Snapshot, state.Omitted = k.seen.shot.id, k.seen.shot.left
 	return state, nil
 }
 

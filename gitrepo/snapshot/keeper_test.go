@@ -236,7 +236,7 @@ func TestNamesOfSnapshots(t *testing.T) {
 	take := func(k *snapshot.Keeper, run string, iteration int) string {
 		t.Helper()
 		state := w.Fingerprint(k, ralph.TreeInput{Run: run, Iteration: iteration, BaseHead: "HEAD"})
-		if state.Snapshot == "" || state.Left != nil {
+		if state.Snapshot == "" || state.Omitted != nil {
 			t.Fatalf("got %+v", state)
 		}
 		taken[state.Snapshot] = true
@@ -330,8 +330,8 @@ func TestObjectsThatWereLost(t *testing.T) {
 	k, dir := newKeeper(w)
 	gittest.Workspace{TB: t, Dir: dir}.Sh("rm -rf history; echo in the way >history") // nothing can be linked
 	state := w.Fingerprint(k, ralph.TreeInput{BaseHead: "HEAD"})
-	if len(state.Left) != 1 || !strings.HasPrefix(state.Left[0], "the repository's history is not in the snapshot: ") {
-		t.Errorf("left %q", state.Left)
+	if len(state.Omitted) != 1 || !strings.HasPrefix(state.Omitted[0], "the repository's history is not in the snapshot: ") {
+		t.Errorf("left %q", state.Omitted)
 	}
 	holds(w, k, state.Snapshot, without(treeOf(w), ignored...))
 }
@@ -345,7 +345,7 @@ func TestNamesThatGitDoesNotTake(t *testing.T) {
 	w.Write(".GITHUB/file", "x\n")
 	k, _ := newKeeper(w)
 	state := w.Fingerprint(k, gittest.Since)
-	if diff := cmp.Diff([]string{"folder/.GIT/file is not in the snapshot as it is now: git takes no file of that name"}, state.Left); diff != "" {
+	if diff := cmp.Diff([]string{"folder/.GIT/file is not in the snapshot as it is now: git takes no file of that name"}, state.Omitted); diff != "" {
 		t.Error(diff)
 	}
 	holds(w, k, state.Snapshot, without(treeOf(w), filepath.Join("folder", ".GIT", "file")))
@@ -361,10 +361,10 @@ func TestASnapshotThatFailsDoesNotFailTheFingerprint(t *testing.T) {
 	want := w.Fingerprint(w.Find(), gittest.Since)
 	gittest.Workspace{TB: t, Dir: dir}.Sh("rm -rf objects; echo in the way >objects")
 	got := w.Fingerprint(k, gittest.Since)
-	if got.Snapshot != "" || len(got.Left) != 1 || !strings.HasPrefix(got.Left[0], "no snapshot was kept: ") {
+	if got.Snapshot != "" || len(got.Omitted) != 1 || !strings.HasPrefix(got.Omitted[0], "no snapshot was kept: ") {
 		t.Errorf("got %+v", got)
 	}
-	got.Left = nil
+	got.Omitted = nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -427,13 +427,13 @@ func TestProgramsThatAnAgentPlantsAreTold(t *testing.T) {
 	w := gittest.NewRepo(t)
 	w.Script(".git/hooks/pre-push", "true")
 	k, _ := newKeeper(w)
-	if left := w.Fingerprint(k, ralph.TreeInput{}).Left; left != nil {
+	if left := w.Fingerprint(k, ralph.TreeInput{}).Omitted; left != nil {
 		t.Errorf("before the agent: %q", left)
 	}
 	w.Git("config", "user.email", "a@example.com")
 	w.Git("config", "branch.main.remote", "origin")
 	w.Write("a", "1")
-	if left := w.Fingerprint(k, ralph.TreeInput{}).Left; left != nil {
+	if left := w.Fingerprint(k, ralph.TreeInput{}).Omitted; left != nil {
 		t.Errorf("settings that run nothing: %q", left)
 	}
 	w.Script(".git/hooks/post-merge", "touch planted")
@@ -444,7 +444,7 @@ func TestProgramsThatAnAgentPlantsAreTold(t *testing.T) {
 		"hooks came into the repository during this run: post-merge; look at them before your next git command runs them",
 		`the repository's configuration was changed during this run, where it can make git run programs: sshCommand = touch planted; [filter "x"]; clean = "touch planted; cat"`,
 	}
-	if diff := cmp.Diff(want, w.Fingerprint(k, ralph.TreeInput{}).Left); diff != "" {
+	if diff := cmp.Diff(want, w.Fingerprint(k, ralph.TreeInput{}).Omitted); diff != "" {
 		t.Errorf("after (-want +got):\n%s", diff)
 	}
 }

@@ -165,7 +165,7 @@ func TestFilesThatAreTooLarge(t *testing.T) {
 		"grows is not in the snapshot as it is now: it is larger than 100 MiB",
 		"large is not in the snapshot as it is now: it is larger than 100 MiB",
 	}
-	if diff := cmp.Diff(want, state.Left); diff != "" {
+	if diff := cmp.Diff(want, state.Omitted); diff != "" {
 		t.Error(diff)
 	}
 	holds(w, k, state.Snapshot, map[string]string{"kept": "file two\n", "grows": "file small\n"})

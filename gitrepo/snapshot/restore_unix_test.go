@@ -41,7 +41,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 		"a folder cannot be read and is not in the snapshot: 'folder/': Permission denied",
 		"shut is not in the snapshot as it is now: it cannot be read",
 	}
-	if diff := cmp.Diff(want, state.Left); diff != "" {
+	if diff := cmp.Diff(want, state.Omitted); diff != "" {
 		t.Error(diff)
 	}
 	holds(w, k, state.Snapshot, map[string]string{"kept": "file one\n", "new": "file new\n", "shut": "file before\n", "folder/file": "file before\n"})
@@ -87,7 +87,7 @@ func TestPipesAndSocketsAreSkipped(t *testing.T) {
 	gittest.MakePipe(w, "turned")
 	gittest.MakePipe(w, "new")
 	state := w.Fingerprint(k, gittest.Since)
-	if diff := cmp.Diff([]string{"turned is not in the snapshot as it is now: it is no file, link or folder"}, state.Left); diff != "" {
+	if diff := cmp.Diff([]string{"turned is not in the snapshot as it is now: it is no file, link or folder"}, state.Omitted); diff != "" {
 		t.Error(diff)
 	}
 	holds(w, k, state.Snapshot, map[string]string{"kept": "file one\n"})

@@ -45,7 +45,7 @@ type Store struct {
 	listings manifest.Listings
 }
 
-var _ ralph.Copies = (*Store)(nil)
+var _ ralph.Snapshots = (*Store)(nil)
 
 // home is whose copies these are, as the file homeFile in the folder tells.
 type home struct {

@@ -180,7 +180,7 @@ func reopen(w gittest.Workspace, dir string) *snapshot.Keeper {
 func snapshotOf(w gittest.Workspace, k *snapshot.Keeper) string {
 	w.Helper()
 	state := w.Fingerprint(k, ralph.TreeInput{Run: "run", Iteration: 1, BaseHead: "HEAD"})
-	missing := slices.DeleteFunc(slices.Clone(state.Left), func(said string) bool { return strings.Contains(said, "during this run") }) // which is no file
+	missing := slices.DeleteFunc(slices.Clone(state.Omitted), func(said string) bool { return strings.Contains(said, "during this run") }) // which is no file
 	if state.Snapshot == "" || len(missing) > 0 {
 		w.Fatalf("snapshot %q, left %q", state.Snapshot, missing)
 	}

@@ -262,7 +262,7 @@ func (s *switching) do(ctx context.Context, top *os.Root) (ralph.Switched, error
 	if err != nil {
 		return ralph.Switched{}, err
 	}
-	return ralph.Switched{Copy: id, Stayed: s.below(slices.Concat(s.rules, s.hidden, w.Stayed))}, nil
+	return ralph.Switched{Snapshot: id, Stayed: s.below(slices.Concat(s.rules, s.hidden, w.Stayed))}, nil
 }
 
 // keepDone keeps a copy of what the workspace is now, as far as it was switched.

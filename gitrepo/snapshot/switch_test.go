@@ -30,7 +30,7 @@ func switched(w gittest.Workspace, k *snapshot.Keeper, from, to string) ralph.Sw
 func switches(w gittest.Workspace, k *snapshot.Keeper, from, to string) ralph.Switched {
 	w.Helper()
 	done := switched(w, k, from, to)
-	if diff := cmp.Diff(ralph.Switched{Copy: done.Copy}, done); diff != "" || done.Copy == "" {
+	if diff := cmp.Diff(ralph.Switched{Snapshot: done.Snapshot}, done); diff != "" || done.Snapshot == "" {
 		w.Errorf("switched (-want +got):\n%s", diff)
 	}
 	return done
@@ -119,7 +119,7 @@ func TestWorkIsSetAsideAndBroughtBack(t *testing.T) {
 			}
 			before = beside(before, after)
 			same(w, "set aside", before)
-			holds(w, k, done.Copy, exported(w, k, snapshotOf(w, k)))
+			holds(w, k, done.Snapshot, exported(w, k, snapshotOf(w, k)))
 			switches(w, k, work, base) // once more, as after a crash
 			same(w, "set aside twice", before)
 
@@ -237,7 +237,7 @@ func TestRulesThatHideWhatTheWorkInstalledStay(t *testing.T) {
 	work, after := snapshotOf(w, k), treeOf(w)
 	for range 2 {
 		done := switched(w, k, work, base)
-		if diff := cmp.Diff(ralph.Switched{Copy: done.Copy, Stayed: []string{".gitignore"}}, done); diff != "" {
+		if diff := cmp.Diff(ralph.Switched{Snapshot: done.Snapshot, Stayed: []string{".gitignore"}}, done); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		same(w, "set aside", without(after, "half"))
@@ -390,7 +390,7 @@ func TestWhatStaysIsNotInTheCopy(t *testing.T) {
 	if !cmp.Equal(done.Stayed, []string{"x_test.sh"}) {
 		t.Errorf("stayed %q", done.Stayed)
 	}
-	changes, err := k.Changes(t.Context(), done.Copy, snapshotOf(w, k))
+	changes, err := k.Changes(t.Context(), done.Snapshot, snapshotOf(w, k))
 	w.Must(err)
 	if len(changes) > 0 {
 		t.Errorf("what the switch did differs from what is there by %+v", changes)

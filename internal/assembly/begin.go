@@ -189,7 +189,7 @@ func (p *Plan) keptTree(ctx context.Context, places Places) ralph.Tree {
 
 // proof are the parts of a loop that look at the work where the agent cannot reach it.
 func (p *Plan) proof(ctx context.Context, places Places, tree ralph.Tree, shell verify.Shell) ([]loop.Option, error) {
-	copies, _ := tree.(ralph.Copies)
+	copies, _ := tree.(ralph.Snapshots)
 	examiner, err := p.examiner(ctx, places, copies, shell)
 	if err != nil {
 		return nil, err

@@ -340,9 +340,9 @@ func (p *Plan) EvaluatorCommand() (*Command, error) {
 }
 
 // FirstPrompt is the prompt of iteration 1, for --dry-run. post holds what people wrote to the next run.
-func (p *Plan) FirstPrompt(ctx context.Context, post ralph.Mailbox, question string) (string, error) {
+func (p *Plan) FirstPrompt(ctx context.Context, inbox ralph.Inbox, question string) (string, error) {
 	options := []loop.Option{
-		loop.WithPolicy(p.Policy), loop.WithChecker(verify.Shell{}), loop.WithMailbox(post), loop.WithQuestion(question),
+		loop.WithPolicy(p.Policy), loop.WithChecker(verify.Shell{}), loop.WithInbox(inbox), loop.WithQuestion(question),
 	}
 	if p.list != nil {
 		options = append(options, loop.WithTasks(listed{p.list}))

@@ -121,7 +121,7 @@ func (p *Plan) checkHidden() error {
 }
 
 // examiner is what looks at the work where the agent cannot reach it. copies is nil if none are kept.
-func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Copies, shell verify.Shell) (*verify.Examiner, error) {
+func (p *Plan) examiner(ctx context.Context, places Places, copies ralph.Snapshots, shell verify.Shell) (*verify.Examiner, error) {
 	if places.Views == "" {
 		return nil, nil
 	}
@@ -171,7 +171,7 @@ func Examiner(ctx context.Context, req Request, state *fold.State, places Places
 		return nil, err
 	}
 	kept := p.keptTree(ctx, places)
-	copies, ok := kept.(ralph.Copies)
+	copies, ok := kept.(ralph.Snapshots)
 	if !ok {
 		return nil, &config.UsageError{Msg: "the copies of the tree cannot be read here"}
 	}

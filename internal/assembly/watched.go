@@ -60,13 +60,13 @@ func (w watched) Compare(ctx context.Context, base, now ralph.TreeState) (ralph.
 			seen.Tampered = append(seen.Tampered, c)
 			continue
 		}
-		seen.Around = append(seen.Around, fmt.Sprintf("a program that checks run is not what it was when the run began: %s", c))
+		seen.OutsideFiles = append(seen.OutsideFiles, fmt.Sprintf("a program that checks run is not what it was when the run began: %s", c))
 	}
 	return seen, nil
 }
 
-// Narrows reports whether a folder of the workspace is in PATH.
-func (w watched) Narrows() bool { return w.Shell.Narrows(w.Dir) }
+// StripsPath reports whether a folder of the workspace is in PATH.
+func (w watched) StripsPath() bool { return w.Shell.StripsPath(w.Dir) }
 
 // Open refuses hidden checks that somebody has found.
 func (w watched) Open(ctx context.Context, in ralph.ViewInput) (ralph.View, error) {

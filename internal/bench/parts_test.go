@@ -94,7 +94,7 @@ func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, 
 	if err != nil {
 		return nil, err
 	}
-	options := []loop.Option{loop.WithRecorder(log), loop.WithMailbox(log)}
+	options := []loop.Option{loop.WithRecorder(log), loop.WithInbox(log)}
 	if !task.Tree {
 		options = append(options, loop.WithTree(nil))
 	}

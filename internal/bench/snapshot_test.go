@@ -55,8 +55,8 @@ func playKeeper(task task) error {
 			if err != nil {
 				return err
 			}
-			if state.Left != nil || (task.State != "") != (state.Snapshot != "") {
-				return fmt.Errorf("snapshot %q, left %q", state.Snapshot, state.Left)
+			if state.Omitted != nil || (task.State != "") != (state.Snapshot != "") {
+				return fmt.Errorf("snapshot %q, left %q", state.Snapshot, state.Omitted)
 			}
 		}
 		if err := clock.finish(); err != nil {

@@ -79,7 +79,7 @@ func Main(ctx context.Context, s Streams) (code int) {
 		}
 	}()
 	if s.StartErr != nil {
-		a.tellError(fmt.Errorf("%w: find out where this program is: %w", ralph.ErrIO, s.StartErr))
+		a.printError(fmt.Errorf("%w: find out where this program is: %w", ralph.ErrIO, s.StartErr))
 		return ralph.ExitCode(ralph.IOFailed, "")
 	}
 	top := rootCommand{a}
@@ -90,7 +90,7 @@ func Main(ctx context.Context, s Streams) (code int) {
 		err = root.ExecuteContext(ctx)
 	}
 	if err != nil {
-		a.tellError(err)
+		a.printError(err)
 	}
 	return exitCode(err)
 }

@@ -52,7 +52,7 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 	defer release()
 	loaded, trouble := c.load(workspace, map[string][]string{}) // who has a broken configuration wants to know the rest all the same
 	findings := doctor.Examine(ctx, doctor.Examination{
-		Workspace: workspace, Env: c.streams.Env, Version: version(), Probing: probing, Settings: loaded.Settings, Trouble: trouble, Tell: c.tellProgress(),
+		Workspace: workspace, Env: c.streams.Env, Version: version(), Probing: probing, Settings: loaded.Settings, Trouble: trouble, Tell: c.progressPrinter(),
 	})
 	if err := interrupted(ctx); err != nil {
 		return err
@@ -60,8 +60,8 @@ func (c doctorCommand) run(ctx context.Context, probing doctor.Probing) error {
 	return c.show(findings, func(out io.Writer) { printFindings(out, findings) })
 }
 
-// tellProgress prints whole lines for a person who waits, and nothing where nobody looks.
-func (c doctorCommand) tellProgress() func(string) {
+// progressPrinter prints whole lines for a person who waits, and nothing where nobody looks.
+func (c doctorCommand) progressPrinter() func(string) {
 	if !c.streams.ErrTerm || c.globals.quiet {
 		return func(string) {}
 	}

@@ -51,8 +51,8 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// tellError writes an error where its reader looks for it.
-func (a *app) tellError(err error) {
+// printError writes an error where its reader looks for it.
+func (a *app) printError(err error) {
 	if is[exit](err) {
 		return
 	}

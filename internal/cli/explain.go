@@ -65,9 +65,9 @@ func (c *explainCommand) run(_ context.Context, run foundRun) error {
 	fmt.Fprintf(c.streams.Out, "%srun %s\n", demoMark(state.Started.Demo), run.id)
 	last := c.iteration
 	for _, j := range judgements {
-		tellCut(c.streams.Out, state, last, j.Iteration)
+		printCut(c.streams.Out, state, last, j.Iteration)
 		last = j.Iteration
-		tellJudgement(c.streams.Out, j, state.Policy.Agents)
+		printJudgement(c.streams.Out, j, state.Policy.Agents)
 		for _, line := range moves[j.Iteration] {
 			fmt.Fprintf(c.streams.Out, "  %s\n", term.Clean(line))
 		}
@@ -79,7 +79,7 @@ func (c *explainCommand) run(_ context.Context, run foundRun) error {
 	return nil
 }
 
-func tellDenials(out io.Writer, agent ralph.AgentOutcome) {
+func printDenials(out io.Writer, agent ralph.AgentOutcome) {
 	for _, denial := range agent.Denials {
 		fmt.Fprintf(out, "  ! denied: %s\n", term.Clean(denial))
 	}
@@ -88,8 +88,8 @@ func tellDenials(out io.Writer, agent ralph.AgentOutcome) {
 	}
 }
 
-// tellCut names the iterations between two that were judged: nobody judged them.
-func tellCut(out io.Writer, state *fold.State, after, before int) {
+// printCut names the iterations between two that were judged: nobody judged them.
+func printCut(out io.Writer, state *fold.State, after, before int) {
 	for _, it := range state.Iterations {
 		if it.Iteration > after && it.Iteration < before && it.Error != nil {
 			fmt.Fprintf(out, "\niteration %d: %s before its agent ended: it was not judged and does not count against the cap\n", it.Iteration, term.Clean(*it.Error))
@@ -105,9 +105,9 @@ func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
 			return nil, err
 		}
 		switch data := e.Data.(type) {
-		case ralph.WorkSetAside:
+		case ralph.WorkStashed:
 			moves[data.Iteration] = append(moves[data.Iteration], fmt.Sprintf("- its work was set aside: ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out", e.Run, data.Task, e.Run, data.Iteration))
-		case ralph.WorkBroughtBack:
+		case ralph.WorkRestored:
 			text := fmt.Sprintf("- its work came back before iteration %d", e.Iteration)
 			if data.Stayed {
 				text = "- its work stayed in the tree all the same"
@@ -123,7 +123,7 @@ func workMoves(events iter.Seq2[ralph.Event, error]) (map[int][]string, error) {
 	return moves, nil
 }
 
-func tellJudgement(out io.Writer, j fold.Judgement, agents []string) {
+func printJudgement(out io.Writer, j fold.Judgement, agents []string) {
 	who := ""
 	if len(agents) > 1 {
 		who = ", " + term.Clean(j.Seen.Agent.Agent)
@@ -132,9 +132,9 @@ func tellJudgement(out io.Writer, j fold.Judgement, agents []string) {
 		fmt.Fprintf(out, "\nbetween iterations: %s\n", verdictText(j.Again))
 	} else {
 		fmt.Fprintf(out, "\niteration %d%s: %s\n  verdict: %s\n", j.Iteration, who, saidText(j), verdictText(j.Again))
-		tellCases(out, j)
-		tellTasks(out, j)
-		tellDenials(out, j.Seen.Agent)
+		printCases(out, j)
+		printTasks(out, j)
+		printDenials(out, j.Seen.Agent)
 	}
 	for _, gate := range j.Again.Gates {
 		fmt.Fprintf(out, "  %s %s%s\n", cmp.Or(gateMarks[gate.State], "-"), gate.Name, gateText(gate))
@@ -165,8 +165,8 @@ func refusedCases(j fold.Judgement) int {
 	return len(j.Cases)
 }
 
-// tellCases says of every case that the agent submitted what became of it, and what the evaluator said that could not be used.
-func tellCases(out io.Writer, j fold.Judgement) {
+// printCases says of every case that the agent submitted what became of it, and what the evaluator said that could not be used.
+func printCases(out io.Writer, j fold.Judgement) {
 	for _, c := range j.Cases {
 		summary := term.Shorten(term.Clean(c.Summary), 200)
 		switch {
@@ -176,7 +176,7 @@ func tellCases(out io.Writer, j fold.Judgement) {
 			fmt.Fprintf(out, "  ✓ case %d accepted: %s\n", c.Round, summary)
 		default:
 			fmt.Fprintf(out, "  ✗ case %d refused: %s\n", c.Round, summary)
-			tellRefusals(out, *c.Answer)
+			printRefusals(out, *c.Answer)
 		}
 	}
 	for _, e := range j.Evaluations {
@@ -186,7 +186,7 @@ func tellCases(out io.Writer, j fold.Judgement) {
 	}
 }
 
-func tellRefusals(out io.Writer, c ralph.CaseAnswered) {
+func printRefusals(out io.Writer, c ralph.CaseAnswered) {
 	for _, r := range c.Refusals {
 		fmt.Fprintf(out, "    %s: %s\n", term.Clean(r.Code), term.Clean(r.Detail))
 	}
@@ -195,8 +195,8 @@ func tellRefusals(out io.Writer, c ralph.CaseAnswered) {
 	}
 }
 
-// tellTasks says of every claimed task what became of the claim, and how it was made.
-func tellTasks(out io.Writer, j fold.Judgement) {
+// printTasks says of every claimed task what became of the claim, and how it was made.
+func printTasks(out io.Writer, j fold.Judgement) {
 	tasks := j.Again.Tasks
 	if tasks.Current != "" {
 		fmt.Fprintf(out, "  task: %s\n", tasks.Current)
@@ -216,7 +216,7 @@ func tellTasks(out io.Writer, j fold.Judgement) {
 	for _, id := range tasks.Regressed {
 		fmt.Fprintf(out, "  ! %s was done, and its own check is red again\n", id)
 	}
-	for _, injury := range j.Seen.Injuries {
+	for _, injury := range j.Seen.ListDamage {
 		fmt.Fprintf(out, "  ! put back in the list: %s\n", term.Clean(injury))
 	}
 	if tasks.GivenUp != "" {
@@ -258,7 +258,7 @@ func verdictText(v ralph.Verdict) string {
 	case ralph.Wait:
 		return fmt.Sprintf("wait %s for %s (row %d): %s", term.Seconds(v.Wait), v.WaitFor, v.Row, term.Clean(v.Detail))
 	}
-	if v.Rest != nil {
+	if v.Cooldown != nil {
 		return fmt.Sprintf("go on (row %d): %s", v.Row, term.Clean(v.Detail))
 	}
 	return fmt.Sprintf("go on (row %d)", v.Row)

@@ -74,7 +74,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	row("time", ofLimit(term.Seconds(state.Elapsed), term.Seconds(state.Policy.MaxTime), state.Policy.MaxTime > 0))
 	showSpending(state, row)
 	row("breaker", string(state.History.Breaker.State))
-	for _, kept := range state.Aside {
+	for _, kept := range state.Stashed {
 		row("set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, r.id, kept.Task))
 	}
 	for _, check := range term.LastChecks(state) {

@@ -38,7 +38,7 @@ resume. A run that waits (--on-decide wait) goes on at once.`,
 }
 
 func (c messageCommand) steer(ctx context.Context, args []string) error {
-	text, err := letterText("steer", args)
+	text, err := messageText("steer", args)
 	if err != nil {
 		return err
 	}
@@ -46,17 +46,17 @@ func (c messageCommand) steer(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := post(store, ralph.Letter{Kind: ralph.LetterSteer, Text: text}); err != nil {
+	if err := sendMessage(store, ralph.Message{Kind: ralph.MessageSteer, Text: text}); err != nil {
 		return err
 	}
 	if owner, live := store.Holder(); live {
-		return c.tellPosted("steer", "delivered", owner.Run, "it comes first in the next prompt of run "+owner.Run)
+		return c.printSent("steer", "delivered", owner.Run, "it comes first in the next prompt of run "+owner.Run)
 	}
-	return c.tellPosted("steer", "queued", "", "no run is under way; it comes first in the next run's prompt")
+	return c.printSent("steer", "queued", "", "no run is under way; it comes first in the next run's prompt")
 }
 
 func (c messageCommand) answer(ctx context.Context, args []string) error {
-	text, err := letterText("answer", args)
+	text, err := messageText("answer", args)
 	if err != nil {
 		return err
 	}
@@ -74,21 +74,21 @@ func (c messageCommand) answer(ctx context.Context, args []string) error {
 	if err := replaceAnswer(store, asked.run); err != nil {
 		return err
 	}
-	if err := post(store, ralph.Letter{Kind: ralph.LetterAnswer, Text: text, Question: asked.text, Run: asked.run}); err != nil {
+	if err := sendMessage(store, ralph.Message{Kind: ralph.MessageAnswer, Text: text, Question: asked.text, Run: asked.run}); err != nil {
 		return err
 	}
 	if asked.live {
-		return c.tellPosted("answer", "delivered", asked.run, "run "+asked.run+" goes on with it; it asked: "+term.Shorten(term.Clean(asked.text), 80))
+		return c.printSent("answer", "delivered", asked.run, "run "+asked.run+" goes on with it; it asked: "+term.Shorten(term.Clean(asked.text), 80))
 	}
-	return c.tellPosted("answer", "queued", asked.run, "run "+asked.run+" asked: "+term.Shorten(term.Clean(asked.text), 80)+"; the answer goes into the next prompt of ralph resume or ralph run")
+	return c.printSent("answer", "queued", asked.run, "run "+asked.run+" asked: "+term.Shorten(term.Clean(asked.text), 80)+"; the answer goes into the next prompt of ralph resume or ralph run")
 }
 
 // replaceAnswer takes an earlier answer to the same run back, if nobody has read it yet.
 func replaceAnswer(store *runlog.Store, run string) error {
-	letters, _ := store.Letters()
-	for _, letter := range letters {
-		if letter.Kind == ralph.LetterAnswer && letter.Run == run {
-			if err := store.Took(letter.ID); err != nil {
+	messages, _ := store.Messages()
+	for _, message := range messages {
+		if message.Kind == ralph.MessageAnswer && message.Run == run {
+			if err := store.Ack(message.ID); err != nil {
 				return err
 			}
 		}
@@ -96,8 +96,8 @@ func replaceAnswer(store *runlog.Store, run string) error {
 	return nil
 }
 
-// letterText is what a person wrote, as one argument.
-func letterText(command string, args []string) (string, error) {
+// messageText is what a person wrote, as one argument.
+func messageText(command string, args []string) (string, error) {
 	switch {
 	case len(args) == 0 || strings.TrimSpace(args[0]) == "":
 		return "", usage(`ralph %s wants a text: ralph %s "…"`, command, command)
@@ -107,9 +107,9 @@ func letterText(command string, args []string) (string, error) {
 	return args[0], nil
 }
 
-func post(store *runlog.Store, letter ralph.Letter) error {
-	_, err := store.Post(letter)
-	if errors.Is(err, runlog.ErrUnfit) {
+func sendMessage(store *runlog.Store, message ralph.Message) error {
+	_, err := store.SendMessage(message)
+	if errors.Is(err, runlog.ErrInvalidMessage) {
 		return usage("refused: %v", err)
 	}
 	return err
@@ -144,9 +144,9 @@ func openQuestion(store *runlog.Store) string {
 	if err != nil || asked.live {
 		return ""
 	}
-	letters, _ := store.Letters()
-	for _, letter := range letters {
-		if letter.Kind == ralph.LetterAnswer && letter.Run == asked.run {
+	messages, _ := store.Messages()
+	for _, message := range messages {
+		if message.Kind == ralph.MessageAnswer && message.Run == asked.run {
 			return ""
 		}
 	}
@@ -193,7 +193,7 @@ func (c orderCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.tellPosted(string(c.order), "delivered", owner.Run, "run "+owner.Run+" "+c.means)
+	return c.printSent(string(c.order), "delivered", owner.Run, "run "+owner.Run+" "+c.means)
 }
 
 // A run that holds the workspace opens its log within a moment.

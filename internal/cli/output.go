@@ -47,14 +47,14 @@ func (a *app) printJSON(value any) error {
 	}
 }
 
-// tell prints a value for programs, or a sentence about it for people.
-func (a *app) tell(value any, sentence string, args ...any) error {
+// print prints a value for programs, or a sentence about it for people.
+func (a *app) print(value any, sentence string, args ...any) error {
 	return a.show(value, func(out io.Writer) { fmt.Fprintf(out, sentence, args...) })
 }
 
-// tellPosted says that a message or an order is on its way.
-func (a *app) tellPosted(order, state, run, means string) error {
-	return a.tell(map[string]string{"run_id": run, "order": order, "state": state}, "%s: %s\n", state, means)
+// printSent says that a message or an order is on its way.
+func (a *app) printSent(order, state, run, means string) error {
+	return a.print(map[string]string{"run_id": run, "order": order, "state": state}, "%s: %s\n", state, means)
 }
 
 // show prints a value for programs, or for people what text writes about it.

@@ -245,7 +245,7 @@ func (p *planning) personThere() bool { return p.streams.InTerm && !p.globals.qu
 func (p *planning) ask(ctx context.Context, q planner.Question) (answer string, ok bool, err error) {
 	if p.answers != nil {
 		if answer, ok, err = p.answers.Ask(ctx, q); ok || err != nil {
-			p.tellGiven()
+			p.printGiven()
 			return answer, ok, err
 		}
 	}
@@ -281,8 +281,8 @@ func (p *planning) typed(ctx context.Context, q planner.Question) (string, error
 	}
 }
 
-// tellGiven shows which answer of the file was taken last.
-func (p *planning) tellGiven() {
+// printGiven shows which answer of the file was taken last.
+func (p *planning) printGiven() {
 	given := p.answers.Given()
 	last := given[len(given)-1]
 	p.say("  asks: %s", term.Clean(last.Question))

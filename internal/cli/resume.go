@@ -216,7 +216,7 @@ func raiseLimits(s *config.Settings, more raise) error {
 
 // unpause lets a paused run under way go on.
 func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
-	paused, err := store.Ordered(owner.Run, runlog.Pause)
+	paused, err := store.HasOrder(owner.Run, runlog.Pause)
 	switch {
 	case err != nil:
 		return err
@@ -228,7 +228,7 @@ func (c *resumeCommand) unpause(store *runlog.Store, owner runlog.Owner) error {
 	if err := store.Clear(owner.Run, runlog.Pause); err != nil {
 		return err
 	}
-	return c.tellPosted("resume", "delivered", owner.Run, "run "+owner.Run+" goes on")
+	return c.printSent("resume", "delivered", owner.Run, "run "+owner.Run+" goes on")
 }
 
 // conversations are how many each model has had in a run so far.

@@ -120,7 +120,7 @@ func (s *session) play(ctx context.Context) error {
 	v := s.newView(state)
 	file := &progress.View{Dir: s.plan.Workspace.Dir, State: state, Warn: func(err error) { v.Say("warning: " + err.Error()) }}
 	loop, err := s.plan.Loop(ctx, s.run, places,
-		loop.WithState(state), loop.WithTornTail(s.torn), loop.WithRecorder(s.log), loop.WithMailbox(s.log), loop.WithQuestion(s.asked),
+		loop.WithState(state), loop.WithTornTail(s.torn), loop.WithRecorder(s.log), loop.WithInbox(s.log), loop.WithQuestion(s.asked),
 		loop.WithObserver(v.See), loop.WithObserver(file.See), loop.WithObserver(s.ringWhileWaiting(ctx)), loop.WithActivity(v.Live))
 	if err != nil {
 		v.Close()

@@ -106,7 +106,7 @@ func (a *app) findKept(ctx context.Context, name string) (kept, error) {
 			begun = e.Iteration
 		case ralph.VerdictReached:
 			judged = e.Iteration
-		case ralph.Waiting, ralph.RunStopped, ralph.RunResumed, ralph.WorkSetAside: // what lies there after it is not what it left
+		case ralph.Waiting, ralph.RunStopped, ralph.RunResumed, ralph.WorkStashed: // what lies there after it is not what it left
 			rested = judged
 		}
 		return k.state.Apply(e)
@@ -148,10 +148,10 @@ func (k kept) spanOf(task string) (from, to string, err error) {
 			count++
 		}
 	}
-	aside := slices.IndexFunc(k.state.Aside, func(w fold.AsideWork) bool { return w.Task == task })
+	aside := slices.IndexFunc(k.state.Stashed, func(w fold.StashedWork) bool { return w.Task == task })
 	switch {
 	case aside >= 0:
-		return k.state.Aside[aside].Base, k.state.Aside[aside].Work, nil
+		return k.state.Stashed[aside].Base, k.state.Stashed[aside].Work, nil
 	case count == 0:
 		return "", "", usage("run %s did not work on a task %q", k.run, task)
 	case last-first+1 != count:

@@ -179,7 +179,7 @@ func (c *tasksCommand) add(ctx context.Context, t ralph.Task) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	return c.tell(map[string]string{"id": id, "file": path}, "added %s to %s\n", id, path)
+	return c.print(map[string]string{"id": id, "file": path}, "added %s to %s\n", id, path)
 }
 
 // typing makes a change of the task list whose commands the user types himself: they are agreed to if the others were.
@@ -229,7 +229,7 @@ func (c *tasksCommand) mark(ctx context.Context, status ralph.TaskStatus, ids []
 	if err != nil {
 		return asUsage(err)
 	}
-	return c.tell(taskFile{Version: 1, Tasks: tasks}, "%s: %s in %s\n", strings.Join(ids, ", "), status, path)
+	return c.print(taskFile{Version: 1, Tasks: tasks}, "%s: %s in %s\n", strings.Join(ids, ", "), status, path)
 }
 
 // editList lets the user change the list. If the newest run was cut off while an agent was at work, what it left in the list is put right first, and
@@ -282,7 +282,7 @@ func (c *tasksCommand) importFile(ctx context.Context, file string) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	return c.tell(taskFile{Version: 1, Tasks: tasks}, "imported %d tasks from %s into %s\n", len(tasks), filepath.ToSlash(file), path)
+	return c.print(taskFile{Version: 1, Tasks: tasks}, "imported %d tasks from %s into %s\n", len(tasks), filepath.ToSlash(file), path)
 }
 
 // problem is what lint says, for programs.

@@ -26,7 +26,7 @@ const (
 )
 
 // Where says where things stand when a hook is asked. Commands are run in its folder.
-type Where = ralph.HookPlace
+type Where = ralph.HookContext
 
 // ToolCall is what pre_tool is told.
 type ToolCall struct {
@@ -110,17 +110,17 @@ func (s *Set) AfterEdit(ctx context.Context, edit Edit) Verdict {
 
 // BeforeIteration asks pre_iteration.
 func (s *Set) BeforeIteration(ctx context.Context, next ralph.IterationAhead) []Run {
-	return ask(ctx, s, moment[ralph.IterationAhead]{name: PreIteration, hooks: s.PreIteration, event: next, where: next.HookPlace}).Runs
+	return ask(ctx, s, moment[ralph.IterationAhead]{name: PreIteration, hooks: s.PreIteration, event: next, where: next.HookContext}).Runs
 }
 
 // AfterIteration asks post_iteration.
 func (s *Set) AfterIteration(ctx context.Context, judged ralph.IterationJudged) []Run {
-	return ask(ctx, s, moment[ralph.IterationJudged]{name: PostIteration, hooks: s.PostIteration, event: judged, where: judged.HookPlace}).Runs
+	return ask(ctx, s, moment[ralph.IterationJudged]{name: PostIteration, hooks: s.PostIteration, event: judged, where: judged.HookContext}).Runs
 }
 
 // AtStop asks on_stop.
 func (s *Set) AtStop(ctx context.Context, end ralph.RunEnd) []Run {
-	return ask(ctx, s, moment[ralph.RunEnd]{name: OnStop, hooks: s.OnStop, event: end, where: end.HookPlace}).Runs
+	return ask(ctx, s, moment[ralph.RunEnd]{name: OnStop, hooks: s.OnStop, event: end, where: end.HookContext}).Runs
 }
 
 // deny is the built-in rule for commands. Input that is not understood is left to the tool, which refuses it.

@@ -109,7 +109,7 @@ func TestCommandsThatDoNotAnswer(t *testing.T) {
 	s := testSet()
 	s.Timeout = 200 * time.Millisecond
 	s.PreIteration.Commands = []string{"echo so far >&2; sleep 1000"}
-	in := func(dir string) ralph.IterationAhead { return ralph.IterationAhead{HookPlace: Where{Dir: dir}} }
+	in := func(dir string) ralph.IterationAhead { return ralph.IterationAhead{HookContext: Where{Dir: dir}} }
 	got := s.BeforeIteration(t.Context(), in(t.TempDir()))
 	want := []Run{{Hook: PreIteration, By: "echo so far >&2; sleep 1000", Decision: Warn, Text: "it did not answer within 200ms: so far"}}
 	if diff := cmp.Diff(want, got, untimed); diff != "" {
@@ -151,13 +151,13 @@ func TestWhatCommandsRead(t *testing.T) {
 			return s.AfterEdit(t.Context(), Edit{Where: where, Tool: "edit_file", Files: []string{"a/b.go"}}).Runs
 		}, `{"hook":"post_edit",` + at + `,"tool":"edit_file","files":["a/b.go"]}`},
 		{"pre_iteration", func() []Run {
-			return s.BeforeIteration(t.Context(), ralph.IterationAhead{HookPlace: where, Agent: "worker"})
+			return s.BeforeIteration(t.Context(), ralph.IterationAhead{HookContext: where, Agent: "worker"})
 		}, `{"hook":"pre_iteration",` + at + `,"agent":"worker"}`},
 		{"post_iteration", func() []Run {
-			return s.AfterIteration(t.Context(), ralph.IterationJudged{HookPlace: where, End: ralph.EndOK, Claims: []string{"COMPLETE"}, Refusals: []string{"check_failed"}, Action: ralph.GoOn})
+			return s.AfterIteration(t.Context(), ralph.IterationJudged{HookContext: where, End: ralph.EndOK, Claims: []string{"COMPLETE"}, Refusals: []string{"check_failed"}, Action: ralph.GoOn})
 		}, `{"hook":"post_iteration",` + at + `,"end":"ok","claims":["COMPLETE"],"refusals":["check_failed"],"action":"go_on"}`},
 		{"on_stop", func() []Run {
-			return s.AtStop(t.Context(), ralph.RunEnd{HookPlace: where, Status: ralph.StatusBlocked, Reason: ralph.Blocked, ExitCode: 2, Summary: "no key"})
+			return s.AtStop(t.Context(), ralph.RunEnd{HookContext: where, Status: ralph.StatusBlocked, Reason: ralph.Blocked, ExitCode: 2, Summary: "no key"})
 		}, `{"hook":"on_stop",` + at + `,"status":"blocked","stop_reason":"blocked","exit_code":2,"summary":"no key"}`},
 	}
 	for _, test := range tests {
@@ -231,7 +231,7 @@ func TestNothingIsLeftInTheFolderForTemporaryFiles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := testSet()
 	s.OnStop.Commands = []string{"true", "sleep 1000 & exit 2"}
-	if got := s.AtStop(t.Context(), ralph.RunEnd{HookPlace: Where{Dir: t.TempDir()}}); len(got) != 2 || got[1].Decision != Block {
+	if got := s.AtStop(t.Context(), ralph.RunEnd{HookContext: Where{Dir: t.TempDir()}}); len(got) != 2 || got[1].Decision != Block {
 		t.Errorf("%+v", got)
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {

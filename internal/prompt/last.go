@@ -168,7 +168,7 @@ func rejections(in ralph.PromptInput) []string {
 			}
 		}
 		words += ": " + r.Concern
-		if r.Standing {
+		if r.Cached {
 			words += "\nnobody was asked again: the files are as they were when this was said, and a case is judged by them and not by its words"
 		}
 		if len(r.Evidence) > 0 {

@@ -151,7 +151,7 @@ func taskSituations() map[string]ralph.PromptInput {
 			in.Last.Rejections = []ralph.Evaluation{{Task: "TASK-2", Category: "half_finished", Concern: "overflow is not handled"}}
 			in.Ledger = []ralph.TaskLedger{{Task: "TASK-2", Counts: map[ralph.Rejection]int{"half_finished": 1, "weak_test": 3}}}
 		}),
-		"task_set_aside": laterTask(func(in *ralph.PromptInput) { in.NotBack = "add.go was changed in another way since" }),
+		"task_set_aside": laterTask(func(in *ralph.PromptInput) { in.RestoreFailure = "add.go was changed in another way since" }),
 		"task_unclaimed": laterTask(func(in *ralph.PromptInput) {
 			in.Last.GreenNoClaim, in.Policy.Status, in.Goal = true, ralph.StatusRequired, "A calculator."
 		}),
@@ -241,7 +241,7 @@ func hostile(text string) ralph.PromptInput {
 	return ralph.PromptInput{
 		Ordinal: 3, SpecFile: text, Goal: "Add.", Steering: steeringOf(text, text, text), Answers: []ralph.AnswerGiven{{Question: text, Answer: text}}, OpenQuestion: text,
 		Task: &ralph.Task{ID: text, Title: text, Description: text, Category: text, Acceptance: []string{text, text}, Checks: []string{text}, SpecFile: text},
-		Try:  2, NotBack: text, ListFile: text, Tasks: []ralph.TaskState{
+		Try:  2, RestoreFailure: text, ListFile: text, Tasks: []ralph.TaskState{
 			{ID: text, Title: text, Status: ralph.TaskStatus(text), Regressed: true}, {ID: text + "2", Title: text, Status: "done", Optional: true, Human: true, Regressed: true},
 		},
 		Policy: ralph.Policy{CompletionTags: []string{text}}, Checks: []string{text, text}, Diagnose: text, Diff: text, Progress: text, Learnings: text, Dir: text,
@@ -311,7 +311,7 @@ func TestFailuresNameTaskAndBaseline(t *testing.T) {
 func TestCaseRefused(t *testing.T) {
 	in := ralph.PromptInput{Task: &ralph.Task{ID: "T-1"}, Ledger: []ralph.TaskLedger{{Task: "T-1", Counts: map[ralph.Rejection]int{"weak_test": 2}}}, Last: ralph.Feedback{
 		Number: 1, Failed: append(redTests(), hiddenRed()...), TaskRefusals: []ralph.TaskRefusal{{Task: "T-1", Code: "check_failed", Detail: "go test ./... (exit 1) failed"}},
-		Rejections: []ralph.Evaluation{{Task: "T-1", Category: "weak_test", Concern: "no test", Standing: true}},
+		Rejections: []ralph.Evaluation{{Task: "T-1", Category: "weak_test", Concern: "no test", Cached: true}},
 	}}
 	const why = "Why:\n\n> - check_failed: go test ./... (exit 1) failed\n\n" +
 		"A check that you cannot see failed. It asks for nothing but what your task says, so look there for what is missing.\n\n" +

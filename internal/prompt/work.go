@@ -85,8 +85,8 @@ func task(in ralph.PromptInput) (words string, truncated bool) {
 	if in.Try > 1 {
 		fmt.Fprintf(&b, "\n\nThis is try %d of this task. Look at what the tries before it left in the workspace.", in.Try)
 	}
-	if in.NotBack != "" {
-		fmt.Fprintf(&b, "\n\nWhat an earlier try of this task left was set aside and is not in the workspace, because %s. Begin anew.", inline(in.NotBack))
+	if in.RestoreFailure != "" {
+		fmt.Fprintf(&b, "\n\nWhat an earlier try of this task left was set aside and is not in the workspace, because %s. Begin anew.", inline(in.RestoreFailure))
 	}
 	return b.String(), cutDescription || cutCriteria
 }

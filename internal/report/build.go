@@ -58,14 +58,14 @@ func (b *Builder) See(e ralph.Event) error {
 // remark takes in what only has to be told.
 func (b *Builder) remark(e ralph.Event) {
 	switch data := e.Data.(type) {
-	case ralph.TestsWeighed:
-		weighed := Weighed{Iteration: e.Iteration, Files: cleanAll(data.Files), Aware: cleanAll(data.Aware), OldPassed: data.OldPassed}
+	case ralph.BaseTestsRun:
+		baseTests := BaseTests{Iteration: e.Iteration, Files: cleanAll(data.Files), Aware: cleanAll(data.Aware), OldPassed: data.OldPassed}
 		for _, c := range data.Old {
 			if !c.Passed {
-				weighed.Failed = append(weighed.Failed, clean(c.Name))
+				baseTests.Failed = append(baseTests.Failed, clean(c.Name))
 			}
 		}
-		b.report.Tests = append(b.report.Tests, weighed)
+		b.report.Tests = append(b.report.Tests, baseTests)
 	case ralph.FilesTampered:
 		if len(data.Details)+len(data.Unseen) == 0 { // all is as it was again
 			break
@@ -109,7 +109,7 @@ func (b *Builder) tree(t ralph.TreeState, judging bool) {
 	switch {
 	case !judging:
 		b.before = t.ID()
-	case t.After:
+	case t.AfterChecks:
 		b.now.checked = t.ID()
 	}
 }
@@ -118,7 +118,7 @@ func (b *Builder) check(e ralph.Event, c ralph.CheckResult, judging bool) {
 	check := Check{
 		Name: clean(c.Name), Command: clean(c.Command), Task: clean(c.Task), Hidden: c.Hidden, Baseline: !judging, Iteration: e.Iteration, Session: len(b.report.Sessions),
 		At: e.Time, Duration: c.Duration, Passed: c.Passed, Broken: c.Broken, TimedOut: c.TimedOut, ExitCode: c.ExitCode, Tree: clean(c.Tree),
-		OutputHash: clean(c.OutputHash), Isolation: clean(c.Isolation), Weaker: c.Weaker, Attempts: c.Attempts, Flaked: c.Flaked,
+		OutputHash: clean(c.OutputHash), Isolation: clean(c.Isolation), NeedsAccess: c.NeedsAccess, Attempts: c.Attempts, Flaked: c.Flaked,
 	}
 	if c.Hidden {
 		check.Command, check.OutputHash = "", ""
@@ -132,7 +132,7 @@ func (b *Builder) check(e ralph.Event, c ralph.CheckResult, judging bool) {
 func (b *Builder) evaluation(e ralph.Event, data ralph.Evaluation) {
 	evaluation := Evaluation{
 		Iteration: e.Iteration, At: e.Time, Task: clean(data.Task), Agent: clean(data.Agent), Model: clean(data.Model), Asked: data.End == ralph.EndOK,
-		Standing: data.Standing, Tree: clean(data.Tree), Accepted: data.Accepted, Category: ralph.Rejection(clean(string(data.Category))), Concern: clean(data.Concern),
+		Cached: data.Cached, Tree: clean(data.Tree), Accepted: data.Accepted, Category: ralph.Rejection(clean(string(data.Category))), Concern: clean(data.Concern),
 		Evidence: cleanAll(data.Evidence), NextStep: clean(data.NextStep), Malformed: data.Malformed, Problem: clean(data.Problem),
 		Spent: Spent{data.Duration, data.Tokens, data.Cost, data.CostEstimated, data.CostPartial, data.TokensPartial},
 	}

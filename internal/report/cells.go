@@ -63,8 +63,8 @@ func (c Check) attempts() string {
 
 func (c Check) isolation() string {
 	mode := cmp.Or(prose(c.Isolation), "none")
-	if c.Weaker != ralph.WayUsual {
-		mode += ", weaker: " + prose(string(c.Weaker))
+	if c.NeedsAccess != ralph.AccessIsolated {
+		mode += ", weaker: " + prose(string(c.NeedsAccess))
 	}
 	return mode
 }

@@ -200,7 +200,7 @@ func (r Report) evaluations(p *page) {
 		case !e.Accepted:
 			verdict = "**rejected**: " + code(string(e.Category))
 		}
-		if e.Standing {
+		if e.Cached {
 			verdict += ", as before"
 		}
 		if e.NextStep != "" {

@@ -35,7 +35,7 @@ type Report struct {
 	Tasks       []Task       `json:"tasks"`       // of the list that was worked
 	Claims      []Claim      `json:"claims"`      // what the agent said, and what the harness saw
 	Evaluations []Evaluation `json:"evaluations"` // in order
-	Tests       []Weighed    `json:"tests_changed"`
+	Tests       []BaseTests  `json:"tests_changed"`
 	Tampering   []Tampering  `json:"tampering"`
 	Warnings    []Warning    `json:"warnings"`
 	Iterations  []Iteration  `json:"iterations"`
@@ -95,7 +95,7 @@ type Check struct {
 	TreeAfter   string            `json:"tree_after,omitempty"`    // when all checks of the iteration had run, where that was looked at
 	OutputHash  string            `json:"output_sha256,omitempty"` // of all that it wrote; not of hidden ones
 	Isolation   string            `json:"isolation,omitempty"`     // overlay, copy or inplace; "" in the workspace itself
-	Weaker      ralph.Way         `json:"weaker,omitempty"`        // it needs more than the view gives
+	NeedsAccess ralph.Access      `json:"weaker,omitempty"`        // it needs more than the view gives
 	Attempts    int               `json:"attempts,omitempty"`      // where it was more than one
 	Flaked      bool              `json:"flaked,omitempty"`        // red and green on one and the same tree
 	Attribution ralph.Attribution `json:"attribution,omitempty"`   // clean, regressed, baseline-broken or fixed
@@ -152,7 +152,7 @@ type Evaluation struct {
 	Agent     string          `json:"agent"`
 	Model     string          `json:"model,omitempty"`
 	Asked     bool            `json:"asked"`              // false: it could not be asked, and there is no verdict
-	Standing  bool            `json:"standing,omitempty"` // given before on the same tree: not asked again
+	Cached    bool            `json:"standing,omitempty"` // given before on the same tree: not asked again
 	Tree      string          `json:"tree,omitempty"`
 	Accepted  bool            `json:"accepted"`
 	Category  ralph.Rejection `json:"category,omitempty"`
@@ -164,8 +164,8 @@ type Evaluation struct {
 	Spent     Spent           `json:"spent"`
 }
 
-// Weighed says how the tests of the base fared where the agent had changed tests.
-type Weighed struct {
+// BaseTests says how the tests of the base fared where the agent had changed tests.
+type BaseTests struct {
 	Iteration int      `json:"iteration"`
 	Files     []string `json:"files"`
 	Aware     []string `json:"aware,omitempty"` // product code that asks whether it is being tested

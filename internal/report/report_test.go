@@ -64,7 +64,7 @@ func tree(hash string) ralph.TreeState {
 
 func after(hash string) ralph.TreeState {
 	t := tree(hash)
-	t.After = true
+	t.AfterChecks = true
 	return t
 }
 
@@ -125,7 +125,7 @@ func wholeStory() *story {
 	s.tell(ralph.EvCheckFinished, flaky)
 	s.tell(ralph.EvCheckFinished, check("grep -q one a", "T-1", "work", true))
 	s.tell(ralph.EvCheckFinished, hidden)
-	s.tell(ralph.EvTestsChanged, ralph.TestsWeighed{Files: []string{"c_test.go"}, Old: []ralph.CheckResult{check("go test ./... | tee out", "", "work", false)}})
+	s.tell(ralph.EvTestsChanged, ralph.BaseTestsRun{Files: []string{"c_test.go"}, Old: []ralph.CheckResult{check("go test ./... | tee out", "", "work", false)}})
 	s.tell(ralph.EvCheckProof, ralph.Proof{Name: "go test ./... | tee out", Canary: ralph.CanaryRed, Detail: "canary_test.go", Tests: 12})
 	s.tell(ralph.EvCheckProof, ralph.Proof{Name: "hidden check 1", Canary: ralph.CanaryMute, Detail: "secret", Tests: 2, Lost: 1, Missing: []string{"TestSecret"}})
 	s.tell(ralph.EvTreeSnapshot, after("work"))
@@ -297,7 +297,7 @@ func TestWhatNobodyWasAskedAboutCostsNothing(t *testing.T) {
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Policy: ralph.DefaultPolicy()})
 	s.tell(ralph.EvTaskSelected, ralph.TaskSelected{Task: "T-1", Try: 1, List: []ralph.TaskState{{ID: "T-1", Status: ralph.TaskPending}}})
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", Tries: 1, End: ralph.EndOK, Category: ralph.RejectedGap, Cost: dollars(1), Tokens: &ralph.Tokens{Input: 5}})
-	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", Standing: true, End: ralph.EndOK, Category: ralph.RejectedGap})
+	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", Cached: true, End: ralph.EndOK, Category: ralph.RejectedGap})
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", End: ralph.EndOverBudget, Error: "$1.00 of a budget of $1.00 is spent"})
 	r := built(t, s.events, Receipt{})
 	if diff := cmp.Diff(Spent{Cost: dollars(1), Tokens: &ralph.Tokens{Input: 5}}, r.Tasks[0].Spent); diff != "" {

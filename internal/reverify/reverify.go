@@ -107,7 +107,7 @@ func (r rechecking) one(ctx context.Context, then ralph.CheckResult, tree ralph.
 	}
 	for _, before := range h.Baseline {
 		if before.Name == then.Name && before.Task == then.Task {
-			wanted.Way = before.Weaker
+			wanted.Access = before.NeedsAccess
 		}
 	}
 	v, err := r.examiner.Open(ctx, wanted)

@@ -53,7 +53,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 		case data.Killed > 0:
 			return []string{"  " + l.Style.yellow(fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), names))}
 		}
-	case ralph.Cut:
+	case ralph.OutputTruncated:
 		return []string{fmt.Sprintf("  %s was longer than its cap (%d bytes): head and tail are kept", data.What, data.Bytes)}
 	case ralph.Notice:
 		return l.notice(e.Type, data)
@@ -213,7 +213,7 @@ func (l *Lines) verdict(v ralph.Verdict) []string {
 
 // handOver says that one agent of the run rests, and for how long.
 func (l *Lines) handOver(v ralph.VerdictReached) []string {
-	rest, agents := v.Verdict.Rest, l.State.Policy.Agents
+	rest, agents := v.Verdict.Cooldown, l.State.Policy.Agents
 	if rest == nil || rest.Agent >= len(agents) {
 		return nil
 	}

@@ -57,7 +57,7 @@ func story(s *teller) {
 		Said: promise.Report{Complete: true, CompleteTag: "COMPLETE", TasksDone: []string{"TASK-1", "T-2"}},
 	})
 	s.tell(ralph.EvTreeQuiet, ralph.TreeQuiet{Killed: 2, Names: []string{"sleep", hostile}})
-	s.tell(ralph.EvTruncated, ralph.Cut{What: "agent output", Bytes: 17 << 20})
+	s.tell(ralph.EvTruncated, ralph.OutputTruncated{What: "agent output", Bytes: 17 << 20})
 	s.tell(ralph.EvSignal, ralph.SignalSeen{Kind: "COMPLETE"})
 	s.tell(ralph.EvWarning, ralph.Notice{Code: "unknown_promise", Text: `the agent printed a promise of unknown type "` + hostile + `"`})
 	s.tell(ralph.EvCheckStarted, ralph.CheckStarted{Name: hostile})
@@ -70,9 +70,9 @@ func story(s *teller) {
 	s.tell(ralph.EvClaimRefused, ralph.ClaimRefused{Refusals: refused.Refusals()})
 	s.tell(ralph.EvVerdict, ralph.VerdictReached{At: ralph.Moment{Elapsed: seconds(80)}, Verdict: refused})
 	s.tell(ralph.EvBreaker, ralph.BreakerMoved{From: ralph.BreakerClosed, To: ralph.BreakerDiagnose, Reason: "3 iterations in a row without progress"})
-	s.tell(ralph.EvWorkSetAside, ralph.WorkSetAside{Task: "T-2", Iteration: 1, Base: "b", Work: "w"})
-	s.tell(ralph.EvWorkBroughtBack, ralph.WorkBroughtBack{Task: "T-2", Iteration: 1, From: "f", To: "t"})
-	s.tell(ralph.EvWorkBroughtBack, ralph.WorkBroughtBack{Task: "T-2", Iteration: 1, Why: hostile, Conflicts: []string{hostile}})
+	s.tell(ralph.EvWorkStashed, ralph.WorkStashed{Task: "T-2", Iteration: 1, Base: "b", Work: "w"})
+	s.tell(ralph.EvWorkRestored, ralph.WorkRestored{Task: "T-2", Iteration: 1, From: "f", To: "t"})
+	s.tell(ralph.EvWorkRestored, ralph.WorkRestored{Task: "T-2", Iteration: 1, Why: hostile, Conflicts: []string{hostile}})
 
 	s.iteration = 2
 	s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 2, Of: 4, Diagnose: true})
@@ -124,13 +124,13 @@ func TestAHandOverIsTold(t *testing.T) {
 	lines := &Lines{Out: &out, State: state}
 	s := &teller{t: t, state: state, see: lines.See}
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Workspace: "/w", Agent: "claude", Policy: ralph.Policy{Agents: []string{"claude", "codex"}}})
-	for i, rest := range []ralph.AgentRest{{Agent: 0, Because: ralph.EndLimit, Until: seconds(100)}, {Agent: 1, Because: ralph.EndBroken}, {Agent: 1, Because: ralph.EndAuth}} {
+	for i, rest := range []ralph.AgentCooldown{{Agent: 0, Because: ralph.EndLimit, Until: seconds(100)}, {Agent: 1, Because: ralph.EndBroken}, {Agent: 1, Because: ralph.EndAuth}} {
 		s.iteration = i + 1
 		s.tell(ralph.EvIterationStarted, ralph.IterationStarted{Ordinal: 1, Agent: rest.Agent})
 		s.tell(ralph.EvAgentExited, ralph.AgentOutcome{
 			Agent: state.Policy.Agents[rest.Agent], End: rest.Because, Error: "no", Hint: "try it", Denials: []string{"Bash: rm x"}, Allow: []string{"--yolo"},
 		})
-		verdict := ralph.Verdict{Action: ralph.GoOn, Rest: &rest, Detail: "somebody takes over"}
+		verdict := ralph.Verdict{Action: ralph.GoOn, Cooldown: &rest, Detail: "somebody takes over"}
 		if rest.Because == ralph.EndAuth {
 			verdict.Hint = "log in"
 		}

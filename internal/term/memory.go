@@ -23,9 +23,9 @@ func (l *Lines) memory(e ralph.Event) []string {
 		case ralph.EvTaskReopened:
 			return []string{"  " + l.Style.yellow("task "+data.Task+" is open again") + reasonOf(data.Detail)}
 		}
-	case ralph.WorkSetAside:
+	case ralph.WorkStashed:
 		return []string{fmt.Sprintf("  work on %s set aside: ralph diff %s --task %s shows it, ralph restore %s %d --to DIR writes it out", data.Task, e.Run, data.Task, e.Run, data.Iteration)}
-	case ralph.WorkBroughtBack:
+	case ralph.WorkRestored:
 		if data.Why == "" && !data.Stayed { // otherwise a warning says it
 			return []string{fmt.Sprintf("  work on %s comes back into the tree, from iteration %d", data.Task, data.Iteration)}
 		}

@@ -17,8 +17,8 @@ func (l *Lines) proof(e ralph.Event) []string {
 		return l.tampered(data)
 	case ralph.Proof:
 		return l.worth(data)
-	case ralph.TestsWeighed:
-		return l.weighed(data)
+	case ralph.BaseTestsRun:
+		return l.baseTests(data)
 	case ralph.Evaluation:
 		return l.evaluation(data)
 	case ralph.CaseSubmitted:
@@ -39,7 +39,7 @@ func (l *Lines) answered(data ralph.CaseAnswered) string {
 	return "  " + l.Style.yellow(fmt.Sprintf("✗ case %d refused", data.Round)) + ": " + Clean(strings.Join(codes, ", "))
 }
 
-func (l *Lines) weighed(data ralph.TestsWeighed) []string {
+func (l *Lines) baseTests(data ralph.BaseTestsRun) []string {
 	var lines []string
 	switch {
 	case !data.OldPassed:
@@ -88,7 +88,7 @@ func (l *Lines) worth(p ralph.Proof) []string {
 
 func (l *Lines) evaluation(e ralph.Evaluation) []string {
 	lines := l.evaluated(e)
-	if e.Problem != "" && !e.Standing {
+	if e.Problem != "" && !e.Cached {
 		lines = append(lines, "    an answer could not be used as it was: "+Shorten(Clean(e.Problem), 300))
 	}
 	return lines
@@ -105,9 +105,9 @@ func (l *Lines) evaluated(e ralph.Evaluation) []string {
 		return []string{"  " + l.Style.yellow("the evaluation by "+Clean(e.Agent)+" was cut")}
 	case e.End != ralph.EndOK:
 		return []string{"  " + l.Style.yellow("the evaluator "+Clean(e.Agent)+" could not be asked") + reasonOf(Clean(e.Error))}
-	case e.Standing && e.Accepted:
+	case e.Cached && e.Accepted:
 		return []string{fmt.Sprintf("  ✓ %s accepted%s before, on this very tree", Clean(e.Agent), what)}
-	case e.Standing:
+	case e.Cached:
 		return []string{"  " + l.Style.red(fmt.Sprintf("✗ %s rejected%s before", Clean(e.Agent), what)) + fmt.Sprintf(" (%s), and nothing changed since: it is not asked again", e.Category)}
 	case e.Accepted:
 		return []string{fmt.Sprintf("  ✓ %s accepts%s%s", Clean(e.Agent), what, reasonOf(names(e.Evidence)))}

@@ -49,7 +49,7 @@ func TestWhatAnEvaluatorSaid(t *testing.T) {
 		},
 		"was told before": {
 			asked(func(e *ralph.Evaluation) {
-				e.Standing, e.Category, e.Problem = true, ralph.RejectedGap, "the answer is empty"
+				e.Cached, e.Category, e.Problem = true, ralph.RejectedGap, "the answer is empty"
 			}),
 			[]string{"  ✗ judge rejected before (acceptance_gap), and nothing changed since: it is not asked again"},
 		},

@@ -103,7 +103,7 @@ func Screen(s *fold.State, style Style) string {
 	if s.Started.Worktree == nil && s.History.Base.Snapshot != "" && s.History.Base.Head != "" && len(s.Iterations) > 0 && !s.Started.Demo {
 		b.row("See it, undo it", fmt.Sprintf("ralph diff %s; ralph restore %s 0", s.Run, s.Run))
 	}
-	for _, kept := range s.Aside {
+	for _, kept := range s.Stashed {
 		b.row("Set aside", fmt.Sprintf("the work on %s: ralph diff %s --task %s", kept.Task, s.Run, kept.Task))
 	}
 	b.proof(s)

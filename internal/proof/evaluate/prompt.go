@@ -195,7 +195,7 @@ func facts(c ralph.CheckResult) []string {
 	say(c.Duration > 0, "took %s", time.Duration(c.Duration).Round(time.Millisecond))
 	say(c.Isolation == "inplace", "run in the workspace itself")
 	say(c.Isolation != "" && c.Isolation != "inplace", "run in isolation (%s)", c.Isolation)
-	say(c.Weaker != "", "less isolated than usual, since it was red otherwise before the work, too")
+	say(c.NeedsAccess != "", "less isolated than usual, since it was red otherwise before the work, too")
 	say(c.Attribution != "", "compared with before the work: %s", c.Attribution)
 	say(c.Flaked, "red and green on the same files, in %d attempts", c.Attempts)
 	if p := c.Proof; p != nil {
@@ -208,7 +208,7 @@ func facts(c ralph.CheckResult) []string {
 	return facts
 }
 
-func testChanges(t ralph.TestsWeighed) string {
+func testChanges(t ralph.BaseTestsRun) string {
 	names := inlines(t.Files, maxFiles)
 	text := "Changed:\n" + list(names)
 	if more := len(t.Files) - len(names); more > 0 {

@@ -25,10 +25,10 @@ func TestPrompts(t *testing.T) {
 				Name: "go test ./...", Passed: true, Output: "ok  date 0.1s\nok  other\n", Duration: ralph.Span(1500 * time.Millisecond), Isolation: "overlay", Attribution: ralph.CheckFixed,
 				Proof: &ralph.Proof{Canary: ralph.CanaryRed, Tests: 12},
 			},
-			{Name: "make lint", Passed: true, Isolation: "inplace", Weaker: ralph.WayInPlace, Flaked: true, Attempts: 3, Proof: &ralph.Proof{Canary: ralph.CanaryMute, Lost: 2, Missing: []string{"TestA", "TestB"}}},
+			{Name: "make lint", Passed: true, Isolation: "inplace", NeedsAccess: ralph.AccessInPlace, Flaked: true, Attempts: 3, Proof: &ralph.Proof{Canary: ralph.CanaryMute, Lost: 2, Missing: []string{"TestA", "TestB"}}},
 			{Name: "secret test", Passed: true, Hidden: true, Output: "secret", Isolation: "copy", Proof: &ralph.Proof{Canary: ralph.CanaryGreen, Lost: 1, Missing: []string{"TestSecret"}}},
 		},
-		TestChanges: &ralph.TestsWeighed{Files: []string{"date_test.go"}, Old: []ralph.CheckResult{{Name: "go test ./...", ExitCode: 1, TimedOut: true, Broken: true, Output: "FAIL TestDate\n"}}},
+		TestChanges: &ralph.BaseTestsRun{Files: []string{"date_test.go"}, Old: []ralph.CheckResult{{Name: "go test ./...", ExitCode: 1, TimedOut: true, Broken: true, Output: "FAIL TestDate\n"}}},
 		Case:        "See date.go:3.",
 		Ledger: []ralph.Evaluation{
 			{Category: ralph.RejectedGap, Concern: "the oldest of six", NextStep: "x", End: ralph.EndOK},
@@ -46,7 +46,7 @@ func TestPrompts(t *testing.T) {
 	for name, got := range map[string]string{
 		"everything": buildPrompt(everything, s, heard{problems: []string{`the category "ugly" is not one of the list`}, no: &rejection{verdict: verdict{Concern: "it is ugly"}}}),
 		"little":     buildPrompt(ralph.EvaluationInput{Goal: "Do it."}, s, heard{}),
-		"tests-pass": buildPrompt(ralph.EvaluationInput{Title: "A title", Goal: "Do it.", Diff: "+x", TestChanges: &ralph.TestsWeighed{Files: []string{"a"}, OldPassed: true}}, s, heard{}),
+		"tests-pass": buildPrompt(ralph.EvaluationInput{Title: "A title", Goal: "Do it.", Diff: "+x", TestChanges: &ralph.BaseTestsRun{Files: []string{"a"}, OldPassed: true}}, s, heard{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name+".md")
@@ -99,7 +99,7 @@ func TestPromptsAreBounded(t *testing.T) {
 		ledger[i] = ralph.Evaluation{Category: ralph.RejectedGap, Concern: huge, NextStep: huge, Evidence: many}
 	}
 	got := buildPrompt(ralph.EvaluationInput{
-		Title: huge, Goal: huge, Criteria: many, Diff: huge, Checks: results, TestChanges: &ralph.TestsWeighed{Files: many, Old: results}, Case: huge, Ledger: ledger,
+		Title: huge, Goal: huge, Criteria: many, Diff: huge, Checks: results, TestChanges: &ralph.BaseTestsRun{Files: many, Old: results}, Case: huge, Ledger: ledger,
 	}, secret{"b", "n"}, heard{})
 	if size := utf8.RuneCountInString(got); size > 300_000 || size < 100_000 {
 		t.Errorf("%d characters", size)

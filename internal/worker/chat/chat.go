@@ -149,7 +149,7 @@ func (c *Conversation) send(ctx context.Context, must string) (Reply, error) {
 		c.answers = promise.OneLine(reply.Model, shownSize)
 	}
 	cost := c.bill.Add(reply, c.o.Model)
-	c.tellSpent()
+	c.reportSpent()
 	return Reply{reply, cost}, nil
 }
 
@@ -191,11 +191,11 @@ func (c *Conversation) lost(err error) {
 		c.bill.Count(&u, c.o.Model)
 	}
 	if c.unpaid = nil; paid != nil {
-		c.tellSpent()
+		c.reportSpent()
 	}
 }
 
-func (c *Conversation) tellSpent() {
+func (c *Conversation) reportSpent() {
 	spent := c.Spent()
 	c.o.Live(ralph.Activity{Kind: "spent", Cost: spent.Cost, Tokens: spent.Tokens, Estimated: spent.Estimated})
 }

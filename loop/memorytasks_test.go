@@ -8,8 +8,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// book is a task list in memory. People and agents write to the file; kept is the harness's copy. Both outlive a crash.
-type book struct {
+// memoryTasks is a task list in memory. People and agents write to the file; kept is the harness's copy. Both outlive a crash.
+type memoryTasks struct {
 	mu       sync.Mutex
 	file     []ralph.Task
 	kept     []ralph.Task
@@ -17,43 +17,47 @@ type book struct {
 	readOnly error // nobody can write it
 }
 
-func newBook(tasks ...ralph.Task) *book { return &book{file: tasks, kept: slices.Clone(tasks)} }
+func newMemoryTasks(tasks ...ralph.Task) *memoryTasks {
+	return &memoryTasks{file: tasks, kept: slices.Clone(tasks)}
+}
 
 // entry is a pending task of a list, with its own checks.
 func entry(id string, checks ...string) ralph.Task {
 	return ralph.Task{ID: id, Title: "do " + id, Checks: checks, Status: ralph.TaskPending}
 }
 
-// copied is the book as it is now, for a process that comes later.
-func (b *book) copied() *book {
+// clone is the book as it is now, for a process that comes later.
+func (b *memoryTasks) clone() *memoryTasks {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return &book{file: slices.Clone(b.file), kept: slices.Clone(b.kept), broken: b.broken}
+	return &memoryTasks{file: slices.Clone(b.file), kept: slices.Clone(b.kept), broken: b.broken}
 }
 
 // edit is what a person or an agent does to the file.
-func (b *book) edit(change func(file []ralph.Task) []ralph.Task) {
+func (b *memoryTasks) edit(change func(file []ralph.Task) []ralph.Task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.file = change(slices.Clone(b.file))
 }
 
 // spoil makes the file one that nobody can read.
-func (b *book) spoil() {
+func (b *memoryTasks) spoil() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.broken = true
 }
 
-func (b *book) tick(id string) { b.change(id, func(t *ralph.Task) { t.Status = ralph.TaskDone }) }
-func (b *book) drop(id string) {
+func (b *memoryTasks) tick(id string) {
+	b.change(id, func(t *ralph.Task) { t.Status = ralph.TaskDone })
+}
+func (b *memoryTasks) drop(id string) {
 	b.edit(func(file []ralph.Task) []ralph.Task { return without(file, id) })
 }
-func (b *book) append(tasks ...ralph.Task) {
+func (b *memoryTasks) append(tasks ...ralph.Task) {
 	b.edit(func(file []ralph.Task) []ralph.Task { return append(file, tasks...) })
 }
 
-func (b *book) change(id string, change func(*ralph.Task)) {
+func (b *memoryTasks) change(id string, change func(*ralph.Task)) {
 	b.edit(func(file []ralph.Task) []ralph.Task {
 		if i := indexOf(file, id); i >= 0 {
 			change(&file[i])
@@ -63,7 +67,7 @@ func (b *book) change(id string, change func(*ralph.Task)) {
 }
 
 // lies are the states that stand in the file.
-func (b *book) lies() map[string]ralph.TaskStatus {
+func (b *memoryTasks) lies() map[string]ralph.TaskStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	states := map[string]ralph.TaskStatus{}
@@ -81,15 +85,15 @@ func without(tasks []ralph.Task, id string) []ralph.Task {
 	return slices.DeleteFunc(tasks, func(t ralph.Task) bool { return t.ID == id })
 }
 
-func (b *book) File() string { return "tasks.json" }
+func (b *memoryTasks) File() string { return "tasks.json" }
 
-func (b *book) List() []ralph.Task {
+func (b *memoryTasks) List() []ralph.Task {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.kept)
 }
 
-func (b *book) Adopt(known map[string]ralph.TaskStatus) error {
+func (b *memoryTasks) Adopt(known map[string]ralph.TaskStatus) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.broken {
@@ -108,24 +112,24 @@ func (b *book) Adopt(known map[string]ralph.TaskStatus) error {
 	return nil
 }
 
-func (b *book) Inspect() (ralph.TaskEdits, error) {
+func (b *memoryTasks) Inspect() (ralph.TaskEdits, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.edits(), nil
 }
 
-func (b *book) edits() ralph.TaskEdits {
+func (b *memoryTasks) edits() ralph.TaskEdits {
 	if b.broken {
-		return ralph.TaskEdits{Injuries: []string{"tasks.json cannot be read"}}
+		return ralph.TaskEdits{ListDamage: []string{"tasks.json cannot be read"}}
 	}
 	var edits ralph.TaskEdits
 	for _, was := range b.kept {
 		i := indexOf(b.file, was.ID)
 		switch {
 		case i < 0:
-			edits.Injuries = append(edits.Injuries, was.ID+" was deleted")
+			edits.ListDamage = append(edits.ListDamage, was.ID+" was deleted")
 		case b.file[i].Title != was.Title:
-			edits.Injuries = append(edits.Injuries, was.ID+" was changed")
+			edits.ListDamage = append(edits.ListDamage, was.ID+" was changed")
 		case b.file[i].Status == ralph.TaskDone && was.Status != ralph.TaskDone:
 			edits.Claims = append(edits.Claims, was.ID)
 		}
@@ -138,14 +142,14 @@ func (b *book) edits() ralph.TaskEdits {
 	return edits
 }
 
-func (b *book) Write(states map[string]ralph.TaskStatus) error {
+func (b *memoryTasks) Write(states map[string]ralph.TaskStatus) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.readOnly != nil {
 		return b.readOnly
 	}
 	fresh := slices.Clone(b.kept)
-	if edits := b.edits(); len(edits.Injuries) == 0 {
+	if edits := b.edits(); len(edits.ListDamage) == 0 {
 		for _, id := range edits.Added {
 			added := b.file[indexOf(b.file, id)]
 			added.Status = ralph.TaskPending

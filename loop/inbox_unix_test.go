@@ -24,7 +24,7 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		box.write(ralph.LetterSteer, "use tabs")
+		box.write(ralph.MessageSteer, "use tabs")
 		inputs := w.prompted()
 		w.ends(ralph.MaxIterations, 1)
 		same(t, "warnings", []string{"letter_undelivered", "steering_unreadable", "steering_unreadable"}, notices(w.log))

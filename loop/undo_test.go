@@ -8,7 +8,7 @@ import (
 )
 
 // inPlace is a world over a shelf whose check runs in the workspace itself and writes there.
-func inPlace(t *testing.T, s *shelf, turns ...turn) (*world, *fakeExaminer) {
+func inPlace(t *testing.T, s *memoryTree, turns ...turn) (*world, *fakeExaminer) {
 	w := newWorld(t, turns...)
 	e := &fakeExaminer{t: t, mode: ralph.IsolationInPlace}
 	e.check = func(ralph.ViewInput, string) ralph.CheckResult {
@@ -24,7 +24,7 @@ func inPlace(t *testing.T, s *shelf, turns ...turn) (*world, *fakeExaminer) {
 func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
 	const wrote = "a check that ran in the workspace itself changed code, junk; that was put back"
 	bubble(t, "after a claim", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, _ := inPlace(t, s, s.does(done(), "code=new"))
 		w.policy.MaxIterations = 1
 		w.ends(ralph.AllChecksPassed, 1)
@@ -34,7 +34,7 @@ func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
 		same(t, "told, once", []string{wrote}, warningsOf(w.log, "check_wrote"))
 	})
 	bubble(t, "by a key in the middle of a check", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, e := inPlace(t, s, s.does(done(), "code=new"))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		check := e.check
@@ -50,7 +50,7 @@ func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
 		same(t, "the tree", "code=new", s.holds())
 	})
 	bubble(t, "where that fails, nothing is proven", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, _ := inPlace(t, s, s.does(done().then(func() { s.stays = []string{"code"} }), "code=new"))
 		w.policy.MaxIterations = 1
 		result := w.ends(ralph.MaxIterations, 1)
@@ -62,8 +62,8 @@ func TestWhatChecksInPlaceWroteIsPutBack(t *testing.T) {
 // What the user wrote since the last look is his, also if a check writes in place right after it.
 func TestTheUsersEditsAreNotPutBack(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		s := newShelf()
-		w := listed(t, newBook(entry("A"), entry("B", "own B")), s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"))
+		s := newMemoryTree()
+		w := listed(t, newMemoryTasks(entry("A"), entry("B", "own B")), s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=done"))
 		e := &fakeExaminer{t: t, mode: ralph.IsolationInPlace}
 		e.check = func(_ ralph.ViewInput, name string) ralph.CheckResult {
 			green := name != "own B" || len(s.seen) > 1
@@ -84,9 +84,9 @@ func TestTheUsersEditsAreNotPutBack(t *testing.T) {
 // A process that dies while a baseline is taken in place leaves what the check wrote. Nobody takes that for the user's.
 func TestABaselineInPlaceThatWasKilled(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		s.write("x_test.go=strict")
-		b := newBook(entry("A"), entry("B", "own B"))
+		b := newMemoryTasks(entry("A"), entry("B", "own B"))
 		play := func(w *world) *fakeExaminer {
 			e := &fakeExaminer{t: t, mode: ralph.IsolationInPlace}
 			e.check = func(_ ralph.ViewInput, name string) ralph.CheckResult {
@@ -118,7 +118,7 @@ func TestABaselineInPlaceThatWasKilled(t *testing.T) {
 func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
 	for edit, want := range map[string]ralph.StopReason{"code=spoilt": ralph.MaxIterations, "junk=new": ralph.AllChecksPassed} {
 		bubble(t, edit, func(t *testing.T) {
-			s := newShelf()
+			s := newMemoryTree()
 			w, e := inPlace(t, s, s.does(done(), "code=new"))
 			w.policy.MaxIterations = 1
 			e.check = func(ralph.ViewInput, string) ralph.CheckResult {
@@ -130,7 +130,7 @@ func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
 			}
 			w.options = append(w.options, WithTree(struct {
 				ralph.Tree
-				ralph.Copies
+				ralph.Snapshots
 			}{s, s}))
 			w.ends(want, 1)
 		})
@@ -140,7 +140,7 @@ func TestChecksInPlaceWhereNothingCanBePutBack(t *testing.T) {
 // What somebody writes while the first try to put things back is under way is not taken for the check's by a second one.
 func TestPuttingBackIsTriedOnce(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, _ := inPlace(t, s, s.does(done().then(func() {
 			s.before = func(ralph.SwitchInput) { s.write("mine=new") }
 		}), "code=new"))

@@ -18,50 +18,50 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// postbox is a mailbox in memory.
-type postbox struct {
+// memoryInbox is a mailbox in memory.
+type memoryInbox struct {
 	mu      sync.Mutex
-	letters []ralph.Letter
+	letters []ralph.Message
 	ids     int
 	closed  error // nobody can read it
 	jammed  error // nobody can take a letter out
 }
 
-func (p *postbox) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
+func (p *memoryInbox) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
 
-func (p *postbox) Letters() ([]ralph.Letter, error) {
+func (p *memoryInbox) Messages() ([]ralph.Message, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.letters), p.closed
 }
 
-func (p *postbox) Took(id string) error {
+func (p *memoryInbox) Ack(id string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.jammed == nil {
-		p.letters = slices.DeleteFunc(p.letters, func(l ralph.Letter) bool { return l.ID == id })
+		p.letters = slices.DeleteFunc(p.letters, func(l ralph.Message) bool { return l.ID == id })
 	}
 	return p.jammed
 }
 
 // write puts a letter in.
-func (p *postbox) write(kind ralph.LetterKind, text string) {
+func (p *memoryInbox) write(kind ralph.MessageKind, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ids++
-	letter := ralph.Letter{ID: "letter " + string(rune('0'+p.ids)), Kind: kind, Text: text}
-	if kind == ralph.LetterAnswer {
-		letter.Question = "a or b?"
+	message := ralph.Message{ID: "letter " + string(rune('0'+p.ids)), Kind: kind, Text: text}
+	if kind == ralph.MessageAnswer {
+		message.Question = "a or b?"
 	}
-	p.letters = append(p.letters, letter)
+	p.letters = append(p.letters, message)
 }
 
 // posted is a world in a folder of its own to which people can write.
-func posted(t *testing.T, turns ...turn) (*world, *postbox) {
-	w, box := newWorld(t, turns...), &postbox{}
+func posted(t *testing.T, turns ...turn) (*world, *memoryInbox) {
+	w, box := newWorld(t, turns...), &memoryInbox{}
 	w.cfg.Dir = t.TempDir()
 	w.policy.MaxIterations = len(turns)
-	w.options = append(w.options, WithMailbox(box))
+	w.options = append(w.options, WithInbox(box))
 	return w, box
 }
 
@@ -87,8 +87,8 @@ func (w *world) readFile(name string) string {
 
 const steeringFile = ".ralph/STEERING.md"
 
-func delivered(text, letter string) ralph.SteeringSeen {
-	return ralph.SteeringSeen{State: ralph.SteeringDelivered, File: steeringFile, Text: text, Letter: letter}
+func delivered(text, message string) ralph.SteeringSeen {
+	return ralph.SteeringSeen{State: ralph.SteeringDelivered, File: steeringFile, Text: text, Message: message}
 }
 
 func struckOff(text string) ralph.SteeringSeen {
@@ -99,7 +99,7 @@ func TestSteeringIsToldOnceAndStruckOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, box := posted(t)
 		w.agent.turns = []turn{
-			nothing().then(func() { box.write(ralph.LetterSteer, "keep the API") }), nothing(),
+			nothing().then(func() { box.write(ralph.MessageSteer, "keep the API") }), nothing(),
 			nothing().then(func() { w.writeFile(steeringFile, "- keep the API\n") }), nothing(),
 		}
 		w.policy.MaxIterations = 4
@@ -132,23 +132,23 @@ func TestSteeringIsToldOnceAndStruckOff(t *testing.T) {
 func TestALetterIsDeliveredOnce(t *testing.T) {
 	bubble(t, "though it cannot be taken away", func(t *testing.T) {
 		w, box := posted(t, nothing(), nothing())
-		box.write(ralph.LetterSteer, "use tabs")
-		box.write(ralph.LetterAnswer, "b")
+		box.write(ralph.MessageSteer, "use tabs")
+		box.write(ralph.MessageAnswer, "b")
 		box.jammed = errors.New("permission denied")
 		w.ends(ralph.MaxIterations, 2)
 		same(t, "steering", []ralph.SteeringSeen{delivered("use tabs", "letter 1")}, payloads[ralph.SteeringSeen](w.log))
-		same(t, "answers", []ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Letter: "letter 2"}}, payloads[ralph.AnswerGiven](w.log))
+		same(t, "answers", []ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Message: "letter 2"}}, payloads[ralph.AnswerGiven](w.log))
 		same(t, "the file", "- use tabs\n", w.readFile(steeringFile))
 		same(t, "the first warning", ralph.Notice{Code: "letters_unreadable", Text: "permission denied"}, payloads[ralph.Notice](w.log)[0])
 	})
 	for name, kind := range map[string]ralph.EventType{"though the process died before it was taken": ralph.EvSteering, "though the process died before it was recorded": ralph.EvCheckFinished} {
 		bubble(t, name, func(t *testing.T) {
 			w, box := posted(t, nothing(), nothing())
-			box.write(ralph.LetterSteer, "use tabs")
+			box.write(ralph.MessageSteer, "use tabs")
 			w.ends(ralph.MaxIterations, 2)
 			again, box := posted(t, nothing())
 			again.cfg.Dir, again.policy.MaxIterations = w.cfg.Dir, 3
-			box.write(ralph.LetterSteer, "use tabs")
+			box.write(ralph.MessageSteer, "use tabs")
 			past := w.log.events[:slices.Index(w.log.types(), kind)+1]
 			state := refold(t, past)
 			again.options = append(again.options, WithState(&state))
@@ -189,7 +189,7 @@ func TestWhereSteeringIsWritten(t *testing.T) {
 			for name, text := range tt.before {
 				w.writeFile(name, text)
 			}
-			box.write(ralph.LetterSteer, tt.letter)
+			box.write(ralph.MessageSteer, tt.letter)
 			inputs := w.prompted()
 			w.ends(ralph.MaxIterations, 1)
 			same(t, "the file", tt.want, w.readFile(tt.file))
@@ -218,7 +218,7 @@ func TestALetterThatIsNoItemOfAList(t *testing.T) {
 			if tt.before != "" {
 				w.writeFile(steeringFile, tt.before)
 			}
-			box.write(ralph.LetterSteer, tt.letter)
+			box.write(ralph.MessageSteer, tt.letter)
 			w.ends(ralph.MaxIterations, 1)
 			same(t, "warnings", []string{"letter_undelivered"}, notices(w.log))
 			same(t, "steering", nil, payloads[ralph.SteeringSeen](w.log))
@@ -248,7 +248,7 @@ func TestSteeringThatLeadsOutOfTheWorkspaceIsNotRead(t *testing.T) {
 			if err := os.Symlink(target, filepath.Join(w.cfg.Dir, link)); err != nil {
 				t.Fatal(err)
 			}
-			box.write(ralph.LetterSteer, "use tabs")
+			box.write(ralph.MessageSteer, "use tabs")
 			inputs := w.prompted()
 			w.ends(ralph.MaxIterations, 1)
 			same(t, "what the prompt is built from", nil, (*inputs)[0].Steering)
@@ -295,8 +295,8 @@ func TestSteeringItems(t *testing.T) {
 func TestSteeringIsNoProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, box := posted(t)
-		box.write(ralph.LetterSteer, "begin with the parser") // before the run
-		w.agent.turns = []turn{nothing().then(func() { box.write(ralph.LetterSteer, "use tabs") }), nothing()}
+		box.write(ralph.MessageSteer, "begin with the parser") // before the run
+		w.agent.turns = []turn{nothing().then(func() { box.write(ralph.MessageSteer, "use tabs") }), nothing()}
 		w.policy.MaxIterations = 2
 		w.options = append(w.options, WithTree(treeOf(func() ralph.TreeState { return ralph.TreeState{Known: true, Hash: w.readFile(steeringFile)} })))
 		w.ends(ralph.MaxIterations, 2)
@@ -312,10 +312,10 @@ func TestAnswersStayInThePrompt(t *testing.T) {
 	bubble(t, "of an earlier run's question", func(t *testing.T) {
 		w, box := posted(t, nothing(), nothing(), nothing())
 		w.options = append(w.options, WithQuestion("a or b?"))
-		time.AfterFunc(time.Second, func() { box.write(ralph.LetterAnswer, "b") })
+		time.AfterFunc(time.Second, func() { box.write(ralph.MessageAnswer, "b") })
 		inputs := w.prompted()
 		w.ends(ralph.MaxIterations, 3)
-		given := []ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Letter: "letter 1"}}
+		given := []ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Message: "letter 1"}}
 		for i, want := range []ralph.PromptInput{{OpenQuestion: "a or b?"}, {Answers: given}, {Answers: given}} {
 			in := (*inputs)[i]
 			same(t, "what the prompt is built from", want, ralph.PromptInput{OpenQuestion: in.OpenQuestion, Answers: in.Answers})
@@ -328,21 +328,21 @@ func TestAnswersStayInThePrompt(t *testing.T) {
 		var s fold.State
 		var want []ralph.AnswerGiven
 		for i := range 60 {
-			answer := ralph.AnswerGiven{Question: "q", Answer: strings.Repeat("x", i), Letter: string(rune('A' + i))}
+			answer := ralph.AnswerGiven{Question: "q", Answer: strings.Repeat("x", i), Message: string(rune('A' + i))}
 			if err := s.Apply(ralph.Event{Version: ralph.EventVersion, Seq: int64(i + 1), Type: ralph.EvAnswer, Data: answer}); err != nil {
 				t.Fatal(err)
 			}
 			want = append(want, answer)
 		}
 		same(t, "answers", want[50:], s.Answers)
-		same(t, "letters", 50, len(s.Letters))
+		same(t, "letters", 50, len(s.Messages))
 	})
 }
 
 func TestARunThatWaitsForAnAnswer(t *testing.T) {
 	asks := func() turn { return says(promise.Report{Decide: new("a or b?")}) }
 	waiting := []ralph.Waiting{{For: ralph.WaitAnswer, Elapsed: ralph.Span(worked), Detail: "a or b?"}}
-	waits := func(t *testing.T, turns ...turn) (*world, *postbox) {
+	waits := func(t *testing.T, turns ...turn) (*world, *memoryInbox) {
 		w, box := posted(t, turns...)
 		w.policy.OnDecide, w.policy.MaxIterations = ralph.DecideWait, 5
 		return w, box
@@ -350,7 +350,7 @@ func TestARunThatWaitsForAnAnswer(t *testing.T) {
 	bubble(t, "goes on when it is answered", func(t *testing.T) {
 		w, box := waits(t, asks(), done())
 		w.checker.results = []ralph.CheckResult{isRed, isRed, isGreen}
-		time.AfterFunc(18*time.Minute, func() { box.write(ralph.LetterAnswer, "b") })
+		time.AfterFunc(18*time.Minute, func() { box.write(ralph.MessageAnswer, "b") })
 		inputs := w.prompted()
 		var during []ralph.Status
 		w.log.onAppend = func(e ralph.Event) {
@@ -361,7 +361,7 @@ func TestARunThatWaitsForAnAnswer(t *testing.T) {
 		result := w.ends(ralph.AllChecksPassed, 2)
 		same(t, "waits", waiting, payloads[ralph.Waiting](w.log))
 		same(t, "status in the wait", []ralph.Status{ralph.StatusWaiting}, during)
-		same(t, "what the prompt is built from", []ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Letter: "letter 1"}}, (*inputs)[1].Answers)
+		same(t, "what the prompt is built from", []ralph.AnswerGiven{{Question: "a or b?", Answer: "b", Message: "letter 1"}}, (*inputs)[1].Answers)
 		same(t, "open question", "", (*inputs)[1].OpenQuestion)
 		if spent := ralph.Span(18*time.Minute + worked); result.TotalDuration < spent || result.TotalDuration > spent+ralph.Span(time.Second) {
 			t.Errorf("it took %s, want %s: a wait counts as time", result.TotalDuration, spent)
@@ -369,16 +369,16 @@ func TestARunThatWaitsForAnAnswer(t *testing.T) {
 	})
 	bubble(t, "is not woken by steering", func(t *testing.T) {
 		w, box := waits(t, asks(), says(promise.Report{Blocked: new("x")}))
-		time.AfterFunc(time.Minute, func() { box.write(ralph.LetterSteer, "use tabs") })
-		time.AfterFunc(6*time.Minute, func() { box.write(ralph.LetterAnswer, "b") })
+		time.AfterFunc(time.Minute, func() { box.write(ralph.MessageSteer, "use tabs") })
+		time.AfterFunc(6*time.Minute, func() { box.write(ralph.MessageAnswer, "b") })
 		w.ends(ralph.Blocked, 2)
 		same(t, "time between agents", []time.Duration{6*time.Minute - worked}, roundedGaps(w))
 	})
 	bubble(t, "is not woken by an answer that it has had before", func(t *testing.T) {
 		w, box := waits(t, nothing(), asks(), says(promise.Report{Blocked: new("x")}))
-		box.write(ralph.LetterAnswer, "of old")
+		box.write(ralph.MessageAnswer, "of old")
 		box.jammed = errors.New("permission denied")
-		time.AfterFunc(6*time.Minute, func() { box.write(ralph.LetterAnswer, "b") })
+		time.AfterFunc(6*time.Minute, func() { box.write(ralph.MessageAnswer, "b") })
 		w.ends(ralph.Blocked, 3)
 		same(t, "time between agents", []time.Duration{0, 6*time.Minute - 2*worked}, roundedGaps(w))
 	})
@@ -419,7 +419,7 @@ func TestARunThatWaitsForAnAnswer(t *testing.T) {
 	})
 	bubble(t, "what it has waited outlives a kill -9", func(t *testing.T) {
 		w, box := waits(t, asks(), says(promise.Report{Blocked: new("x")}))
-		time.AfterFunc(6*time.Minute, func() { box.write(ralph.LetterAnswer, "b") })
+		time.AfterFunc(6*time.Minute, func() { box.write(ralph.MessageAnswer, "b") })
 		w.ends(ralph.Blocked, 2)
 		answered := slices.Index(w.log.types(), ralph.EvAnswer)
 		state := refold(t, w.log.events[:answered-2])

@@ -16,7 +16,7 @@ func TestWhatTheUserChangesInAPauseIsNoProgress(t *testing.T) {
 		w.policy.Breaker.Diagnose = false
 		w.tree.frozen = true
 		begun, edited := time.Now(), false
-		w.options = append(w.options, WithMailbox(fakeMailbox(func() (ralph.Orders, error) {
+		w.options = append(w.options, WithInbox(fakeInbox(func() (ralph.Orders, error) {
 			since := time.Since(begun)
 			if since > time.Minute && !edited {
 				edited = true

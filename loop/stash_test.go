@@ -12,15 +12,15 @@ import (
 )
 
 // shelved is a world with tasks A, B and C, each tried once, over a shelf. The check is red as long as a file says "half".
-func shelved(t *testing.T, rule ralph.TaskRule, s *shelf, turns ...turn) (*world, *book) {
-	b := newBook(entry("A"), entry("B"), entry("C"))
+func shelved(t *testing.T, rule ralph.TaskRule, s *memoryTree, turns ...turn) (*world, *memoryTasks) {
+	b := newMemoryTasks(entry("A"), entry("B"), entry("C"))
 	w := listed(t, b, turns...)
 	w.policy.TaskTries, w.policy.OnTaskFailure, w.policy.TaskRetries = 1, rule, 1
 	w.onShelf(s)
 	return w, b
 }
 
-func (w *world) onShelf(s *shelf) {
+func (w *world) onShelf(s *memoryTree) {
 	w.options = append(w.options, WithTree(s), WithChecker(checkerOf(func(in ralph.CheckInput) ralph.CheckResult {
 		half := strings.Contains(s.holds(), "half")
 		return ralph.CheckResult{Name: in.Name, Passed: !half, Output: fmt.Sprint(half)}
@@ -28,7 +28,7 @@ func (w *world) onShelf(s *shelf) {
 }
 
 // fails is B with half-done work, over three tasks of which the others succeed.
-func failsAtB(s *shelf, more ...turn) []turn {
+func failsAtB(s *memoryTree, more ...turn) []turn {
 	return append([]turn{
 		s.does(tagging("A"), "a=done", "tasks.json=1", ".ralph/config.yaml=user's"),
 		s.does(tagging("B"), "b=half", "code=half", ".ralph/config.yaml=agent's"),
@@ -45,12 +45,12 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 	const clean, withC = ".ralph/config.yaml=agent's a=done code=old tasks.json=1", ".ralph/config.yaml=agent's a=done c=done code=old tasks.json=1"
 	back := ".ralph/config.yaml=agent's a=done b=half c=done code=half tasks.json=1"
 	bubble(t, "skip, and a resume", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, b := shelved(t, ralph.TaskSkip, s, failsAtB(s)...)
 		inputs := w.prompted()
 		w.ends(ralph.TaskTries, 3)
 		same(t, "moves", []string{"done A", "failed B", "done C"}, moves(w.log))
-		same(t, "set aside", []ralph.WorkSetAside{{Task: "B", Iteration: 2, Base: atA, Work: atB}}, payloads[ralph.WorkSetAside](w.log))
+		same(t, "set aside", []ralph.WorkStashed{{Task: "B", Iteration: 2, Base: atA, Work: atB}}, payloads[ralph.WorkStashed](w.log))
 		same(t, "what agents find", []string{"1: code=old", "2: " + atA, "3: " + clean}, s.found())
 		same(t, "the tree", withC, s.holds())
 		same(t, "what C is told of B's tree", ralph.Feedback{Number: 2, TaskRefusals: []ralph.TaskRefusal{{Task: "B", Code: ralph.RefusedCheckFailed, Detail: "go test (exit 0) failed"}}}, (*inputs)[2].Last)
@@ -62,24 +62,24 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 		again := w.resumed(b, s.does(tagging("B"), "b=done", "code=new"))
 		again.onShelf(s)
 		again.ends(ralph.TasksDone, 1)
-		same(t, "brought back", []ralph.WorkBroughtBack{{Task: "B", Iteration: 2, From: withC, To: back}}, payloads[ralph.WorkBroughtBack](again.log))
+		same(t, "brought back", []ralph.WorkRestored{{Task: "B", Iteration: 2, From: withC, To: back}}, payloads[ralph.WorkRestored](again.log))
 		same(t, "what B finds", back, named(s.seen[3]))
-		same(t, "what is aside", nil, again.loop.State().Aside)
+		same(t, "what is aside", nil, again.loop.State().Stashed)
 	})
 	bubble(t, "retry", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, _ := shelved(t, ralph.TaskRetry, s, failsAtB(s, s.does(tagging("B"), "b=done", "code=new"))...)
 		w.ends(ralph.TasksDone, 4)
 		same(t, "what agents find", []string{"1: code=old", "2: " + atA, "3: " + clean, "4: " + back}, s.found())
 		types := slices.DeleteFunc(w.log.types(), func(e ralph.EventType) bool {
-			return e != ralph.EvWorkSetAside && e != ralph.EvWorkBroughtBack && e != ralph.EvTaskFailed && e != ralph.EvIterationStarted
+			return e != ralph.EvWorkStashed && e != ralph.EvWorkRestored && e != ralph.EvTaskFailed && e != ralph.EvIterationStarted
 		})
 		same(t, "order", []ralph.EventType{
-			ralph.EvIterationStarted, ralph.EvIterationStarted, ralph.EvTaskFailed, ralph.EvWorkSetAside, ralph.EvIterationStarted, ralph.EvWorkBroughtBack, ralph.EvIterationStarted,
+			ralph.EvIterationStarted, ralph.EvIterationStarted, ralph.EvTaskFailed, ralph.EvWorkStashed, ralph.EvIterationStarted, ralph.EvWorkRestored, ralph.EvIterationStarted,
 		}, types)
 	})
 	bubble(t, "halt leaves it where it is", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, b := shelved(t, ralph.TaskHalt, s, failsAtB(s)...)
 		w.ends(ralph.TaskTries, 2)
 		same(t, "the tree", atB, s.holds())
@@ -87,10 +87,10 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 		again.onShelf(s)
 		again.ends(ralph.TasksDone, 2)
 		same(t, "what B finds", atB, named(s.seen[2]))
-		same(t, "moved", 0, len(payloads[ralph.WorkSetAside](again.log))+len(payloads[ralph.WorkBroughtBack](again.log)))
+		same(t, "moved", 0, len(payloads[ralph.WorkStashed](again.log))+len(payloads[ralph.WorkRestored](again.log)))
 	})
 	bubble(t, "a task that is next again keeps it", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, b := shelved(t, ralph.TaskRetry, s, s.does(tagging("A"), "a=half"), s.does(tagging("A"), "a=done"))
 		b.drop("B")
 		b.drop("C")
@@ -98,15 +98,15 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 		same(t, "what agents find", []string{"1: code=old", "2: a=half code=old"}, s.found())
 	})
 	bubble(t, "a task that changed nothing", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, _ := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(nothing(), ".ralph/STEERING.md=struck", "tasks.json=2"), s.does(tagging("C")))
 		w.ends(ralph.TaskTries, 3)
-		same(t, "moved", 0, len(payloads[ralph.WorkSetAside](w.log)))
+		same(t, "moved", 0, len(payloads[ralph.WorkStashed](w.log)))
 		same(t, "warnings", nil, payloads[ralph.Notice](w.log))
 	})
 	bubble(t, "the list comes in between", func(t *testing.T) { // B alone is left, and then the user adds D
-		s := newShelf()
-		var b *book
+		s := newMemoryTree()
+		var b *memoryTasks
 		w, b := shelved(t, ralph.TaskRetry, s, s.does(tagging("A"), "a=done"), s.does(tagging("B", "C"), "b=half"), s.does(tagging("D"), "d=done"), s.does(tagging("B"), "b=done"))
 		b.drop("C")
 		w.options = append(w.options, WithHooks(ralph.HookFuncs{After: func(_ context.Context, judged ralph.IterationJudged) error {
@@ -123,7 +123,7 @@ func TestWorkOnATaskThatIsGivenUpIsSetAside(t *testing.T) {
 // The last task that is given up leaves its work in the tree, since nothing comes after it. A resume works on another first.
 func TestWorkThatStayedIsInTheWayOfAResume(t *testing.T) {
 	bubble(t, "the run ended", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, b := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=half"), s.does(tagging("B"), "b=half"), s.does(tagging("C"), "c=half"))
 		w.ends(ralph.TaskTries, 3)
 		same(t, "the tree", "c=half code=old", s.holds())
@@ -133,7 +133,7 @@ func TestWorkThatStayedIsInTheWayOfAResume(t *testing.T) {
 		same(t, "what agents find", []string{"4: a=half code=old", "5: a=done b=half code=old", "6: a=done b=done c=half code=old"}, s.found()[3:])
 	})
 	bubble(t, "killed before it was recorded", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, b := shelved(t, ralph.TaskSkip, s, failsAtB(s)...)
 		w.run(t.Context())
 		w.log.events = w.log.events[:slices.Index(w.log.types(), ralph.EvTaskFailed)]
@@ -151,7 +151,7 @@ func TestWorkThatStayedIsInTheWayOfAResume(t *testing.T) {
 // What the harness takes out and puts in is no progress of the agent that comes next, nor is it that checks fare otherwise then.
 func TestMovedWorkIsNoProgress(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, _ := shelved(t, ralph.TaskRetry, s, failsAtB(s)[0], s.does(nothing(), "b=half"), s.does(nothing()))
 		w.policy.MaxIterations = 4
 		w.run(t.Context())
@@ -166,47 +166,47 @@ func TestMovedWorkIsNoProgress(t *testing.T) {
 
 func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 	bubble(t, "conflict", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, _ := shelved(t, ralph.TaskRetry, s, failsAtB(s, s.does(tagging("B"), "b=done"))...)
 		w.agent.turns[2] = s.does(tagging("C"), "code=new", "c=done")
 		inputs := w.prompted()
 		w.ends(ralph.TasksDone, 4)
 		same(t, "what B finds", ".ralph/config.yaml=agent's a=done c=done code=new tasks.json=1", named(s.seen[3]))
 		why := "code was changed in another way since"
-		same(t, "brought back", []ralph.WorkBroughtBack{{Task: "B", Iteration: 2, Why: why, Conflicts: []string{"code"}}}, payloads[ralph.WorkBroughtBack](w.log))
-		same(t, "warnings", []string{"the work on B was not brought back: " + why + "; ralph diff R1 --task B shows it, ralph restore R1 2 --to DIR writes it out"}, warningsOf(w.log, workNotBack))
-		same(t, "what prompts say", []string{"", "", "", why}, []string{(*inputs)[0].NotBack, (*inputs)[1].NotBack, (*inputs)[2].NotBack, (*inputs)[3].NotBack})
-		same(t, "what is aside when it is proven", nil, w.loop.State().Aside)
+		same(t, "brought back", []ralph.WorkRestored{{Task: "B", Iteration: 2, Why: why, Conflicts: []string{"code"}}}, payloads[ralph.WorkRestored](w.log))
+		same(t, "warnings", []string{"the work on B was not brought back: " + why + "; ralph diff R1 --task B shows it, ralph restore R1 2 --to DIR writes it out"}, warningsOf(w.log, workNotRestored))
+		same(t, "what prompts say", []string{"", "", "", why}, []string{(*inputs)[0].RestoreFailure, (*inputs)[1].RestoreFailure, (*inputs)[2].RestoreFailure, (*inputs)[3].RestoreFailure})
+		same(t, "what is aside when it is proven", nil, w.loop.State().Stashed)
 	})
 	for name, tt := range map[string]struct {
-		spoil func(s *shelf)
+		spoil func(s *memoryTree)
 		why   string
 	}{
-		"merge":     {func(s *shelf) { s.fails["Merge"] = errors.New("objects are missing") }, "objects are missing"},
-		"disk full": {func(s *shelf) { s.fails["Switch"] = errDisk }, errDisk.Error()},
-		"somebody writes meanwhile": {func(s *shelf) {
+		"merge":     {func(s *memoryTree) { s.fails["Merge"] = errors.New("objects are missing") }, "objects are missing"},
+		"disk full": {func(s *memoryTree) { s.fails["Switch"] = errDisk }, errDisk.Error()},
+		"somebody writes meanwhile": {func(s *memoryTree) {
 			s.before = func(ralph.SwitchInput) { s.write("mine=new") }
 		}, "mine was changed meanwhile"},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := newShelf()
+			s := newMemoryTree()
 			w, _ := shelved(t, ralph.TaskRetry, s, failsAtB(s, s.does(tagging("B"), "b=done"))...)
 			w.agent.turns[2] = s.does(tagging("C"), "c=done").then(func() { tt.spoil(s) })
 			w.run(t.Context())
-			told := payloads[ralph.WorkBroughtBack](w.log)
+			told := payloads[ralph.WorkRestored](w.log)
 			if len(told) == 0 || told[len(told)-1].Why != tt.why {
 				t.Errorf("brought back: %+v", told)
 			}
 			if strings.Contains(named(s.seen[3]), "half") && name != "disk full" { // which leaves what was written until then
 				t.Errorf("B finds %s", named(s.seen[3]))
 			}
-			kept := w.loop.State().Aside
+			kept := w.loop.State().Stashed
 			state := refold(t, w.log.events)
 			if err := state.Apply(ralph.Event{Version: ralph.EventVersion, Seq: state.Seq + 1, Type: ralph.EvRunResumed, Data: ralph.RunResumed{Policy: w.policy}}); err != nil {
 				t.Fatal(err)
 			}
-			if conflicts := name == "somebody writes meanwhile"; len(kept) > 0 && (state.Aside[0].NotBack != "") != conflicts {
-				t.Errorf("when it goes on: %+v", state.Aside)
+			if conflicts := name == "somebody writes meanwhile"; len(kept) > 0 && (state.Stashed[0].RestoreFailure != "") != conflicts {
+				t.Errorf("when it goes on: %+v", state.Stashed)
 			}
 		})
 	}
@@ -215,12 +215,12 @@ func TestWorkIsNotBroughtBackOverOthers(t *testing.T) {
 func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 	const stays = "the work on B, which was given up, stays in the tree: "
 	for name, tt := range map[string]struct {
-		spoil func(w *world, s *shelf)
+		spoil func(w *world, s *memoryTree)
 		want  string
 	}{
-		"no such power":      {func(w *world, s *shelf) { w.options = append(w.options, WithTree(struct{ ralph.Tree }{s})) }, "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from"},
-		"cannot be compared": {func(_ *world, s *shelf) { s.fails["Changes"] = errors.New("objects are missing") }, stays + "objects are missing"},
-		"somebody wrote": {func(w *world, s *shelf) {
+		"no such power":      {func(w *world, s *memoryTree) { w.options = append(w.options, WithTree(struct{ ralph.Tree }{s})) }, "the work on a task that was given up stays in the tree: no copies are kept here that it could come back from"},
+		"cannot be compared": {func(_ *world, s *memoryTree) { s.fails["Changes"] = errors.New("objects are missing") }, stays + "objects are missing"},
+		"somebody wrote": {func(w *world, s *memoryTree) {
 			w.options = append(w.options, WithChecker(checkerOf(func(in ralph.CheckInput) ralph.CheckResult {
 				half := strings.Contains(s.holds(), "half")
 				if half {
@@ -229,14 +229,14 @@ func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 				return ralph.CheckResult{Name: in.Name, Passed: !half}
 			})))
 		}, stays + "code, mine were changed since its agent ended"},
-		"somebody writes meanwhile": {func(_ *world, s *shelf) {
+		"somebody writes meanwhile": {func(_ *world, s *memoryTree) {
 			s.before = func(ralph.SwitchInput) { s.write("mine=new") }
 		}, stays + "mine was changed since its agent ended"},
-		"a file stays": {func(_ *world, s *shelf) { s.stays = []string{"b"} }, stays + "of it b"},
-		"disk full":    {func(_ *world, s *shelf) { s.fails["Switch"] = errDisk }, stays + errDisk.Error()},
+		"a file stays": {func(_ *world, s *memoryTree) { s.stays = []string{"b"} }, stays + "of it b"},
+		"disk full":    {func(_ *world, s *memoryTree) { s.fails["Switch"] = errDisk }, stays + errDisk.Error()},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := newShelf()
+			s := newMemoryTree()
 			w, _ := shelved(t, ralph.TaskSkip, s, failsAtB(s)...)
 			tt.spoil(w, s)
 			w.run(t.Context())
@@ -248,9 +248,9 @@ func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 			if base := w.loop.State().History.Base.Snapshot; strings.Contains(base, "half") {
 				t.Errorf("what the agent left is in the base: %s", base)
 			}
-			stayed := slices.ContainsFunc(payloads[ralph.WorkBroughtBack](w.log), func(b ralph.WorkBroughtBack) bool { return b.Stayed })
+			stayed := slices.ContainsFunc(payloads[ralph.WorkRestored](w.log), func(b ralph.WorkRestored) bool { return b.Stayed })
 			if stayed != (name == "somebody writes meanwhile") {
-				t.Errorf("told %+v", payloads[ralph.WorkBroughtBack](w.log))
+				t.Errorf("told %+v", payloads[ralph.WorkRestored](w.log))
 			}
 		})
 	}
@@ -259,7 +259,7 @@ func TestWorkThatCannotBeSetAsideStays(t *testing.T) {
 // What the user writes between two iterations is none of the work that is set aside later, and joins what is settled as it joins the base.
 func TestWhatTheUserWroteBetweenIterationsStays(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, _ := shelved(t, ralph.TaskSkip, s, failsAtB(s)...)
 		w.options = append(w.options, WithHooks(ralph.HookFuncs{After: func(_ context.Context, judged ralph.IterationJudged) error {
 			if judged.Iteration == 1 {
@@ -279,7 +279,7 @@ func TestWhatTheUserWroteBetweenIterationsStays(t *testing.T) {
 // An evaluator sees what a task changed in all, also what it did before it was set aside, and nothing of others.
 func TestEvaluatorsSeeWhatCameBack(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, _ := shelved(t, ralph.TaskRetry, s, failsAtB(s, s.does(tagging("B"), "b=done"))...)
 		w.options = append(w.options, WithChecker(checkerOf(func(in ralph.CheckInput) ralph.CheckResult {
 			return ralph.CheckResult{Name: in.Name, Passed: !strings.Contains(s.holds(), "b=half")}
@@ -303,7 +303,7 @@ func TestEvaluatorsSeeWhatCameBack(t *testing.T) {
 // never finds half of B, and whoever works on B again finds what was there.
 func TestResumeWithWorkSetAsideAtEveryCut(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		whole, violations := liveShelf(t, shelfCut{book: newBook(entry("A"), entry("B"), entry("C")), shelf: newShelf()})
+		whole, violations := liveShelf(t, shelfCut{book: newMemoryTasks(entry("A"), entry("B"), entry("C")), shelf: newMemoryTree()})
 		if len(violations) > 0 || len(whole) < 60 {
 			t.Fatalf("the uncut run has %d events: %q", len(whole), violations)
 		}
@@ -313,7 +313,7 @@ func TestResumeWithWorkSetAsideAtEveryCut(t *testing.T) {
 				halves++
 			}
 			again := cut
-			again.book, again.shelf = cut.book.copied(), cut.shelf.copied()
+			again.book, again.shelf = cut.book.clone(), cut.shelf.clone()
 			_, violations := liveShelf(t, again)
 			for _, v := range violations {
 				t.Errorf("cut %d, after %s (half done: %t): %s", i, cut.events[len(cut.events)-1].Type, cut.half, v)
@@ -328,13 +328,13 @@ func TestResumeWithWorkSetAsideAtEveryCut(t *testing.T) {
 // What the harness had written when it was killed is no user's, whatever the user writes then.
 func TestHalfMovedWorkIsNoPartOfTheBase(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		whole, _ := liveShelf(t, shelfCut{book: newBook(entry("A"), entry("B"), entry("C")), shelf: newShelf()})
+		whole, _ := liveShelf(t, shelfCut{book: newMemoryTasks(entry("A"), entry("B"), entry("C")), shelf: newMemoryTree()})
 		told := map[string]bool{}
 		for i, cut := range whole {
 			if !cut.half {
 				continue
 			}
-			again := shelfCut{cut.events, cut.book.copied(), cut.shelf.copied(), false}
+			again := shelfCut{cut.events, cut.book.clone(), cut.shelf.clone(), false}
 			again.shelf.write("mine=new")
 			after, _ := liveShelf(t, again)
 			for _, e := range after[len(after)-1].events {
@@ -346,7 +346,7 @@ func TestHalfMovedWorkIsNoPartOfTheBase(t *testing.T) {
 				}
 			}
 		}
-		if !told["base_unknown"] || !told[workLeft] || !told[workNotBack] {
+		if !told["base_unknown"] || !told[workLeft] || !told[workNotRestored] {
 			t.Errorf("told %v", told)
 		}
 	})
@@ -355,7 +355,7 @@ func TestHalfMovedWorkIsNoPartOfTheBase(t *testing.T) {
 // A key that ends the program in the middle of a move leaves the rest to the next process; no agent works on the halves.
 func TestInterruptedMove(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, b := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=half"), s.does(tagging("B"), "b=half"), s.does(tagging("C"), "c=half", "c2=half"))
 		w.ends(ralph.TaskTries, 3)
 
@@ -379,7 +379,7 @@ func TestInterruptedMove(t *testing.T) {
 func TestTamperingThatStaysIsRemembered(t *testing.T) {
 	for edit, want := range map[string][]string{"x_test.go=weak": nil, ".ralph/learnings.md=obey": {".ralph/learnings.md (changed)"}} {
 		bubble(t, edit, func(t *testing.T) {
-			s := newShelf()
+			s := newMemoryTree()
 			s.write("x_test.go=strict", ".ralph/learnings.md=user's")
 			w, _ := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=half", edit), s.does(tagging("C"), "c=done"))
 			name, _, _ := strings.Cut(edit, "=")
@@ -398,7 +398,7 @@ func TestTamperingThatStaysIsRemembered(t *testing.T) {
 			}))
 			inputs := w.prompted()
 			w.run(t.Context())
-			same(t, "moved", 1, len(payloads[ralph.WorkSetAside](w.log)))
+			same(t, "moved", 1, len(payloads[ralph.WorkStashed](w.log)))
 			same(t, "what C is told", want, (*inputs)[2].Last.Tampered)
 		})
 	}
@@ -407,8 +407,8 @@ func TestTamperingThatStaysIsRemembered(t *testing.T) {
 // A task in the middle of another one's tries takes nothing of it along when it is given up.
 func TestWorkUnderWayIsNotTakenAlong(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		s := newShelf()
-		b := newBook(entry("A"), entry("B"))
+		s := newMemoryTree()
+		b := newMemoryTasks(entry("A"), entry("B"))
 		w := listed(t, b, s.does(tagging("A"), "a=done"), s.does(nothing(), "b=part"), s.does(nothing(), "d=bad"), s.does(nothing(), "d=worse"), s.does(tagging("B"), "b=done"))
 		w.policy.TaskTries, w.policy.OnTaskFailure = 2, ralph.TaskSkip
 		w.onShelf(s)
@@ -430,8 +430,8 @@ func TestWorkUnderWayIsNotTakenAlong(t *testing.T) {
 // shelfCut is a run as a kill leaves it.
 type shelfCut struct {
 	events []ralph.Event
-	book   *book
-	shelf  *shelf
+	book   *memoryTasks
+	shelf  *memoryTree
 	half   bool // in the middle of a move
 }
 
@@ -445,7 +445,7 @@ func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []strin
 		if task == "C" && strings.Contains(tree, "half") {
 			violations = append(violations, "C finds "+tree)
 		}
-		if task == "B" && len(w.loop.State().Aside) > 0 {
+		if task == "B" && len(w.loop.State().Stashed) > 0 {
 			violations = append(violations, "B has work aside and finds "+tree)
 		}
 		edit := map[string][]string{"A": {"a=done"}, "B": {"b=half", "code=half"}, "C": {"c=done"}}[task]
@@ -465,7 +465,7 @@ func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []strin
 		w.options = append(w.options, WithState(&state))
 	}
 	events := slices.Clone(past.events)
-	note := func(half bool) { cuts = append(cuts, shelfCut{slices.Clip(events), b.copied(), s.copied(), half}) }
+	note := func(half bool) { cuts = append(cuts, shelfCut{slices.Clip(events), b.clone(), s.clone(), half}) }
 	w.log.onAppend = func(e ralph.Event) {
 		if len(events) > 0 {
 			note(false) // the last moment before this one is told
@@ -484,7 +484,7 @@ func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []strin
 	}
 	final := refold(t, events)
 	same(t, "the fold", w.loop.State().Result(), final.Result())
-	same(t, "what is kept", w.loop.State().Aside, final.Aside)
+	same(t, "what is kept", w.loop.State().Stashed, final.Stashed)
 	mustReplay(t, events)
 	return cuts, violations
 }
@@ -492,14 +492,14 @@ func liveShelf(t *testing.T, past shelfCut) (cuts []shelfCut, violations []strin
 // A task that is given up without a trace is in nobody's way, and work that had to stay is not taken along with another one's.
 func TestOnlyWorkThatIsThereIsInTheWay(t *testing.T) {
 	bubble(t, "without a trace", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, b := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(nothing()), s.does(tagging("C"), "c=half"), s.does(tagging("D"), "d=done"))
 		b.append(entry("D"))
 		w.ends(ralph.TaskTries, 4)
 		same(t, "what D finds", "a=done code=old", named(s.seen[3]))
 	})
 	bubble(t, "it stayed", func(t *testing.T) {
-		s := newShelf()
+		s := newMemoryTree()
 		w, b := shelved(t, ralph.TaskSkip, s, s.does(tagging("A"), "a=done"), s.does(tagging("B"), "b=half"), s.does(tagging("C"), "c=half"), s.does(tagging("D"), "d=done"))
 		b.append(entry("D"))
 		s.before = func(ralph.SwitchInput) {
@@ -508,8 +508,8 @@ func TestOnlyWorkThatIsThereIsInTheWay(t *testing.T) {
 		}
 		w.run(t.Context())
 		same(t, "set aside", []string{"B"}, func() (tasks []string) {
-			for _, aside := range payloads[ralph.WorkSetAside](w.log) {
-				tasks = append(tasks, aside.Task)
+			for _, stashed := range payloads[ralph.WorkStashed](w.log) {
+				tasks = append(tasks, stashed.Task)
 			}
 			return tasks
 		}())

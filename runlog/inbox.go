@@ -53,15 +53,15 @@ func (s *Store) Clear(run string, order Order) error {
 
 // Poll says which orders lie in the mailbox. It neither blocks nor reads a file, and leaves the orders where they are.
 func (l *Log) Poll() (ralph.Orders, error) {
-	stop, stopErr := ordered(l.Dir(), Stop)
-	pause, pauseErr := ordered(l.Dir(), Pause)
+	stop, stopErr := hasOrder(l.Dir(), Stop)
+	pause, pauseErr := hasOrder(l.Dir(), Pause)
 	if err := errors.Join(stopErr, pauseErr); err != nil {
 		return ralph.Orders{}, fmt.Errorf("poll mailbox: %w", err)
 	}
 	return ralph.Orders{Stop: stop, Pause: pause}, nil
 }
 
-func ordered(runDir string, order Order) (bool, error) {
+func hasOrder(runDir string, order Order) (bool, error) {
 	_, err := os.Lstat(orderPath(runDir, order))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -69,5 +69,7 @@ func ordered(runDir string, order Order) (bool, error) {
 	return err == nil, err
 }
 
-// Ordered reports whether an order lies in the mailbox of a run.
-func (s *Store) Ordered(run string, order Order) (bool, error) { return ordered(s.RunDir(run), order) }
+// HasOrder reports whether an order lies in the mailbox of a run.
+func (s *Store) HasOrder(run string, order Order) (bool, error) {
+	return hasOrder(s.RunDir(run), order)
+}

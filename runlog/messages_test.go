@@ -15,60 +15,60 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-func post(t *testing.T, s *Store, letter ralph.Letter) ralph.Letter {
+func post(t *testing.T, s *Store, message ralph.Message) ralph.Message {
 	t.Helper()
-	id, err := s.Post(letter)
+	id, err := s.SendMessage(message)
 	if err != nil {
 		t.Fatal(err)
 	}
-	letter.ID = id
-	return letter
+	message.ID = id
+	return message
 }
 
 func TestLettersWaitForTheNextRun(t *testing.T) {
 	s := openStore(t)
-	if got, err := s.Letters(); err != nil || got != nil {
+	if got, err := s.Messages(); err != nil || got != nil {
 		t.Fatalf("at first: got %v, %v", got, err)
 	}
-	steer := post(t, s, ralph.Letter{Kind: ralph.LetterSteer, Text: "mind the <tests> & \"quotes\"\nand lines", ID: "ignored"})
-	answer := post(t, s, ralph.Letter{Kind: ralph.LetterAnswer, Text: "yes", Question: "really?", Run: sampleRun})
+	steer := post(t, s, ralph.Message{Kind: ralph.MessageSteer, Text: "mind the <tests> & \"quotes\"\nand lines", ID: "ignored"})
+	answer := post(t, s, ralph.Message{Kind: ralph.MessageAnswer, Text: "yes", Question: "really?", Run: sampleRun})
 
 	log, err := s.Create(sampleRun)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	late := post(t, twin(s), ralph.Letter{Kind: ralph.LetterSteer, Text: strings.Repeat("é", LetterLimit/2)})
-	want := []ralph.Letter{steer, answer, late}
+	late := post(t, twin(s), ralph.Message{Kind: ralph.MessageSteer, Text: strings.Repeat("é", MessageLimit/2)})
+	want := []ralph.Message{steer, answer, late}
 	for range 2 { // looking takes nothing out
-		if got, err := log.Letters(); err != nil || !cmp.Equal(got, want) {
+		if got, err := log.Messages(); err != nil || !cmp.Equal(got, want) {
 			t.Fatalf("got %v, %v (-want +got)\n%s", got, err, cmp.Diff(want, got))
 		}
 	}
 	for range 2 { // taken twice is taken
-		if err := log.Took(answer.ID); err != nil {
+		if err := log.Ack(answer.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Took(steer.ID); err != nil {
+	if err := s.Ack(steer.ID); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Letters()
-	if diff := cmp.Diff([]ralph.Letter{late}, got); diff != "" || err != nil {
+	got, err := s.Messages()
+	if diff := cmp.Diff([]ralph.Message{late}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 }
 
 func TestUnfitLetters(t *testing.T) {
 	s := openStore(t)
-	for name, letter := range map[string]ralph.Letter{
-		"blank":         {Kind: ralph.LetterSteer, Text: " \n\t"},
-		"too long":      {Kind: ralph.LetterSteer, Text: strings.Repeat("x", LetterLimit+1)},
-		"long question": {Kind: ralph.LetterAnswer, Text: "yes", Question: strings.Repeat("x", LetterLimit+1)},
+	for name, message := range map[string]ralph.Message{
+		"blank":         {Kind: ralph.MessageSteer, Text: " \n\t"},
+		"too long":      {Kind: ralph.MessageSteer, Text: strings.Repeat("x", MessageLimit+1)},
+		"long question": {Kind: ralph.MessageAnswer, Text: "yes", Question: strings.Repeat("x", MessageLimit+1)},
 		"no kind":       {Text: "yes"},
 		"unknown kind":  {Kind: "order", Text: "yes"},
 	} {
-		if id, err := s.Post(letter); !errors.Is(err, ErrUnfit) || errors.Is(err, ralph.ErrIO) || id != "" {
+		if id, err := s.SendMessage(message); !errors.Is(err, ErrInvalidMessage) || errors.Is(err, ralph.ErrIO) || id != "" {
 			t.Errorf("%s: got %q, %v", name, id, err)
 		}
 	}
@@ -80,21 +80,21 @@ func TestUnfitLetters(t *testing.T) {
 // The longest letter that Post takes must come back, also when JSON makes six bytes of one.
 func TestTheLongestLetterIsReadBack(t *testing.T) {
 	s := openStore(t)
-	text := strings.Repeat("\x01", LetterLimit-1) + "!"
-	want := post(t, s, ralph.Letter{Kind: ralph.LetterAnswer, Text: text, Question: text})
-	got, err := s.Letters()
-	if diff := cmp.Diff([]ralph.Letter{want}, got); diff != "" || err != nil {
+	text := strings.Repeat("\x01", MessageLimit-1) + "!"
+	want := post(t, s, ralph.Message{Kind: ralph.MessageAnswer, Text: text, Question: text})
+	got, err := s.Messages()
+	if diff := cmp.Diff([]ralph.Message{want}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%.200s", err, diff)
 	}
 }
 
 func TestBrokenLettersAreNamedAndLeft(t *testing.T) {
 	s := openStore(t)
-	good := post(t, s, ralph.Letter{Kind: ralph.LetterSteer, Text: "go on"})
+	good := post(t, s, ralph.Message{Kind: ralph.MessageSteer, Text: "go on"})
 	folder := filepath.Join(s.Dir(), "letters")
 	for name, content := range map[string]string{
 		"0A.json": `{"kind":"steer","text":`, "0B.json": "", "0C.json": `{"kind":"steer","text":" "}`,
-		"0D.json":            `{"kind":"steer","text":"x"}` + strings.Repeat(" ", letterFileLimit),
+		"0D.json":            `{"kind":"steer","text":"x"}` + strings.Repeat(" ", messageFileLimit),
 		".0E.json.123":       "being written",
 		"notes.txt":          "nobody's",
 		"with blank in.json": "nobody's either",
@@ -111,11 +111,11 @@ func TestBrokenLettersAreNamedAndLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	want := []ralph.Letter{good}
-	if got, err := log.Letters(); err != nil || !cmp.Equal(got, want) {
+	want := []ralph.Message{good}
+	if got, err := log.Messages(); err != nil || !cmp.Equal(got, want) {
 		t.Errorf("the run gets %v, %v", got, err)
 	}
-	got, err := s.Letters()
+	got, err := s.Messages()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -125,7 +125,7 @@ func TestBrokenLettersAreNamedAndLeft(t *testing.T) {
 	}
 	var named []string
 	for _, err := range joined.Unwrap() {
-		bad, ok := errors.AsType[*BadLetter](err)
+		bad, ok := errors.AsType[*BadMessage](err)
 		if !ok {
 			t.Fatalf("got %v", err)
 		}
@@ -133,7 +133,7 @@ func TestBrokenLettersAreNamedAndLeft(t *testing.T) {
 	}
 	reasons := []string{
 		"0A.json: unexpected end of JSON input", "0B.json: unexpected end of JSON input", "0C.json: unfit letter: it says nothing",
-		fmt.Sprintf("0D.json: more than %d bytes", letterFileLimit), "0F.json: not a file",
+		fmt.Sprintf("0D.json: more than %d bytes", messageFileLimit), "0F.json: not a file",
 	}
 	if diff := cmp.Diff(reasons, named); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -142,17 +142,17 @@ func TestBrokenLettersAreNamedAndLeft(t *testing.T) {
 
 func TestTookWantsAnID(t *testing.T) {
 	s := openStore(t)
-	kept := post(t, s, ralph.Letter{Kind: ralph.LetterSteer, Text: "stay"})
+	kept := post(t, s, ralph.Message{Kind: ralph.MessageSteer, Text: "stay"})
 	for _, id := range []string{"", "../workspace", "a/b", ".", kept.ID + ".json"} {
-		if err := s.Took(id); err == nil {
+		if err := s.Ack(id); err == nil {
 			t.Errorf("%q was taken", id)
 		}
 	}
-	if err := s.Took("01JZZZZZZZZZZZZZZZZZZZZZZZ"); err != nil {
+	if err := s.Ack("01JZZZZZZZZZZZZZZZZZZZZZZZ"); err != nil {
 		t.Errorf("one that is not there: %v", err)
 	}
-	got, err := s.Letters()
-	if diff := cmp.Diff([]ralph.Letter{kept}, got); diff != "" || err != nil {
+	got, err := s.Messages()
+	if diff := cmp.Diff([]ralph.Message{kept}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 }
@@ -166,29 +166,29 @@ func TestLettersOfManyWriters(t *testing.T) {
 		all.Go(func() {
 			own := twin(s)
 			for i := range each {
-				if _, err := own.Post(ralph.Letter{Kind: ralph.LetterSteer, Text: fmt.Sprintf("%d %02d", w, i)}); err != nil {
+				if _, err := own.SendMessage(ralph.Message{Kind: ralph.MessageSteer, Text: fmt.Sprintf("%d %02d", w, i)}); err != nil {
 					t.Error(err)
 				}
-				if _, err := own.Letters(); err != nil {
+				if _, err := own.Messages(); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	all.Wait()
-	letters, err := s.Letters()
-	if err != nil || len(letters) != writers*each {
-		t.Fatalf("got %d letters, %v", len(letters), err)
+	messages, err := s.Messages()
+	if err != nil || len(messages) != writers*each {
+		t.Fatalf("got %d letters, %v", len(messages), err)
 	}
 	last := map[byte]string{}
-	for i, letter := range letters {
-		if i > 0 && letter.ID <= letters[i-1].ID {
-			t.Errorf("%s follows %s", letter.ID, letters[i-1].ID)
+	for i, message := range messages {
+		if i > 0 && message.ID <= messages[i-1].ID {
+			t.Errorf("%s follows %s", message.ID, messages[i-1].ID)
 		}
-		if earlier := last[letter.Text[0]]; letter.Text <= earlier {
-			t.Errorf("%q follows %q", letter.Text, earlier)
+		if earlier := last[message.Text[0]]; message.Text <= earlier {
+			t.Errorf("%q follows %q", message.Text, earlier)
 		}
-		last[letter.Text[0]] = letter.Text
+		last[message.Text[0]] = message.Text
 	}
 }
 
@@ -200,10 +200,10 @@ func TestLettersThatCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir(), "letters"), nil, fileMode); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Post(ralph.Letter{Kind: ralph.LetterSteer, Text: "x"}); !errors.Is(err, ralph.ErrIO) {
+	if _, err := s.SendMessage(ralph.Message{Kind: ralph.MessageSteer, Text: "x"}); !errors.Is(err, ralph.ErrIO) {
 		t.Errorf("post: got %v", err)
 	}
-	if got, err := s.Letters(); err == nil || got != nil {
+	if got, err := s.Messages(); err == nil || got != nil {
 		t.Errorf("letters: got %v, %v", got, err)
 	}
 }
@@ -226,9 +226,9 @@ func TestModesOfWhatIsKept(t *testing.T) {
 	if err != nil || again != tasks || tasks != filepath.Join(s.RunDir(sampleRun), "tasks") {
 		t.Errorf("got %s, then %s, %v", tasks, again, err)
 	}
-	letter := post(t, s, ralph.Letter{Kind: ralph.LetterSteer, Text: "x"})
+	message := post(t, s, ralph.Message{Kind: ralph.MessageSteer, Text: "x"})
 	for path, want := range map[string]os.FileMode{
-		tasks: folderMode, filepath.Join(s.Dir(), "letters"): folderMode, filepath.Join(s.Dir(), "letters", letter.ID+".json"): fileMode,
+		tasks: folderMode, filepath.Join(s.Dir(), "letters"): folderMode, filepath.Join(s.Dir(), "letters", message.ID+".json"): fileMode,
 	} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)

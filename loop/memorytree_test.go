@@ -14,8 +14,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// shelf is a workspace of files in memory that keeps copies, and can go from one to another. It outlives a crash.
-type shelf struct {
+// memoryTree is a workspace of files in memory that keeps copies, and can go from one to another. It outlives a crash.
+type memoryTree struct {
 	mu     sync.Mutex
 	files  map[string]string
 	copies map[string]map[string]string
@@ -28,19 +28,19 @@ type shelf struct {
 }
 
 var (
-	_ ralph.Copies   = (*shelf)(nil)
-	_ ralph.Switcher = (*shelf)(nil)
+	_ ralph.Snapshots = (*memoryTree)(nil)
+	_ ralph.Switcher  = (*memoryTree)(nil)
 )
 
-func newShelf() *shelf {
-	return &shelf{files: map[string]string{"code": "old"}, copies: map[string]map[string]string{}, fails: map[string]error{}}
+func newMemoryTree() *memoryTree {
+	return &memoryTree{files: map[string]string{"code": "old"}, copies: map[string]map[string]string{}, fails: map[string]error{}}
 }
 
-// copied is the shelf as a kill leaves it.
-func (s *shelf) copied() *shelf {
+// clone is the shelf as a kill leaves it.
+func (s *memoryTree) clone() *memoryTree {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &shelf{files: maps.Clone(s.files), copies: maps.Clone(s.copies), fails: map[string]error{}}
+	return &memoryTree{files: maps.Clone(s.files), copies: maps.Clone(s.copies), fails: map[string]error{}}
 }
 
 // named is a copy by what is in it.
@@ -52,14 +52,14 @@ func named(files map[string]string) string {
 	return strings.Join(all, " ")
 }
 
-func (s *shelf) keep(files map[string]string) string {
+func (s *memoryTree) keep(files map[string]string) string {
 	id := named(files)
 	s.copies[id] = maps.Clone(files)
 	return id
 }
 
 // write is what agents and users do: "name=text" writes a file, "name=" deletes it.
-func (s *shelf) write(edits ...string) {
+func (s *memoryTree) write(edits ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range edits {
@@ -70,13 +70,13 @@ func (s *shelf) write(edits ...string) {
 	}
 }
 
-func (s *shelf) holds() string {
+func (s *memoryTree) holds() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return named(s.files)
 }
 
-func (s *shelf) Fingerprint(context.Context, ralph.TreeInput) (ralph.TreeState, error) {
+func (s *memoryTree) Fingerprint(context.Context, ralph.TreeInput) (ralph.TreeState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := s.keep(s.files)
@@ -100,7 +100,7 @@ func differing(from, to map[string]string) []string {
 	return names
 }
 
-func (s *shelf) Changes(_ context.Context, from, to string) ([]ralph.FileChange, error) {
+func (s *memoryTree) Changes(_ context.Context, from, to string) ([]ralph.FileChange, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var changes []ralph.FileChange
@@ -114,14 +114,14 @@ func (s *shelf) Changes(_ context.Context, from, to string) ([]ralph.FileChange,
 	return changes, s.fails["Changes"]
 }
 
-func (s *shelf) Between(context.Context, string, string) (string, error) {
+func (s *memoryTree) Between(context.Context, string, string) (string, error) {
 	return "", errors.ErrUnsupported
 }
-func (s *shelf) Files(context.Context, string) ([]string, error) { return nil, nil }
-func (s *shelf) Read(context.Context, string, string, int) ([]byte, error) {
+func (s *memoryTree) Files(context.Context, string) ([]string, error) { return nil, nil }
+func (s *memoryTree) Read(context.Context, string, string, int) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
-func (s *shelf) Extract(context.Context, string, string, []string) error { return nil }
+func (s *memoryTree) Extract(context.Context, string, string, []string) error { return nil }
 
 func put(files map[string]string, name, text string) {
 	if files[name] = text; text == "" {
@@ -129,7 +129,7 @@ func put(files map[string]string, name, text string) {
 	}
 }
 
-func (s *shelf) Join(_ context.Context, base, from, to string) (string, error) {
+func (s *memoryTree) Join(_ context.Context, base, from, to string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	joined := maps.Clone(s.copies[base])
@@ -139,11 +139,11 @@ func (s *shelf) Join(_ context.Context, base, from, to string) (string, error) {
 	return s.keep(joined), s.fails["Join"]
 }
 
-func (s *shelf) Diff(_ context.Context, from, to string, _ int) (string, bool, error) {
+func (s *memoryTree) Diff(_ context.Context, from, to string, _ int) (string, bool, error) {
 	return from + " -> " + to, false, nil
 }
 
-func (s *shelf) Merge(_ context.Context, in ralph.MergeInput) (string, []string, error) {
+func (s *memoryTree) Merge(_ context.Context, in ralph.MergeInput) (string, []string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	base, ours, theirs := s.copies[in.Base], s.copies[in.Ours], s.copies[in.Theirs]
@@ -164,7 +164,7 @@ func (s *shelf) Merge(_ context.Context, in ralph.MergeInput) (string, []string,
 	return s.keep(merged), nil, nil
 }
 
-func (s *shelf) Switch(ctx context.Context, in ralph.SwitchInput) (ralph.Switched, error) {
+func (s *memoryTree) Switch(ctx context.Context, in ralph.SwitchInput) (ralph.Switched, error) {
 	if s.before != nil {
 		s.before(in)
 	}
@@ -208,11 +208,11 @@ func (s *shelf) Switch(ctx context.Context, in ralph.SwitchInput) (ralph.Switche
 			s.between()
 		}
 	}
-	return ralph.Switched{Copy: s.keep(planned), Stayed: stayed}, nil
+	return ralph.Switched{Snapshot: s.keep(planned), Stayed: stayed}, nil
 }
 
 // does has an agent write, and notes what it finds first.
-func (s *shelf) does(play turn, edits ...string) turn {
+func (s *memoryTree) does(play turn, edits ...string) turn {
 	return func(ctx context.Context, in ralph.AgentInput) ralph.AgentOutcome {
 		s.mu.Lock()
 		s.seen = append(s.seen, maps.Clone(s.files))
@@ -224,7 +224,7 @@ func (s *shelf) does(play turn, edits ...string) turn {
 }
 
 // found are the trees that agents found, in order.
-func (s *shelf) found() []string {
+func (s *memoryTree) found() []string {
 	var all []string
 	for i, files := range s.seen {
 		all = append(all, fmt.Sprintf("%d: %s", i+1, named(files)))
