@@ -49,12 +49,12 @@ func (l *Lines) tell(e ralph.Event) []string {
 		names := Clean(strings.Join(data.Names, ", "))
 		switch {
 		case data.Killed > 0 && cutShort(l.State.History.Now.Agent.End):
-			return []string{"  killed with everything it had started: " + names}
+			return []string{"  killed the agent and everything it had started: " + names}
 		case data.Killed > 0:
 			return []string{"  " + l.Style.yellow(fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), names))}
 		}
 	case ralph.OutputTruncated:
-		return []string{fmt.Sprintf("  %s was longer than its cap (%d bytes): head and tail are kept", data.What, data.Bytes)}
+		return []string{fmt.Sprintf("  %s was too long (%d bytes); kept its beginning and end", data.What, data.Bytes)}
 	case ralph.Notice:
 		return l.notice(e.Type, data)
 	default:
@@ -64,7 +64,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 }
 
 func (l *Lines) opening(run string, data ralph.RunStarted) []string {
-	limits := []string{"no cap on iterations"}
+	limits := []string{"no iteration limit"}
 	if n := data.Policy.MaxIterations; n > 0 {
 		limits[0] = "at most " + Count(n, "iteration")
 	}
@@ -85,12 +85,12 @@ func (l *Lines) opening(run string, data ralph.RunStarted) []string {
 }
 
 func (l *Lines) resumed(run string, data ralph.RunResumed) []string {
-	lines := []string{fmt.Sprintf("run %s goes on with agent %s", run, Clean(data.Agent))}
+	lines := []string{fmt.Sprintf("run %s continues with agent %s", run, Clean(data.Agent))}
 	if data.Interrupted > 0 {
-		lines = append(lines, fmt.Sprintf("  iteration %d was cut before its agent ended; it does not count against the cap", data.Interrupted))
+		lines = append(lines, fmt.Sprintf("  iteration %d was interrupted before its agent ended; it does not count toward the limit", data.Interrupted))
 	}
 	if data.Judged > 0 {
-		lines = append(lines, fmt.Sprintf("  iteration %d was cut after its agent ended; it is judged now", data.Judged))
+		lines = append(lines, fmt.Sprintf("  iteration %d was interrupted after its agent ended; judging it now", data.Judged))
 	}
 	return lines
 }
@@ -121,9 +121,9 @@ func (l *Lines) worker(data ralph.IterationStarted) string {
 func (l *Lines) kind(data ralph.IterationStarted) string {
 	switch {
 	case data.Diagnose:
-		return ": diagnosis only, because nothing moves"
+		return ": no progress; diagnosing only"
 	case data.Probe:
-		return ": one probe, the breaker is half-open"
+		return ": one attempt, the breaker is half-open"
 	}
 	return ""
 }
@@ -196,7 +196,7 @@ func cutShort(end ralph.EndClass) bool {
 
 func (l *Lines) verdict(v ralph.Verdict) []string {
 	if v.Action == ralph.Stop && v.Reason == ralph.Unverified {
-		return []string{"  " + l.Style.yellow("claim taken at its word, unverified")}
+		return []string{"  " + l.Style.yellow("claim accepted, unverified")}
 	}
 	if v.Action == ralph.Stop && ralph.StatusOf(v.Reason) == ralph.StatusCompleted {
 		return []string{"  " + l.Style.green(provenWord(v.Reason))}

@@ -78,9 +78,9 @@ func (v *Live) See(e ralph.Event) {
 	v.facts = facts(v.lines.State)
 	switch data := e.Data.(type) {
 	case ralph.IterationStarted:
-		v.ordinal, v.doing = v.lines.ordinal(data), "the agent works"
+		v.ordinal, v.doing = v.lines.ordinal(data), "agent running"
 	case ralph.AgentOutcome:
-		v.doing = "looking at the tree"
+		v.doing = "looking at the changes"
 	case ralph.CheckStarted:
 		v.doing = "check " + Clean(data.Name)
 	case ralph.Waiting:
