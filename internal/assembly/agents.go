@@ -210,14 +210,14 @@ func permissions(s config.Settings) agent.Permissions {
 }
 
 func (c chosenAgent) permissionNotice() ralph.Notice {
-	text := "permissions: " + c.name + " bypasses its own permission prompts, without a sandbox"
+	text := "bypasses its own permission prompts, not sandboxed"
 	switch {
 	case c.by != nil:
-		text = "worker: edits files and runs commands, not sandboxed; model " + c.by.String()
+		text = "edits files and runs commands with " + c.by.String() + ", not sandboxed"
 	case c.name == "command":
-		text = "agent: custom command, not sandboxed"
+		text = "custom command, not sandboxed"
 	case c.options.Permissions == agent.PermitEdits:
-		text = "permissions: edit mode of " + c.name + ": " + c.about().EditMode
+		text = "edit mode (" + c.about().EditMode + "), not sandboxed"
 	}
 	return ralph.Notice{Code: "permissions", Text: text}
 }

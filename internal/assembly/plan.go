@@ -214,7 +214,7 @@ func (p *Plan) findChecks() error {
 		return nil
 	}
 	if len(checks) > 0 {
-		p.notice("check_detected", fmt.Sprintf("check: %s (%s)", found.Command, found.Because))
+		p.notice("check_detected", "detected: "+found.Because)
 		for _, passed := range found.PassedOver {
 			p.notice("check_passed_over", passed)
 		}

@@ -202,7 +202,11 @@ func (s *session) finish(state *fold.State, result ralph.Result, exitMap string)
 		return s.status(result, exitMap)
 	}
 	if !s.globals.quiet {
-		fmt.Fprint(s.streams.Err, term.Screen(state, s.style()))
+		width := 0
+		if s.streams.ErrTerm {
+			width = s.streams.Width()
+		}
+		fmt.Fprint(s.streams.Err, term.Screen(state, s.style(), width))
 	}
 	fmt.Fprintln(s.streams.Out, term.ResultLine(state))
 	return s.status(result, exitMap)

@@ -3,10 +3,12 @@ package term
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // Lines tells a run in plain lines, one for everything that a person would want to have been told. It is the view for logs, pipes and CI.
@@ -14,23 +16,65 @@ type Lines struct {
 	Out   io.Writer
 	Style Style
 	State *fold.State // of the run; read when an event is told, after it was applied
+	Width func() int  // of the terminal, to wrap lines at; nil wraps nothing
+
+	opening *opening // of the run, until everything about it is known
 }
 
 // See writes what an event means to a person, if anything.
 func (l *Lines) See(e ralph.Event) {
-	for _, line := range l.tell(e) {
+	lines := l.tell(e)
+	if l.opening != nil {
+		switch data := e.Data.(type) {
+		case ralph.Notice:
+			l.opening.join(data, lines)
+			if l.opening.how == "" {
+				return
+			}
+			lines = nil
+		case ralph.RunStarted, ralph.TreeState, ralph.CheckStarted: // how checks run is known when the first one has started
+			return
+		}
+		lines = append(l.opening.lines(), lines...)
+		l.opening = nil
+	}
+	l.print(lines)
+}
+
+func (l *Lines) print(lines []string) {
+	for _, line := range lines {
 		prefix := ""
 		if l.State.Started.Demo {
 			prefix = l.Style.yellow("DEMO ")
 		}
-		fmt.Fprintln(l.Out, prefix+line)
+		for _, row := range l.wrapped(prefix + line) {
+			fmt.Fprintln(l.Out, row)
+		}
 	}
+}
+
+// wrapped breaks a line at words and indents what follows below its beginning.
+func (l *Lines) wrapped(line string) []string {
+	const hanging = "    "
+	if l.Width == nil || text.Width(line) <= l.Width() {
+		return []string{line}
+	}
+	words := strings.TrimLeft(line, " ")
+	indent := strings.Repeat(" ", len(line)-len(words))
+	rows := text.Wrap(words, max(l.Width()-len(indent+hanging), 20))
+	for i := range rows {
+		rows[i] = indent + rows[i]
+		if i > 0 {
+			rows[i] = hanging + rows[i]
+		}
+	}
+	return rows
 }
 
 func (l *Lines) tell(e ralph.Event) []string {
 	switch data := e.Data.(type) {
 	case ralph.RunStarted:
-		return l.opening(e.Run, data)
+		l.opening = newOpening(e.Run, data)
 	case ralph.RunResumed:
 		return l.resumed(e.Run, data)
 	case ralph.IterationStarted:
@@ -40,7 +84,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.CheckResult:
 		return []string{l.check(e.Iteration, data)}
 	case ralph.VerdictReached:
-		return append(append(l.claimedTasks(data.Verdict), l.verdict(data.Verdict)...), l.handOver(data)...)
+		return slices.Concat(l.claimedTasks(data.Verdict), l.verdict(data.Verdict), l.unclaimed(), l.handOver(data))
 	case ralph.Waiting:
 		return []string{"  " + l.waiting(data)}
 	case ralph.BreakerMoved:
@@ -61,27 +105,6 @@ func (l *Lines) tell(e ralph.Event) []string {
 		return l.memory(e)
 	}
 	return nil
-}
-
-func (l *Lines) opening(run string, data ralph.RunStarted) []string {
-	limits := []string{"no iteration limit"}
-	if n := data.Policy.MaxIterations; n > 0 {
-		limits[0] = "at most " + Count(n, "iteration")
-	}
-	if t := data.Policy.MaxTime; t > 0 {
-		limits = append(limits, t.String())
-	}
-	if c := data.Policy.MaxCost; c > 0 {
-		limits = append(limits, Money(c, false))
-	}
-	if n := data.Policy.MaxTokens; n > 0 {
-		limits = append(limits, fmt.Sprintf("%d tokens", n))
-	}
-	lines := []string{fmt.Sprintf("run %s in %s: agent %s, %s", run, Clean(data.Workspace), Clean(data.Agent), strings.Join(limits, ", "))}
-	if len(data.Checks) > 0 {
-		lines = append(lines, "checks: "+Clean(strings.Join(data.Checks, "; ")))
-	}
-	return lines
 }
 
 func (l *Lines) resumed(run string, data ralph.RunResumed) []string {
@@ -209,6 +232,14 @@ func (l *Lines) verdict(v ralph.Verdict) []string {
 		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.red("claim refused"), r.Code, Clean(r.Detail)))
 	}
 	return lines
+}
+
+// unclaimed says that only the agent's claim is missing.
+func (l *Lines) unclaimed() []string {
+	if !l.State.Last.GreenNoClaim || l.State.Stopped != nil {
+		return nil
+	}
+	return []string{"  " + l.Style.yellow(noClaim(l.State))}
 }
 
 // handOver says that one agent of the run rests, and for how long.

@@ -9,11 +9,13 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 const (
 	frameEvery = 100 * time.Millisecond
 	eraseLine  = "\r\x1b[2K"
+	upOneRow   = "\x1b[1A"
 )
 
 // Live is the view for a terminal: the plain lines, and under them one line that moves while something is under way.
@@ -29,7 +31,7 @@ type Live struct {
 	facts    []string // of the state, taken when an event was told: the loop goes on changing it
 	deadline time.Time
 	frame    int
-	shown    bool
+	drawn    int // columns of the moving line on the screen, 0 if there is none
 	done     chan struct{}
 	ended    chan struct{}
 }
@@ -37,7 +39,7 @@ type Live struct {
 // NewLive starts the moving line; Close ends it.
 func NewLive(out io.Writer, style Style, state *fold.State, width func() int) *Live {
 	v := &Live{
-		lines: Lines{Out: out, Style: style, State: state}, width: width, begun: time.Now(), spent: state.Elapsed,
+		lines: Lines{Out: out, Style: style, State: state, Width: width}, width: width, begun: time.Now(), spent: state.Elapsed,
 		done: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go v.animate()
@@ -99,7 +101,7 @@ func (v *Live) Say(line string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.erase()
-	fmt.Fprintln(v.lines.Out, line)
+	v.lines.print([]string{line})
 }
 
 // Live takes small news of the agent.
@@ -115,11 +117,16 @@ func (v *Live) Live(a ralph.Activity) {
 	}
 }
 
+// erase removes the moving line. A terminal that has become narrower since shows it on several rows.
 func (v *Live) erase() {
-	if v.shown {
-		fmt.Fprint(v.lines.Out, eraseLine)
-		v.shown = false
+	if v.drawn == 0 {
+		return
 	}
+	fmt.Fprint(v.lines.Out, eraseLine)
+	for range (v.drawn - 1) / max(v.width(), 1) {
+		fmt.Fprint(v.lines.Out, upOneRow+eraseLine)
+	}
+	v.drawn = 0
 }
 
 func (v *Live) draw() {
@@ -129,9 +136,10 @@ func (v *Live) draw() {
 	}
 	spinner := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	v.frame++
-	line := Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-1)
+	line := Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-len("^C ")) // which Ctrl-C puts behind it
+	v.erase()
 	fmt.Fprint(v.lines.Out, eraseLine+v.lines.Style.dim(line))
-	v.shown = true
+	v.drawn = text.Width(line)
 }
 
 func (v *Live) text() string {

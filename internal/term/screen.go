@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralphloop/ralph"
 	"github.com/ralphloop/ralph/fold"
+	"github.com/ralphloop/ralph/internal/text"
 )
 
 // ResultLine is the last line of a run: its outcome in one sentence. Scripts may match its beginning.
@@ -84,14 +85,17 @@ func proofLine(s *fold.State) string {
 }
 
 // Screen is what a person sees at the end: why it stopped, what changed, what was proved, what was spent, and how to go on.
-func Screen(s *fold.State, style Style) string {
-	b := &screen{style: style}
+// It wraps at width columns, and not at all if width is 0.
+func Screen(s *fold.State, style Style, width int) string {
+	b := &screen{style: style, width: width}
 	b.text.WriteString("\n")
 	if s.Started.Demo {
 		b.text.WriteString(style.yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n")
 	}
 	b.row("Stopped because", Clean(because(s)))
-	b.row("What changed", cmp.Or(Clean(s.Stopped.Changed), "not known"))
+	if s.Stopped.Changed != "" {
+		b.row("What changed", Clean(s.Stopped.Changed))
+	}
 	b.row("What was proven", proved(s))
 	if len(s.History.Tasks) > 0 {
 		b.row("Tasks", Tasks(s))
@@ -100,7 +104,7 @@ func Screen(s *fold.State, style Style) string {
 	if n := len(s.Steering); n > 0 {
 		b.row("Steering", Count(n, "item")+" still in "+Clean(s.Steering[n-1].File))
 	}
-	if s.Started.Worktree == nil && s.History.Base.Snapshot != "" && s.History.Base.Head != "" && len(s.Iterations) > 0 && !s.Started.Demo {
+	if canUndo(s) {
 		b.row("See it, undo it", fmt.Sprintf("ralph diff %s; ralph restore %s 0", s.Run, s.Run))
 	}
 	for _, kept := range s.Stashed {
@@ -109,6 +113,9 @@ func Screen(s *fold.State, style Style) string {
 	b.proof(s)
 	b.worktree(s)
 	b.denied(s)
+	if s.Last.GreenNoClaim && s.Stopped.Status != ralph.StatusCompleted {
+		b.row("But", noClaim(s)+"; use --set gate.claim=optional to accept passing checks alone")
+	}
 	if s.Stopped.Hint != "" {
 		b.row("What to do", Clean(s.Stopped.Hint))
 	}
@@ -123,11 +130,39 @@ func Screen(s *fold.State, style Style) string {
 // screen is made of rows: a word, and what belongs to it.
 type screen struct {
 	style Style
+	width int // of the terminal, 0 if there is none
 	text  strings.Builder
 }
 
-func (b *screen) row(name, text string) {
-	fmt.Fprintf(&b.text, "%s %s\n", b.style.dim(fmt.Sprintf("%-16s", name)), text)
+// row wraps long texts below the first word, where there is a width to wrap at.
+func (b *screen) row(name, words string) {
+	const indent = 17
+	lines := []string{words}
+	if b.width > 2*indent {
+		lines = text.Wrap(words, b.width-indent)
+	}
+	for i, line := range lines {
+		if i > 0 {
+			name = ""
+		}
+		fmt.Fprintf(&b.text, "%s %s\n", b.style.dim(fmt.Sprintf("%-*s", indent-1, name)), line)
+	}
+}
+
+// canUndo reports whether there are changes in the workspace and a snapshot from before them.
+func canUndo(s *fold.State) bool {
+	base := s.History.Base
+	return s.Started.Worktree == nil && !s.Started.Demo && base.Snapshot != "" && base.Head != "" && len(s.Iterations) > 0 &&
+		s.Stopped.Changed != "no files changed"
+}
+
+// noClaim says that the checks pass and only the agent's claim is missing.
+func noClaim(s *fold.State) string {
+	tag := "COMPLETE"
+	if tags := s.Policy.CompletionTags; len(tags) > 0 {
+		tag = tags[0]
+	}
+	return fmt.Sprintf("checks pass, but the agent did not print <promise>%s</promise>", tag)
 }
 
 // denied says what the last agent of a run that did not complete was not allowed to do. A resume keeps the permissions of its run.

@@ -84,7 +84,7 @@ func TestLastScreens(t *testing.T) {
 			shown[code] = map[ralph.StopReason]bool{}
 		}
 		shown[code][stopped.Reason] = true
-		text := Screen(s, Style{}) + ResultLine(s) + "\n"
+		text := Screen(s, Style{}, 0) + ResultLine(s) + "\n"
 		s.Policy.MaxIterations = 0
 		text += ResultLine(s) + "\n"
 		golden(t, fmt.Sprintf("screen_%03d_%s", code, stopped.Reason), text)
@@ -119,7 +119,7 @@ func TestLastScreenOfSpecialRuns(t *testing.T) {
 			Reason: ralph.AllChecksPassed, Detail: "the claim stands and every check is green", VerifiedBy: []string{ralph.VerifiedChecks}, Changed: changed,
 		})
 		change(s)
-		text := Screen(s, Style{Colour: name == "in colour"}) + ResultLine(s) + "\n"
+		text := Screen(s, Style{Colour: name == "in colour"}, 0) + ResultLine(s) + "\n"
 		golden(t, "screen_"+strings.ReplaceAll(name, " ", "_"), text)
 	}
 }

@@ -45,14 +45,8 @@ func Printable(text string) string {
 	}, strings.ToValidUTF8(text, "\ufffd"))
 }
 
-// Shorten cuts a line to width characters.
-func Shorten(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) <= width || width < 2 {
-		return text
-	}
-	return string(runes[:width-1]) + "…"
-}
+// Shorten cuts a line to a number of columns.
+func Shorten(line string, width int) string { return text.Fit(line, width) }
 
 // Clock writes a span as a stopwatch does.
 func Clock(d time.Duration) string {

@@ -6,8 +6,19 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Width returns how many columns a line takes on a terminal. East Asian characters and emoji take two.
-func Width(line string) int { return uniseg.StringWidth(line) }
+// Width returns how many columns a line takes on a terminal. East Asian characters and emoji take two, and the escape
+// sequences of colors none.
+func Width(line string) int {
+	width := 0
+	for {
+		before, code, found := strings.Cut(line, "\x1b[")
+		width += uniseg.StringWidth(before)
+		if !found {
+			return width
+		}
+		_, line, _ = strings.Cut(code, "m")
+	}
+}
 
 // Fit cuts a line to a number of columns and marks the cut with an ellipsis. A width below 2 leaves the line alone.
 func Fit(line string, width int) string {
