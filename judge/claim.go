@@ -45,8 +45,8 @@ func WouldEnd(p ralph.Policy, h History) bool {
 // ProvenInCase reports whether the accepted case was about the same tree that the agent left.
 func ProvenInCase(h History) bool { return h.Now.Accepted && h.Now.Proven == h.Now.Tree.ID() }
 
-// ToEvaluate lists the tasks whose claims only the evaluator can still refuse. "" stands for the goal:
-// of a run without a list, or of one whose list is done although nothing was checked.
+// ToEvaluate lists the tasks whose claims only the evaluator can still refuse. "" is the goal, either of
+// a run without a list or of one whose list is done although nothing was checked.
 func ToEvaluate(p ralph.Policy, h History) []string {
 	alone := withoutEvaluator(p)
 	h = h.Judge(ralph.Moment{})

@@ -123,7 +123,8 @@ func usageLimitRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	return h.waitForReset(p, v, 2, cooldown.Until-h.Moment.Elapsed)
 }
 
-const providerHint = "ralph resume goes on when the model answers again; agent.max_failures allows more failures in a row"
+const providerHint = "ralph resume goes on when the model answers again; " +
+	"agent.max_failures allows more failures in a row"
 
 // providerRule is row 3: the model behind the agent failed.
 func providerRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
@@ -221,7 +222,9 @@ func blockedRule(p ralph.Policy, h History, v ralph.Verdict) *ralph.Verdict {
 	if said.Blocked == nil {
 		return nil
 	}
-	if s := said.Status; p.Status == ralph.StatusOff && s != nil && s.State == "BLOCKED" && *said.Blocked == s.Recommendation {
+	status := said.Status
+	onlyInBlock := status != nil && status.State == "BLOCKED" && *said.Blocked == status.Recommendation
+	if p.Status == ralph.StatusOff && onlyInBlock {
 		return nil
 	}
 	return stopAt(v, 5, ralph.Blocked, "%s", *said.Blocked)

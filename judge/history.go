@@ -13,23 +13,23 @@ type History struct {
 	Started int          `json:"started,omitempty"` // iterations
 	Counted int          `json:"counted,omitempty"` // iterations that count against the limit
 	Moment  ralph.Moment `json:"moment,omitzero"`
-	Cost    float64      `json:"cost,omitempty"` // where known
+	Cost    float64      `json:"cost,omitempty"` // as far as it is known
 	Tokens  ralph.Tokens `json:"tokens,omitzero"`
 
 	Baseline       []ralph.CheckResult `json:"baseline,omitempty"`
 	Base           ralph.TreeState     `json:"base,omitzero"`
-	LastProvenTree string              `json:"settled,omitempty"` // the copy of the tree in which a task was last proven
+	LastProvenTree string              `json:"settled,omitempty"` // its snapshot
 	LastSeen
 
-	Tasks      []ralph.TaskState `json:"tasks,omitempty"`      // of the list that is worked, if one is
-	Task       string            `json:"task,omitempty"`       // selected for the next iteration, or the one under way
-	Rejections []TaskRejections  `json:"rejections,omitempty"` // by the evaluator, of what is not done yet
+	Tasks      []ralph.TaskState `json:"tasks,omitempty"`      // the task list, if the run has one
+	Task       string            `json:"task,omitempty"`       // the task of the current or next iteration
+	Rejections []TaskRejections  `json:"rejections,omitempty"` // of tasks that are not done yet
 
-	Agent     int                   `json:"agent,omitempty"`    // at work, by its place in Policy.Agents
+	Agent     int                   `json:"agent,omitempty"`    // the current agent's index in Policy.Agents
 	Cooldowns []ralph.AgentCooldown `json:"rests,omitempty"`    // of agents that have not worked since
-	Failures  []FailureCount        `json:"failures,omitempty"` // of agents that are not at work
+	Failures  []FailureCount        `json:"failures,omitempty"` // of all agents but the current one
 
-	Judging  bool        `json:"judging,omitempty"` // Now holds an iteration that is to be judged
+	Judging  bool        `json:"judging,omitempty"` // Now holds an iteration without a verdict
 	Now      Observation `json:"now,omitzero"`
 	Progress bool        `json:"progress,omitempty"` // Now changed something
 
@@ -72,7 +72,7 @@ type FailureCount struct {
 // Observation is everything known about one iteration.
 type Observation struct {
 	Number int      `json:"number,omitempty"`
-	Task   string   `json:"task,omitempty"`   // that was worked on, "" without a list
+	Task   string   `json:"task,omitempty"`   // the iteration's task; "" without a list
 	Listed []string `json:"listed,omitempty"` // tasks that the agent marked done in the list
 	// ListDamage lists the damage to the task list that the harness repaired.
 	ListDamage []string            `json:"injuries,omitempty"`
@@ -83,16 +83,16 @@ type Observation struct {
 
 	Tampered    []string            `json:"tampered,omitempty"` // protected files that were changed or deleted
 	Unseen      []string            `json:"unseen,omitempty"`   // added files that checks did not see
-	BaseTests   *ralph.BaseTestsRun `json:"weighed,omitempty"`  // how the tests of the base fared, if tests were changed
+	BaseTests   *ralph.BaseTestsRun `json:"weighed,omitempty"`  // set if tests changed
 	Evaluations []ralph.Evaluation  `json:"evaluations,omitempty"`
-	Cut         []ralph.Evaluation  `json:"cut,omitempty"`       // by a signal: nobody's word, but they cost
-	Reviewing   bool                `json:"reviewing,omitempty"` // an evaluator was asked, and has not answered yet
+	Cut         []ralph.Evaluation  `json:"cut,omitempty"`       // cut by a signal: no verdict, but they cost money
+	Reviewing   bool                `json:"reviewing,omitempty"` // an evaluator was asked and has not answered yet
 
-	Cases  []ralph.CaseRecord `json:"cases,omitempty"`  // that were submitted
-	Proven string             `json:"proven,omitempty"` // the tree of the last of them
+	Cases  []ralph.CaseRecord `json:"cases,omitempty"`  // the submitted cases
+	Proven string             `json:"proven,omitempty"` // the tree of the accepted case
 
-	Accepted  bool `json:"accepted,omitempty"`  // its case, and nothing was changed since
-	Committed bool `json:"committed,omitempty"` // since then
+	Accepted  bool `json:"accepted,omitempty"`  // the last case was accepted
+	Committed bool `json:"committed,omitempty"` // the harness committed in this iteration
 }
 
 // ClearEvidence drops the evidence for an earlier tree. It keeps the evaluations: they were paid for,

@@ -9,8 +9,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// judgeTasks decides which task claims are proven. A claim is proven if the agent ended OK, all checks
-// of the run and of the task pass, and no own check of a done task fails.
+// judgeTasks decides which task claims are proven. A claim is proven if the agent did not fail, all
+// checks of the run and of the task pass, no own check of a done task fails, and no gate refuses it.
 func judgeTasks(p ralph.Policy, h History) ralph.TaskVerdict {
 	v := ralph.TaskVerdict{Current: h.Now.Task}
 	red := redTasks(h.Now.Checks)
