@@ -20,7 +20,7 @@ func nextSummary(worked time.Duration) time.Duration {
 
 // runWithHeartbeat runs work on another goroutine and waits for it. Meanwhile it executes the calls that work
 // sends and records from time to time what was spent. If recording fails, it cancels the context of work. If
-// work panics, it panics with the same value.
+// work panics, it panics with a *caught that has the stack of work's goroutine.
 func (j *journal) runWithHeartbeat(ctx context.Context, calls <-chan func(), summary func(elapsed ralph.Span) ralph.AgentOutput, work func(context.Context)) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()

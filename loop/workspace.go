@@ -67,7 +67,7 @@ func (w *workspace) compare(ctx context.Context, now ralph.TreeState) {
 
 // withUserEdits adds to the state new snapshots of the base and of the last proven tree that include what the
 // user changed while no agent was at work. Those changes are all differences from before, the snapshot of the
-// tree as the harness left it. After an iteration that was cut before its end was recorded, it is unknown who
+// tree as the harness left it. If the last iteration was cut before its tree was recorded, it is unknown who
 // made the changes, and the state stays as it is.
 func (w *workspace) withUserEdits(ctx context.Context, before string, now ralph.TreeState) ralph.TreeState {
 	h := w.state.History
