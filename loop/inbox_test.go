@@ -18,13 +18,13 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// memoryInbox is a mailbox in memory.
+// memoryInbox is an inbox in memory.
 type memoryInbox struct {
 	mu      sync.Mutex
 	letters []ralph.Message
 	ids     int
 	closed  error // nobody can read it
-	jammed  error // nobody can take a letter out
+	jammed  error // the error of Ack
 }
 
 func (p *memoryInbox) Poll() (ralph.Orders, error) { return ralph.Orders{}, nil }
@@ -44,7 +44,7 @@ func (p *memoryInbox) Ack(id string) error {
 	return p.jammed
 }
 
-// write puts a letter in.
+// write adds a message.
 func (p *memoryInbox) write(kind ralph.MessageKind, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -176,7 +176,7 @@ func (c orderCommand) build(short string) *cobra.Command {
 	}
 }
 
-// run puts the order into the mailbox of the run under way.
+// run puts the order into the inbox of the current run.
 func (c orderCommand) run(ctx context.Context) error {
 	workspace, store, err := c.open(ctx)
 	if err != nil {
