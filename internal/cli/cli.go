@@ -65,6 +65,7 @@ type globals struct {
 	dir, config, jq, color    string
 	set                       []string
 	trust, json, quiet, plain bool
+	verbose                   bool
 }
 
 // Main runs one command and returns the process status.
@@ -192,6 +193,7 @@ func (g *globals) add(flags *pflag.FlagSet) {
 	flags.StringVar(&g.jq, "jq", "", "filter JSON with a jq `EXPR`")
 	flags.BoolVar(&g.quiet, "quiet", false, "print only the result")
 	flags.BoolVar(&g.plain, "plain", false, "print plain lines even on a terminal")
+	flags.BoolVar(&g.verbose, "verbose", false, "print each message and tool call of the agent")
 	flags.StringVar(&g.color, "color", "auto", "color output `WHEN`: auto, always or never")
 }
 

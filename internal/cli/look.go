@@ -212,20 +212,27 @@ func summaryStatus(r runlog.Summary) string {
 type logsCommand struct {
 	*app
 	follow bool
+	agent  bool
 }
 
 func newLogsCommand(a *app) *cobra.Command {
 	c := &logsCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "logs [RUN]", Short: "Show a run's log", GroupID: "look", Args: atMostOne,
-		Long: "Show what happened in a run, one line per event that matters. With --json, print the recorded events.",
+		Long: `Show what happened in a run, one line per event that matters. With --agent, show
+what the agent said and did, one line per message or tool call. With --json,
+print the recorded events or the agent's recorded output.`,
 		RunE: a.withRun(c.run),
 	}
 	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "follow the log until the run ends")
+	cmd.Flags().BoolVar(&c.agent, "agent", false, "show the agent's messages and tool calls")
 	return cmd
 }
 
 func (c *logsCommand) run(ctx context.Context, run foundRun) error {
+	if c.agent {
+		return c.showAgent(ctx, run)
+	}
 	state := &fold.State{}
 	lines := &term.Lines{Out: c.streams.Out, Style: c.styleOn(c.streams.OutTerm), State: state}
 	tell := func(e ralph.Event, line []byte) error {

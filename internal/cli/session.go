@@ -242,9 +242,11 @@ func (s *session) newView(state *fold.State) view {
 	case s.globals.quiet:
 		return silent{}
 	case s.streams.ErrTerm && !s.globals.plain && !env.CI && env.Term != "dumb":
-		return term.NewLive(s.streams.Err, s.style(), state, s.streams.Width)
+		live := term.NewLive(s.streams.Err, s.style(), state, s.streams.Width)
+		live.Verbose = s.globals.verbose
+		return live
 	}
-	return &plain{lines: &term.Lines{Out: s.streams.Err, Style: s.style(), State: state}}
+	return &plain{lines: &term.Lines{Out: s.streams.Err, Style: s.style(), State: state}, verbose: s.globals.verbose}
 }
 
 // plain tells events line by line, and of the small news only that an agent waits for its model: silence would look like work.
@@ -252,6 +254,8 @@ type plain struct {
 	mu    sync.Mutex
 	lines *term.Lines
 	told  string
+	// verbose prints each message and tool call of the agent, too.
+	verbose bool
 }
 
 func (p *plain) See(e ralph.Event) {
@@ -266,6 +270,10 @@ func (p *plain) See(e ralph.Event) {
 func (p *plain) Live(a ralph.Activity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if line := term.ActivityLine(a); p.verbose && line != "" {
+		fmt.Fprintln(p.lines.Out, line)
+		return
+	}
 	if a.Kind == "retry" && a.Detail != p.told {
 		p.told = a.Detail
 		fmt.Fprintf(p.lines.Out, "  the agent retries: %s\n", term.Clean(a.Detail))

@@ -20,6 +20,9 @@ const (
 
 // Live is the view for a terminal: the plain lines, and under them one line that moves while something is under way.
 type Live struct {
+	// Verbose prints each message and tool call of the agent above the moving line.
+	Verbose bool
+
 	lines Lines
 	width func() int
 
@@ -111,6 +114,10 @@ func (v *Live) Live(a ralph.Activity) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if line := ActivityLine(a); v.Verbose && line != "" {
+		v.erase()
+		v.lines.print([]string{v.lines.Style.dim(line)})
+	}
 	v.doing = Clean(a.Name)
 	if detail := Clean(a.Detail); detail != "" {
 		v.doing = strings.TrimPrefix(v.doing+": "+detail, ": ")
@@ -176,4 +183,18 @@ func facts(state *fold.State) []string {
 		parts = append(parts, fmt.Sprintf("no progress %d/%d", n, state.Policy.Breaker.NoProgress))
 	}
 	return parts
+}
+
+// ActivityLine is what an agent said or did, in one line; "" if there is nothing to show.
+func ActivityLine(a ralph.Activity) string {
+	detail := Clean(a.Detail)
+	switch a.Kind {
+	case "tool":
+		return "    " + strings.TrimSuffix(Clean(a.Name)+": "+detail, ": ")
+	case "retry":
+		return "    retries: " + detail
+	case "spent":
+		return ""
+	}
+	return strings.TrimRight("    "+detail, " ")
 }
