@@ -26,7 +26,7 @@ type explainCommand struct {
 func newExplainCommand(a *app) *cobra.Command {
 	c := &explainCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "explain [RUN]", Short: "Show why each iteration continued or stopped", GroupID: "look", Args: atMostOne,
+		Use: "explain [RUN] [ITER]", Short: "Show why each iteration continued or stopped", GroupID: "look", Args: atMostTwo,
 		Long: `Show why each iteration continued or stopped, gate by gate, and why cases of the
 built-in worker were refused. Ralph re-evaluates everything from the log.`,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,7 +35,14 @@ built-in worker were refused. Ralph re-evaluates everything from the log.`,
 			}
 			return nil
 		},
-		RunE: a.withRun(c.run),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, iteration, err := a.runAndIteration(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			c.iteration = max(c.iteration, iteration)
+			return a.withRun(c.run)(cmd, []string{name})
+		},
 	}
 	cmd.Flags().IntVar(&c.iteration, "iteration", 0, "only iteration `N`")
 	return cmd
@@ -255,14 +262,14 @@ func saidText(j fold.Judgement) string {
 func verdictText(v ralph.Verdict) string {
 	switch v.Action {
 	case ralph.Stop:
-		return fmt.Sprintf("stop, %s (row %d): %s", v.Reason, v.Row, term.Clean(v.Detail))
+		return fmt.Sprintf("stop, %s: %s", v.Reason, term.Clean(v.Detail))
 	case ralph.Wait:
-		return fmt.Sprintf("wait %s for %s (row %d): %s", term.Seconds(v.Wait), v.WaitFor, v.Row, term.Clean(v.Detail))
+		return fmt.Sprintf("wait %s for %s: %s", term.Seconds(v.Wait), v.WaitFor, term.Clean(v.Detail))
 	}
 	if v.Cooldown != nil {
-		return fmt.Sprintf("go on (row %d): %s", v.Row, term.Clean(v.Detail))
+		return "continue: " + term.Clean(v.Detail)
 	}
-	return fmt.Sprintf("go on (row %d)", v.Row)
+	return "continue"
 }
 
 var gateMarks = map[ralph.GateState]string{ralph.GateOpen: "✓", ralph.GateShut: "✗", ralph.GateWarned: "!"}
@@ -283,11 +290,11 @@ type replayCommand struct{ *app }
 
 func newReplayCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "replay RUN", Short: "Re-evaluate a recorded run", GroupID: "look",
+		Use: "replay [RUN]", Short: "Re-evaluate a recorded run", GroupID: "look",
 		Long: `Evaluate a recorded run again from its log, without running an agent. Change the
 rules with --set key=value to see what a stricter gate would have decided.`,
-		Example: "  ralph replay 01K9 --set gate.unfinished=refuse",
-		Args:    exactlyOne("takes at most one argument, the run; ralph runs lists them"),
+		Example: "  ralph replay --set gate.unfinished=refuse",
+		Args:    atMostOne,
 		RunE:    a.withRun(replayCommand{a}.run),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -183,13 +184,16 @@ func splitAtDash(cmd *cobra.Command, args []string) (words, after []string) {
 	return args, nil
 }
 
+func isOneWord(s string) bool { return !strings.ContainsAny(s, " \t\n") }
+
 // goal is the goal as it was given: nil if it was not, which is not the same as empty.
 func (c runCommand) goal(words []string) (*string, error) {
 	opts := c.options
 	switch {
 	case len(words) > 1:
 		if tree := opts.values["worktree"].values; len(tree) > 0 && tree[len(tree)-1] == "true" {
-			return nil, usage("the name of a worktree is written with =, as in --worktree=%s", words[len(words)-1])
+			name := words[max(slices.IndexFunc(words, isOneWord), 0)]
+			return nil, usage("name a worktree with =, as in --worktree=%s", name)
 		}
 		return nil, usage("the goal must be one argument; put it in quotes: ralph run %q", strings.Join(words, " "))
 	case len(words) == 1 && opts.hasGoal:

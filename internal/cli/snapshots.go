@@ -29,6 +29,7 @@ import (
 type diffCommand struct {
 	*app
 	task string // whose work to show
+	stat bool
 }
 
 func newDiffCommand(a *app) *cobra.Command {
@@ -44,6 +45,7 @@ are included, ignored files are not.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&c.task, "task", "", "show the work on task `ID`")
+	cmd.Flags().BoolVar(&c.stat, "stat", false, "show only how many lines of each file changed")
 	return cmd
 }
 
@@ -57,12 +59,12 @@ type restoreCommand struct {
 func newRestoreCommand(a *app) *cobra.Command {
 	c := &restoreCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "restore RUN ITER", Short: "Restore the files as they were after an iteration", GroupID: "work", Annotations: outside,
+		Use: "restore [RUN] ITER", Short: "Restore the files as they were after an iteration", GroupID: "work", Annotations: outside,
 		Long: `Restore the workspace's files as they were after an iteration of a run; 0 means
 before the run. Files that git ignores are not restored. With --git, also
 restore branches and HEAD, even after rm -rf .git. Ralph keeps the files it
 replaces: ralph restore undo brings them back.`,
-		Example: "  ralph restore 01K9 3\n  ralph restore 01K9 0 --git\n  ralph restore 01K9 3 --to /tmp/third\n  ralph restore undo",
+		Example: "  ralph restore 3          # the newest run, after iteration 3\n  ralph restore 01K9 0 --git\n  ralph restore 01K9 3 --to /tmp/third\n  ralph restore undo",
 		Args:    atMostTwo,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -191,21 +193,27 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	if c.streams.OutTerm { // what an agent wrote must not drive the terminal
 		patch = strings.Join(text.Mapped(strings.Split(patch, "\n"), term.Printable), "\n")
 	}
-	fmt.Fprint(c.streams.Out, patch)
+	style := c.styleOn(c.streams.OutTerm)
+	if c.stat {
+		fmt.Fprint(c.streams.Out, statOf(patch, style))
+	} else {
+		fmt.Fprint(c.streams.Out, colored(patch, style))
+	}
 	if cut {
 		fmt.Fprintln(c.streams.Err, "ralph: warning: the patch is too long to show all of it")
 	}
 	return nil
 }
 
-// runAndIteration takes [RUN] [ITER] apart. A number alone is an iteration of the newest run.
-func (c *diffCommand) runAndIteration(ctx context.Context, args []string) (run string, iteration int, err error) {
+// runAndIteration takes [RUN] [ITER] apart. A number alone is an iteration of the newest run. Without a number, the
+// iteration is -1.
+func (a *app) runAndIteration(ctx context.Context, args []string) (run string, iteration int, err error) {
 	switch len(args) {
 	case 0:
 		return "", -1, nil
 	case 1:
 		n, noNumber := iterationNumber(args[0])
-		if _, err := c.findRun(ctx, args[0]); noNumber == nil && err != nil {
+		if _, err := a.findRun(ctx, args[0]); noNumber == nil && err != nil {
 			return "", n, nil
 		}
 		return args[0], -1, nil
@@ -223,8 +231,8 @@ func iterationNumber(text string) (int, error) {
 }
 
 func (c *restoreCommand) run(ctx context.Context, args []string) error {
-	if len(args) == 0 || args[0] != "undo" && len(args) != 2 {
-		return usage("ralph restore wants a run and an iteration: ralph restore RUN ITER; ralph runs lists the runs")
+	if len(args) == 0 {
+		return usage("which iteration? ralph restore [RUN] ITER, 0 for the files before the run")
 	}
 	_, store, err := c.open(ctx)
 	if err != nil {
@@ -287,11 +295,14 @@ func (r restored) stillThere() error {
 }
 
 func (c *restoreCommand) wanted(ctx context.Context, args []string) (restored, error) {
-	n, err := iterationNumber(args[1])
+	run, n, err := c.runAndIteration(ctx, args)
+	if err == nil && n < 0 {
+		err = usage("which iteration of run %s? ralph restore %s ITER, 0 for the files before the run", run, run)
+	}
 	if err != nil {
 		return restored{}, err
 	}
-	k, err := c.findKept(ctx, args[0])
+	k, err := c.findKept(ctx, run)
 	if err != nil {
 		return restored{}, err
 	}

@@ -45,7 +45,7 @@ func (l *Lines) print(lines []string) {
 	for _, line := range lines {
 		prefix := ""
 		if l.State.Started.Demo {
-			prefix = l.Style.yellow("DEMO ")
+			prefix = l.Style.Yellow("DEMO ")
 		}
 		for _, row := range l.wrapped(prefix + line) {
 			fmt.Fprintln(l.Out, row)
@@ -78,7 +78,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 	case ralph.RunResumed:
 		return l.resumed(e.Run, data)
 	case ralph.IterationStarted:
-		return []string{l.Style.bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.worker(data) + l.kind(data)}
+		return []string{l.Style.Bold(l.ordinal(data)) + numberOf(e, data) + l.task() + l.worker(data) + l.kind(data)}
 	case ralph.AgentOutcome:
 		return l.agentEnded(data)
 	case ralph.CheckResult:
@@ -95,7 +95,7 @@ func (l *Lines) tell(e ralph.Event) []string {
 		case data.Killed > 0 && cutShort(l.State.History.Now.Agent.End):
 			return []string{"  killed the agent and everything it had started: " + names}
 		case data.Killed > 0:
-			return []string{"  " + l.Style.yellow(fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), names))}
+			return []string{"  " + l.Style.Yellow(fmt.Sprintf("killed %s that the agent left behind: %s", Count(data.Killed, "process"), names))}
 		}
 	case ralph.OutputTruncated:
 		return []string{fmt.Sprintf("  %s was too long (%d bytes); kept its beginning and end", data.What, data.Bytes)}
@@ -161,11 +161,11 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 	}
 	line := fmt.Sprintf("  agent ended after %s", strings.Join(parts, ", "))
 	if data.End != ralph.EndOK {
-		line += ": " + l.Style.red(Clean(data.Error))
+		line += ": " + l.Style.Red(Clean(data.Error))
 	}
 	lines := []string{line}
 	for _, d := range data.Denials {
-		lines = append(lines, "  "+l.Style.yellow("denied: ")+Clean(d))
+		lines = append(lines, "  "+l.Style.Yellow("denied: ")+Clean(d))
 	}
 	for _, allow := range data.Allow {
 		lines = append(lines, "  to allow it: ralph run … "+Clean(allow))
@@ -173,7 +173,7 @@ func (l *Lines) agentEnded(data ralph.AgentOutcome) []string {
 	switch {
 	case data.Hint == "":
 	case data.End == ralph.EndOK:
-		lines = append(lines, "  "+l.Style.yellow("note: ")+Clean(data.Hint))
+		lines = append(lines, "  "+l.Style.Yellow("note: ")+Clean(data.Hint))
 	case data.End == ralph.EndBroken:
 		lines = append(lines, "  what to do: "+Clean(data.Hint))
 	}
@@ -197,15 +197,15 @@ func (l *Lines) check(iteration int, data ralph.CheckResult) string {
 	}
 	switch {
 	case data.Flaked:
-		return fmt.Sprintf("%s%s: %s after %d tries on one tree (%s)", where, name, l.Style.yellow("PASS"), data.Attempts, Seconds(data.Duration))
+		return fmt.Sprintf("%s%s: %s after %d tries on one tree (%s)", where, name, l.Style.Yellow("PASS"), data.Attempts, Seconds(data.Duration))
 	case data.Passed:
-		return fmt.Sprintf("%s%s: %s (%s)", where, name, l.Style.green("PASS"), Seconds(data.Duration))
+		return fmt.Sprintf("%s%s: %s (%s)", where, name, l.Style.Green("PASS"), Seconds(data.Duration))
 	case data.Broken:
-		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.red("CANNOT RUN"), Clean(lastLine(data.Output)))
+		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.Red("CANNOT RUN"), Clean(lastLine(data.Output)))
 	case data.TimedOut:
-		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.red("FAIL"), Clean(lastLine(data.Output)))
+		return fmt.Sprintf("%s%s: %s: %s", where, name, l.Style.Red("FAIL"), Clean(lastLine(data.Output)))
 	}
-	return fmt.Sprintf("%s%s: %s (exit %d, %s)%s", where, name, l.Style.red("FAIL"), data.ExitCode, Seconds(data.Duration), reasonOf(Shorten(Clean(tellingLine(data.Output)), 100)))
+	return fmt.Sprintf("%s%s: %s (exit %d, %s)%s", where, name, l.Style.Red("FAIL"), data.ExitCode, Seconds(data.Duration), reasonOf(Shorten(Clean(tellingLine(data.Output)), 100)))
 }
 
 // cutShort reports whether it was the harness that ended the agent, so that what was left is not the agent's fault.
@@ -219,17 +219,17 @@ func cutShort(end ralph.EndClass) bool {
 
 func (l *Lines) verdict(v ralph.Verdict) []string {
 	if v.Action == ralph.Stop && v.Reason == ralph.Unverified {
-		return []string{"  " + l.Style.yellow("claim accepted, unverified")}
+		return []string{"  " + l.Style.Yellow("claim accepted, unverified")}
 	}
 	if v.Action == ralph.Stop && ralph.StatusOf(v.Reason) == ralph.StatusCompleted {
-		return []string{"  " + l.Style.green(provenWord(v.Reason))}
+		return []string{"  " + l.Style.Green(provenWord(v.Reason))}
 	}
 	var lines []string
 	for _, r := range v.Tasks.Refused {
-		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.red("claim for "+r.Task+" refused"), r.Code, Clean(r.Detail)))
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.Red("claim for "+r.Task+" refused"), r.Code, Clean(r.Detail)))
 	}
 	for _, r := range v.Refusals() {
-		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.red("claim refused"), r.Code, Clean(r.Detail)))
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", l.Style.Red("claim refused"), r.Code, Clean(r.Detail)))
 	}
 	return lines
 }
@@ -239,7 +239,7 @@ func (l *Lines) unclaimed() []string {
 	if !l.State.Last.GreenNoClaim || l.State.Stopped != nil {
 		return nil
 	}
-	return []string{"  " + l.Style.yellow(noClaim(l.State))}
+	return []string{"  " + l.Style.Yellow(noClaim(l.State))}
 }
 
 // handOver says that one agent of the run rests, and for how long.
@@ -248,7 +248,7 @@ func (l *Lines) handOver(v ralph.VerdictReached) []string {
 	if rest == nil || rest.Agent >= len(agents) {
 		return nil
 	}
-	line := "  " + l.Style.yellow(Clean(agents[rest.Agent])+" rests")
+	line := "  " + l.Style.Yellow(Clean(agents[rest.Agent])+" rests")
 	if rest.Until > 0 {
 		line += " for " + Seconds(rest.Until-v.At.Elapsed)
 	} else {
@@ -268,7 +268,7 @@ func (l *Lines) notice(kind ralph.EventType, data ralph.Notice) []string {
 		return nil
 	}
 	if kind == ralph.EvWarning {
-		return []string{l.Style.yellow("warning: ") + Clean(data.Text)}
+		return []string{l.Style.Yellow("warning: ") + Clean(data.Text)}
 	}
 	return []string{Clean(data.Text)}
 }
@@ -276,11 +276,11 @@ func (l *Lines) notice(kind ralph.EventType, data ralph.Notice) []string {
 func (l *Lines) waiting(w ralph.Waiting) string {
 	switch w.For {
 	case ralph.WaitPause:
-		return l.Style.yellow("paused") + ": " + w.Detail
+		return l.Style.Yellow("paused") + ": " + w.Detail
 	case ralph.WaitAnswer:
-		return l.Style.yellow("waiting for an answer") + reasonOf(Clean(w.Detail)) + `  (ralph answer "…")`
+		return l.Style.Yellow("waiting for an answer") + reasonOf(Clean(w.Detail)) + `  (ralph answer "…")`
 	}
-	return fmt.Sprintf("%s %s: %s", l.Style.yellow("waiting"), Seconds(w.Wait), Clean(w.Detail))
+	return fmt.Sprintf("%s %s: %s", l.Style.Yellow("waiting"), Seconds(w.Wait), Clean(w.Detail))
 }
 
 func reasonOf(text string) string {

@@ -116,7 +116,7 @@ func (v *Live) Live(a ralph.Activity) {
 	defer v.mu.Unlock()
 	if line := ActivityLine(a); v.Verbose && line != "" {
 		v.erase()
-		v.lines.print([]string{v.lines.Style.dim(line)})
+		v.lines.print([]string{v.lines.Style.Dim(line)})
 	}
 	v.doing = Clean(a.Name)
 	if detail := Clean(a.Detail); detail != "" {
@@ -145,7 +145,7 @@ func (v *Live) draw() {
 	v.frame++
 	line := Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-len("^C ")) // which Ctrl-C puts behind it
 	v.erase()
-	fmt.Fprint(v.lines.Out, eraseLine+v.lines.Style.dim(line))
+	fmt.Fprint(v.lines.Out, eraseLine+v.lines.Style.Dim(line))
 	v.drawn = text.Width(line)
 }
 

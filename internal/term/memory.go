@@ -19,9 +19,9 @@ func (l *Lines) memory(e ralph.Event) []string {
 	case ralph.TaskMoved:
 		switch e.Type {
 		case ralph.EvTaskFailed:
-			return []string{"  " + l.Style.red("task "+data.Task+" given up") + reasonOf(data.Detail)}
+			return []string{"  " + l.Style.Red("task "+data.Task+" given up") + reasonOf(data.Detail)}
 		case ralph.EvTaskReopened:
-			return []string{"  " + l.Style.yellow("task "+data.Task+" reopened") + reasonOf(data.Detail)}
+			return []string{"  " + l.Style.Yellow("task "+data.Task+" reopened") + reasonOf(data.Detail)}
 		}
 	case ralph.WorkStashed:
 		return []string{fmt.Sprintf("  work on %s stashed: see it with ralph diff %s --task %s, write it out with ralph restore %s %d --to DIR", data.Task, e.Run, data.Task, e.Run, data.Iteration)}
@@ -41,7 +41,7 @@ func (l *Lines) memory(e ralph.Event) []string {
 	case ralph.CommitResult:
 		lines := []string{fmt.Sprintf("  commit %.10s %s", data.Commit, Shorten(Clean(data.Subject), 80))}
 		if data.Output != "" { // hooks that were not run, or failed when all was done
-			lines = append(lines, "  "+l.Style.yellow("warning: ")+Shorten(Clean(data.Output), 300))
+			lines = append(lines, "  "+l.Style.Yellow("warning: ")+Shorten(Clean(data.Output), 300))
 		}
 		return lines
 	}

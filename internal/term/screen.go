@@ -90,7 +90,7 @@ func Screen(s *fold.State, style Style, width int) string {
 	b := &screen{style: style, width: width}
 	b.text.WriteString("\n")
 	if s.Started.Demo {
-		b.text.WriteString(style.yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n")
+		b.text.WriteString(style.Yellow("DEMO: a scripted agent on a sample project; no model was called, nothing was spent.") + "\n")
 	}
 	b.row("Stopped because", Clean(because(s)))
 	if s.Stopped.Changed != "" {
@@ -145,7 +145,7 @@ func (b *screen) row(name, words string) {
 		if i > 0 {
 			name = ""
 		}
-		fmt.Fprintf(&b.text, "%s %s\n", b.style.dim(fmt.Sprintf("%-*s", indent-1, name)), line)
+		fmt.Fprintf(&b.text, "%s %s\n", b.style.Dim(fmt.Sprintf("%-*s", indent-1, name)), line)
 	}
 }
 
