@@ -35,7 +35,7 @@ func newDemoCommand(a *app) *cobra.Command {
 		fmt.Fprintf(&about, "\n  %-9s exit %-3d %s", s.Name, s.ExitCode, s.About)
 	}
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Watch the whole loop on a sample project, no key or network needed", GroupID: "work", Args: noArguments,
+		Use: "demo", Short: "Watch the whole loop on a sample project, no key needed", GroupID: "work", Args: noArguments,
 		Long: "Run the real loop, with real checks and a real log, on a sample project with a\nscripted agent. No model is called.\n\nScenarios:" + about.String(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
