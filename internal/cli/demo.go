@@ -85,9 +85,23 @@ func (c *demoCommand) run(ctx context.Context) error {
 // demoProgram is the scripted agent's executable, beside the project so that it is no part of the tree.
 func demoProgram(project string) string { return filepath.Join(filepath.Dir(project), "agent") }
 
+// demoFolders begins the name of every demo's folder.
+const demoFolders = "ralph-demo-"
+
+// removeOldDemos removes the folders of earlier demos. Those of the last hour stay, so that their runs can be explained.
+func removeOldDemos() {
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), demoFolders+"*")) // the pattern is valid
+	for _, dir := range found {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
+			os.RemoveAll(dir)
+		}
+	}
+}
+
 // makeProject puts the sample under git in a folder of its own, and the scripted agent beside it.
 func (c *demoCommand) makeProject(ctx context.Context) (string, error) {
-	base, err := os.MkdirTemp("", "ralph-demo-")
+	removeOldDemos()
+	base, err := os.MkdirTemp("", demoFolders)
 	if err != nil {
 		return "", fmt.Errorf("make demo: %w", err)
 	}
