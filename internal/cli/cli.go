@@ -129,6 +129,9 @@ reports, the loop decides, exit 0 means proven.`,
 	root.SetUsageTemplate(flagLists.ReplaceAllString(root.UsageTemplate(), "flagUsages $1 "))
 	root.InitDefaultHelpCmd()
 	strictCompletion(root)
+	if strings.HasPrefix(firstOf(c.streams.Args), cobra.ShellCompRequestCmd) { // nothing else needs them
+		c.addCompletions(root)
+	}
 	return root
 }
 
