@@ -30,7 +30,7 @@ func TestChecksRunInViews(t *testing.T) {
 		same(t, "checks", []ralph.CheckResult{
 			check("fixed", isGreen, ralph.CheckFixed), check("regressed", isRed, ralph.CheckRegressed), check("clean", isGreen, ralph.CheckClean), check("broken", isRed, ralph.CheckWasBroken),
 		}, result.Iterations[0].CheckResults)
-		same(t, "told once", []string{"checks run in an overlay of the workspace: what they write is thrown away: because"}, warningsOf(w.log, "isolation"))
+		same(t, "told once", []string{"checks run in an overlay; the files they write are discarded: because"}, warningsOf(w.log, "isolation"))
 	})
 	bubble(t, "a view that cannot be removed is told", func(t *testing.T) {
 		w, e, k := examined(t)

@@ -347,7 +347,7 @@ func Commands() []string {
 		}
 	}
 	walk("", commands(&app{}))
-	return append(names, "completion") // cobra adds it when it is executed
+	return append(names, "completion", "help") // cobra adds them when it is executed
 }
 
 // RunFlags lists the flags of `ralph run` that work in this version, global ones aside.
