@@ -38,10 +38,10 @@ func (l *Lines) See(e ralph.Event) {
 		lines = append(l.opening.lines(), lines...)
 		l.opening = nil
 	}
-	l.print(lines)
+	l.write(lines)
 }
 
-func (l *Lines) print(lines []string) {
+func (l *Lines) write(lines []string) {
 	for _, line := range lines {
 		prefix := ""
 		if l.State.Started.Demo {

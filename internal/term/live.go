@@ -104,7 +104,7 @@ func (v *Live) Say(line string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.erase()
-	v.lines.print([]string{line})
+	v.lines.write([]string{line})
 }
 
 // Live takes small news of the agent.
@@ -116,7 +116,7 @@ func (v *Live) Live(a ralph.Activity) {
 	defer v.mu.Unlock()
 	if line := ActivityLine(a); v.Verbose && line != "" {
 		v.erase()
-		v.lines.print([]string{v.lines.Style.Dim(line)})
+		v.lines.write([]string{v.lines.Style.Dim(line)})
 	}
 	v.doing = Clean(a.Name)
 	if detail := Clean(a.Detail); detail != "" {
