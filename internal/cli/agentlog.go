@@ -14,7 +14,8 @@ import (
 	"github.com/ralphloop/ralph/internal/term"
 )
 
-// agentLog shows what the agent of a run said and did, one line per message or tool call. With raw it copies the agent's output as it was recorded.
+// agentLog shows what the agent of a run said and did, one line per message or tool call. With raw it copies the agent's
+// output as it was recorded.
 type agentLog struct {
 	out    io.Writer
 	output func(iteration int) string // the file with an iteration's output

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,11 @@ import (
 
 // addCompletions lets shells complete runs, tasks, agents and every flag with a fixed set of values.
 func (a *app) addCompletions(root *cobra.Command) {
+	choose := func(cmd *cobra.Command, flag string, values []string) {
+		// It fails only for a flag that does not exist or is completed already.
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	agents := append(slices.Clone(config.AgentCLIs), config.Worker)
 	forEachCommand(root, func(cmd *cobra.Command) {
 		_, argument, _ := strings.Cut(cmd.Use, " ")
 		switch {
@@ -26,20 +32,13 @@ func (a *app) addCompletions(root *cobra.Command) {
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		for _, key := range config.Keys() {
-			if flag := cmd.Flags().Lookup(key.Flag); key.Flag != "" && flag != nil && len(key.Choices) > 0 {
-				// It fails only for a flag that does not exist or is completed already.
-				_ = cmd.RegisterFlagCompletionFunc(key.Flag, cobra.FixedCompletions(key.Choices, cobra.ShellCompDirectiveNoFileComp))
+			if key.Flag != "" && len(key.Choices) > 0 {
+				choose(cmd, key.Flag, key.Choices)
 			}
 		}
-		for _, name := range []string{"fallback", "evaluator"} {
-			if cmd.Flags().Lookup(name) != nil {
-				agents := append(append([]string{}, config.AgentCLIs...), config.Worker)
-				_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(agents, cobra.ShellCompDirectiveNoFileComp))
-			}
-		}
-		if cmd.Flags().Lookup("task") != nil {
-			_ = cmd.RegisterFlagCompletionFunc("task", a.completeTasks)
-		}
+		choose(cmd, "fallback", agents)
+		choose(cmd, "evaluator", agents)
+		_ = cmd.RegisterFlagCompletionFunc("task", a.completeTasks) // as above
 	})
 }
 
@@ -71,7 +70,8 @@ func (a *app) completeRuns(cmd *cobra.Command, args []string, _ string) ([]strin
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeTasks offers the tasks of the project's list: for `ralph tasks done` the open ones, for `ralph tasks reopen` the others.
+// completeTasks offers the tasks of the project's list: the open ones for `ralph tasks done`, the others for
+// `ralph tasks reopen`.
 func (a *app) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	workspace, loaded, err := a.settings(cmd.Context(), map[string][]string{})
 	if err != nil {

@@ -89,13 +89,21 @@ func demoProgram(project string) string { return filepath.Join(filepath.Dir(proj
 const demoFolders = "ralph-demo-"
 
 // removeOldDemos removes the folders of earlier demos. Those of the last hour stay, so that their runs can be explained.
+// A folder that only has such a name is left alone.
 func removeOldDemos() {
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), demoFolders+"*")) // the pattern is valid
 	for _, dir := range found {
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
+		info, err := os.Lstat(dir)
+		if err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour && isDemo(dir) {
 			os.RemoveAll(dir)
 		}
 	}
+}
+
+// isDemo reports whether a folder holds what makeProject writes and nothing else.
+func isDemo(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) == 2 && entries[0].Name() == "agent" && entries[1].Name() == "project" && entries[1].IsDir()
 }
 
 // makeProject puts the sample under git in a folder of its own, and the scripted agent beside it.

@@ -71,16 +71,16 @@ func newHelpCommand() *cobra.Command {
 // exitMeanings say what an exit code means and what to do about it.
 var exitMeanings = map[int]string{
 	0:                "The agent claimed completion and Ralph proved it.",
-	1:                "The iteration limit was reached with work unfinished. Continue with ralph resume --add-iterations 10.",
-	2:                `The agent is blocked, or a hook blocked the run. Fix the blocker or explain with ralph answer "…", then ralph resume.`,
+	1:                "The iteration limit was reached. Continue with ralph resume --add-iterations 10.",
+	2:                `The agent is blocked, or a hook blocked it. Fix the blocker or explain with ralph answer "…", then ralph resume.`,
 	3:                `The agent asks for a decision. Answer with ralph answer "…", then ralph resume.`,
 	4:                "The sandbox is missing or does not work.",
 	5:                "The agent is not logged in, or its key was refused. Log in with ralph login.",
 	6:                "A program is missing: the agent or git. Install it; ralph doctor shows what is there.",
 	10:               "The time limit was reached. Continue with ralph resume --add-time 30m.",
-	11:               "The cost or token limit was reached. Continue with ralph resume --add-cost 5 or --add-tokens 1000000.",
-	12:               "The breaker tripped: no progress, the same error again and again, or denied permissions. See ralph explain.",
-	13:               "The agent's usage limit was reached and the wait was too long. Continue with ralph resume after the reset.",
+	11:               "The cost or token limit was reached. Use ralph resume --add-cost 5 or --add-tokens 1000000.",
+	12:               "The breaker tripped: no progress, the same error, or denied permissions. See ralph explain.",
+	13:               "The agent's usage limit was reached. Continue with ralph resume after the reset.",
 	14:               "A task used up its tries, or its reviews. See ralph explain.",
 	15:               "The agent or its model failed several times in a row. See ralph logs.",
 	16:               "A check cannot run. Make it run, then ralph resume.",
@@ -106,11 +106,16 @@ ralph run --json prints the code, its name and the exact stop reason.
 }
 
 func writeEnvironment(out io.Writer) {
-	for _, line := range text.Wrap(`Every configuration key can be set with a variable: RALPH_ and the key in capitals, with two underscores `+
-		`for each dot. ralph config show lists all keys and where their values come from.`, helpWidth) {
-		fmt.Fprintln(out, line)
-	}
-	fmt.Fprint(out, "\n  RALPH_MAX_ITERATIONS=25\n  RALPH_CHECKS__TIMEOUT=10m\n\nRead by Ralph:\n\n")
+	fmt.Fprint(out, `Every configuration key can be set with a variable: RALPH_ and the key in
+capitals, with two underscores for each dot. ralph config show lists all keys
+and where their values come from.
+
+  RALPH_MAX_ITERATIONS=25
+  RALPH_CHECKS__TIMEOUT=10m
+
+Read by Ralph:
+
+`)
 	for _, v := range config.Variables() {
 		writeEntry(out, fmt.Sprintf("  %-22s", v.Name), v.Doc)
 	}
@@ -134,8 +139,8 @@ func writeEntry(out io.Writer, name, meaning string) {
 // flagLists finds where cobra's template lists flags.
 var flagLists = regexp.MustCompile(`(\.\w+Flags)\.FlagUsages `)
 
-// flagUsages lists flags within helpWidth columns. pflag's own list writes the value that a flag has when it is named alone, which reads like its
-// default.
+// flagUsages lists flags within helpWidth columns. pflag's own list writes the value that a flag has when it is named
+// alone, which reads like its default.
 func flagUsages(flags *pflag.FlagSet) string {
 	var names, meanings []string
 	widest := 0

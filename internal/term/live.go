@@ -143,7 +143,8 @@ func (v *Live) draw() {
 	}
 	spinner := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	v.frame++
-	line := Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), v.width()-len("^C ")) // which Ctrl-C puts behind it
+	room := v.width() - len("^C ") // Ctrl-C prints that behind the line
+	line := Shorten(string(spinner[v.frame%len(spinner)])+" "+v.text(), room)
 	v.erase()
 	fmt.Fprint(v.lines.Out, eraseLine+v.lines.Style.Dim(line))
 	v.drawn = text.Width(line)

@@ -7,8 +7,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// opening gathers the first lines of a run: the run, its agent, its checks. Notices of the same moment that say more about one of them join its line,
-// so that nothing is said twice.
+// opening gathers the first lines of a run: the run, its agent, its checks. Notices of the same moment that say more
+// about one of them join its line, so that nothing is said twice.
 type opening struct {
 	run      string
 	agent    string
