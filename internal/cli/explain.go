@@ -37,6 +37,9 @@ built-in worker were refused. Ralph re-evaluates everything from the log.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, iteration, err := a.runAndIteration(cmd.Context(), args)
+			if err == nil && iteration == 0 {
+				err = usage("explain 0: iterations start at 1")
+			}
 			if err != nil {
 				return err
 			}
