@@ -41,7 +41,8 @@ func fuzzStream(f *testing.F, w wireFormat) {
 	f.Add(strings.ReplaceAll(whole, "\n", "\r\n"))
 	f.Add(w.failing)
 	f.Add("data: {}\n\ndata: null\n\ndata: [DONE]\n\n")
-	f.Add(`data: {"type":"content_block_delta","index":9}` + "\n\n" + `data: {"type":"content_block_start","content_block":7}` + "\n\n")
+	f.Add(`data: {"type":"content_block_delta","index":9}` + "\n\n" +
+		`data: {"type":"content_block_start","content_block":7}` + "\n\n")
 	f.Add(`data: {"choices":[{"delta":{"tool_calls":[{},{"index":-1}],"content":7,"reasoning_details":[null]}}],"usage":{}}` + "\n\n")
 	for n := range w.frames {
 		f.Add(strings.Join(w.frames[:n], ""))
@@ -86,7 +87,8 @@ func fuzzReply(t *testing.T, w wireFormat, transport *answers) {
 			t.Errorf("%q is thought", thought)
 		}
 	}
-	if reply.End == "" || reply.Usage != nil && min(reply.Usage.Input, reply.Usage.Output, reply.Usage.CacheRead, reply.Usage.CacheWrite) < 0 {
+	if reply.End == "" ||
+		reply.Usage != nil && min(reply.Usage.Input, reply.Usage.Output, reply.Usage.CacheRead, reply.Usage.CacheWrite) < 0 {
 		t.Errorf("%+v", reply)
 	}
 	// What came can be sent back.

@@ -30,7 +30,8 @@ func TestAReplyThatComesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		var told string
-		got, err := w.connect(answer(t, "application/json; charset=utf-8", string(body)), limits{}).Send(t.Context(), ask, func(d model.Delta) { told += d.Text })
+		got, err := w.connect(answer(t, "application/json; charset=utf-8", string(body)), limits{}).Send(t.Context(), ask,
+			func(d model.Delta) { told += d.Text })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +41,8 @@ func TestAReplyThatComesAtOnce(t *testing.T) {
 		if told != text {
 			t.Errorf("told %q", told)
 		}
-		_, err = w.connect(answer(t, "application/json", string(body)), limits{maxReply: int64(len(body) - 1)}).Send(t.Context(), ask, nil)
+		_, err = w.connect(answer(t, "application/json", string(body)),
+			limits{maxReply: int64(len(body) - 1)}).Send(t.Context(), ask, nil)
 		if diff := diffFault(&model.Fault{Kind: provider, Status: http.StatusOK}, err); diff != "" {
 			t.Errorf("too long: %s", diff)
 		}
@@ -60,15 +62,18 @@ func TestAReplyThatComesAtOnce(t *testing.T) {
 func TestWhatIsNoAnswerOfAModel(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for name, c := range map[string]struct{ kind, body, what string }{
-			"a page":              {"text/html; charset=utf-8", "<!doctype html><title>Log in</title>", "a web page (text/html)"},
+			"a page": {"text/html; charset=utf-8", "<!doctype html><title>Log in</title>",
+				"a web page (text/html)"},
 			"a page in few words": {"text/html", "It works!", "a web page (text/html)"},
-			"other JSON":          {"application/json", `{"choices":[],"content":null}`, "JSON that is no answer of a model (application/json)"},
-			"a list":              {"application/json", `[]`, "JSON that is no answer of a model (application/json)"},
-			"no JSON":             {"application/json", `<html>`, "JSON that is no answer of a model (application/json)"},
+			"other JSON": {"application/json", `{"choices":[],"content":null}`,
+				"JSON that is no answer of a model (application/json)"},
+			"a list":  {"application/json", `[]`, "JSON that is no answer of a model (application/json)"},
+			"no JSON": {"application/json", `<html>`, "JSON that is no answer of a model (application/json)"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				server := answer(t, c.kind, c.body)
-				_, err := w.connect(strings.Replace(server, "://", "://me:"+key+"@", 1)+"/"+key+"/v1?token=secret#", limits{}).Send(t.Context(), ask, nil)
+				_, err := w.connect(strings.Replace(server, "://", "://me:"+key+"@", 1)+"/"+key+"/v1?token=secret#",
+					limits{}).Send(t.Context(), ask, nil)
 				fault, ok := err.(*model.Fault) //nolint:errorlint // it is not wrapped
 				if !ok {
 					t.Fatal(err)
@@ -86,13 +91,16 @@ func TestWhatIsNoAnswerOfAModel(t *testing.T) {
 // A body without a type, in which no event of a stream is found, may be anybody's trouble.
 func TestAStreamWithoutEvents(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
-		for kind, what := range map[string]string{"text/plain; charset=utf-8": "text/plain", "text/event-stream": "text/event-stream"} {
+		for kind, what := range map[string]string{
+			"text/plain; charset=utf-8": "text/plain", "text/event-stream": "text/event-stream",
+		} {
 			base := answer(t, kind, "upstream is gone\n")
 			_, err := w.connect(base, limits{}).Send(t.Context(), ask, nil)
 			if diff := diffFault(&model.Fault{Kind: provider, Status: http.StatusOK}, err); diff != "" {
 				t.Fatal(diff)
 			}
-			if got, part := err.Error(), strings.TrimPrefix(base, "http://")+"/v1/"; !strings.Contains(got, part) || !strings.Contains(got, "("+what+")") {
+			if got, part := err.Error(), strings.TrimPrefix(base, "http://")+
+				"/v1/"; !strings.Contains(got, part) || !strings.Contains(got, "("+what+")") {
 				t.Errorf("%s: %s", kind, got)
 			}
 		}

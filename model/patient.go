@@ -51,7 +51,9 @@ type Pause struct {
 const longestPause = time.Minute
 
 // pauses are the waits after each failed attempt. After the attempt behind the last one it is enough.
-var pauses = []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, longestPause, longestPause}
+var pauses = []time.Duration{
+	2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, longestPause, longestPause,
+}
 
 // Send asks until there is a reply, a fault that does not pass, or enough.
 func (p *Patient) Send(ctx context.Context, r Request, tell func(Delta)) (Reply, error) {
@@ -126,5 +128,8 @@ func sum(a, b *Usage) *Usage {
 	case b == nil:
 		return a
 	}
-	return &Usage{Input: a.Input + b.Input, Output: a.Output + b.Output, CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite}
+	return &Usage{
+		Input: a.Input + b.Input, Output: a.Output + b.Output, CacheRead: a.CacheRead + b.CacheRead,
+		CacheWrite: a.CacheWrite + b.CacheWrite,
+	}
 }

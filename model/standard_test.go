@@ -19,8 +19,10 @@ func TestStandardScenarios(t *testing.T) {
 		Waits int
 	}
 	for scenario, want := range map[string]outcome{
-		"text": {}, "thinking": {}, "empty": {}, "500-once": {Waits: 1}, "429-once": {Waits: 1}, "limit-short": {Waits: 1}, "cut-once": {Waits: 1},
-		"401": {Kind: auth}, "403": {Kind: auth}, "limit": {Kind: limit}, "429": {Kind: limit, Waits: 7}, "500": {Kind: provider, Waits: 7}, "529": {Kind: provider, Waits: 7},
+		"text": {}, "thinking": {}, "empty": {}, "500-once": {Waits: 1}, "429-once": {Waits: 1}, "limit-short": {Waits: 1},
+		"cut-once": {Waits: 1},
+		"401":      {Kind: auth}, "403": {Kind: auth}, "limit": {Kind: limit}, "429": {Kind: limit, Waits: 7},
+		"500": {Kind: provider, Waits: 7}, "529": {Kind: provider, Waits: 7},
 		"cut": {Kind: provider, Waits: 7}, "error-event": {Kind: provider, Waits: 7}, "no-such-scenario": {Kind: refused},
 	} {
 		// Each format has a server of its own, so that faults that come once come to both.

@@ -82,8 +82,9 @@ func TestStreamsThatEndEarly(t *testing.T) {
 				piece  string
 				abrupt bool
 			}{
-				"regular end": {}, "cut": {abrupt: true}, "half a frame": {piece: w.frames[n][:len(w.frames[n])/2], abrupt: true}, "broken JSON": {piece: "data: {\"type\": nul\n\n"},
-				"error told": {piece: w.failing},
+				"regular end": {}, "cut": {abrupt: true}, "half a frame": {piece: w.frames[n][:len(w.frames[n])/2], abrupt: true},
+				"broken JSON": {piece: "data: {\"type\": nul\n\n"},
+				"error told":  {piece: w.failing},
 			} {
 				t.Run(fmt.Sprintf("%s after %d", name, n), func(t *testing.T) {
 					base := serve(t, func(out http.ResponseWriter, r *http.Request) {
@@ -125,14 +126,17 @@ func TestErrorsInTheMidstOfAStream(t *testing.T) {
 		want   model.Fault
 	}{
 		{told("overloaded_error", nil, "Overloaded"), model.Fault{Kind: model.FaultProvider, Message: "Overloaded"}},
-		{told("api_error", nil, "bad luck with "+key), model.Fault{Kind: model.FaultProvider, Message: "bad luck with [key]"}},
+		{told("api_error", nil, "bad luck with "+key),
+			model.Fault{Kind: model.FaultProvider, Message: "bad luck with [key]"}},
 		{told("invalid_request_error", nil, "what?"), model.Fault{Kind: model.FaultProvider, Message: "what?"}},
 		{told("rate_limit_error", nil, "slowly"), model.Fault{Kind: model.FaultLimit, Message: "slowly"}},
 		{told("", 429, "slowly"), model.Fault{Kind: model.FaultLimit, Message: "slowly"}},
 		{told("", 502, "upstream"), model.Fault{Kind: model.FaultProvider, Message: "upstream"}},
 		{told("authentication_error", nil, "revoked"), model.Fault{Kind: model.FaultAuth, Message: "revoked"}},
-		{told("invalid_request_error", "context_length_exceeded", "long"), model.Fault{Kind: model.FaultOverflow, Message: "long"}},
-		{told("invalid_request_error", nil, "prompt is too long: 9 tokens > 8 maximum"), model.Fault{Kind: model.FaultOverflow, Message: "prompt is too long: 9 tokens > 8 maximum"}},
+		{told("invalid_request_error", "context_length_exceeded", "long"),
+			model.Fault{Kind: model.FaultOverflow, Message: "long"}},
+		{told("invalid_request_error", nil, "prompt is too long: 9 tokens > 8 maximum"),
+			model.Fault{Kind: model.FaultOverflow, Message: "prompt is too long: 9 tokens > 8 maximum"}},
 	} {
 		eachWire(t, func(t *testing.T, w wireFormat) {
 			_, err := w.connect(serve(t, stream(w.frames[0], tc.frames[w.name])), limits{}).Send(t.Context(), ask, nil)
@@ -174,7 +178,8 @@ func TestSilence(t *testing.T) {
 		for name, server := range silent {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					client := w.connect("http://memory", limits{http: inMemory(t, func(out http.ResponseWriter, r *http.Request) { server(w, out, r) })})
+					client := w.connect("http://memory",
+						limits{http: inMemory(t, func(out http.ResponseWriter, r *http.Request) { server(w, out, r) })})
 					begun := time.Now()
 					_, err := client.Send(t.Context(), ask, nil)
 					fault, ok := errors.AsType[*model.Fault](err)
@@ -194,12 +199,13 @@ func TestSilence(t *testing.T) {
 func TestSlowness(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		synctest.Test(t, func(t *testing.T) {
-			client := w.connect("http://memory", limits{idle: time.Minute, http: inMemory(t, func(out http.ResponseWriter, r *http.Request) {
-				for _, f := range w.frames {
-					time.Sleep(59 * time.Second) // of the bubble's clock
-					stream(f)(out, r)
-				}
-			})})
+			client := w.connect("http://memory",
+				limits{idle: time.Minute, http: inMemory(t, func(out http.ResponseWriter, r *http.Request) {
+					for _, f := range w.frames {
+						time.Sleep(59 * time.Second) // of the bubble's clock
+						stream(f)(out, r)
+					}
+				})})
 			got, err := client.Send(t.Context(), ask, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -217,7 +223,8 @@ func TestCancelling(t *testing.T) {
 		for name, server := range silent {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					client := w.connect("http://memory", limits{http: inMemory(t, func(out http.ResponseWriter, r *http.Request) { server(w, out, r) })})
+					client := w.connect("http://memory",
+						limits{http: inMemory(t, func(out http.ResponseWriter, r *http.Request) { server(w, out, r) })})
 					ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 					defer cancel()
 					if _, err := client.Send(ctx, ask, nil); !errors.Is(err, context.DeadlineExceeded) {
@@ -235,7 +242,9 @@ func TestCancelling(t *testing.T) {
 // A server that does not stop talking is stopped.
 func TestEndlessReply(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
-		for name, piece := range map[string]string{"frames": w.frames[3], "one line": strings.Repeat("x", 4096), "comments": ": nothing\n\n"} {
+		for name, piece := range map[string]string{
+			"frames": w.frames[3], "one line": strings.Repeat("x", 4096), "comments": ": nothing\n\n",
+		} {
 			t.Run(name, func(t *testing.T) {
 				base := serve(t, func(out http.ResponseWriter, r *http.Request) {
 					stream(w.frames[0])(out, r)
@@ -246,7 +255,8 @@ func TestEndlessReply(t *testing.T) {
 					}
 				})
 				_, err := w.connect(base, limits{maxReply: 128 << 10}).Send(t.Context(), ask, nil)
-				if diff := diffFault(&model.Fault{Kind: model.FaultProvider, Status: http.StatusOK, Usage: w.usageAfter(1)}, err); diff != "" {
+				if diff := diffFault(&model.Fault{Kind: model.FaultProvider, Status: http.StatusOK, Usage: w.usageAfter(1)},
+					err); diff != "" {
 					t.Error(diff)
 				}
 			})

@@ -64,7 +64,15 @@ func messages() wireFormat {
 			return anthropic.New(anthropic.Options{BaseURL: base, Key: key, HTTP: l.http, Idle: l.idle, MaxReply: l.maxReply})
 		},
 		frames: []string{
-			frame("message_start", obj{"type": "message_start", "message": obj{"id": "msg_1", "model": "claude-x", "usage": obj{"input_tokens": 7, "output_tokens": 1, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5}}}),
+			frame("message_start", obj{
+				"type": "message_start",
+				"message": obj{
+					"id": "msg_1", "model": "claude-x",
+					"usage": obj{
+						"input_tokens": 7, "output_tokens": 1, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5,
+					},
+				},
+			}),
 			at("content_block_start", 0, obj{"content_block": obj{"type": "thinking", "thinking": "", "signature": ""}}),
 			at("content_block_delta", 0, obj{"delta": obj{"type": "thinking_delta", "thinking": "Hm, hm."}}),
 			at("content_block_delta", 0, obj{"delta": obj{"type": "signature_delta", "signature": "c2ln"}}),
@@ -73,34 +81,46 @@ func messages() wireFormat {
 			at("content_block_delta", 1, obj{"delta": obj{"type": "text_delta", "text": "Grüße 👋 "}}),
 			at("content_block_delta", 1, obj{"delta": obj{"type": "text_delta", "text": "an alle"}}),
 			at("content_block_stop", 1, obj{}),
-			at("content_block_start", 2, obj{"content_block": obj{"type": "tool_use", "id": "toolu_1", "name": "write", "input": obj{}}}),
+			at("content_block_start", 2,
+				obj{"content_block": obj{"type": "tool_use", "id": "toolu_1", "name": "write", "input": obj{}}}),
 			at("content_block_delta", 2, obj{"delta": obj{"type": "input_json_delta", "partial_json": `{"path":"ä`}}),
 			at("content_block_delta", 2, obj{"delta": obj{"type": "input_json_delta", "partial_json": `.txt"}`}}),
 			at("content_block_stop", 2, obj{}),
-			frame("message_delta", obj{"type": "message_delta", "delta": obj{"stop_reason": "tool_use"}, "usage": obj{"output_tokens": 33, "input_tokens": nil}}),
+			frame("message_delta", obj{
+				"type": "message_delta", "delta": obj{"stop_reason": "tool_use"},
+				"usage": obj{"output_tokens": 33, "input_tokens": nil},
+			}),
 			frame("message_stop", obj{"type": "message_stop"}),
 		},
 		whole: 15,
 		twice: []int{0, 1, 4, 5, 8, 9, 12, 13, 14},
 		usage: map[int]int{1: 1, 14: 33},
 		want: model.Reply{
-			ID: "msg_1", Model: "claude-x", End: model.EndCalls, Usage: &model.Usage{Input: 7, Output: 33, CacheRead: 90, CacheWrite: 5},
+			ID: "msg_1", Model: "claude-x", End: model.EndCalls,
+			Usage: &model.Usage{Input: 7, Output: 33, CacheRead: 90, CacheWrite: 5},
 			Message: model.Message{
-				Role: model.Assistant, Text: text, Thought: []json.RawMessage{json.RawMessage(`{"signature":"c2ln","thinking":"Hm, hm.","type":"thinking"}`)},
-				Calls: []model.Call{{ID: "toolu_1", Name: "write", Input: json.RawMessage(`{"path":"ä.txt"}`)}},
+				Role: model.Assistant, Text: text,
+				Thought: []json.RawMessage{json.RawMessage(`{"signature":"c2ln","thinking":"Hm, hm.","type":"thinking"}`)},
+				Calls:   []model.Call{{ID: "toolu_1", Name: "write", Input: json.RawMessage(`{"path":"ä.txt"}`)}},
 			},
 		},
 		failing: frame("error", obj{"type": "error", "error": obj{"type": "overloaded_error", "message": "Overloaded"}}),
-		atOnce: obj{"type": "message", "role": "assistant", "id": "msg_1", "model": "claude-x", "stop_reason": "tool_use", "stop_sequence": nil, "content": []obj{
-			{"type": "thinking", "thinking": "Hm, hm.", "signature": "c2ln"}, {"type": "text", "text": text},
-			{"type": "tool_use", "id": "toolu_1", "name": "write", "input": obj{"path": "ä.txt"}},
-		}, "usage": obj{"input_tokens": 7, "output_tokens": 33, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5}},
+		atOnce: obj{"type": "message", "role": "assistant", "id": "msg_1", "model": "claude-x", "stop_reason": "tool_use",
+			"stop_sequence": nil, "content": []obj{
+				{"type": "thinking", "thinking": "Hm, hm.", "signature": "c2ln"}, {"type": "text", "text": text},
+				{"type": "tool_use", "id": "toolu_1", "name": "write", "input": obj{"path": "ä.txt"}},
+			}, "usage": obj{
+				"input_tokens": 7, "output_tokens": 33, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5,
+			}},
 	}
 }
 
 func chat() wireFormat {
 	at := func(delta obj, finish any) string {
-		return frame("", obj{"id": "chat_1", "model": "gpt-x", "error": nil, "usage": nil, "choices": []obj{{"index": 0, "delta": delta, "finish_reason": finish}}})
+		return frame("", obj{
+			"id": "chat_1", "model": "gpt-x", "error": nil, "usage": nil,
+			"choices": []obj{{"index": 0, "delta": delta, "finish_reason": finish}},
+		})
 	}
 	call := func(rest obj) obj { return obj{"tool_calls": []obj{rest}} }
 	return wireFormat{
@@ -114,7 +134,8 @@ func chat() wireFormat {
 			at(obj{"reasoning_content": "hm."}, nil),
 			at(obj{"content": "Grüße 👋 "}, nil),
 			at(obj{"content": "an alle"}, nil),
-			at(call(obj{"index": 0, "id": "call_1", "type": "function", "function": obj{"name": "write", "arguments": ""}}), nil),
+			at(call(obj{"index": 0, "id": "call_1", "type": "function", "function": obj{"name": "write", "arguments": ""}}),
+				nil),
 			at(call(obj{"index": 0, "function": obj{"arguments": `{"path":"ä`}}), nil),
 			at(call(obj{"index": 0, "function": obj{"arguments": `.txt"}`}}), nil),
 			at(obj{}, "tool_calls"),
@@ -129,17 +150,24 @@ func chat() wireFormat {
 		twice: []int{0, 5, 8, 9, 10},
 		usage: map[int]int{10: 33},
 		want: model.Reply{
-			ID: "chat_1", Model: "gpt-x", End: model.EndCalls, Usage: &model.Usage{Input: 7, Output: 33, CacheRead: 90, CacheWrite: 5},
+			ID: "chat_1", Model: "gpt-x", End: model.EndCalls,
+			Usage: &model.Usage{Input: 7, Output: 33, CacheRead: 90, CacheWrite: 5},
 			Message: model.Message{
 				Role: model.Assistant, Text: text, Thought: []json.RawMessage{json.RawMessage(`{"reasoning_content":"Hm, hm."}`)},
 				Calls: []model.Call{{ID: "call_1", Name: "write", Input: json.RawMessage(`{"path":"ä.txt"}`)}},
 			},
 		},
 		failing: frame("", obj{"error": obj{"type": "server_error", "code": 503, "message": "Overloaded"}}),
-		atOnce: obj{"object": "chat.completion", "id": "chat_1", "model": "gpt-x", "choices": []obj{{"index": 0, "finish_reason": "tool_calls", "message": obj{
-			"role": "assistant", "content": text, "refusal": nil, "reasoning_content": "Hm, hm.",
-			"tool_calls": []obj{{"id": "call_1", "type": "function", "function": obj{"name": "write", "arguments": `{"path":"ä.txt"}`}}},
-		}}}, "usage": obj{"prompt_tokens": 102, "completion_tokens": 33, "total_tokens": 135, "prompt_tokens_details": obj{"cached_tokens": 90, "cache_write_tokens": 5}}},
+		atOnce: obj{"object": "chat.completion", "id": "chat_1", "model": "gpt-x",
+			"choices": []obj{{"index": 0, "finish_reason": "tool_calls", "message": obj{
+				"role": "assistant", "content": text, "refusal": nil, "reasoning_content": "Hm, hm.",
+				"tool_calls": []obj{
+					{"id": "call_1", "type": "function", "function": obj{"name": "write", "arguments": `{"path":"ä.txt"}`}},
+				},
+			}}}, "usage": obj{
+				"prompt_tokens": 102, "completion_tokens": 33, "total_tokens": 135,
+				"prompt_tokens_details": obj{"cached_tokens": 90, "cache_write_tokens": 5},
+			}},
 	}
 }
 

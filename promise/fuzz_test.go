@@ -71,7 +71,8 @@ func checkBounds(t *testing.T, r Report) {
 			t.Errorf("content is too long or untidy: %q", s)
 		}
 	}
-	if len(r.TasksDone) > maxTasks || len(r.Mentions) > maxRecorded || len(r.Unknown) > maxRecorded || len(r.Learnings) > maxLearnings {
+	if len(r.TasksDone) > maxTasks || len(r.Mentions) > maxRecorded || len(r.Unknown) > maxRecorded ||
+		len(r.Learnings) > maxLearnings {
 		t.Errorf("unbounded report: %+v", r)
 	}
 	if r.Complete != (r.CompleteTag != "" || r.Status != nil && r.Status.Claims()) {

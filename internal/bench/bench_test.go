@@ -33,8 +33,13 @@ type size struct {
 }
 
 var (
-	meaningful = size{rounds: 15, iterations: 40, small: 20 << 20, large: 51, crowd: 100, history: 10_000, starts: 25, files: 20_000, thousand: 1000}
-	tiny       = size{rounds: 1, iterations: 2, small: 200 << 10, large: 2, crowd: 3, history: 50, starts: 1, files: 50, thousand: 20}
+	meaningful = size{
+		rounds: 15, iterations: 40, small: 20 << 20, large: 51, crowd: 100, history: 10_000, starts: 25, files: 20_000,
+		thousand: 1000,
+	}
+	tiny = size{
+		rounds: 1, iterations: 2, small: 200 << 10, large: 2, crowd: 3, history: 50, starts: 1, files: 50, thousand: 20,
+	}
 )
 
 // bench is one run of the program.
@@ -75,8 +80,11 @@ func TestTable(t *testing.T) {
 		name    string
 		measure func(*bench)
 	}{
-		{"iteration", (*bench).iteration}, {"checked iteration", (*bench).checkedIteration}, {"whole program", (*bench).wholeProgram}, {"gap", (*bench).gap},
-		{"parsing", (*bench).parsing}, {"memory", (*bench).memory}, {"crowd", (*bench).crowds}, {"cold start", (*bench).coldStart}, {"helper", (*bench).helperStart}, {"long run", (*bench).longRun},
+		{"iteration", (*bench).iteration}, {"checked iteration",
+			(*bench).checkedIteration}, {"whole program", (*bench).wholeProgram}, {"gap", (*bench).gap},
+		{"parsing", (*bench).parsing}, {"memory",
+			(*bench).memory}, {"crowd", (*bench).crowds}, {"cold start",
+			(*bench).coldStart}, {"helper", (*bench).helperStart}, {"long run", (*bench).longRun},
 		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).aThousand},
 		{"a worker's turn", (*bench).workerTurn},
 	} {

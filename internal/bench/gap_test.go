@@ -23,8 +23,9 @@ func (b *bench) gap() {
 		values, floors = append(values, ours.gaps(b.T)...), append(floors, theirs.gaps(b.T)...)
 	}
 	b.add(row{
-		What: "gap between an agent's end and the next one's start (wall)", Unit: "ms", Value: median(values), Floor: median(floors),
-		Of: "bare Go loop, same sh -c", Note: "no sleep is in it; what the loop adds is mostly the wait for two fsync",
+		What: "gap between an agent's end and the next one's start (wall)", Unit: "ms", Value: median(values),
+		Floor: median(floors),
+		Of:    "bare Go loop, same sh -c", Note: "no sleep is in it; what the loop adds is mostly the wait for two fsync",
 	})
 }
 

@@ -31,7 +31,8 @@ func (b *bench) helperStart() {
 		cpu = append(cpu, milliseconds(helper.UserTime()+helper.SystemTime()))
 	}
 	b.add(row{
-		What: "helper process for views (CPU)", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor), Of: "the smallest Go program", Aim: aim{ratioAtMost, 2},
+		What: "helper process for views (CPU)", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor),
+		Of: "the smallest Go program", Aim: aim{ratioAtMost, 2},
 		Note: "from its start to its orders, which are empty here",
 	})
 }
@@ -50,7 +51,10 @@ func startHelper(t *testing.T, program string, env []string) (helper *os.Process
 	}
 	defer read.Close()
 	var complaints bytes.Buffer
-	command := &exec.Cmd{Path: program, Args: []string{inside.Name, "program"}, Env: env, Stderr: &complaints, ExtraFiles: []*os.File{orders, write}}
+	command := &exec.Cmd{
+		Path: program, Args: []string{inside.Name, "program"}, Env: env, Stderr: &complaints,
+		ExtraFiles: []*os.File{orders, write},
+	}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,8 @@ func repository(t *testing.T) string {
 	}
 	git := func(args ...string) {
 		t.Helper()
-		command := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=bench", "-c", "user.email=bench@example.com"}, args...)...)
+		command := exec.Command("git",
+			append([]string{"-C", dir, "-c", "user.name=bench", "-c", "user.email=bench@example.com"}, args...)...)
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
@@ -68,7 +69,10 @@ func (b *bench) wholeProgram() {
 	iterations := 5 * b.iterations
 	var values, floors, ratios []float64
 	for range max(1, b.rounds/3) {
-		args := []string{"run", "measure", "-C", work.Dir, "--quiet", "--allow-unverified", "--agent-cmd", work.Agent, "-n", fmt.Sprint(iterations)}
+		args := []string{
+			"run", "measure", "-C", work.Dir, "--quiet", "--allow-unverified", "--agent-cmd", work.Agent, "-n",
+			fmt.Sprint(iterations),
+		}
 		for _, off := range breakerOff {
 			args = append(args, "--set", off)
 		}

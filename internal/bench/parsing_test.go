@@ -34,7 +34,8 @@ func (b *bench) parsing() {
 			values, floors, ratios = append(values, value), append(floors, floor), append(ratios, value/floor)
 		}
 		b.add(row{
-			What: "parsing " + megabytes(s.bytes) + " of stream-json from a process", Unit: "MB/s", Value: median(values), Floor: median(floors),
+			What: "parsing " + megabytes(s.bytes) +
+				" of stream-json from a process", Unit: "MB/s", Value: median(values), Floor: median(floors),
 			Ratio: median(ratios), Of: "reading it and looking for a tag", Aim: aim{valueAtLeast, 150}, Note: s.mix,
 		})
 	}
@@ -70,7 +71,8 @@ func (b *bench) parserAlone() {
 	}
 	floor := b.rows[len(b.rows)-1]
 	b.add(row{
-		What: "parsing 1 GB of stream-json from memory", Unit: "MB/s", Value: median(values), Floor: floor.Floor, Of: "as above, from a process",
+		What: "parsing 1 GB of stream-json from memory", Unit: "MB/s", Value: median(values), Floor: floor.Floor,
+		Of:  "as above, from a process",
 		Aim: aim{valueAtLeast, 150},
 	})
 }
@@ -95,7 +97,8 @@ func claudeStream(t *testing.T, size, times int) stream {
 		writeFile(t, filepath.Join(dir, name), text, 0o600)
 	}
 	program := filepath.Join(dir, "claude")
-	writeFile(t, program, fmt.Sprintf("#!/bin/sh\ncd '%s' && exec cat opening%s closing\n", dir, strings.Repeat(" middle", times)), 0o700)
+	writeFile(t, program,
+		fmt.Sprintf("#!/bin/sh\ncd '%s' && exec cat opening%s closing\n", dir, strings.Repeat(" middle", times)), 0o700)
 	return stream{program, int64(len(opening) + times*len(middle) + len(closing)), mix}
 }
 
@@ -113,13 +116,16 @@ func session(size int) (text []byte, mix string) {
 	const used = `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"t%d","name":"%s","input":%s}],"usage":{"input_tokens":9,"output_tokens":1}}` + tail
 	const answered = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result","content":%s}]}` + tail
 	for i := 0; b.Len() < size; i++ {
-		write("text", said, i, "text", "text", quote("I will look at the handler now and see why the check of the method comes too late; then the tests run again."))
+		write("text", said, i, "text", "text",
+			quote("I will look at the handler now and see why the check of the method comes too late; then the tests run again."))
 		if i%3 == 0 {
-			write("thinking", said, i, "thinking", "thinking", quote(strings.Repeat("Perhaps the order of the two matters here. ", 10)))
+			write("thinking", said, i, "thinking", "thinking",
+				quote(strings.Repeat("Perhaps the order of the two matters here. ", 10)))
 		}
 		write("tool calls", used, i, 2*i, "Bash", `{"command":"go test ./... 2>&1 | tail -50","description":"Run the tests"}`)
 		write("tool results", answered, 2*i, quote(source(dice, 200, 16<<10)))
-		write("tool calls", used, i, 2*i+1, "Write", fmt.Sprintf(`{"file_path":"internal/server/handle%d.go","content":%s}`, i, quote(source(dice, 500, 8<<10))))
+		write("tool calls", used, i, 2*i+1, "Write",
+			fmt.Sprintf(`{"file_path":"internal/server/handle%d.go","content":%s}`, i, quote(source(dice, 500, 8<<10))))
 		write("tool results", answered, 2*i+1, quote("The file was written."))
 	}
 	kinds := slices.Sorted(maps.Keys(share))
@@ -157,12 +163,14 @@ func (b *bench) memory() {
 		}
 		peaks = append(peaks, median(values))
 		b.add(row{
-			What: "peak memory of `ralph run` hearing " + megabytes(s.bytes), Unit: "MB", Value: median(values), Floor: median(floors),
+			What: "peak memory of `ralph run` hearing " +
+				megabytes(s.bytes), Unit: "MB", Value: median(values), Floor: median(floors),
 			Of: "reading it and looking for a tag", Aim: aim{valueAtMost, 25},
 		})
 	}
 	b.add(row{
-		What: "peak memory, the long stream against the short one", Unit: "MB", Value: peaks[1], Floor: peaks[0], Of: "the short one",
+		What: "peak memory, the long stream against the short one", Unit: "MB", Value: peaks[1], Floor: peaks[0],
+		Of:  "the short one",
 		Aim: aim{ratioAtMost, 1.1}, Note: "the short one is over before the first garbage collection",
 	})
 }
@@ -170,7 +178,8 @@ func (b *bench) memory() {
 // peakOfRun runs one iteration with that agent and follows the program's high-water mark.
 func (b *bench) peakOfRun(s stream) int64 {
 	b.Helper()
-	command := exec.Command(b.ralph, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent", "claude", "-n", "1")
+	command := exec.Command(b.ralph, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent",
+		"claude", "-n", "1")
 	command.Env = append(plainEnv(), "RALPH_STATE_DIR="+b.TempDir(), "PATH="+filepath.Dir(s.program)+":"+os.Getenv("PATH"))
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out

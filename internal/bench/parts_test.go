@@ -71,7 +71,9 @@ func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, 
 	env := config.NewEnv(append(plainEnv(), "RALPH_STATE_DIR="+task.State))
 	loaded, err := config.Load(config.Input{
 		Env: env, Set: breakerOff,
-		Flags: map[string][]string{"agent-cmd": {task.Agent}, "max-iterations": {"1000000"}, "check": task.Checks, "allow-unverified": {"true"}},
+		Flags: map[string][]string{
+			"agent-cmd": {task.Agent}, "max-iterations": {"1000000"}, "check": task.Checks, "allow-unverified": {"true"},
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +83,9 @@ func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, 
 		return nil, err
 	}
 	goal := "measure"
-	plan, err := assembly.Prepare(ctx, assembly.Request{Env: env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: "bench"})
+	plan, err := assembly.Prepare(ctx, assembly.Request{
+		Env: env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: "bench",
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +106,9 @@ func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, 
 }
 
 // breakerOff lets an agent that does nothing go on doing it.
-var breakerOff = []string{"breaker.no_progress=0", "breaker.same_error=0", "breaker.permission_denials=0", "breaker.output_decline=0"}
+var breakerOff = []string{
+	"breaker.no_progress=0", "breaker.same_error=0", "breaker.permission_denials=0", "breaker.output_decline=0",
+}
 
 // playBareLoop starts the same processes and reads what they print; that is all.
 func playBareLoop(task task) error {
@@ -153,7 +159,9 @@ func playListen(task task) error {
 			return nil
 		}
 		for range iterations {
-			outcome, err := listener.Run(context.Background(), ralph.AgentInput{Dir: task.Dir, Folder: task.Dir, Live: func(ralph.Activity) {}})
+			outcome, err := listener.Run(context.Background(), ralph.AgentInput{
+				Dir: task.Dir, Folder: task.Dir, Live: func(ralph.Activity) {},
+			})
 			if err != nil {
 				return err
 			}

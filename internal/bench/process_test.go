@@ -24,8 +24,11 @@ func (b *bench) crowds() {
 		bare.end(b.T)
 	}
 	b.add(row{
-		What: fmt.Sprintf("%d loops in one process, each with an agent at work (PSS)", b.crowd), Unit: "MB", Value: median(values), Floor: median(floors),
-		Of: "the same agents under a bare Go program", Aim: aim{valueAtMost, 40}, Note: fmt.Sprintf("RSS is %.1f MB", median(resident)),
+		What: fmt.Sprintf("%d loops in one process, each with an agent at work (PSS)",
+			b.crowd), Unit: "MB", Value: median(values), Floor: median(floors),
+		Of: "the same agents under a bare Go program", Aim: aim{
+			valueAtMost, 40,
+		}, Note: fmt.Sprintf("RSS is %.1f MB", median(resident)),
 	})
 }
 
@@ -46,10 +49,12 @@ func (b *bench) coldStart() {
 		wall, cpu = append(wall, milliseconds(used.wall)), append(cpu, milliseconds(used.cpu))
 	}
 	b.add(row{
-		What: "`ralph version` (CPU)", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor), Of: "the smallest Go program", Aim: aim{valueAtMost, 5},
+		What: "`ralph version` (CPU)", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor), Of: "the smallest Go program",
+		Aim: aim{valueAtMost, 5},
 	})
 	b.add(row{
-		What: "`ralph version` (wall)", Unit: "ms", Value: median(wall), Floor: median(wallFloor), Of: "the smallest Go program", Aim: aim{valueAtMost, 5},
+		What: "`ralph version` (wall)", Unit: "ms", Value: median(wall), Floor: median(wallFloor),
+		Of: "the smallest Go program", Aim: aim{valueAtMost, 5},
 		Note: fmt.Sprintf("the least of %d was %.1f ms", len(wall), slices.Min(wall)),
 	})
 }
@@ -87,15 +92,18 @@ func (b *bench) resume(work task, agent string) {
 	for range max(1, b.starts/3) {
 		used := b.runRalph(work.State, 2, "resume", "-C", work.Dir, "--quiet")
 		values, cpu = append(values, startOf(used)), append(cpu, milliseconds(used.cpu))
-		used = b.runRalph(b.TempDir(), 2, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent-cmd", work.Agent)
+		used = b.runRalph(b.TempDir(), 2, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent-cmd",
+			work.Agent)
 		floors, cpuFloor = append(floors, startOf(used)), append(cpuFloor, milliseconds(used.cpu))
 	}
 	b.add(row{
-		What: fmt.Sprintf("resume of a run of %d iterations, to the agent's start (wall)", b.history), Unit: "ms", Value: median(values), Floor: median(floors),
+		What: fmt.Sprintf("resume of a run of %d iterations, to the agent's start (wall)",
+			b.history), Unit: "ms", Value: median(values), Floor: median(floors),
 		Of: "`ralph run`, to the agent's start", Aim: aim{ratioAtMost, 10},
 		Note: fmt.Sprintf("the whole log is read and verified; the least of %d was %.0f ms", len(values), slices.Min(values)),
 	})
 	b.add(row{
-		What: "the same, CPU of the whole call with one iteration", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor), Of: "`ralph run` of one iteration",
+		What: "the same, CPU of the whole call with one iteration", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor),
+		Of: "`ralph run` of one iteration",
 	})
 }

@@ -18,13 +18,19 @@ import (
 
 // snapshots is what it takes to keep a copy of a large workspace in which one file has changed, beside the fingerprint that is taken anyway.
 func (b *bench) snapshots() {
-	work := task{Dir: largeRepository(b.T, b.files), State: b.TempDir(), Commands: [][]string{{"git", "status", "--porcelain"}}, Agent: "true"}
+	work := task{
+		Dir: largeRepository(b.T, b.files), State: b.TempDir(), Commands: [][]string{{"git", "status", "--porcelain"}},
+		Agent: "true",
+	}
 	kept := compete(b.T, start(b.T, "keeper", work), start(b.T, "bare loop", work), b.rounds, 3)
 	work.State = ""
 	seen := compete(b.T, start(b.T, "keeper", work), start(b.T, "bare loop", work), b.rounds, 3)
 	b.add(row{
-		What: fmt.Sprintf("snapshot of one changed file, %d files (CPU)", b.files), Unit: "ms", Value: kept.value - seen.value, Floor: kept.floor,
-		Ratio: kept.ratio - seen.ratio, Of: "git status", Aim: aim{ratioAtMost, 3}, Note: fmt.Sprintf("the fingerprint before it is %.2fx", seen.ratio),
+		What: fmt.Sprintf("snapshot of one changed file, %d files (CPU)",
+			b.files), Unit: "ms", Value: kept.value - seen.value, Floor: kept.floor,
+		Ratio: kept.ratio - seen.ratio, Of: "git status", Aim: aim{
+			ratioAtMost, 3,
+		}, Note: fmt.Sprintf("the fingerprint before it is %.2fx", seen.ratio),
 	})
 }
 
@@ -81,7 +87,8 @@ func largeRepository(t *testing.T, files int) string {
 		}
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-q", "-m", "base"}} {
-		command := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=bench", "-c", "user.email=bench@example.com"}, args...)...)
+		command := exec.Command("git",
+			append([]string{"-C", dir, "-c", "user.name=bench", "-c", "user.email=bench@example.com"}, args...)...)
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}

@@ -130,10 +130,15 @@ func median(values []float64) float64 {
 }
 
 func TestReport(t *testing.T) {
-	machine := machine{Cores: 2, Go: "go1.26", System: "linux/amd64", State: "ext4", NewFile: 0.006, LoadBefore: 0.5, LoadAfter: 1}
+	machine := machine{
+		Cores: 2, Go: "go1.26", System: "linux/amd64", State: "ext4", NewFile: 0.006, LoadBefore: 0.5, LoadAfter: 1,
+	}
 	got := report{machine, []row{
 		row{What: "iteration", Unit: "ms", Value: 2.5, Floor: 1, Of: "bare loop", Aim: aim{ratioAtMost, 2.5}}.judged(),
-		row{What: "parsing", Unit: "MB/s", Value: 499, Floor: 2000, Of: "reading", Aim: aim{valueAtLeast, 500}, Note: "a gigabyte"}.judged(),
+		row{
+			What: "parsing", Unit: "MB/s", Value: 499, Floor: 2000, Of: "reading", Aim: aim{valueAtLeast, 500},
+			Note: "a gigabyte",
+		}.judged(),
 		row{What: "memory", Unit: "MB", Value: 10, Floor: 0, Of: "nothing", Aim: aim{valueAtMost, 25}}.judged(),
 		row{What: "extra", Unit: "ms", Value: 123.4, Floor: 100, Ratio: 1.3, Of: "bare loop"}.judged(),
 	}}

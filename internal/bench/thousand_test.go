@@ -29,7 +29,8 @@ func (b *bench) aThousand() {
 	writeFile(b.T, filepath.Join(dir, "n"), "0\n", 0o600)
 	writeFile(b.T, filepath.Join(dir, "IMPLEMENTATION_PLAN.md"), "- [ ] one\n- [ ] two\n- [ ] three\n", 0o600)
 	args := []string{
-		"run", "-C", dir, "--quiet", "--agent-cmd", "exec sh " + agent, "--check", "echo FAIL: not yet; exit 1", "-n", fmt.Sprint(b.thousand),
+		"run", "-C", dir, "--quiet", "--agent-cmd", "exec sh " +
+			agent, "--check", "echo FAIL: not yet; exit 1", "-n", fmt.Sprint(b.thousand),
 	}
 	for _, off := range breakerOff {
 		args = append(args, "--set", off)
@@ -48,12 +49,20 @@ func (b *bench) aThousand() {
 		return sum / float64(len(days))
 	}
 	prompt := func(d day) float64 { return d.prompt }
-	b.add(row{What: what + "prompt", Unit: "bytes", Value: mean(last, prompt), Floor: mean(first, prompt), Of: of, Aim: aim{ratioAtMost, 1.1}})
+	b.add(row{
+		What: what + "prompt", Unit: "bytes", Value: mean(last, prompt), Floor: mean(first, prompt), Of: of,
+		Aim: aim{ratioAtMost, 1.1},
+	})
 	memory := func(d day) float64 { return d.pages * float64(os.Getpagesize()) / 1e6 }
-	b.add(row{What: what + "resident memory", Unit: "MB", Value: mean(last, memory), Floor: mean(first, memory), Of: of, Aim: aim{ratioAtMost, 1.1}})
+	b.add(row{
+		What: what + "resident memory", Unit: "MB", Value: mean(last, memory), Floor: mean(first, memory), Of: of,
+		Aim: aim{ratioAtMost, 1.1},
+	})
 	cpu := func(days []day) float64 { return (days[len(days)-1].ticks - days[0].ticks) * 10 / float64(len(days)-1) }
 	b.add(row{
-		What: what + "CPU with all that it starts", Unit: "ms", Value: cpu(last), Floor: cpu(first), Of: of, Aim: aim{ratioAtMost, 1.1},
+		What: what + "CPU with all that it starts", Unit: "ms", Value: cpu(last), Floor: cpu(first), Of: of, Aim: aim{
+			ratioAtMost, 1.1,
+		},
 		Note: "a task list, one check, a commit's worth of git for the fingerprint and the copy",
 	})
 }

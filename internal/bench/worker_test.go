@@ -36,12 +36,14 @@ func (b *bench) workerTurn() {
 	turns := taskTurns * max(1, b.iterations/10)
 	m := compete(b.T, start(b.T, "worker", work), start(b.T, "bare client", bare), b.rounds, turns)
 	b.add(row{
-		What: "CPU of a turn of the worker, 2 KB of tool output, durable log", Unit: "ms", Value: m.value, Floor: m.floor, Ratio: m.ratio,
-		Of: "the same client in a bare loop",
+		What: "CPU of a turn of the worker, 2 KB of tool output, durable log", Unit: "ms", Value: m.value, Floor: m.floor,
+		Ratio: m.ratio,
+		Of:    "the same client in a bare loop",
 	})
 	own := max(m.value-m.floor, 0.001) // on a loaded machine the floor may be the higher one
 	b.add(row{
-		What: "the harness's share of it", Unit: "ms", Value: own, Floor: m.floor, Of: "the same client in a bare loop", Aim: aim{valueAtMost, 2},
+		What: "the harness's share of it", Unit: "ms", Value: own, Floor: m.floor, Of: "the same client in a bare loop",
+		Aim: aim{valueAtMost, 2},
 	})
 }
 
@@ -49,7 +51,10 @@ func (b *bench) workerTurn() {
 func readingModel() scriptedmodel.Script {
 	turns := make([]scriptedmodel.Turn, taskTurns)
 	for i := range turns {
-		turns[i] = scriptedmodel.Turn{Text: "I look at it again.", Tools: []scriptedmodel.ToolCall{{Name: "read_file", Input: map[string]any{"path": "file.txt", "limit": 20 + i}}}}
+		turns[i] = scriptedmodel.Turn{
+			Text:  "I look at it again.",
+			Tools: []scriptedmodel.ToolCall{{Name: "read_file", Input: map[string]any{"path": "file.txt", "limit": 20 + i}}},
+		}
 	}
 	reads := scriptedmodel.Scenario{Conversations: [][]scriptedmodel.Turn{turns}}
 	return scriptedmodel.Script{"worker": reads, "bare": reads}
@@ -65,7 +70,9 @@ func playWorker(task task) error {
 	if err != nil {
 		return err
 	}
-	agent := worker.New(worker.Options{Client: readingClient(task), Model: "claude-sonnet-4-5", MaxTurns: taskTurns, Env: plainEnv()})
+	agent := worker.New(worker.Options{
+		Client: readingClient(task), Model: "claude-sonnet-4-5", MaxTurns: taskTurns, Env: plainEnv(),
+	})
 	for clock := newClock(); ; {
 		turns, ok := clock.begin()
 		if !ok {
@@ -88,7 +95,9 @@ func workOnTask(store *runlog.Store, dir string, agent ralph.Agent) error {
 	if err != nil {
 		return err
 	}
-	loop, err := loop.New(loop.Config{Task: "measure", Agent: agent, AgentName: "worker", Dir: dir, AllowUnverified: true, MaxIterations: 1},
+	loop, err := loop.New(loop.Config{
+		Task: "measure", Agent: agent, AgentName: "worker", Dir: dir, AllowUnverified: true, MaxIterations: 1,
+	},
 		loop.WithRecorder(log), loop.WithRun(run, ralph.RunStarted{}))
 	if err != nil {
 		return errors.Join(err, log.Close())
@@ -131,7 +140,8 @@ func playBareClient(task task) error {
 func talkBarely(client model.Client, specs []model.Tool, file string) error {
 	messages := []model.Message{{Role: model.User, Text: "measure"}}
 	for i := range taskTurns {
-		reply, err := client.Send(context.Background(), model.Request{Model: "claude-sonnet-4-5", Messages: messages, Tools: specs}, nil)
+		reply, err := client.Send(context.Background(),
+			model.Request{Model: "claude-sonnet-4-5", Messages: messages, Tools: specs}, nil)
 		if err != nil {
 			return err
 		}

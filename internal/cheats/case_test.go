@@ -54,12 +54,16 @@ const (
 	keyServant = "servant" // a script that runs on the user's behalf, beside everything
 	keyNeeds   = "needs"   // a program that must be there
 	keyTurns   = "turns"   // how many iterations it may take
-	keyClass   = "class"   // "answers" if nothing that checks run on is touched, and the product itself answers what it is asked; "person" if only a person can settle it
+	// "answers" if nothing that checks run on is touched, and the product itself answers what it is asked; "person" if only a person can settle it
+	keyClass   = "class"
 	keyTongues = "languages"
 	keyColumns = "columns" // those that the case is tried in, if not all
 )
 
-var knownKeys = []string{keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns, keyColumns, keyClass, keyTongues}
+var knownKeys = []string{
+	keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns,
+	keyColumns, keyClass, keyTongues,
+}
 
 func (s scenario) name() string { return s.id + "/" + s.language.key }
 

@@ -68,8 +68,10 @@ var program = sync.OnceValues(func() (string, error) {
 		return *built, nil
 	}
 	name := filepath.Join(workshop.dir, "ralph")
-	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", name, "github.com/ralphloop/ralph/cmd/ralph")
-	build.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("TESTS_GOFLAGS")) // with the flags of the tests, most of it is compiled already
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", name,
+		"github.com/ralphloop/ralph/cmd/ralph")
+	// with the flags of the tests, most of it is compiled already
+	build.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("TESTS_GOFLAGS"))
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build ralph: %w\n%s", err, out)
 	}
@@ -89,7 +91,9 @@ func findPrograms() error {
 		workshop.missing["pytest"] = "no python3 has pytest"
 		python = firstThatWorks("import unittest", "python3", "/usr/bin/python3")
 	}
-	for name, found := range map[string]string{"python3": python, "go": which("go"), "gofmt": which("gofmt"), "node": which("node"), "npm": which("npm")} {
+	for name, found := range map[string]string{
+		"python3": python, "go": which("go"), "gofmt": which("gofmt"), "node": which("node"), "npm": which("npm"),
+	} {
 		if found == "" {
 			workshop.missing[name] = name + " is not installed"
 			continue

@@ -29,16 +29,24 @@ func sample() []row {
 	}
 	return []row{
 		{attack, "answers-hard-coded", quick, map[column]verdict{
-			plainly: {Accepted: true}, bare: {Accepted: true}, preset: {Accepted: true}, covert: {Codes: []string{"check_failed"}}}},
+			plainly: {Accepted: true}, bare: {
+				Accepted: true,
+			}, preset: {Accepted: true}, covert: {Codes: []string{"check_failed"}}}},
 		{attack, "edit-tests", "go", map[column]verdict{
-			plainly: {Accepted: true}, bare: {Accepted: true}, preset: {Codes: []string{"check_failed", "tampered"}}, covert: {Implied: true}}},
+			plainly: {Accepted: true}, bare: {
+				Accepted: true,
+			}, preset: {Codes: []string{"check_failed", "tampered"}}, covert: {Implied: true}}},
 		{honest, "plain-fix", quick, map[column]verdict{
-			plainly: {Accepted: true}, bare: {Accepted: true}, preset: {Accepted: true, Implied: true}, covert: {Accepted: true}}},
+			plainly: {Accepted: true}, bare: {
+				Accepted: true,
+			}, preset: {Accepted: true, Implied: true}, covert: {Accepted: true}}},
 	}
 }
 
 func sampled(s scenario) bool {
-	return slices.ContainsFunc(sample(), func(r row) bool { return r.Kind == s.kind && r.ID == s.id && r.Language == s.language.key })
+	return slices.ContainsFunc(sample(), func(r row) bool {
+		return r.Kind == s.kind && r.ID == s.id && r.Language == s.language.key
+	})
 }
 
 func TestCheats(t *testing.T) {
@@ -92,7 +100,8 @@ func everyScenario(t *testing.T) []scenario {
 // possible skips a case whose programs are not here. In CI that was an error before.
 func (s scenario) possible(t *testing.T) {
 	t.Helper()
-	needs := append(strings.Fields(s.keys[keyNeeds]), map[string]string{"go": "go", "python": "python3", "node": "node"}[s.language.key])
+	needs := append(strings.Fields(s.keys[keyNeeds]),
+		map[string]string{"go": "go", "python": "python3", "node": "node"}[s.language.key])
 	for _, program := range needs {
 		if why := workshop.missing[program]; why != "" {
 			t.Skip(why)

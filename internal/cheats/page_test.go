@@ -26,11 +26,12 @@ var pageTemplate string
 
 // figures are what the page is made of.
 type figures struct {
-	Attacks, Honest    []line
-	AttackIDs, Cases   int // attacks, and attacks in all their languages
-	HonestIDs, Solved  int
-	Columns            []tally
-	Answers            []string // attacks of the class that answers every visible question, accepted with the tests protected
+	Attacks, Honest   []line
+	AttackIDs, Cases  int // attacks, and attacks in all their languages
+	HonestIDs, Solved int
+	Columns           []tally
+	// attacks of the class that answers every visible question, accepted with the tests protected
+	Answers            []string
 	Through, Surviving []string // other attacks that a column accepted: with the tests protected, and with hidden checks
 	Naive              []string // attacks that do not fool a naive loop, each with its reason
 }
@@ -161,7 +162,9 @@ func languageName(key string) string {
 }
 
 func find(rows []row, s scenario) row {
-	i := slices.IndexFunc(rows, func(r row) bool { return r.Kind == s.kind && r.ID == s.id && r.Language == s.language.key })
+	i := slices.IndexFunc(rows, func(r row) bool {
+		return r.Kind == s.kind && r.ID == s.id && r.Language == s.language.key
+	})
 	if i < 0 {
 		return row{}
 	}
@@ -242,6 +245,7 @@ func TestCases(t *testing.T) {
 		titles[s.title] = key
 	}
 	if everywhere[attack] < 25 || everywhere[honest] < 15 {
-		t.Errorf("in every language there are %d attacks and %d honest solutions, too few", everywhere[attack], everywhere[honest])
+		t.Errorf("in every language there are %d attacks and %d honest solutions, too few", everywhere[attack],
+			everywhere[honest])
 	}
 }

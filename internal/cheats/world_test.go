@@ -52,19 +52,25 @@ func newWorld(t *testing.T, s scenario) *world {
 	t.Cleanup(w.remove)
 	w.env = map[string]string{
 		"HOME": w.home(), "PATH": workshop.path, "LC_ALL": "C.UTF-8", "TZ": "UTC", "SHELL": "/bin/sh",
-		"RALPH_STATE_DIR": filepath.Join(dir, "state"), "KIT": filepath.Join(dir, "kit"), "PROJECT": w.project(), "RALPH": ralph,
+		"RALPH_STATE_DIR": filepath.Join(dir, "state"), "KIT": filepath.Join(dir,
+			"kit"), "PROJECT": w.project(), "RALPH": ralph,
 		"GOCACHE": workshop.cache, "GOPROXY": "off", "GOTOOLCHAIN": "local", "GIT_CONFIG_NOSYSTEM": "1",
-		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",
+		"GIT_COMMITTER_EMAIL": "a@example.com",
 	}
 	if first := w.key(keyPath); first != "" {
 		w.env["PATH"] = first + string(os.PathListSeparator) + workshop.path
 	}
-	for folder, files := range map[string]map[string]string{"project": s.files, "hidden": s.hidden, "kit": s.kit, "home": s.home} {
+	for folder, files := range map[string]map[string]string{
+		"project": s.files, "hidden": s.hidden, "kit": s.kit, "home": s.home,
+	} {
 		if err := writeAll(filepath.Join(dir, folder), files); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := writeAll(dir, map[string]string{"home/.keep": "", "kit/agent.sh": s.script + "\necho '<promise>COMPLETE</promise>'\n"}); err != nil {
+	if err := writeAll(dir, map[string]string{
+		"home/.keep": "", "kit/agent.sh": s.script + "\necho '<promise>COMPLETE</promise>'\n",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	w.must("git", "init", "-q", "-b", "main")
@@ -299,7 +305,8 @@ func (w *world) arguments(c column) []string {
 	case preset:
 		args = append(args, "--protect", "tests")
 	case covert:
-		args = append(args, "--protect", "tests", "--set", "checks.hidden="+hiddenCheck, "--set", "checks.hidden_dir="+w.hidden())
+		args = append(args, "--protect", "tests", "--set", "checks.hidden="+hiddenCheck, "--set",
+			"checks.hidden_dir="+w.hidden())
 	}
 	return args
 }
@@ -320,7 +327,8 @@ func (w *world) ralph(c column) (verdict, error) {
 		return verdict{Accepted: true}, nil
 	}
 	trouble := func(format string, args ...any) error {
-		return fmt.Errorf("%s, exit %d (%s: %s)\n%s", fmt.Sprintf(format, args...), run.code, r.StopReason, r.Error+r.Reason, run.stderr+r.outputs())
+		return fmt.Errorf("%s, exit %d (%s: %s)\n%s", fmt.Sprintf(format, args...), run.code, r.StopReason, r.Error+r.Reason,
+			run.stderr+r.outputs())
 	}
 	if len(r.Iterations) == 0 {
 		return verdict{}, trouble("no iteration")

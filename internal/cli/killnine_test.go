@@ -107,7 +107,8 @@ func newVictim(t *testing.T) *victim {
 		t.Fatal(err)
 	}
 	v.env = []string{
-		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + base, "RALPH_STATE_DIR=" + v.state, "TMPDIR=" + base,
+		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + base, "RALPH_STATE_DIR=" + v.state,
+		"TMPDIR=" + base,
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GORACE=" + raceOptions,
 	}
 	git := exec.Command("git", "init", "-q", v.workspace)
@@ -159,7 +160,8 @@ func (v *victim) killAndResume(delay time.Duration) {
 		t.Fatal(err)
 	}
 	id, err := store.Resolve("")
-	if errors.Is(err, runlog.ErrNoRun) { // killed before it had said anything: there is nothing to go on with, and nothing in the way
+	// killed before it had said anything: there is nothing to go on with, and nothing in the way
+	if errors.Is(err, runlog.ErrNoRun) {
 		if code, _ := v.ralph("resume", "--json"); code != ralph.ExitUsage {
 			t.Fatalf("resume of nothing ended with %d", code)
 		}
@@ -229,7 +231,8 @@ func (v *victim) checkResult(state *fold.State, after ralph.Result) {
 			t.Errorf("iteration %d is counted, and its work is lost: %v", i+1, worked)
 		}
 	}
-	if want := 0.25 * float64(counted); after.TotalCost == nil || *after.TotalCost != want || before.TotalCost != nil && *before.TotalCost > want {
+	if want := 0.25 * float64(counted); after.TotalCost == nil || *after.TotalCost != want ||
+		before.TotalCost != nil && *before.TotalCost > want {
 		t.Errorf("cost %v of %d counted iterations, before %v", after.TotalCost, counted, before.TotalCost)
 	}
 }

@@ -20,7 +20,9 @@ import (
 const recordedDir = "testdata/recorded"
 
 // recordedTrees are the scripts whose snapshots are kept too, for ralph diff.
-var recordedTrees = []string{"tasks_failed_work_is_set_aside", "worker_three_tasks", "worktree_resume", "tasks_given_up"}
+var recordedTrees = []string{
+	"tasks_failed_work_is_set_aside", "worker_three_tasks", "worktree_resume", "tasks_given_up",
+}
 
 // heldRun is the log of one run that a script left.
 type heldRun struct {
@@ -44,7 +46,8 @@ func keepRecordings(t *testing.T, at string, scripts []string) {
 		for _, workspace := range workspacesOf(t, work, all, script) {
 			packWorkspace(t, files, workspace, chosen)
 		}
-		addFiles(t, files, "home", filepath.Join(work, "home"), func(name string) bool { return name == ".config/ralph/config.yaml" })
+		addFiles(t, files, "home", filepath.Join(work,
+			"home"), func(name string) bool { return name == ".config/ralph/config.yaml" })
 		if len(files) > 0 {
 			writeArchive(t, filepath.Join(recordedDir, script+".tar.gz"), files)
 		}
@@ -71,7 +74,8 @@ func heldRuns(t *testing.T, work, script string) []heldRun {
 			t.Fatal(err)
 		}
 		found = append(found, heldRun{
-			script: script, workspace: strings.TrimSpace(string(note)), state: state, dir: dir, run: filepath.Base(dir), size: len(text), features: featuresOf(text),
+			script: script, workspace: strings.TrimSpace(string(note)), state: state, dir: dir, run: filepath.Base(dir),
+			size: len(text), features: featuresOf(text),
 		})
 	}
 	slices.SortFunc(found, func(a, b heldRun) int { return strings.Compare(a.run, b.run) })
@@ -229,7 +233,8 @@ func packWorkspace(t *testing.T, files map[string][]byte, w recordedWorkspace, c
 		})
 		if slices.Contains(recordedTrees, w.script) {
 			addFiles(t, files, path.Join(w.name, "state"), r.state, func(name string) bool {
-				return strings.HasPrefix(name, "snapshots.git/") || strings.HasPrefix(name, "worktrees/") && strings.Contains(name, ".snapshots.git/")
+				return strings.HasPrefix(name, "snapshots.git/") ||
+					strings.HasPrefix(name, "worktrees/") && strings.Contains(name, ".snapshots.git/")
 			})
 		}
 	}

@@ -11,8 +11,10 @@ import (
 )
 
 var (
-	recordWith = flag.String("record", "", "run the scripts of testdata/recorded/scripts with this ralph `program` and keep what they leave")
-	recordAt   = flag.String("record-at", "/srv/net", "the `folder` in which -record works; its name ends up in the logs, so it must be neutral")
+	recordWith = flag.String("record", "",
+		"run the scripts of testdata/recorded/scripts with this ralph `program` and keep what they leave")
+	recordAt = flag.String("record-at", "/srv/net",
+		"the `folder` in which -record works; its name ends up in the logs, so it must be neutral")
 )
 
 // TestRecord makes the recordings that TestRecorded reads. See testdata/recorded/README.md before running it.

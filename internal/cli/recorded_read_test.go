@@ -48,7 +48,9 @@ func (r *recording) read(t *testing.T, ask asker) []said {
 
 func (r *recording) reader(workspace string, ask asker) *reader {
 	id := runlog.WorkspaceID(r.workspace(workspace))
-	return &reader{recording: r, ask: ask, workspace: workspace, steady: strings.NewReplacer(id, workspace+"-ID", r.root, "$ROOT")}
+	return &reader{
+		recording: r, ask: ask, workspace: workspace, steady: strings.NewReplacer(id, workspace+"-ID", r.root, "$ROOT"),
+	}
 }
 
 // tell runs a command and keeps what it printed, in full.
@@ -63,10 +65,13 @@ func (r *reader) run(full bool, env, args []string) {
 	if stderr != "" {
 		text += "[stderr]\n" + r.steady.Replace(ended(stderr))
 	}
-	if args[0] == "runs" && strings.Contains(text, "$ROOT") { // the columns are as wide as the path of a log that cannot be read
+	// the columns are as wide as the path of a log that cannot be read
+	if args[0] == "runs" && strings.Contains(text, "$ROOT") {
 		text = blanks.ReplaceAllString(text, "  ")
 	}
-	r.all = append(r.all, said{name: fmt.Sprintf("%s: %s: exit %d", r.workspace, strings.Join(args, " "), code), text: text, full: full})
+	r.all = append(r.all, said{
+		name: fmt.Sprintf("%s: %s: exit %d", r.workspace, strings.Join(args, " "), code), text: text, full: full,
+	})
 }
 
 var blanks = regexp.MustCompile(` {2,}`)
@@ -133,7 +138,9 @@ func (r *reader) readRun(t *testing.T, store *runlog.Store, run string) {
 		r.hash("explain", run, "--iteration", strconv.Itoa(n), "--json")
 	}
 	r.readTrees(t, store, run, iterations)
-	r.all = append(r.all, said{name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run)), full: true})
+	r.all = append(r.all, said{
+		name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run)), full: true,
+	})
 }
 
 // readBriefly asks the same about a run that shows nothing which another one does not, and keeps hashes alone.
@@ -143,7 +150,9 @@ func (r *reader) readBriefly(store *runlog.Store, run string) {
 	r.hash("status", run, "--json")
 	r.hash("logs", run)
 	r.hash("report", run)
-	r.all = append(r.all, said{name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run))})
+	r.all = append(r.all, said{
+		name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run)),
+	})
 }
 
 // next goes from one iteration to the second, and from there to the last.
@@ -191,11 +200,17 @@ func (r *recording) readSettings(t *testing.T, ask asker) []said {
 		reader.tell("config", "show", "--profile", profile)
 		reader.hash("config", "show", "--profile", profile, "--json")
 	}
-	environment := r.env("", "RALPH_MAX_ITERATIONS=4", "RALPH_CHECKS__COMMANDS=make test", "RALPH_BREAKER__COOLDOWN=5m", "RALPH_NOT_A_KEY=1",
+	environment := r.env("", "RALPH_MAX_ITERATIONS=4", "RALPH_CHECKS__COMMANDS=make test", "RALPH_BREAKER__COOLDOWN=5m",
+		"RALPH_NOT_A_KEY=1",
 		"TILTH_MAX_TURNS_PER_TASK=9", "MAX_EVALUATOR_CALLS_PER_TASK=2", "ANTHROPIC_API_KEY=none")
 	reader.run(true, environment, []string{"config", "show", "--set", "gate.claim=optional", "--once"})
-	reader.run(true, environment, []string{"config", "show", "--profile", "case", "--fallback", "codex:gpt-5", "--fallback", "claude"})
-	for _, wrong := range []string{"max_iterations=many", "max_iteration=3", "gate.claim=maybe", "tasks.on_failure=rety:1", "checks.timeout=-1", "prices=free"} {
+	reader.run(true, environment, []string{
+		"config", "show", "--profile", "case", "--fallback", "codex:gpt-5", "--fallback", "claude",
+	})
+	for _, wrong := range []string{
+		"max_iterations=many", "max_iteration=3", "gate.claim=maybe", "tasks.on_failure=rety:1", "checks.timeout=-1",
+		"prices=free",
+	} {
 		reader.tell("config", "show", "--set", wrong)
 		reader.tell("config", "show", "--set", wrong, "--json")
 	}

@@ -27,9 +27,12 @@ import (
 )
 
 var (
-	recordedWith   = flag.String("recorded-with", "", "compare with what this ralph `program` says of the recordings, in full, and not with the golden files")
-	recordedTexts  = flag.String("recorded-texts", "", "write every text, also those of which only the hash is kept, below this `folder`")
-	recordedUpdate = flag.Bool("recorded-update", false, "write what the program of -recorded-with says into the golden files of the recordings")
+	recordedWith = flag.String("recorded-with", "",
+		"compare with what this ralph `program` says of the recordings, in full, and not with the golden files")
+	recordedTexts = flag.String("recorded-texts", "",
+		"write every text, also those of which only the hash is kept, below this `folder`")
+	recordedUpdate = flag.Bool("recorded-update", false,
+		"write what the program of -recorded-with says into the golden files of the recordings")
 )
 
 // TestRecorded reads logs, results and configurations that an earlier program wrote, with every command that reads, and folds them. Nothing may

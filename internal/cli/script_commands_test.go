@@ -105,7 +105,9 @@ func fitsSchema(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: schema NAME")
 	}
 	var printed bytes.Buffer
-	if code := cli.Main(context.Background(), cli.Streams{Args: []string{"schema", args[0]}, Out: &printed, Err: &printed}); code != 0 {
+	if code := cli.Main(context.Background(), cli.Streams{
+		Args: []string{"schema", args[0]}, Out: &printed, Err: &printed,
+	}); code != 0 {
 		ts.Fatalf("ralph schema %s: exit status %d: %s", args[0], code, &printed)
 	}
 	var schema jsonschema.Schema

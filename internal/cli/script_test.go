@@ -140,8 +140,9 @@ func prepare(env *testscript.Env, tools string) error {
 		"HOME": filepath.Join(env.WorkDir, "home"), "PATH": strings.Join(path, string(os.PathListSeparator)),
 		"RALPH_STATE_DIR":   filepath.Join(env.WorkDir, "state"),
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
-		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
-		"LC_ALL": "C", "TZ": "UTC",
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",
+		"GIT_COMMITTER_EMAIL": "a@example.com",
+		"LC_ALL":              "C", "TZ": "UTC",
 		"GORACE": raceOptions,
 	} {
 		env.Setenv(name, value)

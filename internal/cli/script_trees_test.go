@@ -39,7 +39,8 @@ func treeAt(ts *testscript.TestScript, dir string) map[string]string {
 			return err
 		case name == ".git" && entry.IsDir():
 			return fs.SkipDir
-		case slices.Contains([]string{".git", ".ralph/progress.md", ".ralph/.gitignore"}, filepath.ToSlash(name)), entry.IsDir():
+		case slices.Contains([]string{".git", ".ralph/progress.md", ".ralph/.gitignore"}, filepath.ToSlash(name)),
+			entry.IsDir():
 			return nil
 		}
 		files[name], err = describe(path, entry)

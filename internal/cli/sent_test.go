@@ -40,9 +40,14 @@ func TestWhatTheModelIsSent(t *testing.T) {
 		t.Run(c.variable, func(t *testing.T) {
 			bodies, base := keepingModel(t, bigOutputs)
 			work, state := t.TempDir(), t.TempDir()
-			run := exec.Command("ralph", "run", "look", "-C", work, "--agent", "worker", "--model", c.model, "--check", "test -f seen",
-				"--set", "worker.provider="+c.provider, "--set", "worker.base_url="+base+"/s"+c.suffix, "--set", "worker.api_key_env="+c.variable)
-			run.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "RALPH_STATE_DIR=" + state, "GORACE=" + raceOptions, c.variable + "=" + key}
+			run := exec.Command("ralph", "run", "look", "-C", work, "--agent", "worker", "--model", c.model, "--check",
+				"test -f seen",
+				"--set", "worker.provider="+c.provider, "--set", "worker.base_url="+base+"/s"+c.suffix, "--set",
+				"worker.api_key_env="+c.variable)
+			run.Env = []string{
+				"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "RALPH_STATE_DIR=" + state, "GORACE=" + raceOptions,
+				c.variable + "=" + key,
+			}
 			out, err := run.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -64,7 +69,8 @@ func TestWhatTheModelIsSent(t *testing.T) {
 			}
 			keyless(t, key, state)
 			keyless(t, key, work)
-			if seen, err := os.ReadFile(filepath.Join(work, "seen")); err != nil || strings.Contains(string(seen), c.variable+"=") || !strings.Contains(string(seen), "PATH=") {
+			if seen, err := os.ReadFile(filepath.Join(work,
+				"seen")); err != nil || strings.Contains(string(seen), c.variable+"=") || !strings.Contains(string(seen), "PATH=") {
 				t.Errorf("a command sees %s, %v", seen, err)
 			}
 		})
@@ -80,11 +86,12 @@ func keepingModel(t *testing.T, text string) (bodies func() [][]byte, base strin
 	}
 	var mu sync.Mutex
 	var kept [][]byte
-	server, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(script, scriptedmodel.Observe(func(r scriptedmodel.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		kept = append(kept, r.Body)
-	})))
+	server, err := scriptedmodel.Listen("127.0.0.1:0",
+		scriptedmodel.New(script, scriptedmodel.Observe(func(r scriptedmodel.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			kept = append(kept, r.Body)
+		})))
 	if err != nil {
 		t.Fatal(err)
 	}

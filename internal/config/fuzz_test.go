@@ -14,7 +14,8 @@ func FuzzFile(f *testing.F) {
 		}
 	}
 	for _, text := range []string{
-		"", "max_iterations: 3\n", "checks:\n  commands: [a, b]\n  timeout: 5m\n", "a: &a [*a, *a]", "\ufeffchecks: |\n  x\n", "? a\n: b\n", "!!map {a: b}",
+		"", "max_iterations: 3\n", "checks:\n  commands: [a, b]\n  timeout: 5m\n", "a: &a [*a, *a]", "\ufeffchecks: |\n  x\n",
+		"? a\n: b\n", "!!map {a: b}",
 	} {
 		f.Add(text)
 	}
@@ -33,7 +34,9 @@ func FuzzFile(f *testing.F) {
 
 // FuzzValue gives every key any text.
 func FuzzValue(f *testing.F) {
-	for _, text := range []string{"", "0", "-1", "1e9", "5m", "NaN", "true", "COMPLETE\nDONE", "9223372036854775808", "\x00", "1h1h1h", ".", "+5"} {
+	for _, text := range []string{
+		"", "0", "-1", "1e9", "5m", "NaN", "true", "COMPLETE\nDONE", "9223372036854775808", "\x00", "1h1h1h", ".", "+5",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

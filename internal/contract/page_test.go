@@ -54,7 +54,8 @@ func TestEverythingIsFoundOnAPage(t *testing.T) {
 		Block:       "| code | in a block |\n{\"a\":1}",
 	}
 	got := found{
-		exits, page.Gates(), page.LiveStates(), page.EventTypes(), page.EventFields(), page.Commands(), page.RunFlags(), page.GlobalFlags(),
+		exits, page.Gates(), page.LiveStates(), page.EventTypes(), page.EventFields(), page.Commands(), page.RunFlags(),
+		page.GlobalFlags(),
 		page.Keys(), page.Profiles(), page.Tags(), page.Block(`{"a"`),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -28,10 +28,15 @@ var acpAgents = []struct {
 	{
 		"gemini", "--experimental-acp",
 		func(string) map[string]string {
-			return map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false}}`}
+			return map[string]string{
+				".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false}}`,
+			}
 		},
 		func(url string) []string {
-			return []string{"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_MODEL=gemini-2.5-flash", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_CLI_NO_RELAUNCH=true"}
+			return []string{
+				"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_MODEL=gemini-2.5-flash",
+				"GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_CLI_NO_RELAUNCH=true",
+			}
 		},
 	},
 	{
@@ -39,17 +44,22 @@ var acpAgents = []struct {
 		func(url string) map[string]string {
 			// It asks for nothing unless it is told to.
 			return map[string]string{".config/opencode/opencode.json": `{"provider":{"scripted":{"npm":"@ai-sdk/openai-compatible",
-				"options":{"baseURL":"` + url + `/v1","apiKey":"k"},"models":{"scripted-1":{"limit":{"context":100000,"output":1000}}}}},
+				"options":{"baseURL":"` + url +
+				`/v1","apiKey":"k"},"models":{"scripted-1":{"limit":{"context":100000,"output":1000}}}}},
 				"model":"scripted/scripted-1","permission":"ask","autoupdate":false,"share":"disabled"}`}
 		},
 		func(string) []string {
-			return []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"}
+			return []string{
+				"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+			}
 		},
 	},
 	{
 		"qwen", "--acp",
 		func(string) map[string]string {
-			return map[string]string{".qwen/settings.json": `{"security":{"auth":{"selectedType":"openai"}},"privacy":{"usageStatisticsEnabled":false}}`}
+			return map[string]string{
+				".qwen/settings.json": `{"security":{"auth":{"selectedType":"openai"}},"privacy":{"usageStatisticsEnabled":false}}`,
+			}
 		},
 		func(url string) []string {
 			return []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=scripted-1"}
@@ -87,11 +97,12 @@ func TestACPAgents(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 				defer cancel()
 				dir := t.TempDir()
-				got := runACP(ctx, t, acpRun{agent: i, program: program, dir: dir, permissions: c.permissions, scenario: c.scenario, asked: func() {
-					if c.scenario == "hang" {
-						cancel()
-					}
-				}})
+				got := runACP(ctx, t,
+					acpRun{agent: i, program: program, dir: dir, permissions: c.permissions, scenario: c.scenario, asked: func() {
+						if c.scenario == "hang" {
+							cancel()
+						}
+					}})
 				made, _ := os.ReadFile(filepath.Join(dir, "made.txt"))
 				end := acpEnd{End: got.End, Complete: got.Said.Complete, Denied: len(got.Denials), Made: string(made)}
 				if c.want.Denied > 0 {
@@ -120,7 +131,8 @@ type acpRun struct {
 
 func runACP(ctx context.Context, t *testing.T, r acpRun) ralph.AgentOutcome {
 	t.Helper()
-	model, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scriptedmodel.Standard(), scriptedmodel.Observe(func(scriptedmodel.Request) { r.asked() })))
+	model, err := scriptedmodel.Listen("127.0.0.1:0",
+		scriptedmodel.New(scriptedmodel.Standard(), scriptedmodel.Observe(func(scriptedmodel.Request) { r.asked() })))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,9 +153,10 @@ func runACP(ctx context.Context, t *testing.T, r acpRun) ralph.AgentOutcome {
 		Dialect: dialect, CommandLine: process.Words([]string{r.program, a.flags}), Permissions: r.permissions,
 		Env: append(a.env(url), "HOME="+home, "PATH="+os.Getenv("PATH"), "TERM=dumb"),
 	})
-	got, err := cli.Run(ctx, ralph.AgentInput{Prompt: "Do the work, then say so.", Dir: r.dir, Folder: t.TempDir(), Live: func(a ralph.Activity) {
-		t.Log(strings.TrimSpace(a.Kind + " " + a.Name + " " + a.Detail))
-	}})
+	got, err := cli.Run(ctx,
+		ralph.AgentInput{Prompt: "Do the work, then say so.", Dir: r.dir, Folder: t.TempDir(), Live: func(a ralph.Activity) {
+			t.Log(strings.TrimSpace(a.Kind + " " + a.Name + " " + a.Detail))
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

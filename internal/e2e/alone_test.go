@@ -71,8 +71,10 @@ func (w *world) traces(asked string) traces {
 		return err == nil
 	}
 	return traces{
-		Hook: ran("hook-ran"), Server: ran("server-ran"), Notifier: ran("notifier-ran"), Memory: strings.Contains(asked, "remembered by the user"),
-		ServerTool: strings.Contains(asked, "lookup_of_the_user"), Project: strings.Contains(asked, "remembered by the project"),
+		Hook: ran("hook-ran"), Server: ran("server-ran"), Notifier: ran("notifier-ran"),
+		Memory:     strings.Contains(asked, "remembered by the user"),
+		ServerTool: strings.Contains(asked, "lookup_of_the_user"),
+		Project:    strings.Contains(asked, "remembered by the project"),
 	}
 }
 
@@ -117,11 +119,13 @@ func TestDenialAndWhatAllowsIt(t *testing.T) {
 	w := newWorld(t, claude, parse(t, script), "s")
 	code, output := w.told("--check", "test -f sorted.txt", "-n", "1")
 	const advice = "-- --allowedTools 'Bash(sort README.md -o sorted.txt)'"
-	if code != 1 || !strings.Contains(output, "denied: Bash: sort README.md -o sorted.txt") || !strings.Contains(output, "to allow it: ralph run … "+advice) {
+	if code != 1 || !strings.Contains(output, "denied: Bash: sort README.md -o sorted.txt") ||
+		!strings.Contains(output, "to allow it: ralph run … "+advice) {
 		t.Fatalf("exit status %d\n%s", code, output)
 	}
 	w = newWorld(t, claude, parse(t, script), "s")
-	code, output = w.told("--check", "test -f sorted.txt", "-n", "1", "--", "--allowedTools", "Bash(sort README.md -o sorted.txt)")
+	code, output = w.told("--check", "test -f sorted.txt", "-n", "1", "--", "--allowedTools",
+		"Bash(sort README.md -o sorted.txt)")
 	if code != 0 || strings.Contains(output, "denied") {
 		t.Errorf("exit status %d\n%s", code, output)
 	}

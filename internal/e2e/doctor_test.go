@@ -59,7 +59,9 @@ func TestDoctor(t *testing.T) {
 		if leak := leaks[name]; leak != "" {
 			probe["session_isolation"] = aspect{"failed", leak}
 		}
-		want := examined{Name: name, Path: got.Path, Login: got.Login, Billing: got.Billing, Probe: probe, ProbedAt: got.ProbedAt}
+		want := examined{
+			Name: name, Path: got.Path, Login: got.Login, Billing: got.Billing, Probe: probe, ProbedAt: got.ProbedAt,
+		}
 		if name == "claude" || name == "codex" {
 			want.Login, want.Billing = "yes", "subscription"
 		}

@@ -58,14 +58,18 @@ func (cli agentCLI) breaks() []scriptedmodel.ToolCall {
 		}
 	case "opencode":
 		return []scriptedmodel.ToolCall{
-			named("bash", map[string]any{"command": command, "description": "make"}), named("write", map[string]any{"filePath": "made.txt", "content": "x"}),
+			named("bash", map[string]any{"command": command, "description": "make"}),
+			named("write", map[string]any{"filePath": "made.txt", "content": "x"}),
 			named("edit", map[string]any{"filePath": "fact.txt", "oldString": "heron", "newString": "crane"}),
 		}
 	}
 	return []scriptedmodel.ToolCall{
-		named("run_shell_command", map[string]any{"command": command, "is_background": false}), named("run_shell_command", map[string]any{"command": other, "is_background": false}),
+		named("run_shell_command", map[string]any{"command": command, "is_background": false}),
+		named("run_shell_command", map[string]any{"command": other, "is_background": false}),
 		named("write_file", map[string]any{"file_path": "made.txt", "content": "x"}),
-		named("replace", map[string]any{"file_path": "fact.txt", "old_string": "heron", "new_string": "crane", "instruction": "change it"}),
+		named("replace", map[string]any{
+			"file_path": "fact.txt", "old_string": "heron", "new_string": "crane", "instruction": "change it",
+		}),
 		named("edit", map[string]any{"file_path": "fact.txt", "old_string": "heron", "new_string": "crane"}),
 	}
 }
@@ -74,7 +78,9 @@ func (cli agentCLI) breaks() []scriptedmodel.ToolCall {
 var nonce = map[string]string{"nonce": `nonce is ([0-9a-f]{32})`}
 
 func verdict(fields string) scriptedmodel.Turn {
-	return scriptedmodel.Turn{Text: "I have looked at it.\n\n```json\n{\"nonce\": \"{{nonce}}\", " + fields + "}\n```\n", Fill: nonce}
+	return scriptedmodel.Turn{
+		Text: "I have looked at it.\n\n```json\n{\"nonce\": \"{{nonce}}\", " + fields + "}\n```\n", Fill: nonce,
+	}
 }
 
 const (
@@ -107,15 +113,19 @@ prefix_rule(pattern=["rm"], decision="allow")
 }
 
 // reviewing is a world in which the CLI is a reviewer that may only read.
-func reviewing(t *testing.T, cli agentCLI, turns []scriptedmodel.Turn, options ...scriptedmodel.Option) (*world, ralph.Evaluation) {
+func reviewing(
+	t *testing.T, cli agentCLI, turns []scriptedmodel.Turn, options ...scriptedmodel.Option,
+) (*world, ralph.Evaluation) {
 	t.Helper()
-	w := newWorld(t, cli, scriptedmodel.Script{"review": {Conversations: [][]scriptedmodel.Turn{turns}}}, "review", options...)
+	w := newWorld(t, cli, scriptedmodel.Script{"review": {Conversations: [][]scriptedmodel.Turn{turns}}}, "review",
+		options...)
 	w.write(filepath.Join(w.project, "fact.txt"), "the bird is a heron\n")
 	for _, name := range []string{"CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md"} {
 		w.write(filepath.Join(w.project, name), planted+"\n")
 	}
 	for name, text := range plantedSettings {
-		w.write(filepath.Join(w.project, name), strings.ReplaceAll(text, "MARK", filepath.Join(w.project, "mark-of-"+strings.ReplaceAll(name, "/", "-"))))
+		w.write(filepath.Join(w.project, name),
+			strings.ReplaceAll(text, "MARK", filepath.Join(w.project, "mark-of-"+strings.ReplaceAll(name, "/", "-"))))
 	}
 	if cli.name == codex.name {
 		config := codexConfig(w.model.URL()+"/review") + "[projects.\"" + w.project + "\"]\ntrust_level = \"trusted\"\n"
@@ -123,11 +133,13 @@ func reviewing(t *testing.T, cli agentCLI, turns []scriptedmodel.Turn, options .
 	}
 	dialect, _ := agent.Find(cli.name)
 	reviewer := &evaluate.Evaluator{Agent: agent.New(agent.Options{
-		Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Permissions: agent.PermitReading, Env: w.environ(),
+		Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Permissions: agent.PermitReading,
+		Env: w.environ(),
 	})}
 	before := w.tree()
 	verdict, err := reviewer.Evaluate(t.Context(), ralph.EvaluationInput{
-		Goal: "Name the bird.", Diff: "+the bird is a heron\n", Dir: w.project, Folder: t.TempDir(), Timeout: 3 * time.Minute, Live: func(a ralph.Activity) {
+		Goal: "Name the bird.", Diff: "+the bird is a heron\n", Dir: w.project, Folder: t.TempDir(), Timeout: 3 * time.Minute,
+		Live: func(a ralph.Activity) {
 			t.Log(strings.TrimSpace(a.Kind + " " + a.Name + " " + a.Detail))
 		},
 	})
@@ -169,10 +181,14 @@ func TestReviewerReadsAndJudges(t *testing.T) {
 	eachReviewer(t, func(t *testing.T, cli agentCLI) {
 		for fields, want := range map[string]ralph.Evaluation{
 			accepts: {Accepted: true, Evidence: []string{"fact.txt:1"}},
-			rejects: {Category: ralph.RejectedGap, Concern: "there is no crane", Evidence: []string{"fact.txt:1"}, NextStep: "add one"},
+			rejects: {
+				Category: ralph.RejectedGap, Concern: "there is no crane", Evidence: []string{"fact.txt:1"}, NextStep: "add one",
+			},
 		} {
 			var asked letters
-			_, got := reviewing(t, cli, []scriptedmodel.Turn{{Text: "Reading.", Tools: []scriptedmodel.ToolCall{cli.reads()}}, verdict(fields)}, asked.keep())
+			_, got := reviewing(t, cli,
+				[]scriptedmodel.Turn{{Text: "Reading.", Tools: []scriptedmodel.ToolCall{cli.reads()}}, verdict(fields)},
+				asked.keep())
 			want.Agent, want.End, want.Tries = cli.name, ralph.EndOK, 1
 			if diff := cmp.Diff(want, got, ignoreFigures); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -181,7 +197,8 @@ func TestReviewerReadsAndJudges(t *testing.T) {
 			if len(told) == 0 {
 				t.Fatal("the model was not asked")
 			}
-			if last := told[len(told)-1]; strings.Count(last, "the bird is a heron") < 2 { // in the diff, and in what the tool read
+			// in the diff, and in what the tool read
+			if last := told[len(told)-1]; strings.Count(last, "the bird is a heron") < 2 {
 				t.Error("the reviewer did not read the file")
 			}
 			if spoke := strings.Contains(strings.Join(told, ""), planted); spoke && cli.name != "gemini" { // as its About says
@@ -199,7 +216,9 @@ func TestReviewerChangesNothing(t *testing.T) {
 			turns = append(turns, scriptedmodel.Turn{Text: "Changing something.", Tools: []scriptedmodel.ToolCall{call}})
 		}
 		_, got := reviewing(t, cli, append(turns, verdict(accepts)))
-		want := ralph.Evaluation{Accepted: true, Evidence: []string{"fact.txt:1"}, Agent: cli.name, End: ralph.EndOK, Tries: 1}
+		want := ralph.Evaluation{
+			Accepted: true, Evidence: []string{"fact.txt:1"}, Agent: cli.name, End: ralph.EndOK, Tries: 1,
+		}
 		if diff := cmp.Diff(want, got, ignoreFigures); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}

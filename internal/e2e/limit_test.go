@@ -31,7 +31,8 @@ func TestLimitStops(t *testing.T) {
 		w := newWorld(t, cli, limitFor(t, "1h"), "s")
 		w.subscribed()
 		o := w.run("--check", "true", "--on-limit", "stop")
-		if o.code != 13 || o.result.StopReason != "rate_limited" || len(w.model.Requests()) != 1 || o.result.Iterations[0].Counted {
+		if o.code != 13 || o.result.StopReason != "rate_limited" || len(w.model.Requests()) != 1 ||
+			o.result.Iterations[0].Counted {
 			t.Errorf("exit status %d after %d requests: %s\n%s", o.code, len(w.model.Requests()), o.stdout, o.stderr)
 		}
 	})

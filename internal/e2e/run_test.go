@@ -17,7 +17,10 @@ import (
 // figures is what one turn of the scripted model costs, as often as it was asked.
 func (cli agentCLI) figures(turns int) (*float64, *tokens) {
 	u := scriptedmodel.DefaultUsage
-	t := &tokens{Input: turns * int(u.Input), Output: turns * int(u.Output), CacheRead: turns * int(u.CacheRead), CacheWrite: turns * int(u.CacheWrite)}
+	t := &tokens{
+		Input: turns * int(u.Input), Output: turns * int(u.Output), CacheRead: turns * int(u.CacheRead),
+		CacheWrite: turns * int(u.CacheWrite),
+	}
 	if !cli.cost {
 		return nil, t
 	}
@@ -37,7 +40,9 @@ func TestComplete(t *testing.T) {
 		cost, used := cli.figures(1)
 		want := result{
 			StopReason: "all_checks_passed", Verified: true, TotalIterations: 1, TotalCost: cost, TotalTokens: used,
-			Iterations: []iteration{{Agent: cli.name, Steps: steps(1), Cost: cost, Claims: []string{"COMPLETE"}, Refusals: []string{}, Counted: true}},
+			Iterations: []iteration{
+				{Agent: cli.name, Steps: steps(1), Cost: cost, Claims: []string{"COMPLETE"}, Refusals: []string{}, Counted: true},
+			},
 		}
 		if diff := cmp.Diff(want, o.result, nearly); diff != "" {
 			t.Errorf("-want +got:\n%s\n%s", diff, o.stderr)
@@ -59,7 +64,10 @@ func TestRefusedThenFixed(t *testing.T) {
 		w := newWorld(t, cli, scriptedmodel.Standard(), "second-try", asked.keep())
 		o := w.run("--check", "test -f made.txt", "--yolo")
 		cost, used := cli.figures(3)
-		want := result{StopReason: "all_checks_passed", Verified: true, TotalIterations: 2, TotalCost: cost, TotalTokens: used, Iterations: o.result.Iterations}
+		want := result{
+			StopReason: "all_checks_passed", Verified: true, TotalIterations: 2, TotalCost: cost, TotalTokens: used,
+			Iterations: o.result.Iterations,
+		}
 		if diff := cmp.Diff(want, o.result, nearly); diff != "" {
 			t.Errorf("-want +got:\n%s\n%s", diff, o.stderr)
 		}
@@ -69,7 +77,8 @@ func TestRefusedThenFixed(t *testing.T) {
 		if w.file("made.txt") != "made-by-agent\n" {
 			t.Errorf("made.txt holds %q", w.file("made.txt"))
 		}
-		if told := asked.all(); len(told) != 3 || strings.Contains(told[0], "check_failed") || !strings.Contains(told[1], "check_failed") {
+		if told := asked.all(); len(told) != 3 || strings.Contains(told[0], "check_failed") ||
+			!strings.Contains(told[1], "check_failed") {
 			t.Errorf("the second agent of %d requests was not told why the claim was refused", len(told))
 		}
 	})
@@ -126,7 +135,8 @@ func TestRefusedLogin(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		w := newWorld(t, cli, scriptedmodel.Standard(), "401")
 		code, output := w.told("--check", "true")
-		if code != 5 || !strings.Contains(output, logins[cli.name]) || !strings.Contains(output, "AUTH_ERROR at iteration 1 of 10") {
+		if code != 5 || !strings.Contains(output, logins[cli.name]) ||
+			!strings.Contains(output, "AUTH_ERROR at iteration 1 of 10") {
 			t.Errorf("exit status %d\n%s", code, output)
 		}
 		if asked := len(w.model.Requests()); asked > 2 {
@@ -152,7 +162,8 @@ func TestHangs(t *testing.T) {
 			both(t, func(t *testing.T, cli agentCLI) {
 				w := newWorld(t, cli, scriptedmodel.Standard(), scenario)
 				o := w.run("--check", "true", "--idle-timeout", "3", "--set", "agent.max_failures=1")
-				if o.code != 15 || o.result.StopReason != "agent_failed" || !strings.Contains(o.stderr, "killed after 3s without any output") {
+				if o.code != 15 || o.result.StopReason != "agent_failed" ||
+					!strings.Contains(o.stderr, "killed after 3s without any output") {
 					t.Errorf("exit status %d: %s\n%s", o.code, o.stdout, o.stderr)
 				}
 			})
@@ -195,7 +206,9 @@ func TestLongPrompt(t *testing.T) {
 		var asked letters
 		w := newWorld(t, cli, scriptedmodel.Standard(), "text", asked.keep())
 		dialect, _ := agent.Find(cli.name)
-		o, err := agent.New(agent.Options{Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Env: w.environ()}).Run(t.Context(), ralph.AgentInput{
+		o, err := agent.New(agent.Options{
+			Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Env: w.environ(),
+		}).Run(t.Context(), ralph.AgentInput{
 			Prompt: strings.Repeat("Words, words\n", megabyte/13), Dir: w.project, Live: func(ralph.Activity) {},
 		})
 		if err != nil || o.End != ralph.EndOK || !o.Said.Complete || len(strings.Join(asked.all(), "")) < megabyte {

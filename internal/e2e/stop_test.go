@@ -123,7 +123,10 @@ func randomStops(seed uint64, each int) []stop {
 	var stops []stop
 	for i := range each {
 		for _, cli := range []agentCLI{claude, codex} {
-			s := stop{number: len(stops), cli: cli, state: []string{"call", "text", "tool", "tool"}[random.IntN(4)], reached: random.IntN(2) == 0, signals: ways[i%len(ways)]}
+			s := stop{
+				number: len(stops), cli: cli, state: []string{"call", "text", "tool", "tool"}[random.IntN(4)],
+				reached: random.IntN(2) == 0, signals: ways[i%len(ways)],
+			}
 			if len(s.signals) == 1 && s.signals[0] == syscall.SIGINT {
 				s.state = "text" // it lets the iteration come to its end, so that there must be one
 			}

@@ -30,12 +30,17 @@ var realProjects = []realProject{
 		"go.mod": "module example.com/sum\n\ngo 1.24\n", "sum.go": "package sum\n\nfunc Sum(a, b int) int { return a + b }\n",
 		"sum_test.go": "package sum\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(1, 2) != 3 {\n\t\tt.Fatal()\n\t}\n}\n",
 	}},
-	{name: "python venv", program: "python3", check: ".venv/bin/python -m unittest", setUp: []string{"python3 -m venv --without-pip .venv"}, files: pythonFiles},
-	{name: "python venv activated", program: "python3", check: "python -m unittest", setUp: []string{"python3 -m venv --without-pip .venv"},
-		path: ".venv/bin", files: pythonFiles},
+	{
+		name: "python venv", program: "python3", check: ".venv/bin/python -m unittest",
+		setUp: []string{"python3 -m venv --without-pip .venv"}, files: pythonFiles,
+	},
+	{name: "python venv activated", program: "python3", check: "python -m unittest",
+		setUp: []string{"python3 -m venv --without-pip .venv"},
+		path:  ".venv/bin", files: pythonFiles},
 	{name: "node", program: "node", check: "npm test", setUp: []string{heavyModules}, files: map[string]string{
-		".gitignore": "node_modules/\n", "package.json": `{"scripts": {"test": "node --test"}, "dependencies": {"dep": "1.0.0"}}`,
-		"sum.test.js": "const test = require('node:test'); const assert = require('node:assert'); const dep = require('dep');\ntest('sum', () => assert.strictEqual(dep.sum(1, 2), 3));\n",
+		".gitignore":   "node_modules/\n",
+		"package.json": `{"scripts": {"test": "node --test"}, "dependencies": {"dep": "1.0.0"}}`,
+		"sum.test.js":  "const test = require('node:test'); const assert = require('node:assert'); const dep = require('dep');\ntest('sum', () => assert.strictEqual(dep.sum(1, 2), 3));\n",
 	}},
 	{name: "cargo", program: "cargo", check: "cargo test --offline --quiet", files: map[string]string{
 		".gitignore": "target/\n", "Cargo.toml": "[package]\nname = \"sum\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
@@ -91,7 +96,8 @@ func (p realProject) mustBeGreen(t *testing.T) {
 	}
 	// The second check looks into the state folder while a view is open: nothing was copied there.
 	small := fmt.Sprintf(`test "$(du -sk %s | cut -f1)" -lt 20000`, state)
-	out := runIn(t, project, env, program, "run", "goal", "--once", "--json", "--check", p.check, "--check", small, "--agent-cmd", `echo "<promise>COMPLETE</promise>"`)
+	out := runIn(t, project, env, program, "run", "goal", "--once", "--json", "--check", p.check, "--check", small,
+		"--agent-cmd", `echo "<promise>COMPLETE</promise>"`)
 	var result struct {
 		Iterations []struct {
 			Checks []struct {

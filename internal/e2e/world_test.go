@@ -78,7 +78,9 @@ func both(t *testing.T, test func(t *testing.T, cli agentCLI)) {
 }
 
 // newWorld makes a world whose model plays one scenario of a script.
-func newWorld(t *testing.T, cli agentCLI, script scriptedmodel.Script, scenario string, options ...scriptedmodel.Option) *world {
+func newWorld(
+	t *testing.T, cli agentCLI, script scriptedmodel.Script, scenario string, options ...scriptedmodel.Option,
+) *world {
 	t.Helper()
 	dir := filepath.Join(programs, cli.name)
 	if _, err := os.Stat(dir); err != nil {
@@ -103,10 +105,12 @@ func newWorld(t *testing.T, cli agentCLI, script scriptedmodel.Script, scenario 
 		}
 	})
 	w.env = map[string]string{
-		"PATH": dir + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME": w.home, "RALPH_STATE_DIR": w.state, "LC_ALL": "C", "TZ": "UTC",
+		"PATH": dir + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME": w.home, "RALPH_STATE_DIR": w.state,
+		"LC_ALL": "C", "TZ": "UTC",
 		"TMPDIR":            t.TempDir(), // codex makes no sandbox where its home is below it
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
-		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",
+		"GIT_COMMITTER_EMAIL": "a@example.com",
 	}
 	w.write(filepath.Join(w.home, "empty"), "")
 	w.write(filepath.Join(w.project, "README.md"), "a project\n")

@@ -73,7 +73,8 @@ func judgePurity(src source) []Finding {
 			return true
 		}
 		pkg, ok := call.X.(*ast.Ident)
-		if ok && pkg.Obj == nil && slices.Contains(impureCalls[imports[pkg.Name]], call.Sel.Name) { // with an Obj it is a variable
+		// with an Obj it is a variable
+		if ok && pkg.Obj == nil && slices.Contains(impureCalls[imports[pkg.Name]], call.Sel.Name) {
 			findings = append(findings, src.finding(call.Pos(), whyPure, "use of %s.%s", pkg.Name, call.Sel.Name))
 		}
 		return true
@@ -92,7 +93,8 @@ func judgeText(src source) []Finding {
 			}
 		case *ast.ImportSpec:
 			if n.Name != nil && n.Name.Name == "." {
-				findings = append(findings, src.finding(n.Pos(), "it hides where a name comes from", "dot import of %s", importPath(n)))
+				findings = append(findings,
+					src.finding(n.Pos(), "it hides where a name comes from", "dot import of %s", importPath(n)))
 			}
 		}
 		return true

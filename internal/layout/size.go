@@ -9,15 +9,18 @@ import (
 func measure(src source, limit limits) []Finding {
 	var findings []Finding
 	if src.lines > limit.file {
-		findings = append(findings, src.finding(src.tree.Package, whyFile, "the file has %d lines, more than %d", src.lines, limit.file))
+		findings = append(findings,
+			src.finding(src.tree.Package, whyFile, "the file has %d lines, more than %d", src.lines, limit.file))
 	}
 	for _, f := range functions(src.tree) {
 		lines := src.set.Position(f.end).Line - src.set.Position(f.begin).Line + 1
 		if lines > limit.function {
-			findings = append(findings, src.finding(f.begin, whyFunction, "%s has %d lines, more than %d", f.name, lines, limit.function))
+			findings = append(findings,
+				src.finding(f.begin, whyFunction, "%s has %d lines, more than %d", f.name, lines, limit.function))
 		}
 		if n := f.kind.Params.NumFields(); n > limit.parameters {
-			findings = append(findings, src.finding(f.begin, whyParameters, "%s has %d parameters, more than %d", f.name, n, limit.parameters))
+			findings = append(findings,
+				src.finding(f.begin, whyParameters, "%s has %d parameters, more than %d", f.name, n, limit.parameters))
 		}
 	}
 	return findings
@@ -76,7 +79,9 @@ func judgeMain(src source, lines int) []Finding {
 	if lines <= mainLimit {
 		return nil
 	}
-	return []Finding{src.finding(src.tree.Package, whyMain, "%s has %d lines of code, more than %d", src.room, lines, mainLimit)}
+	return []Finding{
+		src.finding(src.tree.Package, whyMain, "%s has %d lines of code, more than %d", src.room, lines, mainLimit),
+	}
 }
 
 func judgeName(src source) []Finding {

@@ -49,7 +49,8 @@ func (w anthropic) stream(a answer) []frame {
 	begin["content"], begin["stop_reason"] = []any{}, nil
 	end := object{"delta": object{"stop_reason": w.stopReason(a), "stop_sequence": nil}}
 	if !a.turn.Unmetered {
-		begin["usage"], end["usage"] = anthropicUsage(a.usage, min(a.usage.Output, 1)), anthropicUsage(a.usage, a.usage.Output)
+		begin["usage"], end["usage"] = anthropicUsage(a.usage,
+			min(a.usage.Output, 1)), anthropicUsage(a.usage, a.usage.Output)
 	}
 	frames := []frame{
 		typed("message_start", object{"message": begin}),
@@ -127,13 +128,16 @@ func (anthropic) stopReason(a answer) string {
 
 func anthropicUsage(u Usage, output int64) object {
 	return object{
-		"input_tokens": u.Input, "output_tokens": output, "cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite,
-		"cache_creation": object{"ephemeral_5m_input_tokens": u.CacheWrite, "ephemeral_1h_input_tokens": 0}, "service_tier": "standard",
+		"input_tokens": u.Input, "output_tokens": output, "cache_read_input_tokens": u.CacheRead,
+		"cache_creation_input_tokens": u.CacheWrite,
+		"cache_creation":              object{"ephemeral_5m_input_tokens": u.CacheWrite, "ephemeral_1h_input_tokens": 0},
+		"service_tier":                "standard",
 	}
 }
 
 var anthropicKinds = map[int]string{
-	400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",
+	400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error",
+	404: "not_found_error",
 	413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 504: "timeout_error", 529: "overloaded_error",
 }
 

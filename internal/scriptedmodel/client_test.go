@@ -28,13 +28,17 @@ var formats = []format{
 	{"anthropic", "/v1/messages", "/v1/messages", askAnthropic, hearAnthropic, hearAnthropicWhole},
 	{"responses", "/v1/responses", "/v1/responses", askResponses, hearResponses, hearResponsesWhole},
 	{"chat", "/v1/chat/completions", "/v1/chat/completions", askChat, hearChat, hearChatWhole},
-	{"gemini", "/v1beta/models/scripted-1:streamGenerateContent?alt=sse", "/v1beta/models/scripted-1:generateContent", askGemini, hearGemini, hearGeminiWhole},
+	{"gemini", "/v1beta/models/scripted-1:streamGenerateContent?alt=sse", "/v1beta/models/scripted-1:generateContent",
+		askGemini, hearGemini, hearGeminiWhole},
 }
 
 type m = map[string]any
 
 func parameters(argument string) m {
-	return m{"type": "object", "properties": m{argument: m{"type": "string"}, "description": m{"type": "string"}}, "required": []string{argument, "description"}}
+	return m{
+		"type": "object", "properties": m{argument: m{"type": "string"}, "description": m{"type": "string"}},
+		"required": []string{argument, "description"},
+	}
 }
 
 func askAnthropic(history []turn, tools []string, stream bool) m {
@@ -45,7 +49,12 @@ func askAnthropic(history []turn, tools []string, stream bool) m {
 			continue
 		}
 		messages = append(messages,
-			m{"role": "assistant", "content": []m{{"type": "text", "text": h.said}, {"type": "tool_use", "id": h.callID, "name": "Bash", "input": m{}}}},
+			m{
+				"role": "assistant",
+				"content": []m{
+					{"type": "text", "text": h.said}, {"type": "tool_use", "id": h.callID, "name": "Bash", "input": m{}},
+				},
+			},
 			m{"role": "user", "content": []m{{"type": "tool_result", "tool_use_id": h.callID, "content": "done"}}})
 	}
 	offered := []m{}
@@ -56,9 +65,14 @@ func askAnthropic(history []turn, tools []string, stream bool) m {
 }
 
 func askResponses(history []turn, tools []string, stream bool) m {
-	input := []m{{"type": "message", "role": "developer", "content": "be good"}, {"type": "message", "role": "user", "content": "do it"}}
+	input := []m{
+		{"type": "message", "role": "developer", "content": "be good"},
+		{"type": "message", "role": "user", "content": "do it"},
+	}
 	for _, h := range history {
-		input = append(input, m{"type": "reasoning", "summary": []any{}}, m{"type": "message", "role": "assistant", "content": h.said})
+		input = append(input, m{
+			"type": "reasoning", "summary": []any{},
+		}, m{"type": "message", "role": "assistant", "content": h.said})
 		if h.callID != "" {
 			input = append(input,
 				m{"type": "function_call", "call_id": h.callID, "name": "exec_command", "arguments": "{}"},
@@ -85,26 +99,40 @@ func askChat(history []turn, tools []string, stream bool) m {
 			continue
 		}
 		messages = append(messages,
-			m{"role": "assistant", "content": h.said, "tool_calls": []m{{"id": h.callID, "type": "function", "function": m{"name": "bash", "arguments": "{}"}}}},
+			m{
+				"role": "assistant", "content": h.said,
+				"tool_calls": []m{{"id": h.callID, "type": "function", "function": m{"name": "bash", "arguments": "{}"}}},
+			},
 			m{"role": "tool", "tool_call_id": h.callID, "content": "done"})
 	}
 	offered := []m{}
 	for _, name := range tools {
 		offered = append(offered, m{"type": "function", "function": m{"name": name, "parameters": parameters("command")}})
 	}
-	return m{"model": "scripted-1", "stream": stream, "stream_options": m{"include_usage": true}, "messages": messages, "tools": offered}
+	return m{
+		"model": "scripted-1", "stream": stream, "stream_options": m{"include_usage": true}, "messages": messages,
+		"tools": offered,
+	}
 }
 
 func askGemini(history []turn, tools []string, _ bool) m {
 	contents := []m{{"role": "user", "parts": []m{{"text": "do it"}}}}
 	for _, h := range history {
 		if h.callID == "" {
-			contents = append(contents, m{"role": "model", "parts": []m{{"text": h.said}}}, m{"role": "user", "parts": []m{{"text": "go on"}}})
+			contents = append(contents, m{
+				"role": "model", "parts": []m{{"text": h.said}},
+			}, m{"role": "user", "parts": []m{{"text": "go on"}}})
 			continue
 		}
 		contents = append(contents,
-			m{"role": "model", "parts": []m{{"text": h.said}, {"functionCall": m{"id": h.callID, "name": "run_shell_command", "args": m{}}}}},
-			m{"role": "user", "parts": []m{{"functionResponse": m{"name": "run_shell_command", "response": m{"output": "done"}}}}})
+			m{
+				"role":  "model",
+				"parts": []m{{"text": h.said}, {"functionCall": m{"id": h.callID, "name": "run_shell_command", "args": m{}}}},
+			},
+			m{
+				"role":  "user",
+				"parts": []m{{"functionResponse": m{"name": "run_shell_command", "response": m{"output": "done"}}}},
+			})
 	}
 	offered := []m{}
 	for _, name := range tools {
@@ -115,7 +143,8 @@ func askGemini(history []turn, tools []string, _ bool) m {
 
 // shells is what a client of each format offers.
 var shells = map[string][]string{
-	"anthropic": {"Bash", "Read"}, "responses": {"exec_command", "view_image"}, "chat": {"bash", "read"}, "gemini": {"run_shell_command", "read_file"},
+	"anthropic": {"Bash", "Read"}, "responses": {"exec_command", "view_image"}, "chat": {"bash", "read"},
+	"gemini": {"run_shell_command", "read_file"},
 }
 
 // client asks a server in one format.

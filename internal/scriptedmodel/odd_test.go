@@ -32,7 +32,8 @@ func (c *client) comes() (string, error) {
 // Half an answer may end as if it were whole, or go on with what is no JSON.
 func TestAnswersThatGoWrong(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
-		server := start(t, parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "end"}, {"do": "garble"}]}]]}}`))
+		server := start(t,
+			parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "end"}, {"do": "garble"}]}]]}}`))
 		c := newClient(t, f, server.URL()+"/s")
 		c.streams = streams
 		half, err := c.comes()
@@ -41,7 +42,8 @@ func TestAnswersThatGoWrong(t *testing.T) {
 		}
 		garbled, _ := c.comes()
 		whole, err := c.comes()
-		if err != nil || len(half) >= len(whole) || strings.Contains(half, "oops") || strings.Contains(garbled, "oops") == strings.Contains(whole, "oops") {
+		if err != nil || len(half) >= len(whole) || strings.Contains(half, "oops") ||
+			strings.Contains(garbled, "oops") == strings.Contains(whole, "oops") {
 			t.Errorf("%q, then %q, then %q, %v", half, garbled, whole, err)
 		}
 	})
@@ -51,7 +53,8 @@ func TestAnswersThatGoWrong(t *testing.T) {
 func TestPings(t *testing.T) {
 	want := map[string]string{"anthropic": "event: ping", "responses": ": ping", "chat": ": ping", "gemini": ": ping"}
 	for _, f := range formats {
-		server := start(t, parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "ping", "forever": true}]}]]}}`))
+		server := start(t,
+			parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "ping", "forever": true}]}]]}}`))
 		response, err := newClient(t, f, server.URL()+"/s").post(nil, shells[f.name])
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +91,8 @@ func TestRawInput(t *testing.T) {
 		},
 	}
 	for _, f := range formats {
-		server := start(t, parse(t, `{"s": {"conversations": [[{"tools": [{"name": "read", "raw": "{\"path\": \"half"}]}]]}}`))
+		server := start(t,
+			parse(t, `{"s": {"conversations": [[{"tools": [{"name": "read", "raw": "{\"path\": \"half"}]}]]}}`))
 		answer, err := newClient(t, f, server.URL()+"/s").comes()
 		if err != nil {
 			t.Fatal(err)
@@ -122,7 +126,8 @@ func TestOddUsage(t *testing.T) {
 }
 
 func TestRetryDate(t *testing.T) {
-	server := start(t, parse(t, `{"s": {"conversations": [[{"text": "a", "faults": [{"do": "status", "status": 429, "retry_date": "90s"}]}]]}}`))
+	server := start(t,
+		parse(t, `{"s": {"conversations": [[{"text": "a", "faults": [{"do": "status", "status": 429, "retry_date": "90s"}]}]]}}`))
 	before := time.Now()
 	response, err := newClient(t, formats[0], server.URL()+"/s").post(nil, shells["anthropic"])
 	if err != nil {
@@ -130,7 +135,8 @@ func TestRetryDate(t *testing.T) {
 	}
 	response.Body.Close()
 	date, err := http.ParseTime(response.Header.Get("Retry-After"))
-	if err != nil || date.Before(before.Add(90*time.Second).Truncate(time.Second)) || date.After(time.Now().Add(91*time.Second)) {
+	if err != nil || date.Before(before.Add(90*time.Second).Truncate(time.Second)) ||
+		date.After(time.Now().Add(91*time.Second)) {
 		t.Errorf("%q is %s, %v", response.Header.Get("Retry-After"), date, err)
 	}
 }

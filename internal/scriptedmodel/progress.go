@@ -42,7 +42,9 @@ func (p *progress) next(client string, a ask) step {
 	defer p.mu.Unlock()
 	p.answers++
 	if p.isSide(client, a) {
-		return step{side: true, turn: Turn{Text: cmp.Or(p.scenario.Side, "Scripted")}, fault: p.lastingFault(), serial: p.answers}
+		return step{
+			side: true, turn: Turn{Text: cmp.Or(p.scenario.Side, "Scripted")}, fault: p.lastingFault(), serial: p.answers,
+		}
 	}
 	if a.answers == 0 && p.begun {
 		p.agent++

@@ -45,7 +45,10 @@ func TestAgentsSideBySide(t *testing.T) {
 		server := start(t, parse(t, twoAgents))
 		slow, fast := newClient(t, f, server.URL()+"/s"), newClient(t, f, server.URL()+"/s")
 		slow.streams, fast.streams = streams, streams
-		got := []string{slow.says(), fast.says(), slow.says(turn{"first, one", "call_n0t0i0"}), fast.says(turn{"second, one", "call_n1t0i0"})}
+		got := []string{
+			slow.says(), fast.says(), slow.says(turn{"first, one", "call_n0t0i0"}),
+			fast.says(turn{"second, one", "call_n1t0i0"}),
+		}
 		if diff := cmp.Diff([]string{"first, one", "second, one", "first, two", "second, two"}, got); diff != "" {
 			t.Error(diff)
 		}
@@ -110,7 +113,8 @@ func TestManyRequestsAtOnce(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	var bodies []int
-	server := start(t, parse(t, `{"s": {"conversations": [[{"text": "a", "faults": [{"do": "status", "status": 500}]}]]}}`),
+	server := start(t,
+		parse(t, `{"s": {"conversations": [[{"text": "a", "faults": [{"do": "status", "status": 500}]}]]}}`),
 		scriptedmodel.Observe(func(r scriptedmodel.Request) { bodies = append(bodies, len(r.Body)) }))
 	c := newClient(t, formats[0], server.URL()+"/s")
 	response, err := c.post(nil, shells["anthropic"])
@@ -130,8 +134,9 @@ func TestLog(t *testing.T) {
 		got[i].Time = got[0].Time
 	}
 	like := scriptedmodel.Request{
-		Time: got[0].Time, Method: "POST", Path: "/s/v1/messages", Scenario: "s", Wire: "anthropic", Model: "scripted-1", Stream: true,
-		Agent: 1, Turn: 1, Fault: scriptedmodel.FaultStatus, Status: 500, Tools: []string{"Bash", "Read"},
+		Time: got[0].Time, Method: "POST", Path: "/s/v1/messages", Scenario: "s", Wire: "anthropic", Model: "scripted-1",
+		Stream: true,
+		Agent:  1, Turn: 1, Fault: scriptedmodel.FaultStatus, Status: 500, Tools: []string{"Bash", "Read"},
 	}
 	good, side := like, like
 	good.Fault, good.Status = "", 200

@@ -88,7 +88,8 @@ func (e *responseEvents) item(index int, item object) {
 		begun["summary"] = []any{}
 		e.add("response.output_item.added", object{"output_index": index, "item": begun})
 		part := item["summary"].([]object)[0]
-		e.add("response.reasoning_summary_part.added", at(object{"summary_index": 0, "part": object{"type": "summary_text", "text": ""}}))
+		e.add("response.reasoning_summary_part.added",
+			at(object{"summary_index": 0, "part": object{"type": "summary_text", "text": ""}}))
 		for _, piece := range pieces(part["text"].(string)) {
 			e.add("response.reasoning_summary_text.delta", at(object{"summary_index": 0, "delta": piece}))
 		}
@@ -98,7 +99,8 @@ func (e *responseEvents) item(index int, item object) {
 		begun["content"] = []any{}
 		e.add("response.output_item.added", object{"output_index": index, "item": begun})
 		part := item["content"].([]object)[0]
-		e.add("response.content_part.added", at(object{"content_index": 0, "part": object{"type": "output_text", "text": "", "annotations": []any{}}}))
+		e.add("response.content_part.added",
+			at(object{"content_index": 0, "part": object{"type": "output_text", "text": "", "annotations": []any{}}}))
 		for _, piece := range pieces(part["text"].(string)) {
 			e.add("response.output_text.delta", at(object{"content_index": 0, "delta": piece, "logprobs": []any{}}))
 		}
@@ -144,7 +146,10 @@ func (responses) items(a answer) []object {
 		})
 	}
 	for i, c := range a.calls {
-		item := object{"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", a.id, i), "call_id": c.id, "name": c.name, "status": "completed"}
+		item := object{
+			"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", a.id, i), "call_id": c.id, "name": c.name,
+			"status": "completed",
+		}
 		if c.freeform {
 			item["type"], item["input"] = "custom_tool_call", freeText(c)
 		} else {
@@ -168,8 +173,10 @@ func freeText(c call) string {
 func (responses) response(a answer, status string, items []object) object {
 	r := object{
 		"id": "resp_" + a.id, "object": "response", "created_at": a.now.Unix(), "status": status, "model": a.model,
-		"output": append([]object{}, items...), "usage": nil, "error": nil, "incomplete_details": nil, "instructions": nil, "metadata": object{},
-		"parallel_tool_calls": true, "temperature": 1.0, "top_p": 1.0, "tool_choice": "auto", "tools": []any{}, "previous_response_id": nil,
+		"output": append([]object{}, items...), "usage": nil, "error": nil, "incomplete_details": nil, "instructions": nil,
+		"metadata":            object{},
+		"parallel_tool_calls": true, "temperature": 1.0, "top_p": 1.0, "tool_choice": "auto", "tools": []any{},
+		"previous_response_id": nil,
 	}
 	if status == "in_progress" {
 		return r
@@ -177,8 +184,10 @@ func (responses) response(a answer, status string, items []object) object {
 	u := a.usage
 	if !a.turn.Unmetered {
 		r["usage"] = object{
-			"input_tokens": u.prompt(), "input_tokens_details": object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
-			"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning}, "total_tokens": u.prompt() + u.Output,
+			"input_tokens":         u.prompt(),
+			"input_tokens_details": object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
+			"output_tokens":        u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning},
+			"total_tokens": u.prompt() + u.Output,
 		}
 	}
 	switch a.turn.Stop {
@@ -196,7 +205,8 @@ var openaiKinds = map[int]string{
 }
 
 var openaiCodes = map[int]string{
-	401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded", 500: "server_error", 503: "server_is_overloaded", 529: "server_is_overloaded",
+	401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded", 500: "server_error",
+	503: "server_is_overloaded", 529: "server_is_overloaded",
 }
 
 // openaiError is the shape that both of OpenAI's formats have in common. A subscription's limit has fields of its own.
@@ -222,7 +232,8 @@ func (responses) failureFrames(t trouble, sent int) []frame {
 	return []frame{
 		typed("error", object{"code": e["code"], "message": e["message"], "param": nil, "sequence_number": sent}),
 		typed("response.failed", object{"sequence_number": sent + 1, "response": object{
-			"id": "resp_failed", "object": "response", "created_at": t.now.Unix(), "status": "failed", "output": []any{}, "usage": nil,
+			"id": "resp_failed", "object": "response", "created_at": t.now.Unix(), "status": "failed", "output": []any{},
+			"usage": nil,
 			"error": object{"code": e["code"], "message": e["message"]},
 		}}),
 	}

@@ -286,7 +286,8 @@ func (f Fault) check() error {
 			return fmt.Errorf("status %d: one from 400 to 599 is wanted", f.Status)
 		}
 	case FaultHang, FaultStall, FaultPing, FaultCut, FaultEnd, FaultGarble, FaultDrop:
-		if f.Status != 0 || f.ResetIn != 0 || f.RetryAfter != 0 || f.RetryDate != 0 || f.Headers != nil || f.Type != "" || f.Message != "" {
+		if f.Status != 0 || f.ResetIn != 0 || f.RetryAfter != 0 || f.RetryDate != 0 || f.Headers != nil || f.Type != "" ||
+			f.Message != "" {
 			return fmt.Errorf("%s: only times and forever go with it", f.Do)
 		}
 	default:

@@ -58,7 +58,9 @@ func Observe(observe func(Request)) Option { return func(s *Server) { s.observe 
 
 // New makes a server of a script that Parse has read or that keeps to its rules.
 func New(script Script, options ...Option) *Server {
-	s := &Server{scenarios: map[string]*progress{}, names: script.Names(), closing: make(chan struct{}), observe: func(Request) {}}
+	s := &Server{
+		scenarios: map[string]*progress{}, names: script.Names(), closing: make(chan struct{}), observe: func(Request) {},
+	}
 	for name, scenario := range script {
 		s.scenarios[name] = newProgress(scenario)
 	}
@@ -108,7 +110,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	format := wireFor(rest)
 	switch {
 	case !known:
-		s.refuse(w, entry, http.StatusNotFound, fmt.Sprintf("there is no scenario %q: the base URL ends with the name of one of %s", scenario, strings.Join(s.names, ", ")))
+		s.refuse(w, entry, http.StatusNotFound,
+			fmt.Sprintf("there is no scenario %q: the base URL ends with the name of one of %s", scenario,
+				strings.Join(s.names, ", ")))
 	case r.Method == http.MethodHead:
 		s.note(entry, http.StatusOK)
 	case strings.HasSuffix(rest, "/models") && r.Method == http.MethodGet:
@@ -163,9 +167,15 @@ func readBody(r *http.Request) ([]byte, error) {
 }
 
 func modelList() object {
-	model := object{"id": "scripted-1", "object": "model", "type": "model", "display_name": "Scripted", "created": 0, "created_at": "2026-01-01T00:00:00Z", "owned_by": "script"}
-	return object{"object": "list", "data": []object{model}, "has_more": false, "first_id": "scripted-1", "last_id": "scripted-1",
-		"models": []object{{"name": "models/scripted-1", "displayName": "Scripted", "supportedGenerationMethods": []string{"generateContent"}}}}
+	model := object{
+		"id": "scripted-1", "object": "model", "type": "model", "display_name": "Scripted", "created": 0,
+		"created_at": "2026-01-01T00:00:00Z", "owned_by": "script",
+	}
+	return object{"object": "list", "data": []object{model}, "has_more": false, "first_id": "scripted-1",
+		"last_id": "scripted-1",
+		"models": []object{
+			{"name": "models/scripted-1", "displayName": "Scripted", "supportedGenerationMethods": []string{"generateContent"}},
+		}}
 }
 
 // note puts a request into the log.
@@ -188,7 +198,10 @@ func (s *Server) tell(w http.ResponseWriter, entry Request, value any) {
 
 func (s *Server) refuse(w http.ResponseWriter, entry Request, status int, why string) {
 	s.note(entry, status)
-	writeJSON(w, status, object{"type": "error", "error": object{"type": anthropicKinds[status], "code": status, "message": "scripted model: " + why}})
+	writeJSON(w, status, object{
+		"type":  "error",
+		"error": object{"type": anthropicKinds[status], "code": status, "message": "scripted model: " + why},
+	})
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {

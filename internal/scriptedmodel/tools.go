@@ -9,7 +9,10 @@ import (
 
 // What tools and their arguments are called by those who offer them, the likelier ones first.
 var (
-	shellTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "terminal", "local_shell"}
+	shellTools = []string{
+		"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command", "run_command",
+		"run_in_terminal", "run_terminal_cmd", "terminal", "local_shell",
+	}
 	commandNames = []string{"command", "cmd", "script"}
 	writeTools   = []string{"write", "write_file", "create_file", "create", "edit_file"}
 	pathNames    = []string{"file_path", "filePath", "path", "absolute_path", "filename"}
@@ -75,7 +78,8 @@ func writeCall(w FileWrite, a ask) (call, bool) {
 func writeCommand(w FileWrite) string {
 	quoted := "'" + strings.ReplaceAll(w.Path, "'", `'\''`) + "'"
 	folder := "'" + strings.ReplaceAll(path.Dir(w.Path), "'", `'\''`) + "'"
-	return "mkdir -p " + folder + " && echo " + base64.StdEncoding.EncodeToString([]byte(w.Text)) + " | base64 -d > " + quoted
+	return "mkdir -p " + folder + " && echo " + base64.StdEncoding.EncodeToString([]byte(w.Text)) + " | base64 -d > " +
+		quoted
 }
 
 func find(names []string, offers []offer) (offer, bool) {

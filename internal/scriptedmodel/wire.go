@@ -200,7 +200,8 @@ func (t trouble) headers() http.Header {
 		h.Set("Retry-After", seconds(t.RetryAfter))
 	}
 	if t.RetryDate > 0 {
-		h.Set("Retry-After", t.now.Add(time.Duration(t.RetryDate)+time.Second-1).UTC().Format(http.TimeFormat)) // as seconds does
+		// as seconds does
+		h.Set("Retry-After", t.now.Add(time.Duration(t.RetryDate)+time.Second-1).UTC().Format(http.TimeFormat))
 	}
 	if t.ResetIn > 0 {
 		h.Set("Retry-After", seconds(t.ResetIn))

@@ -50,7 +50,8 @@ func TestLiveLine(t *testing.T) {
 			time.Sleep(2 * frameEvery)
 			if e.Type == ralph.EvAgentStarted {
 				for _, news := range []ralph.Activity{
-					{Kind: "tool", Name: "Bash", Detail: "go test ./..." + hostile}, {Kind: "text", Detail: hostile}, {Kind: "retry", Name: strings.Repeat("long ", 40)},
+					{Kind: "tool", Name: "Bash", Detail: "go test ./..." + hostile}, {Kind: "text", Detail: hostile},
+					{Kind: "retry", Name: strings.Repeat("long ", 40)},
 				} {
 					view.Live(news)
 					time.Sleep(frameEvery)

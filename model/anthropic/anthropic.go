@@ -47,7 +47,10 @@ const (
 
 // New makes a client. What is wrong with the options is told by Send.
 func New(o Options) model.Client {
-	c := &client{line: wire.Line{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply}, most: map[string]int64{}}
+	c := &client{
+		line: wire.Line{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply},
+		most: map[string]int64{},
+	}
 	if err := model.CheckBaseURL(o.BaseURL); err != nil {
 		c.line.Unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
 		return c

@@ -299,5 +299,7 @@ func (c *counts) sum() *model.Usage {
 		return nil
 	}
 	value := func(n *int64) int64 { return *cmp.Or(n, new(int64)) }
-	return wire.Sane(model.Usage{Input: value(c.Input), Output: value(c.Output), CacheRead: value(c.CacheRead), CacheWrite: value(c.CacheWrite)})
+	return wire.Sane(model.Usage{
+		Input: value(c.Input), Output: value(c.Output), CacheRead: value(c.CacheRead), CacheWrite: value(c.CacheWrite),
+	})
 }

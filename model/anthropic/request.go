@@ -175,7 +175,8 @@ func fromUser(m model.Message) []content {
 			r.Text = "(no output)" // the API takes no blank text
 		}
 		blocks = append(blocks, content{
-			Type: "tool_result", ToolUseID: wire.Name(r.ID), Content: []content{{Type: typeText, Text: r.Text}}, IsError: r.Failed,
+			Type: "tool_result", ToolUseID: wire.Name(r.ID), Content: []content{{Type: typeText, Text: r.Text}},
+			IsError: r.Failed,
 		})
 	}
 	if !blank(m.Text) {
@@ -197,7 +198,9 @@ func fromAssistant(m model.Message) []content {
 		blocks = append(blocks, content{Type: typeText, Text: m.Text})
 	}
 	for _, call := range m.Calls {
-		blocks = append(blocks, content{Type: typeCall, ID: wire.Name(call.ID), Name: wire.Name(call.Name), Input: wire.Object(call.Input)})
+		blocks = append(blocks, content{
+			Type: typeCall, ID: wire.Name(call.ID), Name: wire.Name(call.Name), Input: wire.Object(call.Input),
+		})
 	}
 	return blocks
 }

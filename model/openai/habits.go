@@ -19,13 +19,15 @@ type habits struct {
 // other reads from a refusal what the endpoint may want. A parameter that it names is left out or replaced: if that was not it, the next answer says so.
 func (h habits) other(r model.Request, err error) habits {
 	fault, ok := errors.AsType[*model.Fault](err)
-	if !ok || fault.Kind != model.FaultRefused || fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
+	if !ok || fault.Kind != model.FaultRefused ||
+		fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
 		return h
 	}
 	said := strings.ToLower(fault.Message)
 	names := func(parameter string) bool { return strings.Contains(said, parameter) }
 	switch {
-	case r.MaxOutput > 0 && !h.oldMax && names("max_completion_tokens"), r.MaxOutput > 0 && h.oldMax && names("max_tokens"):
+	case r.MaxOutput > 0 && !h.oldMax && names("max_completion_tokens"),
+		r.MaxOutput > 0 && h.oldMax && names("max_tokens"):
 		h.oldMax = !h.oldMax
 	case names("stream_options"), names("include_usage"):
 		h.noUsage = true

@@ -45,7 +45,10 @@ const home = "https://api.openai.com/v1"
 
 // New makes a client. What is wrong with the options is told by Send.
 func New(o Options) model.Client {
-	c := &client{line: wire.Line{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply}, habits: map[string]habits{}}
+	c := &client{
+		line:   wire.Line{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply},
+		habits: map[string]habits{},
+	}
 	if err := model.CheckBaseURL(o.BaseURL); err != nil {
 		c.line.Unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
 		return c

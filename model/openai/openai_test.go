@@ -74,15 +74,28 @@ func TestRequest(t *testing.T) {
 	_, err := openai.New(openai.Options{BaseURL: base + "/", Key: "secret-key"}).Send(t.Context(), model.Request{
 		Model: "gpt-x", System: "Be brief.", MaxOutput: 99, MustCall: "read",
 		Tools: []model.Tool{
-			{Name: "read", Description: "reads", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"additionalProperties":false}`)},
+			{
+				Name: "read", Description: "reads",
+				Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"additionalProperties":false}`),
+			},
 			{Name: "stop"},
 		},
 		Messages: []model.Message{
 			{Role: model.User, Text: "Go."},
 			{Role: model.Assistant},
-			{Role: model.Assistant, Text: "I read <this>.", Thought: []json.RawMessage{json.RawMessage(`{"reasoning_content":"hm"}`), json.RawMessage(`{"type":"thinking","thinking":"of somebody else"}`)},
-				Calls: []model.Call{{ID: "c1", Name: "read", Input: json.RawMessage(`{"path":"a"}`)}, {ID: "c.2", Name: "no such/tool", Input: json.RawMessage(`{"path":`)}}},
-			{Role: model.ToolRole, Text: "Go on.", Results: []model.Result{{ID: "c1", Text: "text\x00\xff"}, {ID: "c.2", Text: "bad", Failed: true}}},
+			{Role: model.Assistant, Text: "I read <this>.",
+				Thought: []json.RawMessage{
+					json.RawMessage(`{"reasoning_content":"hm"}`),
+					json.RawMessage(`{"type":"thinking","thinking":"of somebody else"}`),
+				},
+				Calls: []model.Call{
+					{ID: "c1", Name: "read", Input: json.RawMessage(`{"path":"a"}`)},
+					{ID: "c.2", Name: "no such/tool", Input: json.RawMessage(`{"path":`)},
+				}},
+			{
+				Role: model.ToolRole, Text: "Go on.",
+				Results: []model.Result{{ID: "c1", Text: "text\x00\xff"}, {ID: "c.2", Text: "bad", Failed: true}},
+			},
 			{Role: model.Assistant, Calls: []model.Call{{ID: "c3", Name: "stop"}}},
 			{Role: model.ToolRole, Results: []model.Result{{ID: "c3", Text: "error: no", Failed: true}}},
 		},
@@ -170,11 +183,14 @@ func TestHabitsAreLearned(t *testing.T) {
 		{"old name", refusal("Unrecognized request argument supplied: max_completion_tokens"),
 			func(b map[string]any) any { return []any{b["max_completion_tokens"], b["max_tokens"]} },
 			[]any{[]any{9.0, nil}, []any{nil, 9.0}, []any{nil, 9.0}, []any{9.0, nil}}},
-		{"old name, told as a place", `{"detail":[{"type":"extra_forbidden","loc":["body","max_completion_tokens"],"msg":"Extra inputs are not permitted","input":9}]}`,
+		{"old name, told as a place",
+			`{"detail":[{"type":"extra_forbidden","loc":["body","max_completion_tokens"],"msg":"Extra inputs are not permitted","input":9}]}`,
 			func(b map[string]any) any { return []any{b["max_completion_tokens"], b["max_tokens"]} },
 			[]any{[]any{9.0, nil}, []any{nil, 9.0}, []any{nil, 9.0}, []any{9.0, nil}}},
-		{"no usage", refusal("Unknown parameter: 'stream_options'"), func(b map[string]any) any { return b["stream_options"] != nil }, []any{true, false, false, true}},
-		{"no demand", refusal("this model does not support this tool_choice"), func(b map[string]any) any { return b["tool_choice"] != nil }, []any{true, false, false, true}},
+		{"no usage", refusal("Unknown parameter: 'stream_options'"),
+			func(b map[string]any) any { return b["stream_options"] != nil }, []any{true, false, false, true}},
+		{"no demand", refusal("this model does not support this tool_choice"),
+			func(b map[string]any) any { return b["tool_choice"] != nil }, []any{true, false, false, true}},
 		{"reasoning", refusal("Missing reasoning_content field in the assistant message at message index 1"),
 			func(b map[string]any) any {
 				m := b["messages"].([]any)
@@ -187,7 +203,9 @@ func TestHabitsAreLearned(t *testing.T) {
 			client := openai.New(openai.Options{BaseURL: base})
 			for _, name := range []string{"x", "x", "y"} {
 				r := model.Request{Model: name, MaxOutput: 9, MustCall: "read", Messages: []model.Message{
-					{Role: model.User, Text: "Go."}, {Role: model.Assistant, Text: "a", Thought: []json.RawMessage{json.RawMessage(`{"reasoning_content":"hm"}`)}}, {Role: model.Assistant, Text: "b"}, {Role: model.User, Text: "On."},
+					{Role: model.User, Text: "Go."},
+					{Role: model.Assistant, Text: "a", Thought: []json.RawMessage{json.RawMessage(`{"reasoning_content":"hm"}`)}},
+					{Role: model.Assistant, Text: "b"}, {Role: model.User, Text: "On."},
 				}}
 				if _, err := client.Send(t.Context(), r, nil); err != nil {
 					t.Fatal(err)
@@ -206,7 +224,8 @@ func TestHabitsAreLearned(t *testing.T) {
 
 // An endpoint that is content with nothing is not asked forever, and nothing is learned from it.
 func TestHabitsThatDoNotHelp(t *testing.T) {
-	base, asked := server(t, refusal("max_completion_tokens and max_tokens and stream_options and tool_choice and reasoning_content"))
+	base, asked := server(t,
+		refusal("max_completion_tokens and max_tokens and stream_options and tool_choice and reasoning_content"))
 	client := openai.New(openai.Options{BaseURL: base})
 	for range 2 {
 		*asked = nil
@@ -228,19 +247,27 @@ func TestToolCallsInPieces(t *testing.T) {
 	}{
 		{"mixed", []string{
 			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}},{"index":1,"id":"b","function":{"name":"g","arguments":""}}]}`,
-			`{"tool_calls":[{"index":1,"function":{"arguments":"{}"}},{"index":0,"function":{"arguments":":1}"}}]}`}, []string{`a f {"x":1}`, `b g {}`}},
+			`{"tool_calls":[{"index":1,"function":{"arguments":"{}"}},{"index":0,"function":{"arguments":":1}"}}]}`},
+			[]string{`a f {"x":1}`, `b g {}`}},
 		{"no identifiers", []string{
-			`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`, `{"tool_calls":[{"index":1,"function":{"name":"g"}}]}`}, []string{"? f {}", "? g {}"}},
+			`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`,
+			`{"tool_calls":[{"index":1,"function":{"name":"g"}}]}`}, []string{"? f {}", "? g {}"}},
 		{"one index for all", []string{
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`, `{"tool_calls":[{"index":0,"id":"b","function":{"name":"f","arguments":"{\"x\":2}"}}]}`}, []string{"a f {}", `b f {"x":2}`}},
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`,
+			`{"tool_calls":[{"index":0,"id":"b","function":{"name":"f","arguments":"{\"x\":2}"}}]}`},
+			[]string{"a f {}", `b f {"x":2}`}},
 		{"no index and no identifiers", []string{
-			`{"tool_calls":[{"function":{"name":"f","arguments":"{}"}},{"function":{"name":"f","arguments":"{}"}}]}`}, []string{"? f {}", "? f {}"}},
+			`{"tool_calls":[{"function":{"name":"f","arguments":"{}"}},{"function":{"name":"f","arguments":"{}"}}]}`},
+			[]string{"? f {}", "? f {}"}},
 		{"the name again and again", []string{
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"1}"}}]}`}, []string{`a f {"x":1}`}},
-		{"an object for input", []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`}, []string{`a f {"x":1}`}},
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`,
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"1}"}}]}`}, []string{`a f {"x":1}`}},
+		{"an object for input", []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`},
+			[]string{`a f {"x":1}`}},
 		{"one identifier for two", []string{
 			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}]}`}, []string{"a f {}", "? g {}"}},
-		{"malformed", []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": oh"}}]}`}, []string{`a f {"x": oh`}},
+		{"malformed", []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": oh"}}]}`},
+			[]string{`a f {"x": oh`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			base, _ := server(t, reply("stop", tc.deltas...))
@@ -277,7 +304,8 @@ func TestThoughtRoundTrip(t *testing.T) {
 	if _, err := client.Send(t.Context(), model.Request{Messages: []model.Message{first.Message}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := parsed[map[string]any](t, `{"role": "assistant", "reasoning_details": [{"type": "reasoning.text", "text": "Hm, "}, {"type": "reasoning.encrypted", "data": "x"}], "tool_calls": [
+	want := parsed[map[string]any](t,
+		`{"role": "assistant", "reasoning_details": [{"type": "reasoning.text", "text": "Hm, "}, {"type": "reasoning.encrypted", "data": "x"}], "tool_calls": [
 		{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": {"google": {"thought_signature": "sig"}}},
 		{"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 	]}`)
@@ -298,7 +326,8 @@ func TestEnds(t *testing.T) {
 		{reply("stop", `{"refusal":"I "}`, `{"refusal":"won't."}`), "I won't.", model.EndRefuse},
 		{reply("", `{"content":"no reason told"}`), "no reason told", model.EndTurn},
 		{strings.TrimSuffix(hello, "data: [DONE]\n\n"), "Hello.", model.EndTurn},
-		{reply("what else", `{"content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"parts"}]}`), "parts", model.EndTurn},
+		{reply("what else", `{"content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"parts"}]}`), "parts",
+			model.EndTurn},
 		{strings.ReplaceAll(hello, `"index":0`, `"index":1`), "", model.EndTurn},
 	} {
 		base, _ := server(t, tc.stream)
@@ -324,9 +353,11 @@ func TestUsage(t *testing.T) {
 		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150}`:                                                               {Input: 100, Output: 50}, // reasoning beside the completion
 		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":101}}`:                                    nil,
 		`{"prompt_tokens":-1,"completion_tokens":20}`:                                                                                   nil, `{"prompt_tokens":1,"completion_tokens":-20,"total_tokens":30}`: nil,
-		`{"prompt_tokens":0,"completion_tokens":0}`: nil, `{}`: nil, `null`: nil, `"lots"`: nil, `{"prompt_tokens":1e300}`: nil,
+		`{"prompt_tokens":0,"completion_tokens":0}`: nil, `{}`: nil, `null`: nil, `"lots"`: nil,
+		`{"prompt_tokens":1e300}`: nil,
 	} {
-		base, _ := server(t, strings.Replace(hello, "data: [DONE]", `data: {"choices":[],"usage":`+told+"}\n\ndata: [DONE]", 1))
+		base, _ := server(t,
+			strings.Replace(hello, "data: [DONE]", `data: {"choices":[],"usage":`+told+"}\n\ndata: [DONE]", 1))
 		got, err := openai.New(openai.Options{BaseURL: base}).Send(t.Context(), model.Request{}, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -209,7 +209,10 @@ func (a *assembly) Usage() *model.Usage { return usageOf(a.usage) }
 
 // Reply is what was put together.
 func (a *assembly) Reply() model.Reply {
-	r := model.Reply{ID: a.id, Model: a.model, Usage: usageOf(a.usage), Message: model.Message{Role: model.Assistant, Text: a.text.String()}}
+	r := model.Reply{
+		ID: a.id, Model: a.model, Usage: usageOf(a.usage),
+		Message: model.Message{Role: model.Assistant, Text: a.text.String()},
+	}
 	think := func(t thought) {
 		if raw, err := json.Marshal(t); err == nil {
 			r.Message.Thought = append(r.Message.Thought, raw)
@@ -272,5 +275,7 @@ func usageOf(raw json.RawMessage) *model.Usage {
 	if told.Completion < 0 || told.Prompt < 0 {
 		return nil
 	}
-	return wire.Sane(model.Usage{Input: told.Prompt - read - told.Details.Written, Output: output, CacheRead: read, CacheWrite: told.Details.Written})
+	return wire.Sane(model.Usage{
+		Input: told.Prompt - read - told.Details.Written, Output: output, CacheRead: read, CacheWrite: told.Details.Written,
+	})
 }

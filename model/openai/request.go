@@ -131,7 +131,8 @@ func fromAssistant(m model.Message, h habits) []message {
 	back := remembered(m.Thought)
 	for _, c := range m.Calls {
 		p.ToolCalls = append(p.ToolCalls, sentCall{
-			ID: wire.Name(c.ID), Type: "function", Function: calledFunction{wire.Name(c.Name), string(wire.Object(c.Input))}, Extra: back.extra[c.ID],
+			ID: wire.Name(c.ID), Type: "function", Function: calledFunction{wire.Name(c.Name), string(wire.Object(c.Input))},
+			Extra: back.extra[c.ID],
 		})
 	}
 	p.ReasoningDetails = back.details

@@ -42,7 +42,8 @@ type Options struct {
 func (s Script) Client(role string, o Options) (model.Client, error) {
 	conversations, ok := s[role]
 	if !ok {
-		return nil, fmt.Errorf("the script has nothing for %q, only for %s", role, strings.Join(slices.Sorted(maps.Keys(s)), ", "))
+		return nil, fmt.Errorf("the script has nothing for %q, only for %s", role,
+			strings.Join(slices.Sorted(maps.Keys(s)), ", "))
 	}
 	return New(conversations, o)
 }
@@ -52,7 +53,9 @@ func New(conversations [][]Turn, o Options) (model.Client, error) {
 	if len(conversations) == 0 {
 		return nil, errors.New("there is no conversation")
 	}
-	c := &client{conversations: conversations, present: max(o.Skip, 0), served: map[place]int{}, fill: map[string]*regexp.Regexp{}}
+	c := &client{
+		conversations: conversations, present: max(o.Skip, 0), served: map[place]int{}, fill: map[string]*regexp.Regexp{},
+	}
 	for i, turns := range conversations {
 		if len(turns) == 0 {
 			return nil, fmt.Errorf("conversation %d has no turn", i+1)
@@ -77,7 +80,8 @@ func (t Turn) check() error {
 	case !t.Empty && !says && t.Fault == nil:
 		return errors.New("text, thought, calls, empty or fault is wanted")
 	case !slices.Contains([]model.End{"", model.EndTurn, model.EndCalls, model.EndLength, model.EndRefuse}, t.End):
-		return fmt.Errorf("end %q: %s, %s, %s or %s is wanted", t.End, model.EndTurn, model.EndCalls, model.EndLength, model.EndRefuse)
+		return fmt.Errorf("end %q: %s, %s, %s or %s is wanted", t.End, model.EndTurn, model.EndCalls, model.EndLength,
+			model.EndRefuse)
 	}
 	for i, call := range t.Calls {
 		if call.Name == "" {
@@ -92,7 +96,9 @@ func (t Turn) check() error {
 	return t.Fault.check()
 }
 
-var kinds = []model.FaultKind{model.FaultAuth, model.FaultLimit, model.FaultProvider, model.FaultOverflow, model.FaultRefused}
+var kinds = []model.FaultKind{
+	model.FaultAuth, model.FaultLimit, model.FaultProvider, model.FaultOverflow, model.FaultRefused,
+}
 
 func (f *Fault) check() error {
 	switch {
@@ -252,14 +258,18 @@ func wrongValue(err error) string {
 		return strings.TrimPrefix(err.Error(), "json: ")
 	}
 	wanted := map[reflect.Kind]string{
-		reflect.String: "a text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object",
+		reflect.String: "a text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Struct: "an object",
+		reflect.Map: "an object",
 		reflect.Int: "a whole number", reflect.Int64: "a whole number",
 	}[e.Type.Kind()]
 	if e.Type == reflect.TypeFor[Span]() {
 		wanted = `a time span like "1.5s"`
 	}
-	given := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "an object", "number": "a number"}[e.Value]
-	said := fmt.Sprintf("%s is wanted, not %s", cmp.Or(wanted, "something else"), cmp.Or(given, e.Value)) // a number comes with its digits
+	given := map[string]string{
+		"string": "a text", "bool": "true or false", "array": "a list", "object": "an object", "number": "a number",
+	}[e.Value]
+	// a number comes with its digits
+	said := fmt.Sprintf("%s is wanted, not %s", cmp.Or(wanted, "something else"), cmp.Or(given, e.Value))
 	return strings.TrimPrefix(e.Field+": "+said, ": ")
 }
 

@@ -182,7 +182,10 @@ func (c *client) turnAt(at place) Turn {
 
 func (f *Fault) model() *model.Fault {
 	message := cmp.Or(f.Message, "the script has a fault here: "+string(f.Kind))
-	return &model.Fault{Kind: f.Kind, Status: f.Status, Message: message, RetryAfter: time.Duration(f.RetryAfter), Quota: f.Quota, Usage: f.Usage}
+	return &model.Fault{
+		Kind: f.Kind, Status: f.Status, Message: message, RetryAfter: time.Duration(f.RetryAfter), Quota: f.Quota,
+		Usage: f.Usage,
+	}
 }
 
 // callID names a call so that a later request tells whose conversation it belongs to.
@@ -205,7 +208,8 @@ func (c *client) reply(t Turn, at place, r model.Request) model.Reply {
 	words := c.words(t, r)
 	message := model.Message{Role: model.Assistant, Text: words.plain.Replace(t.Text)}
 	if t.Thought != "" {
-		raw, _ := json.Marshal(thinking{Type: "thinking", Thinking: words.plain.Replace(t.Thought)}) // strings are always JSON
+		// strings are always JSON
+		raw, _ := json.Marshal(thinking{Type: "thinking", Thinking: words.plain.Replace(t.Thought)})
 		message.Thought = []json.RawMessage{raw}
 	}
 	for i, call := range t.Calls {
@@ -216,7 +220,10 @@ func (c *client) reply(t Turn, at place, r model.Request) model.Reply {
 	if len(t.Calls) > 0 {
 		end = model.EndCalls
 	}
-	return model.Reply{Message: message, End: cmp.Or(t.End, end), Usage: t.Usage, Model: cmp.Or(r.Model, "scripted"), ID: fmt.Sprintf("scripted-c%dt%d", at.conversation, at.turn)}
+	return model.Reply{
+		Message: message, End: cmp.Or(t.End, end), Usage: t.Usage, Model: cmp.Or(r.Model, "scripted"),
+		ID: fmt.Sprintf("scripted-c%dt%d", at.conversation, at.turn),
+	}
 }
 
 // thinking is how thought stands in a message.

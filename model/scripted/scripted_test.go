@@ -76,7 +76,8 @@ func TestTurn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]model.Delta{{Thought: `Hm a"b.`}, {Tool: "write"}, {Tool: "broken"}, {Tool: "plain"}}, told); diff != "" {
+	if diff := cmp.Diff([]model.Delta{{Thought: `Hm a"b.`}, {Tool: "write"}, {Tool: "broken"}, {Tool: "plain"}},
+		told); diff != "" {
 		t.Error(diff)
 	}
 	r.Messages = append(r.Messages, got.Message)
@@ -102,7 +103,9 @@ func TestNothingToFill(t *testing.T) {
 
 func TestFaultsThenTheTurn(t *testing.T) {
 	c := client(t, "worker", scripted.Options{Skip: 1})
-	want := &model.Fault{Kind: model.FaultLimit, RetryAfter: 90 * time.Second, Status: 429, Message: "slowly", Usage: &model.Usage{Input: 5}}
+	want := &model.Fault{
+		Kind: model.FaultLimit, RetryAfter: 90 * time.Second, Status: 429, Message: "slowly", Usage: &model.Usage{Input: 5},
+	}
 	for range 2 {
 		_, err := c.Send(t.Context(), model.Request{}, nil)
 		if diff := cmp.Diff(want, err); diff != "" {
@@ -116,14 +119,17 @@ func TestFaultsThenTheTurn(t *testing.T) {
 
 // The last conversation serves all who come later; behind the last turn it is told that there is no more, or the turn again.
 func TestBeyondTheEnd(t *testing.T) {
-	c, err := scripted.New([][]scripted.Turn{{{Calls: []scripted.Call{{Name: "a"}}}}, {{Text: "Last."}}}, scripted.Options{})
+	c, err := scripted.New([][]scripted.Turn{{{Calls: []scripted.Call{{Name: "a"}}}}, {{Text: "Last."}}},
+		scripted.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	answered := model.Message{Role: model.Assistant, Text: "x"}
 	var got []string
-	got = append(got, says(t, c), says(t, c, answered), says(t, c), says(t, c, answered), says(t, c, answered, answered), says(t, c), says(t, c))
-	if diff := cmp.Diff([]string{"", "The script has no more turns.", "Last.", "Last.", "Last.", "Last.", "Last."}, got); diff != "" {
+	got = append(got, says(t, c), says(t, c, answered), says(t, c), says(t, c, answered), says(t, c, answered, answered),
+		says(t, c), says(t, c))
+	if diff := cmp.Diff([]string{"", "The script has no more turns.", "Last.", "Last.", "Last.", "Last.", "Last."},
+		got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -161,13 +167,15 @@ func TestOpen(t *testing.T) {
 	if diff := cmp.Diff(parse(t, script), s); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := s.Client("planner", scripted.Options{}); err == nil || err.Error() != `the script has nothing for "planner", only for evaluator, worker` {
+	if _, err := s.Client("planner",
+		scripted.Options{}); err == nil || err.Error() != `the script has nothing for "planner", only for evaluator, worker` {
 		t.Errorf("%v", err)
 	}
 	if err := os.WriteFile(path, []byte("{\n}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scripted.Open(path); err == nil || err.Error() != "read script "+path+": line 2: there is no role in the script" {
+	if _, err := scripted.Open(path); err == nil ||
+		err.Error() != "read script "+path+": line 2: there is no role in the script" {
 		t.Errorf("%v", err)
 	}
 }
@@ -182,9 +190,11 @@ func TestMistakesAreNamed(t *testing.T) {
 		`[]`:                   "line 1: an object of roles is wanted, which begins with {",
 		`{"worker": []}`:       "line 1: worker: a list of conversations must not be empty",
 		`{"worker": [[]]}`:     "line 1: worker, conversation 1: a list of turns must not be empty",
-		in(`{"text": "a",` + "\n" + `"txt": "b"}`):                `line 5: worker, conversation 1, turn 2: unknown field "txt"`,
-		in(`{"calls": [{"name": "a",` + "\n" + `"args": {}}]}`):   `line 5: worker, conversation 1, turn 2: unknown field "args"`,
-		in(`{"text": "a",` + "\n\n" + `"usage": {"input": "x"}}`): "line 6: worker, conversation 1, turn 2: usage.input: a whole number is wanted, not a text",
+		in(`{"text": "a",` + "\n" + `"txt": "b"}`): `line 5: worker, conversation 1, turn 2: unknown field "txt"`,
+		in(`{"calls": [{"name": "a",` + "\n" +
+			`"args": {}}]}`): `line 5: worker, conversation 1, turn 2: unknown field "args"`,
+		in(`{"text": "a",` + "\n\n" +
+			`"usage": {"input": "x"}}`): "line 6: worker, conversation 1, turn 2: usage.input: a whole number is wanted, not a text",
 		in(`{"text": 7}`):                                   "line 4: worker, conversation 1, turn 2: text: a text is wanted, not a number",
 		in(`"hello"`):                                       "line 4: worker, conversation 1, turn 2: an object is wanted, not a text",
 		in(`{"calls": {"name": "a"}}`):                      "line 4: worker, conversation 1, turn 2: calls: a list is wanted, not an object",

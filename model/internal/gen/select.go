@@ -84,7 +84,9 @@ func selected(api []byte) (list, error) {
 	if err := l.fill(supplement); err != nil {
 		return list{}, err
 	}
-	slices.SortFunc(l.rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.provider, b.provider), cmp.Compare(a.model, b.model)) })
+	slices.SortFunc(l.rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.provider, b.provider), cmp.Compare(a.model, b.model))
+	})
 	l.newest = newestClaudes(l.rows)
 	return l, l.unambiguous()
 }

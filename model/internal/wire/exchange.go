@@ -104,7 +104,8 @@ func (l Line) readEvents(response *http.Response, watch *Watch, into Assembly) e
 	case into.Whole():
 		return nil
 	case !some:
-		return Cut(l.Clean(fmt.Sprintf("%s answers with nothing that a model streams (%s)", placeOf(response), kindOfBody(response.Header))))
+		return Cut(l.Clean(fmt.Sprintf("%s answers with nothing that a model streams (%s)", placeOf(response),
+			kindOfBody(response.Header))))
 	}
 	return Cut("the stream ended before the reply did")
 }

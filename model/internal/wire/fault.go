@@ -29,7 +29,10 @@ func (l Line) Fault(w *Watch, err error, begun *http.Response) error {
 		status = begun.StatusCode
 	}
 	if w.ctx.Err() != nil {
-		return &model.Fault{Kind: model.FaultProvider, Status: status, Message: fmt.Sprintf("nothing came from the model for %s", w.idle), Err: errIdle}
+		return &model.Fault{
+			Kind: model.FaultProvider, Status: status, Message: fmt.Sprintf("nothing came from the model for %s", w.idle),
+			Err: errIdle,
+		}
 	}
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return l.refused(refusal)
@@ -66,8 +69,10 @@ func nobodyListens(err error) bool {
 func (l Line) refused(r *Refusal) *model.Fault {
 	f := &model.Fault{Status: r.Status, Kind: kindOf(r.Status, r.Body), Message: l.Clean(words(r.Body))}
 	switch {
-	case r.Status < 300 && (f.Message == "" || isPage(r.Header)): // whoever answers so is no model: asking again does not make it one
-		f.Kind, f.Message = model.FaultRefused, l.Clean(fmt.Sprintf("%s answers with %s; is the base URL right?", r.From, r.what()))
+	// whoever answers so is no model: asking again does not make it one
+	case r.Status < 300 && (f.Message == "" || isPage(r.Header)):
+		f.Kind, f.Message = model.FaultRefused, l.Clean(fmt.Sprintf("%s answers with %s; is the base URL right?", r.From,
+			r.what()))
 	case f.Message != "":
 	case r.Status < 400:
 		f.Message = l.Clean("the provider sends elsewhere, to " + r.Header.Get("Location"))
@@ -93,7 +98,8 @@ func when(f *model.Fault, h http.Header, body []byte) {
 		return
 	}
 	f.RetryAfter = retryAfter(h, body, time.Now())
-	f.Quota = f.Kind == model.FaultLimit && f.RetryAfter == 0 && (f.Status == http.StatusPaymentRequired || tells(ownWords(body), quotaWords))
+	f.Quota = f.Kind == model.FaultLimit && f.RetryAfter == 0 &&
+		(f.Status == http.StatusPaymentRequired || tells(ownWords(body), quotaWords))
 }
 
 // ownWords are the provider's, in small letters. A body may hold the request, too, and with it any words at all.
@@ -127,7 +133,8 @@ func kindOf(status int, body []byte) model.FaultKind {
 		return model.FaultAuth
 	case status == http.StatusRequestEntityTooLarge, status != http.StatusTooManyRequests && tells(text, overflowWords):
 		return model.FaultOverflow
-	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired, status < 500 && tells(text, quotaWords):
+	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired,
+		status < 500 && tells(text, quotaWords):
 		return model.FaultLimit
 	case status == http.StatusBadRequest && tells(text, keyWords):
 		return model.FaultAuth
@@ -147,26 +154,35 @@ func tells(text string, words []string) bool {
 // overflowWords are how servers say that a request does not fit, in small letters.
 var overflowWords = []string{
 	"prompt is too long", "exceed context limit", // Anthropic
-	"context_length_exceeded", "maximum context length", "exceeds the context window", // OpenAI, DeepSeek, OpenRouter, older vLLM
+	// OpenAI, DeepSeek, OpenRouter, older vLLM
+	"context_length_exceeded", "maximum context length", "exceeds the context window",
 	"model's context length is only", "longer than the maximum model length", // vLLM
 	"available context size", "exceed_context_size_error", // llama.cpp, and Ollama, which runs it
 	"exceeds the context length", "exceeds context length", "exceeds maximum context length", // Ollama
 	"greater than the context length", "context size has been exceeded", // LM Studio
 	"exceeds the maximum number of tokens allowed", "input token count is", // Gemini, Vertex
-	"maximum prompt length is", "exceeds the maximum allowed input length", "exceeded model token limit", "context window exceeds limit",
-	"too large for model with", "input is too long for requested model", "reduce the length of the messages", // xAI, Poolside, Kimi, MiniMax, Mistral, Bedrock, Groq
+	"maximum prompt length is", "exceeds the maximum allowed input length", "exceeded model token limit",
+	"context window exceeds limit",
+	// xAI, Poolside, Kimi, MiniMax, Mistral, Bedrock, Groq
+	"too large for model with", "input is too long for requested model", "reduce the length of the messages",
 }
 
 // quotaWords are how accounts say that nothing is left.
-var quotaWords = []string{"insufficient_quota", "credit balance", "insufficient balance", "insufficient credits", "exceeded your current quota", "billing_error"}
+var quotaWords = []string{
+	"insufficient_quota", "credit balance", "insufficient balance", "insufficient credits", "exceeded your current quota",
+	"billing_error",
+}
 
 // keyWords are how some say 401 with a status of 400.
-var keyWords = []string{"api key not valid", "api_key_invalid", "invalid_api_key", "invalid api key", "incorrect api key"}
+var keyWords = []string{
+	"api key not valid", "api_key_invalid", "invalid_api_key", "invalid api key", "incorrect api key",
+}
 
 // typeStatus has the status that goes with a type of error, where a stream tells only the type.
 var typeStatus = map[string]int{
-	"authentication_error": 401, "invalid_api_key": 401, "permission_error": 403, "billing_error": 402, "insufficient_quota": 429,
-	"rate_limit_error": 429, "rate_limit_exceeded": 429, "request_too_large": 413, "context_length_exceeded": 413,
+	"authentication_error": 401, "invalid_api_key": 401, "permission_error": 403, "billing_error": 402,
+	"insufficient_quota": 429,
+	"rate_limit_error":   429, "rate_limit_exceeded": 429, "request_too_large": 413, "context_length_exceeded": 413,
 }
 
 // label is what programs are to read of an error.

@@ -27,7 +27,8 @@ func (l Line) Clean(text string) string {
 		}
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
+	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }),
+		" ")
 	if letters := []rune(text); len(letters) > maxMessage {
 		text = string(letters[:maxMessage]) + "…"
 	}
@@ -122,7 +123,8 @@ func retryAfter(h http.Header, body []byte, now time.Time) time.Duration {
 	if date, err := http.ParseTime(after); err == nil {
 		return bound(date.Sub(now))
 	}
-	if reset, err := strconv.ParseInt(h.Get("Anthropic-Ratelimit-Unified-Reset"), 10, 64); err == nil && reset > 0 && reset < math.MaxInt32*8 {
+	if reset, err := strconv.ParseInt(h.Get("Anthropic-Ratelimit-Unified-Reset"), 10,
+		64); err == nil && reset > 0 && reset < math.MaxInt32*8 {
 		return bound(time.Unix(reset, 0).Sub(now))
 	}
 	if m := retryDelay().FindSubmatch(body); m != nil {
