@@ -64,12 +64,12 @@ func (b *statusBlock) line(text []byte, e extent) {
 	name, value, _ := bytes.Cut(text, []byte(":"))
 	at := slices.IndexFunc(statusFields, func(f statusField) bool { return f.name == string(name) })
 	if at < 0 || len(name) == len(text) {
-		b.problem = fmt.Sprintf("%q is none of its fields", shown(tidied(text)))
+		b.problem = fmt.Sprintf("unexpected line %q", shown(tidied(text)))
 		return
 	}
 	field := statusFields[at]
 	if _, twice := b.values[field.name]; twice {
-		b.problem = field.name + " stands in it twice"
+		b.problem = field.name + " is given twice"
 		return
 	}
 	said, problem := field.read(bytes.TrimSpace(value), e)
