@@ -7,24 +7,27 @@ import (
 	"time"
 )
 
-// Patient is a client that waits and asks again where that may help. The request stays the same.
+// Retrier is a client that waits and asks again if that may help. The request stays the same.
 //
-// Faults of the provider are waited out with pauses that grow. Limits are, too, if what the provider asks for is at most a minute; longer ones and used-up quotas are
-// returned at once, as is every other fault: whoever called knows what a run may spend, and when it has to end.
+// After faults of the provider it waits with growing pauses. It also waits for limits if the
+// provider asks for at most a minute. Longer limits, used-up quotas and all other faults are
+// returned at once: the caller knows what a run may spend, and when it must end.
 //
-// What failed attempts used is paid for. It is told three times, to be counted once: with each [Pause], in the reply's Lost, and as a part of the usage of the fault
-// that is returned. If ctx ends, only the pauses have told it.
+// The provider charges for failed attempts. Their usage is reported in three places, to be counted
+// once: with each [Pause], in the reply's Lost, and in the usage of the returned fault. If ctx
+// ends, only the pauses have reported it.
 type Patient struct {
 	Client Client
-	// Told is told before each pause, on Send's goroutine. It may be nil.
+	// OnPause is called before each pause, on Send's goroutine. It may be nil.
 	Told func(Pause)
-	// Sleep waits, and gives ctx's error if that ends before. Nil is a timer.
+	// Sleep waits, and returns ctx's error if that ends first. Default: a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Random gives numbers from 0 up to 1, which spread the pauses of many clients. Nil is a generator.
+	// Random returns numbers in [0, 1), which spread the pauses of many clients. Default: a generator.
 	Random func() float64
 }
 
-// Patiently is a client that waits and tells of it. One that waits already does not wait twice as long: it tells told as well, as whom it told before.
+// WithRetries returns a client that retries, and reports each pause to onPause. If c retries
+// already, it does not retry twice as often: the copy calls onPause in addition to c's own OnPause.
 func Patiently(c Client, told func(Pause)) *Patient {
 	own, ok := c.(*Patient)
 	if !ok {
@@ -42,20 +45,20 @@ func Patiently(c Client, told func(Pause)) *Patient {
 
 // Pause is a wait between two attempts.
 type Pause struct {
-	Fault   *Fault // why, with what was used for nothing
-	Attempt int    // that failed, from 1
+	Fault   *Fault // the reason, with the usage that was lost
+	Attempt int    // the number of the failed attempt, from 1
 	Wait    time.Duration
 }
 
-// longestPause is how long a client waits at most before it asks again.
+// longestPause is the longest wait before another attempt.
 const longestPause = time.Minute
 
-// pauses are the waits after each failed attempt. After the attempt behind the last one it is enough.
+// pauses are the waits after each failed attempt. There is one more attempt after the last one.
 var pauses = []time.Duration{
 	2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, longestPause, longestPause,
 }
 
-// Send asks until there is a reply, a fault that does not pass, or enough.
+// Send asks until there is a reply, a permanent fault, or no attempt left.
 func (p *Patient) Send(ctx context.Context, r Request, tell func(Delta)) (Reply, error) {
 	var lost *Usage
 	for attempt := 1; ; attempt++ {
@@ -71,7 +74,7 @@ func (p *Patient) Send(ctx context.Context, r Request, tell func(Delta)) (Reply,
 		lost = sum(lost, fault.Usage)
 		wait, again := p.pause(fault, attempt)
 		if !again {
-			last := *fault // the client's own stays as it is
+			last := *fault // do not change the client's fault
 			last.Usage = lost
 			return Reply{}, &last
 		}
@@ -84,7 +87,7 @@ func (p *Patient) Send(ctx context.Context, r Request, tell func(Delta)) (Reply,
 	}
 }
 
-// pause says how long to wait after an attempt, and whether to ask again at all.
+// pause returns how long to wait after an attempt, and whether to ask again at all.
 func (p *Patient) pause(f *Fault, attempt int) (wait time.Duration, again bool) {
 	if attempt > len(pauses) || f.Quota || f.Kind != FaultProvider && f.Kind != FaultLimit {
 		return 0, false
@@ -100,7 +103,7 @@ func (p *Patient) pause(f *Fault, attempt int) (wait time.Duration, again bool) 
 	case f.Kind == FaultProvider:
 		return max(usual, min(asked, longestPause)), true
 	}
-	return asked + time.Duration(p.random()*float64(asked/10)), true // never before the time that was asked for
+	return asked + time.Duration(p.random()*float64(asked/10)), true // never earlier than requested
 }
 
 func (p *Patient) random() float64 {
@@ -120,7 +123,7 @@ func (p *Patient) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// sum adds what is known; nil if neither is.
+// sum adds two usages; nil means unknown.
 func sum(a, b *Usage) *Usage {
 	switch {
 	case a == nil:

@@ -11,7 +11,7 @@ import (
 
 const completeText = "<promise>COMPLETE</promise>"
 
-// TestLongText is about what no longer fits into what is held: lines, tags and fields longer than any limit.
+// TestLongText covers lines, tags and fields that are longer than any limit.
 func TestLongText(t *testing.T) {
 	words := strings.Repeat("word ", 20000)
 	blanks := strings.Repeat(" ", 2*maxLine)
@@ -153,7 +153,8 @@ func TestLongEcho(t *testing.T) {
 	}
 }
 
-// TestMemoryStaysSmall writes far more than may be held, and looks at what a live scanner keeps.
+// TestMemoryStaysSmall writes far more than a scanner may hold, and checks what a live scanner
+// keeps.
 func TestMemoryStaysSmall(t *testing.T) {
 	const limit, repeat = 256 << 10, 2
 	for name, text := range streams(limit) {
@@ -179,8 +180,9 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestWorkGrowsWithTheText guards against work that is done again for every piece: ten times the text may cost ten times the memory traffic, and each stage
-// passes on what it was given once (a malformed byte as a sign of three).
+// TestWorkGrowsWithTheText guards against work that is repeated for every piece. Ten times the text
+// may cost ten times the memory traffic, and each stage passes on its input once (a malformed byte
+// becomes a replacement character of three bytes).
 func TestWorkGrowsWithTheText(t *testing.T) {
 	for name, text := range streams(128 << 10) {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +202,7 @@ func TestWorkGrowsWithTheText(t *testing.T) {
 	}
 }
 
-// trafficOf is how many bytes are allocated to read the text.
+// trafficOf returns how many bytes are allocated to read the text.
 func trafficOf(text string) int64 {
 	p := []byte(text)
 	var before, after runtime.MemStats

@@ -17,7 +17,7 @@ EXIT_SIGNAL: true
 RECOMMENDATION: ship it
 ` + blockEnds + "\n"
 
-// printed writes a block the way the contract shows it.
+// printed formats a block as the contract shows it.
 func printed(s Status) string {
 	return fmt.Sprintf(blockBegins+`
 STATUS: %s

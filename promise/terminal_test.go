@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// textCollector is a sink that keeps everything.
+// textCollector is a sink that keeps all text.
 type textCollector struct{ strings.Builder }
 
 func (c *textCollector) text(p []byte) { c.Write(p) }

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tokens are the pieces that mean something to one stage or another; random rows of them reach states that no single case thinks of.
+// tokens are pieces that are special to one stage or another. Random sequences of them reach states
+// that no hand-written case covers.
 var tokens = []string{
 	"<promise>", "</promise>", "<promise>", "</promise>", "COMPLETE", "BLOCKED:", "DECIDE", "T-1:DONE", "<", "</", "prom",
 	"\n", "\n", "\n", " ", " ", "\t", "\r", "> ", "- ", "1. ", "`", "``", "```", "~~~", "````", "\"", "“", "’", "\\",
@@ -25,7 +26,7 @@ func TestRandomTokens(t *testing.T) {
 	row := func(n int) string {
 		var b strings.Builder
 		for range n {
-			// The long ones at the end come seldom: they take the time.
+			// The long tokens at the end are rare because they take most of the time.
 			b.WriteString(tokens[random.IntN(len(tokens)-4*min(random.IntN(5), 1))])
 		}
 		return b.String()

@@ -8,15 +8,16 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// habits are what an endpoint wants otherwise than OpenAI does.
+// quirks are an endpoint's differences from OpenAI.
 type habits struct {
-	oldMax        bool // max_tokens in place of max_completion_tokens
-	noUsage       bool // it does not know stream_options
-	noDemand      bool // it cannot be made to call one tool
-	reasoningBack bool // it wants its reasoning_content back
+	oldMax        bool // max_tokens instead of max_completion_tokens
+	noUsage       bool // it does not support stream_options
+	noDemand      bool // it does not support forcing a tool call
+	reasoningBack bool // it requires its reasoning_content to be sent back
 }
 
-// other reads from a refusal what the endpoint may want. A parameter that it names is left out or replaced: if that was not it, the next answer says so.
+// adjust derives the endpoint's quirks from a refusal. It drops or replaces a parameter that the
+// refusal names. If that was not the cause, the next response says so.
 func (h habits) other(r model.Request, err error) habits {
 	fault, ok := errors.AsType[*model.Fault](err)
 	if !ok || fault.Kind != model.FaultRefused ||

@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph/model/internal/wire"
 )
 
-// request is what the API wants, as far as it is used here.
+// request is the part of the API's request that this package uses.
 type request struct {
 	Model               string         `json:"model"`
 	Stream              bool           `json:"stream"`
@@ -65,10 +65,10 @@ type namedByModel struct {
 	Name string `json:"name"`
 }
 
-// anything is the schema of a tool that has none.
+// anything is the schema for a tool that has none.
 const anything = `{"type":"object","properties":{}}`
 
-// asked is the request that an endpoint with such habits wants.
+// newRequest builds the request for an endpoint with the given quirks.
 func asked(r model.Request, h habits) request {
 	p := request{Model: r.Model, Stream: true, Messages: []message{}}
 	if r.System != "" {
@@ -101,7 +101,7 @@ func asked(r model.Request, h habits) request {
 	return p
 }
 
-// messages are what one message of ours becomes: each result is one of its own here.
+// messages converts a message. Here each result becomes a separate message.
 func messages(m model.Message, h habits) []message {
 	if m.Role == model.Assistant {
 		return fromAssistant(m, h)
@@ -122,7 +122,7 @@ func messages(m model.Message, h habits) []message {
 
 func fromAssistant(m model.Message, h habits) []message {
 	if m.Text == "" && len(m.Calls) == 0 {
-		return nil // it says nothing, and would be refused
+		return nil // it is empty, and the API would refuse it
 	}
 	p := message{Role: "assistant"}
 	if m.Text != "" {
@@ -137,7 +137,7 @@ func fromAssistant(m model.Message, h habits) []message {
 	}
 	p.ReasoningDetails = back.details
 	if h.reasoningBack {
-		p.ReasoningContent = &back.content // "" too: the endpoint misses the field, not the words
+		p.ReasoningContent = &back.content // even "": the endpoint requires the field, not the text
 	}
 	return []message{p}
 }
@@ -147,11 +147,11 @@ type thought struct {
 	Content string            `json:"reasoning_content,omitempty"`
 	Plain   string            `json:"reasoning,omitempty"`
 	Details []json.RawMessage `json:"reasoning_details,omitempty"`
-	Call    string            `json:"call,omitempty"` // whose extra content it is
+	Call    string            `json:"call,omitempty"` // the ID of the call that the extra content belongs to
 	Extra   json.RawMessage   `json:"extra_content,omitempty"`
 }
 
-// memory is what may be sent back of a message's thought.
+// sentBack is the part of a message's thought that may be sent back.
 type memory struct {
 	content string
 	details []json.RawMessage
@@ -163,7 +163,7 @@ func remembered(thoughts []json.RawMessage) memory {
 	for _, raw := range thoughts {
 		var t thought
 		if json.Unmarshal(raw, &t) != nil {
-			continue // another provider's
+			continue // from another provider
 		}
 		m.content += t.Content
 		m.details = append(m.details, t.Details...)

@@ -17,7 +17,7 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// Script has conversations by role.
+// Script maps roles to conversations.
 type Script map[string][][]Turn
 
 // Open reads a script from a file.
@@ -33,12 +33,12 @@ func Open(path string) (Script, error) {
 	return script, nil
 }
 
-// Options say where a client begins.
+// Options configure where a client starts.
 type Options struct {
-	Skip int // conversations that are used up already
+	Skip int // conversations that were used already
 }
 
-// Client is the model of one role.
+// Client returns the model for one role.
 func (s Script) Client(role string, o Options) (model.Client, error) {
 	conversations, ok := s[role]
 	if !ok {
@@ -48,7 +48,7 @@ func (s Script) Client(role string, o Options) (model.Client, error) {
 	return New(conversations, o)
 }
 
-// New makes a model of conversations.
+// New returns a model that follows the conversations.
 func New(conversations [][]Turn, o Options) (model.Client, error) {
 	if len(conversations) == 0 {
 		return nil, errors.New("there is no conversation")
@@ -112,7 +112,7 @@ func (f *Fault) check() error {
 	return nil
 }
 
-// Parse reads a script. What it does not know or cannot use is an error that names the line and the field.
+// Parse reads a script. For anything unknown or invalid, the error names the line and the field.
 func Parse(text []byte) (Script, error) {
 	r := reader{text: text, tokens: json.NewDecoder(bytes.NewReader(text))}
 	script := Script{}
@@ -136,13 +136,13 @@ func Parse(text []byte) (Script, error) {
 	return script, nil
 }
 
-// reader reads a script token by token, so that it always knows where it is.
+// reader reads a script token by token, so that it always knows its position.
 type reader struct {
 	text   []byte
 	tokens *json.Decoder
 }
 
-// at is an error at the present place.
+// at returns an error for the current position.
 func (r *reader) at(format string, values ...any) error {
 	return r.atOffset(r.tokens.InputOffset(), format, values...)
 }
@@ -152,7 +152,7 @@ func (r *reader) atOffset(offset int64, format string, values ...any) error {
 	return fmt.Errorf("line %d: %s", line, fmt.Sprintf(format, values...))
 }
 
-// open takes a bracket.
+// open reads an opening bracket.
 func (r *reader) open(bracket json.Delim, what string) error {
 	token, err := r.tokens.Token()
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *reader) open(bracket json.Delim, what string) error {
 	return nil
 }
 
-// close takes the bracket behind the last element.
+// close reads the bracket after the last element.
 func (r *reader) close() error {
 	_, err := r.tokens.Token()
 	return r.syntax(err)
@@ -251,7 +251,7 @@ func (r *reader) turn(where string) (Turn, error) {
 	return turn, nil
 }
 
-// wrongValue says what is wrong with a turn, in the words of whoever writes JSON and not of the program that reads it.
+// wrongValue describes an invalid value in terms of JSON, not of Go.
 func wrongValue(err error) string {
 	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -273,7 +273,8 @@ func wrongValue(err error) string {
 	return strings.TrimPrefix(e.Field+": "+said, ": ")
 }
 
-// offsetOf is where in a turn an error is: the error itself says it, or it names the field.
+// offsetOf returns the offset of an error in a turn: from the error itself, or from the field that
+// it names.
 func offsetOf(raw []byte, err error) int64 {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return e.Offset

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// makersOf is a snapshot in which every maker sells one model that the table does not want, beside what a test adds.
+// makersOf returns a snapshot in which every maker sells one model that is not selected, plus the
+// given models.
 func makersOf(models map[string]string) string {
 	var parts []string
 	for provider := range makers {
@@ -22,7 +23,7 @@ func makersOf(models map[string]string) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// model is an entry of a snapshot.
+// model returns an entry of a snapshot.
 func model(id, cost string) string {
 	return `"` + id + `": {"id": "` + id +
 		`", "tool_call": true, "last_updated": "2026-03-04", "modalities": {"output": ["text"]},
@@ -72,7 +73,7 @@ func TestWhatIsSelected(t *testing.T) {
 	}
 }
 
-// beyond are the rows that are not among the first.
+// newRows returns the rows of all that are not in first.
 func beyond(first, all []row) (more []row) {
 	known := map[row]bool{}
 	for _, r := range first {
@@ -172,7 +173,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// The table in use was made with the supplement as it is.
+// The current table must include the current supplement.
 func TestTheTableHoldsTheSupplement(t *testing.T) {
 	table, err := os.ReadFile("../../prices.json")
 	if err != nil {

@@ -10,24 +10,26 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// Assembly makes a reply of a stream's events.
+// Assembly builds a reply from the events of a stream.
 type Assembly interface {
-	// Add takes the data of one event, and reports whether it brought the reply forward.
+	// Add processes the data of one event, and reports whether it added to the reply.
 	Add(data []byte) (came bool, err error)
-	// AddWhole takes a reply that came in one piece, from a server that does not stream, and reports whether it is one.
+	// AddWhole processes a reply that arrived in one piece, from a server that does not stream. It
+	// reports whether the data is a reply.
 	AddWhole(data []byte) bool
-	// Trouble is the data of an event that tells an error, nil if none did.
+	// Trouble returns the data of an error event, or nil if there was none.
 	Trouble() []byte
-	// Done says that nothing else needs to be read, Whole that the stream may end here.
+	// Done reports whether nothing else needs to be read; Whole, whether the stream may end here.
 	Done() bool
 	Whole() bool
-	// Usage is what was used so far, nil if it is not known.
+	// Usage returns the usage so far, or nil if it is unknown.
 	Usage() *model.Usage
-	// Reply is what was put together.
+	// Reply returns the assembled reply.
 	Reply() model.Reply
 }
 
-// Exchange sends a request, as JSON, and reads the reply into an assembly. What goes wrong is a [*model.Fault] with what was used by then, or ctx's error.
+// Exchange sends a request as JSON and reads the reply into an assembly. Its error is a
+// [*model.Fault] with the usage so far, or ctx's error.
 func (l Line) Exchange(ctx context.Context, ask any, into Assembly) (model.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return model.Reply{}, err
@@ -65,7 +67,7 @@ func (l Line) exchange(ctx context.Context, ask any, into Assembly) error {
 	return nil
 }
 
-// readWhole reads a reply that is no stream. What is none at all is a [*Refusal].
+// readWhole reads a reply that is not a stream. Anything else is a [*Refusal].
 func (l Line) readWhole(response *http.Response, into Assembly) error {
 	body, err := io.ReadAll(response.Body)
 	switch {

@@ -18,8 +18,8 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// Fault tells why there is no reply: the error of the context that the exchange was given, if that has ended, and otherwise a [*model.Fault]. begun says whether a
-// stream had begun.
+// Fault returns the reason why there is no reply: the error of the context given to Watch, if that
+// has ended, and otherwise a [*model.Fault]. begun is the response if a stream had started, or nil.
 func (l Line) Fault(w *Watch, err error, begun *http.Response) error {
 	if e := w.given.Err(); e != nil {
 		return e
@@ -60,7 +60,8 @@ func sentence(err error) string {
 	return fmt.Sprintf("read the reply: %v", err)
 }
 
-// nobodyListens reports whether the server itself, and not a proxy before it, refused the connection.
+// connectionRefused reports whether the server itself refused the connection, and not a proxy
+// before it.
 func nobodyListens(err error) bool {
 	dial, ok := errors.AsType[*net.OpError](err)
 	return ok && dial.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
@@ -69,7 +70,7 @@ func nobodyListens(err error) bool {
 func (l Line) refused(r *Refusal) *model.Fault {
 	f := &model.Fault{Status: r.Status, Kind: kindOf(r.Status, r.Body), Message: l.Clean(words(r.Body))}
 	switch {
-	// whoever answers so is no model: asking again does not make it one
+	// this is not a model API, so asking again does not help
 	case r.Status < 300 && (f.Message == "" || isPage(r.Header)):
 		f.Kind, f.Message = model.FaultRefused, l.Clean(fmt.Sprintf("%s answers with %s; is the base URL right?", r.From,
 			r.what()))
@@ -84,7 +85,7 @@ func (l Line) refused(r *Refusal) *model.Fault {
 	return f
 }
 
-// what says what came in place of a reply.
+// what describes the response that came instead of a reply.
 func (r *Refusal) what() string {
 	if isPage(r.Header) {
 		return "a web page (" + kindOfBody(r.Header) + ")"
@@ -92,7 +93,8 @@ func (r *Refusal) what() string {
 	return "JSON that is no answer of a model (" + kindOfBody(r.Header) + ")"
 }
 
-// when says until when it is of no use to ask again. A quota with a time is a limit like any other: some call what they allow in a minute a quota.
+// setRetry sets when to ask again. A quota with a time is an ordinary limit: some providers call
+// the limit for a minute a quota.
 func when(f *model.Fault, h http.Header, body []byte) {
 	if f.Kind != model.FaultLimit && f.Kind != model.FaultProvider {
 		return
@@ -102,13 +104,15 @@ func when(f *model.Fault, h http.Header, body []byte) {
 		(f.Status == http.StatusPaymentRequired || tells(ownWords(body), quotaWords))
 }
 
-// ownWords are the provider's, in small letters. A body may hold the request, too, and with it any words at all.
+// ownWords returns the provider's own words in lower case. The body may also contain the request,
+// and with it any text at all.
 func ownWords(body []byte) string {
 	label := labelOf(body)
 	return strings.ToLower(words(body) + " " + label.Type + " " + label.code())
 }
 
-// StreamFault is a fault that a stream tells after it began well. Asking again may help, whatever it is, except where it cannot.
+// StreamFault returns the fault for an error event of a stream that started well. It may be worth
+// another attempt unless its kind says otherwise.
 func (l Line) StreamFault(data []byte) *model.Fault {
 	f := &model.Fault{Kind: kindOf(http.StatusOK, data), Status: http.StatusOK}
 	f.Message = cmp.Or(l.Clean(words(data)), "the provider tells an error in the midst of its reply")
@@ -116,12 +120,13 @@ func (l Line) StreamFault(data []byte) *model.Fault {
 	return f
 }
 
-// Cut is a fault of a stream that ends before the reply does.
+// Cut returns the fault for a stream that ends before the reply is complete.
 func Cut(message string) *model.Fault {
 	return &model.Fault{Kind: model.FaultProvider, Status: http.StatusOK, Message: message}
 }
 
-// kindOf sorts a response. With a good status it is an error that came later, of which the body alone tells what it is.
+// kindOf classifies a response. With a status below 300 it is an error that came later in the
+// stream, and only the body says what it is.
 func kindOf(status int, body []byte) model.FaultKind {
 	late := status < 300
 	if late {
@@ -144,14 +149,14 @@ func kindOf(status int, body []byte) model.FaultKind {
 	return model.FaultRefused
 }
 
-// passing are statuses below 500 that are nobody's fault.
+// transientStatuses are statuses below 500 that may not recur.
 var passing = []int{http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly}
 
 func tells(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// overflowWords are how servers say that a request does not fit, in small letters.
+// overflowWords are phrases, in lower case, by which servers say that a request is too long.
 var overflowWords = []string{
 	"prompt is too long", "exceed context limit", // Anthropic
 	// OpenAI, DeepSeek, OpenRouter, older vLLM
@@ -167,25 +172,25 @@ var overflowWords = []string{
 	"too large for model with", "input is too long for requested model", "reduce the length of the messages",
 }
 
-// quotaWords are how accounts say that nothing is left.
+// quotaWords are phrases by which providers say that an account's quota is used up.
 var quotaWords = []string{
 	"insufficient_quota", "credit balance", "insufficient balance", "insufficient credits", "exceeded your current quota",
 	"billing_error",
 }
 
-// keyWords are how some say 401 with a status of 400.
+// keyWords are phrases by which some providers report a wrong key with status 400 instead of 401.
 var keyWords = []string{
 	"api key not valid", "api_key_invalid", "invalid_api_key", "invalid api key", "incorrect api key",
 }
 
-// typeStatus has the status that goes with a type of error, where a stream tells only the type.
+// typeStatus maps error types to statuses, for streams that send only the type.
 var typeStatus = map[string]int{
 	"authentication_error": 401, "invalid_api_key": 401, "permission_error": 403, "billing_error": 402,
 	"insufficient_quota": 429,
 	"rate_limit_error":   429, "rate_limit_exceeded": 429, "request_too_large": 413, "context_length_exceeded": 413,
 }
 
-// label is what programs are to read of an error.
+// label holds the machine-readable fields of an error.
 type label struct {
 	Type string `json:"type"`
 	Code any    `json:"code"` // a number or a word
@@ -195,7 +200,7 @@ func labelOf(body []byte) label {
 	var told struct {
 		Error label `json:"error"`
 	}
-	_ = json.Unmarshal(bytes.TrimSpace(body), &told) // what cannot be read has no label
+	_ = json.Unmarshal(bytes.TrimSpace(body), &told) // an unreadable body has no label
 	return told.Error
 }
 
@@ -204,7 +209,8 @@ func (l label) code() string {
 	return word
 }
 
-// status is the one that goes with the label. What tells none is taken for the provider's trouble.
+// status returns the HTTP status that matches the label. An unknown label counts as a problem of
+// the provider.
 func (l label) status() int {
 	if n, ok := l.Code.(float64); ok && n >= 400 && n < 600 {
 		return int(n)

@@ -16,27 +16,29 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// Bounds of an exchange where nobody says otherwise.
+// Default limits of an exchange.
 const (
 	DefaultIdle     = 2 * time.Minute
 	DefaultMaxReply = 32 << 20
 )
 
-// maxRefusal bounds what is read of an error's body.
+// maxRefusal limits how much of an error's body is read.
 const maxRefusal = 64 << 10
 
-// Line is one way to a provider. It may be used by several goroutines.
+// Endpoint is a provider's address and the settings for talking to it. It is safe for concurrent
+// use.
 type Line struct {
 	Address  string
 	Header   http.Header
-	Secrets  []string      // that no message may tell
-	HTTP     *http.Client  // nil is one that knows the usual proxies
-	Idle     time.Duration // without a piece of the reply; 0 is DefaultIdle
-	MaxReply int64         // bytes of one reply; 0 is DefaultMaxReply
-	Unfit    *model.Fault  // why nothing can be asked; nil if it can
+	Secrets  []string      // must not appear in any message
+	HTTP     *http.Client  // default: one that uses the usual proxies
+	Idle     time.Duration // longest time without data; default: DefaultIdle
+	MaxReply int64         // bytes of one reply; default: DefaultMaxReply
+	Unfit    *model.Fault  // why no request is possible; nil if it is
 }
 
-// Client is the line's HTTP client. It follows no redirect: a key would go with it.
+// Client returns the HTTP client. It does not follow redirects, because that would send the key
+// along.
 func (l Line) Client() *http.Client {
 	c := http.Client{}
 	if l.HTTP != nil {
@@ -48,26 +50,26 @@ func (l Line) Client() *http.Client {
 	return &c
 }
 
-// Refusal is a response that is no reply: an error status, a redirect, a page.
+// Refusal is a response that is not a reply: an error status, a redirect, a web page.
 type Refusal struct {
 	Status int
 	Header http.Header
-	Body   []byte // its beginning
-	From   string // the host and the path that were asked, and nothing else of the address
+	Body   []byte // only the beginning
+	From   string // host and path of the request, without the rest of its address
 }
 
 func refusalOf(response *http.Response, body []byte) *Refusal {
 	return &Refusal{Status: response.StatusCode, Header: response.Header, Body: body, From: placeOf(response)}
 }
 
-// placeOf is where a response came from, without what may be secret in an address.
+// placeOf returns where a response came from, without parts of the address that may be secret.
 func placeOf(response *http.Response) string {
 	return response.Request.URL.Host + response.Request.URL.Path
 }
 
 func (r *Refusal) Error() string { return fmt.Sprintf("the provider answers with status %d", r.Status) }
 
-// Post sends a request and gives the response that answers it: a stream, or JSON. What can be neither is a [*Refusal].
+// Post sends a request and returns the response: a stream, or JSON. Anything else is a [*Refusal].
 func (l Line) Post(ctx context.Context, ask any) (*http.Response, error) {
 	text, err := json.Marshal(ask)
 	if err != nil {
@@ -85,23 +87,24 @@ func (l Line) Post(ctx context.Context, ask any) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response.Request = request // a transport of somebody's own may leave it out
+	response.Request = request // a custom transport may leave it out
 	if response.StatusCode >= 300 || isPage(response.Header) {
 		defer response.Body.Close()
-		body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // half of a body still says more than none
+		body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // part of a body is better than none
 		return nil, refusalOf(response, body)
 	}
 	response.Body = &bounded{from: response.Body, left: cmp.Or(max(l.MaxReply, 0), DefaultMaxReply)}
 	return response, nil
 }
 
-// kindOfBody is the type of a body, without its parameters.
+// kindOfBody returns the content type without its parameters.
 func kindOfBody(h http.Header) string {
 	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	return cmp.Or(kind, "of no type")
 }
 
-// isJSON and isPage know what is certainly no stream. Some servers name no type for theirs, or a wrong one, so everything else may be one.
+// isJSON and isPage recognize responses that cannot be a stream. Some servers send their stream
+// with no type or a wrong one, so everything else may be one.
 func isJSON(h http.Header) bool {
 	return slices.Contains([]string{"application/json", "application/problem+json"}, kindOfBody(h))
 }
@@ -110,7 +113,8 @@ func isPage(h http.Header) bool { return kindOfBody(h) == "text/html" }
 
 var errTooLong = errors.New("the reply is longer than allowed")
 
-// bounded reads so many bytes and no more. At a regular end it adds a blank line, so that a last event without one is not lost.
+// bounded reads a limited number of bytes. At a regular end it adds a blank line, so that a last
+// event without one is not lost.
 type bounded struct {
 	from  io.ReadCloser
 	left  int64
@@ -142,7 +146,7 @@ func (b *bounded) Close() error { return b.from.Close() }
 
 var errIdle = errors.New("nothing came")
 
-// Watch ends an exchange in which nothing happens.
+// Watch ends an exchange that makes no progress.
 type Watch struct {
 	idle  time.Duration
 	timer *time.Timer
@@ -151,7 +155,7 @@ type Watch struct {
 	ctx   context.Context
 }
 
-// Watch begins to watch an exchange, which has to use the context that comes back. The caller ends it.
+// Watch starts watching an exchange, which must use the returned context. The caller must call End.
 func (l Line) Watch(ctx context.Context) (context.Context, *Watch) {
 	w := &Watch{idle: cmp.Or(max(l.Idle, 0), DefaultIdle), given: ctx}
 	w.ctx, w.stop = context.WithCancelCause(ctx)
@@ -159,10 +163,11 @@ func (l Line) Watch(ctx context.Context) (context.Context, *Watch) {
 	return w.ctx, w
 }
 
-// Progress says that something came. Pings are no progress: a server that only pings is as good as silent.
+// Progress records that data arrived. Pings do not count: a server that only pings is as bad as a
+// silent one.
 func (w *Watch) Progress() { w.timer.Reset(w.idle) }
 
-// End lets go of everything.
+// End releases all resources.
 func (w *Watch) End() {
 	w.timer.Stop()
 	w.stop(nil)

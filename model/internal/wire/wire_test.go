@@ -161,7 +161,7 @@ func TestClientFollowsTheCallersPolicy(t *testing.T) {
 	}
 }
 
-// Whatever a body is, it becomes a fault with a short line of words.
+// Any body becomes a fault with a short one-line message.
 func FuzzRefusal(f *testing.F) {
 	for _, body := range []string{
 		`{"error":{"message":"x","code":"y","metadata":{"raw":"{}"}}}`, `[{"error":"x"}]`,

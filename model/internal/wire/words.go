@@ -13,13 +13,14 @@ import (
 	"unicode"
 )
 
-// maxMessage bounds a fault's message, in letters.
+// maxMessage limits a fault's message, in characters.
 const maxMessage = 500
 
-// shortestSecret keeps stand-ins for keys, which local servers are content with, from garbling messages.
+// shortestSecret protects messages from being garbled by placeholder keys, which local servers
+// accept.
 const shortestSecret = 4
 
-// Clean makes one line of a text, bounds it, and hides what is secret.
+// Clean turns a text into one line, limits its length, and hides secrets.
 func (l Line) Clean(text string) string {
 	for _, secret := range l.Secrets {
 		if len(secret) >= shortestSecret {
@@ -35,7 +36,8 @@ func (l Line) Clean(text string) string {
 	return text
 }
 
-// words finds what a provider says in the body of an error. "" if that is nothing for people.
+// words extracts the provider's message from the body of an error, or "" if the body has nothing
+// readable.
 func words(body []byte) string {
 	body = bytes.TrimSpace(body)
 	var value any
@@ -43,15 +45,16 @@ func words(body []byte) string {
 		return said(value, 0)
 	}
 	if bytes.HasPrefix(body, []byte("<")) {
-		return "" // a page
+		return "" // a web page
 	}
 	return string(body)
 }
 
-// deepest is how far errors are looked for within errors.
+// deepest limits the search for errors within errors.
 const deepest = 8
 
-// said looks where providers put their words: most into error.message, some straight into message, detail or error.
+// findMessage looks where providers put their messages: most in error.message, some directly in
+// message, detail or error.
 func said(value any, depth int) string {
 	if depth > deepest {
 		return ""
@@ -76,7 +79,7 @@ func said(value any, depth int) string {
 	return ""
 }
 
-// place is where in the request something is wrong, as servers in Python tell it.
+// locationPrefix returns where in the request the error is, as Python servers report it.
 func place(loc any) string {
 	var names []string
 	steps, _ := loc.([]any)
@@ -91,7 +94,8 @@ func place(loc any) string {
 	return strings.Join(names, ".") + ": "
 }
 
-// behind is what the provider behind a router said: the router's own words say only that it did.
+// upstreamMessage returns the message of the provider behind a router. The router's own message
+// says only that there was an error.
 func behind(router map[string]any, depth int) string {
 	meta, _ := router["metadata"].(map[string]any)
 	raw, _ := meta["raw"].(string)
@@ -105,13 +109,13 @@ func behind(router map[string]any, depth int) string {
 	return said(value, depth+1)
 }
 
-// longestWait bounds what a provider may ask for: beyond it, it is nonsense.
+// longestWait limits the wait that a provider may ask for. A longer one is wrong.
 const longestWait = 366 * 24 * time.Hour
 
-// gemini tells it in the body.
+// Gemini sends the delay in the body.
 var retryDelay = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"retryDelay"\s*:\s*"([0-9.]+)s"`) })
 
-// retryAfter is how long a provider wants to be left alone; 0 if it does not say.
+// retryAfter returns how long the provider asks to wait, or 0 if it does not say.
 func retryAfter(h http.Header, body []byte, now time.Time) time.Duration {
 	if d := seconds(h.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
 		return d
