@@ -15,7 +15,7 @@ type Bill struct {
 type Sum struct {
 	Usage    *Usage
 	Cost     *float64 // USD
-	Untold   bool     // some reply reported no usage, so Usage and Cost are lower bounds
+	MissingUsage   bool     // some reply reported no usage, so Usage and Cost are lower bounds
 	Unpriced bool     // the cost of some tokens is unknown, so Cost is a lower bound
 }
 
@@ -25,7 +25,7 @@ type Sum struct {
 func (b *Bill) Add(r Reply, asked string) *float64 {
 	b.Count(r.Lost, r.Model, asked)
 	if (r.Usage == nil || !r.Usage.Plausible()) && !r.Empty() {
-		b.sum.Untold = true
+		b.sum.MissingUsage = true
 	}
 	return b.Count(r.Usage, r.Model, asked)
 }
@@ -52,7 +52,7 @@ func (b *Bill) Count(u *Usage, names ...string) *float64 {
 
 // AddUnknown records usage that was not reported, such as that of an interrupted reply: the
 // provider still charges for it.
-func (b *Bill) Miss() { b.sum.Untold = true }
+func (b *Bill) AddUnknown() { b.sum.MissingUsage = true }
 
 func (b *Bill) costOf(u Usage, names []string) (usd float64, known bool) {
 	price := b.Price

@@ -49,23 +49,23 @@ func TestWhatABillSays(t *testing.T) {
 		{"the first part without a price", "asked", []model.Reply{says(cached, ""), says(in, "")}, []*float64{nil, new(1.0)},
 			model.Sum{Usage: &model.Usage{Input: 1e6, CacheRead: 1e6}, Cost: new(1.0), Unpriced: true}},
 		{"a part that is not told", "asked", []model.Reply{says(in, ""), says(nil, "")}, []*float64{new(1.0), nil},
-			model.Sum{Usage: in, Cost: new(1.0), Untold: true}},
+			model.Sum{Usage: in, Cost: new(1.0), MissingUsage: true}},
 		{"a part that is nonsense", "asked", []model.Reply{says(nonsense, ""), says(in, "")}, []*float64{nil, new(1.0)},
-			model.Sum{Usage: in, Cost: new(1.0), Untold: true}},
-		{"nothing is told", "asked", []model.Reply{says(nil, "")}, []*float64{nil}, model.Sum{Untold: true}},
+			model.Sum{Usage: in, Cost: new(1.0), MissingUsage: true}},
+		{"nothing is told", "asked", []model.Reply{says(nil, "")}, []*float64{nil}, model.Sum{MissingUsage: true}},
 		{"neither is known of all", "asked", []model.Reply{says(nil, ""), says(cached, "")}, []*float64{nil, nil},
-			model.Sum{Usage: cached, Untold: true, Unpriced: true}},
+			model.Sum{Usage: cached, MissingUsage: true, Unpriced: true}},
 		{"an empty reply took nothing", "asked", []model.Reply{{}, {Message: model.Message{Text: " \n"}}},
 			[]*float64{nil, nil}, model.Sum{}},
 		{"or what it says", "asked", []model.Reply{{Usage: in}}, []*float64{new(1.0)}, model.Sum{Usage: in, Cost: new(1.0)}},
 		{"a thought is no empty reply", "asked",
 			[]model.Reply{{Message: model.Message{Thought: []json.RawMessage{[]byte(`{}`)}}}}, []*float64{nil},
-			model.Sum{Untold: true}},
+			model.Sum{MissingUsage: true}},
 		{"what was lost is paid, and is no part of the reply", "asked",
 			[]model.Reply{{Message: model.Message{Text: "So."}, Usage: in, Lost: out}}, []*float64{new(1.0)},
 			model.Sum{Usage: &model.Usage{Input: 1e6, Output: 1e5}, Cost: new(2.0)}},
 		{"what was lost before one that is not told", "asked", []model.Reply{{Message: model.Message{Text: "So."}, Lost: in}},
-			[]*float64{nil}, model.Sum{Usage: in, Cost: new(1.0), Untold: true}},
+			[]*float64{nil}, model.Sum{Usage: in, Cost: new(1.0), MissingUsage: true}},
 		{"nonsense that was lost", "asked", []model.Reply{{Message: model.Message{Text: "So."}, Usage: in, Lost: nonsense}},
 			[]*float64{new(1.0)}, model.Sum{Usage: in, Cost: new(1.0)}},
 		{"free is known", "free", []model.Reply{says(in, "")}, []*float64{new(0.0)}, model.Sum{Usage: in, Cost: new(0.0)}},
@@ -113,8 +113,8 @@ func TestABillOfTokensAlone(t *testing.T) {
 
 func TestABillWithSomethingThatNobodyTold(t *testing.T) {
 	var b model.Bill
-	b.Miss()
-	if diff := cmp.Diff(model.Sum{Untold: true}, b.Sum()); diff != "" {
+	b.AddUnknown()
+	if diff := cmp.Diff(model.Sum{MissingUsage: true}, b.Sum()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

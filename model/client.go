@@ -17,7 +17,7 @@ import (
 // error if ctx was canceled. onDelta receives the parts of the reply as they arrive, and may be
 // nil.
 type Client interface {
-	Send(ctx context.Context, r Request, tell func(Delta)) (Reply, error)
+	Send(ctx context.Context, r Request, onDelta func(Delta)) (Reply, error)
 }
 
 // Request is one model call.

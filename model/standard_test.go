@@ -33,9 +33,9 @@ func TestStandardScenarios(t *testing.T) {
 			}
 			defer own.Close()
 			var got outcome
-			client := &model.Patient{
+			client := &model.Retrier{
 				Client: w.connect(own.URL()+"/"+scenario, limits{}),
-				Told:   func(model.Pause) { got.Waits++ },
+				OnPause:   func(model.Pause) { got.Waits++ },
 				Sleep:  func(context.Context, time.Duration) error { return nil },
 			}
 			reply, err := client.Send(t.Context(), ask, nil)

@@ -61,7 +61,7 @@ func (f *tagFinder) text(p []byte) {
 }
 
 func (f *tagFinder) endMessage() {
-	f.notMatched()
+	f.rejectCandidate()
 	f.giveUp()
 	f.late = nil
 	f.out.endMessage()
@@ -75,7 +75,7 @@ func (f *tagFinder) match(p []byte) []byte {
 			whole = closer
 		}
 		if b != whole[n] {
-			f.notMatched()
+			f.rejectCandidate()
 			return p[i:]
 		}
 		f.candidate = append(f.candidate, b)
@@ -84,16 +84,16 @@ func (f *tagFinder) match(p []byte) []byte {
 		}
 		f.candidate = f.candidate[:0]
 		if whole == opener {
-			f.opened()
+			f.openTag()
 		} else {
-			f.closed()
+			f.closeTag()
 		}
 		return p[i+1:]
 	}
 	return nil
 }
 
-func (f *tagFinder) notMatched() {
+func (f *tagFinder) rejectCandidate() {
 	f.plain(f.candidate)
 	f.candidate = f.candidate[:0]
 }
@@ -138,13 +138,13 @@ func (f *tagFinder) hold(p []byte) int {
 	return end
 }
 
-func (f *tagFinder) opened() {
+func (f *tagFinder) openTag() {
 	f.giveUp()
 	f.open, f.late = true, nil
 	f.reach, f.lineAt = f.out.reach(), 0
 }
 
-func (f *tagFinder) closed() {
+func (f *tagFinder) closeTag() {
 	switch {
 	case f.open:
 		f.closeHeld()

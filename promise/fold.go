@@ -10,8 +10,8 @@ import (
 // amount of text and tags.
 func (r *lineReader) fold() {
 	l := &r.line
-	r.spoke = r.spoke || len(bytes.TrimSpace(l.text)) > 0 || len(l.tags) > 0
-	r.indent = l.lead(r.indent)
+	r.hasText = r.hasText || len(bytes.TrimSpace(l.text)) > 0 || len(l.tags) > 0
+	r.indent = l.indentEnd(r.indent)
 	end, settled := r.half()
 	before := l.prefix(end, r.indent)
 	r.read(piece{line: l, end: end, settled: settled, indent: r.indent})
@@ -84,7 +84,7 @@ func (l *line) quoted(indent int) bool {
 
 // lead returns how many bytes at the start of the line are indent and list markers, given that the
 // first from bytes are.
-func (l *line) lead(from int) int {
+func (l *line) indentEnd(from int) int {
 	if l.before.began {
 		return 0
 	}

@@ -22,7 +22,7 @@ func (l *learnings) add(text string) {
 }
 
 // mayTeach rules out nearly every line by its first byte.
-func (p piece) mayTeach() bool {
+func (p piece) mayBeLearning() bool {
 	return p.indent < p.end && (p.text[p.indent] == 'L' || p.text[p.indent] == '*')
 }
 

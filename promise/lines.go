@@ -39,7 +39,7 @@ type lineReader struct {
 	phrases *phraseCounter
 	said    findings
 	learned learnings
-	spoke   bool // the agent wrote anything but white space
+	hasText   bool // the agent wrote anything but white space
 	status  *Status
 	problem string
 
@@ -91,7 +91,7 @@ func (r *lineReader) reach() reach {
 		return reachFence
 	}
 	l := &r.line
-	r.indent = l.lead(r.indent)
+	r.indent = l.indentEnd(r.indent)
 	rest := l.text[r.indent:]
 	looksFenced := bytes.HasPrefix(rest, []byte("```")) || bytes.HasPrefix(rest, []byte("~~~"))
 	if l.quoted(r.indent) || !l.before.cut && looksFenced {
@@ -102,7 +102,7 @@ func (r *lineReader) reach() reach {
 
 // prefix summarizes the current line for a tag that follows it.
 func (r *lineReader) prefix() linePrefix {
-	return r.line.prefix(len(r.line.text), r.line.lead(r.indent))
+	return r.line.prefix(len(r.line.text), r.line.indentEnd(r.indent))
 }
 
 // resume ends the current line and continues an older one.
@@ -140,11 +140,11 @@ func (r *lineReader) readLine(l *line, indent int) {
 	if len(trimmed) == 0 && len(l.tags) == 0 && !l.before.cut {
 		return // a blank line means nothing anywhere
 	}
-	r.spoke = r.spoke || len(trimmed) > 0 || len(l.tags) > 0
+	r.hasText = r.hasText || len(trimmed) > 0 || len(l.tags) > 0
 	if !l.before.cut && len(l.tags) == 0 && r.structural(trimmed) {
 		return
 	}
-	r.read(piece{line: l, end: len(l.text), settled: len(l.tags), indent: l.lead(indent), last: true})
+	r.read(piece{line: l, end: len(l.text), settled: len(l.tags), indent: l.indentEnd(indent), last: true})
 }
 
 // structural handles the lines that end a fence, and those that begin or end a status block.
@@ -200,7 +200,7 @@ func (r *lineReader) read(p piece) {
 		return
 	}
 	p.judge(into)
-	if p.mayTeach() {
+	if p.mayBeLearning() {
 		r.learned.add(p.learning())
 	}
 	into.phrases += r.countPhrases(p)

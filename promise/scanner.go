@@ -64,7 +64,7 @@ func (s *Scanner) Report() Report {
 		Blocked: said.blocked, Decide: said.decide, TasksDone: slices.Clone(said.tasks),
 		Status: s.lines.status, StatusProblem: s.lines.problem,
 		Mentions: slices.Clone(said.mentions), Unknown: slices.Clone(said.unknown),
-		Learnings: slices.Clone(s.lines.learned), Phrases: said.phrases, Text: s.lines.spoke,
+		Learnings: slices.Clone(s.lines.learned), Phrases: said.phrases, Text: s.lines.hasText,
 	}
 	if r.Status != nil {
 		r.readStatus()

@@ -59,7 +59,7 @@ type terminalCleaner struct {
 	state     sequenceState
 	held      []byte // the sequence so far, including the introducer
 	overflow  bool   // the string is too long to hold
-	giveBacks bool   // an unfinished string is read again: any string inside it is unfinished too
+	rereading bool   // an unfinished string is read again: any string inside it is unfinished too
 	part      []byte // the beginning of a character that the next write may complete
 }
 
@@ -236,7 +236,7 @@ func (c *terminalCleaner) begin(s sequenceState, introducer []byte) {
 
 func (c *terminalCleaner) beginString(introducer []byte) {
 	c.begin(inString, introducer)
-	if c.giveBacks {
+	if c.rereading {
 		c.giveBack()
 	}
 }
@@ -258,7 +258,7 @@ func (c *terminalCleaner) giveBackString() {
 	if c.overflow {
 		return
 	}
-	c.giveBacks = true
+	c.rereading = true
 	c.run(body)
-	c.giveBacks = false
+	c.rereading = false
 }

@@ -45,47 +45,47 @@ type Options struct {
 }
 
 const (
-	home    = "https://api.anthropic.com"
+	defaultBaseURL    = "https://api.anthropic.com"
 	version = "2023-06-01" // of the API
 )
 
 // New returns a client. If the options are invalid, Send returns the reason.
 func New(o Options) model.Client {
 	c := &client{
-		line: wire.Line{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply},
-		most: map[string]int64{},
+		endpoint: wire.Endpoint{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply},
+		maxOutput: map[string]int64{},
 	}
 	if err := model.CheckBaseURL(o.BaseURL); err != nil {
-		c.line.Unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
+		c.endpoint.Invalid = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
 		return c
 	}
-	base := cmp.Or(strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"), "/v1"), home)
-	if base == home && o.Key == "" {
-		c.line.Unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for Anthropic"}
+	base := cmp.Or(strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"), "/v1"), defaultBaseURL)
+	if base == defaultBaseURL && o.Key == "" {
+		c.endpoint.Invalid = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for Anthropic"}
 		return c
 	}
-	c.line.Address, c.line.Header = base+"/v1/messages", http.Header{"Anthropic-Version": {version}}
+	c.endpoint.Address, c.endpoint.Header = base+"/v1/messages", http.Header{"Anthropic-Version": {version}}
 	if o.Key != "" {
-		c.line.Header.Set("X-Api-Key", o.Key)
+		c.endpoint.Header.Set("X-Api-Key", o.Key)
 	}
 	return c
 }
 
 type client struct {
-	line wire.Line
+	endpoint wire.Endpoint
 
 	mu   sync.Mutex
-	most map[string]int64 // output tokens that a model allows, if it said so in a refusal
+	maxOutput map[string]int64 // output tokens that a model allows, if it said so in a refusal
 }
 
 // Send asks once more if the model allows less output than the default limit.
-func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
-	if tell == nil {
-		tell = func(model.Delta) {}
+func (c *client) Send(ctx context.Context, r model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	if onDelta == nil {
+		onDelta = func(model.Delta) {}
 	}
-	reply, err := c.line.Exchange(ctx, c.request(r), newAssembly(tell))
-	if r.MaxOutput == 0 && c.learn(r.Model, err) {
-		return c.line.Exchange(ctx, c.request(r), newAssembly(tell))
+	reply, err := c.endpoint.Exchange(ctx, c.request(r), newAssembly(onDelta))
+	if r.MaxOutput == 0 && c.learnMaxOutput(r.Model, err) {
+		return c.endpoint.Exchange(ctx, c.request(r), newAssembly(onDelta))
 	}
 	return reply, err
 }

@@ -57,7 +57,7 @@ type block struct {
 // assembly builds a reply from events. Repeated events do no harm, as far as they can be told from
 // similar ones.
 type assembly struct {
-	tell    func(model.Delta)
+	onDelta    func(model.Delta)
 	id      string
 	model   string
 	stop    string
@@ -68,12 +68,12 @@ type assembly struct {
 	trouble []byte // an error event's data
 }
 
-func newAssembly(tell func(model.Delta)) *assembly {
-	return &assembly{tell: tell, byIndex: map[int]*block{}}
+func newAssembly(onDelta func(model.Delta)) *assembly {
+	return &assembly{onDelta: onDelta, byIndex: map[int]*block{}}
 }
 
 // Add processes one event, and reports whether it added to the reply.
-func (a *assembly) Add(data []byte) (came bool, err error) {
+func (a *assembly) Add(data []byte) (progressed bool, err error) {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
 		return false, nil
@@ -144,16 +144,16 @@ func (a *assembly) begin(e event) error {
 	a.blocks, a.byIndex[e.Index] = append(a.blocks, b), b
 	switch b.kind {
 	case typeText:
-		a.say(b, model.Delta{Text: b.word("text")})
+		a.appendText(b, model.Delta{Text: b.word("text")})
 	case typeThinking:
-		a.say(b, model.Delta{Thought: b.word("thinking")})
+		a.appendText(b, model.Delta{Thought: b.word("thinking")})
 		b.signature.WriteString(b.word("signature"))
 	case typeCall:
 		b.id = cmp.Or(b.id, "toolu_"+rand.Text())
 		if input := bytes.TrimSpace(b.start["input"]); len(input) > 0 && string(input) != "{}" && string(input) != "null" {
 			b.text.Write(input) // some providers send it complete
 		}
-		a.tell(model.Delta{Tool: b.name})
+		a.onDelta(model.Delta{Tool: b.name})
 	}
 	return nil
 }
@@ -171,21 +171,21 @@ func (a *assembly) extend(e event) {
 	}
 	switch {
 	case b.kind == typeText:
-		a.say(b, model.Delta{Text: e.Delta.Text})
+		a.appendText(b, model.Delta{Text: e.Delta.Text})
 	case b.kind == typeThinking && e.Delta.Type == "signature_delta":
 		b.signature.WriteString(e.Delta.Signature)
 	case b.kind == typeThinking:
-		a.say(b, model.Delta{Thought: e.Delta.Thinking})
+		a.appendText(b, model.Delta{Thought: e.Delta.Thinking})
 	case b.kind == typeCall:
 		b.text.WriteString(e.Delta.PartialJSON)
 	}
 }
 
 // appendText adds a piece of text or of thinking.
-func (a *assembly) say(b *block, piece model.Delta) {
+func (a *assembly) appendText(b *block, piece model.Delta) {
 	if piece != (model.Delta{}) {
 		b.text.WriteString(piece.Text + piece.Thought)
-		a.tell(piece)
+		a.onDelta(piece)
 	}
 }
 
@@ -301,7 +301,7 @@ func (c *counts) sum() *model.Usage {
 		return nil
 	}
 	value := func(n *int64) int64 { return *cmp.Or(n, new(int64)) }
-	return wire.Sane(model.Usage{
+	return wire.PlausibleUsage(model.Usage{
 		Input: value(c.Input), Output: value(c.Output), CacheRead: value(c.CacheRead), CacheWrite: value(c.CacheWrite),
 	})
 }

@@ -20,7 +20,7 @@ const usualOutput = 32_000
 var tooMuch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`max_tokens: \d+ > (\d+)`) })
 
 // learnMaxOutput records how much output a model allows, and reports whether that is new.
-func (c *client) learn(name string, err error) bool {
+func (c *client) learnMaxOutput(name string, err error) bool {
 	fault, ok := errors.AsType[*model.Fault](err)
 	if !ok || fault.Kind != model.FaultRefused {
 		return false
@@ -32,10 +32,10 @@ func (c *client) learn(name string, err error) bool {
 	most, err := strconv.ParseInt(m[1], 10, 64)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil || most <= 0 || most == c.most[name] {
+	if err != nil || most <= 0 || most == c.maxOutput[name] {
 		return false
 	}
-	c.most[name] = most
+	c.maxOutput[name] = most
 	return true
 }
 
@@ -45,7 +45,7 @@ func (c *client) maxTokens(r model.Request) int64 {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return cmp.Or(c.most[r.Model], usualOutput)
+	return cmp.Or(c.maxOutput[r.Model], usualOutput)
 }
 
 // request is the part of the API's request that this package uses.

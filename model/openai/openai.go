@@ -49,51 +49,51 @@ type Options struct {
 	MaxReply int64         // bytes of one reply; default: 32 MiB
 }
 
-const home = "https://api.openai.com/v1"
+const defaultBaseURL = "https://api.openai.com/v1"
 
 // New returns a client. If the options are invalid, Send returns the reason.
 func New(o Options) model.Client {
 	c := &client{
-		line:   wire.Line{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply},
-		habits: map[string]habits{},
+		endpoint:   wire.Endpoint{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply},
+		quirks: map[string]quirks{},
 	}
 	if err := model.CheckBaseURL(o.BaseURL); err != nil {
-		c.line.Unfit = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
+		c.endpoint.Invalid = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
 		return c
 	}
-	base := cmp.Or(strings.TrimSuffix(o.BaseURL, "/"), home)
-	if base == home && o.Key == "" {
-		c.line.Unfit = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for OpenAI"}
+	base := cmp.Or(strings.TrimSuffix(o.BaseURL, "/"), defaultBaseURL)
+	if base == defaultBaseURL && o.Key == "" {
+		c.endpoint.Invalid = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for OpenAI"}
 		return c
 	}
-	c.line.Address, c.line.Header = base+"/chat/completions", http.Header{}
+	c.endpoint.Address, c.endpoint.Header = base+"/chat/completions", http.Header{}
 	if o.Key != "" {
-		c.line.Header.Set("Authorization", "Bearer "+o.Key)
+		c.endpoint.Header.Set("Authorization", "Bearer "+o.Key)
 	}
 	return c
 }
 
 type client struct {
-	line wire.Line
+	endpoint wire.Endpoint
 
 	mu     sync.Mutex
-	habits map[string]habits // by model
+	quirks map[string]quirks // by model
 }
 
 // Send asks again at once if a refusal reveals a quirk of the endpoint, once for each quirk.
-func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
-	if tell == nil {
-		tell = func(model.Delta) {}
+func (c *client) Send(ctx context.Context, r model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	if onDelta == nil {
+		onDelta = func(model.Delta) {}
 	}
-	h := c.known(r.Model)
-	tried := map[habits]bool{h: true}
+	h := c.quirksOf(r.Model)
+	tried := map[quirks]bool{h: true}
 	for {
-		reply, err := c.line.Exchange(ctx, asked(r, h), newAssembly(tell))
+		reply, err := c.endpoint.Exchange(ctx, newRequest(r, h), newAssembly(onDelta))
 		if err == nil {
-			c.remember(r.Model, h)
+			c.storeQuirks(r.Model, h)
 			return reply, nil
 		}
-		if h = h.other(r, err); tried[h] {
+		if h = h.adjust(r, err); tried[h] {
 			return reply, err
 		}
 		tried[h] = true

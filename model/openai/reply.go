@@ -58,7 +58,7 @@ type call struct {
 
 // assembly builds a reply from chunks.
 type assembly struct {
-	tell      func(model.Delta)
+	onDelta      func(model.Delta)
 	id, model string
 	text      strings.Builder
 	content   strings.Builder // reasoning_content
@@ -73,12 +73,12 @@ type assembly struct {
 	trouble   []byte // the data of an error chunk
 }
 
-func newAssembly(tell func(model.Delta)) *assembly {
-	return &assembly{tell: tell, byIndex: map[int]*call{}}
+func newAssembly(onDelta func(model.Delta)) *assembly {
+	return &assembly{onDelta: onDelta, byIndex: map[int]*call{}}
 }
 
 // Add processes one event, and reports whether it added to the reply.
-func (a *assembly) Add(data []byte) (came bool, err error) {
+func (a *assembly) Add(data []byte) (progressed bool, err error) {
 	data = bytes.TrimSpace(data)
 	switch {
 	case len(data) == 0:
@@ -133,14 +133,14 @@ func (a *assembly) take(c choice, data []byte) {
 	d := c.Delta
 	if text := textOf(d.Content) + d.Refusal; text != "" {
 		a.text.WriteString(text)
-		a.tell(model.Delta{Text: text})
+		a.onDelta(model.Delta{Text: text})
 	}
 	a.refused = a.refused || d.Refusal != ""
 	a.content.WriteString(d.ReasoningContent)
 	a.plain.WriteString(d.Reasoning)
 	a.details = append(a.details, d.ReasoningDetails...)
 	if thought := cmp.Or(d.ReasoningContent, d.Reasoning); thought != "" {
-		a.tell(model.Delta{Thought: thought})
+		a.onDelta(model.Delta{Thought: thought})
 	}
 	for _, p := range d.ToolCalls {
 		a.extend(p)
@@ -182,7 +182,7 @@ func (a *assembly) extend(p piece) {
 	at.id = cmp.Or(at.id, p.ID)
 	if at.name == "" && p.Function.Name != "" { // some providers repeat it with every piece
 		at.name = p.Function.Name
-		a.tell(model.Delta{Tool: at.name})
+		a.onDelta(model.Delta{Tool: at.name})
 	}
 	if given(p.Extra) {
 		at.extra = p.Extra
@@ -278,7 +278,7 @@ func usageOf(raw json.RawMessage) *model.Usage {
 	if told.Completion < 0 || told.Prompt < 0 {
 		return nil
 	}
-	return wire.Sane(model.Usage{
+	return wire.PlausibleUsage(model.Usage{
 		Input: told.Prompt - read - told.Details.Written, Output: output, CacheRead: read, CacheWrite: told.Details.Written,
 	})
 }

@@ -58,10 +58,10 @@ type function struct {
 
 type demandedTool struct {
 	Type     string       `json:"type"`
-	Function namedByModel `json:"function"`
+	Function functionName `json:"function"`
 }
 
-type namedByModel struct {
+type functionName struct {
 	Name string `json:"name"`
 }
 
@@ -69,7 +69,7 @@ type namedByModel struct {
 const anything = `{"type":"object","properties":{}}`
 
 // newRequest builds the request for an endpoint with the given quirks.
-func asked(r model.Request, h habits) request {
+func newRequest(r model.Request, h quirks) request {
 	p := request{Model: r.Model, Stream: true, Messages: []message{}}
 	if r.System != "" {
 		p.Messages = append(p.Messages, message{Role: "system", Content: &r.System})
@@ -85,8 +85,8 @@ func asked(r model.Request, h habits) request {
 		}
 		p.Tools = append(p.Tools, tool{"function", f})
 	}
-	if r.MustCall != "" && !h.noDemand {
-		p.ToolChoice = &demandedTool{"function", namedByModel{r.MustCall}}
+	if r.MustCall != "" && !h.noToolChoice {
+		p.ToolChoice = &demandedTool{"function", functionName{r.MustCall}}
 	}
 	if !h.noUsage {
 		p.StreamOptions = &streamOptions{IncludeUsage: true}
@@ -102,7 +102,7 @@ func asked(r model.Request, h habits) request {
 }
 
 // messages converts a message. Here each result becomes a separate message.
-func messages(m model.Message, h habits) []message {
+func messages(m model.Message, h quirks) []message {
 	if m.Role == model.Assistant {
 		return fromAssistant(m, h)
 	}
@@ -120,7 +120,7 @@ func messages(m model.Message, h habits) []message {
 	return sent
 }
 
-func fromAssistant(m model.Message, h habits) []message {
+func fromAssistant(m model.Message, h quirks) []message {
 	if m.Text == "" && len(m.Calls) == 0 {
 		return nil // it is empty, and the API would refuse it
 	}
@@ -128,7 +128,7 @@ func fromAssistant(m model.Message, h habits) []message {
 	if m.Text != "" {
 		p.Content = &m.Text
 	}
-	back := remembered(m.Thought)
+	back := readThoughts(m.Thought)
 	for _, c := range m.Calls {
 		p.ToolCalls = append(p.ToolCalls, sentCall{
 			ID: wire.Name(c.ID), Type: "function", Function: calledFunction{wire.Name(c.Name), string(wire.Object(c.Input))},
@@ -152,14 +152,14 @@ type thought struct {
 }
 
 // sentBack is the part of a message's thought that may be sent back.
-type memory struct {
+type sentBack struct {
 	content string
 	details []json.RawMessage
 	extra   map[string]json.RawMessage // by call
 }
 
-func remembered(thoughts []json.RawMessage) memory {
-	m := memory{extra: map[string]json.RawMessage{}}
+func readThoughts(thoughts []json.RawMessage) sentBack {
+	m := sentBack{extra: map[string]json.RawMessage{}}
 	for _, raw := range thoughts {
 		var t thought
 		if json.Unmarshal(raw, &t) != nil {

@@ -54,7 +54,7 @@ func New(conversations [][]Turn, o Options) (model.Client, error) {
 		return nil, errors.New("there is no conversation")
 	}
 	c := &client{
-		conversations: conversations, present: max(o.Skip, 0), served: map[place]int{}, fill: map[string]*regexp.Regexp{},
+		conversations: conversations, current: max(o.Skip, 0), served: map[position]int{}, fill: map[string]*regexp.Regexp{},
 	}
 	for i, turns := range conversations {
 		if len(turns) == 0 {

@@ -113,16 +113,16 @@ type client struct {
 	fill          map[string]*regexp.Regexp // by their source
 
 	mu      sync.Mutex
-	present int  // the current conversation, counted from 0
+	current int  // the current conversation, counted from 0
 	begun   bool // its first turn was served
-	served  map[place]int
+	served  map[position]int
 }
 
 // position is a turn of a conversation.
-type place struct{ conversation, turn int }
+type position struct{ conversation, turn int }
 
 // Send returns the turn that the request has reached.
-func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
+func (c *client) Send(ctx context.Context, r model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return model.Reply{}, err
 	}
@@ -131,28 +131,28 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 		return model.Reply{}, fault
 	}
 	reply := c.reply(turn, at, r)
-	if tell != nil {
-		announce(reply, tell)
+	if onDelta != nil {
+		announce(reply, onDelta)
 	}
 	return reply, nil
 }
 
-func announce(r model.Reply, tell func(model.Delta)) {
+func announce(r model.Reply, onDelta func(model.Delta)) {
 	for _, raw := range r.Message.Thought {
 		var t thinking
 		_ = json.Unmarshal(raw, &t) // reply wrote it
-		tell(model.Delta{Thought: t.Thinking})
+		onDelta(model.Delta{Thought: t.Thinking})
 	}
 	if r.Message.Text != "" {
-		tell(model.Delta{Text: r.Message.Text})
+		onDelta(model.Delta{Text: r.Message.Text})
 	}
 	for _, call := range r.Message.Calls {
-		tell(model.Delta{Tool: call.Name})
+		onDelta(model.Delta{Tool: call.Name})
 	}
 }
 
 // next chooses the turn for a request.
-func (c *client) next(r model.Request) (Turn, place, *model.Fault) {
+func (c *client) next(r model.Request) (Turn, position, *model.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	answers := 0
@@ -162,10 +162,10 @@ func (c *client) next(r model.Request) (Turn, place, *model.Fault) {
 		}
 	}
 	if answers == 0 && c.begun {
-		c.present++
+		c.current++
 		c.begun = false
 	}
-	at := place{c.present, answers}
+	at := position{c.current, answers}
 	if conversation, ok := conversationOf(r); ok {
 		at.conversation = conversation
 	}
@@ -180,7 +180,7 @@ func (c *client) next(r model.Request) (Turn, place, *model.Fault) {
 	return turn, at, nil
 }
 
-func (c *client) turnAt(at place) Turn {
+func (c *client) turnAt(at position) Turn {
 	turns := c.conversations[min(at.conversation, len(c.conversations)-1)]
 	if at.turn < len(turns) {
 		return turns[at.turn]
@@ -216,17 +216,17 @@ func conversationOf(r model.Request) (conversation int, ok bool) {
 	return 0, false
 }
 
-func (c *client) reply(t Turn, at place, r model.Request) model.Reply {
-	words := c.words(t, r)
-	message := model.Message{Role: model.Assistant, Text: words.plain.Replace(t.Text)}
+func (c *client) reply(t Turn, at position, r model.Request) model.Reply {
+	fill := c.replacers(t, r)
+	message := model.Message{Role: model.Assistant, Text: fill.plain.Replace(t.Text)}
 	if t.Thought != "" {
 		// strings are always JSON
-		raw, _ := json.Marshal(thinking{Type: "thinking", Thinking: words.plain.Replace(t.Thought)})
+		raw, _ := json.Marshal(thinking{Type: "thinking", Thinking: fill.plain.Replace(t.Thought)})
 		message.Thought = []json.RawMessage{raw}
 	}
 	for i, call := range t.Calls {
 		id := fmt.Sprintf("scripted_c%dt%di%d", at.conversation, at.turn, i)
-		message.Calls = append(message.Calls, model.Call{ID: id, Name: call.Name, Input: call.input(words)})
+		message.Calls = append(message.Calls, model.Call{ID: id, Name: call.Name, Input: call.input(fill)})
 	}
 	end := model.EndTurn
 	if len(t.Calls) > 0 {
@@ -244,7 +244,7 @@ type thinking struct {
 	Thinking string `json:"thinking"`
 }
 
-func (c Call) input(w filling) json.RawMessage {
+func (c Call) input(w replacers) json.RawMessage {
 	var text string
 	switch {
 	case len(c.Input) == 0:
@@ -256,12 +256,12 @@ func (c Call) input(w filling) json.RawMessage {
 }
 
 // replacers fill in placeholders, in plain text and within JSON strings.
-type filling struct{ plain, quoted *strings.Replacer }
+type replacers struct{ plain, quoted *strings.Replacer }
 
-func (c *client) words(t Turn, r model.Request) filling {
+func (c *client) replacers(t Turn, r model.Request) replacers {
 	var plain, quoted []string
 	if len(t.Fill) > 0 {
-		said := everything(r)
+		said := requestText(r)
 		for name, expression := range t.Fill {
 			m := c.fill[expression].FindStringSubmatch(said)
 			if m == nil {
@@ -272,11 +272,11 @@ func (c *client) words(t Turn, r model.Request) filling {
 			quoted = append(quoted, "{{"+name+"}}", string(word[1:len(word)-1]))
 		}
 	}
-	return filling{strings.NewReplacer(plain...), strings.NewReplacer(quoted...)}
+	return replacers{strings.NewReplacer(plain...), strings.NewReplacer(quoted...)}
 }
 
 // requestText returns all text of a request, one line for each part.
-func everything(r model.Request) string {
+func requestText(r model.Request) string {
 	parts := []string{r.System}
 	for _, m := range r.Messages {
 		parts = append(parts, m.Text)

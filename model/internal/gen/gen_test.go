@@ -55,15 +55,15 @@ func TestWhatIsSelected(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bare, err := selected([]byte(makersOf(nil)))
+			bare, err := selectModels([]byte(makersOf(nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := selected([]byte(makersOf(map[string]string{tt.provider: tt.entry})))
+			l, err := selectModels([]byte(makersOf(map[string]string{tt.provider: tt.entry})))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, beyond(bare.rows, l.rows), cmp.AllowUnexported(row{})); diff != "" {
+			if diff := cmp.Diff(tt.want, newRows(bare.rows, l.rows), cmp.AllowUnexported(row{})); diff != "" {
 				t.Errorf("rows beside the supplement's (-want +got):\n%s", diff)
 			}
 			if l.asOf != "2026-03-04" {
@@ -74,7 +74,7 @@ func TestWhatIsSelected(t *testing.T) {
 }
 
 // newRows returns the rows of all that are not in first.
-func beyond(first, all []row) (more []row) {
+func newRows(first, all []row) (more []row) {
 	known := map[row]bool{}
 	for _, r := range first {
 		known[r] = true

@@ -30,7 +30,7 @@ func run(api, out string) error {
 	if err != nil {
 		return fmt.Errorf("read snapshot: %w", err)
 	}
-	list, err := selected(text)
+	list, err := selectModels(text)
 	if err != nil {
 		return err
 	}

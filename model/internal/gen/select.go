@@ -27,7 +27,7 @@ var makers = map[string]*regexp.Regexp{
 }
 
 // notForCode matches the names of models that are not meant for code.
-var otherTrades = regexp.MustCompile(`-(vl|omni|tts|live|image|realtime|computer-use|vision|multi-agent)\b|glm-[\d.]+v`)
+var notForCode = regexp.MustCompile(`-(vl|omni|tts|live|image|realtime|computer-use|vision|multi-agent)\b|glm-[\d.]+v`)
 
 // snapshot is the part of api.json that matters here.
 type snapshot map[string]struct {
@@ -65,7 +65,7 @@ type list struct {
 //go:embed supplement.json
 var supplement []byte
 
-func selected(api []byte) (list, error) {
+func selectModels(api []byte) (list, error) {
 	var all snapshot
 	if err := json.Unmarshal(api, &all); err != nil {
 		return list{}, fmt.Errorf("parse snapshot: %w", err)
@@ -77,7 +77,7 @@ func selected(api []byte) (list, error) {
 		}
 		for id, m := range all[provider].Models {
 			text := len(m.Modalities.Output) == 1 && m.Modalities.Output[0] == "text"
-			if models.MatchString(id) && !otherTrades.MatchString(id) && m.ToolCall && text && m.Cost != nil && m.Cost.usable() {
+			if models.MatchString(id) && !notForCode.MatchString(id) && m.ToolCall && text && m.Cost != nil && m.Cost.usable() {
 				l.rows = append(l.rows, row{provider, id, *m.Cost, m.Limit.Context})
 			}
 		}
@@ -89,7 +89,7 @@ func selected(api []byte) (list, error) {
 		return cmp.Or(cmp.Compare(a.provider, b.provider), cmp.Compare(a.model, b.model))
 	})
 	l.newest = newestClaudes(l.rows)
-	return l, l.unambiguous()
+	return l, l.checkUnique()
 }
 
 // day returns the newest date in the snapshot, which has no date field for the whole.
@@ -136,7 +136,7 @@ func (l *list) fill(supplement []byte) error {
 }
 
 // checkUnique makes sure that a name identifies one row, since lookups ignore case.
-func (l list) unambiguous() error {
+func (l list) checkUnique() error {
 	seen := map[string]string{}
 	for _, r := range l.rows {
 		name := strings.ToLower(r.model)

@@ -20,7 +20,7 @@ import (
 
 // Fault returns the reason why there is no reply: the error of the context given to Watch, if that
 // has ended, and otherwise a [*model.Fault]. begun is the response if a stream had started, or nil.
-func (l Line) Fault(w *Watch, err error, begun *http.Response) error {
+func (ep Endpoint) Fault(w *Watch, err error, begun *http.Response) error {
 	if e := w.given.Err(); e != nil {
 		return e
 	}
@@ -35,12 +35,12 @@ func (l Line) Fault(w *Watch, err error, begun *http.Response) error {
 		}
 	}
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
-		return l.refused(refusal)
+		return ep.refused(refusal)
 	}
 	if f, ok := errors.AsType[*model.Fault](err); ok {
 		return f
 	}
-	return &model.Fault{Kind: model.FaultProvider, Status: status, Message: l.Clean(sentence(err)), Err: err}
+	return &model.Fault{Kind: model.FaultProvider, Status: status, Message: ep.Clean(sentence(err)), Err: err}
 }
 
 func sentence(err error) string {
@@ -49,7 +49,7 @@ func sentence(err error) string {
 		if u, err := url.Parse(e.URL); err == nil {
 			host, server = u.Host, u.Scheme+"://"+u.Host
 		}
-		if nobodyListens(err) {
+		if connectionRefused(err) {
 			return fmt.Sprintf("reach %s: connection refused (is the server at %s running?)", host, server)
 		}
 		return fmt.Sprintf("reach %s: %v", host, e.Err)
@@ -62,26 +62,26 @@ func sentence(err error) string {
 
 // connectionRefused reports whether the server itself refused the connection, and not a proxy
 // before it.
-func nobodyListens(err error) bool {
+func connectionRefused(err error) bool {
 	dial, ok := errors.AsType[*net.OpError](err)
 	return ok && dial.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
 }
 
-func (l Line) refused(r *Refusal) *model.Fault {
-	f := &model.Fault{Status: r.Status, Kind: kindOf(r.Status, r.Body), Message: l.Clean(words(r.Body))}
+func (ep Endpoint) refused(r *Refusal) *model.Fault {
+	f := &model.Fault{Status: r.Status, Kind: kindOf(r.Status, r.Body), Message: ep.Clean(words(r.Body))}
 	switch {
 	// this is not a model API, so asking again does not help
 	case r.Status < 300 && (f.Message == "" || isPage(r.Header)):
-		f.Kind, f.Message = model.FaultRefused, l.Clean(fmt.Sprintf("%s answers with %s; is the base URL right?", r.From,
+		f.Kind, f.Message = model.FaultRefused, ep.Clean(fmt.Sprintf("%s answers with %s; is the base URL right?", r.From,
 			r.what()))
 	case f.Message != "":
 	case r.Status < 400:
-		f.Message = l.Clean("the provider sends elsewhere, to " + r.Header.Get("Location"))
+		f.Message = ep.Clean("the provider sends elsewhere, to " + r.Header.Get("Location"))
 	default:
 		f.Message = http.StatusText(r.Status)
 	}
 	f.Message = cmp.Or(f.Message, "the provider refuses")
-	when(f, r.Header, r.Body)
+	setRetry(f, r.Header, r.Body)
 	return f
 }
 
@@ -95,13 +95,13 @@ func (r *Refusal) what() string {
 
 // setRetry sets when to ask again. A quota with a time is an ordinary limit: some providers call
 // the limit for a minute a quota.
-func when(f *model.Fault, h http.Header, body []byte) {
+func setRetry(f *model.Fault, h http.Header, body []byte) {
 	if f.Kind != model.FaultLimit && f.Kind != model.FaultProvider {
 		return
 	}
 	f.RetryAfter = retryAfter(h, body, time.Now())
 	f.Quota = f.Kind == model.FaultLimit && f.RetryAfter == 0 &&
-		(f.Status == http.StatusPaymentRequired || tells(ownWords(body), quotaWords))
+		(f.Status == http.StatusPaymentRequired || containsAny(ownWords(body), quotaWords))
 }
 
 // ownWords returns the provider's own words in lower case. The body may also contain the request,
@@ -113,10 +113,10 @@ func ownWords(body []byte) string {
 
 // StreamFault returns the fault for an error event of a stream that started well. It may be worth
 // another attempt unless its kind says otherwise.
-func (l Line) StreamFault(data []byte) *model.Fault {
+func (ep Endpoint) StreamFault(data []byte) *model.Fault {
 	f := &model.Fault{Kind: kindOf(http.StatusOK, data), Status: http.StatusOK}
-	f.Message = cmp.Or(l.Clean(words(data)), "the provider tells an error in the midst of its reply")
-	when(f, nil, data)
+	f.Message = cmp.Or(ep.Clean(words(data)), "the provider tells an error in the midst of its reply")
+	setRetry(f, nil, data)
 	return f
 }
 
@@ -136,23 +136,23 @@ func kindOf(status int, body []byte) model.FaultKind {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.FaultAuth
-	case status == http.StatusRequestEntityTooLarge, status != http.StatusTooManyRequests && tells(text, overflowWords):
+	case status == http.StatusRequestEntityTooLarge, status != http.StatusTooManyRequests && containsAny(text, overflowWords):
 		return model.FaultOverflow
 	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired,
-		status < 500 && tells(text, quotaWords):
+		status < 500 && containsAny(text, quotaWords):
 		return model.FaultLimit
-	case status == http.StatusBadRequest && tells(text, keyWords):
+	case status == http.StatusBadRequest && containsAny(text, keyWords):
 		return model.FaultAuth
-	case late, status >= 500, slices.Contains(passing, status):
+	case late, status >= 500, slices.Contains(transientStatuses, status):
 		return model.FaultProvider
 	}
 	return model.FaultRefused
 }
 
 // transientStatuses are statuses below 500 that may not recur.
-var passing = []int{http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly}
+var transientStatuses = []int{http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly}
 
-func tells(text string, words []string) bool {
+func containsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 

@@ -48,7 +48,7 @@ func TestBoundedBody(t *testing.T) {
 }
 
 func TestClean(t *testing.T) {
-	l := Line{Secrets: []string{"", "abc", "sk-secret"}}
+	l := Endpoint{Secrets: []string{"", "abc", "sk-secret"}}
 	for text, want := range map[string]string{
 		"plain": "plain", " two\r\n\tlines ": "two lines", "with sk-secret and sk-secret": "with [key] and [key]",
 		"abc":             "abc",
@@ -61,7 +61,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	for name, c := range map[string]struct {
 		err  error
@@ -135,28 +135,28 @@ func TestWhatMayBeSentBack(t *testing.T) {
 	}
 }
 
-func TestSane(t *testing.T) {
+func TestPlausibleUsage(t *testing.T) {
 	for _, u := range []model.Usage{{}, {Input: -1, Output: 5}, {Input: 5, CacheRead: -1}, {Output: 1 << 41}} {
-		if got := Sane(u); got != nil {
+		if got := PlausibleUsage(u); got != nil {
 			t.Errorf("%+v is believed", u)
 		}
 	}
 	u := model.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}
-	if diff := cmp.Diff(&u, Sane(u)); diff != "" {
+	if diff := cmp.Diff(&u, PlausibleUsage(u)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestClientFollowsTheCallersPolicy(t *testing.T) {
 	stop := errors.New("mine")
-	own := Line{
+	own := Endpoint{
 		HTTP: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return stop }, Timeout: time.Second},
 	}.Client()
 	if err := own.CheckRedirect(nil, nil); !errors.Is(err, stop) || own.Timeout != time.Second {
 		t.Errorf("%v", err)
 	}
 	given := &http.Client{}
-	if (Line{HTTP: given}).Client(); given.CheckRedirect != nil {
+	if (Endpoint{HTTP: given}).Client(); given.CheckRedirect != nil {
 		t.Error("the caller's client was changed")
 	}
 }
@@ -173,7 +173,7 @@ func FuzzRefusal(f *testing.F) {
 		if status < 100 || status > 999 {
 			return
 		}
-		l := Line{Secrets: []string{"sk-secret"}}
+		l := Endpoint{Secrets: []string{"sk-secret"}}
 		for _, fault := range []*model.Fault{
 			l.refused(&Refusal{Status: status, Header: http.Header{"Retry-After": {after}}, Body: []byte(body)}),
 			l.StreamFault([]byte(body)),

@@ -9,16 +9,16 @@ import (
 )
 
 // quirks are an endpoint's differences from OpenAI.
-type habits struct {
+type quirks struct {
 	oldMax        bool // max_tokens instead of max_completion_tokens
 	noUsage       bool // it does not support stream_options
-	noDemand      bool // it does not support forcing a tool call
+	noToolChoice      bool // it does not support forcing a tool call
 	reasoningBack bool // it requires its reasoning_content to be sent back
 }
 
 // adjust derives the endpoint's quirks from a refusal. It drops or replaces a parameter that the
 // refusal names. If that was not the cause, the next response says so.
-func (h habits) other(r model.Request, err error) habits {
+func (h quirks) adjust(r model.Request, err error) quirks {
 	fault, ok := errors.AsType[*model.Fault](err)
 	if !ok || fault.Kind != model.FaultRefused ||
 		fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
@@ -33,21 +33,21 @@ func (h habits) other(r model.Request, err error) habits {
 	case names("stream_options"), names("include_usage"):
 		h.noUsage = true
 	case r.MustCall != "" && names("tool_choice"):
-		h.noDemand = true
+		h.noToolChoice = true
 	case names("reasoning_content"):
 		h.reasoningBack = !h.reasoningBack
 	}
 	return h
 }
 
-func (c *client) known(name string) habits {
+func (c *client) quirksOf(name string) quirks {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.habits[name]
+	return c.quirks[name]
 }
 
-func (c *client) remember(name string, h habits) {
+func (c *client) storeQuirks(name string, h quirks) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.habits[name] = h
+	c.quirks[name] = h
 }

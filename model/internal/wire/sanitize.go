@@ -53,7 +53,7 @@ func Name(name string) string {
 const mostTokens = 1 << 40
 
 // PlausibleUsage returns a usage that can be right, or nil.
-func Sane(u model.Usage) *model.Usage {
+func PlausibleUsage(u model.Usage) *model.Usage {
 	least, most := min(u.Input, u.Output, u.CacheRead, u.CacheWrite), max(u.Input, u.Output, u.CacheRead, u.CacheWrite)
 	if least < 0 || most > mostTokens || most == 0 {
 		return nil

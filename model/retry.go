@@ -16,10 +16,10 @@ import (
 // The provider charges for failed attempts. Their usage is reported in three places, to be counted
 // once: with each [Pause], in the reply's Lost, and in the usage of the returned fault. If ctx
 // ends, only the pauses have reported it.
-type Patient struct {
+type Retrier struct {
 	Client Client
 	// OnPause is called before each pause, on Send's goroutine. It may be nil.
-	Told func(Pause)
+	OnPause func(Pause)
 	// Sleep waits, and returns ctx's error if that ends first. Default: a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Random returns numbers in [0, 1), which spread the pauses of many clients. Default: a generator.
@@ -28,17 +28,17 @@ type Patient struct {
 
 // WithRetries returns a client that retries, and reports each pause to onPause. If c retries
 // already, it does not retry twice as often: the copy calls onPause in addition to c's own OnPause.
-func Patiently(c Client, told func(Pause)) *Patient {
-	own, ok := c.(*Patient)
+func WithRetries(c Client, onPause func(Pause)) *Retrier {
+	own, ok := c.(*Retrier)
 	if !ok {
-		return &Patient{Client: c, Told: told}
+		return &Retrier{Client: c, OnPause: onPause}
 	}
-	p, before := *own, own.Told
-	p.Told = func(pause Pause) {
+	p, before := *own, own.OnPause
+	p.OnPause = func(pause Pause) {
 		if before != nil {
 			before(pause)
 		}
-		told(pause)
+		onPause(pause)
 	}
 	return &p
 }
@@ -59,10 +59,10 @@ var pauses = []time.Duration{
 }
 
 // Send asks until there is a reply, a permanent fault, or no attempt left.
-func (p *Patient) Send(ctx context.Context, r Request, tell func(Delta)) (Reply, error) {
+func (p *Retrier) Send(ctx context.Context, r Request, onDelta func(Delta)) (Reply, error) {
 	var lost *Usage
 	for attempt := 1; ; attempt++ {
-		reply, err := p.Client.Send(ctx, r, tell)
+		reply, err := p.Client.Send(ctx, r, onDelta)
 		if err == nil {
 			reply.Lost = sum(reply.Lost, lost)
 			return reply, nil
@@ -78,8 +78,8 @@ func (p *Patient) Send(ctx context.Context, r Request, tell func(Delta)) (Reply,
 			last.Usage = lost
 			return Reply{}, &last
 		}
-		if p.Told != nil {
-			p.Told(Pause{Fault: fault, Attempt: attempt, Wait: wait})
+		if p.OnPause != nil {
+			p.OnPause(Pause{Fault: fault, Attempt: attempt, Wait: wait})
 		}
 		if err := p.sleep(ctx, wait); err != nil {
 			return Reply{}, err
@@ -88,7 +88,7 @@ func (p *Patient) Send(ctx context.Context, r Request, tell func(Delta)) (Reply,
 }
 
 // pause returns how long to wait after an attempt, and whether to ask again at all.
-func (p *Patient) pause(f *Fault, attempt int) (wait time.Duration, again bool) {
+func (p *Retrier) pause(f *Fault, attempt int) (wait time.Duration, again bool) {
 	if attempt > len(pauses) || f.Quota || f.Kind != FaultProvider && f.Kind != FaultLimit {
 		return 0, false
 	}
@@ -106,14 +106,14 @@ func (p *Patient) pause(f *Fault, attempt int) (wait time.Duration, again bool) 
 	return asked + time.Duration(p.random()*float64(asked/10)), true // never earlier than requested
 }
 
-func (p *Patient) random() float64 {
+func (p *Retrier) random() float64 {
 	if p.Random != nil {
 		return p.Random()
 	}
 	return rand.Float64()
 }
 
-func (p *Patient) sleep(ctx context.Context, d time.Duration) error {
+func (p *Retrier) sleep(ctx context.Context, d time.Duration) error {
 	if p.Sleep != nil {
 		return p.Sleep(ctx, d)
 	}

@@ -21,8 +21,8 @@ const maxMessage = 500
 const shortestSecret = 4
 
 // Clean turns a text into one line, limits its length, and hides secrets.
-func (l Line) Clean(text string) string {
-	for _, secret := range l.Secrets {
+func (ep Endpoint) Clean(text string) string {
+	for _, secret := range ep.Secrets {
 		if len(secret) >= shortestSecret {
 			text = strings.ReplaceAll(text, secret, "[key]")
 		}
@@ -42,7 +42,7 @@ func words(body []byte) string {
 	body = bytes.TrimSpace(body)
 	var value any
 	if json.Unmarshal(body, &value) == nil {
-		return said(value, 0)
+		return findMessage(value, 0)
 	}
 	if bytes.HasPrefix(body, []byte("<")) {
 		return "" // a web page
@@ -55,7 +55,7 @@ const deepest = 8
 
 // findMessage looks where providers put their messages: most in error.message, some directly in
 // message, detail or error.
-func said(value any, depth int) string {
+func findMessage(value any, depth int) string {
 	if depth > deepest {
 		return ""
 	}
@@ -64,15 +64,15 @@ func said(value any, depth int) string {
 		return v
 	case []any:
 		if len(v) > 0 {
-			return said(v[0], depth+1)
+			return findMessage(v[0], depth+1)
 		}
 	case map[string]any:
-		if within := behind(v, depth); within != "" {
+		if within := upstreamMessage(v, depth); within != "" {
 			return within
 		}
 		for _, key := range []string{"error", "message", "detail", "msg"} {
-			if text := said(v[key], depth+1); text != "" {
-				return place(v["loc"]) + text
+			if text := findMessage(v[key], depth+1); text != "" {
+				return locationPrefix(v["loc"]) + text
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func said(value any, depth int) string {
 }
 
 // locationPrefix returns where in the request the error is, as Python servers report it.
-func place(loc any) string {
+func locationPrefix(loc any) string {
 	var names []string
 	steps, _ := loc.([]any)
 	for _, step := range steps {
@@ -96,7 +96,7 @@ func place(loc any) string {
 
 // upstreamMessage returns the message of the provider behind a router. The router's own message
 // says only that there was an error.
-func behind(router map[string]any, depth int) string {
+func upstreamMessage(router map[string]any, depth int) string {
 	meta, _ := router["metadata"].(map[string]any)
 	raw, _ := meta["raw"].(string)
 	if raw == "" {
@@ -106,7 +106,7 @@ func behind(router map[string]any, depth int) string {
 	if json.Unmarshal([]byte(raw), &value) != nil {
 		return raw
 	}
-	return said(value, depth+1)
+	return findMessage(value, depth+1)
 }
 
 // longestWait limits the wait that a provider may ask for. A longer one is wrong.

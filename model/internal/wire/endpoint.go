@@ -27,22 +27,22 @@ const maxRefusal = 64 << 10
 
 // Endpoint is a provider's address and the settings for talking to it. It is safe for concurrent
 // use.
-type Line struct {
+type Endpoint struct {
 	Address  string
 	Header   http.Header
 	Secrets  []string      // must not appear in any message
 	HTTP     *http.Client  // default: one that uses the usual proxies
 	Idle     time.Duration // longest time without data; default: DefaultIdle
 	MaxReply int64         // bytes of one reply; default: DefaultMaxReply
-	Unfit    *model.Fault  // why no request is possible; nil if it is
+	Invalid    *model.Fault  // why no request is possible; nil if it is
 }
 
 // Client returns the HTTP client. It does not follow redirects, because that would send the key
 // along.
-func (l Line) Client() *http.Client {
+func (ep Endpoint) Client() *http.Client {
 	c := http.Client{}
-	if l.HTTP != nil {
-		c = *l.HTTP
+	if ep.HTTP != nil {
+		c = *ep.HTTP
 	}
 	if c.CheckRedirect == nil {
 		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -70,20 +70,20 @@ func placeOf(response *http.Response) string {
 func (r *Refusal) Error() string { return fmt.Sprintf("the provider answers with status %d", r.Status) }
 
 // Post sends a request and returns the response: a stream, or JSON. Anything else is a [*Refusal].
-func (l Line) Post(ctx context.Context, ask any) (*http.Response, error) {
+func (ep Endpoint) Post(ctx context.Context, ask any) (*http.Response, error) {
 	text, err := json.Marshal(ask)
 	if err != nil {
 		return nil, fmt.Errorf("write request: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.Address, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, ep.Address, bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("write request: %w", err)
 	}
-	request.Header = l.Header.Clone()
+	request.Header = ep.Header.Clone()
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "text/event-stream")
 	request.Header.Set("User-Agent", "ralph")
-	response, err := l.Client().Do(request)
+	response, err := ep.Client().Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (l Line) Post(ctx context.Context, ask any) (*http.Response, error) {
 		body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // part of a body is better than none
 		return nil, refusalOf(response, body)
 	}
-	response.Body = &bounded{from: response.Body, left: cmp.Or(max(l.MaxReply, 0), DefaultMaxReply)}
+	response.Body = &bounded{from: response.Body, left: cmp.Or(max(ep.MaxReply, 0), DefaultMaxReply)}
 	return response, nil
 }
 
@@ -156,8 +156,8 @@ type Watch struct {
 }
 
 // Watch starts watching an exchange, which must use the returned context. The caller must call End.
-func (l Line) Watch(ctx context.Context) (context.Context, *Watch) {
-	w := &Watch{idle: cmp.Or(max(l.Idle, 0), DefaultIdle), given: ctx}
+func (ep Endpoint) Watch(ctx context.Context) (context.Context, *Watch) {
+	w := &Watch{idle: cmp.Or(max(ep.Idle, 0), DefaultIdle), given: ctx}
 	w.ctx, w.stop = context.WithCancelCause(ctx)
 	w.timer = time.AfterFunc(w.idle, func() { w.stop(errIdle) })
 	return w.ctx, w

@@ -117,7 +117,7 @@ func TestPatience(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var waits []time.Duration
 				client := &faulty{errs: tc.errs}
-				patient := &model.Patient{Client: client, Random: func() float64 { return tc.random }, Told: func(p model.Pause) {
+				patient := &model.Retrier{Client: client, Random: func() float64 { return tc.random }, OnPause: func(p model.Pause) {
 					waits = append(waits, p.Wait)
 					if p.Attempt != len(waits) || p.Fault != fault(tc.errs[p.Attempt-1]) {
 						t.Errorf("told %+v", p)
@@ -156,7 +156,7 @@ func TestPatience(t *testing.T) {
 func TestPatienceOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		reply, err := (&model.Patient{
+		reply, err := (&model.Retrier{
 			Client: &faulty{errs: times(3, &model.Fault{Kind: model.FaultProvider})},
 		}).Send(t.Context(), ask, nil)
 		if took := time.Since(begun); err != nil || reply.Message.Text == "" || took < 10500*time.Millisecond ||
@@ -171,7 +171,7 @@ func TestPatienceEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		client := &faulty{errs: times(8, &model.Fault{Kind: model.FaultProvider})}
-		_, err := (&model.Patient{Client: client, Random: func() float64 { return 0 }}).Send(ctx, ask, nil)
+		_, err := (&model.Retrier{Client: client, Random: func() float64 { return 0 }}).Send(ctx, ask, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || len(client.asked) != 2 {
 			t.Errorf("%v after %d attempts", err, len(client.asked))
 		}
@@ -189,7 +189,7 @@ func TestWhatFailedAttemptsUsed(t *testing.T) {
 	some := []error{used(1), &model.Fault{Kind: model.FaultProvider}, used(10)}
 	sum := &model.Usage{Input: 11, Output: 22, CacheRead: 33, CacheWrite: 44}
 
-	reply, err := (&model.Patient{Client: &faulty{errs: some}, Sleep: sleepless}).Send(t.Context(), ask, nil)
+	reply, err := (&model.Retrier{Client: &faulty{errs: some}, Sleep: sleepless}).Send(t.Context(), ask, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestWhatFailedAttemptsUsed(t *testing.T) {
 	}
 
 	last := &model.Fault{Kind: model.FaultAuth, Message: "revoked", Status: 401}
-	_, err = (&model.Patient{Client: &faulty{errs: append(some, last)}, Sleep: sleepless}).Send(t.Context(), ask, nil)
+	_, err = (&model.Retrier{Client: &faulty{errs: append(some, last)}, Sleep: sleepless}).Send(t.Context(), ask, nil)
 	if diff := cmp.Diff(&model.Fault{Kind: model.FaultAuth, Message: "revoked", Status: 401, Usage: sum},
 		err); diff != "" {
 		t.Error(diff)
@@ -207,7 +207,7 @@ func TestWhatFailedAttemptsUsed(t *testing.T) {
 		t.Error("the client's own fault was changed")
 	}
 
-	if reply, err := (&model.Patient{Client: &faulty{}}).Send(t.Context(), ask, nil); err != nil || reply.Lost != nil {
+	if reply, err := (&model.Retrier{Client: &faulty{}}).Send(t.Context(), ask, nil); err != nil || reply.Lost != nil {
 		t.Errorf("%+v %v", reply.Lost, err)
 	}
 }
@@ -230,10 +230,10 @@ func TestPatientlyIsNotTwiceAsPatient(t *testing.T) {
 	}{
 		"a client": {func(c model.Client, _ func(model.Pause)) model.Client { return c }, []string{"ours", "ours"}},
 		"a patient one": {func(c model.Client, told func(model.Pause)) model.Client {
-			return &model.Patient{Client: c, Told: told}
+			return &model.Retrier{Client: c, OnPause: told}
 		}, []string{"its own", "ours", "its own", "ours"}},
 		"a patient one that tells nobody": {func(c model.Client, _ func(model.Pause)) model.Client {
-			return &model.Patient{Client: c}
+			return &model.Retrier{Client: c}
 		}, []string{"ours", "ours"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestPatientlyIsNotTwiceAsPatient(t *testing.T) {
 				note := func(who string) func(model.Pause) { return func(model.Pause) { told = append(told, who) } }
 				fake := &faulty{errs: times(2, &model.Fault{Kind: model.FaultProvider})}
 				client := c.client(fake, note("its own"))
-				if _, err := model.Patiently(client, note("ours")).Send(t.Context(), model.Request{}, nil); err != nil {
+				if _, err := model.WithRetries(client, note("ours")).Send(t.Context(), model.Request{}, nil); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(c.want, told); diff != "" {
