@@ -13,10 +13,10 @@ type Bill struct {
 
 // Sum is the total so far. A value that is unknown is nil, never zero.
 type Sum struct {
-	Usage    *Usage
-	Cost     *float64 // USD
-	MissingUsage   bool     // some reply reported no usage, so Usage and Cost are lower bounds
-	Unpriced bool     // the cost of some tokens is unknown, so Cost is a lower bound
+	Usage        *Usage
+	Cost         *float64 // USD
+	MissingUsage bool     // some reply reported no usage, so Usage and Cost are lower bounds
+	Unpriced     bool     // the cost of some tokens is unknown, so Cost is a lower bound
 }
 
 // Add counts a reply and the usage lost before it. It returns the cost of the reply alone, or nil

@@ -15,7 +15,7 @@ func TestWhatABillSays(t *testing.T) {
 		"asked":  {Model: "asked", Input: 1, Output: 10},
 		"fresh":  {Model: "fresh", Input: 2, Output: 20, CacheRead: &read},
 		"free":   {Model: "free"},
-		"a-mite": {Model: "a-mite", Input: 0.4}, // a token is less than what is counted
+		"a-mite": {Model: "a-mite", Input: 0.4}, // one token costs less than the precision
 	}
 	says := func(u *model.Usage, name string) model.Reply {
 		return model.Reply{Message: model.Message{Text: "So."}, Usage: u, Model: name}
@@ -89,7 +89,7 @@ func TestWhatABillSays(t *testing.T) {
 }
 
 func TestABillOfTokensAlone(t *testing.T) {
-	var b model.Bill // with the prices of the table
+	var b model.Bill // with the built-in prices
 	price, _ := model.PriceOf("claude-sonnet-4-5")
 	if got := b.Count(&model.Usage{Input: 1e6}, "", "nobody-knows",
 		"claude-sonnet-4-5"); got == nil || *got != price.Input {

@@ -145,7 +145,7 @@ func CheckBaseURL(base string) error {
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("the base URL has to be like https://host/v1")
+		return errors.New("the base URL must look like https://host/v1")
 	}
 	return nil
 }

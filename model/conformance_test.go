@@ -18,8 +18,8 @@ import (
 	"github.com/ralphloop/ralph/model/scripted"
 )
 
-// The suite says what every client does, whatever it speaks. It is written as a script, which each client gets in its own way: two of them from a server over
-// HTTP, one straight from the file.
+// The suite describes the behavior of every client, whatever format it uses. It is a script, which
+// each client gets in its own way: two of them from a server over HTTP, one directly from the file.
 type maker func(t *testing.T, conversations [][]scripted.Turn) model.Client
 
 var makers = map[string]maker{
@@ -100,14 +100,14 @@ func eachClient(t *testing.T, conversations [][]scripted.Turn, test func(t *test
 	}
 }
 
-// summary is what must be the same with every client.
+// summary holds what must be the same for every client.
 type summary struct {
 	Text     string
 	Thoughts int
 	Calls    []string
 	End      model.End
 	Usage    *model.Usage
-	Told     string // text, thought and tools, as they were told
+	Told     string // text, thought and tools, as reported
 }
 
 func send(t *testing.T, c model.Client, r model.Request) (model.Reply, summary) {
@@ -172,7 +172,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A conversation goes on where it is, whatever was sent before, and what was called is answered. The request stays as it was.
+// A conversation continues where it is, whatever was sent before, and calls get their results. The
+// request is not modified.
 func TestConversation(t *testing.T) {
 	conversations := [][]scripted.Turn{
 		{
@@ -232,7 +233,7 @@ func TestFaults(t *testing.T) {
 					}
 					got := model.Fault{Kind: fault.Kind, Message: fault.Message, RetryAfter: fault.RetryAfter}
 					if kind != model.FaultLimit && kind != model.FaultProvider {
-						got.RetryAfter = 0 // it means nothing there
+						got.RetryAfter = 0 // it has no meaning there
 					}
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Error(diff)
@@ -270,7 +271,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// A thousand calls in one reply come in their order, each with its own identifier, and can be answered.
+// A thousand calls in one reply keep their order, have distinct IDs, and can be answered.
 func TestThousandCalls(t *testing.T) {
 	var turn scripted.Turn
 	for i := range 1000 {

@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// answers gives every request the same bytes, and counts how many of them are taken.
+// answers returns the same bytes for every request, and counts how many of them are read.
 type answers struct {
 	kind  string
 	body  string
@@ -59,7 +59,8 @@ func fuzzStream(f *testing.F, w wireFormat) {
 	})
 }
 
-// fuzzReply sends a request that is answered with whatever there is. Nothing is taken beyond the bound, and what is taken for a reply can be sent back.
+// fuzzReply sends a request that gets arbitrary bytes in response. The client must not read beyond
+// the limit, and any reply must be fit to send back.
 func fuzzReply(t *testing.T, w wireFormat, transport *answers) {
 	const bound = 1 << 16
 	client := w.connect("http://memory", limits{http: &http.Client{Transport: transport}, maxReply: bound})
@@ -68,7 +69,7 @@ func fuzzReply(t *testing.T, w wireFormat, transport *answers) {
 	if transport.taken > bound {
 		t.Errorf("%d bytes were taken", transport.taken)
 	}
-	if told > 3*bound { // a byte that is no letter becomes three
+	if told > 3*bound { // an invalid byte becomes three
 		t.Errorf("%d bytes were told", told)
 	}
 	if err != nil {
@@ -91,7 +92,7 @@ func fuzzReply(t *testing.T, w wireFormat, transport *answers) {
 		reply.Usage != nil && min(reply.Usage.Input, reply.Usage.Output, reply.Usage.CacheRead, reply.Usage.CacheWrite) < 0 {
 		t.Errorf("%+v", reply)
 	}
-	// What came can be sent back.
+	// The reply must be fit to send back.
 	next := ask
 	next.Messages = append(next.Messages[:1:1], reply.Message)
 	if _, err := client.Send(t.Context(), next, nil); err != nil {

@@ -22,7 +22,7 @@ func answer(t *testing.T, kind, body string) string {
 	})
 }
 
-// A server that does not stream, whatever it is asked for, is understood all the same.
+// Clients understand a server that never streams.
 func TestAReplyThatComesAtOnce(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		body, err := json.Marshal(w.atOnce)
@@ -58,7 +58,8 @@ func TestAReplyThatComesAtOnce(t *testing.T) {
 	})
 }
 
-// What is no answer of a model at all says what it is and where it came from, but no more of the address than that, and is not waited for.
+// A response that is not from a model is reported with what it is and where it came from, without
+// the rest of the address, and is not retried.
 func TestWhatIsNoAnswerOfAModel(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for name, c := range map[string]struct{ kind, body, what string }{
@@ -66,9 +67,9 @@ func TestWhatIsNoAnswerOfAModel(t *testing.T) {
 				"a web page (text/html)"},
 			"a page in few words": {"text/html", "It works!", "a web page (text/html)"},
 			"other JSON": {"application/json", `{"choices":[],"content":null}`,
-				"JSON that is no answer of a model (application/json)"},
-			"a list":  {"application/json", `[]`, "JSON that is no answer of a model (application/json)"},
-			"no JSON": {"application/json", `<html>`, "JSON that is no answer of a model (application/json)"},
+				"JSON that is not a model reply (application/json)"},
+			"a list":  {"application/json", `[]`, "JSON that is not a model reply (application/json)"},
+			"no JSON": {"application/json", `<html>`, "JSON that is not a model reply (application/json)"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				server := answer(t, c.kind, c.body)
@@ -79,7 +80,7 @@ func TestWhatIsNoAnswerOfAModel(t *testing.T) {
 					t.Fatal(err)
 				}
 				host := strings.TrimPrefix(server, "http://")
-				want := fmt.Sprintf("%s/[key]/v1 answers with %s; is the base URL right?", host, c.what)
+				want := fmt.Sprintf("%s/[key]/v1 returned %s; check the base URL", host, c.what)
 				if diff := cmp.Diff(&model.Fault{Kind: refused, Status: http.StatusOK, Message: want}, fault); diff != "" {
 					t.Error(diff)
 				}
@@ -88,7 +89,7 @@ func TestWhatIsNoAnswerOfAModel(t *testing.T) {
 	})
 }
 
-// A body without a type, in which no event of a stream is found, may be anybody's trouble.
+// A body without a type and without any stream event may be a temporary problem.
 func TestAStreamWithoutEvents(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for kind, what := range map[string]string{

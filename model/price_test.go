@@ -102,7 +102,7 @@ func TestCostByHand(t *testing.T) {
 			}
 			var got cost
 			got.USD, got.Known = p.Cost(tt.usage)
-			got.USD = math.Round(got.USD*1e9) / 1e9 // binary fractions
+			got.USD = math.Round(got.USD*1e9) / 1e9 // floating point is not exact
 			tt.want.USD = math.Round(tt.want.USD*1e9) / 1e9
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("cost (-want +got):\n%s", diff)

@@ -12,7 +12,7 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// faulty gives one error after the other, and then a reply. It keeps what it was asked.
+// faulty returns one error after the other, and then a reply. It records its requests.
 type faulty struct {
 	errs  []error
 	asked []model.Request
@@ -152,7 +152,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// With nobody's randomness and nobody to tell, it waits all the same, and no longer than it may.
+// Without Random, Sleep and OnPause it still waits, and not longer than allowed.
 func TestPatienceOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -178,7 +178,7 @@ func TestPatienceEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// What failed attempts used is told with the reply, or with the fault.
+// The usage of failed attempts is reported with the reply, or with the fault.
 func TestWhatFailedAttemptsUsed(t *testing.T) {
 	sleepless := func(context.Context, time.Duration) error { return nil }
 	used := func(n int64) *model.Fault {

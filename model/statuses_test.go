@@ -30,7 +30,8 @@ const (
 	year     = 366 * 24 * time.Hour
 )
 
-// refusals are what providers answer in place of a stream, as far as known in their own words.
+// refusals are responses that providers send instead of a stream, in their own words as far as
+// known.
 var refusals = []struct {
 	name   string
 	status int
@@ -87,7 +88,7 @@ var refusals = []struct {
 	{"unavailable", 503, "Retry-After: 3", "upstream\nconnect error", provider, "upstream connect error", 3 * time.Second},
 	{"overloaded", 529, "", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, provider,
 		"Overloaded", 0},
-	{"overloaded without a word", 529, "", ``, provider, "the provider refuses", 0},
+	{"overloaded without a word", 529, "", ``, provider, "the provider refused the request", 0},
 	{"proxy", 407, "", ``, provider, "Proxy Authentication Required", 0},
 	{"time-out", 408, "", ``, provider, "Request Timeout", 0},
 	{"too long at Anthropic", 400, "",
@@ -140,12 +141,12 @@ var refusals = []struct {
 		"temperature: out of range", 0},
 	{"no JSON", 400, "", "bad\x00\x1b[31m request \xff", refused, "bad [31m request \uFFFD", 0},
 	{"a redirect", 307, "Location: https://elsewhere.invalid/?k=" + key, ``, refused,
-		"the provider sends elsewhere, to https://elsewhere.invalid/?k=[key]", 0},
+		"the provider redirects to https://elsewhere.invalid/?k=[key]", 0},
 	{"an error with a good status", 200, "Content-Type: application/json", `{"error":{"code":429,"message":"slowly"}}`,
 		limit, "slowly", 0},
 }
 
-// usedUp are those after which waiting for a moment is of no use.
+// usedUp are the refusals after which a short wait does not help.
 var usedUp = []string{"quota", "credit", "credit at DeepSeek"}
 
 func TestRefusals(t *testing.T) {
@@ -196,7 +197,7 @@ func TestLimitUntilADate(t *testing.T) {
 	})
 }
 
-// A huge error is not read to its end, and not told whole.
+// A huge error is not read to its end, and its message is cut.
 func TestHugeError(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		base := serve(t, func(out http.ResponseWriter, r *http.Request) {
@@ -215,7 +216,7 @@ func TestHugeError(t *testing.T) {
 	})
 }
 
-// Whoever cannot be reached is a provider in trouble.
+// An unreachable server is a provider fault.
 func TestOutOfReach(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -223,7 +224,7 @@ func TestOutOfReach(t *testing.T) {
 	}
 	closed.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it would complain of the handshakes
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it would log failed handshakes
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -272,7 +273,7 @@ func TestOutOfReach(t *testing.T) {
 	})
 }
 
-// A server that hangs up without a word is one, too.
+// A server that closes the connection without a response is one as well.
 func TestHungUp(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		base := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
@@ -283,7 +284,7 @@ func TestHungUp(t *testing.T) {
 	})
 }
 
-// A key must not follow a redirect to somebody else.
+// A key must not follow a redirect to another server.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		elsewhere := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("somebody else was asked") })

@@ -17,14 +17,14 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// However the same stream is cut into pieces, spelled or padded, it is the same reply.
+// A stream gives the same reply however it is cut into pieces, spelled or padded.
 func TestStreamsThatAreAlike(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		whole := strings.Join(w.frames, "")
 		for name, pieces := range map[string][]string{
 			"at once":        {whole},
 			"frame by frame": w.frames,
-			"byte by byte":   strings.Split(whole, ""), // letters, of which the next case cuts some
+			"byte by byte":   strings.Split(whole, ""), // whole characters; the next case cuts some
 			"odd bytes":      cut(whole, 7),
 			"CRLF":           {strings.ReplaceAll(whole, "\n", "\r\n")},
 			"comments":       {strings.Join(w.frames, ": still at it\n\n")},
@@ -52,7 +52,7 @@ func TestStreamsThatAreAlike(t *testing.T) {
 	})
 }
 
-// cut cuts a text after every so many bytes, within letters too.
+// cut splits a text after every n bytes, even within characters.
 func cut(text string, size int) []string {
 	var pieces []string
 	for len(text) > size {
@@ -74,7 +74,8 @@ func doubled(w wireFormat) string {
 	return all
 }
 
-// A stream that ends too early is the provider's fault wherever that happens, and what was used until then is told.
+// A stream that ends too early is the provider's fault wherever it ends, and the usage until then
+// is reported.
 func TestStreamsThatEndEarly(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for n := range w.whole {
@@ -104,7 +105,7 @@ func TestStreamsThatEndEarly(t *testing.T) {
 	})
 }
 
-// diffFault compares a fault but for its words, which it must have.
+// diffFault compares faults except for their messages, which must not be empty.
 func diffFault(want *model.Fault, err error) string {
 	got, ok := errors.AsType[*model.Fault](err)
 	if !ok {
@@ -148,7 +149,7 @@ func TestErrorsInTheMidstOfAStream(t *testing.T) {
 	}
 }
 
-// silent servers: each does nothing useful until whoever asked is gone.
+// silent servers do nothing useful until the client disconnects.
 var silent = map[string]func(w wireFormat, out http.ResponseWriter, r *http.Request){
 	"no byte": func(_ wireFormat, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	"stalled": func(w wireFormat, out http.ResponseWriter, r *http.Request) {
@@ -160,7 +161,7 @@ var silent = map[string]func(w wireFormat, out http.ResponseWriter, r *http.Requ
 		for r.Context().Err() == nil {
 			stream("event: ping\ndata: {\"type\":\"ping\"}\n\n", ": and a comment\n\n")(out, r)
 			select {
-			case <-time.After(10 * time.Second): // of the bubble's clock
+			case <-time.After(10 * time.Second): // on the bubble's clock
 			case <-r.Context().Done():
 			}
 		}
@@ -172,7 +173,7 @@ var silent = map[string]func(w wireFormat, out http.ResponseWriter, r *http.Requ
 	},
 }
 
-// A server that says nothing is given up after two minutes, and nothing is left over.
+// A silent server is abandoned after two minutes, and nothing is left over.
 func TestSilence(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for name, server := range silent {
@@ -183,7 +184,7 @@ func TestSilence(t *testing.T) {
 					begun := time.Now()
 					_, err := client.Send(t.Context(), ask, nil)
 					fault, ok := errors.AsType[*model.Fault](err)
-					if !ok || fault.Kind != model.FaultProvider || fault.Message != "nothing came from the model for 2m0s" {
+					if !ok || fault.Kind != model.FaultProvider || fault.Message != "the model sent nothing for 2m0s" {
 						t.Errorf("%v", err)
 					}
 					if took := time.Since(begun); took != 2*time.Minute {
@@ -195,14 +196,14 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// A slow reply is no silent one.
+// A slow reply is not a silent server.
 func TestSlowness(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		synctest.Test(t, func(t *testing.T) {
 			client := w.connect("http://memory",
 				limits{idle: time.Minute, http: inMemory(t, func(out http.ResponseWriter, r *http.Request) {
 					for _, f := range w.frames {
-						time.Sleep(59 * time.Second) // of the bubble's clock
+						time.Sleep(59 * time.Second) // on the bubble's clock
 						stream(f)(out, r)
 					}
 				})})
@@ -217,7 +218,7 @@ func TestSlowness(t *testing.T) {
 	})
 }
 
-// A cancelled request ends at once with the context's error, wherever it is.
+// A canceled request ends at once with the context's error, wherever it is.
 func TestCancelling(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for name, server := range silent {
@@ -239,7 +240,7 @@ func TestCancelling(t *testing.T) {
 	})
 }
 
-// A server that does not stop talking is stopped.
+// A server that never stops sending is cut off.
 func TestEndlessReply(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for name, piece := range map[string]string{
@@ -264,7 +265,7 @@ func TestEndlessReply(t *testing.T) {
 	})
 }
 
-// What a provider says of tokens is believed only if it can be true.
+// Token counts are accepted only if they are plausible.
 func TestNonsenseUsage(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for _, figure := range []string{"-33", `"many"`, "33.5", "9223372036854775807", "[]"} {

@@ -18,7 +18,7 @@ import (
 
 const key = "sk-test-0123456789"
 
-// limits are what both clients can be told.
+// limits are settings that both clients have.
 type limits struct {
 	http     *http.Client
 	idle     time.Duration
@@ -29,12 +29,12 @@ type limits struct {
 type wireFormat struct {
 	name    string
 	connect func(base string, l limits) model.Client
-	frames  []string    // of a reply with thought, text and a call
-	whole   int         // so many frames make the reply whole
-	twice   []int       // frames that may come twice
-	usage   map[int]int // how many tokens of output are known after so many frames; those before have none
+	frames  []string    // for a reply with thought, text and a call
+	whole   int         // how many frames complete the reply
+	twice   []int       // frames that may be repeated
+	usage   map[int]int // known output tokens after that many frames; none before the first
 	want    model.Reply
-	failing string // a frame that tells an error
+	failing string // an error frame
 	atOnce  obj    // the same reply from a server that does not stream
 }
 
@@ -177,7 +177,7 @@ func eachWire(t *testing.T, test func(t *testing.T, w wireFormat)) {
 	}
 }
 
-// usageAfter is what is known of the tokens after so many frames.
+// usageAfter returns the known usage after the given number of frames.
 func (w wireFormat) usageAfter(n int) *model.Usage {
 	for ; n > 0; n-- {
 		if output, ok := w.usage[n]; ok {
@@ -194,7 +194,7 @@ var ask = model.Request{
 	Tools: []model.Tool{{Name: "write", Description: "writes", Schema: json.RawMessage(`{"type":"object"}`)}},
 }
 
-// heard reads a request's body first: a server notices only then that whoever asked has gone.
+// heard reads a request's body first: a server notices only then that the client has disconnected.
 func heard(handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -206,7 +206,7 @@ func heard(handler http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// serve answers every request with a handler.
+// serve handles every request with the given handler.
 func serve(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(heard(handler))
@@ -214,7 +214,7 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-// stream answers with pieces of a stream, each sent on its own.
+// stream sends the pieces of a stream, each in a separate write.
 func stream(pieces ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -227,7 +227,8 @@ func stream(pieces ...string) http.HandlerFunc {
 	}
 }
 
-// wires is a network in memory: in a bubble of synctest its waits take no time, and whatever is left over at the end is found.
+// wires is a network in memory. In a synctest bubble its waits take no time, and leftover
+// goroutines are detected.
 type wires struct{ arriving chan net.Conn }
 
 func (n wires) Accept() (net.Conn, error) {
@@ -240,7 +241,7 @@ func (n wires) Accept() (net.Conn, error) {
 func (n wires) Close() error   { close(n.arriving); return nil }
 func (n wires) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// inMemory serves a handler on such a network, and gives a client for it.
+// inMemory serves a handler on such a network, and returns a client for it.
 func inMemory(t *testing.T, handler http.HandlerFunc) *http.Client {
 	n := wires{make(chan net.Conn)}
 	server := &http.Server{Handler: heard(handler)}

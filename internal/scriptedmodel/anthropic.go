@@ -33,7 +33,7 @@ func (anthropic) read(_ string, body []byte) (ask, error) {
 			Type string `json:"type"`
 			ID   string `json:"id"`
 		}
-		if a.answering && json.Unmarshal(m.Content, &blocks) == nil { // text alone may stand there as a string
+		if a.answering && json.Unmarshal(m.Content, &blocks) == nil { // text alone may be a plain string
 			for _, b := range blocks {
 				if b.Type == "tool_use" {
 					a.callID = b.ID
@@ -62,7 +62,7 @@ func (w anthropic) stream(a answer) []frame {
 	return append(frames, typed("message_delta", end), typed("message_stop", object{}))
 }
 
-// anthropicBlock tells one content block bit by bit.
+// anthropicBlock streams one content block in pieces.
 func anthropicBlock(index int, block object) []frame {
 	start := object{"type": block["type"]}
 	var deltas []object

@@ -1,6 +1,6 @@
 package scriptedmodel
 
-// chat is OpenAI's Chat Completions API, which many others speak, too.
+// chat is OpenAI's Chat Completions API, which many other providers offer as well.
 type chat struct{}
 
 func (chat) name() string { return "chat" }

@@ -11,17 +11,17 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// format is how a test talks to a server.
+// format describes how a test talks to a server.
 type format struct {
 	name   string
-	path   string // of a streaming request
-	whole  string // of another one
+	path   string // for a streaming request
+	whole  string // for a request without streaming
 	ask    func(history []turn, tools []string, stream bool) map[string]any
 	stream func(*testing.T, []event) heard
 	body   func(*testing.T, map[string]any) heard
 }
 
-// turn is a finished part of a conversation: the call that the model made, or what it said.
+// turn is a finished part of a conversation: the call that the model made, or its text.
 type turn struct{ said, callID string }
 
 var formats = []format{
@@ -141,17 +141,17 @@ func askGemini(history []turn, tools []string, _ bool) m {
 	return m{"contents": contents, "tools": []m{{"functionDeclarations": offered}}}
 }
 
-// shells is what a client of each format offers.
+// shells lists the shell tools that a client of each format offers.
 var shells = map[string][]string{
 	"anthropic": {"Bash", "Read"}, "responses": {"exec_command", "view_image"}, "chat": {"bash", "read"},
 	"gemini": {"run_shell_command", "read_file"},
 }
 
-// client asks a server in one format.
+// client sends requests in one format.
 type client struct {
 	format
 	t        *testing.T
-	base     string // with the scenario
+	base     string // includes the scenario
 	streams  bool
 	agent    string
 	requests int
@@ -184,7 +184,7 @@ func parse(t *testing.T, text string) scriptedmodel.Script {
 	return script
 }
 
-// post sends a request and gives the response as it is.
+// post sends a request and returns the raw response.
 func (c *client) post(history []turn, tools []string) (*http.Response, error) {
 	c.t.Helper()
 	body, err := json.Marshal(c.ask(history, tools, c.streams))
@@ -204,7 +204,7 @@ func (c *client) post(history []turn, tools []string) (*http.Response, error) {
 	return http.DefaultClient.Do(request)
 }
 
-// hear sends a request that is answered well.
+// hear sends a request that must succeed.
 func (c *client) hear(history []turn, tools []string) heard {
 	c.t.Helper()
 	response, err := c.post(history, tools)
@@ -226,7 +226,7 @@ func (c *client) hear(history []turn, tools []string) heard {
 	return c.body(c.t, body)
 }
 
-// says is the text of an answer, for tests in which nothing else matters.
+// says returns the text of an answer, for tests in which nothing else matters.
 func (c *client) says(history ...turn) string {
 	c.t.Helper()
 	return c.hear(history, shells[c.name]).Text

@@ -15,7 +15,7 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// Every status has the vendor's own shape.
+// Every status must have the vendor's own error shape.
 func TestErrorBodies(t *testing.T) {
 	want := map[string]map[string]any{
 		"anthropic": {
@@ -39,7 +39,7 @@ func TestErrorBodies(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t, scriptedmodel.Standard())
 		for _, status := range []string{"401", "529"} {
-			for _, tools := range [][]string{shells[f.name], nil} { // nobody gets past it
+			for _, tools := range [][]string{shells[f.name], nil} { // it applies to every request
 				c := newClient(t, f, server.URL()+"/"+status)
 				c.streams = streams
 				response, err := c.post(nil, tools)
@@ -110,7 +110,8 @@ func TestLimitsTellWhenTheyEnd(t *testing.T) {
 	}
 }
 
-// Faults come before their turn, each as often as it says; retries of a first request do not make a second agent.
+// Faults come before their turn, each as often as it says. Retries of a first request do not make a
+// second agent.
 func TestFaultsThenTheTurn(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t, parse(t, `{"s": {"conversations": [
@@ -132,7 +133,7 @@ func TestFaultsThenTheTurn(t *testing.T) {
 	})
 }
 
-// fails tells how a request failed: a status, no answer, or half of one.
+// fails returns how a request failed: a status, no answer, or half of one.
 func (c *client) fails() any {
 	c.t.Helper()
 	response, err := c.post(nil, shells[c.name])
@@ -170,7 +171,7 @@ func TestErrorWithinAStream(t *testing.T) {
 	}
 }
 
-// A server that hangs lets go when it closes, and when whoever asked is gone.
+// A hanging server releases its connections when it closes, and when the client disconnects.
 func TestHangs(t *testing.T) {
 	for _, scenario := range []string{"hang", "stall"} {
 		t.Run(scenario, func(t *testing.T) {
@@ -224,7 +225,8 @@ func TestOnlyThisMachine(t *testing.T) {
 	}
 }
 
-// A client that sends only what is new would get the first turn again and again, so it is told.
+// A client that sends only new messages would get the first turn again and again, so it gets an
+// error.
 func TestNothingIsKeptBetweenResponses(t *testing.T) {
 	server := start(t, scriptedmodel.Standard())
 	body := `{"model": "m", "previous_response_id": "resp_1", "input": [{"type": "function_call_output", "call_id": "call_n0t0i0", "output": "done"}], "tools": [{"type": "function", "name": "shell"}]}`

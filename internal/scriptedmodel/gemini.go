@@ -54,7 +54,7 @@ func (gemini) read(urlPath string, body []byte) (ask, error) {
 			}
 			a.callID = p.Call.ID
 			if signed, err := base64.StdEncoding.DecodeString(p.Signature); err == nil && len(signed) > 0 {
-				a.callID = string(signed) // clients that make up their own identifiers keep this
+				a.callID = string(signed) // clients that make up their own IDs keep this one
 			}
 		}
 	}

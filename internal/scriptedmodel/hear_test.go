@@ -13,13 +13,14 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// heard is what a client understands of an answer, whatever the format. The readers here share no code with the server.
+// heard is an answer as a client understands it, in any format. The readers here share no code with
+// the server.
 type heard struct {
 	Thinking, Text string
 	Calls          []called
 	Stop           string
 	Usage          scriptedmodel.Usage
-	Error          string // told within a stream
+	Error          string // sent within a stream
 }
 
 type called struct {
@@ -65,7 +66,7 @@ func readEvents(t *testing.T, from io.Reader) []event {
 	return events
 }
 
-// at follows keys and indices into a JSON value; nil if there is nothing.
+// at follows keys and indices into a JSON value; nil if there is none.
 func at(value any, keys ...string) any {
 	for _, key := range keys {
 		switch v := value.(type) {
@@ -108,7 +109,7 @@ func arguments(t *testing.T, raw string) map[string]any {
 	return args
 }
 
-// names lists the events, runs of the same one told once.
+// names lists the events, with repeated ones collapsed.
 func names(events []event) []string {
 	var all []string
 	for _, e := range events {

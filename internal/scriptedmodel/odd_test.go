@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// comes is all that comes in answer to one request.
+// comes returns everything that arrives in response to one request.
 func (c *client) comes() (string, error) {
 	c.t.Helper()
 	response, err := c.post(nil, shells[c.name])
@@ -29,7 +29,7 @@ func (c *client) comes() (string, error) {
 	return string(text), err
 }
 
-// Half an answer may end as if it were whole, or go on with what is no JSON.
+// Half an answer may end as if it were complete, or continue with invalid JSON.
 func TestAnswersThatGoWrong(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t,
@@ -49,7 +49,7 @@ func TestAnswersThatGoWrong(t *testing.T) {
 	})
 }
 
-// A connection may be kept alive without an answer. Whoever asked gets rid of it.
+// A connection may be kept alive without an answer. The client can end it.
 func TestPings(t *testing.T) {
 	want := map[string]string{"anthropic": "event: ping", "responses": ": ping", "chat": ": ping", "gemini": ": ping"}
 	for _, f := range formats {
@@ -72,7 +72,7 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// What a tool is to get need not be JSON: it comes piece by piece as the script has it.
+// A tool's input need not be JSON: it arrives in pieces, unchanged from the script.
 func TestRawInput(t *testing.T) {
 	const raw = `{"path": "half`
 	pieces := map[string]func(e event) string{
@@ -107,7 +107,7 @@ func TestRawInput(t *testing.T) {
 	}
 }
 
-// Tokens may be told wrongly, or not at all.
+// Token counts may be wrong or missing.
 func TestOddUsage(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t, parse(t, `{"silent": {"conversations": [[{"text": "a", "unmetered": true}]]},

@@ -23,8 +23,8 @@ func TestOneConversationAfterTheOther(t *testing.T) {
 		c.streams = streams
 		call := func(agent, at int) turn { return turn{"said", fmt.Sprintf("call_n%dt%di0", agent, at)} }
 		got := []string{
-			c.says(), c.says(call(0, 0)), c.says(call(0, 0)), // a repetition moves nothing
-			c.says(call(0, 0), turn{said: "first, two"}), // past the end the last turn comes again
+			c.says(), c.says(call(0, 0)), c.says(call(0, 0)), // a repeated request does not advance
+			c.says(call(0, 0), turn{said: "first, two"}), // after the end the last turn is repeated
 			c.says(), c.says(call(1, 0)), c.says(call(1, 0), call(1, 1)),
 			c.says(), c.says(call(2, 0)),
 		}
@@ -39,7 +39,8 @@ func TestOneConversationAfterTheOther(t *testing.T) {
 	})
 }
 
-// Whose conversation it is comes back with the tool's result, so that a slower agent is not given a faster one's next turn.
+// The tool's result identifies the conversation, so that a slower agent does not get a faster one's
+// next turn.
 func TestAgentsSideBySide(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t, parse(t, twoAgents))
@@ -77,7 +78,8 @@ func TestSideCallsMoveNothing(t *testing.T) {
 	})
 }
 
-// Two kinds of CLI may work on one scenario, one after the other; the second one's tools are compared with its own.
+// Two different CLIs may use one scenario, one after the other. The second one's tools are compared
+// only with its own.
 func TestClientsAreToldApart(t *testing.T) {
 	server := start(t, parse(t, twoAgents))
 	one, other := newClient(t, formats[0], server.URL()+"/s"), newClient(t, formats[1], server.URL()+"/s")

@@ -30,11 +30,11 @@ func (responses) read(_ string, body []byte) (ask, error) {
 		return ask{}, err
 	}
 	if in.Before != "" {
-		return ask{}, errors.New("read responses request: nothing is kept here, so previous_response_id leads nowhere; the whole conversation is wanted")
+		return ask{}, errors.New("read responses request: previous_response_id is not supported; send the whole conversation")
 	}
 	a := ask{model: in.Model, streaming: in.Stream}
 	for _, t := range in.Tools {
-		if t.Name != "" { // the vendor's own tools have none
+		if t.Name != "" { // the vendor's built-in tools have none
 			a.tools = append(a.tools, offer{name: t.Name, freeform: t.Type == "custom", schema: t.Parameters})
 		}
 	}
@@ -43,7 +43,7 @@ func (responses) read(_ string, body []byte) (ask, error) {
 		Role   string `json:"role"`
 		CallID string `json:"call_id"`
 	}
-	_ = json.Unmarshal(in.Input, &items) // a prompt alone may stand there as a string
+	_ = json.Unmarshal(in.Input, &items) // a prompt alone may be a plain string
 	for _, item := range items {
 		isCall := strings.HasSuffix(item.Type, "_call")
 		a.heard(item.Role == "assistant" || item.Type == "reasoning" || isCall)
@@ -75,7 +75,7 @@ func (w responses) stream(a answer) []frame {
 	return e.frames
 }
 
-// item tells one item of the output bit by bit.
+// item streams one item of the output in pieces.
 func (e *responseEvents) item(index int, item object) {
 	begun := maps.Clone(item)
 	begun["status"] = "in_progress"
@@ -160,7 +160,7 @@ func (responses) items(a answer) []object {
 	return items
 }
 
-// freeText is the input of a tool that takes text: the script has it as the only argument.
+// freeText returns the input of a tool that takes text: the script has it as the only argument.
 func freeText(c call) string {
 	for _, value := range c.input {
 		if text, ok := value.(string); ok && len(c.input) == 1 {
@@ -209,7 +209,8 @@ var openaiCodes = map[int]string{
 	503: "server_is_overloaded", 529: "server_is_overloaded",
 }
 
-// openaiError is the shape that both of OpenAI's formats have in common. A subscription's limit has fields of its own.
+// openaiError returns the error shape that both of OpenAI's formats share. A subscription's limit
+// has extra fields.
 func openaiError(t trouble) object {
 	e := object{"message": t.message(), "type": t.kind(openaiKinds, "invalid_request_error"), "param": nil, "code": nil}
 	if code, ok := openaiCodes[t.Status]; ok {

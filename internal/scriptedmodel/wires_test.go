@@ -41,7 +41,7 @@ func TestAnswerInEveryFormat(t *testing.T) {
 			Usage: scriptedmodel.Usage{Input: 7, Output: 20, CacheRead: 5, Reasoning: 3},
 		}
 		if f.name == "anthropic" {
-			want.Usage.Reasoning = 0 // it does not tell them apart
+			want.Usage.Reasoning = 0 // the format does not distinguish them
 		}
 		if diff := cmp.Diff(want, c.hear(nil, shells[f.name])); diff != "" {
 			t.Error(diff)
@@ -132,7 +132,7 @@ func TestChatTellsTokensOnlyIfAsked(t *testing.T) {
 	}
 }
 
-// A client of Gemini's that does not ask for events gets one array.
+// A Gemini client that does not ask for events gets one array.
 func TestGeminiStreamAsArray(t *testing.T) {
 	server := start(t, scriptedmodel.Standard())
 	response, err := http.Post(server.URL()+"/text/v1beta/models/x:streamGenerateContent", "application/json",
@@ -159,7 +159,7 @@ func TestGeminiStreamAsArray(t *testing.T) {
 	}
 }
 
-// Tool calls are looked for in what a client offers, and filled in as its schema wants it.
+// Tool calls use the tools that a client offers, and are filled in according to their schemas.
 func TestToolsAsOffered(t *testing.T) {
 	const script = `{"s": {"conversations": [[{"text": "Now.", "tools": [{"shell": "echo hi"}]}]]}, "w": {"conversations": [[{"tools": [{"write": {"path": "sub/it's.txt", "text": "hello\n"}}]}]]}}`
 	shell := func(properties string, required ...string) string {
@@ -188,7 +188,7 @@ func TestToolsAsOffered(t *testing.T) {
 				Stop: "tool_use",
 			}},
 		{"no tool for it", "s", "", `{"name":"Read","input_schema":{}}`,
-			heard{Text: "Now.\n\nThe script wants a tool that is not offered; there are: Read", Stop: "end_turn"}},
+			heard{Text: "Now.\n\nThe script needs a tool that is not offered; offered tools: Read", Stop: "end_turn"}},
 		{"a tool for files", "w", "",
 			`{"name":"Write","input_schema":{"properties":{"file_path":{"type":"string"},"content":{"type":"string"}}}}`,
 			heard{
@@ -226,7 +226,7 @@ func TestToolsAsOffered(t *testing.T) {
 	}
 }
 
-// A tool that takes text gets text.
+// A tool that takes text must get text.
 func TestFreeformTool(t *testing.T) {
 	server := start(t,
 		parse(t, `{"s": {"conversations": [[{"tools": [{"name": "apply_patch", "input": {"patch": "*** Begin"}}]}]]}}`))
@@ -257,9 +257,9 @@ func TestOtherPaths(t *testing.T) {
 		{"HEAD", "/text", 200, ""},
 		{"POST", "/text/v1/messages/count_tokens", 200, `{"input_tokens":1000}`},
 		{"POST", "/text/v1beta/models/x:countTokens", 200, `{"totalTokens":1000}`},
-		{"POST", "/text/v1/embeddings", 404, `no model answers POST /v1/embeddings`},
-		{"GET", "/text/v1/messages", 404, `no model answers GET /v1/messages`},
-		{"POST", "/v1/messages", 404, `there is no scenario \"v1\": the base URL ends with the name of one of 401, `},
+		{"POST", "/text/v1/embeddings", 404, `unsupported request: POST /v1/embeddings`},
+		{"GET", "/text/v1/messages", 404, `unsupported request: GET /v1/messages`},
+		{"POST", "/v1/messages", 404, `unknown scenario \"v1\": the base URL must end with one of: 401, `},
 		{"POST", "/text/v1/messages", 400, `read messages request: `},
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), test.method, server.URL()+test.path,

@@ -45,14 +45,14 @@ type Options struct {
 }
 
 const (
-	defaultBaseURL    = "https://api.anthropic.com"
-	version = "2023-06-01" // of the API
+	defaultBaseURL = "https://api.anthropic.com"
+	version        = "2023-06-01" // of the API
 )
 
 // New returns a client. If the options are invalid, Send returns the reason.
 func New(o Options) model.Client {
 	c := &client{
-		endpoint: wire.Endpoint{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply},
+		endpoint:  wire.Endpoint{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply},
 		maxOutput: map[string]int64{},
 	}
 	if err := model.CheckBaseURL(o.BaseURL); err != nil {
@@ -61,7 +61,7 @@ func New(o Options) model.Client {
 	}
 	base := cmp.Or(strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"), "/v1"), defaultBaseURL)
 	if base == defaultBaseURL && o.Key == "" {
-		c.endpoint.Invalid = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for Anthropic"}
+		c.endpoint.Invalid = &model.Fault{Kind: model.FaultAuth, Message: "no API key for Anthropic"}
 		return c
 	}
 	c.endpoint.Address, c.endpoint.Header = base+"/v1/messages", http.Header{"Anthropic-Version": {version}}
@@ -74,7 +74,7 @@ func New(o Options) model.Client {
 type client struct {
 	endpoint wire.Endpoint
 
-	mu   sync.Mutex
+	mu        sync.Mutex
 	maxOutput map[string]int64 // output tokens that a model allows, if it said so in a refusal
 }
 

@@ -15,14 +15,14 @@ import (
 	"github.com/ralphloop/ralph/model/anthropic"
 )
 
-// exchange is one request as it came.
+// exchange is one request as received.
 type exchange struct {
 	path   string
 	header http.Header
 	body   any
 }
 
-// server answers one request after the other, the last answer again and again, and keeps what it was asked.
+// server sends one answer after the other, repeats the last one, and records the requests.
 func server(t *testing.T, answers ...string) (base string, asked *[]exchange) {
 	t.Helper()
 	asked = &[]exchange{}
@@ -46,7 +46,7 @@ func server(t *testing.T, answers ...string) (base string, asked *[]exchange) {
 
 const start = `data: {"type":"message_start","message":{"id":"m","model":"x","usage":{"input_tokens":1,"output_tokens":1}}}` + "\n\n"
 
-// reply is a stream with blocks, each given whole when it begins or in one piece behind.
+// reply is a stream of blocks, each complete at its start or in one piece after it.
 func reply(stop string, blocks ...[]string) string {
 	all := start
 	for i, b := range blocks {
@@ -140,7 +140,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Nothing that happens to be in the environment is used.
+// The client uses nothing from the environment.
 func TestEnvironmentIsNotRead(t *testing.T) {
 	base, asked := server(t, hello)
 	for _, name := range []string{
@@ -172,10 +172,10 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 
 func TestUnfitOptions(t *testing.T) {
 	for base, want := range map[string]*model.Fault{
-		"":              {Kind: model.FaultAuth, Message: "there is no key for Anthropic"},
-		"ftp://x":       {Kind: model.FaultRefused, Message: "the base URL has to be like https://host/v1"},
-		"localhost:80":  {Kind: model.FaultRefused, Message: "the base URL has to be like https://host/v1"},
-		"http://\x7f/v": {Kind: model.FaultRefused, Message: "the base URL has to be like https://host/v1"},
+		"":              {Kind: model.FaultAuth, Message: "no API key for Anthropic"},
+		"ftp://x":       {Kind: model.FaultRefused, Message: "the base URL must look like https://host/v1"},
+		"localhost:80":  {Kind: model.FaultRefused, Message: "the base URL must look like https://host/v1"},
+		"http://\x7f/v": {Kind: model.FaultRefused, Message: "the base URL must look like https://host/v1"},
 	} {
 		_, err := anthropic.New(anthropic.Options{BaseURL: base}).Send(t.Context(), model.Request{}, nil)
 		if diff := cmp.Diff(want, err); diff != "" {
@@ -184,7 +184,8 @@ func TestUnfitOptions(t *testing.T) {
 	}
 }
 
-// Thinking that came after something else goes back in its place, as long as the calls are the same.
+// Thinking that came after something else goes back in its place, as long as the calls are the
+// same.
 func TestThinkingInBetween(t *testing.T) {
 	between := reply("tool_use",
 		[]string{
@@ -269,7 +270,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A model that allows less output than is usual says so once.
+// A model that allows less output than the default says so only once.
 func TestOutputBoundIsLearned(t *testing.T) {
 	const less = `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for x"}}`
 	base, asked := server(t, less, hello)

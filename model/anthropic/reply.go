@@ -57,7 +57,7 @@ type block struct {
 // assembly builds a reply from events. Repeated events do no harm, as far as they can be told from
 // similar ones.
 type assembly struct {
-	onDelta    func(model.Delta)
+	onDelta func(model.Delta)
 	id      string
 	model   string
 	stop    string
@@ -80,7 +80,7 @@ func (a *assembly) Add(data []byte) (progressed bool, err error) {
 	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return false, fmt.Errorf("an event that is no JSON: %w", err)
+		return false, fmt.Errorf("invalid JSON in event: %w", err)
 	}
 	switch e.Type {
 	case "message_start":
@@ -138,7 +138,7 @@ func (a *assembly) begin(e event) error {
 	}
 	b := &block{}
 	if err := json.Unmarshal(e.ContentBlock, &b.start); err != nil {
-		return errors.New("a block that is no object")
+		return errors.New("content block is not an object")
 	}
 	b.kind, b.id, b.name = b.word("type"), b.word("id"), b.word("name")
 	a.blocks, a.byIndex[e.Index] = append(a.blocks, b), b

@@ -54,8 +54,8 @@ const defaultBaseURL = "https://api.openai.com/v1"
 // New returns a client. If the options are invalid, Send returns the reason.
 func New(o Options) model.Client {
 	c := &client{
-		endpoint:   wire.Endpoint{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply},
-		quirks: map[string]quirks{},
+		endpoint: wire.Endpoint{Secrets: []string{o.Key}, HTTP: o.HTTP, Idle: o.Idle, MaxReply: o.MaxReply},
+		quirks:   map[string]quirks{},
 	}
 	if err := model.CheckBaseURL(o.BaseURL); err != nil {
 		c.endpoint.Invalid = &model.Fault{Kind: model.FaultRefused, Message: err.Error()}
@@ -63,7 +63,7 @@ func New(o Options) model.Client {
 	}
 	base := cmp.Or(strings.TrimSuffix(o.BaseURL, "/"), defaultBaseURL)
 	if base == defaultBaseURL && o.Key == "" {
-		c.endpoint.Invalid = &model.Fault{Kind: model.FaultAuth, Message: "there is no key for OpenAI"}
+		c.endpoint.Invalid = &model.Fault{Kind: model.FaultAuth, Message: "no API key for OpenAI"}
 		return c
 	}
 	c.endpoint.Address, c.endpoint.Header = base+"/chat/completions", http.Header{}

@@ -15,14 +15,15 @@ import (
 	"github.com/ralphloop/ralph/model/openai"
 )
 
-// exchange is one request as it came.
+// exchange is one request as received.
 type exchange struct {
 	path   string
 	header http.Header
 	body   map[string]any
 }
 
-// server answers one request after the other, the last answer again and again, and keeps what it was asked. What begins with a brace is an error.
+// server sends one answer after the other, repeats the last one, and records the requests. An
+// answer that begins with a brace is an error.
 func server(t *testing.T, answers ...string) (base string, asked *[]exchange) {
 	t.Helper()
 	asked = &[]exchange{}
@@ -133,7 +134,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Nothing that happens to be in the environment is used.
+// The client uses nothing from the environment.
 func TestEnvironmentIsNotRead(t *testing.T) {
 	base, asked := server(t, hello)
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
@@ -162,8 +163,8 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 
 func TestUnfitOptions(t *testing.T) {
 	for base, want := range map[string]*model.Fault{
-		"":        {Kind: model.FaultAuth, Message: "there is no key for OpenAI"},
-		"ftp://x": {Kind: model.FaultRefused, Message: "the base URL has to be like https://host/v1"},
+		"":        {Kind: model.FaultAuth, Message: "no API key for OpenAI"},
+		"ftp://x": {Kind: model.FaultRefused, Message: "the base URL must look like https://host/v1"},
 	} {
 		_, err := openai.New(openai.Options{BaseURL: base}).Send(t.Context(), model.Request{}, nil)
 		if diff := cmp.Diff(want, err); diff != "" {
@@ -172,7 +173,7 @@ func TestUnfitOptions(t *testing.T) {
 	}
 }
 
-// What an endpoint wants otherwise is learned from its refusal, once, for that model.
+// The client learns an endpoint's quirks from its refusal, once for each model.
 func TestHabitsAreLearned(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -222,7 +223,7 @@ func TestHabitsAreLearned(t *testing.T) {
 	}
 }
 
-// An endpoint that is content with nothing is not asked forever, and nothing is learned from it.
+// An endpoint that refuses everything is not asked forever, and the client learns nothing from it.
 func TestHabitsThatDoNotHelp(t *testing.T) {
 	base, asked := server(t,
 		refusal("max_completion_tokens and max_tokens and stream_options and tool_choice and reasoning_content"))
@@ -243,7 +244,7 @@ func TestToolCallsInPieces(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		deltas []string
-		want   []string // with identifiers; "?" where one was made
+		want   []string // with IDs; "?" if the client made one
 	}{
 		{"mixed", []string{
 			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}},{"index":1,"id":"b","function":{"name":"g","arguments":""}}]}`,
@@ -289,7 +290,7 @@ func TestToolCallsInPieces(t *testing.T) {
 	}
 }
 
-// What a provider wants back goes back where it came from.
+// Fields that a provider needs back go back where they came from.
 func TestThoughtRoundTrip(t *testing.T) {
 	base, asked := server(t, reply("tool_calls",
 		`{"reasoning":"Hm, ","reasoning_details":[{"type":"reasoning.text","text":"Hm, "}]}`,
@@ -350,7 +351,7 @@ func TestUsage(t *testing.T) {
 		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":60}}`:                  {Input: 40, Output: 20, CacheRead: 60},
 		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":10}}`:             {Input: 30, Output: 20, CacheRead: 60, CacheWrite: 10},
 		`{"prompt_tokens":100,"completion_tokens":20,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}`:                       {Input: 36, Output: 20, CacheRead: 64},
-		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150}`:                                                               {Input: 100, Output: 50}, // reasoning beside the completion
+		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150}`:                                                               {Input: 100, Output: 50}, // reasoning outside of the completion
 		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":101}}`:                                    nil,
 		`{"prompt_tokens":-1,"completion_tokens":20}`:                                                                                   nil, `{"prompt_tokens":1,"completion_tokens":-20,"total_tokens":30}`: nil,
 		`{"prompt_tokens":0,"completion_tokens":0}`: nil, `{}`: nil, `null`: nil, `"lots"`: nil,

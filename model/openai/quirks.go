@@ -12,7 +12,7 @@ import (
 type quirks struct {
 	oldMax        bool // max_tokens instead of max_completion_tokens
 	noUsage       bool // it does not support stream_options
-	noToolChoice      bool // it does not support forcing a tool call
+	noToolChoice  bool // it does not support forcing a tool call
 	reasoningBack bool // it requires its reasoning_content to be sent back
 }
 

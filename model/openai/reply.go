@@ -58,7 +58,7 @@ type call struct {
 
 // assembly builds a reply from chunks.
 type assembly struct {
-	onDelta      func(model.Delta)
+	onDelta   func(model.Delta)
 	id, model string
 	text      strings.Builder
 	content   strings.Builder // reasoning_content
@@ -89,7 +89,7 @@ func (a *assembly) Add(data []byte) (progressed bool, err error) {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return false, fmt.Errorf("a chunk that is no JSON: %w", err)
+		return false, fmt.Errorf("invalid JSON in chunk: %w", err)
 	}
 	if given(c.Error) {
 		a.trouble = data

@@ -42,7 +42,7 @@ type Options struct {
 func (s Script) Client(role string, o Options) (model.Client, error) {
 	conversations, ok := s[role]
 	if !ok {
-		return nil, fmt.Errorf("the script has nothing for %q, only for %s", role,
+		return nil, fmt.Errorf("the script has no conversations for %q, only for %s", role,
 			strings.Join(slices.Sorted(maps.Keys(s)), ", "))
 	}
 	return New(conversations, o)
@@ -51,14 +51,14 @@ func (s Script) Client(role string, o Options) (model.Client, error) {
 // New returns a model that follows the conversations.
 func New(conversations [][]Turn, o Options) (model.Client, error) {
 	if len(conversations) == 0 {
-		return nil, errors.New("there is no conversation")
+		return nil, errors.New("there are no conversations")
 	}
 	c := &client{
 		conversations: conversations, current: max(o.Skip, 0), served: map[position]int{}, fill: map[string]*regexp.Regexp{},
 	}
 	for i, turns := range conversations {
 		if len(turns) == 0 {
-			return nil, fmt.Errorf("conversation %d has no turn", i+1)
+			return nil, fmt.Errorf("conversation %d has no turns", i+1)
 		}
 		for j, turn := range turns {
 			if err := turn.check(); err != nil {
@@ -76,21 +76,21 @@ func (t Turn) check() error {
 	says := t.Text != "" || t.Thought != "" || len(t.Calls) > 0
 	switch {
 	case t.Empty && says:
-		return errors.New("empty: it says nothing and calls nothing")
+		return errors.New("empty: an empty turn cannot have text, thought or calls")
 	case !t.Empty && !says && t.Fault == nil:
-		return errors.New("text, thought, calls, empty or fault is wanted")
+		return errors.New("set at least one of: text, thought, calls, empty, fault")
 	case !slices.Contains([]model.End{"", model.EndTurn, model.EndCalls, model.EndLength, model.EndRefuse}, t.End):
-		return fmt.Errorf("end %q: %s, %s, %s or %s is wanted", t.End, model.EndTurn, model.EndCalls, model.EndLength,
+		return fmt.Errorf("end %q: choose one of: %s, %s, %s, %s", t.End, model.EndTurn, model.EndCalls, model.EndLength,
 			model.EndRefuse)
 	}
 	for i, call := range t.Calls {
 		if call.Name == "" {
-			return fmt.Errorf("call %d: a name is wanted", i+1)
+			return fmt.Errorf("call %d: name is missing", i+1)
 		}
 	}
 	for name, expression := range t.Fill {
 		if e, err := regexp.Compile(expression); err != nil || e.NumSubexp() == 0 {
-			return fmt.Errorf("fill %q: an expression with a group is wanted", name)
+			return fmt.Errorf("fill %q: must be a regular expression with a group", name)
 		}
 	}
 	return t.Fault.check()
@@ -105,9 +105,9 @@ func (f *Fault) check() error {
 	case f == nil:
 		return nil
 	case !slices.Contains(kinds, f.Kind):
-		return fmt.Errorf("fault: kind %q: one of %q is wanted", f.Kind, kinds)
+		return fmt.Errorf("fault: kind %q: choose one of: %q", f.Kind, kinds)
 	case f.Times < 0:
-		return errors.New("fault: times is a number from 1 on")
+		return errors.New("fault: times must not be negative")
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func Parse(text []byte) (Script, error) {
 	script := Script{}
 	err := r.object(func(role string) error {
 		if _, twice := script[role]; twice {
-			return r.at("%q comes twice", role)
+			return r.at("%q is given twice", role)
 		}
 		conversations, err := r.conversations(role)
 		script[role] = conversations
@@ -128,10 +128,10 @@ func Parse(text []byte) (Script, error) {
 		return nil, err
 	}
 	if _, err := r.tokens.Token(); !errors.Is(err, io.EOF) {
-		return nil, r.at("something follows the script's end")
+		return nil, r.at("unexpected text after the end of the script")
 	}
 	if len(script) == 0 {
-		return nil, r.at("there is no role in the script")
+		return nil, r.at("the script has no roles")
 	}
 	return script, nil
 }
@@ -159,7 +159,7 @@ func (r *reader) open(bracket json.Delim, what string) error {
 		return r.syntax(err)
 	}
 	if token != bracket {
-		return r.at("%s is wanted, which begins with %s", what, bracket)
+		return r.at("%s must begin with %s", what, bracket)
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (r *reader) syntax(err error) error {
 		offset = e.Offset
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return r.atOffset(int64(len(r.text)), "the script ends too early")
+		return r.atOffset(int64(len(r.text)), "the script ends unexpectedly")
 	}
 	return r.atOffset(offset, "%s", strings.TrimPrefix(err.Error(), "json: "))
 }
@@ -258,7 +258,7 @@ func wrongValue(err error) string {
 		return strings.TrimPrefix(err.Error(), "json: ")
 	}
 	wanted := map[reflect.Kind]string{
-		reflect.String: "a text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Struct: "an object",
+		reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Struct: "an object",
 		reflect.Map: "an object",
 		reflect.Int: "a whole number", reflect.Int64: "a whole number",
 	}[e.Type.Kind()]
@@ -266,10 +266,10 @@ func wrongValue(err error) string {
 		wanted = `a time span like "1.5s"`
 	}
 	given := map[string]string{
-		"string": "a text", "bool": "true or false", "array": "a list", "object": "an object", "number": "a number",
+		"string": "a string", "bool": "true or false", "array": "a list", "object": "an object", "number": "a number",
 	}[e.Value]
 	// a number comes with its digits
-	said := fmt.Sprintf("%s is wanted, not %s", cmp.Or(wanted, "something else"), cmp.Or(given, e.Value))
+	said := fmt.Sprintf("expected %s, got %s", cmp.Or(wanted, "something else"), cmp.Or(given, e.Value))
 	return strings.TrimPrefix(e.Field+": "+said, ": ")
 }
 

@@ -98,7 +98,7 @@ type Span time.Duration
 func (s *Span) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is no time span; one like %q is wanted", text, "1.5s")
+		return fmt.Errorf("invalid time span %q (example: %q)", text, "1.5s")
 	}
 	*s = Span(d)
 	return nil
@@ -193,7 +193,7 @@ func (c *client) turnAt(at position) Turn {
 }
 
 func (f *Fault) model() *model.Fault {
-	message := cmp.Or(f.Message, "the script has a fault here: "+string(f.Kind))
+	message := cmp.Or(f.Message, "scripted fault: "+string(f.Kind))
 	return &model.Fault{
 		Kind: f.Kind, Status: f.Status, Message: message, RetryAfter: time.Duration(f.RetryAfter), Quota: f.Quota,
 		Usage: f.Usage,

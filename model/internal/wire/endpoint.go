@@ -34,7 +34,7 @@ type Endpoint struct {
 	HTTP     *http.Client  // default: one that uses the usual proxies
 	Idle     time.Duration // longest time without data; default: DefaultIdle
 	MaxReply int64         // bytes of one reply; default: DefaultMaxReply
-	Invalid    *model.Fault  // why no request is possible; nil if it is
+	Invalid  *model.Fault  // why no request is possible; nil if it is
 }
 
 // Client returns the HTTP client. It does not follow redirects, because that would send the key
@@ -67,7 +67,7 @@ func placeOf(response *http.Response) string {
 	return response.Request.URL.Host + response.Request.URL.Path
 }
 
-func (r *Refusal) Error() string { return fmt.Sprintf("the provider answers with status %d", r.Status) }
+func (r *Refusal) Error() string { return fmt.Sprintf("the provider returned status %d", r.Status) }
 
 // Post sends a request and returns the response: a stream, or JSON. Anything else is a [*Refusal].
 func (ep Endpoint) Post(ctx context.Context, ask any) (*http.Response, error) {
@@ -100,7 +100,7 @@ func (ep Endpoint) Post(ctx context.Context, ask any) (*http.Response, error) {
 // kindOfBody returns the content type without its parameters.
 func kindOfBody(h http.Header) string {
 	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	return cmp.Or(kind, "of no type")
+	return cmp.Or(kind, "no content type")
 }
 
 // isJSON and isPage recognize responses that cannot be a stream. Some servers send their stream
@@ -144,7 +144,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 func (b *bounded) Close() error { return b.from.Close() }
 
-var errIdle = errors.New("nothing came")
+var errIdle = errors.New("no data received")
 
 // Watch ends an exchange that makes no progress.
 type Watch struct {

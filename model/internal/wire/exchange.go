@@ -106,8 +106,8 @@ func (ep Endpoint) readEvents(response *http.Response, watch *Watch, into Assemb
 	case into.Whole():
 		return nil
 	case !some:
-		return Cut(ep.Clean(fmt.Sprintf("%s answers with nothing that a model streams (%s)", placeOf(response),
+		return Cut(ep.Clean(fmt.Sprintf("%s sent no model events (%s)", placeOf(response),
 			kindOfBody(response.Header))))
 	}
-	return Cut("the stream ended before the reply did")
+	return Cut("the stream ended before the reply was complete")
 }

@@ -30,7 +30,7 @@ func (ep Endpoint) Fault(w *Watch, err error, begun *http.Response) error {
 	}
 	if w.ctx.Err() != nil {
 		return &model.Fault{
-			Kind: model.FaultProvider, Status: status, Message: fmt.Sprintf("nothing came from the model for %s", w.idle),
+			Kind: model.FaultProvider, Status: status, Message: fmt.Sprintf("the model sent nothing for %s", w.idle),
 			Err: errIdle,
 		}
 	}
@@ -72,15 +72,15 @@ func (ep Endpoint) refused(r *Refusal) *model.Fault {
 	switch {
 	// this is not a model API, so asking again does not help
 	case r.Status < 300 && (f.Message == "" || isPage(r.Header)):
-		f.Kind, f.Message = model.FaultRefused, ep.Clean(fmt.Sprintf("%s answers with %s; is the base URL right?", r.From,
+		f.Kind, f.Message = model.FaultRefused, ep.Clean(fmt.Sprintf("%s returned %s; check the base URL", r.From,
 			r.what()))
 	case f.Message != "":
 	case r.Status < 400:
-		f.Message = ep.Clean("the provider sends elsewhere, to " + r.Header.Get("Location"))
+		f.Message = ep.Clean("the provider redirects to " + r.Header.Get("Location"))
 	default:
 		f.Message = http.StatusText(r.Status)
 	}
-	f.Message = cmp.Or(f.Message, "the provider refuses")
+	f.Message = cmp.Or(f.Message, "the provider refused the request")
 	setRetry(f, r.Header, r.Body)
 	return f
 }
@@ -90,7 +90,7 @@ func (r *Refusal) what() string {
 	if isPage(r.Header) {
 		return "a web page (" + kindOfBody(r.Header) + ")"
 	}
-	return "JSON that is no answer of a model (" + kindOfBody(r.Header) + ")"
+	return "JSON that is not a model reply (" + kindOfBody(r.Header) + ")"
 }
 
 // setRetry sets when to ask again. A quota with a time is an ordinary limit: some providers call
@@ -115,7 +115,7 @@ func ownWords(body []byte) string {
 // another attempt unless its kind says otherwise.
 func (ep Endpoint) StreamFault(data []byte) *model.Fault {
 	f := &model.Fault{Kind: kindOf(http.StatusOK, data), Status: http.StatusOK}
-	f.Message = cmp.Or(ep.Clean(words(data)), "the provider tells an error in the midst of its reply")
+	f.Message = cmp.Or(ep.Clean(words(data)), "the provider reported an error during its reply")
 	setRetry(f, nil, data)
 	return f
 }
