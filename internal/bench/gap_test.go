@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// gap is the time in which no agent works.
+// gap measures the time in which no agent works.
 func (b *bench) gap() {
 	ours, theirs := b.stamper("at work"), b.stamper("at work")
 	loop := start(b.T, "loop", task{Dir: b.TempDir(), State: b.TempDir(), Agent: ours.command})
@@ -29,7 +29,7 @@ func (b *bench) gap() {
 	})
 }
 
-// stamper is an agent that notes when it ran.
+// stamper is an agent that records when it ran.
 type stamper struct {
 	file    string
 	command string
@@ -43,7 +43,7 @@ func (b *bench) stamper(says ...string) *stamper {
 // span is when an agent ran.
 type span struct{ start, end time.Time }
 
-// take gives what was noted and forgets it.
+// take returns the recorded times and clears them.
 func (s *stamper) take(t *testing.T) []span {
 	t.Helper()
 	text, err := os.ReadFile(s.file)
@@ -64,7 +64,7 @@ func (s *stamper) take(t *testing.T) []span {
 	return spans
 }
 
-// gaps are the times between agents, in milliseconds.
+// gaps returns the times between agents, in milliseconds.
 func (s *stamper) gaps(t *testing.T) []float64 {
 	t.Helper()
 	var gaps []float64

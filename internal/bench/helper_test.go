@@ -13,11 +13,12 @@ import (
 	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
-// helperStart is what the process costs that a view of the tree is made in, before it mounts anything.
+// helperStart measures the cost of the process in which a view of the tree is created, before it
+// mounts anything.
 func (b *bench) helperStart() {
 	program := b.ralph
 	if !*full {
-		program = self(b.T) // a script that plays ralph could not pass the name on
+		program = self(b.T) // a script in place of ralph could not pass on the name
 	}
 	var cpu, cpuFloor []float64
 	for range b.starts * 4 {
@@ -37,7 +38,8 @@ func (b *bench) helperStart() {
 	})
 }
 
-// startHelper starts a program as the helper process of views, with orders that it cannot carry out.
+// startHelper starts a program as the helper process for views, with orders that it cannot carry
+// out.
 func startHelper(t *testing.T, program string, env []string) (helper *os.ProcessState, stderr string) {
 	t.Helper()
 	orders, err := os.Open(os.DevNull)
@@ -68,7 +70,8 @@ func startHelper(t *testing.T, program string, env []string) (helper *os.Process
 	return command.ProcessState, complaints.String()
 }
 
-// Whoever imports reflect comes after the helper process has taken over, and so does everything heavy: package inside says how.
+// Packages that import reflect, and everything else that is heavy, must be initialized after the
+// helper process has taken over. Package inside explains how.
 func TestHelperComesBeforeTheProgram(t *testing.T) {
 	_, trace := startHelper(t, self(t), append(plainEnv(), "GODEBUG=inittrace=1"))
 	var seen []string

@@ -23,7 +23,7 @@ type stream struct {
 	mix     string
 }
 
-// parsing is how fast an agent's output is read, by CPU time of our own process.
+// parsing measures how fast agent output is read, by the CPU time of this process.
 func (b *bench) parsing() {
 	for _, times := range []int{1, b.large} {
 		s := claudeStream(b.T, b.small, times)
@@ -44,12 +44,12 @@ func (b *bench) parsing() {
 	}
 }
 
-// rate is megabytes by second of CPU, in a fresh process.
+// rate returns megabytes per second of CPU, in a fresh process.
 func (b *bench) rate(role string, work task, s stream) float64 {
 	b.Helper()
 	p := start(b.T, role, work)
 	defer p.end(b.T)
-	turns := int(max(1, int64(b.small)*3/s.bytes)) // a short one is over too soon to be timed
+	turns := int(max(1, int64(b.small)*3/s.bytes)) // a short stream ends too soon to be timed
 	used := p.play(b.T, turns)
 	if used.Bytes != s.bytes*int64(turns) {
 		b.Fatalf("%s read %d bytes, want %d", role, used.Bytes, s.bytes*int64(turns))
@@ -57,7 +57,8 @@ func (b *bench) rate(role string, work task, s stream) float64 {
 	return float64(used.Bytes) / 1e6 / used.Own.Seconds()
 }
 
-// parserAlone is the reader without a process, a pipe and a file: the benchmark of package agent hears one gigabyte.
+// parserAlone measures the reader without a process, a pipe and a file: the benchmark of package
+// agent reads one gigabyte.
 func (b *bench) parserAlone() {
 	const heard = 1 << 30
 	var values []float64
@@ -84,7 +85,8 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%.0f MB", float64(n)/1e6)
 }
 
-// claudeStream makes a program that prints what a long session of Claude Code prints, its middle part several times over.
+// claudeStream creates a program that prints the output of a long Claude Code session, its middle
+// part several times over.
 func claudeStream(t *testing.T, size, times int) stream {
 	t.Helper()
 	dir := t.TempDir()
@@ -102,7 +104,8 @@ func claudeStream(t *testing.T, size, times int) stream {
 	return stream{program, int64(len(opening) + times*len(middle) + len(closing)), mix}
 }
 
-// session is a stretch of work: a remark, sometimes a thought, a file read or a command run, a file written, each with what the tool answered.
+// session returns a stretch of work: a remark, sometimes a thought, a file read or a command run, a
+// file written, each with the tool's result.
 func session(size int) (text []byte, mix string) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
@@ -138,18 +141,18 @@ func session(size int) (text []byte, mix string) {
 const function = "func (s *server) handle(w http.ResponseWriter, r *http.Request) {\n\tif r.Method != \"POST\" {\n" +
 	"\t\thttp.Error(w, \"method \\\"\"+r.Method+\"\\\" not allowed\", 405)\n\t\treturn\n\t}\n}\n\n"
 
-// source is some code, at least so many and less than so many bytes of it.
+// source returns some code, of at least from and less than to bytes.
 func source(dice *rand.Rand, from, to int) string {
 	size := from + dice.IntN(to-from)
 	return strings.Repeat(function, size/len(function)+1)[:size]
 }
 
 func quote(text string) string {
-	encoded, _ := json.Marshal(text) // a string always can be
+	encoded, _ := json.Marshal(text) // a string can always be encoded
 	return string(encoded)
 }
 
-// memory is the most that a run needs while such an agent talks.
+// memory measures the most memory that a run needs while such an agent prints.
 func (b *bench) memory() {
 	var peaks []float64
 	for _, times := range []int{1, b.large} {
@@ -175,7 +178,7 @@ func (b *bench) memory() {
 	})
 }
 
-// peakOfRun runs one iteration with that agent and follows the program's high-water mark.
+// peakOfRun runs one iteration with that agent and tracks the program's peak memory.
 func (b *bench) peakOfRun(s stream) int64 {
 	b.Helper()
 	command := exec.Command(b.ralph, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent",

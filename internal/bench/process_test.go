@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// crowds is the memory of many loops at once, each with an agent at work.
+// crowds measures the memory of many loops at once, each with a working agent.
 func (b *bench) crowds() {
 	work := task{Dir: b.TempDir(), State: b.TempDir(), Loops: b.crowd}
 	var values, floors, resident []float64
@@ -32,7 +32,7 @@ func (b *bench) crowds() {
 	})
 }
 
-// coldStart is the least that every call of the program costs.
+// coldStart measures the minimum cost of every call of the program.
 func (b *bench) coldStart() {
 	var wall, wallFloor, cpu, cpuFloor []float64
 	state := b.TempDir()
@@ -59,7 +59,8 @@ func (b *bench) coldStart() {
 	})
 }
 
-// longRun looks at a run that has many iterations behind it: what the next ones cost, and what it takes to resume it.
+// longRun measures a run that already has many iterations: the cost of the next ones, and of
+// resuming it.
 func (b *bench) longRun() {
 	const slice = 10
 	agent := filepath.Join(b.TempDir(), "agent.sh")
@@ -83,7 +84,8 @@ func (b *bench) longRun() {
 	b.resume(work, agent)
 }
 
-// resume is the time from the call to the start of the next agent: the whole log is read and verified before.
+// resume measures the time from the call to the start of the next agent: the whole log is read and
+// verified before that.
 func (b *bench) resume(work task, agent string) {
 	stamps := b.stamper("'<promise>BLOCKED:that will do</promise>'")
 	writeFile(b.T, agent, "exec "+stamps.command+"\n", 0o600)

@@ -16,7 +16,8 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/snapshot"
 )
 
-// snapshots is what it takes to keep a copy of a large workspace in which one file has changed, beside the fingerprint that is taken anyway.
+// snapshots measures a snapshot of a large workspace in which one file has changed, in addition to
+// the fingerprint that is taken anyway.
 func (b *bench) snapshots() {
 	work := task{
 		Dir: largeRepository(b.T, b.files), State: b.TempDir(), Commands: [][]string{{"git", "status", "--porcelain"}},
@@ -34,7 +35,7 @@ func (b *bench) snapshots() {
 	})
 }
 
-// playKeeper changes a file and looks at the tree. Without a state folder it keeps no copy.
+// playKeeper changes a file and examines the tree. Without a state folder it takes no snapshot.
 func playKeeper(task task) error {
 	ctx := context.Background()
 	repo, _, err := gitrepo.Find(ctx, gitrepo.Git{Env: plainEnv()}, task.Dir)
@@ -71,7 +72,8 @@ func playKeeper(task task) error {
 	}
 }
 
-// largeRepository makes one of many small files, old enough that git does not read them again.
+// largeRepository creates a repository of many small files, old enough that git does not read them
+// again.
 func largeRepository(t *testing.T, files int) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// diary is an agent that works on a list for ever. It writes down how long its prompt is, and what the program that started it has used so far.
+// diary is an agent that works on a list forever. It records the length of its prompt, and what the
+// program that started it has used so far.
 const diary = `bytes=$(wc -c)
 read -r size resident rest </proc/$PPID/statm
 set -- $(cat /proc/$PPID/stat)

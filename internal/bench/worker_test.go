@@ -19,10 +19,11 @@ import (
 	"github.com/ralphloop/ralph/worker"
 )
 
-// taskTurns is how long the worker's conversations are: as long as a task may take.
+// taskTurns is the length of the worker's conversations: the maximum for a task.
 const taskTurns = 32
 
-// workerTurn is what the worker takes of a turn beside the model: its client and its loop, the event, the transcript, a tool call. A turn reads a small file.
+// workerTurn measures what the worker uses in a turn in addition to the model: its client and its
+// loop, the event, the transcript, a tool call. A turn reads a small file.
 func (b *bench) workerTurn() {
 	server, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(readingModel()))
 	if err != nil {
@@ -40,7 +41,7 @@ func (b *bench) workerTurn() {
 		Ratio: m.ratio,
 		Of:    "the same client in a bare loop",
 	})
-	own := max(m.value-m.floor, 0.001) // on a loaded machine the floor may be the higher one
+	own := max(m.value-m.floor, 0.001) // on a loaded machine the floor may be higher
 	b.add(row{
 		What: "the harness's share of it", Unit: "ms", Value: own, Floor: m.floor, Of: "the same client in a bare loop",
 		Aim: aim{valueAtMost, 2},
@@ -64,7 +65,7 @@ func readingClient(task task) model.Client {
 	return anthropic.New(anthropic.Options{BaseURL: task.Agent, Key: "no-key"})
 }
 
-// playWorker has tasks worked on, one after the other, each until its turns are used up.
+// playWorker works on tasks, one after the other, each until its turns are used up.
 func playWorker(task task) error {
 	store, err := runlog.Open(task.State, task.Dir)
 	if err != nil {
@@ -109,7 +110,7 @@ func workOnTask(store *runlog.Store, dir string, agent ralph.Agent) error {
 	return errors.Join(err, log.Close())
 }
 
-// playBareClient asks the same model as often and reads the same file; that is all.
+// playBareClient asks the same model as often and reads the same file, and nothing else.
 func playBareClient(task task) error {
 	client := readingClient(task)
 	root, err := os.OpenRoot(task.Dir)
@@ -117,7 +118,7 @@ func playBareClient(task task) error {
 		return err
 	}
 	defer root.Close()
-	var specs []model.Tool // the same, so that the requests are as long
+	var specs []model.Tool // the same tools, so that the requests are as long
 	for _, tool := range tools.Set(tools.Options{Root: root}) {
 		specs = append(specs, tool.Spec())
 	}

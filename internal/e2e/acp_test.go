@@ -19,10 +19,11 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// acpAgents are real agents that speak ACP, each with what it needs to find the scripted model instead of its own. One that is not on PATH is passed over.
+// acpAgents are real agents that support ACP, each with the settings that point it to the scripted
+// model. An agent that is not on PATH is skipped.
 var acpAgents = []struct {
 	program, flags string
-	home           func(url string) map[string]string // files of a fresh home
+	home           func(url string) map[string]string // files in a fresh home
 	env            func(url string) []string
 }{
 	{
@@ -42,7 +43,7 @@ var acpAgents = []struct {
 	{
 		"opencode", "acp",
 		func(url string) map[string]string {
-			// It asks for nothing unless it is told to.
+			// It asks for permission only if configured to.
 			return map[string]string{".config/opencode/opencode.json": `{"provider":{"scripted":{"npm":"@ai-sdk/openai-compatible",
 				"options":{"baseURL":"` + url +
 				`/v1","apiKey":"k"},"models":{"scripted-1":{"limit":{"context":100000,"output":1000}}}}},
@@ -67,12 +68,12 @@ var acpAgents = []struct {
 	},
 }
 
-// acpEnd is what is compared: the rest differs from agent to agent.
+// acpEnd holds what is compared: the rest differs between agents.
 type acpEnd struct {
 	End      ralph.EndClass
 	Complete bool
 	Denied   int
-	Made     string // what is in made.txt
+	Made     string // content of made.txt
 }
 
 func TestACPAgents(t *testing.T) {
@@ -106,7 +107,7 @@ func TestACPAgents(t *testing.T) {
 				made, _ := os.ReadFile(filepath.Join(dir, "made.txt"))
 				end := acpEnd{End: got.End, Complete: got.Said.Complete, Denied: len(got.Denials), Made: string(made)}
 				if c.want.Denied > 0 {
-					end.Complete = false // some end their turn when they are denied something, some go on
+					end.Complete = false // some agents end their turn after a denial, some continue
 				}
 				if diff := cmp.Diff(c.want, end); diff != "" {
 					text, _ := json.MarshalIndent(got, "", "  ")
@@ -126,7 +127,7 @@ type acpRun struct {
 	program, scenario string
 	dir               string
 	permissions       agent.Permissions
-	asked             func() // called when the model is
+	asked             func() // called when the model gets a request
 }
 
 func runACP(ctx context.Context, t *testing.T, r acpRun) ralph.AgentOutcome {

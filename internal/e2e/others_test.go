@@ -10,7 +10,7 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// others are the CLIs that `make e2e-all` installs as well.
+// others are the CLIs that only `make e2e-all` installs.
 var others = []agentCLI{
 	{name: "gemini", shell: "run_shell_command", settle: func(w *world, base string) {
 		w.write(filepath.Join(w.home, ".gemini/settings.json"),
@@ -32,7 +32,7 @@ var others = []agentCLI{
 	}},
 }
 
-// The other CLIs do what every agent has to do: claim, work, get stuck, be refused, hang.
+// The other CLIs do what every agent must do: claim, work, get stuck, get refused, hang.
 func TestOthers(t *testing.T) {
 	for _, cli := range others {
 		for _, test := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// figures is what one turn of the scripted model costs, as often as it was asked.
+// figures returns the cost of the given number of turns of the scripted model.
 func (cli agentCLI) figures(turns int) (*float64, *tokens) {
 	u := scriptedmodel.DefaultUsage
 	t := &tokens{
@@ -30,7 +30,7 @@ func (cli agentCLI) figures(turns int) (*float64, *tokens) {
 
 func steps(n int) *int { return &n }
 
-// nearly forgives what floating point does to a sum.
+// nearly tolerates rounding errors in a sum.
 var nearly = cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
 
 func TestComplete(t *testing.T) {
@@ -57,7 +57,7 @@ func TestComplete(t *testing.T) {
 	})
 }
 
-// The first agent only claims. The second one is told what is missing, and does it.
+// The first agent only claims. The second one learns what is missing, and does it.
 func TestRefusedThenFixed(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		var asked letters
@@ -84,7 +84,7 @@ func TestRefusedThenFixed(t *testing.T) {
 	})
 }
 
-// In edit mode, without anybody to ask, a file of the project can be written and the check be run.
+// In edit mode, without a user to ask, the agent can write a file of the project and run the check.
 func TestToolsInEditMode(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		script := parse(t, `{"s": {"conversations": [[
@@ -118,7 +118,7 @@ func TestBlocked(t *testing.T) {
 	})
 }
 
-// Thoughts are not words: a tag in them claims nothing.
+// Thoughts are not output: a tag in them claims nothing.
 func TestThinking(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		w := newWorld(t, cli, scriptedmodel.Standard(), "thinking")
@@ -129,7 +129,7 @@ func TestThinking(t *testing.T) {
 	})
 }
 
-// A CLI that was refused tries again for minutes; the run ends at once and says what helps.
+// After a refused login a CLI retries for minutes; the run ends at once and says what helps.
 func TestRefusedLogin(t *testing.T) {
 	logins := map[string]string{"claude": "ralph login claude", "codex": "codex login"}
 	both(t, func(t *testing.T, cli agentCLI) {
@@ -155,7 +155,7 @@ func TestEmptyTurns(t *testing.T) {
 	})
 }
 
-// A model that never answers, or stops in the middle of an answer, is not waited for.
+// The run does not wait for a model that never answers, or stops in the middle of an answer.
 func TestHangs(t *testing.T) {
 	for _, scenario := range []string{"hang", "stall"} {
 		t.Run(scenario, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// A stream that breaks off is the model's failure and costs no iteration.
+// A stream that breaks off is the model's failure and does not count as an iteration.
 func TestCutStream(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		w := newWorld(t, cli, scriptedmodel.Standard(), "cut")
@@ -183,7 +183,7 @@ func TestCutStream(t *testing.T) {
 	})
 }
 
-// One fault is the CLI's own business.
+// The CLI itself handles a single fault.
 func TestOneFault(t *testing.T) {
 	for _, scenario := range []string{"cut-once", "500-once", "429-once"} {
 		t.Run(scenario, func(t *testing.T) {
@@ -200,7 +200,8 @@ func TestOneFault(t *testing.T) {
 
 const megabyte = 1_000_000
 
-// A prompt may be longer than any that this program builds: it goes through standard input. (Codex takes 1,048,576 characters and no more.)
+// A prompt may be longer than any that this program builds, because it goes through standard input.
+// (Codex accepts at most 1,048,576 characters.)
 func TestLongPrompt(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		var asked letters

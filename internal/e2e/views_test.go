@@ -15,14 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// realProject is a project as people have it, whose check is green in their own shell.
+// realProject is a realistic project whose check passes in the user's own shell.
 type realProject struct {
 	name    string
-	program string // that it needs
+	program string // the program that it needs
 	files   map[string]string
 	setUp   []string // commands, before the first commit
 	check   string
-	path    string // a folder of the workspace that is in PATH, as an activated environment has it
+	path    string // a workspace folder on PATH, as in an activated environment
 }
 
 var realProjects = []realProject{
@@ -53,7 +53,7 @@ var pythonFiles = map[string]string{
 	"test_sums.py": "import unittest\nfrom sums import sum2\n\n\nclass TestSum(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(sum2(1, 2), 3)\n",
 }
 
-// heavyModules makes 300 MB of dependencies, in files of 100 kB.
+// heavyModules creates 300 MB of dependencies, in files of 100 kB.
 const heavyModules = `mkdir -p node_modules/dep && echo 'exports.sum = (a, b) => a + b' >node_modules/dep/index.js && echo '{"name":"dep","version":"1.0.0"}' >node_modules/dep/package.json
 head -c 100000 /dev/urandom >seed
 for d in $(seq 30); do mkdir node_modules/d$d; for f in $(seq 100); do cp seed node_modules/d$d/f$f.js; done; done; rm seed`
@@ -94,7 +94,7 @@ func (p realProject) mustBeGreen(t *testing.T) {
 	for _, command := range append(p.setUp, git, p.check) {
 		runIn(t, project, env, "/bin/sh", "-c", command)
 	}
-	// The second check looks into the state folder while a view is open: nothing was copied there.
+	// The second check looks into the state folder while a view is open: nothing must be copied there.
 	small := fmt.Sprintf(`test "$(du -sk %s | cut -f1)" -lt 20000`, state)
 	out := runIn(t, project, env, program, "run", "goal", "--once", "--json", "--check", p.check, "--check", small,
 		"--agent-cmd", `echo "<promise>COMPLETE</promise>"`)
@@ -121,7 +121,7 @@ func (p realProject) mustBeGreen(t *testing.T) {
 	}
 }
 
-// runIn runs a program that must end well, and gives what it printed.
+// runIn runs a program that must succeed, and returns its output.
 func runIn(t *testing.T, dir string, env []string, argv ...string) []byte {
 	t.Helper()
 	var out, chatter bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What make test skips with the race detector has to run without it.
+// Tests that make test skips with the race detector must run without it.
 func TestSerialTestsRun(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {

@@ -4,12 +4,12 @@ import "math"
 
 const module = "github.com/ralphloop/ralph"
 
-// limits are sizes that nothing may exceed.
+// limits are hard limits on sizes.
 type limits struct{ file, function, parameters int }
 
 var (
 	wall = limits{file: 600, function: 80, parameters: 5}
-	// usual is what most of the code keeps to. Parameters have no softer limit.
+	// usual is the size that most of the code stays below. Parameters have no softer limit.
 	usual = limits{file: 400, function: 40, parameters: math.MaxInt}
 )
 
@@ -25,7 +25,7 @@ const (
 	whyFold       = "a case-folding expression is slow on every byte an agent prints; fold once, then compare"
 )
 
-// emptyNames are package names that could hold anything, and so come to hold everything.
+// emptyNames are package names that could hold anything, and so end up holding everything.
 var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types", "manager", "misc"}
 
 // The groups of rooms, from left to right; docs/decisions/0002-rooms.md draws them.
@@ -40,10 +40,11 @@ var (
 	proof      = []string{"internal/proof"}
 	adapters   = []string{"agent", "verify", "gitrepo", "runlog", "plan", "worker"}
 	views      = []string{"internal/term", "internal/notify", "internal/progress", "internal/report"}
-	parts      = []string{"internal/hooks", "internal/worker"} // what the worker is made of
+	parts      = []string{"internal/hooks", "internal/worker"} // parts of the worker
 )
 
-// direction says what the rooms of one row may import of ours, beside their own subfolders.
+// direction says which of our packages the rooms of one row may import, in addition to their own
+// subfolders.
 type direction struct {
 	rooms  []string
 	may    []string
@@ -127,10 +128,12 @@ var directions = []direction{
 	{[]string{"internal/layout", "internal/contract"}, nil, "what checks the code must not depend on it; its tests may"},
 }
 
-// pureRooms decide and fold: the same input gives the same output, on every machine and at every time.
+// pureRooms decide and fold: the same input gives the same output, on every machine and at any
+// time.
 var pureRooms = []string{"judge", "fold"}
 
-// impure are packages that a pure room does not import, and functions of others that it does not call.
+// impure are packages that a pure room must not import, and functions of others that it must not
+// call.
 var (
 	impureImports = []string{
 		"os", "os/exec", "net", "net/http", "io/fs", "context", "math/rand", "math/rand/v2", "crypto/rand", "syscall",
@@ -141,7 +144,7 @@ var (
 	whyPure = "a verdict that depends on a clock, a file or chance cannot be given again from a log"
 )
 
-// hotRooms see every byte that an agent prints.
+// hotRooms process every byte that an agent prints.
 var hotRooms = []string{"promise", "internal/process", "agent"}
 
 func join(groups ...[]string) []string {

@@ -32,7 +32,8 @@ type function struct {
 	kind       *ast.FuncType
 }
 
-// functions lists the declared functions and methods, and the function literals, which would otherwise be a place to hide in.
+// functions lists the declared functions and methods, and the function literals, which could
+// otherwise hide long code.
 func functions(file *ast.File) []function {
 	var found []function
 	for _, decl := range file.Decls {
@@ -51,7 +52,7 @@ func functions(file *ast.File) []function {
 	return found
 }
 
-// declared is a function's name with its receiver's type, such as (*Store).Lock.
+// declared returns a function's name with its receiver's type, such as (*Store).Lock.
 func declared(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return f.Name.Name
@@ -74,7 +75,7 @@ func declared(f *ast.FuncDecl) string {
 	return name + "." + f.Name.Name
 }
 
-// judgeMain holds a command's folder, of which lines have been seen so far, to a few lines of code.
+// judgeMain limits a command's folder to a few lines of code. lines is the count so far.
 func judgeMain(src source, lines int) []Finding {
 	if lines <= mainLimit {
 		return nil
