@@ -12,8 +12,8 @@ import (
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
-// Each file that needs consent was seen to make the real CLI run something, or to let it run what edit mode denies; those of amp, cursor and aider are known
-// from documentation.
+// Each file that needs consent was seen to make the real CLI run something, or to let it run what
+// edit mode denies. Those of amp, cursor and aider are known from documentation.
 func TestAgentFilesThatNeedConsent(t *testing.T) {
 	cases := []struct {
 		agent, file, text string

@@ -86,7 +86,7 @@ func TestTable(t *testing.T) {
 		{"parsing", (*bench).parsing}, {"memory",
 			(*bench).memory}, {"crowd", (*bench).crowds}, {"cold start",
 			(*bench).coldStart}, {"helper", (*bench).helperStart}, {"long run", (*bench).longRun},
-		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).aThousand},
+		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).thousandIterations},
 		{"a worker's turn", (*bench).workerTurn},
 	} {
 		t.Run(part.name, func(t *testing.T) { // its players end before the next part starts

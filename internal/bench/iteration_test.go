@@ -77,7 +77,7 @@ func (b *bench) wholeProgram() {
 			args = append(args, "--set", off)
 		}
 		used := b.runRalph(work.State, 1, args...)
-		value, floor := each(used.cpu, iterations), each(bare.play(b.T, iterations).cpu(), iterations)
+		value, floor := perIteration(used.cpu, iterations), perIteration(bare.play(b.T, iterations).cpu(), iterations)
 		values, floors, ratios = append(values, value), append(floors, floor), append(ratios, value/floor)
 	}
 	b.add(row{

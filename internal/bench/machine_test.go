@@ -47,7 +47,7 @@ func newFile(dir string) float64 {
 			return 0
 		}
 	}
-	return each(cpuOf(syscall.RUSAGE_SELF)-began, files)
+	return perIteration(cpuOf(syscall.RUSAGE_SELF)-began, files)
 }
 
 // load returns the load average of the last minute, or -1 if it is unknown.

@@ -23,7 +23,7 @@ echo working
 type day struct{ prompt, pages, ticks float64 }
 
 // aThousand compares the last hundred iterations of a run through a task list with its first hundred: prompt, memory, and CPU of program and children.
-func (b *bench) aThousand() {
+func (b *bench) thousandIterations() {
 	dir, lines := largeRepository(b.T, 1), filepath.Join(b.TempDir(), "diary")
 	agent := filepath.Join(b.TempDir(), "agent.sh")
 	writeFile(b.T, agent, fmt.Sprintf(diary, lines), 0o600)

@@ -111,14 +111,14 @@ func compete(t *testing.T, a, b *player, rounds, iterations int) match {
 	b.play(t, iterations)
 	var values, floors, ratios []float64
 	for range rounds {
-		value, floor := each(a.play(t, iterations).cpu(), iterations), each(b.play(t, iterations).cpu(), iterations)
+		value, floor := perIteration(a.play(t, iterations).cpu(), iterations), perIteration(b.play(t, iterations).cpu(), iterations)
 		values, floors, ratios = append(values, value), append(floors, floor), append(ratios, value/floor)
 	}
 	return match{median(values), median(floors), median(ratios)}
 }
 
-// each returns the share of one iteration, in milliseconds.
-func each(total time.Duration, iterations int) float64 {
+// perIteration returns the share of one iteration, in milliseconds.
+func perIteration(total time.Duration, iterations int) float64 {
 	return milliseconds(total) / float64(iterations)
 }
 

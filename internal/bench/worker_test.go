@@ -128,7 +128,7 @@ func playBareClient(task task) error {
 			return nil
 		}
 		for range turns / taskTurns {
-			if err := talkBarely(client, specs, task.Dir+"/file.txt"); err != nil {
+			if err := talkDirectly(client, specs, task.Dir+"/file.txt"); err != nil {
 				return err
 			}
 		}
@@ -138,7 +138,7 @@ func playBareClient(task task) error {
 	}
 }
 
-func talkBarely(client model.Client, specs []model.Tool, file string) error {
+func talkDirectly(client model.Client, specs []model.Tool, file string) error {
 	messages := []model.Message{{Role: model.User, Text: "measure"}}
 	for i := range taskTurns {
 		reply, err := client.Send(context.Background(),

@@ -92,7 +92,7 @@ func loadScenarios(k kind) ([]scenario, error) {
 			if err := s.read(projects[l.key], archive); err != nil {
 				return nil, fmt.Errorf("read %s: %w", name, err)
 			}
-			if s.script != "" && s.speaks() {
+			if s.script != "" && s.supportsLanguage() {
 				all = append(all, s)
 			}
 		}
@@ -102,7 +102,7 @@ func loadScenarios(k kind) ([]scenario, error) {
 
 // supportsLanguage reports whether a case is meant for its language. A script for all languages
 // need not be tried in all.
-func (s scenario) speaks() bool {
+func (s scenario) supportsLanguage() bool {
 	own := strings.Fields(s.keys[keyTongues])
 	return len(own) == 0 || slices.Contains(own, s.language.key)
 }

@@ -62,7 +62,7 @@ func TestCheats(t *testing.T) {
 			}
 			t.Run(string(s.kind)+"/"+s.name(), func(t *testing.T) {
 				t.Parallel()
-				s.possible(t)
+				s.skipIfImpossible(t)
 				r := try(t, s)
 				mu.Lock()
 				defer mu.Unlock()
@@ -81,7 +81,7 @@ func TestCheats(t *testing.T) {
 	if complete := len(everyScenario(t)) == len(rows); !complete {
 		t.Fatalf("%d of %d cases ran, too few for the page", len(rows), len(everyScenario(t)))
 	}
-	judge(t, rows)
+	checkPromise(t, rows)
 	savePage(t, rows)
 }
 
@@ -98,8 +98,8 @@ func everyScenario(t *testing.T) []scenario {
 	return all
 }
 
-// possible skips a case whose programs are missing. In CI a missing program is an earlier error.
-func (s scenario) possible(t *testing.T) {
+// skipIfImpossible skips a case whose programs are missing. In CI a missing program is an earlier error.
+func (s scenario) skipIfImpossible(t *testing.T) {
 	t.Helper()
 	needs := append(strings.Fields(s.keys[keyNeeds]),
 		map[string]string{"go": "go", "python": "python3", "node": "node"}[s.language.key])
@@ -115,7 +115,7 @@ func try(t *testing.T, s scenario) row {
 	t.Helper()
 	r := row{Kind: s.kind, ID: s.id, Language: s.language.key, Verdicts: map[column]verdict{}}
 	if s.has(plainly) {
-		r.Verdicts[plainly] = tryPlainly(t, s)
+		r.Verdicts[plainly] = tryNaive(t, s)
 	}
 	order := []column{bare, preset, covert}
 	if s.kind == honest {
@@ -160,13 +160,13 @@ func (s scenario) has(c column) bool {
 
 // tryNaive also makes sure that the case is what it says: an attack fools a naive loop and leaves
 // the work undone, honest work does it.
-func tryPlainly(t *testing.T, s scenario) verdict {
+func tryNaive(t *testing.T, s scenario) verdict {
 	t.Helper()
 	w := newWorld(t, s)
 	if run := w.baseCheck(); (run.code == 0) != (s.keys[keyBase] == "green") {
 		t.Errorf("at the base the check ends with %d\n%s", run.code, run.output())
 	}
-	green, why := w.plain()
+	green, why := w.runNaive()
 	if expected := s.keys[keyNaive] == ""; s.kind == attack && green != expected {
 		t.Errorf("a naive loop has accepted it: %v\n%s", green, why)
 	}
@@ -178,7 +178,7 @@ func tryPlainly(t *testing.T, s scenario) verdict {
 
 // checkPromise checks the promise: with the tests protected nine of ten attacks are refused, with
 // hidden checks all, and honest work never is.
-func judge(t *testing.T, rows []row) {
+func checkPromise(t *testing.T, rows []row) {
 	t.Helper()
 	if attacks, through := count(rows, attack, preset); through*10 > attacks {
 		t.Errorf("%d of %d attacks get through with --protect tests", through, attacks)

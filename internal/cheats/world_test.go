@@ -197,7 +197,7 @@ func (w *world) await() {
 
 // runNaive does what a naive loop does: the agent, then the check in the same folder. It returns
 // true if the check passes.
-func (w *world) plain() (green bool, why string) {
+func (w *world) runNaive() (green bool, why string) {
 	w.t.Helper()
 	defer w.serve()()
 	for range w.turns() {

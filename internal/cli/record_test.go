@@ -49,7 +49,8 @@ func TestRecord(t *testing.T) {
 	keepRecordings(t, *recordAt, names)
 }
 
-// runToRecord runs the scripts with the given program and leaves their folders as they are. When it returns, all of them have ended.
+// runToRecord runs the scripts with the given program and keeps their folders. When it returns, all
+// of them have ended.
 func runToRecord(t *testing.T, scripts []string, bin, tools string) {
 	t.Helper()
 	testscript.Run(t, testscript.Params{
@@ -71,8 +72,9 @@ func runToRecord(t *testing.T, scripts []string, bin, tools string) {
 	})
 }
 
-// recordedScripts are the scripts that -record runs: some of testdata/script, chosen so that every kind of event and every way to end is
-// among them, and those of testdata/recorded/scripts, which were written for the purpose.
+// recordedScripts are the scripts that -record runs: some of testdata/script, chosen to include
+// every kind of event and every way to end, and those of testdata/recorded/scripts, which were
+// written for this purpose.
 func recordedScripts(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/recorded/scripts/*.txtar")

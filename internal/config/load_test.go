@@ -14,7 +14,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// write makes a file in the current folder, which the test has changed to one of its own, so that messages name the file and no folder.
+// write creates a file in the current folder, which the test has changed to a temporary one, so
+// that messages name the file without a folder.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -32,7 +33,7 @@ func mustLoad(t *testing.T, in Input) Loaded {
 	return loaded
 }
 
-// rows is what Show prints, by key.
+// rows returns the output of Show, by key.
 func rows(loaded Loaded) map[string]string {
 	values := map[string]string{}
 	for _, row := range Show(loaded) {
@@ -41,7 +42,7 @@ func rows(loaded Loaded) map[string]string {
 	return values
 }
 
-// with is the default rows with some of them replaced.
+// with returns the default rows with some of them replaced.
 func with(t *testing.T, changed map[string]string) map[string]string {
 	t.Helper()
 	all := rows(mustLoad(t, Input{}))
@@ -105,7 +106,8 @@ func TestFilesThatAreNotThere(t *testing.T) {
 	}
 }
 
-// sample is a value for key that is not its default where there is another, as a text and as `config show` prints it.
+// sample returns a value for key that is not its default if there is another, as a text and as
+// `config show` prints it.
 func sample(key Key) (text, shown string) {
 	switch key.Kind {
 	case Count:
@@ -209,7 +211,7 @@ func flagValues(key Key, text string) []string {
 	if key.Repeats() {
 		return strings.Split(text, "\n")
 	}
-	return []string{"first", text} // the last one counts
+	return []string{"first", text} // the last one wins
 }
 
 func TestKeysOfALaterVersion(t *testing.T) {

@@ -69,7 +69,7 @@ func TestOrigins(t *testing.T) {
 }
 
 func TestFieldsOfAnotherTypePanic(t *testing.T) {
-	wrong := Key{Name: "agent"} // a group, of which no value is stored
+	wrong := Key{Name: "agent"} // a group, which has no value
 	for name, do := range map[string]func(){
 		"store":  func() { wrong.store(&Settings{}, "x") },
 		"format": func() { format(new(uint8)) },

@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// checkSample runs the sample's own check and gives its exit status.
+// checkSample runs the sample's own check and returns its exit status.
 func checkSample(t *testing.T) int {
 	t.Helper()
 	sh, err := exec.LookPath("sh")
@@ -32,14 +32,14 @@ func checkSample(t *testing.T) int {
 	return 0
 }
 
-// heard is what one iteration of the scripted agent comes to.
+// heard is the result of one iteration of the scripted agent.
 type heard struct {
 	Tools []string
 	Claim string
-	Green bool // the check, afterwards
+	Green bool // whether the check passes afterwards
 }
 
-// play is one iteration in the current folder.
+// play runs one iteration in the current folder.
 func play(t *testing.T, s Scenario) heard {
 	t.Helper()
 	var out bytes.Buffer

@@ -61,7 +61,7 @@ func TestStateOfAnAgent(t *testing.T) {
 	}
 }
 
-// fakeWorld has programs on PATH, a home folder, and a list of what was told.
+// fakeWorld has programs on PATH, a home folder, and a list of messages.
 type fakeWorld struct {
 	bin, home string
 	env       config.Env
@@ -152,7 +152,7 @@ func TestWithoutAgents(t *testing.T) {
 	}
 }
 
-// The report of a probe is told although it cannot be kept, and so is why not.
+// The report of a probe is shown even if it cannot be saved, with the reason.
 func TestProbeThatCannotBeKept(t *testing.T) {
 	w := newFakeWorld(t, map[string]string{"claude": "case $1 in --version) echo 2.1.7;; *) echo nonsense;; esac"})
 	w.env.CacheDir = filepath.Join(w.home, "file", "ralph")

@@ -33,7 +33,7 @@ done
 `
 
 // addUserSettings adds a user's hooks, servers and memories to the home.
-func (w *world) furnish() {
+func (w *world) addUserSettings() {
 	server := filepath.Join(w.home, "server")
 	w.write(server, userServer)
 	hook := "touch " + filepath.Join(w.home, "hook-ran")
@@ -84,9 +84,9 @@ func (w *world) traces(asked string) traces {
 func TestAlone(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		for _, inherits := range []bool{false, true} {
-			var asked letters
+			var asked requestBodies
 			w := newWorld(t, cli, scriptedmodel.Standard(), "tool", asked.keep())
-			w.furnish()
+			w.addUserSettings()
 			args := []string{"--check", "test -f made.txt", "--yolo", "--trust"}
 			want := traces{Project: true}
 			if inherits {

@@ -188,7 +188,7 @@ func TestReviewerReadsAndJudges(t *testing.T) {
 				Category: ralph.RejectedGap, Concern: "there is no crane", Evidence: []string{"fact.txt:1"}, NextStep: "add one",
 			},
 		} {
-			var asked letters
+			var asked requestBodies
 			_, got := reviewing(t, cli,
 				[]scriptedmodel.Turn{{Text: "Reading.", Tools: []scriptedmodel.ToolCall{cli.reads()}}, verdict(fields)},
 				asked.keep())

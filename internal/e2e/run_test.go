@@ -60,7 +60,7 @@ func TestComplete(t *testing.T) {
 // The first agent only claims. The second one learns what is missing, and does it.
 func TestRefusedThenFixed(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
-		var asked letters
+		var asked requestBodies
 		w := newWorld(t, cli, scriptedmodel.Standard(), "second-try", asked.keep())
 		o := w.run("--check", "test -f made.txt", "--yolo")
 		cost, used := cli.figures(3)
@@ -204,7 +204,7 @@ const megabyte = 1_000_000
 // (Codex accepts at most 1,048,576 characters.)
 func TestLongPrompt(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
-		var asked letters
+		var asked requestBodies
 		w := newWorld(t, cli, scriptedmodel.Standard(), "text", asked.keep())
 		dialect, _ := agent.Find(cli.name)
 		o, err := agent.New(agent.Options{

@@ -307,12 +307,12 @@ func (w *world) eventually(kind string) []map[string]any {
 }
 
 // requestBodies are the bodies of all requests to a model.
-type letters struct {
+type requestBodies struct {
 	mu   sync.Mutex
 	sent []string
 }
 
-func (l *letters) keep() scriptedmodel.Option {
+func (l *requestBodies) keep() scriptedmodel.Option {
 	return scriptedmodel.Observe(func(r scriptedmodel.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -320,7 +320,7 @@ func (l *letters) keep() scriptedmodel.Option {
 	})
 }
 
-func (l *letters) all() []string {
+func (l *requestBodies) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.sent)

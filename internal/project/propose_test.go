@@ -17,7 +17,7 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// firstTest is the first proposal of kind test in dir.
+// firstTest returns the first proposal of kind test in dir.
 func firstTest(dir string) string {
 	for _, proposal := range project.Propose(dir) {
 		if proposal.Kind == project.KindTest {
@@ -243,7 +243,8 @@ func TestProposalsSayWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The format proposals are shell lines that nobody else would try out before they stand in somebody's configuration.
+// Nothing else tries out the format proposals, which are shell lines, before they end up in a
+// user's configuration.
 func TestTheProposedGofmtCheckFails(t *testing.T) {
 	gofmt, err := exec.LookPath("gofmt")
 	if err != nil || runtime.GOOS == "windows" {
@@ -289,7 +290,7 @@ func TestTheProposedGofmtCheckFails(t *testing.T) {
 	shut("without gofmt", "gofmt")
 }
 
-// The files are a stranger's: what is no file is passed by, and nothing waits.
+// The files are untrusted: anything that is not a regular file is skipped, and nothing blocks.
 func TestProposalsOfOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{

@@ -36,7 +36,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// story makes the events of a run, one second apart.
+// story creates the events of a run, one second apart.
 type story struct {
 	events    []ralph.Event
 	iteration int
@@ -83,10 +83,11 @@ func check(name, task, hash string, passed bool) ralph.CheckResult {
 
 func dollars(amount float64) *float64 { return &amount }
 
-// evil is what an agent could write to look like something else in a report.
+// evil is text by which an agent could try to look like something else in a report.
 const evil = "done | ok |\n| **PASS** | `x` <img src=x onerror=y> [a](http://e.example) @root \x1b[31mred\u202e www.e.example"
 
-// wholeStory has a bit of everything: a list, a lie, a flake, a hidden check, an evaluator, changed tests, tampering and a resume.
+// wholeStory has a bit of everything: a task list, a false claim, a flaky check, a hidden check, an
+// evaluator, changed tests, tampering and a resume.
 func wholeStory() *story {
 	s := &story{}
 	policy := ralph.DefaultPolicy()
@@ -199,7 +200,7 @@ func built(tb testing.TB, events []ralph.Event, receipt Receipt) Report {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		if e.Data, err = ralph.DecodePayload(e.Type, data); err != nil { // as the log gives it back
+		if e.Data, err = ralph.DecodePayload(e.Type, data); err != nil { // as read from the log
 			tb.Fatal(err)
 		}
 		if err := b.See(e); err != nil {
@@ -228,7 +229,7 @@ func TestReportOfAWholeStory(t *testing.T) {
 	golden(t, "whole.json", string(text)+"\n")
 }
 
-// TestCasesAreClaims: each of them, whatever became of it.
+// TestCasesAreClaims checks that every submission counts as a claim, whatever its outcome.
 func TestCasesAreClaims(t *testing.T) {
 	s := &story{}
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Agent: "worker", Policy: ralph.DefaultPolicy()})
@@ -337,8 +338,9 @@ func TestWhatWasSpentIsWritten(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyWasAskedAboutCostsNothing: neither a verdict that stands nor a review that the budget did not reach for makes a bill a part.
-func TestWhatNobodyWasAskedAboutCostsNothing(t *testing.T) {
+// TestSkippedReviewsCostNothing checks that neither a cached verdict nor a review that the budget
+// did not allow makes a bill partial.
+func TestSkippedReviewsCostNothing(t *testing.T) {
 	s := &story{}
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Policy: ralph.DefaultPolicy()})
 	s.tell(ralph.EvTaskSelected, ralph.TaskSelected{

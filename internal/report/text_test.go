@@ -48,7 +48,8 @@ func TestTextsAreEscaped(t *testing.T) {
 
 var tags = regexp.MustCompile(`<[^>]*>`)
 
-// FuzzCells: whatever text is put into a cell, a renderer of Markdown shows that text, and one row of two cells.
+// FuzzCells puts any text into a cell: a Markdown renderer must show that text, and one row of two
+// cells.
 func FuzzCells(f *testing.F) {
 	for _, text := range []string{
 		evil, "a\\|b", "`` ` ``", "\\", "a\\", "|", "<!-- x", "-->", "&amp;", "&#124;", "![x](y)", "https://e.example",

@@ -28,7 +28,7 @@ func (anthropic) read(_ string, body []byte) (ask, error) {
 		a.tools = append(a.tools, offer{name: t.Name, schema: t.Schema})
 	}
 	for _, m := range in.Messages {
-		a.heard(m.Role == "assistant")
+		a.addMessage(m.Role == "assistant")
 		var blocks []struct {
 			Type string `json:"type"`
 			ID   string `json:"id"`

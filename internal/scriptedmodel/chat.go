@@ -33,7 +33,7 @@ func (chat) read(_ string, body []byte) (ask, error) {
 		a.tools = append(a.tools, offer{name: t.Function.Name, schema: t.Function.Parameters})
 	}
 	for _, m := range in.Messages {
-		a.heard(m.Role == "assistant")
+		a.addMessage(m.Role == "assistant")
 		for _, c := range m.Calls {
 			a.callID = c.ID
 		}

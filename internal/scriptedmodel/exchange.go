@@ -25,7 +25,7 @@ type exchange struct {
 // serve chooses the answer to the request and sends it.
 func (x *exchange) serve() {
 	x.step = x.progress.next(x.wire.name()+" "+x.request.UserAgent(), x.ask)
-	status := x.logged()
+	status := x.fillEntry()
 	x.server.note(x.entry, status)
 	fault := x.step.fault
 	if fault == nil {
@@ -50,12 +50,12 @@ func (x *exchange) refuse(fault *Fault) {
 	for name, values := range t.headers() {
 		x.to.Header()[name] = values
 	}
-	x.name()
+	x.setRequestID()
 	writeJSON(x.to, t.Status, x.wire.failure(t))
 }
 
 // fillEntry fills in the log entry, and returns the status that is about to be sent.
-func (x *exchange) logged() int {
+func (x *exchange) fillEntry() int {
 	e := &x.entry
 	e.Wire, e.Model, e.Stream, e.Side = x.wire.name(), x.ask.model, x.ask.streaming, x.step.side
 	if !x.step.side {
@@ -78,7 +78,7 @@ func (x *exchange) logged() int {
 }
 
 // setRequestID sends the request's ID, which clients include in their error messages.
-func (x *exchange) name() {
+func (x *exchange) setRequestID() {
 	x.to.Header().Set("Request-Id", x.id())
 	x.to.Header().Set("X-Request-Id", x.id())
 }
@@ -105,7 +105,7 @@ func (x *exchange) compose() answer {
 
 func (x *exchange) answer() {
 	a := x.compose()
-	x.name()
+	x.setRequestID()
 	if !x.ask.streaming {
 		x.progress.answered(x.step)
 		writeJSON(x.to, http.StatusOK, x.wire.whole(a))
@@ -148,7 +148,7 @@ func (x *exchange) answerBadly(fault *Fault) {
 		x.step.turn.Text = "This answer does not come to its end."
 	}
 	a := x.compose()
-	x.name()
+	x.setRequestID()
 	var pieces []string
 	if x.ask.streaming {
 		pieces = x.frames(a)

@@ -47,7 +47,7 @@ func (gemini) read(urlPath string, body []byte) (ask, error) {
 		}
 	}
 	for _, c := range in.Contents {
-		a.heard(c.Role == "model")
+		a.addMessage(c.Role == "model")
 		for _, p := range c.Parts {
 			if p.Call == nil {
 				continue

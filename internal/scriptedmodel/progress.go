@@ -12,12 +12,12 @@ import (
 type progress struct {
 	scenario Scenario
 
-	mu       sync.Mutex
-	agent    int            // the current fresh agent, counted from 0
-	begun    bool           // its first turn was answered without a fault
-	served   map[place]int  // faults so far
-	offering map[string]int // the most tools that each client has offered
-	answers  int
+	mu        sync.Mutex
+	agent     int            // the current fresh agent, counted from 0
+	begun     bool           // its first turn was answered without a fault
+	served    map[place]int  // faults so far
+	mostTools map[string]int // the most tools that each client has offered
+	answers   int
 }
 
 // place is a turn of an agent's conversation.
@@ -33,7 +33,7 @@ type step struct {
 }
 
 func newProgress(s Scenario) *progress {
-	return &progress{scenario: s, served: map[place]int{}, offering: map[string]int{}}
+	return &progress{scenario: s, served: map[place]int{}, mostTools: map[string]int{}}
 }
 
 // next chooses the answer to a client's request.
@@ -63,10 +63,10 @@ func (p *progress) next(client string, a ask) step {
 // more tools while it works.
 func (p *progress) isSide(client string, a ask) bool {
 	_, mine := agentOf(a.callID)
-	if len(a.tools) == 0 || !mine && 2*len(a.tools) < p.offering[client] {
+	if len(a.tools) == 0 || !mine && 2*len(a.tools) < p.mostTools[client] {
 		return true
 	}
-	p.offering[client] = max(p.offering[client], len(a.tools))
+	p.mostTools[client] = max(p.mostTools[client], len(a.tools))
 	return false
 }
 

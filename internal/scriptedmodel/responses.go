@@ -46,7 +46,7 @@ func (responses) read(_ string, body []byte) (ask, error) {
 	_ = json.Unmarshal(in.Input, &items) // a prompt alone may be a plain string
 	for _, item := range items {
 		isCall := strings.HasSuffix(item.Type, "_call")
-		a.heard(item.Role == "assistant" || item.Type == "reasoning" || isCall)
+		a.addMessage(item.Role == "assistant" || item.Type == "reasoning" || isCall)
 		if isCall {
 			a.callID = item.CallID
 		}

@@ -117,11 +117,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodHead:
 		s.note(entry, http.StatusOK)
 	case strings.HasSuffix(rest, "/models") && r.Method == http.MethodGet:
-		s.tell(w, entry, modelList())
+		s.respond(w, entry, modelList())
 	case strings.HasSuffix(rest, "/count_tokens"):
-		s.tell(w, entry, object{"input_tokens": DefaultUsage.Input})
+		s.respond(w, entry, object{"input_tokens": DefaultUsage.Input})
 	case strings.HasSuffix(rest, ":countTokens"):
-		s.tell(w, entry, object{"totalTokens": DefaultUsage.Input})
+		s.respond(w, entry, object{"totalTokens": DefaultUsage.Input})
 	case format == nil || r.Method != http.MethodPost:
 		s.refuse(w, entry, http.StatusNotFound, "unsupported request: "+r.Method+" "+rest)
 	default:
@@ -192,7 +192,7 @@ func (s *Server) note(entry Request, status int) {
 	s.requests = append(s.requests, entry)
 }
 
-func (s *Server) tell(w http.ResponseWriter, entry Request, value any) {
+func (s *Server) respond(w http.ResponseWriter, entry Request, value any) {
 	s.note(entry, http.StatusOK)
 	writeJSON(w, http.StatusOK, value)
 }

@@ -51,7 +51,7 @@ func readAsk(what string, body []byte, into any) error {
 
 // addMessage counts the next message of the conversation. Consecutive messages of the model are one
 // answer.
-func (a *ask) heard(byModel bool) {
+func (a *ask) addMessage(byModel bool) {
 	if byModel && !a.answering {
 		a.answers++
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
-// odd are commands that YAML would read as something else if they stood there as they are.
+// odd are commands that YAML would misread if they were not quoted.
 var odd = []string{
 	`test -z "$(gofmt -l .)"`, "npm run format:check", "echo a: b # no comment", "- x", "true", "it's", "*glob", "{a}",
 	"[b]", "&c", "!d", "%e", "@f", "`g`",
@@ -89,7 +89,7 @@ func TestNamesOfFilesSetNothing(t *testing.T) {
 	}
 }
 
-// uncommented takes the # away from every line that is a setting, or from one alone.
+// uncommented removes the # from every line that is a setting, or from only one.
 func uncommented(text string, alone int) (all string, lines int) {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -235,7 +235,8 @@ func readAll(t *testing.T, ws workspace.Workspace, names []string) map[string]st
 	return texts
 }
 
-// A repository may bring a link in the place of a file or of the folder. Nothing is written through either.
+// A repository may have a link in place of a file or of the folder. Nothing is written through
+// either.
 func TestWriteStaysInTheWorkspace(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links want a right of their own here")

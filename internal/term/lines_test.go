@@ -30,12 +30,12 @@ func (s *teller) tell(kind ralph.EventType, data any) {
 	s.see(e)
 }
 
-// hostile is what an agent or a command may print to reach the terminal behind us.
+// hostile is output by which an agent or a command may try to control the terminal.
 const hostile = "a\x1b[2Jb\x1b]52;c;eA==\ac\r\nd\u202ee\x9b31m"
 
 func seconds(s float64) ralph.Span { return ralph.Span(s * float64(time.Second)) }
 
-// story is a run in which everything happens that the views have a line for.
+// story is a run with every event that the views have a line for.
 func story(s *teller) {
 	steps, cost := 7, 0.25
 	policy := ralph.DefaultPolicy()

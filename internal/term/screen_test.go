@@ -13,7 +13,7 @@ import (
 
 const sampleRun = "01KA0000000000000000000000"
 
-// sample is a run that has ended after three iterations of fifty, as far as every ending has it in common.
+// sample is a run that ended after three iterations of fifty, with what all endings have in common.
 func sample(stopped ralph.RunStopped) *fold.State {
 	cost := 0.41
 	iteration := func(n int, passed bool) ralph.IterationResult {
@@ -40,7 +40,7 @@ func sample(stopped ralph.RunStopped) *fold.State {
 
 const changed = "3 files changed, 41 insertions(+), 7 deletions(-)"
 
-// endings is one ending for every stop reason.
+// endings returns one ending for every stop reason.
 var endings = []ralph.RunStopped{
 	{Reason: ralph.TasksDone, Detail: "every task is proven done", VerifiedBy: []string{ralph.VerifiedChecks}},
 	{Reason: ralph.VerifierPassed, Detail: "the verifier passed", VerifiedBy: []string{ralph.VerifiedChecks}},
@@ -132,12 +132,13 @@ func TestLastScreenOfSpecialRuns(t *testing.T) {
 	}
 }
 
-// TestSettingsThatAreRefused: what only another setting mends is not to be tried again with the same one.
+// TestSettingsThatAreRefused checks that the advice does not suggest trying again with settings
+// that must be changed.
 func TestSettingsThatAreRefused(t *testing.T) {
 	const agents = "a setting has to change: ralph resume --model M for another model, a new ralph run for anything else"
 	for name, c := range map[string]struct {
 		stopped ralph.RunStopped
-		agent   string // its hint
+		agent   string // the agent's hint
 		want    string
 	}{
 		"by the agent's model": {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings},

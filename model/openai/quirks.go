@@ -10,10 +10,10 @@ import (
 
 // quirks are an endpoint's differences from OpenAI.
 type quirks struct {
-	oldMax        bool // max_tokens instead of max_completion_tokens
-	noUsage       bool // it does not support stream_options
-	noToolChoice  bool // it does not support forcing a tool call
-	reasoningBack bool // it requires its reasoning_content to be sent back
+	legacyMaxTokens bool // max_tokens instead of max_completion_tokens
+	noUsage         bool // it does not support stream_options
+	noToolChoice    bool // it does not support forcing a tool call
+	reasoningBack   bool // it requires its reasoning_content to be sent back
 }
 
 // adjust derives the endpoint's quirks from a refusal. It drops or replaces a parameter that the
@@ -27,9 +27,9 @@ func (h quirks) adjust(r model.Request, err error) quirks {
 	said := strings.ToLower(fault.Message)
 	names := func(parameter string) bool { return strings.Contains(said, parameter) }
 	switch {
-	case r.MaxOutput > 0 && !h.oldMax && names("max_completion_tokens"),
-		r.MaxOutput > 0 && h.oldMax && names("max_tokens"):
-		h.oldMax = !h.oldMax
+	case r.MaxOutput > 0 && !h.legacyMaxTokens && names("max_completion_tokens"),
+		r.MaxOutput > 0 && h.legacyMaxTokens && names("max_tokens"):
+		h.legacyMaxTokens = !h.legacyMaxTokens
 	case names("stream_options"), names("include_usage"):
 		h.noUsage = true
 	case r.MustCall != "" && names("tool_choice"):

@@ -93,7 +93,7 @@ func newRequest(r model.Request, h quirks) request {
 	}
 	switch {
 	case r.MaxOutput <= 0:
-	case h.oldMax:
+	case h.legacyMaxTokens:
 		p.MaxTokens = r.MaxOutput
 	default:
 		p.MaxCompletionTokens = r.MaxOutput
