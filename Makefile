@@ -1,8 +1,6 @@
-# Needs Go, git and make. A C compiler is optional: with one, `make test` also looks for data
-# races.
+# Needs Go, git and make; `make race` also needs a C compiler.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
-# The race detector finds nothing in packages that have no goroutines or only start programs, and
-# makes the scripts of internal/cli twice as slow.
+# `make race` skips packages without goroutines and those that only start programs.
 NORACE := /(ralph|agent/internal/stream|examples/embed|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
 # Long sequential tests in packages that have goroutines elsewhere: five times as slow with the
 # race detector.
@@ -13,16 +11,16 @@ SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIteration
 export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false -trimpath -gcflags=all=-dwarf=false -gcflags=std=
 GOFAST := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
-.PHONY: build test race lint vet-cross bench cheats e2e e2e-all clean
+.PHONY: build test race race-scripts lint vet-cross bench cheats e2e e2e-all clean
 
 build:
 	$(GOFAST) go build -ldflags '-s -w -X github.com/ralphloop/ralph/internal/cli.Version=$(VERSION)' -o bin/ralph ./cmd/ralph
 
 test:
+	.ci/go-test plain -short -shuffle=on ./...
+race: # a separate step, because the race detector compiles everything again
 	.ci/go-test race -short -shuffle=on -skip '$(SERIAL)' $$(go list ./... | grep -Ev '$(NORACE)')
-	.ci/go-test plain -short -shuffle=on $$(go list ./... | grep -E '$(NORACE)')
-	.ci/go-test plain -short -shuffle=on -run '$(SERIAL)' ./agent ./loop ./runlog
-race: # run the scripts of the command line with the race detector
+race-scripts: # run the scripts of the command line with the race detector, twice as slow
 	.ci/go-test race -short -count=1 ./internal/cli
 lint:
 	.ci/lint

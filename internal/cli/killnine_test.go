@@ -30,9 +30,9 @@ const productive = 5
 // TestKillNine kills a run with SIGKILL at a random moment and resumes it, again and again. Nothing
 // may be lost, nothing may be counted twice, no budget may shrink, and no process may stay behind.
 //
-// An iteration that was cut before its agent exited does not count, although its piece of work may
-// be in the tree: a fresh agent finds it there. One that was cut after its agent exited is judged
-// once, by what it left.
+// An iteration that was interrupted before its agent exited does not count, although its piece of
+// work may be in the tree: a fresh agent finds it there. One that was interrupted after its agent
+// exited is judged once, by what it left.
 func TestKillNine(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the agent is a shell script")
