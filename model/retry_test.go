@@ -117,12 +117,13 @@ func TestPatience(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var waits []time.Duration
 				client := &faulty{errs: tc.errs}
-				patient := &model.Retrier{Client: client, Random: func() float64 { return tc.random }, OnPause: func(p model.Pause) {
-					waits = append(waits, p.Wait)
-					if p.Attempt != len(waits) || p.Fault != fault(tc.errs[p.Attempt-1]) {
-						t.Errorf("told %+v", p)
-					}
-				}}
+				patient := &model.Retrier{Client: client, Random: func() float64 { return tc.random },
+					OnPause: func(p model.Pause) {
+						waits = append(waits, p.Wait)
+						if p.Attempt != len(waits) || p.Fault != fault(tc.errs[p.Attempt-1]) {
+							t.Errorf("told %+v", p)
+						}
+					}}
 				begun := time.Now()
 				var told string
 				reply, err := patient.Send(t.Context(), ask, func(d model.Delta) { told += d.Text })

@@ -111,7 +111,8 @@ func compete(t *testing.T, a, b *player, rounds, iterations int) match {
 	b.play(t, iterations)
 	var values, floors, ratios []float64
 	for range rounds {
-		value, floor := perIteration(a.play(t, iterations).cpu(), iterations), perIteration(b.play(t, iterations).cpu(), iterations)
+		value, floor := perIteration(a.play(t, iterations).cpu(),
+			iterations), perIteration(b.play(t, iterations).cpu(), iterations)
 		values, floors, ratios = append(values, value), append(floors, floor), append(ratios, value/floor)
 	}
 	return match{median(values), median(floors), median(ratios)}

@@ -140,7 +140,8 @@ func TestDetect(t *testing.T) {
 			map[string]string{"go.mod": "", "x_test.go": goTestFile, "package.json": jest, "Makefile": "test: x\n"},
 			found("go test ./...", "found go.mod")},
 		"the search continues": {
-			map[string]string{"go.mod": "", "package.json": `{}`, "Makefile": "test: x\n"}, found("make test", makeTest, noGoTest, noScript)},
+			map[string]string{"go.mod": "", "package.json": `{}`, "Makefile": "test: x\n"},
+			found("make test", makeTest, noGoTest, noScript)},
 		"everything passed over": {
 			map[string]string{"go.mod": "", "Cargo.toml": ""}, none(noGoTest+"; "+noRustTest, noGoTest, noRustTest)},
 	}

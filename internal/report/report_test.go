@@ -297,10 +297,14 @@ func TestReceiptsInWords(t *testing.T) {
 		chain, recorded string
 	}{
 		{"good", goodReceipt, "holds", "the same"},
-		{"old", Receipt{Head: "h", Events: 5}, "none: an old version wrote this log without links", "none: the run has not ended, or an old version ended it"},
-		{"begun by an old version", Receipt{Head: "h", Events: 5, Linked: 4, Recorded: "h", At: 5}, "intact; 1 event from an old version without links", "the same"},
-		{"went on", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", At: 3}, "holds", "`g`, after event 3: the run continued"},
-		{"cut", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", Break: &Break{6, 700, "gone"}}, "**broken** at event 6, byte 700: gone", "`g` **is not in the log**"},
+		{"old", Receipt{Head: "h", Events: 5}, "none: an old version wrote this log without links",
+			"none: the run has not ended, or an old version ended it"},
+		{"begun by an old version", Receipt{Head: "h", Events: 5, Linked: 4, Recorded: "h", At: 5},
+			"intact; 1 event from an old version without links", "the same"},
+		{"went on", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", At: 3}, "holds",
+			"`g`, after event 3: the run continued"},
+		{"cut", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", Break: &Break{6, 700, "gone"}},
+			"**broken** at event 6, byte 700: gone", "`g` **is not in the log**"},
 	}
 	for _, test := range tests {
 		if got := test.receipt.chain(); got != test.chain {

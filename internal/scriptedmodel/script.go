@@ -162,7 +162,8 @@ func Parse(text []byte) (Script, error) {
 		return nil, fmt.Errorf("read script: line %d: %w", lineOf(text, d.InputOffset(), err), plain(err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read script: line %d: unexpected text after the end of the script", lineOf(text, d.InputOffset(), nil))
+		return nil, fmt.Errorf("read script: line %d: unexpected text after the end of the script",
+			lineOf(text, d.InputOffset(), nil))
 	}
 	if err := script.check(); err != nil {
 		return nil, fmt.Errorf("read script: %w", err)

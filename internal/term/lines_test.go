@@ -40,7 +40,9 @@ func story(s *teller) {
 	steps, cost := 7, 0.25
 	policy := ralph.DefaultPolicy()
 	policy.MaxIterations, policy.MaxTime, policy.MaxCost, policy.MaxTokens = 4, seconds(3600), 5, 900000
-	s.tell(ralph.EvRunStarted, ralph.RunStarted{Agent: "claude", Checks: []string{"go test ./...", "go vet ./..."}, Policy: policy})
+	s.tell(ralph.EvRunStarted, ralph.RunStarted{
+		Agent: "claude", Checks: []string{"go test ./...", "go vet ./..."}, Policy: policy,
+	})
 	s.tell(ralph.EvNotice, ralph.Notice{Code: "no_sandbox", Text: "no sandbox: the agent runs with your permissions"})
 	s.tell(ralph.EvTreeSnapshot, ralph.TreeState{Known: true, Head: "1"})
 	s.tell(ralph.EvCheckStarted, ralph.CheckStarted{Name: "go test ./..."})

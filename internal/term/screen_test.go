@@ -141,10 +141,12 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		agent   string // the agent's hint
 		want    string
 	}{
-		"by the agent's model":      {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, ralph.HintSettings, agents},
-		"again, after a resume":     {ralph.RunStopped{Reason: ralph.CircuitOpen}, ralph.HintSettings, agents},
-		"at the cap":                {ralph.RunStopped{Reason: ralph.MaxIterations}, ralph.HintSettings, agents},
-		"by the evaluator's":        {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, "", "change the setting and start a new run: ralph run"},
+		"by the agent's model": {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings},
+			ralph.HintSettings, agents},
+		"again, after a resume": {ralph.RunStopped{Reason: ralph.CircuitOpen}, ralph.HintSettings, agents},
+		"at the cap":            {ralph.RunStopped{Reason: ralph.MaxIterations}, ralph.HintSettings, agents},
+		"by the evaluator's": {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, "",
+			"change the setting and start a new run: ralph run"},
 		"not at all":                {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: "log in"}, "log in", "ralph resume"},
 		"in a run that is complete": {ralph.RunStopped{Reason: ralph.AllChecksPassed}, ralph.HintSettings, ""},
 	} {

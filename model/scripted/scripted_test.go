@@ -170,7 +170,8 @@ func TestOpen(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := s.Client("planner",
-		scripted.Options{}); err == nil || err.Error() != `the script has no conversations for "planner", only for evaluator, worker` {
+		scripted.Options{}); err == nil ||
+		err.Error() != `the script has no conversations for "planner", only for evaluator, worker` {
 		t.Errorf("%v", err)
 	}
 	if err := os.WriteFile(path, []byte("{\n}"), 0o600); err != nil {

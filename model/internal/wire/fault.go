@@ -136,7 +136,8 @@ func kindOf(status int, body []byte) model.FaultKind {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.FaultAuth
-	case status == http.StatusRequestEntityTooLarge, status != http.StatusTooManyRequests && containsAny(text, overflowWords):
+	case status == http.StatusRequestEntityTooLarge,
+		status != http.StatusTooManyRequests && containsAny(text, overflowWords):
 		return model.FaultOverflow
 	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired,
 		status < 500 && containsAny(text, quotaWords):
@@ -150,7 +151,9 @@ func kindOf(status int, body []byte) model.FaultKind {
 }
 
 // transientStatuses are statuses below 500 that may not recur.
-var transientStatuses = []int{http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly}
+var transientStatuses = []int{
+	http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly,
+}
 
 func containsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
