@@ -70,7 +70,8 @@ var makers = map[string]string{
 // bedrock matches the name of an Anthropic model on Amazon Bedrock, which charges Anthropic's
 // prices, or a tenth more if the region is chosen.
 var bedrock = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:(?:amazon-)?bedrock/)?(?:[a-z]{2,6}(?:-gov)?\.)?anthropic\.(claude-.+?)(?:-v\d+)?(?::\d+)?$`)
+	return regexp.MustCompile(`^(?:(?:amazon-)?bedrock/)?(?:[a-z]{2,6}(?:-gov)?\.)?` +
+		`anthropic\.(claude-.+?)(?:-v\d+)?(?::\d+)?$`)
 })
 
 // withoutMaker splits the maker off a name; "" if it names none. If the part before the slash is
@@ -90,7 +91,8 @@ func withoutMaker(name string) (maker, id string, ok bool) {
 // dated matches a name that ends in a day or "latest". Makers also date models by month, but those
 // are separate models.
 var dated = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+?)(?:[-@]20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|-20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|-latest|@default)$`)
+	return regexp.MustCompile(`^(.+?)(?:[-@]20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|` +
+		`-20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|-latest|@default)$`)
 })
 
 // spellings returns the names under which a model may be in the table, the closest first.

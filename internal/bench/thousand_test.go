@@ -22,7 +22,8 @@ echo working
 // day is one line of the diary.
 type day struct{ prompt, pages, ticks float64 }
 
-// aThousand compares the last hundred iterations of a run through a task list with its first hundred: prompt, memory, and CPU of program and children.
+// thousandIterations compares the last hundred iterations of a run through a task list with its
+// first hundred: prompt, memory, and CPU of program and children.
 func (b *bench) thousandIterations() {
 	dir, lines := largeRepository(b.T, 1), filepath.Join(b.TempDir(), "diary")
 	agent := filepath.Join(b.TempDir(), "agent.sh")

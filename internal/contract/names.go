@@ -138,7 +138,8 @@ func (p Page) GlobalFlags() []string { return longFlags(p.sentence("\nGlobal:"))
 func longFlags(text string) []string { return sorted(groups(longFlag, text)) }
 
 var (
-	groupedKey = regexp.MustCompile(`^((?:agent|checks|gate|breaker|tasks|worker|evaluator|planner|sandbox|limits|notify|prompt|hooks)\.[a-z_]+)(?::.*)?$`)
+	groupedKey = regexp.MustCompile(`^((?:agent|checks|gate|breaker|tasks|worker|evaluator|planner|sandbox|limits|` +
+		`notify|prompt|hooks)\.[a-z_]+)(?::.*)?$`)
 	wholeGroup = regexp.MustCompile(`^([a-z]+)\.\*$`)
 )
 

@@ -16,13 +16,14 @@ var (
 const (
 	mainLimit = 15
 
-	whyFile       = "a file that cannot be read in one sitting has more than one subject; move one of them into its own file"
-	whyFunction   = "a function is read on one screen; name its steps and let it call them"
-	whyParameters = "beyond five parameters nobody remembers their order; make them a struct"
+	whyFile       = "a file this long has more than one subject; move one of them into its own file"
+	whyFunction   = "a function should fit on one screen; split it into named steps"
+	whyParameters = "the order of more than five parameters is hard to remember; use a struct"
 	whyMain       = "a main hands its arguments and streams to internal/cli, where they can be tested"
-	whyName       = "the name says nothing about what is inside; a helper lives beside its only user, and with a second user it has found its package"
-	whyUnknown    = "every room has a row in internal/layout/rules.go and a sentence in docs/decisions, so that its place is a decision"
-	whyFold       = "a case-folding expression is slow on every byte an agent prints; fold once, then compare"
+	whyName       = "the name says nothing about the content; keep a helper beside its only user, " +
+		"and give it a package when there is a second one"
+	whyUnknown = "add a row for every room to internal/layout/rules.go and a sentence to docs/decisions"
+	whyFold    = "a case-folding expression is slow on every byte an agent prints; fold once, then compare"
 )
 
 // emptyNames are package names that could hold anything, and so end up holding everything.
@@ -84,7 +85,7 @@ var directions = []direction{
 		"consent covers the commands that a configuration names, and needs nothing else"},
 	{[]string{"internal/project"}, leaves, "what a project's files say about its checks holds with or without a run"},
 	{[]string{"internal/scriptedmodel"}, nil,
-		"a model that follows a script knows wire formats and nothing of ours: whoever it is tried on must not notice"},
+		"a scripted model knows wire formats and nothing of ours, so that clients cannot notice a difference"},
 	{[]string{"internal/probe"}, join(root, leaves, []string{"agent", "internal/scriptedmodel"}),
 		"a probe is one agent run against a scripted model; what it means for a run is the doctor's matter"},
 	{[]string{"internal/workspace"},
@@ -96,7 +97,7 @@ var directions = []direction{
 		join(core, leaves, proof, parts, adapters, []string{
 			"internal/config", "internal/project", "internal/workspace", "internal/models",
 		}),
-		"assembly builds a loop for whoever asks; the command line is one of those who ask"},
+		"assembly builds a loop for its callers; the command line is one of them"},
 	{[]string{"internal/setup"},
 		join(leaves, []string{"plan", "internal/config", "internal/project", "internal/workspace"}),
 		"a set-up looks at files and writes files; it builds no loop"},
@@ -141,7 +142,7 @@ var (
 	impureCalls = map[string][]string{
 		"time": {"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
 	}
-	whyPure = "a verdict that depends on a clock, a file or chance cannot be given again from a log"
+	whyPure = "a verdict that depends on a clock, a file or chance cannot be replayed from a log"
 )
 
 // hotRooms process every byte that an agent prints.

@@ -218,7 +218,8 @@ func openaiError(t trouble) object {
 	}
 	if t.ResetIn > 0 {
 		e["type"], e["code"] = t.kind(nil, "usage_limit_reached"), nil
-		e["plan_type"], e["resets_at"], e["resets_in_seconds"] = "pro", t.resetsAt().Unix(), int64(time.Duration(t.ResetIn)/time.Second)
+		e["plan_type"], e["resets_at"] = "pro", t.resetsAt().Unix()
+		e["resets_in_seconds"] = int64(time.Duration(t.ResetIn) / time.Second)
 	}
 	return e
 }

@@ -202,7 +202,8 @@ func (s Script) check() error {
 	}
 	for _, name := range s.Names() {
 		if !scenarioName.MatchString(name) || strings.HasPrefix(name, "v1") {
-			return fmt.Errorf("scenario %q: a name may have letters, digits, dots, dashes and underscores, and must not begin with v1", name)
+			return fmt.Errorf("scenario %q: a name may have letters, digits, dots, dashes and underscores, "+
+				"and must not begin with v1", name)
 		}
 		if len(s[name].Conversations) == 0 {
 			return fmt.Errorf("scenario %q: there are no conversations", name)
