@@ -43,7 +43,8 @@ func fuzzStream(f *testing.F, w wireFormat) {
 	f.Add("data: {}\n\ndata: null\n\ndata: [DONE]\n\n")
 	f.Add(`data: {"type":"content_block_delta","index":9}` + "\n\n" +
 		`data: {"type":"content_block_start","content_block":7}` + "\n\n")
-	f.Add(`data: {"choices":[{"delta":{"tool_calls":[{},{"index":-1}],"content":7,"reasoning_details":[null]}}],"usage":{}}` + "\n\n")
+	f.Add(`data: {"choices":[{"delta":{"tool_calls":[{},{"index":-1}],"content":7,"reasoning_details":[null]}}],` +
+		`"usage":{}}` + "\n\n")
 	for n := range w.frames {
 		f.Add(strings.Join(w.frames[:n], ""))
 	}

@@ -68,7 +68,8 @@ var refusals = []struct {
 	{"limit, no number", 429, "Retry-After: NaN", ``, limit, "Too Many Requests", 0},
 	{"limit, a word", 429, "Retry-After: soon", ``, limit, "Too Many Requests", 0},
 	{"limit, told in the body", 429, "",
-		`[{"error":{"code":429,"message":"Resource exhausted","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}]`,
+		`[{"error":{"code":429,"message":"Resource exhausted",` +
+			`"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}]`,
 		limit, "Resource exhausted", 34 * time.Second},
 	{"quota", 429, "",
 		`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`,
@@ -77,7 +78,8 @@ var refusals = []struct {
 		`[{"error":{"code":429,"message":"You exceeded your current quota","details":[{"retryDelay":"34s"}]}}]`, limit,
 		"You exceeded your current quota", 34 * time.Second},
 	{"credit", 400, "",
-		`{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}`,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access ` +
+			`the API."}}`,
 		limit, "Your credit balance is too low to access the API.", 0},
 	{"credit at DeepSeek", 402, "",
 		`{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}`,
@@ -92,7 +94,8 @@ var refusals = []struct {
 	{"proxy", 407, "", ``, provider, "Proxy Authentication Required", 0},
 	{"time-out", 408, "", ``, provider, "Request Timeout", 0},
 	{"too long at Anthropic", 400, "",
-		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 ` +
+			`maximum"}}`,
 		overflow, "prompt is too long: 213462 tokens > 200000 maximum", 0},
 	{"too long with output", 400, "",
 		`{"error":{"message":"input length and ` + "`max_tokens`" + ` exceed context limit: 199000 + 32000 > 200000"}}`,
@@ -101,21 +104,27 @@ var refusals = []struct {
 		`{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, overflow,
 		"Request exceeds the maximum size", 0},
 	{"too long at OpenAI", 400, "",
-		`{"error":{"message":"Please send less.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`,
+		`{"error":{"message":"Please send less.","type":"invalid_request_error","param":"messages",` +
+			`"code":"context_length_exceeded"}}`,
 		overflow, "Please send less.", 0},
 	{"too long at DeepSeek", 400, "",
-		`{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 70000 tokens","type":"invalid_request_error"}}`,
+		`{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 70000 ` +
+			`tokens","type":"invalid_request_error"}}`,
 		overflow, "This model's maximum context length is 65536 tokens. However, you requested 70000 tokens", 0},
 	{"too long at vLLM", 400, "",
-		`{"error":{"message":"You passed 1015 input tokens and requested 10 output tokens. However, the model's context length is only 1024 tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`,
+		`{"error":{"message":"You passed 1015 input tokens and requested 10 output tokens. However, the model's ` +
+			`context length is only 1024 tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`,
 		overflow,
-		"You passed 1015 input tokens and requested 10 output tokens. However, the model's context length is only 1024 tokens.",
+		"You passed 1015 input tokens and requested 10 output tokens. However, the model's context length is only 1024 " +
+			"tokens.",
 		0},
 	{"too long at older vLLM", 400, "",
-		`{"object":"error","message":"The decoder prompt (length 40000) is longer than the maximum model length of 32768.","code":400}`,
+		`{"object":"error","message":"The decoder prompt (length 40000) is longer than the maximum model length of ` +
+			`32768.","code":400}`,
 		overflow, "The decoder prompt (length 40000) is longer than the maximum model length of 32768.", 0},
 	{"too long at llama.cpp", 500, "",
-		`{"error":{"code":500,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}`,
+		`{"error":{"code":500,"message":"the request exceeds the available context size, try increasing it",` +
+			`"type":"exceed_context_size_error"}}`,
 		overflow, "the request exceeds the available context size, try increasing it", 0},
 	{"too long at Ollama", 400, "", `{"error":"the input length exceeds the context length"}`, overflow,
 		"the input length exceeds the context length", 0},
@@ -123,16 +132,20 @@ var refusals = []struct {
 		`{"error":"The number of tokens to keep from the initial prompt is greater than the context length."}`, overflow,
 		"The number of tokens to keep from the initial prompt is greater than the context length.", 0},
 	{"too long at Gemini", 400, "",
-		`[{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`,
+		`[{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed ` +
+			`(1048575).","status":"INVALID_ARGUMENT"}}]`,
 		overflow, "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).", 0},
 	{"too long behind OpenRouter", 400, "",
-		`{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long: 9 tokens > 8 maximum\"}}","provider_name":"X"}}}`,
+		`{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt ` +
+			`is too long: 9 tokens > 8 maximum\"}}","provider_name":"X"}}}`,
 		overflow, "prompt is too long: 9 tokens > 8 maximum", 0},
 	{"too long at OpenRouter", 400, "",
-		`{"error":{"message":"This endpoint's maximum context length is 131072 tokens. However, you requested about 200000 tokens","code":400}}`,
+		`{"error":{"message":"This endpoint's maximum context length is 131072 tokens. However, you requested about ` +
+			`200000 tokens","code":400}}`,
 		overflow, "This endpoint's maximum context length is 131072 tokens. However, you requested about 200000 tokens", 0},
 	{"words of the request are not the provider's", 422, "",
-		`{"detail":[{"type":"x","loc":["body","messages",0],"msg":"Field required","input":"prompt is too long, insufficient_quota"}]}`,
+		`{"detail":[{"type":"x","loc":["body","messages",0],"msg":"Field required","input":"prompt is too long, ` +
+			`insufficient_quota"}]}`,
 		refused, "body.messages: Field required", 0},
 	{"unknown model", 404, "", `{"error":{"message":"model 'x' not found","type":"not_found_error"}}`, refused,
 		"model 'x' not found", 0},

@@ -12,7 +12,8 @@ import (
 )
 
 // transcript is the output of a small agent: two kilobytes of text without a claim.
-var transcript = strings.Repeat("I looked at the handler and at the tests beside it; the method check comes too late.\n", 24)
+var transcript = strings.Repeat("I looked at the handler and at the tests beside it; the method check comes too "+
+	"late.\n", 24)
 
 // talker is the command line of an agent that prints the transcript. It is the cheapest agent
 // possible, the shell itself, so that the agent's cost does not hide the harness's.

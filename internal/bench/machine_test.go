@@ -25,7 +25,8 @@ type machine struct {
 }
 
 func (m machine) String() string {
-	return fmt.Sprintf("%s, %s, %d cores, load %.1f before and %.1f after, state on %s, where a new file takes %.3f ms of CPU",
+	return fmt.Sprintf("%s, %s, %d cores, load %.1f before and %.1f after, state on %s, where a new file takes %.3f "+
+		"ms of CPU",
 		m.Go, m.System, m.Cores, m.LoadBefore, m.LoadAfter, m.State, m.NewFile)
 }
 

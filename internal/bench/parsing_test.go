@@ -90,9 +90,12 @@ func megabytes(n int64) string {
 func claudeStream(t *testing.T, size, times int) stream {
 	t.Helper()
 	dir := t.TempDir()
-	opening := `{"type":"system","subtype":"init","cwd":"/workspace","session_id":"s1","tools":["Bash","Edit","Read","Write"],"model":"opus"}` + "\n"
-	closing := `{"type":"result","subtype":"success","is_error":false,"duration_ms":1000,"num_turns":9,"result":"The handler is mended.","session_id":"s1",` +
-		`"total_cost_usd":1.5,"usage":{"input_tokens":9,"output_tokens":9,"cache_read_input_tokens":9,"cache_creation_input_tokens":9},"permission_denials":[]}` + "\n"
+	opening := `{"type":"system","subtype":"init","cwd":"/workspace","session_id":"s1","tools":["Bash","Edit",` +
+		`"Read","Write"],"model":"opus"}` + "\n"
+	closing := `{"type":"result","subtype":"success","is_error":false,"duration_ms":1000,"num_turns":9,` +
+		`"result":"The handler is mended.","session_id":"s1",` +
+		`"total_cost_usd":1.5,"usage":{"input_tokens":9,"output_tokens":9,"cache_read_input_tokens":9,` +
+		`"cache_creation_input_tokens":9},"permission_denials":[]}` + "\n"
 	middle, mix := session(size)
 	files := map[string]string{"opening": opening, "middle": string(middle), "closing": closing}
 	for name, text := range files {
@@ -115,12 +118,17 @@ func session(size int) (text []byte, mix string) {
 		share[kind] += n
 	}
 	const tail = `,"parent_tool_use_id":null,"session_id":"s1"}`
-	const said = `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"%s","%s":%s}],"usage":{"input_tokens":9,"output_tokens":1}}` + tail
-	const used = `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"t%d","name":"%s","input":%s}],"usage":{"input_tokens":9,"output_tokens":1}}` + tail
-	const answered = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result","content":%s}]}` + tail
+	const said = `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus",` +
+		`"content":[{"type":"%s","%s":%s}],"usage":{"input_tokens":9,"output_tokens":1}}` + tail
+	const used = `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus",` +
+		`"content":[{"type":"tool_use","id":"t%d","name":"%s","input":%s}],"usage":{"input_tokens":9,"output_tokens":1}}` +
+		tail
+	const answered = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result",` +
+		`"content":%s}]}` + tail
 	for i := 0; b.Len() < size; i++ {
 		write("text", said, i, "text", "text",
-			quote("I will look at the handler now and see why the check of the method comes too late; then the tests run again."))
+			quote("I will look at the handler now and see why the check of the method comes too late; then the tests run "+
+				"again."))
 		if i%3 == 0 {
 			write("thinking", said, i, "thinking", "thinking",
 				quote(strings.Repeat("Perhaps the order of the two matters here. ", 10)))

@@ -77,7 +77,8 @@ func (b *bench) longRun() {
 	b.add(row{
 		What: fmt.Sprintf("CPU of iteration %d", b.history), Unit: "ms", Value: m.value, Floor: m.floor, Ratio: m.ratio,
 		Of: fmt.Sprintf("iteration %d", young), Aim: aim{ratioAtMost, 1.1},
-		Note: fmt.Sprintf("the last %d iterations of one run and, in turns, the %d after iteration %d of another; resident memory %.1f MB after %d, %.1f MB at the end",
+		Note: fmt.Sprintf("the last %d iterations of one run and, in turns, the %d after iteration %d of another; "+
+			"resident memory %.1f MB after %d, %.1f MB at the end",
 			turns*slice, turns*slice, young, float64(before.Resident)/1e6, young, float64(after.Resident)/1e6),
 	})
 	old.end(b.T)

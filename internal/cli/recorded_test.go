@@ -40,7 +40,8 @@ var (
 // testdata/recorded/README.md says what to do if it is not.
 func TestRecorded(t *testing.T) {
 	if *recordedUpdate && *recordedWith == "" {
-		t.Fatal("-recorded-update needs -recorded-with PROGRAM: the golden files are what the program that wrote the recordings said")
+		t.Fatal("-recorded-update needs -recorded-with PROGRAM: the golden files are what the program that wrote the " +
+			"recordings said")
 	}
 	zone := time.Local
 	time.Local = time.UTC
@@ -107,7 +108,8 @@ func compareRecorded(t *testing.T, name string, read func(asker) []said) {
 		expected, ok := want[s.name]
 		delete(want, s.name)
 		if diff := cmp.Diff(strings.Split(expected, "\n"), strings.Split(text, "\n")); diff != "" || !ok {
-			t.Errorf("%s: %s (-then +now); testdata/recorded/README.md says how to see a text of which only the hash is kept:\n%s", name, s.name, diff)
+			t.Errorf("%s: %s (-then +now); testdata/recorded/README.md says how to see a text of which only the hash is "+
+				"kept:\n%s", name, s.name, diff)
 		}
 	}
 	for missing := range want {

@@ -310,7 +310,8 @@ func TestYAMLThatIsRead(t *testing.T) {
 			map[string]string{
 				"notify.command": `"one\ntwo" <- user c.yaml:2`, "checks.commands": `["go test"] <- user c.yaml:5`,
 			}},
-		"the seed's section": {"ralph_loop:\n  max_iterations: 25        # 1-100\n  max_cost: null\n  max_time: null\n  completion_tag: \"COMPLETE\"\n  agent: build\n",
+		"the seed's section": {"ralph_loop:\n  max_iterations: 25        # 1-100\n  max_cost: null\n  max_time: null\n " +
+			" completion_tag: \"COMPLETE\"\n  agent: build\n",
 			map[string]string{
 				"max_iterations": "25 <- user c.yaml:2", "completion_tag": `["COMPLETE"] <- user c.yaml:5`,
 				"agent.name": " <- user c.yaml:6",

@@ -30,7 +30,8 @@ var acpAgents = []struct {
 		"gemini", "--experimental-acp",
 		func(string) map[string]string {
 			return map[string]string{
-				".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false}}`,
+				".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},` +
+					`"privacy":{"usageStatisticsEnabled":false}}`,
 			}
 		},
 		func(url string) []string {

@@ -41,8 +41,10 @@ func TestDoctor(t *testing.T) {
 	}
 	home := t.TempDir()
 	logins := map[string]string{
-		".claude/.credentials.json": `{"claudeAiOauth":{"accessToken":"secret","refreshToken":"secret","expiresAt":4102444800000,"subscriptionType":"max"}}`,
-		".codex/auth.json":          `{"auth_mode":"chatgpt","OPENAI_API_KEY":null,"tokens":{"id_token":"secret","access_token":"secret","refresh_token":"secret"}}`,
+		".claude/.credentials.json": `{"claudeAiOauth":{"accessToken":"secret","refreshToken":"secret",` +
+			`"expiresAt":4102444800000,"subscriptionType":"max"}}`,
+		".codex/auth.json": `{"auth_mode":"chatgpt","OPENAI_API_KEY":null,"tokens":{"id_token":"secret",` +
+			`"access_token":"secret","refresh_token":"secret"}}`,
 	}
 	for name, text := range logins {
 		path := filepath.Join(home, name)

@@ -20,7 +20,8 @@ import (
 
 // escaping is a tool that runs forever and leaves children outside of any known process group.
 // Claude Code refuses to wait for a sleep, hence the loops.
-const escaping = `setsid sh -c 'while :; do sleep 1; done' >/dev/null 2>&1 & sh -c 'while :; do sleep 1; done' & touch started; while :; do sleep 1; done`
+const escaping = `setsid sh -c 'while :; do sleep 1; done' >/dev/null 2>&1 & sh -c 'while :; do sleep 1; done' & ` +
+	`touch started; while :; do sleep 1; done`
 
 // interruptible returns a model that is silent, one that answers slowly, and one that runs a tool.
 func interruptible(t *testing.T) scriptedmodel.Script {

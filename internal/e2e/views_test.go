@@ -28,7 +28,8 @@ type realProject struct {
 var realProjects = []realProject{
 	{name: "go", program: "go", check: "go test ./...", files: map[string]string{
 		"go.mod": "module example.com/sum\n\ngo 1.24\n", "sum.go": "package sum\n\nfunc Sum(a, b int) int { return a + b }\n",
-		"sum_test.go": "package sum\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(1, 2) != 3 {\n\t\tt.Fatal()\n\t}\n}\n",
+		"sum_test.go": "package sum\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(1, 2) != 3 {\n" +
+			"\t\tt.Fatal()\n\t}\n}\n",
 	}},
 	{
 		name: "python venv", program: "python3", check: ".venv/bin/python -m unittest",
@@ -40,17 +41,20 @@ var realProjects = []realProject{
 	{name: "node", program: "node", check: "npm test", setUp: []string{heavyModules}, files: map[string]string{
 		".gitignore":   "node_modules/\n",
 		"package.json": `{"scripts": {"test": "node --test"}, "dependencies": {"dep": "1.0.0"}}`,
-		"sum.test.js":  "const test = require('node:test'); const assert = require('node:assert'); const dep = require('dep');\ntest('sum', () => assert.strictEqual(dep.sum(1, 2), 3));\n",
+		"sum.test.js": "const test = require('node:test'); const assert = require('node:assert'); const dep = " +
+			"require('dep');\ntest('sum', () => assert.strictEqual(dep.sum(1, 2), 3));\n",
 	}},
 	{name: "cargo", program: "cargo", check: "cargo test --offline --quiet", files: map[string]string{
 		".gitignore": "target/\n", "Cargo.toml": "[package]\nname = \"sum\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
-		"src/lib.rs": "pub fn sum(a: i32, b: i32) -> i32 { a + b }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() { assert_eq!(super::sum(1, 2), 3); }\n}\n",
+		"src/lib.rs": "pub fn sum(a: i32, b: i32) -> i32 { a + b }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn " +
+			"adds() { assert_eq!(super::sum(1, 2), 3); }\n}\n",
 	}},
 }
 
 var pythonFiles = map[string]string{
 	".gitignore": ".venv/\n__pycache__/\n", "sums.py": "def sum2(a, b):\n    return a + b\n",
-	"test_sums.py": "import unittest\nfrom sums import sum2\n\n\nclass TestSum(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(sum2(1, 2), 3)\n",
+	"test_sums.py": "import unittest\nfrom sums import sum2\n\n\nclass TestSum(unittest.TestCase):\n    def " +
+		"test_sum(self):\n        self.assertEqual(sum2(1, 2), 3)\n",
 }
 
 // heavyModules creates 300 MB of dependencies, in files of 100 kB.

@@ -12,7 +12,8 @@ import (
 
 const (
 	goTestFile  = "package x\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) {}\n"
-	nothingHere = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml and a Makefile with a test target"
+	nothingHere = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml and a " +
+		"Makefile with a test target"
 )
 
 func TestDetect(t *testing.T) {

@@ -63,7 +63,8 @@ func TestProposalsOfGoAndMake(t *testing.T) {
 
 		"make with all of it": {
 			map[string]string{
-				"Makefile": "test: x\nlint:\n\t./lint\ncheck: test other\ntypecheck:\n\t./types\nfmt-check:\n\t./fmt\ne2e:\n\t./e2e\nfmt:\n\t./fmt -w\n",
+				"Makefile": "test: x\nlint:\n\t./lint\ncheck: test other\ntypecheck:\n\t./types\nfmt-check:\n\t./fmt\ne2e:\n" +
+					"\t./e2e\nfmt:\n\t./fmt -w\n",
 			},
 			[]project.Proposal{
 				inMake(project.KindTest, "test"), inMake(project.KindTest, "check"), inMake(project.KindLint, "lint"),
@@ -79,7 +80,8 @@ func TestProposalsOfGoAndMake(t *testing.T) {
 			[]project.Proposal{inMake(project.KindTest, "check")}},
 
 		"make runs what is proposed already": {
-			goWith("test:\n\t@echo testing\n\t@$(GO) test -race ./... && go vet ./...\nlint:\n\t$(GOLANGCI_LINT) run ./...\ncheck: lint test\n"),
+			goWith("test:\n\t@echo testing\n\t@$(GO) test -race ./... && go vet ./...\nlint:\n\t$(GOLANGCI_LINT) run " +
+				"./...\ncheck: lint test\n"),
 			[]project.Proposal{goTest, vet, golangci, format}},
 		"make runs more than is proposed": {
 			goWith("test:\n\tgo test ./...\n\t./integration.sh\nlint: tools\n\tgolangci-lint run\n"),
@@ -95,7 +97,8 @@ func TestProposalsOfGoAndMake(t *testing.T) {
 }
 
 func TestProposalsOfNode(t *testing.T) {
-	const all = `{"scripts":{"test":"vitest run","lint":"eslint .","type-check":"tsc --noEmit","prettier:check":"prettier -c .","test:e2e":"playwright test"}}`
+	const all = `{"scripts":{"test":"vitest run","lint":"eslint .","type-check":"tsc --noEmit",` +
+		`"prettier:check":"prettier -c .","test:e2e":"playwright test"}}`
 	script := func(kind project.Kind, command, name, source string) project.Proposal {
 		return proposal(kind, command, "found package.json with a "+name+" script"+source)
 	}
@@ -140,7 +143,8 @@ func TestProposalsOfNode(t *testing.T) {
 }
 
 func TestProposalsOfPythonAndRust(t *testing.T) {
-	const pyproject = "[project]\nname = 'x'\n[tool.ruff]\nline-length = 100\n[tool.ruff.format]\n[ tool.mypy ]\nstrict = true\n[tool.pyright]\n[tool.black]\n"
+	const pyproject = "[project]\nname = 'x'\n[tool.ruff]\nline-length = 100\n[tool.ruff.format]\n[ tool.mypy ]\n" +
+		"strict = true\n[tool.pyright]\n[tool.black]\n"
 	with := func(section string) string { return "found pyproject.toml with [" + section + "]" }
 	fmtRust := proposal(project.KindFormat, "cargo fmt --check", inCargo)
 	clippy := func(because string) project.Proposal {

@@ -84,7 +84,8 @@ func check(name, task, hash string, passed bool) ralph.CheckResult {
 func dollars(amount float64) *float64 { return &amount }
 
 // evil is text by which an agent could try to look like something else in a report.
-const evil = "done | ok |\n| **PASS** | `x` <img src=x onerror=y> [a](http://e.example) @root \x1b[31mred\u202e www.e.example"
+const evil = "done | ok |\n| **PASS** | `x` <img src=x onerror=y> [a](http://e.example) @root \x1b[31mred\u202e " +
+	"www.e.example"
 
 // wholeStory has a bit of everything: a task list, a false claim, a flaky check, a hidden check, an
 // evaluator, changed tests, tampering and a resume.

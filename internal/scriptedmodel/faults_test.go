@@ -229,7 +229,8 @@ func TestOnlyThisMachine(t *testing.T) {
 // error.
 func TestNothingIsKeptBetweenResponses(t *testing.T) {
 	server := start(t, scriptedmodel.Standard())
-	body := `{"model": "m", "previous_response_id": "resp_1", "input": [{"type": "function_call_output", "call_id": "call_n0t0i0", "output": "done"}], "tools": [{"type": "function", "name": "shell"}]}`
+	body := `{"model": "m", "previous_response_id": "resp_1", "input": [{"type": "function_call_output", "call_id": ` +
+		`"call_n0t0i0", "output": "done"}], "tools": [{"type": "function", "name": "shell"}]}`
 	response, err := http.Post(server.URL()+"/tool/v1/responses", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,8 @@ func (c *client) comes() (string, error) {
 func TestAnswersThatGoWrong(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t,
-			parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "end"}, {"do": "garble"}]}]]}}`))
+			parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "end"}, {"do": `+
+				`"garble"}]}]]}}`))
 		c := newClient(t, f, server.URL()+"/s")
 		c.streams = streams
 		half, err := c.comes()
@@ -54,7 +55,8 @@ func TestPings(t *testing.T) {
 	want := map[string]string{"anthropic": "event: ping", "responses": ": ping", "chat": ": ping", "gemini": ": ping"}
 	for _, f := range formats {
 		server := start(t,
-			parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "ping", "forever": true}]}]]}}`))
+			parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "ping", "forever": `+
+				`true}]}]]}}`))
 		response, err := newClient(t, f, server.URL()+"/s").post(nil, shells[f.name])
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +129,8 @@ func TestOddUsage(t *testing.T) {
 
 func TestRetryDate(t *testing.T) {
 	server := start(t,
-		parse(t, `{"s": {"conversations": [[{"text": "a", "faults": [{"do": "status", "status": 429, "retry_date": "90s"}]}]]}}`))
+		parse(t, `{"s": {"conversations": [[{"text": "a", "faults": [{"do": "status", "status": 429, "retry_date": `+
+			`"90s"}]}]]}}`))
 	before := time.Now()
 	response, err := newClient(t, formats[0], server.URL()+"/s").post(nil, shells["anthropic"])
 	if err != nil {

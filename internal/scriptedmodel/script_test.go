@@ -42,9 +42,11 @@ func TestParseErrors(t *testing.T) {
 		{"{\"a\": {\n\n\"turns\": []}}", `read script: line 3: unknown field "turns"`},
 		{turn(`"text": "x"`) + ` {}`, `read script: line 1: unexpected text after the end of the script`},
 		{`{"v1": {"conversations": [[{"text": "x"}]]}}`,
-			`read script: scenario "v1": a name may have letters, digits, dots, dashes and underscores, and must not begin with v1`},
+			`read script: scenario "v1": a name may have letters, digits, dots, dashes and underscores, and must not ` +
+				`begin with v1`},
 		{`{"a/b": {"conversations": [[{"text": "x"}]]}}`,
-			`read script: scenario "a/b": a name may have letters, digits, dots, dashes and underscores, and must not begin with v1`},
+			`read script: scenario "a/b": a name may have letters, digits, dots, dashes and underscores, and must not ` +
+				`begin with v1`},
 		{turn(``), `read script: scenario "a": conversation 1: turn 1: set at least one of: text, tools, thinking, empty`},
 		{turn(`"faults": [{"do": "cut"}]`),
 			`read script: scenario "a": conversation 1: turn 1: set at least one of: text, tools, thinking, empty`},
@@ -77,7 +79,8 @@ func TestParseErrors(t *testing.T) {
 		{turn(`"text": "x", "faults": [{"do": "garble", "retry_date": "1s"}]`),
 			`read script: scenario "a": conversation 1: turn 1: fault 1: garble: can be combined only with times and forever`},
 		{turn(`"text": "x", "faults": [{"do": "sulk"}]`),
-			`read script: scenario "a": conversation 1: turn 1: fault 1: do "sulk": choose one of: status, hang, stall, ping, cut, end, garble, drop, error_event`},
+			`read script: scenario "a": conversation 1: turn 1: fault 1: do "sulk": choose one of: status, hang, stall, ` +
+				`ping, cut, end, garble, drop, error_event`},
 		{turn(`"text": "x", "faults": [{"do": "status", "status": 200}]`),
 			`read script: scenario "a": conversation 1: turn 1: fault 1: status 200: must be from 400 to 599`},
 		{turn(`"text": "x", "faults": [{"do": "error_event", "status": 1}]`),
@@ -85,9 +88,11 @@ func TestParseErrors(t *testing.T) {
 		{turn(`"text": "x", "faults": [{"do": "hang", "status": 500}]`),
 			`read script: scenario "a": conversation 1: turn 1: fault 1: hang: can be combined only with times and forever`},
 		{turn(`"text": "x", "faults": [{"do": "hang", "times": -1}]`),
-			`read script: scenario "a": conversation 1: turn 1: fault 1: times must not be negative, and cannot be combined with forever`},
+			`read script: scenario "a": conversation 1: turn 1: fault 1: times must not be negative, and cannot be ` +
+				`combined with forever`},
 		{turn(`"text": "x", "faults": [{"do": "hang", "times": 1, "forever": true}]`),
-			`read script: scenario "a": conversation 1: turn 1: fault 1: times must not be negative, and cannot be combined with forever`},
+			`read script: scenario "a": conversation 1: turn 1: fault 1: times must not be negative, and cannot be ` +
+				`combined with forever`},
 		{turn(`"text": "x", "faults": [{"do": "hang", "forever": true}, {"do": "cut"}]`),
 			`read script: scenario "a": conversation 1: turn 1: fault 1: no fault can follow one that never ends`},
 	} {

@@ -161,7 +161,8 @@ func TestGeminiStreamAsArray(t *testing.T) {
 
 // Tool calls use the tools that a client offers, and are filled in according to their schemas.
 func TestToolsAsOffered(t *testing.T) {
-	const script = `{"s": {"conversations": [[{"text": "Now.", "tools": [{"shell": "echo hi"}]}]]}, "w": {"conversations": [[{"tools": [{"write": {"path": "sub/it's.txt", "text": "hello\n"}}]}]]}}`
+	const script = `{"s": {"conversations": [[{"text": "Now.", "tools": [{"shell": "echo hi"}]}]]}, "w": ` +
+		`{"conversations": [[{"tools": [{"write": {"path": "sub/it's.txt", "text": "hello\n"}}]}]]}}`
 	shell := func(properties string, required ...string) string {
 		return `{"name":"shell","input_schema":{"type":"object","properties":{` + properties + `},"required":` +
 			jsonOf(t, required) + `}}`
@@ -176,7 +177,8 @@ func TestToolsAsOffered(t *testing.T) {
 				Stop: "tool_use",
 			}},
 		{"required arguments of all types", "s", "", shell(
-			`"cmd":{"type":"string"},"b":{"type":"boolean"},"n":{"type":"number"},"l":{"type":"array"},"o":{"type":"object"},"e":{"type":"string","enum":["x","y"]},"free":{"type":"string"}`,
+			`"cmd":{"type":"string"},"b":{"type":"boolean"},"n":{"type":"number"},"l":{"type":"array"},`+
+				`"o":{"type":"object"},"e":{"type":"string","enum":["x","y"]},"free":{"type":"string"}`,
 			"cmd", "b", "n", "l", "o", "e"),
 			heard{
 				Text: "Now.",

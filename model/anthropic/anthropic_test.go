@@ -44,7 +44,8 @@ func server(t *testing.T, answers ...string) (base string, asked *[]exchange) {
 	return s.URL, asked
 }
 
-const start = `data: {"type":"message_start","message":{"id":"m","model":"x","usage":{"input_tokens":1,"output_tokens":1}}}` + "\n\n"
+const start = `data: {"type":"message_start","message":{"id":"m","model":"x","usage":{"input_tokens":1,` +
+	`"output_tokens":1}}}` + "\n\n"
 
 // reply is a stream of blocks, each complete at its start or in one piece after it.
 func reply(stop string, blocks ...[]string) string {
@@ -223,7 +224,8 @@ func TestThinkingInBetween(t *testing.T) {
 	}
 	thinking := `{"type":"thinking","thinking":"one","signature":"s1"}`
 	ordered := parsed(t,
-		`[`+thinking+`,{"type":"text","text":"First."},{"type":"redacted_thinking","data":"two"},{"type":"tool_use","id":"c1","name":"read","input":{"a":1}},{"type":"text","text":"Last."}]`)
+		`[`+thinking+`,{"type":"text","text":"First."},{"type":"redacted_thinking","data":"two"},{"type":"tool_use",`+
+			`"id":"c1","name":"read","input":{"a":1}},{"type":"text","text":"Last."}]`)
 	if diff := cmp.Diff(ordered, sent(1)); diff != "" {
 		t.Error(diff)
 	}
@@ -272,7 +274,8 @@ func TestEnds(t *testing.T) {
 
 // A model that allows less output than the default says so only once.
 func TestOutputBoundIsLearned(t *testing.T) {
-	const less = `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for x"}}`
+	const less = `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 32000 > 8192, ` +
+		`which is the maximum allowed number of output tokens for x"}}`
 	base, asked := server(t, less, hello)
 	client := anthropic.New(anthropic.Options{BaseURL: base})
 	for _, r := range []model.Request{{Model: "x"}, {Model: "x"}, {Model: "y"}, {Model: "x", MaxOutput: 7}} {

@@ -185,7 +185,8 @@ func TestHabitsAreLearned(t *testing.T) {
 			func(b map[string]any) any { return []any{b["max_completion_tokens"], b["max_tokens"]} },
 			[]any{[]any{9.0, nil}, []any{nil, 9.0}, []any{nil, 9.0}, []any{9.0, nil}}},
 		{"old name, told as a place",
-			`{"detail":[{"type":"extra_forbidden","loc":["body","max_completion_tokens"],"msg":"Extra inputs are not permitted","input":9}]}`,
+			`{"detail":[{"type":"extra_forbidden","loc":["body","max_completion_tokens"],"msg":"Extra inputs are not ` +
+				`permitted","input":9}]}`,
 			func(b map[string]any) any { return []any{b["max_completion_tokens"], b["max_tokens"]} },
 			[]any{[]any{9.0, nil}, []any{nil, 9.0}, []any{nil, 9.0}, []any{9.0, nil}}},
 		{"no usage", refusal("Unknown parameter: 'stream_options'"),
@@ -247,7 +248,8 @@ func TestToolCallsInPieces(t *testing.T) {
 		want   []string // with IDs; "?" if the client made one
 	}{
 		{"mixed", []string{
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}},{"index":1,"id":"b","function":{"name":"g","arguments":""}}]}`,
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}},{"index":1,"id":"b",` +
+				`"function":{"name":"g","arguments":""}}]}`,
 			`{"tool_calls":[{"index":1,"function":{"arguments":"{}"}},{"index":0,"function":{"arguments":":1}"}}]}`},
 			[]string{`a f {"x":1}`, `b g {}`}},
 		{"no identifiers", []string{
@@ -266,7 +268,8 @@ func TestToolCallsInPieces(t *testing.T) {
 		{"an object for input", []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`},
 			[]string{`a f {"x":1}`}},
 		{"one identifier for two", []string{
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}]}`}, []string{"a f {}", "? g {}"}},
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a",` +
+				`"function":{"name":"g","arguments":"{}"}}]}`}, []string{"a f {}", "? g {}"}},
 		{"malformed", []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": oh"}}]}`},
 			[]string{`a f {"x": oh`}},
 	} {
@@ -295,7 +298,8 @@ func TestThoughtRoundTrip(t *testing.T) {
 	base, asked := server(t, reply("tool_calls",
 		`{"reasoning":"Hm, ","reasoning_details":[{"type":"reasoning.text","text":"Hm, "}]}`,
 		`{"reasoning":"hm.","reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}`,
-		`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}},{"index":1,"id":"b","function":{"name":"f"}}]}`), hello)
+		`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"},`+
+			`"extra_content":{"google":{"thought_signature":"sig"}}},{"index":1,"id":"b","function":{"name":"f"}}]}`), hello)
 	client := openai.New(openai.Options{BaseURL: base})
 	var told string
 	first, err := client.Send(t.Context(), model.Request{}, func(d model.Delta) { told += d.Thought })
@@ -346,15 +350,27 @@ func TestEnds(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for told, want := range map[string]*model.Usage{
-		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120}`:                                                               {Input: 100, Output: 20},
-		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":null,"completion_tokens_details":{"reasoning_tokens":15}}`: {Input: 100, Output: 20},
-		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":60}}`:                  {Input: 40, Output: 20, CacheRead: 60},
-		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":10}}`:             {Input: 30, Output: 20, CacheRead: 60, CacheWrite: 10},
-		`{"prompt_tokens":100,"completion_tokens":20,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}`:                       {Input: 36, Output: 20, CacheRead: 64},
-		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150}`:                                                               {Input: 100, Output: 50}, // reasoning outside of the completion
-		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":101}}`:                                    nil,
-		`{"prompt_tokens":-1,"completion_tokens":20}`:                                                                                   nil, `{"prompt_tokens":1,"completion_tokens":-20,"total_tokens":30}`: nil,
-		`{"prompt_tokens":0,"completion_tokens":0}`: nil, `{}`: nil, `null`: nil, `"lots"`: nil,
+		`{"prompt_tokens":100,"completion_tokens":20,` +
+			`"total_tokens":120}`: {Input: 100, Output: 20},
+		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":null,` +
+			`"completion_tokens_details":{"reasoning_tokens":15}}`: {Input: 100, Output: 20},
+		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":60}}`: {
+			Input: 40, Output: 20, CacheRead: 60,
+		},
+		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":10}}`: {
+			Input: 30, Output: 20, CacheRead: 60, CacheWrite: 10,
+		},
+		`{"prompt_tokens":100,"completion_tokens":20,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}`: {
+			Input: 36, Output: 20, CacheRead: 64,
+		},
+		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150}`: {
+			Input: 100, Output: 50,
+		}, // reasoning outside of the completion
+		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":101}}`: nil,
+		`{"prompt_tokens":-1,"completion_tokens":20}`:                                                nil,
+		`{"prompt_tokens":1,"completion_tokens":-20,"total_tokens":30}`:                              nil,
+		`{"prompt_tokens":0,"completion_tokens":0}`:                                                  nil, `{}`: nil,
+		`null`: nil, `"lots"`: nil,
 		`{"prompt_tokens":1e300}`: nil,
 	} {
 		base, _ := server(t,

@@ -197,24 +197,42 @@ func TestMistakesAreNamed(t *testing.T) {
 		in(`{"calls": [{"name": "a",` + "\n" +
 			`"args": {}}]}`): `line 5: worker, conversation 1, turn 2: unknown field "args"`,
 		in(`{"text": "a",` + "\n\n" +
-			`"usage": {"input": "x"}}`): "line 6: worker, conversation 1, turn 2: usage.input: expected a whole number, got a string",
-		in(`{"text": 7}`):                                   "line 4: worker, conversation 1, turn 2: text: expected a string, got a number",
-		in(`"hello"`):                                       "line 4: worker, conversation 1, turn 2: expected an object, got a string",
-		in(`{"calls": {"name": "a"}}`):                      "line 4: worker, conversation 1, turn 2: calls: expected a list, got an object",
-		in(`{"calls": ["a"]}`):                              "line 4: worker, conversation 1, turn 2: calls: expected an object, got a string",
-		in(`{"fill": [], "text": "a"}`):                     "line 4: worker, conversation 1, turn 2: fill: expected an object, got a list",
-		in(`{"empty": "yes"}`):                              "line 4: worker, conversation 1, turn 2: empty: expected true or false, got a string",
-		in(`{"text": "a", "usage": {"input": 1.5}}`):        "line 4: worker, conversation 1, turn 2: usage.input: expected a whole number, got number 1.5",
-		in(`{"fault": {"kind": "auth", "retry_after": 5}}`): `line 4: worker, conversation 1, turn 2: fault.retry_after: expected a time span like "1.5s", got a number`,
-		in(`{}`):                                                     "line 4: worker, conversation 1, turn 2: set at least one of: text, thought, calls, empty, fault",
-		in(`{"empty": true, "text": "a"}`):                           "line 4: worker, conversation 1, turn 2: empty: an empty turn cannot have text, thought or calls",
-		in(`{"calls": [{"input": {}}]}`):                             "line 4: worker, conversation 1, turn 2: call 1: name is missing",
-		in(`{"text": "a", "end": "soon"}`):                           `line 4: worker, conversation 1, turn 2: end "soon": choose one of: end_turn, tool_calls, length, refusal`,
-		in(`{"text": "a", "fill": {"x": "y"}}`):                      `line 4: worker, conversation 1, turn 2: fill "x": must be a regular expression with a group`,
-		in(`{"fault": {"kind": "bad"}}`):                             `line 4: worker, conversation 1, turn 2: fault: kind "bad": choose one of: ["auth" "limit" "provider" "overflow" "refused"]`,
-		in(`{"fault": {"kind": "auth", "times": -1}}`):               "line 4: worker, conversation 1, turn 2: fault: times must not be negative",
-		in(`{"fault": {"kind": "auth", "retry_after": "soon"}}`):     `line 4: worker, conversation 1, turn 2: invalid time span "soon" (example: "1.5s")`,
-		in(`{"text": }`):                                             "line 4: invalid character '}' looking for beginning of value",
+			`"usage": {"input": "x"}}`): "line 6: worker, conversation 1, turn 2: usage.input: expected a whole number, " +
+			"got a string",
+		in(`{"text": 7}`): "line 4: worker, conversation 1, turn 2: text: expected a " +
+			"string, got a number",
+		in(`"hello"`): "line 4: worker, conversation 1, turn 2: expected an " +
+			"object, got a string",
+		in(`{"calls": {"name": "a"}}`): "line 4: worker, conversation 1, turn 2: calls: expected " +
+			"a list, got an object",
+		in(`{"calls": ["a"]}`): "line 4: worker, conversation 1, turn 2: calls: expected " +
+			"an object, got a string",
+		in(`{"fill": [], "text": "a"}`): "line 4: worker, conversation 1, turn 2: fill: expected " +
+			"an object, got a list",
+		in(`{"empty": "yes"}`): "line 4: worker, conversation 1, turn 2: empty: expected " +
+			"true or false, got a string",
+		in(`{"text": "a", "usage": {"input": 1.5}}`): "line 4: worker, conversation 1, turn 2: usage.input: " +
+			"expected a whole number, got number 1.5",
+		in(`{"fault": {"kind": "auth", ` +
+			`"retry_after": 5}}`): `line 4: worker, conversation 1, turn 2: fault.retry_after: expected a time span like ` +
+			`"1.5s", got a number`,
+		in(`{}`): "line 4: worker, conversation 1, turn 2: set at " +
+			"least one of: text, thought, calls, empty, fault",
+		in(`{"empty": true, "text": "a"}`): "line 4: worker, conversation 1, turn 2: empty: " +
+			"an empty turn cannot have text, thought or calls",
+		in(`{"calls": [{"input": {}}]}`): "line 4: worker, conversation 1, turn 2: call 1: " +
+			"name is missing",
+		in(`{"text": "a", "end": "soon"}`): `line 4: worker, conversation 1, turn 2: end "soon": ` +
+			`choose one of: end_turn, tool_calls, length, refusal`,
+		in(`{"text": "a", "fill": {"x": "y"}}`): `line 4: worker, conversation 1, turn 2: fill "x": ` +
+			`must be a regular expression with a group`,
+		in(`{"fault": {"kind": "bad"}}`): `line 4: worker, conversation 1, turn 2: fault: kind ` +
+			`"bad": choose one of: ["auth" "limit" "provider" "overflow" "refused"]`,
+		in(`{"fault": {"kind": "auth", "times": ` +
+			`-1}}`): "line 4: worker, conversation 1, turn 2: fault: times must not be negative",
+		in(`{"fault": {"kind": "auth", "retry_after": ` +
+			`"soon"}}`): `line 4: worker, conversation 1, turn 2: invalid time span "soon" (example: "1.5s")`,
+		in(`{"text": }`): "line 4: invalid character '}' looking for beginning of value",
 		`{"worker": [[{"text": "a"}]], "worker": [[{"text": "a"}]]}`: `line 1: "worker" is given twice`,
 		`{"worker": [[{"text": "a"}]]} {}`:                           "line 1: unexpected text after the end of the script",
 	} {
