@@ -3,6 +3,7 @@ package assembly
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 	"github.com/ralphloop/ralph/internal/models"
 	"github.com/ralphloop/ralph/internal/process"
+	"github.com/ralphloop/ralph/worker"
 )
 
 // Missing says that a program is needed and not there.
@@ -220,4 +222,12 @@ func (c chosenAgent) permissionNotice() ralph.Notice {
 		text = "edit mode (" + c.about().EditMode + "), not sandboxed"
 	}
 	return ralph.Notice{Code: "permissions", Text: text}
+}
+
+// ListenTo returns a writer that takes the recorded output of an agent and reports what the agent said and did.
+func ListenTo(name string, report func(ralph.Activity)) io.WriteCloser {
+	if name == config.Worker {
+		return worker.ListenTranscript(report)
+	}
+	return agent.Listen(name, report)
 }

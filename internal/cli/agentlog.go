@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"github.com/ralphloop/ralph"
-	"github.com/ralphloop/ralph/agent"
-	"github.com/ralphloop/ralph/internal/config"
+	"github.com/ralphloop/ralph/internal/assembly"
 	"github.com/ralphloop/ralph/internal/term"
-	"github.com/ralphloop/ralph/worker"
 )
 
 // agentLog shows what the agent of a run said and did, one line per message or tool call. With raw it copies the agent's output as it was recorded.
@@ -87,10 +85,7 @@ func (l *agentLog) listen() io.WriteCloser {
 	if l.raw {
 		return copier{l.out}
 	}
-	if l.agent == config.Worker {
-		return worker.ListenTranscript(show)
-	}
-	return agent.Listen(l.agent, show)
+	return assembly.ListenTo(l.agent, show)
 }
 
 // close shows the rest of an iteration's output.

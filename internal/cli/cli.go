@@ -3,7 +3,9 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -127,6 +129,9 @@ reports, the loop decides, exit 0 means proven.`,
 	root.SetUsageTemplate(flagLists.ReplaceAllString(root.UsageTemplate(), "flagUsages $1 "))
 	root.InitDefaultHelpCmd()
 	strictCompletion(root)
+	if strings.HasPrefix(firstOf(c.streams.Args), cobra.ShellCompRequestCmd) { // nothing else needs them
+		c.addCompletions(root)
+	}
 	return root
 }
 
@@ -271,6 +276,10 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 
 // flagError names the flag that was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		wanted := map[string]string{"float64": "a number", "int": "a whole number", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+		return usage("--%s %s: choose %s", wrong.GetFlag().Name, wrong.GetValue(), cmp.Or(wanted, "another value"))
+	}
 	text := err.Error()
 	name, isUnknown := strings.CutPrefix(text, "unknown flag: --")
 	if !isUnknown {

@@ -35,7 +35,7 @@ func newDemoCommand(a *app) *cobra.Command {
 		fmt.Fprintf(&about, "\n  %-9s exit %-3d %s", s.Name, s.ExitCode, s.About)
 	}
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Watch the whole loop on a sample project, no key or network needed", GroupID: "work", Args: noArguments,
+		Use: "demo", Short: "Watch the whole loop on a sample project, no key needed", GroupID: "work", Args: noArguments,
 		Long: "Run the real loop, with real checks and a real log, on a sample project with a\nscripted agent. No model is called.\n\nScenarios:" + about.String(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
@@ -85,9 +85,23 @@ func (c *demoCommand) run(ctx context.Context) error {
 // demoProgram is the scripted agent's executable, beside the project so that it is no part of the tree.
 func demoProgram(project string) string { return filepath.Join(filepath.Dir(project), "agent") }
 
+// demoFolders begins the name of every demo's folder.
+const demoFolders = "ralph-demo-"
+
+// removeOldDemos removes the folders of earlier demos. Those of the last hour stay, so that their runs can be explained.
+func removeOldDemos() {
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), demoFolders+"*")) // the pattern is valid
+	for _, dir := range found {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
+			os.RemoveAll(dir)
+		}
+	}
+}
+
 // makeProject puts the sample under git in a folder of its own, and the scripted agent beside it.
 func (c *demoCommand) makeProject(ctx context.Context) (string, error) {
-	base, err := os.MkdirTemp("", "ralph-demo-")
+	removeOldDemos()
+	base, err := os.MkdirTemp("", demoFolders)
 	if err != nil {
 		return "", fmt.Errorf("make demo: %w", err)
 	}

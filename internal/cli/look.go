@@ -75,7 +75,7 @@ func (r foundRun) writeStatus(out io.Writer, state *fold.State, live bool) {
 	showSpending(state, row)
 	row("breaker", string(state.History.Breaker.State))
 	for _, kept := range state.Stashed {
-		row("set aside", fmt.Sprintf("work on %s: ralph diff %s --task %s", kept.Task, r.id, kept.Task))
+		row("stashed", fmt.Sprintf("work on %s: ralph diff %s --task %s", kept.Task, r.id, kept.Task))
 	}
 	for _, check := range term.LastChecks(state) {
 		row("check", term.Clean(check.Name)+": "+passWord(check))
@@ -205,7 +205,7 @@ func summaryStatus(r runlog.Summary) string {
 	case r.Live:
 		return string(r.Status)
 	}
-	return "cut off"
+	return "interrupted"
 }
 
 // logsCommand is `ralph logs`.

@@ -174,7 +174,7 @@ func (r planReport) writeStop(b *strings.Builder) {
 	if r.reason == ralph.AuthError && r.Hint != "" {
 		row(b, "What to do", r.Hint)
 	} else if way := r.wayOn(); way != "" {
-		row(b, "To go on", way)
+		row(b, "To continue", way)
 	}
 }
 

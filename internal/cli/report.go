@@ -28,8 +28,8 @@ func newReportCommand(a *app) *cobra.Command {
 	c := &reportCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "report [RUN]", Short: "Write a report for a run", GroupID: "look", Args: atMostOne,
-		Long: `Write a report for a run from its log: checks, gates, tasks and their costs, what
-the agent claimed next to what was seen, and whether the log is intact. The
+		Long: `Write a report for a run from its log: checks, gates, tasks and their costs,
+what the agent claimed next to what was seen, and whether the log is intact. The
 report goes to stdout. If the log was changed, the report says so and the exit
 code is 74.`,
 		Example: "  ralph report > proof.md\n  ralph report 01K9 --format json",

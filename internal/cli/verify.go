@@ -24,10 +24,10 @@ type verifyCommand struct{ *app }
 func newVerifyCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "verify [RUN]", Short: "Rerun a run's checks on its recorded files", GroupID: "look", Args: atMostOne, Annotations: outside,
-		Long: `Rerun the checks of a run's last iteration on the files that were judged, compare
-the results with the record, and verify the hash chain of the log. The workspace
-stays as it is, except for files that an in-place check writes. Exit 0 means
-everything matches, 1 means something does not.`,
+		Long: `Rerun the checks of a run's last iteration on the files that were judged,
+compare the results with the record, and verify the hash chain of the log. The
+workspace stays as it is, except for files that an in-place check writes. Exit 0
+means everything matches, 1 means something does not.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return verifyCommand{a}.run(cmd.Context(), firstOf(args))
 		},

@@ -40,8 +40,8 @@ func newCleanCommand(a *app) *cobra.Command {
 	c := &cleanCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "clean", Short: "Remove merged worktrees and branches", GroupID: "keep", Args: noArguments, Annotations: outside,
-		Long: `Remove worktrees and branches of earlier runs whose work is merged. With --force,
-remove all of them. Logs stay.`,
+		Long: `Remove worktrees and branches of earlier runs whose work is merged. With
+--force, remove all of them. Logs stay.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&c.force, "force", false, "also remove unmerged work")

@@ -55,7 +55,7 @@ func (o *opening) join(n ralph.Notice, lines []string) {
 	case "isolation":
 		o.how = strings.TrimPrefix(Clean(n.Text), "checks ")
 	case "unverified", "evaluator_only", "own_checks_only", "hidden_checks_only":
-		o.checks = "checks: " + strings.TrimPrefix(Clean(n.Text), "no checks: ")
+		o.checks = Clean(n.Text)
 	default:
 		o.notes = append(o.notes, lines...)
 	}

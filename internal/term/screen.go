@@ -295,6 +295,9 @@ func uncounted(s *fold.State) string {
 
 // goOn is the command that makes sense next.
 func goOn(s *fold.State) string {
+	if reason := s.Stopped.Reason; s.Started.Demo && (reason == ralph.Blocked || reason == ralph.NeedsDecision) {
+		return "in a run of your own: " + waysOn[reason]
+	}
 	if s.Started.Demo {
 		return `ralph run "what you want done" --check "the command that proves it"`
 	}
