@@ -1,11 +1,13 @@
-# Needs Go, git and make, and `make race` a C compiler.
+# Needs Go, git and make; `make race` also needs a C compiler.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
-# What `make race` leaves out: packages without goroutines or that only start programs.
+# `make race` skips packages without goroutines and those that only start programs.
 NORACE := /(ralph|agent/internal/stream|examples/embed|fold|gitrepo(/(plain|snapshot|internal/(git|gittest|scan)))?|internal/(assembly|atomicfile|bench|cheats|cli|config|contract|demo|hooks|layout|login|models|planner|process/inside|progress|project|prompt|proof/.*|report|reverify|setup|shell|text|textfile|worker/(chat|interview)|workspace)|judge|model/internal/gen|plan|promise|verify|worker)$$
-# Long tests that do one thing after the other, in packages that have goroutines elsewhere: five times as slow with the race detector.
+# Long sequential tests in packages that have goroutines elsewhere: five times as slow with the
+# race detector.
 SERIAL := ^Test(.*LongLines|.*MemoryDoesNotGrow|AiderOwnWords|AThousandIterations|ChainShowsEveryFlippedByte|CutAtEveryByte|FlipEveryByte|OutputMayBeSplitAnywhere|PartialLastLine|Resume.*AtEveryCut|ResumeInTheMiddle)
-# What every command but the race detector compiles with, so that nothing is compiled twice. Debug information is a fifth of compiling; the standard
-# library keeps its usual flags, which `go test` in the projects of our tests has, too.
+# Flags for every command except the race detector, so that nothing is compiled twice. Debug
+# information takes a fifth of compiling. The standard library keeps its usual flags, which `go
+# test` in the projects of our tests uses as well.
 export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false -trimpath -gcflags=all=-dwarf=false -gcflags=std=
 GOFAST := GOGC=off GOMEMLIMIT=2GiB # see .ci/go-test
 export CGO_ENABLED := 0
@@ -16,22 +18,24 @@ build:
 
 test:
 	.ci/go-test plain -short -shuffle=on ./...
-race: # the race detector compiles everything once more, so it is a step of its own
+race: # a separate step, because the race detector compiles everything again
 	.ci/go-test race -short -shuffle=on -skip '$(SERIAL)' $$(go list ./... | grep -Ev '$(NORACE)')
-race-scripts: # the scripts of the command line with the race detector, twice as slow
+race-scripts: # run the scripts of the command line with the race detector, twice as slow
 	.ci/go-test race -short -count=1 ./internal/cli
 lint:
 	.ci/lint
-vet-cross: UNUSED = -gcflags=all='-dwarf=false -l' # nobody runs these programs, and inlining is a quarter of compiling
+vet-cross: UNUSED = -gcflags=all='-dwarf=false -l' # these programs never run, and inlining is a quarter of compiling
 vet-cross:
 	for os in darwin windows; do GOOS=$$os $(GOFAST) go vet $(UNUSED) ./... && GOOS=$$os $(GOFAST) go build $(UNUSED) -o bin/$$os/ ./cmd/ralph || exit; done
 bench: build
 	TMPDIR=/var/tmp go test -v -count=1 -timeout 60m -run '^TestTable$$' ./internal/bench -args -full -ralph $(CURDIR)/bin/ralph -json $(CURDIR)/bin/bench.json
-# Attacks and honest work, with and without protection, and docs/proof.md, which shows what became of them.
+# Runs attacks and honest work, with and without protection, and writes the results to
+# docs/proof.md.
 cheats: build
 	go test -v -count=1 -timeout 60m -run '^TestCheats$$' ./internal/cheats -args -full -ralph $(CURDIR)/bin/ralph -page $(CURDIR)/docs/proof.md
 
-# The built program at work, what make test cuts short, and the real claude and codex; e2e-all adds the other CLIs. npm installs them, once for each set.
+# Runs the built program, the tests that make test shortens, and the real claude and codex; e2e-all
+# adds the other CLIs. npm installs them, once for each set.
 e2e: build
 	bin/ralph demo --speed 0
 	go run ./examples/embed

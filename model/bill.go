@@ -2,34 +2,36 @@ package model
 
 import "math"
 
-// Bill adds up what model calls took. What is known is summed up, whatever else is not: a lower bound is better than nothing, as long as it says that it is one.
+// Bill adds up the usage of model calls. It sums everything that is known, even if other parts are
+// unknown: a lower bound is better than nothing, as long as it is marked as one.
 type Bill struct {
-	// Price knows what a model costs; nil is PriceOf.
+	// Price returns what a model costs; default: PriceOf.
 	Price func(name string) (Price, bool)
 
 	sum Sum
 }
 
-// Sum is a bill so far. What nobody told is nil, never zero.
+// Sum is the total so far. A value that is unknown is nil, never zero.
 type Sum struct {
-	Usage    *Usage
-	Cost     *float64 // USD
-	Untold   bool     // some reply, or one that broke off, did not say what it took, so that there is more of both
-	Unpriced bool     // what some tokens cost is not known, so that there is more of the cost
+	Usage        *Usage
+	Cost         *float64 // USD
+	MissingUsage bool     // some reply reported no usage, so Usage and Cost are lower bounds
+	Unpriced     bool     // the cost of some tokens is unknown, so Cost is a lower bound
 }
 
-// Add counts a reply, and what was lost before it. It gives the cost of the reply alone, nil if that is not known. The model is known by the name that the
-// provider has for it, or else by the one that was asked for. An empty reply that took nothing is none that does not tell.
+// Add counts a reply and the usage lost before it. It returns the cost of the reply alone, or nil
+// if that is unknown. The model is identified by the provider's name for it, or else by the
+// requested name. A reply without usage marks the sum as incomplete, unless it is empty.
 func (b *Bill) Add(r Reply, asked string) *float64 {
 	b.Count(r.Lost, r.Model, asked)
 	if (r.Usage == nil || !r.Usage.Plausible()) && !r.Empty() {
-		b.sum.Untold = true
+		b.sum.MissingUsage = true
 	}
 	return b.Count(r.Usage, r.Model, asked)
 }
 
-// Count counts tokens of one model, known by the first name that has a price, and gives their cost, nil if that is not known. Without tokens, or with
-// nonsense for them, there is nothing to count.
+// Count counts tokens of one model, identified by the first name that has a price. It returns their
+// cost, or nil if that is unknown. Without tokens, or with implausible counts, it counts nothing.
 func (b *Bill) Count(u *Usage, names ...string) *float64 {
 	if u == nil || !u.Plausible() {
 		return nil
@@ -48,8 +50,9 @@ func (b *Bill) Count(u *Usage, names ...string) *float64 {
 	return rounded(&usd)
 }
 
-// Miss counts what nobody told, such as a reply that broke off: it is paid as far as it came.
-func (b *Bill) Miss() { b.sum.Untold = true }
+// AddUnknown records usage that was not reported, such as that of an interrupted reply: the
+// provider still charges for it.
+func (b *Bill) AddUnknown() { b.sum.MissingUsage = true }
 
 func (b *Bill) costOf(u Usage, names []string) (usd float64, known bool) {
 	price := b.Price
@@ -66,7 +69,7 @@ func (b *Bill) costOf(u Usage, names []string) (usd float64, known bool) {
 	return 0, false
 }
 
-// Sum is the bill so far: a value of its own.
+// Sum returns the total so far, as an independent copy.
 func (b *Bill) Sum() Sum {
 	s := b.sum
 	s.Cost = rounded(s.Cost)
@@ -77,7 +80,7 @@ func (b *Bill) Sum() Sum {
 	return s
 }
 
-// rounded is as exact as sums of such figures are.
+// rounded cuts off digits beyond the precision of such sums.
 func rounded(usd *float64) *float64 {
 	if usd == nil {
 		return nil

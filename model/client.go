@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// Client talks to a model. Everything that is known of a conversation is in the request: a client keeps nothing between two calls. It may be used by
-// several goroutines.
+// Client talks to a model. The request holds the entire conversation: a client keeps nothing
+// between two calls. It is safe for concurrent use.
 //
-// Send blocks until the reply is whole. What cannot be had is a [*Fault]; a cancelled ctx is its error. tell is told what arrives meanwhile, and may
-// be nil.
+// Send blocks until the reply is complete. It returns a [*Fault] if there is no reply, or ctx's
+// error if ctx was canceled. onDelta receives the parts of the reply as they arrive, and may be
+// nil.
 type Client interface {
-	Send(ctx context.Context, r Request, tell func(Delta)) (Reply, error)
+	Send(ctx context.Context, r Request, onDelta func(Delta)) (Reply, error)
 }
 
 // Request is one model call.
@@ -25,14 +26,14 @@ type Request struct {
 	System    string
 	Messages  []Message
 	Tools     []Tool
-	MaxOutput int    // tokens; 0 is the provider's or a sensible bound
-	MustCall  string // the name of a tool that is to be called; "" leaves it to the model
+	MaxOutput int    // tokens; 0: the provider's limit, or a sensible default
+	MustCall  string // the name of a tool that the model must call; "": the model decides
 }
 
-// Role says whose message it is.
+// Role says who wrote a message.
 type Role string
 
-// The roles. A message of tools has the results of the calls in the assistant's message before it.
+// The roles. A tool message holds the results of the calls in the assistant message before it.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
@@ -43,86 +44,88 @@ const (
 type Message struct {
 	Role    Role
 	Text    string
-	Thought []json.RawMessage // of the assistant, as the provider gave it: it wants it back unchanged
-	Calls   []Call            // of the assistant
-	Results []Result          // of tools, in the order of the calls
+	Thought []json.RawMessage // from the assistant, as the provider sent it: it must go back unchanged
+	Calls   []Call            // from the assistant
+	Results []Result          // from tools, in the order of the calls
 }
 
-// Call is a tool call as the model wrote it. Input need not be what the tool's schema asks for, nor JSON at all.
+// Call is a tool call as the model wrote it. Input may not match the tool's schema, and may not be
+// JSON at all.
 type Call struct {
 	ID    string
 	Name  string
 	Input json.RawMessage
 }
 
-// Result is what became of a call.
+// Result is the outcome of a call.
 type Result struct {
-	ID     string // of the call
+	ID     string // the call's ID
 	Text   string
 	Failed bool
 }
 
-// Tool is what a model may call.
+// Tool is a tool that a model may call.
 type Tool struct {
 	Name        string
 	Description string
-	Schema      json.RawMessage // of its input: a JSON schema of an object
+	Schema      json.RawMessage // a JSON schema of its input, which is an object
 }
 
 // End says why a reply ended.
 type End string
 
-// The ends of replies.
+// The reasons why a reply ended.
 const (
-	EndTurn   End = "end_turn"   // it has said what it wanted
-	EndCalls  End = "tool_calls" // it waits for results
-	EndLength End = "length"     // cut at MaxOutput
-	EndRefuse End = "refusal"    // the model or a filter refuses
+	EndTurn   End = "end_turn"   // the model finished its turn
+	EndCalls  End = "tool_calls" // the model waits for results
+	EndLength End = "length"     // cut off at MaxOutput
+	EndRefuse End = "refusal"    // the model or a filter refused
 )
 
-// Reply is what a model said.
+// Reply is a model's complete answer.
 type Reply struct {
-	Message Message // the assistant's
+	Message Message // from the assistant
 	End     End
-	Usage   *Usage // nil if the provider does not tell, or tells nonsense
-	Lost    *Usage // of attempts before that were cut short, where known: it is paid for, too
-	Model   string // that answered, as the provider calls it
-	ID      string // of the reply, for the provider's own logs
+	Usage   *Usage // nil if the provider reports none, or implausible counts
+	Lost    *Usage // usage of interrupted attempts before, if known: the provider charges for it
+	Model   string // the model that answered, as the provider calls it
+	ID      string // ID of the reply in the provider's logs
 }
 
-// Empty reports whether nothing came: no text, no call, no thought. Blanks are nothing: no provider takes them back.
+// Empty reports whether the reply has no text, no call and no thought. Text that is only white
+// space counts as none: no provider accepts it back.
 func (r Reply) Empty() bool {
 	return strings.TrimSpace(r.Message.Text) == "" && len(r.Message.Calls) == 0 && len(r.Message.Thought) == 0
 }
 
-// Delta is a piece of a reply on its way.
+// Delta is a part of a reply that is still arriving.
 type Delta struct {
 	Text    string
 	Thought string
-	Tool    string // the name of a tool whose call has begun
+	Tool    string // the name of a tool whose call has started
 }
 
-// FaultKind says what is to be done about a fault.
+// FaultKind says how to handle a fault.
 type FaultKind string
 
 // The kinds of faults.
 const (
 	FaultAuth     FaultKind = "auth"     // the key is missing, wrong or revoked
 	FaultLimit    FaultKind = "limit"    // too many requests, or a quota is used up
-	FaultProvider FaultKind = "provider" // overloaded, broken, not reachable, cut short, silent
+	FaultProvider FaultKind = "provider" // overloaded, broken, unreachable, interrupted, silent
 	FaultOverflow FaultKind = "overflow" // the request is longer than the model's window
-	FaultRefused  FaultKind = "refused"  // the request itself is wrong: a model that is not known, a parameter
+	FaultRefused  FaultKind = "refused"  // the request itself is wrong: an unknown model, a bad parameter
 )
 
-// Fault is why there is no reply.
+// Fault is the reason why there is no reply.
 type Fault struct {
 	Kind       FaultKind
-	Status     int           // of HTTP, 0 without a response
-	Message    string        // one sentence, in the provider's words where it had some
-	RetryAfter time.Duration // with FaultLimit and FaultProvider: what the provider asks for, 0 if it does not say
-	Quota      bool          // with FaultLimit: an account is used up, and nobody says until when
-	Usage      *Usage        // of what was cut short, where known: it is paid for
-	Err        error         // behind it
+	Status     int           // the HTTP status, 0 without a response
+	Message    string        // one sentence, in the provider's words if it sent any
+	RetryAfter time.Duration // for FaultLimit and FaultProvider: as the provider asks, 0 if it does not say
+	Quota      bool          // for FaultLimit: the account's quota is used up, without a known end
+	Usage      *Usage        // usage of the interrupted reply, if known: the provider charges for it
+	Err        error         // the underlying error
 }
 
 func (f *Fault) Error() string {
@@ -134,14 +137,15 @@ func (f *Fault) Error() string {
 
 func (f *Fault) Unwrap() error { return f.Err }
 
-// CheckBaseURL reports what is wrong with the base URL of a provider. An empty one stands for the provider's own.
+// CheckBaseURL returns an error if base is not usable as a provider's base URL. An empty base means
+// the provider's default.
 func CheckBaseURL(base string) error {
 	if base == "" {
 		return nil
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("the base URL has to be like https://host/v1")
+		return errors.New("the base URL must look like https://host/v1")
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/ralphloop/ralph/model/scripted"
 )
 
-// The suite says what every client does, whatever it speaks. It is written as a script, which each client gets in its own way: two of them from a server over
-// HTTP, one straight from the file.
+// The suite describes the behavior of every client, whatever format it uses. It is a script, which
+// each client gets in its own way: two of them from a server over HTTP, one directly from the file.
 type maker func(t *testing.T, conversations [][]scripted.Turn) model.Client
 
 var makers = map[string]maker{
@@ -57,7 +57,10 @@ func startModel(t *testing.T, conversations [][]scripted.Turn) string {
 	return running.URL()
 }
 
-var statusOf = map[model.FaultKind]int{model.FaultAuth: 401, model.FaultLimit: 429, model.FaultProvider: 529, model.FaultOverflow: 413, model.FaultRefused: 404}
+var statusOf = map[model.FaultKind]int{
+	model.FaultAuth: 401, model.FaultLimit: 429, model.FaultProvider: 529, model.FaultOverflow: 413,
+	model.FaultRefused: 404,
+}
 
 func servedTurn(t *testing.T, turn scripted.Turn) scriptedmodel.Turn {
 	t.Helper()
@@ -81,7 +84,12 @@ func servedTurn(t *testing.T, turn scripted.Turn) scriptedmodel.Turn {
 		s.Stop = scriptedmodel.StopRefusal
 	}
 	if f := turn.Fault; f != nil {
-		s.Faults = []scriptedmodel.Fault{{Do: scriptedmodel.FaultStatus, Status: statusOf[f.Kind], Times: f.Times, RetryAfter: scriptedmodel.Pause(f.RetryAfter), Message: f.Message}}
+		s.Faults = []scriptedmodel.Fault{
+			{
+				Do: scriptedmodel.FaultStatus, Status: statusOf[f.Kind], Times: f.Times,
+				RetryAfter: scriptedmodel.Pause(f.RetryAfter), Message: f.Message,
+			},
+		}
 	}
 	return s
 }
@@ -92,14 +100,14 @@ func eachClient(t *testing.T, conversations [][]scripted.Turn, test func(t *test
 	}
 }
 
-// summary is what must be the same with every client.
+// summary holds what must be the same for every client.
 type summary struct {
 	Text     string
 	Thoughts int
 	Calls    []string
 	End      model.End
 	Usage    *model.Usage
-	Told     string // text, thought and tools, as they were told
+	Told     string // text, thought and tools, as reported
 }
 
 func send(t *testing.T, c model.Client, r model.Request) (model.Reply, summary) {
@@ -133,12 +141,18 @@ func TestReplies(t *testing.T) {
 		turn scripted.Turn
 		want summary
 	}{
-		{"text", scripted.Turn{Text: "Schöne Grüße.", Usage: usage}, summary{Text: "Schöne Grüße.", End: model.EndTurn, Usage: used, Told: "Schöne Grüße."}},
-		{"thought", scripted.Turn{Thought: "Hm.", Text: "Yes.", Usage: usage}, summary{Text: "Yes.", Thoughts: 1, End: model.EndTurn, Usage: used, Told: "Hm.Yes."}},
-		{"calls", scripted.Turn{Text: "Both.", Usage: usage, Calls: []scripted.Call{{Name: "a", Input: json.RawMessage(`{"x":1}`)}, {Name: "b"}}},
+		{"text", scripted.Turn{Text: "Schöne Grüße.", Usage: usage},
+			summary{Text: "Schöne Grüße.", End: model.EndTurn, Usage: used, Told: "Schöne Grüße."}},
+		{"thought", scripted.Turn{Thought: "Hm.", Text: "Yes.", Usage: usage},
+			summary{Text: "Yes.", Thoughts: 1, End: model.EndTurn, Usage: used, Told: "Hm.Yes."}},
+		{"calls", scripted.Turn{
+			Text: "Both.", Usage: usage, Calls: []scripted.Call{{Name: "a", Input: json.RawMessage(`{"x":1}`)}, {Name: "b"}},
+		},
 			summary{Text: "Both.", Calls: []string{`a{"x":1}`, `b{}`}, End: model.EndCalls, Usage: used, Told: "Both.|a|b"}},
-		{"cut at its length", scripted.Turn{Text: "And then", End: model.EndLength, Usage: usage}, summary{Text: "And then", End: model.EndLength, Usage: used, Told: "And then"}},
-		{"refused", scripted.Turn{Text: "No.", End: model.EndRefuse, Usage: usage}, summary{Text: "No.", End: model.EndRefuse, Usage: used, Told: "No."}},
+		{"cut at its length", scripted.Turn{Text: "And then", End: model.EndLength, Usage: usage},
+			summary{Text: "And then", End: model.EndLength, Usage: used, Told: "And then"}},
+		{"refused", scripted.Turn{Text: "No.", End: model.EndRefuse, Usage: usage},
+			summary{Text: "No.", End: model.EndRefuse, Usage: used, Told: "No."}},
 		{"empty", scripted.Turn{Empty: true, Usage: usage}, summary{End: model.EndTurn, Usage: used}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -158,11 +172,15 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A conversation goes on where it is, whatever was sent before, and what was called is answered. The request stays as it was.
+// A conversation continues where it is, whatever was sent before, and calls get their results. The
+// request is not modified.
 func TestConversation(t *testing.T) {
 	conversations := [][]scripted.Turn{
 		{
-			{Thought: "First a look.", Text: "I look.", Calls: []scripted.Call{{Name: "read", Input: json.RawMessage(`{"path":"a"}`)}, {Name: "nonsense"}}},
+			{
+				Thought: "First a look.", Text: "I look.",
+				Calls: []scripted.Call{{Name: "read", Input: json.RawMessage(`{"path":"a"}`)}, {Name: "nonsense"}},
+			},
 			{Text: "It says {{word}}.", Fill: map[string]string{"word": `the word is (\w+)`}},
 		},
 		{{Text: "Another one."}},
@@ -171,7 +189,8 @@ func TestConversation(t *testing.T) {
 		r := ask
 		first, _ := send(t, client, r)
 		r.Messages = append(r.Messages[:1:1], first.Message, model.Message{Role: model.ToolRole, Results: []model.Result{
-			{ID: first.Message.Calls[0].ID, Text: "the word is tulip"}, {ID: first.Message.Calls[1].ID, Text: "no such tool\x00\xff", Failed: true},
+			{ID: first.Message.Calls[0].ID, Text: "the word is tulip"},
+			{ID: first.Message.Calls[1].ID, Text: "no such tool\x00\xff", Failed: true},
 		}}, model.Message{Role: model.User, Text: "Well?"})
 		before, err := json.Marshal(r)
 		if err != nil {
@@ -197,7 +216,10 @@ func TestConversation(t *testing.T) {
 func TestFaults(t *testing.T) {
 	for kind := range statusOf {
 		t.Run(string(kind), func(t *testing.T) {
-			turn := scripted.Turn{Text: "At last.", Fault: &scripted.Fault{Kind: kind, Message: "alas", Times: 2, RetryAfter: scripted.Span(3 * time.Second)}}
+			turn := scripted.Turn{
+				Text:  "At last.",
+				Fault: &scripted.Fault{Kind: kind, Message: "alas", Times: 2, RetryAfter: scripted.Span(3 * time.Second)},
+			}
 			eachClient(t, [][]scripted.Turn{{turn}, {{Text: "Too late."}}}, func(t *testing.T, client model.Client) {
 				want := model.Fault{Kind: kind, Message: "alas"}
 				if kind == model.FaultLimit || kind == model.FaultProvider {
@@ -211,7 +233,7 @@ func TestFaults(t *testing.T) {
 					}
 					got := model.Fault{Kind: fault.Kind, Message: fault.Message, RetryAfter: fault.RetryAfter}
 					if kind != model.FaultLimit && kind != model.FaultProvider {
-						got.RetryAfter = 0 // it means nothing there
+						got.RetryAfter = 0 // it has no meaning there
 					}
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Error(diff)
@@ -249,7 +271,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// A thousand calls in one reply come in their order, each with its own identifier, and can be answered.
+// A thousand calls in one reply keep their order, have distinct IDs, and can be answered.
 func TestThousandCalls(t *testing.T) {
 	var turn scripted.Turn
 	for i := range 1000 {

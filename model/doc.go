@@ -1,4 +1,4 @@
-// Package model is how one talks to a model, and what that costs.
+// Package model talks to models and estimates what that costs.
 //
 //	client := &model.Patient{Client: anthropic.New(anthropic.Options{Key: key})}
 //	reply, err := client.Send(ctx, model.Request{Model: name, Messages: conversation, Tools: tools}, nil)
@@ -7,37 +7,45 @@
 //
 // # Conversations
 //
-// A [Client] has one method: a whole [Request] goes in, a whole [Reply] comes out. Nothing is kept between two calls, so that whoever calls owns the
-// conversation, and may shorten it, repeat it, or write it down. Why there is no reply is a [Fault], and its kind says what is to be done. [Patient] waits and asks again.
+// A [Client] has one method: it takes a complete [Request] and returns a complete [Reply]. It keeps
+// nothing between two calls, so the caller owns the conversation, and may shorten it, repeat it, or
+// save it. If there is no reply, the error is a [Fault], whose kind says how to handle it.
+// [Retrier] waits and asks again.
 //
-// The clients are in folders of their own, and nobody else knows a wire format: anthropic, openai (which reaches most others) and scripted, which follows a
-// file and asks nobody. What the first two share is in wire.
+// Each client has its own package, and only that package knows its wire format: anthropic, openai
+// (which works with most other providers) and scripted, which follows a file and needs no network.
+// The first two share internal/wire.
 //
 // # Prices
 //
 //	price, ok := model.PriceOf("openai/gpt-5.6-sol")
 //	usd, known := price.Cost(model.Usage{Input: 12_000, Output: 3_000, CacheRead: 90_000})
 //
-// [Window] says how much a model can hold.
+// [Window] returns the size of a model's context.
 //
 // # The table
 //
-// The prices are those that makers of models list for their own interfaces, in US dollars for a million tokens, as they were on [PricesAsOf]: a table
-// in the program, so that a cost can be reckoned without asking anybody. It is made by the program in gen/ from a snapshot of models.dev and a short
-// supplement, and holds the models that people let write code. To renew it, fetch api.json of that project and run, in this folder,
+// The prices are those that the makers of models list for their own APIs, in US dollars per million
+// tokens, as of [PricesAsOf]. They are a table in the program, so that a cost can be estimated
+// without network access. internal/gen makes the table from a snapshot of models.dev and a short
+// supplement. It holds the models that people use to write code. To update it, fetch api.json of
+// that project and run, in this folder,
 //
 //	MODELS_DEV_JSON=/path/to/api.json go generate
 //
-// # What a reckoned cost is worth
+// # How accurate an estimate is
 //
-// It is an estimate, and rather too low than too high. Many makers ask more for long prompts (beyond 100,000 to 512,000 tokens, depending on the maker);
-// only what a whole run took is known, not what each of its requests did, so that the base price is taken for all. Fast lanes, the regions of a cloud
-// and caches that are kept longer than the shortest time cost more, too. What a subscription costs has nothing to do with tokens: there the figure is what the
-// same work would have cost without one.
+// A cost is an estimate, and more often too low than too high. Many makers charge more for long
+// prompts (above 100,000 to 512,000 tokens, depending on the maker). Only the total of a whole run
+// is known, not that of each request, so the base price is used for all of it. Fast lanes, cloud
+// regions and caches that are kept longer than the shortest time also cost more. The price of a
+// subscription has nothing to do with tokens: there, the estimate is what the same work would have
+// cost without one.
 //
 // # Names
 //
-// Agents and users spell one model in many ways. [PriceOf] knows the maker's name in front, the forms that clouds give to names of Claude, dates behind,
-// and the short names of Claude Code. It never takes the price of one model for another: a name that it cannot tell has no price, and so has whatever
-// is sold by somebody else than its maker, such as "groq/…" or "…:free".
+// Agents and users spell the name of a model in many ways. [PriceOf] knows names with the maker in
+// front, the forms that clouds use for Claude, names with a date at the end, and the short names of
+// Claude Code. It never uses the price of one model for another: an unknown name has no price, and
+// neither has a model that is sold by anyone other than its maker, such as "groq/…" or "…:free".
 package model

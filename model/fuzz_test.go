@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// answers gives every request the same bytes, and counts how many of them are taken.
+// answers returns the same bytes for every request, and counts how many of them are read.
 type answers struct {
 	kind  string
 	body  string
@@ -41,8 +41,10 @@ func fuzzStream(f *testing.F, w wireFormat) {
 	f.Add(strings.ReplaceAll(whole, "\n", "\r\n"))
 	f.Add(w.failing)
 	f.Add("data: {}\n\ndata: null\n\ndata: [DONE]\n\n")
-	f.Add(`data: {"type":"content_block_delta","index":9}` + "\n\n" + `data: {"type":"content_block_start","content_block":7}` + "\n\n")
-	f.Add(`data: {"choices":[{"delta":{"tool_calls":[{},{"index":-1}],"content":7,"reasoning_details":[null]}}],"usage":{}}` + "\n\n")
+	f.Add(`data: {"type":"content_block_delta","index":9}` + "\n\n" +
+		`data: {"type":"content_block_start","content_block":7}` + "\n\n")
+	f.Add(`data: {"choices":[{"delta":{"tool_calls":[{},{"index":-1}],"content":7,"reasoning_details":[null]}}],` +
+		`"usage":{}}` + "\n\n")
 	for n := range w.frames {
 		f.Add(strings.Join(w.frames[:n], ""))
 	}
@@ -58,7 +60,8 @@ func fuzzStream(f *testing.F, w wireFormat) {
 	})
 }
 
-// fuzzReply sends a request that is answered with whatever there is. Nothing is taken beyond the bound, and what is taken for a reply can be sent back.
+// fuzzReply sends a request that gets arbitrary bytes in response. The client must not read beyond
+// the limit, and any reply must be fit to send back.
 func fuzzReply(t *testing.T, w wireFormat, transport *answers) {
 	const bound = 1 << 16
 	client := w.connect("http://memory", limits{http: &http.Client{Transport: transport}, maxReply: bound})
@@ -67,7 +70,7 @@ func fuzzReply(t *testing.T, w wireFormat, transport *answers) {
 	if transport.taken > bound {
 		t.Errorf("%d bytes were taken", transport.taken)
 	}
-	if told > 3*bound { // a byte that is no letter becomes three
+	if told > 3*bound { // an invalid byte becomes three
 		t.Errorf("%d bytes were told", told)
 	}
 	if err != nil {
@@ -86,10 +89,11 @@ func fuzzReply(t *testing.T, w wireFormat, transport *answers) {
 			t.Errorf("%q is thought", thought)
 		}
 	}
-	if reply.End == "" || reply.Usage != nil && min(reply.Usage.Input, reply.Usage.Output, reply.Usage.CacheRead, reply.Usage.CacheWrite) < 0 {
+	if reply.End == "" ||
+		reply.Usage != nil && min(reply.Usage.Input, reply.Usage.Output, reply.Usage.CacheRead, reply.Usage.CacheWrite) < 0 {
 		t.Errorf("%+v", reply)
 	}
-	// What came can be sent back.
+	// The reply must be fit to send back.
 	next := ask
 	next.Messages = append(next.Messages[:1:1], reply.Message)
 	if _, err := client.Send(t.Context(), next, nil); err != nil {

@@ -7,13 +7,13 @@ import (
 	"unicode"
 )
 
-// longWindow is how Claude Code marks a model with a window of a million tokens.
+// longWindow is the suffix by which Claude Code marks a model with a window of a million tokens.
 const longWindow = "[1m]"
 
-// PriceOf finds the price of a model by any of its usual names. It reports false for names that it cannot tell.
+// PriceOf finds the price of a model by any of its usual names. It reports false for unknown names.
 func PriceOf(name string) (Price, bool) {
 	if strings.ContainsFunc(name, func(c rune) bool { return c > unicode.MaxASCII }) {
-		return Price{}, false // small letters of other scripts can look and even fold like ours
+		return Price{}, false // lower-case letters of other scripts can look and even fold like ASCII
 	}
 	name, long := strings.CutSuffix(strings.ToLower(name), longWindow)
 	p, ok := priceOf(name)
@@ -53,7 +53,7 @@ var byName = sync.OnceValue(func() map[string]Price {
 
 const anthropic = "anthropic"
 
-// makers are the words before a slash that say whose model it is, and whose prices are meant.
+// makers maps the part before a slash to the maker whose prices apply.
 var makers = map[string]string{
 	"alibaba": "alibaba", "dashscope": "alibaba", "qwen": "alibaba",
 	anthropic:  anthropic,
@@ -67,12 +67,15 @@ var makers = map[string]string{
 	"z-ai": "zai", "zai": "zai",
 }
 
-// bedrock is a model of Anthropic's at Amazon's, which asks Anthropic's prices, or a tenth more where the region is chosen.
+// bedrock matches the name of an Anthropic model on Amazon Bedrock, which charges Anthropic's
+// prices, or a tenth more if the region is chosen.
 var bedrock = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:(?:amazon-)?bedrock/)?(?:[a-z]{2,6}(?:-gov)?\.)?anthropic\.(claude-.+?)(?:-v\d+)?(?::\d+)?$`)
+	return regexp.MustCompile(`^(?:(?:amazon-)?bedrock/)?(?:[a-z]{2,6}(?:-gov)?\.)?` +
+		`anthropic\.(claude-.+?)(?:-v\d+)?(?::\d+)?$`)
 })
 
-// withoutMaker takes the maker off a name; "" if none is named. A word before the slash that is no maker's is somebody who sells at prices of his own.
+// withoutMaker splits the maker off a name; "" if it names none. If the part before the slash is
+// not a maker, it is a reseller with other prices, and ok is false.
 func withoutMaker(name string) (maker, id string, ok bool) {
 	if m := bedrock().FindStringSubmatch(name); m != nil {
 		return anthropic, m[1], true
@@ -85,15 +88,17 @@ func withoutMaker(name string) (maker, id string, ok bool) {
 	return maker, after, ok
 }
 
-// dated is a name with a day or "latest" behind it. Makers also date models by month, but then as models of their own.
+// dated matches a name that ends in a day or "latest". Makers also date models by month, but those
+// are separate models.
 var dated = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+?)(?:[-@]20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|-20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|-latest|@default)$`)
+	return regexp.MustCompile(`^(.+?)(?:[-@]20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|` +
+		`-20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|-latest|@default)$`)
 })
 
-// spellings are the names under which a model may be in the table, the closest first.
+// spellings returns the names under which a model may be in the table, the closest first.
 func spellings(id string) []string {
 	if strings.HasPrefix(id, "claude-") {
-		id = strings.ReplaceAll(id, ".", "-") // some write 4.5 for 4-5
+		id = strings.ReplaceAll(id, ".", "-") // some write 4.5 instead of 4-5
 	}
 	all := []string{id}
 	if m := dated().FindStringSubmatch(id); m != nil {
@@ -102,7 +107,8 @@ func spellings(id string) []string {
 	return all
 }
 
-// Window is how many tokens fit into a model's context, request and reply together. It reports false for models that it cannot tell.
+// Window returns how many tokens fit into a model's context, request and reply together. It reports
+// false for unknown models.
 func Window(name string) (tokens int64, ok bool) {
 	p, ok := PriceOf(name)
 	if !ok || p.Context <= 0 {

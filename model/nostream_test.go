@@ -22,7 +22,7 @@ func answer(t *testing.T, kind, body string) string {
 	})
 }
 
-// A server that does not stream, whatever it is asked for, is understood all the same.
+// Clients understand a server that never streams.
 func TestAReplyThatComesAtOnce(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		body, err := json.Marshal(w.atOnce)
@@ -30,7 +30,8 @@ func TestAReplyThatComesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		var told string
-		got, err := w.connect(answer(t, "application/json; charset=utf-8", string(body)), limits{}).Send(t.Context(), ask, func(d model.Delta) { told += d.Text })
+		got, err := w.connect(answer(t, "application/json; charset=utf-8", string(body)), limits{}).Send(t.Context(), ask,
+			func(d model.Delta) { told += d.Text })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +41,8 @@ func TestAReplyThatComesAtOnce(t *testing.T) {
 		if told != text {
 			t.Errorf("told %q", told)
 		}
-		_, err = w.connect(answer(t, "application/json", string(body)), limits{maxReply: int64(len(body) - 1)}).Send(t.Context(), ask, nil)
+		_, err = w.connect(answer(t, "application/json", string(body)),
+			limits{maxReply: int64(len(body) - 1)}).Send(t.Context(), ask, nil)
 		if diff := diffFault(&model.Fault{Kind: provider, Status: http.StatusOK}, err); diff != "" {
 			t.Errorf("too long: %s", diff)
 		}
@@ -56,25 +58,29 @@ func TestAReplyThatComesAtOnce(t *testing.T) {
 	})
 }
 
-// What is no answer of a model at all says what it is and where it came from, but no more of the address than that, and is not waited for.
+// A response that is not from a model is reported with what it is and where it came from, without
+// the rest of the address, and is not retried.
 func TestWhatIsNoAnswerOfAModel(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for name, c := range map[string]struct{ kind, body, what string }{
-			"a page":              {"text/html; charset=utf-8", "<!doctype html><title>Log in</title>", "a web page (text/html)"},
+			"a page": {"text/html; charset=utf-8", "<!doctype html><title>Log in</title>",
+				"a web page (text/html)"},
 			"a page in few words": {"text/html", "It works!", "a web page (text/html)"},
-			"other JSON":          {"application/json", `{"choices":[],"content":null}`, "JSON that is no answer of a model (application/json)"},
-			"a list":              {"application/json", `[]`, "JSON that is no answer of a model (application/json)"},
-			"no JSON":             {"application/json", `<html>`, "JSON that is no answer of a model (application/json)"},
+			"other JSON": {"application/json", `{"choices":[],"content":null}`,
+				"JSON that is not a model reply (application/json)"},
+			"a list":  {"application/json", `[]`, "JSON that is not a model reply (application/json)"},
+			"no JSON": {"application/json", `<html>`, "JSON that is not a model reply (application/json)"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				server := answer(t, c.kind, c.body)
-				_, err := w.connect(strings.Replace(server, "://", "://me:"+key+"@", 1)+"/"+key+"/v1?token=secret#", limits{}).Send(t.Context(), ask, nil)
+				_, err := w.connect(strings.Replace(server, "://", "://me:"+key+"@", 1)+"/"+key+"/v1?token=secret#",
+					limits{}).Send(t.Context(), ask, nil)
 				fault, ok := err.(*model.Fault) //nolint:errorlint // it is not wrapped
 				if !ok {
 					t.Fatal(err)
 				}
 				host := strings.TrimPrefix(server, "http://")
-				want := fmt.Sprintf("%s/[key]/v1 answers with %s; is the base URL right?", host, c.what)
+				want := fmt.Sprintf("%s/[key]/v1 returned %s; check the base URL", host, c.what)
 				if diff := cmp.Diff(&model.Fault{Kind: refused, Status: http.StatusOK, Message: want}, fault); diff != "" {
 					t.Error(diff)
 				}
@@ -83,16 +89,19 @@ func TestWhatIsNoAnswerOfAModel(t *testing.T) {
 	})
 }
 
-// A body without a type, in which no event of a stream is found, may be anybody's trouble.
+// A body without a type and without any stream event may be a temporary problem.
 func TestAStreamWithoutEvents(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
-		for kind, what := range map[string]string{"text/plain; charset=utf-8": "text/plain", "text/event-stream": "text/event-stream"} {
+		for kind, what := range map[string]string{
+			"text/plain; charset=utf-8": "text/plain", "text/event-stream": "text/event-stream",
+		} {
 			base := answer(t, kind, "upstream is gone\n")
 			_, err := w.connect(base, limits{}).Send(t.Context(), ask, nil)
 			if diff := diffFault(&model.Fault{Kind: provider, Status: http.StatusOK}, err); diff != "" {
 				t.Fatal(diff)
 			}
-			if got, part := err.Error(), strings.TrimPrefix(base, "http://")+"/v1/"; !strings.Contains(got, part) || !strings.Contains(got, "("+what+")") {
+			if got, part := err.Error(), strings.TrimPrefix(base, "http://")+
+				"/v1/"; !strings.Contains(got, part) || !strings.Contains(got, "("+what+")") {
 				t.Errorf("%s: %s", kind, got)
 			}
 		}

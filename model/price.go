@@ -8,25 +8,25 @@ import (
 
 //go:generate go run ./internal/gen -api $MODELS_DEV_JSON -out prices.json
 
-// Price is what one model costs, in US dollars for a million tokens of each kind.
+// Price is the price of one model, in US dollars per million tokens of each kind.
 type Price struct {
 	Provider   string   `json:"provider"` // the maker, as models.dev calls it
 	Model      string   `json:"model"`
 	Input      float64  `json:"input"`
-	Output     float64  `json:"output"`                // thinking included
-	CacheRead  *float64 `json:"cache_read,omitempty"`  // nil if none is known
-	CacheWrite *float64 `json:"cache_write,omitempty"` // nil if the maker has none: writing is then input like any other
-	Context    int64    `json:"context"`               // tokens that fit into its window
+	Output     float64  `json:"output"`                // includes thinking
+	CacheRead  *float64 `json:"cache_read,omitempty"`  // nil if unknown
+	CacheWrite *float64 `json:"cache_write,omitempty"` // nil: writes cost the same as input
+	Context    int64    `json:"context"`               // tokens that fit into its context
 }
 
 //go:embed prices.json
 var pricesFile []byte
 
-// table is what is in prices.json, which model/internal/gen writes. It is read when somebody asks for a price.
+// table is the content of prices.json, which internal/gen writes. It is parsed when first needed.
 var table = sync.OnceValue(func() (t struct {
 	AsOf   string            `json:"as_of"`
 	Prices []Price           `json:"prices"` // sorted by provider and model
-	Newest map[string]string `json:"newest"` // what the short names of Claude Code stand for
+	Newest map[string]string `json:"newest"` // the models behind the short names of Claude Code
 }) {
 	if err := json.Unmarshal(pricesFile, &t); err != nil {
 		panic("read prices.json: " + err.Error()) // a test reads it
@@ -34,10 +34,11 @@ var table = sync.OnceValue(func() (t struct {
 	return t
 })
 
-// PricesAsOf is the day of the snapshot that the prices are from. Single rows may be younger.
+// PricesAsOf returns the day of the snapshot that the prices are from. Single rows may be newer.
 func PricesAsOf() string { return table().AsOf }
 
-// Usage counts tokens. Each token is counted once: input is what was neither read from a cache nor written to one. Output includes thinking.
+// Usage counts tokens, each one once: Input excludes tokens read from a cache or written to one.
+// Output includes thinking.
 type Usage struct {
 	Input      int64 `json:"input,omitempty"`
 	Output     int64 `json:"output,omitempty"`
@@ -45,13 +46,14 @@ type Usage struct {
 	CacheWrite int64 `json:"cache_write,omitempty"`
 }
 
-// Plausible reports whether these can be counts: a provider may tell anything.
+// Plausible reports whether the counts can be right: a provider may send anything.
 func (u Usage) Plausible() bool { return min(u.Input, u.Output, u.CacheRead, u.CacheWrite) >= 0 }
 
 const million = 1e6
 
-// Cost reckons what the tokens cost at the base price. It is unknown if tokens were read from a cache at a price that is not known: agents read most of
-// what they read from there, for something between a fiftieth and the whole of the price of input.
+// Cost estimates the cost of the tokens at the base price. It is unknown if tokens were read from a
+// cache and the price for that is unknown: agents read most of their input from a cache, at a price
+// between a fiftieth and all of the input price.
 func (p Price) Cost(u Usage) (usd float64, known bool) {
 	if p.Model == "" || !u.Plausible() {
 		return 0, false

@@ -31,13 +31,16 @@ func TestEveryRowIsSane(t *testing.T) {
 		names[name] = true
 	}
 	want := map[string]bool{
-		"alibaba": true, "anthropic": true, "deepseek": true, "google": true, "minimax": true, "mistral": true, "moonshotai": true,
-		"openai": true, "xai": true, "zai": true,
+		"alibaba": true, "anthropic": true, "deepseek": true, "google": true, "minimax": true, "mistral": true,
+		"moonshotai": true,
+		"openai":     true, "xai": true, "zai": true,
 	}
 	if diff := cmp.Diff(want, providers); diff != "" {
 		t.Errorf("makers (-want +got):\n%s", diff)
 	}
-	if !slices.IsSortedFunc(table().Prices, func(a, b Price) int { return strings.Compare(a.Provider+" "+a.Model, b.Provider+" "+b.Model) }) {
+	if !slices.IsSortedFunc(table().Prices, func(a, b Price) int {
+		return strings.Compare(a.Provider+" "+a.Model, b.Provider+" "+b.Model)
+	}) {
 		t.Error("the table is not sorted")
 	}
 	if len(table().Prices) < 60 || len(table().Prices) > 250 {
@@ -52,7 +55,9 @@ func TestTheSnapshotHasADay(t *testing.T) {
 }
 
 func TestShortNamesLeadToRows(t *testing.T) {
-	want := map[string]string{"fable": "claude-fable-5-2", "haiku": "claude-haiku-5-5", "opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5-5"}
+	want := map[string]string{
+		"fable": "claude-fable-5-2", "haiku": "claude-haiku-5-5", "opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5-5",
+	}
 	if diff := cmp.Diff(want, table().Newest); diff != "" {
 		t.Errorf("short names (-want +got):\n%s", diff)
 	}
@@ -79,7 +84,8 @@ func TestCostByHand(t *testing.T) {
 		{"a usual iteration", "claude-sonnet-4-5", Usage{Input: 40, Output: 9_000, CacheRead: 800_000, CacheWrite: 60_000},
 			cost{0.00012 + 0.135 + 0.24 + 0.225, true}},
 		{"no price for writing", "gpt-5", whole, cost{1.25 + 10 + 0.125 + 1.25, true}},
-		{"what codex tells", "gpt-5.3-codex", Usage{Input: 2_000, Output: 100, CacheRead: 600}, cost{0.0035 + 0.0014 + 0.000105, true}},
+		{"what codex tells", "gpt-5.3-codex", Usage{Input: 2_000, Output: 100, CacheRead: 600},
+			cost{0.0035 + 0.0014 + 0.000105, true}},
 		{"base tier of a long prompt", "gemini-2.5-pro", Usage{Input: 400_000, Output: 1_000}, cost{0.5 + 0.01, true}},
 		{"small prices", "deepseek-v4-pro", Usage{CacheRead: 1_000_000}, cost{0.003625, true}},
 		{"nothing", "gpt-5", Usage{}, cost{0, true}},
@@ -96,7 +102,7 @@ func TestCostByHand(t *testing.T) {
 			}
 			var got cost
 			got.USD, got.Known = p.Cost(tt.usage)
-			got.USD = math.Round(got.USD*1e9) / 1e9 // binary fractions
+			got.USD = math.Round(got.USD*1e9) / 1e9 // floating point is not exact
 			tt.want.USD = math.Round(tt.want.USD*1e9) / 1e9
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("cost (-want +got):\n%s", diff)

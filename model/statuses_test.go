@@ -30,7 +30,8 @@ const (
 	year     = 366 * 24 * time.Hour
 )
 
-// refusals are what providers answer in place of a stream, as far as known in their own words.
+// refusals are responses that providers send instead of a stream, in their own words as far as
+// known.
 var refusals = []struct {
 	name   string
 	status int
@@ -40,13 +41,24 @@ var refusals = []struct {
 	words  string
 	after  time.Duration
 }{
-	{"wrong key", 401, "", `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`, auth, "invalid x-api-key", 0},
-	{"wrong key at OpenAI", 401, "", `{"error":{"message":"Incorrect API key provided: ` + key + `.","type":"invalid_request_error","code":"invalid_api_key"}}`, auth, "Incorrect API key provided: [key].", 0},
-	{"wrong key at Gemini", 400, "", `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, auth, "API key not valid. Please pass a valid API key.", 0},
-	{"wrong key at xAI", 400, "", `{"code":"Client specified an invalid argument","error":"Incorrect API key provided"}`, auth, "Incorrect API key provided", 0},
-	{"region", 403, "", `{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported"}}`, auth, "Country, region, or territory not supported", 0},
-	{"permission", 403, "", `{"type":"error","error":{"type":"permission_error","message":"no access to that model"}}`, auth, "no access to that model", 0},
-	{"limit", 429, "Retry-After: 7", `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, limit, "slow down", 7 * time.Second},
+	{"wrong key", 401, "", `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`, auth,
+		"invalid x-api-key", 0},
+	{"wrong key at OpenAI", 401, "",
+		`{"error":{"message":"Incorrect API key provided: ` + key +
+			`.","type":"invalid_request_error","code":"invalid_api_key"}}`,
+		auth, "Incorrect API key provided: [key].", 0},
+	{"wrong key at Gemini", 400, "",
+		`[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`,
+		auth, "API key not valid. Please pass a valid API key.", 0},
+	{"wrong key at xAI", 400, "", `{"code":"Client specified an invalid argument","error":"Incorrect API key provided"}`,
+		auth, "Incorrect API key provided", 0},
+	{"region", 403, "",
+		`{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported"}}`,
+		auth, "Country, region, or territory not supported", 0},
+	{"permission", 403, "", `{"type":"error","error":{"type":"permission_error","message":"no access to that model"}}`,
+		auth, "no access to that model", 0},
+	{"limit", 429, "Retry-After: 7", `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, limit,
+		"slow down", 7 * time.Second},
 	{"limit, part of a second", 429, "Retry-After: 1.5", `{}`, limit, "Too Many Requests", 1500 * time.Millisecond},
 	{"limit, milliseconds", 429, "Retry-After-Ms: 250", ``, limit, "Too Many Requests", 250 * time.Millisecond},
 	{"limit, absurd", 429, "Retry-After: 1e9", ``, limit, "Too Many Requests", year},
@@ -55,40 +67,99 @@ var refusals = []struct {
 	{"limit, negative", 429, "Retry-After: -3", ``, limit, "Too Many Requests", 0},
 	{"limit, no number", 429, "Retry-After: NaN", ``, limit, "Too Many Requests", 0},
 	{"limit, a word", 429, "Retry-After: soon", ``, limit, "Too Many Requests", 0},
-	{"limit, told in the body", 429, "", `[{"error":{"code":429,"message":"Resource exhausted","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}]`, limit, "Resource exhausted", 34 * time.Second},
-	{"quota", 429, "", `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, limit, "You exceeded your current quota", 0},
-	{"quota of a minute", 429, "", `[{"error":{"code":429,"message":"You exceeded your current quota","details":[{"retryDelay":"34s"}]}}]`, limit, "You exceeded your current quota", 34 * time.Second},
-	{"credit", 400, "", `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}`, limit, "Your credit balance is too low to access the API.", 0},
-	{"credit at DeepSeek", 402, "", `{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}`, limit, "Insufficient Balance", 0},
-	{"broken", 500, "", `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, provider, "Internal server error", 0},
+	{"limit, told in the body", 429, "",
+		`[{"error":{"code":429,"message":"Resource exhausted",` +
+			`"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}]`,
+		limit, "Resource exhausted", 34 * time.Second},
+	{"quota", 429, "",
+		`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`,
+		limit, "You exceeded your current quota", 0},
+	{"quota of a minute", 429, "",
+		`[{"error":{"code":429,"message":"You exceeded your current quota","details":[{"retryDelay":"34s"}]}}]`, limit,
+		"You exceeded your current quota", 34 * time.Second},
+	{"credit", 400, "",
+		`{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access ` +
+			`the API."}}`,
+		limit, "Your credit balance is too low to access the API.", 0},
+	{"credit at DeepSeek", 402, "",
+		`{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}`,
+		limit, "Insufficient Balance", 0},
+	{"broken", 500, "", `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, provider,
+		"Internal server error", 0},
 	{"bad gateway with a page", 502, "", "<html><head><title>502</title></head></html>", provider, "Bad Gateway", 0},
 	{"unavailable", 503, "Retry-After: 3", "upstream\nconnect error", provider, "upstream connect error", 3 * time.Second},
-	{"overloaded", 529, "", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, provider, "Overloaded", 0},
-	{"overloaded without a word", 529, "", ``, provider, "the provider refuses", 0},
+	{"overloaded", 529, "", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, provider,
+		"Overloaded", 0},
+	{"overloaded without a word", 529, "", ``, provider, "the provider refused the request", 0},
 	{"proxy", 407, "", ``, provider, "Proxy Authentication Required", 0},
 	{"time-out", 408, "", ``, provider, "Request Timeout", 0},
-	{"too long at Anthropic", 400, "", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`, overflow, "prompt is too long: 213462 tokens > 200000 maximum", 0},
-	{"too long with output", 400, "", `{"error":{"message":"input length and ` + "`max_tokens`" + ` exceed context limit: 199000 + 32000 > 200000"}}`, overflow, "input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000", 0},
-	{"too large", 413, "", `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, overflow, "Request exceeds the maximum size", 0},
-	{"too long at OpenAI", 400, "", `{"error":{"message":"Please send less.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, overflow, "Please send less.", 0},
-	{"too long at DeepSeek", 400, "", `{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 70000 tokens","type":"invalid_request_error"}}`, overflow, "This model's maximum context length is 65536 tokens. However, you requested 70000 tokens", 0},
-	{"too long at vLLM", 400, "", `{"error":{"message":"You passed 1015 input tokens and requested 10 output tokens. However, the model's context length is only 1024 tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`, overflow, "You passed 1015 input tokens and requested 10 output tokens. However, the model's context length is only 1024 tokens.", 0},
-	{"too long at older vLLM", 400, "", `{"object":"error","message":"The decoder prompt (length 40000) is longer than the maximum model length of 32768.","code":400}`, overflow, "The decoder prompt (length 40000) is longer than the maximum model length of 32768.", 0},
-	{"too long at llama.cpp", 500, "", `{"error":{"code":500,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}`, overflow, "the request exceeds the available context size, try increasing it", 0},
-	{"too long at Ollama", 400, "", `{"error":"the input length exceeds the context length"}`, overflow, "the input length exceeds the context length", 0},
-	{"too long at LM Studio", 400, "", `{"error":"The number of tokens to keep from the initial prompt is greater than the context length."}`, overflow, "The number of tokens to keep from the initial prompt is greater than the context length.", 0},
-	{"too long at Gemini", 400, "", `[{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, overflow, "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).", 0},
-	{"too long behind OpenRouter", 400, "", `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long: 9 tokens > 8 maximum\"}}","provider_name":"X"}}}`, overflow, "prompt is too long: 9 tokens > 8 maximum", 0},
-	{"too long at OpenRouter", 400, "", `{"error":{"message":"This endpoint's maximum context length is 131072 tokens. However, you requested about 200000 tokens","code":400}}`, overflow, "This endpoint's maximum context length is 131072 tokens. However, you requested about 200000 tokens", 0},
-	{"words of the request are not the provider's", 422, "", `{"detail":[{"type":"x","loc":["body","messages",0],"msg":"Field required","input":"prompt is too long, insufficient_quota"}]}`, refused, "body.messages: Field required", 0},
-	{"unknown model", 404, "", `{"error":{"message":"model 'x' not found","type":"not_found_error"}}`, refused, "model 'x' not found", 0},
-	{"wrong parameter", 400, "", `{"type":"error","error":{"type":"invalid_request_error","message":"temperature: out of range"}}`, refused, "temperature: out of range", 0},
+	{"too long at Anthropic", 400, "",
+		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 ` +
+			`maximum"}}`,
+		overflow, "prompt is too long: 213462 tokens > 200000 maximum", 0},
+	{"too long with output", 400, "",
+		`{"error":{"message":"input length and ` + "`max_tokens`" + ` exceed context limit: 199000 + 32000 > 200000"}}`,
+		overflow, "input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000", 0},
+	{"too large", 413, "",
+		`{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, overflow,
+		"Request exceeds the maximum size", 0},
+	{"too long at OpenAI", 400, "",
+		`{"error":{"message":"Please send less.","type":"invalid_request_error","param":"messages",` +
+			`"code":"context_length_exceeded"}}`,
+		overflow, "Please send less.", 0},
+	{"too long at DeepSeek", 400, "",
+		`{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 70000 ` +
+			`tokens","type":"invalid_request_error"}}`,
+		overflow, "This model's maximum context length is 65536 tokens. However, you requested 70000 tokens", 0},
+	{"too long at vLLM", 400, "",
+		`{"error":{"message":"You passed 1015 input tokens and requested 10 output tokens. However, the model's ` +
+			`context length is only 1024 tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`,
+		overflow,
+		"You passed 1015 input tokens and requested 10 output tokens. However, the model's context length is only 1024 " +
+			"tokens.",
+		0},
+	{"too long at older vLLM", 400, "",
+		`{"object":"error","message":"The decoder prompt (length 40000) is longer than the maximum model length of ` +
+			`32768.","code":400}`,
+		overflow, "The decoder prompt (length 40000) is longer than the maximum model length of 32768.", 0},
+	{"too long at llama.cpp", 500, "",
+		`{"error":{"code":500,"message":"the request exceeds the available context size, try increasing it",` +
+			`"type":"exceed_context_size_error"}}`,
+		overflow, "the request exceeds the available context size, try increasing it", 0},
+	{"too long at Ollama", 400, "", `{"error":"the input length exceeds the context length"}`, overflow,
+		"the input length exceeds the context length", 0},
+	{"too long at LM Studio", 400, "",
+		`{"error":"The number of tokens to keep from the initial prompt is greater than the context length."}`, overflow,
+		"The number of tokens to keep from the initial prompt is greater than the context length.", 0},
+	{"too long at Gemini", 400, "",
+		`[{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed ` +
+			`(1048575).","status":"INVALID_ARGUMENT"}}]`,
+		overflow, "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).", 0},
+	{"too long behind OpenRouter", 400, "",
+		`{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt ` +
+			`is too long: 9 tokens > 8 maximum\"}}","provider_name":"X"}}}`,
+		overflow, "prompt is too long: 9 tokens > 8 maximum", 0},
+	{"too long at OpenRouter", 400, "",
+		`{"error":{"message":"This endpoint's maximum context length is 131072 tokens. However, you requested about ` +
+			`200000 tokens","code":400}}`,
+		overflow, "This endpoint's maximum context length is 131072 tokens. However, you requested about 200000 tokens", 0},
+	{"words of the request are not the provider's", 422, "",
+		`{"detail":[{"type":"x","loc":["body","messages",0],"msg":"Field required","input":"prompt is too long, ` +
+			`insufficient_quota"}]}`,
+		refused, "body.messages: Field required", 0},
+	{"unknown model", 404, "", `{"error":{"message":"model 'x' not found","type":"not_found_error"}}`, refused,
+		"model 'x' not found", 0},
+	{"wrong parameter", 400, "",
+		`{"type":"error","error":{"type":"invalid_request_error","message":"temperature: out of range"}}`, refused,
+		"temperature: out of range", 0},
 	{"no JSON", 400, "", "bad\x00\x1b[31m request \xff", refused, "bad [31m request \uFFFD", 0},
-	{"a redirect", 307, "Location: https://elsewhere.invalid/?k=" + key, ``, refused, "the provider sends elsewhere, to https://elsewhere.invalid/?k=[key]", 0},
-	{"an error with a good status", 200, "Content-Type: application/json", `{"error":{"code":429,"message":"slowly"}}`, limit, "slowly", 0},
+	{"a redirect", 307, "Location: https://elsewhere.invalid/?k=" + key, ``, refused,
+		"the provider redirects to https://elsewhere.invalid/?k=[key]", 0},
+	{"an error with a good status", 200, "Content-Type: application/json", `{"error":{"code":429,"message":"slowly"}}`,
+		limit, "slowly", 0},
 }
 
-// usedUp are those after which waiting for a moment is of no use.
+// usedUp are the refusals after which a short wait does not help.
 var usedUp = []string{"quota", "credit", "credit at DeepSeek"}
 
 func TestRefusals(t *testing.T) {
@@ -105,7 +176,10 @@ func TestRefusals(t *testing.T) {
 					_, _ = io.WriteString(out, tc.body)
 				})
 				_, err := w.connect(base, limits{}).Send(t.Context(), ask, nil)
-				want := &model.Fault{Kind: tc.kind, Status: tc.status, Message: tc.words, RetryAfter: tc.after, Quota: slices.Contains(usedUp, tc.name)}
+				want := &model.Fault{
+					Kind: tc.kind, Status: tc.status, Message: tc.words, RetryAfter: tc.after,
+					Quota: slices.Contains(usedUp, tc.name),
+				}
 				if diff := cmp.Diff(want, err); diff != "" {
 					t.Error(diff)
 				}
@@ -136,7 +210,7 @@ func TestLimitUntilADate(t *testing.T) {
 	})
 }
 
-// A huge error is not read to its end, and not told whole.
+// A huge error is not read to its end, and its message is cut.
 func TestHugeError(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		base := serve(t, func(out http.ResponseWriter, r *http.Request) {
@@ -155,7 +229,7 @@ func TestHugeError(t *testing.T) {
 	})
 }
 
-// Whoever cannot be reached is a provider in trouble.
+// An unreachable server is a provider fault.
 func TestOutOfReach(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -163,7 +237,7 @@ func TestOutOfReach(t *testing.T) {
 	}
 	closed.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it would complain of the handshakes
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it would log failed handshakes
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -173,8 +247,21 @@ func TestOutOfReach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	through := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxyURL), TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
-	noNames := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no name server") }}}).DialContext}}
+	through := &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyURL(proxyURL), TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+		},
+	}
+	noNames := &http.Client{
+		Transport: &http.Transport{
+			DialContext: (&net.Dialer{
+				Resolver: &net.Resolver{
+					PreferGo: true,
+					Dial:     func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no name server") },
+				},
+			}).DialContext,
+		},
+	}
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for _, tc := range []struct {
 			name, base, words string
@@ -199,7 +286,7 @@ func TestOutOfReach(t *testing.T) {
 	})
 }
 
-// A server that hangs up without a word is one, too.
+// A server that closes the connection without a response is one as well.
 func TestHungUp(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		base := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
@@ -210,7 +297,7 @@ func TestHungUp(t *testing.T) {
 	})
 }
 
-// A key must not follow a redirect to somebody else.
+// A key must not follow a redirect to another server.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		elsewhere := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("somebody else was asked") })

@@ -17,14 +17,14 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// However the same stream is cut into pieces, spelled or padded, it is the same reply.
+// A stream gives the same reply however it is cut into pieces, spelled or padded.
 func TestStreamsThatAreAlike(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		whole := strings.Join(w.frames, "")
 		for name, pieces := range map[string][]string{
 			"at once":        {whole},
 			"frame by frame": w.frames,
-			"byte by byte":   strings.Split(whole, ""), // letters, of which the next case cuts some
+			"byte by byte":   strings.Split(whole, ""), // whole characters; the next case cuts some
 			"odd bytes":      cut(whole, 7),
 			"CRLF":           {strings.ReplaceAll(whole, "\n", "\r\n")},
 			"comments":       {strings.Join(w.frames, ": still at it\n\n")},
@@ -52,7 +52,7 @@ func TestStreamsThatAreAlike(t *testing.T) {
 	})
 }
 
-// cut cuts a text after every so many bytes, within letters too.
+// cut splits a text after every n bytes, even within characters.
 func cut(text string, size int) []string {
 	var pieces []string
 	for len(text) > size {
@@ -74,7 +74,8 @@ func doubled(w wireFormat) string {
 	return all
 }
 
-// A stream that ends too early is the provider's fault wherever that happens, and what was used until then is told.
+// A stream that ends too early is the provider's fault wherever it ends, and the usage until then
+// is reported.
 func TestStreamsThatEndEarly(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for n := range w.whole {
@@ -82,8 +83,9 @@ func TestStreamsThatEndEarly(t *testing.T) {
 				piece  string
 				abrupt bool
 			}{
-				"regular end": {}, "cut": {abrupt: true}, "half a frame": {piece: w.frames[n][:len(w.frames[n])/2], abrupt: true}, "broken JSON": {piece: "data: {\"type\": nul\n\n"},
-				"error told": {piece: w.failing},
+				"regular end": {}, "cut": {abrupt: true}, "half a frame": {piece: w.frames[n][:len(w.frames[n])/2], abrupt: true},
+				"broken JSON": {piece: "data: {\"type\": nul\n\n"},
+				"error told":  {piece: w.failing},
 			} {
 				t.Run(fmt.Sprintf("%s after %d", name, n), func(t *testing.T) {
 					base := serve(t, func(out http.ResponseWriter, r *http.Request) {
@@ -103,7 +105,7 @@ func TestStreamsThatEndEarly(t *testing.T) {
 	})
 }
 
-// diffFault compares a fault but for its words, which it must have.
+// diffFault compares faults except for their messages, which must not be empty.
 func diffFault(want *model.Fault, err error) string {
 	got, ok := errors.AsType[*model.Fault](err)
 	if !ok {
@@ -125,14 +127,17 @@ func TestErrorsInTheMidstOfAStream(t *testing.T) {
 		want   model.Fault
 	}{
 		{told("overloaded_error", nil, "Overloaded"), model.Fault{Kind: model.FaultProvider, Message: "Overloaded"}},
-		{told("api_error", nil, "bad luck with "+key), model.Fault{Kind: model.FaultProvider, Message: "bad luck with [key]"}},
+		{told("api_error", nil, "bad luck with "+key),
+			model.Fault{Kind: model.FaultProvider, Message: "bad luck with [key]"}},
 		{told("invalid_request_error", nil, "what?"), model.Fault{Kind: model.FaultProvider, Message: "what?"}},
 		{told("rate_limit_error", nil, "slowly"), model.Fault{Kind: model.FaultLimit, Message: "slowly"}},
 		{told("", 429, "slowly"), model.Fault{Kind: model.FaultLimit, Message: "slowly"}},
 		{told("", 502, "upstream"), model.Fault{Kind: model.FaultProvider, Message: "upstream"}},
 		{told("authentication_error", nil, "revoked"), model.Fault{Kind: model.FaultAuth, Message: "revoked"}},
-		{told("invalid_request_error", "context_length_exceeded", "long"), model.Fault{Kind: model.FaultOverflow, Message: "long"}},
-		{told("invalid_request_error", nil, "prompt is too long: 9 tokens > 8 maximum"), model.Fault{Kind: model.FaultOverflow, Message: "prompt is too long: 9 tokens > 8 maximum"}},
+		{told("invalid_request_error", "context_length_exceeded", "long"),
+			model.Fault{Kind: model.FaultOverflow, Message: "long"}},
+		{told("invalid_request_error", nil, "prompt is too long: 9 tokens > 8 maximum"),
+			model.Fault{Kind: model.FaultOverflow, Message: "prompt is too long: 9 tokens > 8 maximum"}},
 	} {
 		eachWire(t, func(t *testing.T, w wireFormat) {
 			_, err := w.connect(serve(t, stream(w.frames[0], tc.frames[w.name])), limits{}).Send(t.Context(), ask, nil)
@@ -144,7 +149,7 @@ func TestErrorsInTheMidstOfAStream(t *testing.T) {
 	}
 }
 
-// silent servers: each does nothing useful until whoever asked is gone.
+// silent servers do nothing useful until the client disconnects.
 var silent = map[string]func(w wireFormat, out http.ResponseWriter, r *http.Request){
 	"no byte": func(_ wireFormat, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	"stalled": func(w wireFormat, out http.ResponseWriter, r *http.Request) {
@@ -156,7 +161,7 @@ var silent = map[string]func(w wireFormat, out http.ResponseWriter, r *http.Requ
 		for r.Context().Err() == nil {
 			stream("event: ping\ndata: {\"type\":\"ping\"}\n\n", ": and a comment\n\n")(out, r)
 			select {
-			case <-time.After(10 * time.Second): // of the bubble's clock
+			case <-time.After(10 * time.Second): // on the bubble's clock
 			case <-r.Context().Done():
 			}
 		}
@@ -168,17 +173,18 @@ var silent = map[string]func(w wireFormat, out http.ResponseWriter, r *http.Requ
 	},
 }
 
-// A server that says nothing is given up after two minutes, and nothing is left over.
+// A silent server is abandoned after two minutes, and nothing is left over.
 func TestSilence(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for name, server := range silent {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					client := w.connect("http://memory", limits{http: inMemory(t, func(out http.ResponseWriter, r *http.Request) { server(w, out, r) })})
+					client := w.connect("http://memory",
+						limits{http: inMemory(t, func(out http.ResponseWriter, r *http.Request) { server(w, out, r) })})
 					begun := time.Now()
 					_, err := client.Send(t.Context(), ask, nil)
 					fault, ok := errors.AsType[*model.Fault](err)
-					if !ok || fault.Kind != model.FaultProvider || fault.Message != "nothing came from the model for 2m0s" {
+					if !ok || fault.Kind != model.FaultProvider || fault.Message != "the model sent nothing for 2m0s" {
 						t.Errorf("%v", err)
 					}
 					if took := time.Since(begun); took != 2*time.Minute {
@@ -190,16 +196,17 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// A slow reply is no silent one.
+// A slow reply is not a silent server.
 func TestSlowness(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		synctest.Test(t, func(t *testing.T) {
-			client := w.connect("http://memory", limits{idle: time.Minute, http: inMemory(t, func(out http.ResponseWriter, r *http.Request) {
-				for _, f := range w.frames {
-					time.Sleep(59 * time.Second) // of the bubble's clock
-					stream(f)(out, r)
-				}
-			})})
+			client := w.connect("http://memory",
+				limits{idle: time.Minute, http: inMemory(t, func(out http.ResponseWriter, r *http.Request) {
+					for _, f := range w.frames {
+						time.Sleep(59 * time.Second) // on the bubble's clock
+						stream(f)(out, r)
+					}
+				})})
 			got, err := client.Send(t.Context(), ask, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -211,13 +218,14 @@ func TestSlowness(t *testing.T) {
 	})
 }
 
-// A cancelled request ends at once with the context's error, wherever it is.
+// A canceled request ends at once with the context's error, wherever it is.
 func TestCancelling(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for name, server := range silent {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					client := w.connect("http://memory", limits{http: inMemory(t, func(out http.ResponseWriter, r *http.Request) { server(w, out, r) })})
+					client := w.connect("http://memory",
+						limits{http: inMemory(t, func(out http.ResponseWriter, r *http.Request) { server(w, out, r) })})
 					ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 					defer cancel()
 					if _, err := client.Send(ctx, ask, nil); !errors.Is(err, context.DeadlineExceeded) {
@@ -232,10 +240,12 @@ func TestCancelling(t *testing.T) {
 	})
 }
 
-// A server that does not stop talking is stopped.
+// A server that never stops sending is cut off.
 func TestEndlessReply(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
-		for name, piece := range map[string]string{"frames": w.frames[3], "one line": strings.Repeat("x", 4096), "comments": ": nothing\n\n"} {
+		for name, piece := range map[string]string{
+			"frames": w.frames[3], "one line": strings.Repeat("x", 4096), "comments": ": nothing\n\n",
+		} {
 			t.Run(name, func(t *testing.T) {
 				base := serve(t, func(out http.ResponseWriter, r *http.Request) {
 					stream(w.frames[0])(out, r)
@@ -246,7 +256,8 @@ func TestEndlessReply(t *testing.T) {
 					}
 				})
 				_, err := w.connect(base, limits{maxReply: 128 << 10}).Send(t.Context(), ask, nil)
-				if diff := diffFault(&model.Fault{Kind: model.FaultProvider, Status: http.StatusOK, Usage: w.usageAfter(1)}, err); diff != "" {
+				if diff := diffFault(&model.Fault{Kind: model.FaultProvider, Status: http.StatusOK, Usage: w.usageAfter(1)},
+					err); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -254,7 +265,7 @@ func TestEndlessReply(t *testing.T) {
 	})
 }
 
-// What a provider says of tokens is believed only if it can be true.
+// Token counts are accepted only if they are plausible.
 func TestNonsenseUsage(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wireFormat) {
 		for _, figure := range []string{"-33", `"many"`, "33.5", "9223372036854775807", "[]"} {

@@ -18,7 +18,7 @@ import (
 
 const key = "sk-test-0123456789"
 
-// limits are what both clients can be told.
+// limits are settings that both clients have.
 type limits struct {
 	http     *http.Client
 	idle     time.Duration
@@ -29,12 +29,12 @@ type limits struct {
 type wireFormat struct {
 	name    string
 	connect func(base string, l limits) model.Client
-	frames  []string    // of a reply with thought, text and a call
-	whole   int         // so many frames make the reply whole
-	twice   []int       // frames that may come twice
-	usage   map[int]int // how many tokens of output are known after so many frames; those before have none
+	frames  []string    // for a reply with thought, text and a call
+	whole   int         // how many frames complete the reply
+	twice   []int       // frames that may be repeated
+	usage   map[int]int // known output tokens after that many frames; none before the first
 	want    model.Reply
-	failing string // a frame that tells an error
+	failing string // an error frame
 	atOnce  obj    // the same reply from a server that does not stream
 }
 
@@ -64,7 +64,15 @@ func messages() wireFormat {
 			return anthropic.New(anthropic.Options{BaseURL: base, Key: key, HTTP: l.http, Idle: l.idle, MaxReply: l.maxReply})
 		},
 		frames: []string{
-			frame("message_start", obj{"type": "message_start", "message": obj{"id": "msg_1", "model": "claude-x", "usage": obj{"input_tokens": 7, "output_tokens": 1, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5}}}),
+			frame("message_start", obj{
+				"type": "message_start",
+				"message": obj{
+					"id": "msg_1", "model": "claude-x",
+					"usage": obj{
+						"input_tokens": 7, "output_tokens": 1, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5,
+					},
+				},
+			}),
 			at("content_block_start", 0, obj{"content_block": obj{"type": "thinking", "thinking": "", "signature": ""}}),
 			at("content_block_delta", 0, obj{"delta": obj{"type": "thinking_delta", "thinking": "Hm, hm."}}),
 			at("content_block_delta", 0, obj{"delta": obj{"type": "signature_delta", "signature": "c2ln"}}),
@@ -73,34 +81,46 @@ func messages() wireFormat {
 			at("content_block_delta", 1, obj{"delta": obj{"type": "text_delta", "text": "Grüße 👋 "}}),
 			at("content_block_delta", 1, obj{"delta": obj{"type": "text_delta", "text": "an alle"}}),
 			at("content_block_stop", 1, obj{}),
-			at("content_block_start", 2, obj{"content_block": obj{"type": "tool_use", "id": "toolu_1", "name": "write", "input": obj{}}}),
+			at("content_block_start", 2,
+				obj{"content_block": obj{"type": "tool_use", "id": "toolu_1", "name": "write", "input": obj{}}}),
 			at("content_block_delta", 2, obj{"delta": obj{"type": "input_json_delta", "partial_json": `{"path":"ä`}}),
 			at("content_block_delta", 2, obj{"delta": obj{"type": "input_json_delta", "partial_json": `.txt"}`}}),
 			at("content_block_stop", 2, obj{}),
-			frame("message_delta", obj{"type": "message_delta", "delta": obj{"stop_reason": "tool_use"}, "usage": obj{"output_tokens": 33, "input_tokens": nil}}),
+			frame("message_delta", obj{
+				"type": "message_delta", "delta": obj{"stop_reason": "tool_use"},
+				"usage": obj{"output_tokens": 33, "input_tokens": nil},
+			}),
 			frame("message_stop", obj{"type": "message_stop"}),
 		},
 		whole: 15,
 		twice: []int{0, 1, 4, 5, 8, 9, 12, 13, 14},
 		usage: map[int]int{1: 1, 14: 33},
 		want: model.Reply{
-			ID: "msg_1", Model: "claude-x", End: model.EndCalls, Usage: &model.Usage{Input: 7, Output: 33, CacheRead: 90, CacheWrite: 5},
+			ID: "msg_1", Model: "claude-x", End: model.EndCalls,
+			Usage: &model.Usage{Input: 7, Output: 33, CacheRead: 90, CacheWrite: 5},
 			Message: model.Message{
-				Role: model.Assistant, Text: text, Thought: []json.RawMessage{json.RawMessage(`{"signature":"c2ln","thinking":"Hm, hm.","type":"thinking"}`)},
-				Calls: []model.Call{{ID: "toolu_1", Name: "write", Input: json.RawMessage(`{"path":"ä.txt"}`)}},
+				Role: model.Assistant, Text: text,
+				Thought: []json.RawMessage{json.RawMessage(`{"signature":"c2ln","thinking":"Hm, hm.","type":"thinking"}`)},
+				Calls:   []model.Call{{ID: "toolu_1", Name: "write", Input: json.RawMessage(`{"path":"ä.txt"}`)}},
 			},
 		},
 		failing: frame("error", obj{"type": "error", "error": obj{"type": "overloaded_error", "message": "Overloaded"}}),
-		atOnce: obj{"type": "message", "role": "assistant", "id": "msg_1", "model": "claude-x", "stop_reason": "tool_use", "stop_sequence": nil, "content": []obj{
-			{"type": "thinking", "thinking": "Hm, hm.", "signature": "c2ln"}, {"type": "text", "text": text},
-			{"type": "tool_use", "id": "toolu_1", "name": "write", "input": obj{"path": "ä.txt"}},
-		}, "usage": obj{"input_tokens": 7, "output_tokens": 33, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5}},
+		atOnce: obj{"type": "message", "role": "assistant", "id": "msg_1", "model": "claude-x", "stop_reason": "tool_use",
+			"stop_sequence": nil, "content": []obj{
+				{"type": "thinking", "thinking": "Hm, hm.", "signature": "c2ln"}, {"type": "text", "text": text},
+				{"type": "tool_use", "id": "toolu_1", "name": "write", "input": obj{"path": "ä.txt"}},
+			}, "usage": obj{
+				"input_tokens": 7, "output_tokens": 33, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5,
+			}},
 	}
 }
 
 func chat() wireFormat {
 	at := func(delta obj, finish any) string {
-		return frame("", obj{"id": "chat_1", "model": "gpt-x", "error": nil, "usage": nil, "choices": []obj{{"index": 0, "delta": delta, "finish_reason": finish}}})
+		return frame("", obj{
+			"id": "chat_1", "model": "gpt-x", "error": nil, "usage": nil,
+			"choices": []obj{{"index": 0, "delta": delta, "finish_reason": finish}},
+		})
 	}
 	call := func(rest obj) obj { return obj{"tool_calls": []obj{rest}} }
 	return wireFormat{
@@ -114,7 +134,8 @@ func chat() wireFormat {
 			at(obj{"reasoning_content": "hm."}, nil),
 			at(obj{"content": "Grüße 👋 "}, nil),
 			at(obj{"content": "an alle"}, nil),
-			at(call(obj{"index": 0, "id": "call_1", "type": "function", "function": obj{"name": "write", "arguments": ""}}), nil),
+			at(call(obj{"index": 0, "id": "call_1", "type": "function", "function": obj{"name": "write", "arguments": ""}}),
+				nil),
 			at(call(obj{"index": 0, "function": obj{"arguments": `{"path":"ä`}}), nil),
 			at(call(obj{"index": 0, "function": obj{"arguments": `.txt"}`}}), nil),
 			at(obj{}, "tool_calls"),
@@ -129,17 +150,24 @@ func chat() wireFormat {
 		twice: []int{0, 5, 8, 9, 10},
 		usage: map[int]int{10: 33},
 		want: model.Reply{
-			ID: "chat_1", Model: "gpt-x", End: model.EndCalls, Usage: &model.Usage{Input: 7, Output: 33, CacheRead: 90, CacheWrite: 5},
+			ID: "chat_1", Model: "gpt-x", End: model.EndCalls,
+			Usage: &model.Usage{Input: 7, Output: 33, CacheRead: 90, CacheWrite: 5},
 			Message: model.Message{
 				Role: model.Assistant, Text: text, Thought: []json.RawMessage{json.RawMessage(`{"reasoning_content":"Hm, hm."}`)},
 				Calls: []model.Call{{ID: "call_1", Name: "write", Input: json.RawMessage(`{"path":"ä.txt"}`)}},
 			},
 		},
 		failing: frame("", obj{"error": obj{"type": "server_error", "code": 503, "message": "Overloaded"}}),
-		atOnce: obj{"object": "chat.completion", "id": "chat_1", "model": "gpt-x", "choices": []obj{{"index": 0, "finish_reason": "tool_calls", "message": obj{
-			"role": "assistant", "content": text, "refusal": nil, "reasoning_content": "Hm, hm.",
-			"tool_calls": []obj{{"id": "call_1", "type": "function", "function": obj{"name": "write", "arguments": `{"path":"ä.txt"}`}}},
-		}}}, "usage": obj{"prompt_tokens": 102, "completion_tokens": 33, "total_tokens": 135, "prompt_tokens_details": obj{"cached_tokens": 90, "cache_write_tokens": 5}}},
+		atOnce: obj{"object": "chat.completion", "id": "chat_1", "model": "gpt-x",
+			"choices": []obj{{"index": 0, "finish_reason": "tool_calls", "message": obj{
+				"role": "assistant", "content": text, "refusal": nil, "reasoning_content": "Hm, hm.",
+				"tool_calls": []obj{
+					{"id": "call_1", "type": "function", "function": obj{"name": "write", "arguments": `{"path":"ä.txt"}`}},
+				},
+			}}}, "usage": obj{
+				"prompt_tokens": 102, "completion_tokens": 33, "total_tokens": 135,
+				"prompt_tokens_details": obj{"cached_tokens": 90, "cache_write_tokens": 5},
+			}},
 	}
 }
 
@@ -149,7 +177,7 @@ func eachWire(t *testing.T, test func(t *testing.T, w wireFormat)) {
 	}
 }
 
-// usageAfter is what is known of the tokens after so many frames.
+// usageAfter returns the known usage after the given number of frames.
 func (w wireFormat) usageAfter(n int) *model.Usage {
 	for ; n > 0; n-- {
 		if output, ok := w.usage[n]; ok {
@@ -166,7 +194,7 @@ var ask = model.Request{
 	Tools: []model.Tool{{Name: "write", Description: "writes", Schema: json.RawMessage(`{"type":"object"}`)}},
 }
 
-// heard reads a request's body first: a server notices only then that whoever asked has gone.
+// heard reads a request's body first: a server notices only then that the client has disconnected.
 func heard(handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -178,7 +206,7 @@ func heard(handler http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// serve answers every request with a handler.
+// serve handles every request with the given handler.
 func serve(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(heard(handler))
@@ -186,7 +214,7 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-// stream answers with pieces of a stream, each sent on its own.
+// stream sends the pieces of a stream, each in a separate write.
 func stream(pieces ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -199,7 +227,8 @@ func stream(pieces ...string) http.HandlerFunc {
 	}
 }
 
-// wires is a network in memory: in a bubble of synctest its waits take no time, and whatever is left over at the end is found.
+// wires is a network in memory. In a synctest bubble its waits take no time, and leftover
+// goroutines are detected.
 type wires struct{ arriving chan net.Conn }
 
 func (n wires) Accept() (net.Conn, error) {
@@ -212,7 +241,7 @@ func (n wires) Accept() (net.Conn, error) {
 func (n wires) Close() error   { close(n.arriving); return nil }
 func (n wires) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// inMemory serves a handler on such a network, and gives a client for it.
+// inMemory serves a handler on such a network, and returns a client for it.
 func inMemory(t *testing.T, handler http.HandlerFunc) *http.Client {
 	n := wires{make(chan net.Conn)}
 	server := &http.Server{Handler: heard(handler)}

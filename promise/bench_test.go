@@ -8,7 +8,8 @@ import (
 
 const benchBytes = 1 << 20
 
-// streams are texts of about size bytes: what agents write, and what only an enemy would.
+// streams returns texts of about size bytes: typical agent output, and input that only an attacker
+// would write.
 func streams(size int) map[string]string {
 	fill := func(unit string) string { return strings.Repeat(unit, 1+size/len(unit)) }
 	prose := "The parser now reads the header first, and every test of the suite is green again; next comes the writer.\n"
@@ -68,7 +69,7 @@ func streams(size int) map[string]string {
 	}
 }
 
-// growing joins runs of every length.
+// growing joins runs of every length up to the given size.
 func growing(size int, unit, between string) string {
 	var b strings.Builder
 	for n := 1; b.Len() < size; n++ {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// clauseWords says which words that talk about a tag stand in a clause.
+// clauseWords says which kinds of words in a clause show that it only talks about a tag.
 type clauseWords uint8
 
 const (
@@ -20,10 +20,10 @@ const clauseEnds = ".!?;:"
 type clause struct {
 	words    clauseWords
 	question bool
-	tags     int // how many of the line's first tags stand in it or before it
+	tags     int // how many of the line's first tags are in it or before it
 }
 
-// clauseOf looks at the clause around the line's tag number i.
+// clauseOf examines the clause around the line's tag number i.
 func (l *line) clauseOf(i int) clause {
 	at := l.tags[i].at
 	start := bytes.LastIndexAny(l.text[:at], clauseEnds) + 1
@@ -43,7 +43,8 @@ func (l *line) clauseOf(i int) clause {
 	return c
 }
 
-// talksAbout reports whether the clause makes a mention of the tag. A negation leads naturally into BLOCKED and DECIDE.
+// talksAbout reports whether the clause makes the tag a mention. A negation before BLOCKED or
+// DECIDE does not, since it leads into them naturally.
 func (c clause) talksAbout(k tagKind) bool {
 	if k == blockedTag || k == decideTag {
 		return c.question || c.words&condition != 0
@@ -64,7 +65,7 @@ func wordsOf(text []byte) clauseWords {
 	}
 }
 
-// inWord takes the underscore in, so that the parts of an identifier are no words.
+// inWord includes the underscore, so that the parts of an identifier are not words.
 func inWord(r rune) bool { return r == '_' || isLetterOrDigit(r) }
 
 func isLetterOrDigit(r rune) bool {
@@ -89,13 +90,14 @@ func meaning(text []byte, start, end int) clauseWords {
 		if endsInN(text[:start]) {
 			return negation
 		}
-	case "once", "when", "whenever", "if", "until", "unless", "after", "before", "should", "would", "will", "must", "shall":
+	case "once", "when", "whenever", "if", "until", "unless", "after", "before",
+		"should", "would", "will", "must", "shall":
 		return condition
 	}
 	return 0
 }
 
-// endsInN reports whether text is what stands before the t of n't.
+// endsInN reports whether text could come before the t of n't.
 func endsInN(text []byte) bool {
 	for _, apostrophe := range []string{"'", "’"} {
 		if head, ok := bytes.CutSuffix(text, []byte(apostrophe)); ok {

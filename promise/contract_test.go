@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// contractCase is a labelled example of the contract. It says less than a Report, so the parts it names are compared.
+// contractCase is a labeled example from the contract. It says less than a Report, so only the
+// parts it names are compared.
 type contractCase struct {
 	Name   string         `json:"name"`
 	Text   string         `json:"text"`
@@ -47,11 +48,11 @@ func TestContractCases(t *testing.T) {
 	}
 }
 
-// ownCase settles a corner that the contract leaves to us, or that is easy to get wrong.
+// ownCase covers a detail that the contract leaves open, or that is easy to get wrong.
 type ownCase struct {
 	Name     string   `json:"name"`
 	Text     string   `json:"text,omitempty"`
-	Messages []string `json:"messages,omitempty"` // in place of Text
+	Messages []string `json:"messages,omitempty"` // instead of Text
 	Tags     []string `json:"tags,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"`
 	Phrases  []string `json:"phrases,omitempty"`
@@ -86,7 +87,7 @@ func TestOwnCases(t *testing.T) {
 	}
 }
 
-// allCases are the contract's and our own, in the form of the latter.
+// allCases returns the contract's cases and our own, all in the form of ownCase.
 func allCases(t testing.TB) []ownCase {
 	all := readCases[ownCase](t, "testdata/more.jsonl")
 	for _, c := range readCases[contractCase](t, "testdata/cases.jsonl") {
@@ -108,7 +109,8 @@ func TestSplitAnywhere(t *testing.T) {
 			for _, size := range []int{1, 2, 3, 5, 7, 11} {
 				compare("in pieces of", size, readPieces(c.options(), c.messages(), func(int) int { return size }))
 			}
-			// Of the few texts that are long only by repetition, some points will do.
+			// A few texts are long only because they repeat themselves; some split points are enough for
+			// them.
 			step := 1 + len(c.messages()[0])/1000*20
 			for at := 1; at < len(c.messages()[0]); at += step {
 				compare("split at", at, readSplitOnce(c.options(), c.messages(), at))
@@ -139,7 +141,7 @@ func readWhole(o Options, messages []string) Report {
 	return readPieces(o, messages, func(left int) int { return left })
 }
 
-// readPieces writes each message in pieces as long as next says.
+// readPieces writes each message in pieces of the lengths that next returns.
 func readPieces(o Options, messages []string, next func(left int) int) Report {
 	s := NewScanner(o)
 	for i, m := range messages {

@@ -6,28 +6,34 @@ import (
 	"unicode/utf8"
 )
 
-// A longer line is never an echo, so that what is held back stays bounded.
+// maxEchoLine is the longest line that can be an echo. It bounds the text that is held back.
 const maxEchoLine = 32 << 10
 
-// echoFilter drops the lines in which a plain command repeats its prompt: two or more in a row that stand in a row in the prompt, blank lines between
-// them, indent and quote marks aside. It therefore holds one line back until the next has been seen.
+// echoFilter drops the lines in which a plain command repeats its prompt: two or more consecutive
+// lines that are also consecutive in the prompt. Blank lines between them, indent and quote marks
+// do not matter. The filter therefore holds back one line until it has seen the next.
 type echoFilter struct {
 	next   textSink
 	seed   maphash.Seed
-	starts map[uint64]struct{}    // lines of the prompt that another follows
-	pairs  map[[2]uint64]struct{} // two lines in a row
+	starts map[uint64]struct{}    // lines of the prompt that have a line after them
+	pairs  map[[2]uint64]struct{} // pairs of consecutive lines
 
-	line    []byte // the line under way
-	tooLong bool   // it is passed on as it comes
-	before  uint64 // hash of the line of the prompt that was read last; valid if inRun
-	inRun   bool   // the line before is one of the prompt: the next may continue it
-	held    []byte // that line, if nothing has shown yet that it is an echo
+	line    []byte // the current line
+	tooLong bool   // the current line is passed on as it arrives
+	before  uint64 // hash of the last line that is in the prompt; valid if inRun
+	inRun   bool   // the previous line is in the prompt: the next may continue it
+	held    []byte // the previous line, until the next one shows whether it is an echo
 	holding bool
 	blank   bool // a blank line followed the held one
 }
 
 func newEchoFilter(prompt string, next textSink) *echoFilter {
-	e := &echoFilter{next: next, seed: maphash.MakeSeed(), starts: map[uint64]struct{}{}, pairs: map[[2]uint64]struct{}{}}
+	e := &echoFilter{
+		next:   next,
+		seed:   maphash.MakeSeed(),
+		starts: map[uint64]struct{}{},
+		pairs:  map[[2]uint64]struct{}{},
+	}
 	var clean cleanText
 	cleaner := terminalCleaner{next: &clean}
 	cleaner.text([]byte(prompt))
@@ -57,7 +63,7 @@ func (e *echoFilter) text(p []byte) {
 			e.add(p)
 			return
 		case len(e.line) == 0 && !e.tooLong && end <= maxEchoLine:
-			e.whole(p[:end+1])
+			e.judgeLine(p[:end+1])
 		default:
 			e.add(p[:end])
 			e.endLine(p[end : end+1])
@@ -93,12 +99,12 @@ func (e *echoFilter) endLine(lineBreak []byte) {
 		return
 	}
 	e.line = append(e.line, lineBreak...)
-	e.whole(e.line)
+	e.judgeLine(e.line)
 	e.line = e.line[:0]
 }
 
-// whole judges one line, its break included.
-func (e *echoFilter) whole(line []byte) {
+// judgeLine judges one line, including its line break.
+func (e *echoFilter) judgeLine(line []byte) {
 	said := withoutQuoteMarks(line)
 	if len(said) == 0 {
 		if e.holding {
@@ -123,7 +129,7 @@ func (e *echoFilter) whole(line []byte) {
 	e.next.text(line)
 }
 
-// release passes the held line on: it stood alone.
+// release passes on the held line, which turned out not to be an echo.
 func (e *echoFilter) release() {
 	if !e.holding {
 		return
@@ -135,7 +141,7 @@ func (e *echoFilter) release() {
 	}
 }
 
-// withoutQuoteMarks is what a line says once indent, quote marks and blanks at the end are taken off.
+// withoutQuoteMarks strips indent, quote marks and trailing white space from a line.
 func withoutQuoteMarks(line []byte) []byte {
 	if len(line) > 0 && line[0] > '>' && line[0] < utf8.RuneSelf {
 		return bytes.TrimSpace(line)
@@ -150,7 +156,7 @@ func withoutQuoteMarks(line []byte) []byte {
 	}
 }
 
-// cleanText is the last stage of cleaning a text that is there as a whole.
+// cleanText collects the cleaned text of a whole message.
 type cleanText struct{ bytes.Buffer }
 
 func (c *cleanText) text(p []byte) { c.Write(p) }

@@ -4,11 +4,12 @@ import "bytes"
 
 const minFence = 3
 
-// fence is an open fenced code block. Its tags count only if it holds nothing but them and blanks, which is not known before it ends.
+// fence is an open fenced code block. Its tags count only if it holds nothing but tags and white
+// space, which is unknown until it ends.
 type fence struct {
-	mark   byte // ` or ~; 0 where no fence is open
+	mark   byte // ` or ~; 0 if no fence is open
 	length int
-	other  bool // it holds something beside tags
+	other  bool // it holds something other than tags
 	tags   findings
 }
 
@@ -18,7 +19,7 @@ func (f *fence) closedBy(trimmed []byte) bool {
 	return len(trimmed) >= f.length && len(bytes.TrimLeft(trimmed, string(rune(f.mark)))) == 0
 }
 
-// spoil notes that the fence holds something beside tags.
+// spoil records that the fence holds something other than tags.
 func (f *fence) spoil() { f.other, f.tags = true, findings{} }
 
 // take reads a line, or part of one, inside the fence.
@@ -34,8 +35,8 @@ func (f *fence) take(p piece) {
 	}
 }
 
-// opensFence looks for a fence's first line: three or more marks behind any indent and list markers. What follows backticks must not hold another, or it is a
-// code span.
+// opensFence detects the first line of a fence: three or more marks after any indent and list
+// markers. If the text after backticks has another backtick, it is a code span.
 func (p piece) opensFence() (fence, bool) {
 	marks := p.firstPart(p.indent)
 	if p.before.cut || !p.last || len(marks) < minFence || marks[0] != '`' && marks[0] != '~' {

@@ -10,32 +10,34 @@ const (
 	closer = "</promise>"
 )
 
-// A tag that is not closed within this much text is given back as text; should it be closed later, it still counts as a tag.
+// maxPending is how much text after an opener is held. A tag that is not closed within it is passed
+// on as text; if it is closed later, it still counts as a tag.
 const maxPending = 32 << 10
 
-// reach says how far a tag that begins here may run.
+// reach says how far a tag that begins here may extend.
 type reach int
 
 const (
 	reachAnywhere reach = iota
-	reachFence          // to the end of the fence it stands in
+	reachFence          // to the end of its fence
 	reachLine           // to the end of its line
 )
 
-// tagFinder tells tags from text. What follows an opener is held until it is closed, or until another opener, the end of the message or the end of its reach
-// shows that it never was one. So the innermost opener counts, and nothing behind a stray one is lost.
+// tagFinder separates tags from text. It holds the text after an opener until the tag is closed, or
+// until another opener, the end of the message or the end of its reach shows that it is not a tag.
+// So the innermost opener counts, and nothing after a stray one is lost.
 type tagFinder struct {
 	out            *lineReader
 	completionTags []string
 	candidate      []byte // the text ends with this much of an opener or closer
 	open           bool
 	reach          reach
-	pending        []byte // what followed the opener
-	lineAt         int    // where its last line begins
+	pending        []byte // the text after the opener
+	lineAt         int    // where the last line of pending begins
 	late           *lateTag
 }
 
-// lateTag is an opener whose content outgrew what is held.
+// lateTag is an opener whose content is longer than maxPending.
 type lateTag struct {
 	before linePrefix
 	body   tidyText
@@ -59,13 +61,13 @@ func (f *tagFinder) text(p []byte) {
 }
 
 func (f *tagFinder) endMessage() {
-	f.notMatched()
+	f.rejectCandidate()
 	f.giveUp()
 	f.late = nil
 	f.out.endMessage()
 }
 
-// match lengthens the candidate until it is an opener, a closer, or neither.
+// match extends the candidate until it is an opener, a closer, or neither.
 func (f *tagFinder) match(p []byte) []byte {
 	for i, b := range p {
 		n, whole := len(f.candidate), opener
@@ -73,7 +75,7 @@ func (f *tagFinder) match(p []byte) []byte {
 			whole = closer
 		}
 		if b != whole[n] {
-			f.notMatched()
+			f.rejectCandidate()
 			return p[i:]
 		}
 		f.candidate = append(f.candidate, b)
@@ -82,16 +84,16 @@ func (f *tagFinder) match(p []byte) []byte {
 		}
 		f.candidate = f.candidate[:0]
 		if whole == opener {
-			f.opened()
+			f.openTag()
 		} else {
-			f.closed()
+			f.closeTag()
 		}
 		return p[i+1:]
 	}
 	return nil
 }
 
-func (f *tagFinder) notMatched() {
+func (f *tagFinder) rejectCandidate() {
 	f.plain(f.candidate)
 	f.candidate = f.candidate[:0]
 }
@@ -110,7 +112,8 @@ func (f *tagFinder) plain(p []byte) {
 	f.out.text(p)
 }
 
-// hold keeps text behind an opener and returns how much of p it took; less than all if that ended the hope for a closer.
+// hold keeps text after an opener and returns how many bytes of p it took. It takes less than all
+// of p if a tag can no longer be closed.
 func (f *tagFinder) hold(p []byte) int {
 	n := fitting(p, maxPending-len(f.pending))
 	if n == 0 {
@@ -135,13 +138,13 @@ func (f *tagFinder) hold(p []byte) int {
 	return end
 }
 
-func (f *tagFinder) opened() {
+func (f *tagFinder) openTag() {
 	f.giveUp()
 	f.open, f.late = true, nil
 	f.reach, f.lineAt = f.out.reach(), 0
 }
 
-func (f *tagFinder) closed() {
+func (f *tagFinder) closeTag() {
 	switch {
 	case f.open:
 		f.closeHeld()
@@ -157,7 +160,7 @@ func (f *tagFinder) closeHeld() {
 	body.add(f.pending)
 	t := readTag(body.String(), f.completionTags)
 	if t.kind == unknownTag && body.lines {
-		// Two halves that were talked about apart, with honest text between them.
+		// These are two separately mentioned halves of a tag, with ordinary text between them.
 		f.giveUp()
 		f.out.text([]byte(closer))
 		return
@@ -178,7 +181,7 @@ func (f *tagFinder) closeLate() {
 	f.out.tag(t)
 }
 
-// giveUp turns an opener and what followed it into text.
+// giveUp turns an opener and the text after it back into text.
 func (f *tagFinder) giveUp() {
 	if !f.open {
 		return
@@ -199,7 +202,7 @@ func (f *tagFinder) overflow() {
 	f.late = late
 }
 
-// fitting is how much of p fits into room without cutting a character.
+// fitting returns how many bytes of p fit into room without cutting a character.
 func fitting(p []byte, room int) int {
 	if len(p) <= room {
 		return len(p)

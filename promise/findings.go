@@ -2,14 +2,15 @@ package promise
 
 import "slices"
 
-// A hostile stream must not fill the memory with what it reports.
+// Limits on what a report holds, so that a hostile stream cannot fill the memory.
 const (
 	maxTasks    = 512
 	maxRecorded = 8
 )
 
-// findings gathers what was said, in the order it was said. Text that may yet turn out to be something else (a fence, a half status block) has findings of
-// its own, which are merged or forgotten once that is known; so they hold only what stays bounded.
+// findings collects what the agent said, in order. Text that may turn out to be something else (a
+// fence, half a status block) has separate findings, which are merged or dropped once that is
+// known. So findings must stay bounded.
 type findings struct {
 	complete     bool
 	completeTag  string
@@ -43,7 +44,8 @@ func (f *findings) taskDone(id string) {
 	}
 }
 
-// mention records a tag that was talked about. One of an unknown type is no news there: nobody would print it alone on its line.
+// mention records a tag that was only talked about. One of an unknown type is not worth recording
+// there: it was never meant as a tag.
 func (f *findings) mention(t tag) {
 	if t.kind != unknownTag {
 		f.mentions = record(f.mentions, t.String())
@@ -57,7 +59,7 @@ func record(list []string, s string) []string {
 	return append(list, s)
 }
 
-// merge adds what was said after f.
+// merge adds findings from text after that of f.
 func (f *findings) merge(later *findings) {
 	if later.complete {
 		f.complete, f.completeTag, f.completeText = true, later.completeTag, later.completeText

@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// fold judges and forgets the first half of a line that grows too long, so that text and tags of any amount fit on one.
+// fold judges and drops the first half of a line that is too long, so that a line may hold any
+// amount of text and tags.
 func (r *lineReader) fold() {
 	l := &r.line
-	r.spoke = r.spoke || len(bytes.TrimSpace(l.text)) > 0 || len(l.tags) > 0
-	r.indent = l.lead(r.indent)
+	r.hasText = r.hasText || len(bytes.TrimSpace(l.text)) > 0 || len(l.tags) > 0
+	r.indent = l.indentEnd(r.indent)
 	end, settled := r.half()
 	before := l.prefix(end, r.indent)
 	r.read(piece{line: l, end: end, settled: settled, indent: r.indent})
@@ -27,7 +28,8 @@ func (r *lineReader) fold() {
 	r.indent = max(0, r.indent-end)
 }
 
-// half is how much of the line under way to fold: half of its text or half of its tags, whichever takes more room.
+// half returns how much of the current line to fold: half of its text or half of its tags,
+// whichever takes more room.
 func (r *lineReader) half() (end, settled int) {
 	l := &r.line
 	if r.tagBytes > len(l.text) {
@@ -44,7 +46,8 @@ func (r *lineReader) half() (end, settled int) {
 	return end, settled
 }
 
-// prefix remembers of the line's first end bytes, and of what was folded before them, what matters to the rest.
+// prefix summarizes the line's first end bytes, and what was folded before them, for judging the
+// rest of the line.
 func (l *line) prefix(end, indent int) linePrefix {
 	folded, p := l.text[:end], l.before
 	if !p.began && (indent < end || len(l.tags) > 0) {
@@ -63,7 +66,7 @@ func (l *line) prefix(end, indent int) linePrefix {
 	return p
 }
 
-// firstPart is what the line begins with behind its indent, up to its first tag.
+// firstPart returns the text between the line's indent and its first tag.
 func (l *line) firstPart(indent int) []byte {
 	if len(l.tags) > 0 {
 		return l.text[indent:l.tags[0].at]
@@ -79,8 +82,9 @@ func (l *line) quoted(indent int) bool {
 	return len(first) > 0 && first[0] == '>'
 }
 
-// lead is how far the line is indent and list markers, given that its first from bytes are.
-func (l *line) lead(from int) int {
+// lead returns how many bytes at the start of the line are indent and list markers, given that the
+// first from bytes are.
+func (l *line) indentEnd(from int) int {
 	if l.before.began {
 		return 0
 	}
@@ -95,7 +99,8 @@ func (l *line) lead(from int) int {
 	return from
 }
 
-// markerLength is the length of the blank or of the list marker with its blank that text begins with.
+// markerLength returns the length of the leading space, or of the leading list marker with its
+// space.
 func markerLength(text []byte) int {
 	marker := 1
 	switch b := text[0]; {

@@ -41,7 +41,7 @@ func FuzzStatus(f *testing.F) {
 		if got.Status == nil {
 			return
 		}
-		// A valid block, printed the way the contract shows it, is the same block.
+		// A valid block, printed as the contract shows it, must read as the same block.
 		again := Parse(printed(*got.Status), Options{})
 		if diff := cmp.Diff(got.Status, again.Status); diff != "" {
 			t.Errorf("%q read again (-first +second):\n%s", inside, diff)
@@ -49,7 +49,7 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-// checkBounds holds what is promised of every report, whatever was said.
+// checkBounds checks the guarantees that hold for every report, regardless of the input.
 func checkBounds(t *testing.T, r Report) {
 	t.Helper()
 	texts := []string{r.CompleteText}
@@ -71,7 +71,8 @@ func checkBounds(t *testing.T, r Report) {
 			t.Errorf("content is too long or untidy: %q", s)
 		}
 	}
-	if len(r.TasksDone) > maxTasks || len(r.Mentions) > maxRecorded || len(r.Unknown) > maxRecorded || len(r.Learnings) > maxLearnings {
+	if len(r.TasksDone) > maxTasks || len(r.Mentions) > maxRecorded || len(r.Unknown) > maxRecorded ||
+		len(r.Learnings) > maxLearnings {
 		t.Errorf("unbounded report: %+v", r)
 	}
 	if r.Complete != (r.CompleteTag != "" || r.Status != nil && r.Status.Claims()) {
@@ -79,7 +80,7 @@ func checkBounds(t *testing.T, r Report) {
 	}
 }
 
-// checkRoundTrip holds that a log keeps a report as it is.
+// checkRoundTrip checks that a report survives being written to a log and read back.
 func checkRoundTrip(t *testing.T, r Report) {
 	t.Helper()
 	stored, err := json.Marshal(r)

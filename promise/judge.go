@@ -6,10 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Either kind of mark may open or close: languages differ.
+// quotationMarks may each open or close a quotation: languages differ.
 const quotationMarks = `"'` + "“”„‟‘’‚‛«»‹›"
 
-// judge files the tags of the piece: those that count, and those that are only talked about.
+// judge records the tags of the piece: as claims if they count, as mentions if they are only talked
+// about.
 func (p piece) judge(into *findings) {
 	if p.settled == 0 {
 		return
@@ -34,7 +35,7 @@ func (p piece) judge(into *findings) {
 	}
 }
 
-// wordBounds are the offsets of the line's first and last letter or digit.
+// wordBounds returns the offsets of the line's first and last letter or digit.
 func (l *line) wordBounds() (first, last int) {
 	switch first = bytes.IndexFunc(l.text, isLetterOrDigit); {
 	case l.before.word:
@@ -45,23 +46,25 @@ func (l *line) wordBounds() (first, last int) {
 	return first, bytes.LastIndexFunc(l.text, isLetterOrDigit)
 }
 
-// citedAt reports whether what stands at the offset is directly inside quotation marks, or escaped.
+// citedAt reports whether the offset is directly inside quotation marks, or escaped.
 func (l *line) citedAt(at int) bool {
 	before, size := utf8.DecodeLastRune(l.text[:at])
 	if size == 0 {
 		before = l.before.last
 	}
 	after, _ := utf8.DecodeRune(l.text[at:])
-	return before == '\\' || strings.ContainsRune(quotationMarks, before) && strings.ContainsRune(quotationMarks, after)
+	quoted := strings.ContainsRune(quotationMarks, before) && strings.ContainsRune(quotationMarks, after)
+	return before == '\\' || quoted
 }
 
 // codeSpan is the inside of `…`.
 type codeSpan struct {
 	from, to int
-	other    bool // it holds something beside tags and blanks
+	other    bool // it holds something other than tags and white space
 }
 
-// codeSpans pairs each run of backticks with the next one of the same length; a run without partner is text.
+// codeSpans pairs each run of backticks with the next one of the same length; a run without a
+// partner is text.
 func (l *line) codeSpans() []codeSpan {
 	runs := l.backtickRuns()
 	partner, next := make([]int, len(runs)), map[int]int{}
@@ -84,7 +87,7 @@ func (l *line) codeSpans() []codeSpan {
 
 type backticks struct{ from, to int }
 
-// backtickRuns finds the runs; a tag between two backticks parts them.
+// backtickRuns finds the runs of backticks. A tag between two backticks separates them.
 func (l *line) backtickRuns() []backticks {
 	var runs []backticks
 	tags := l.tags
@@ -104,7 +107,7 @@ func (l *line) backtickRuns() []backticks {
 	}
 }
 
-// withTags is the line's text with the words of its tags put back in.
+// withTags returns the line's text with the content of its tags put back in.
 func (l *line) withTags() []byte {
 	if len(l.tags) == 0 {
 		return l.text

@@ -7,11 +7,12 @@ import (
 
 const (
 	learningWord = "LEARNING"
-	maxLearning  = 500 // characters of one
+	maxLearning  = 500 // characters
 	maxLearnings = 20
 )
 
-// learnings are kept apart from the other findings: neither a fence nor a valid status block can hold one, so what is read is certain.
+// learnings are kept apart from the other findings: neither a fence nor a valid status block can
+// hold one, so a learning never has to be taken back.
 type learnings []string
 
 func (l *learnings) add(text string) {
@@ -20,13 +21,14 @@ func (l *learnings) add(text string) {
 	}
 }
 
-// mayTeach sorts out nearly every line by its first byte.
-func (p piece) mayTeach() bool {
+// mayTeach rules out nearly every line by its first byte.
+func (p piece) mayBeLearning() bool {
 	return p.indent < p.end && (p.text[p.indent] == 'L' || p.text[p.indent] == '*')
 }
 
-// learning is what the piece hands on to later iterations, "" if nothing: the rest of a line that begins with LEARNING and a colon, behind any indent and list
-// marker, plain or in bold type.
+// learning returns the text that the piece passes on to later iterations, or "". That is the rest
+// of a line that begins with LEARNING and a colon, after any indent and list marker, in plain or
+// bold type.
 func (p piece) learning() string {
 	first := p.firstPart(p.indent)
 	if p.before.began {
@@ -40,7 +42,7 @@ func (p piece) learning() string {
 	if !bytes.HasPrefix(rest, []byte(":")) && !(bold && bytes.HasPrefix(rest, []byte("**:"))) {
 		return ""
 	}
-	// A tag on the line is told by its words, so that what is remembered holds none.
+	// A tag on the line is replaced by its content, so that the learning holds no tag.
 	said := p.withTags()[p.indent+len(first)-len(rest):]
 	if bold {
 		said = unbold(said)
@@ -48,7 +50,8 @@ func (p piece) learning() string {
 	return firstCharacters(tidied(bytes.TrimPrefix(said, []byte(":"))), maxLearning)
 }
 
-// unbold takes the second half of the marks off what follows the word: **LEARNING:** text, **LEARNING**: text or **LEARNING: text**.
+// unbold removes the closing bold marks after the word: **LEARNING:** text, **LEARNING**: text or
+// **LEARNING: text**.
 func unbold(said []byte) []byte {
 	for _, marks := range []string{":**", "**:"} {
 		if rest, ok := bytes.CutPrefix(said, []byte(marks)); ok {

@@ -11,7 +11,7 @@ import (
 
 const completeText = "<promise>COMPLETE</promise>"
 
-// TestLongText is about what no longer fits into what is held: lines, tags and fields longer than any limit.
+// TestLongText covers lines, tags and fields that are longer than any limit.
 func TestLongText(t *testing.T) {
 	words := strings.Repeat("word ", 20000)
 	blanks := strings.Repeat(" ", 2*maxLine)
@@ -21,7 +21,10 @@ func TestLongText(t *testing.T) {
 	spoke := Report{Text: true}
 	reason := strings.Repeat("why not ", 10000)
 	blocked := Report{Blocked: new(strings.TrimSpace(reason[:maxContent])), Text: true}
-	status := Status{State: "COMPLETE", TasksCompleted: 1, FilesModified: 2, Tests: "PASSING", WorkType: "IMPLEMENTATION", ExitSignal: true}
+	status := Status{
+		State: "COMPLETE", TasksCompleted: 1, FilesModified: 2, Tests: "PASSING", WorkType: "IMPLEMENTATION",
+		ExitSignal: true,
+	}
 	status.Recommendation = strings.TrimSpace(reason[:maxContent])
 
 	for _, c := range []struct {
@@ -42,36 +45,49 @@ func TestLongText(t *testing.T) {
 		{"long indent and a fence", blanks + "```\n" + completeText, done},
 		{"long info string", "```" + words + "\n" + completeText, done},
 		{"long line of a character of three bytes", strings.Repeat("世", maxLine) + completeText, done},
-		{"quotation marks farther apart than a line is held", `"` + strings.Repeat(completeText, 2000) + `"`, Report{Complete: true, CompleteTag: "COMPLETE", Mentions: []string{"COMPLETE"}, Text: true}},
+		{"quotation marks farther apart than a line is held", `"` + strings.Repeat(completeText, 2000) + `"`,
+			Report{Complete: true, CompleteTag: "COMPLETE", Mentions: []string{"COMPLETE"}, Text: true}},
 		{"long line in a fence", "```\n" + words + "\n" + completeText + "\n```", spoke},
 		{"long blanks in a fence", "```\n" + blanks + completeText + blanks + "\n```", done},
 		{"many tags in a fence", "```\n" + strings.Repeat(completeText, 2000) + "\n```", done},
 		{"phrases on a long line", strings.Repeat("all done ", 10000), Report{Phrases: 10000, Text: true}},
-		{"phrases without blanks at the fold", strings.Repeat("all tasks complete,", 10000), Report{Phrases: 10000, Text: true}},
-		{"long line of tags and phrases", strings.Repeat("all done "+completeText, 5000), Report{Complete: true, CompleteTag: "COMPLETE", Mentions: []string{"COMPLETE"}, Phrases: 5000, Text: true}},
+		{"phrases without blanks at the fold", strings.Repeat("all tasks complete,", 10000),
+			Report{Phrases: 10000, Text: true}},
+		{"long line of tags and phrases", strings.Repeat("all done "+completeText, 5000),
+			Report{Complete: true, CompleteTag: "COMPLETE", Mentions: []string{"COMPLETE"}, Phrases: 5000, Text: true}},
 
-		{"learning on a long line", "LEARNING: " + words, Report{Learnings: []string{strings.TrimSpace(words[:maxLearning])}, Text: true}},
+		{"learning on a long line", "LEARNING: " + words,
+			Report{Learnings: []string{strings.TrimSpace(words[:maxLearning])}, Text: true}},
 		{"learning behind a long indent", blanks + "- LEARNING: x", Report{Learnings: []string{"x"}, Text: true}},
-		{"learning across the fold of a long indent", strings.Repeat(" ", maxLine-3) + "LEARNING: x", Report{Learnings: []string{"x"}, Text: true}},
+		{"learning across the fold of a long indent", strings.Repeat(" ", maxLine-3) + "LEARNING: x",
+			Report{Learnings: []string{"x"}, Text: true}},
 		{"learning amid a long line", words + "LEARNING: x", spoke},
 		{"learning behind tags without number", strings.Repeat(completeText, 2000) + "LEARNING: x", done},
-		{"learning below a tag that is closed late", "<promise>BLOCKED:" + reason + "\nLEARNING: x\n</promise>", Report{Blocked: blocked.Blocked, Learnings: []string{"x"}, Text: true}},
+		{"learning below a tag that is closed late", "<promise>BLOCKED:" + reason + "\nLEARNING: x\n</promise>",
+			Report{Blocked: blocked.Blocked, Learnings: []string{"x"}, Text: true}},
 
 		{"long content", "<promise>BLOCKED:" + reason + "</promise>", blocked},
-		{"long content on many lines", "- <promise>BLOCKED:" + strings.ReplaceAll(reason, " ", "\n") + "</promise> so be it", blocked},
+		{"long content on many lines", "- <promise>BLOCKED:" + strings.ReplaceAll(reason, " ", "\n") + "</promise> so be it",
+			blocked},
 		{"long content behind blanks", "<promise>" + blanks + "BLOCKED:" + reason + "</promise>", blocked},
-		{"long content amid words", "so <promise>BLOCKED:" + reason + "</promise> there", Report{Mentions: []string{"BLOCKED:" + strings.TrimSpace(reason[:72]) + "…"}, Text: true}},
-		{"long content in a condition", "if so <promise>BLOCKED:" + reason + "</promise>", Report{Mentions: []string{"BLOCKED:" + strings.TrimSpace(reason[:72]) + "…"}, Text: true}},
+		{"long content amid words", "so <promise>BLOCKED:" + reason + "</promise> there",
+			Report{Mentions: []string{"BLOCKED:" + strings.TrimSpace(reason[:72]) + "…"}, Text: true}},
+		{"long content in a condition", "if so <promise>BLOCKED:" + reason + "</promise>",
+			Report{Mentions: []string{"BLOCKED:" + strings.TrimSpace(reason[:72]) + "…"}, Text: true}},
 		{"long content never closed", "<promise>BLOCKED:" + reason, spoke},
 		{"long content and another opener", "<promise>BLOCKED:" + reason + "\n" + completeText, done},
-		{"long content with phrases", "<promise>BLOCKED:" + strings.Repeat("all done\n", 10000), Report{Phrases: 10000, Text: true}},
+		{"long content with phrases", "<promise>BLOCKED:" + strings.Repeat("all done\n", 10000),
+			Report{Phrases: 10000, Text: true}},
 		{"long content of unknown type", "<promise>" + reason + "</promise>", spoke},
 		{"long content in a fence", "```\n<promise>BLOCKED:" + reason + "</promise>\n```\n" + completeText, done},
 		{"long content in a quoted line", "> <promise>BLOCKED:" + reason + "</promise>\n" + completeText, done},
 
-		{"long recommendation", strings.Replace(validBlock, "ship it", reason, 1), Report{Complete: true, Status: &status, Text: true}},
-		{"long value", strings.Replace(validBlock, "PASSING", "PASSING"+blanks, 1), Report{StatusProblem: `TESTS_STATUS must be one of PASSING, FAILING, NOT_RUN, not "PASSING"`, Text: true}},
-		{"long count", strings.Replace(validBlock, ": 2", ": 2"+blanks, 1), Report{StatusProblem: `FILES_MODIFIED must be a number, not "2"`, Text: true}},
+		{"long recommendation", strings.Replace(validBlock, "ship it", reason, 1),
+			Report{Complete: true, Status: &status, Text: true}},
+		{"long value", strings.Replace(validBlock, "PASSING", "PASSING"+blanks, 1),
+			Report{StatusProblem: `TESTS_STATUS must be one of PASSING, FAILING, NOT_RUN, not "PASSING"`, Text: true}},
+		{"long count", strings.Replace(validBlock, ": 2", ": 2"+blanks, 1),
+			Report{StatusProblem: `FILES_MODIFIED must be a number, not "2"`, Text: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			messages := []string{c.text}
@@ -137,7 +153,8 @@ func TestLongEcho(t *testing.T) {
 	}
 }
 
-// TestMemoryStaysSmall writes far more than may be held, and looks at what a live scanner keeps.
+// TestMemoryStaysSmall writes far more than a scanner may hold, and checks what a live scanner
+// keeps.
 func TestMemoryStaysSmall(t *testing.T) {
 	const limit, repeat = 256 << 10, 2
 	for name, text := range streams(limit) {
@@ -163,8 +180,9 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestWorkGrowsWithTheText guards against work that is done again for every piece: ten times the text may cost ten times the memory traffic, and each stage
-// passes on what it was given once (a malformed byte as a sign of three).
+// TestWorkGrowsWithTheText guards against work that is repeated for every piece. Ten times the text
+// may cost ten times the memory traffic, and each stage passes on its input once (a malformed byte
+// becomes a replacement character of three bytes).
 func TestWorkGrowsWithTheText(t *testing.T) {
 	for name, text := range streams(128 << 10) {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +202,7 @@ func TestWorkGrowsWithTheText(t *testing.T) {
 	}
 }
 
-// trafficOf is how many bytes are allocated to read the text.
+// trafficOf returns how many bytes are allocated to read the text.
 func trafficOf(text string) int64 {
 	p := []byte(text)
 	var before, after runtime.MemStats

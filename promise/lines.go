@@ -2,48 +2,51 @@ package promise
 
 import "bytes"
 
-// A line of text is read as a whole. Of one that is longer the beginning is judged and folded away, so that a line may have any length.
+// A line of up to maxLine bytes is read as a whole. The beginning of a longer one is judged and
+// folded away, so that a line may have any length.
 const (
 	maxLine    = 32 << 10
-	tagExpense = 64 // what a tag takes of that beside its words
+	tagExpense = 64 // bytes of maxLine that a tag takes in addition to its content
 )
 
-// placedTag is a tag where it stands in a line.
+// placedTag is a tag and its position in a line.
 type placedTag struct {
 	tag
 	at int // offset in the line's text
 }
 
-// line is a line of a message. Its tags are taken out of the text, line breaks inside them included, so that they are no words of it.
+// line is a line of a message. Its tags, with any line breaks in them, are taken out of the text,
+// so that they do not count as words.
 type line struct {
 	text   []byte
 	tags   []placedTag
 	before linePrefix
 }
 
-// linePrefix is what is remembered of a line's beginning that was folded away.
+// linePrefix summarizes the beginning of a line that was folded away.
 type linePrefix struct {
-	cut    bool // there is one
-	began  bool // there was more in it than indent
+	cut    bool // something was folded away
+	began  bool // it had more than indent
 	quoted bool
-	word   bool // a letter or digit
+	word   bool // it had a letter or digit
 	last   rune
 	clause clauseWords
 }
 
-// lineReader is the last stage: it puts lines together, knows the fences and the status block, and files what was said.
+// lineReader is the last stage: it assembles lines, tracks fences and the status block, and records
+// what the agent said.
 type lineReader struct {
 	phrases *phraseCounter
 	said    findings
 	learned learnings
-	spoke   bool // anything but blanks
+	hasText   bool // the agent wrote anything but white space
 	status  *Status
 	problem string
 
 	line       line
-	indent     int // how far the line under way is known to be indent and list markers
+	indent     int // how many bytes of the current line are known to be indent and list markers
 	tagBytes   int
-	phraseFrom int // a phrase that began in the folded part reaches up to here
+	phraseFrom int // a phrase that began in the folded part ends here
 	fence      fence
 	block      statusBlock
 }
@@ -56,7 +59,7 @@ func (r *lineReader) text(p []byte) {
 			r.add(p)
 			return
 		case len(r.line.text) == 0 && len(r.line.tags) == 0 && !r.line.before.cut && end <= maxLine:
-			r.whole(&line{text: p[:end]}, 0)
+			r.readLine(&line{text: p[:end]}, 0)
 		default:
 			r.add(p[:end])
 			r.endLine()
@@ -81,26 +84,28 @@ func (r *lineReader) endMessage() {
 	r.blockWasText()
 }
 
-// reach says how far a tag that begins here may run. One in a quoted line, or behind what looks like a fence, must not swallow the lines below it.
+// reach returns how far a tag that begins here may extend. One in a quoted line, or after what
+// looks like a fence, must not swallow the lines below it.
 func (r *lineReader) reach() reach {
 	if r.fence.open() {
 		return reachFence
 	}
 	l := &r.line
-	r.indent = l.lead(r.indent)
+	r.indent = l.indentEnd(r.indent)
 	rest := l.text[r.indent:]
-	if l.quoted(r.indent) || !l.before.cut && (bytes.HasPrefix(rest, []byte("```")) || bytes.HasPrefix(rest, []byte("~~~"))) {
+	looksFenced := bytes.HasPrefix(rest, []byte("```")) || bytes.HasPrefix(rest, []byte("~~~"))
+	if l.quoted(r.indent) || !l.before.cut && looksFenced {
 		return reachLine
 	}
 	return reachAnywhere
 }
 
-// prefix is what the line under way says to a tag that follows.
+// prefix summarizes the current line for a tag that follows it.
 func (r *lineReader) prefix() linePrefix {
-	return r.line.prefix(len(r.line.text), r.line.lead(r.indent))
+	return r.line.prefix(len(r.line.text), r.line.indentEnd(r.indent))
 }
 
-// resume ends the line under way and goes on in an older one.
+// resume ends the current line and continues an older one.
 func (r *lineReader) resume(before linePrefix) {
 	r.endLine()
 	r.restart(before)
@@ -119,7 +124,7 @@ func (r *lineReader) add(p []byte) {
 }
 
 func (r *lineReader) endLine() {
-	r.whole(&r.line, r.indent)
+	r.readLine(&r.line, r.indent)
 	r.restart(linePrefix{})
 }
 
@@ -129,20 +134,20 @@ func (r *lineReader) restart(before linePrefix) {
 	r.indent, r.tagBytes, r.phraseFrom = 0, 0, 0
 }
 
-// whole reads a line to its end; its first indent bytes are known to be indent.
-func (r *lineReader) whole(l *line, indent int) {
+// readLine reads a line to its end. Its first indent bytes are known to be indent.
+func (r *lineReader) readLine(l *line, indent int) {
 	trimmed := bytes.TrimSpace(l.text)
 	if len(trimmed) == 0 && len(l.tags) == 0 && !l.before.cut {
-		return // a blank line says nothing, wherever it stands
+		return // a blank line means nothing anywhere
 	}
-	r.spoke = r.spoke || len(trimmed) > 0 || len(l.tags) > 0
+	r.hasText = r.hasText || len(trimmed) > 0 || len(l.tags) > 0
 	if !l.before.cut && len(l.tags) == 0 && r.structural(trimmed) {
 		return
 	}
-	r.read(piece{line: l, end: len(l.text), settled: len(l.tags), indent: l.lead(indent), last: true})
+	r.read(piece{line: l, end: len(l.text), settled: len(l.tags), indent: l.indentEnd(indent), last: true})
 }
 
-// structural takes the lines that end a fence, and those that begin or end a status block.
+// structural handles the lines that end a fence, and those that begin or end a status block.
 func (r *lineReader) structural(trimmed []byte) bool {
 	switch {
 	case string(trimmed) == blockBegins:
@@ -161,11 +166,12 @@ func (r *lineReader) structural(trimmed []byte) bool {
 	return true
 }
 
-// piece is as much of a line as is read now: all of it, or the beginning that is folded away.
+// piece is the part of a line that is read at once: all of it, or the beginning that is folded
+// away.
 type piece struct {
 	*line
-	end     int // of its text
-	settled int // so many of its tags
+	end     int // of the part of the text that is read
+	settled int // how many of the line's tags are in it
 	indent  int
 	last    bool
 }
@@ -194,13 +200,14 @@ func (r *lineReader) read(p piece) {
 		return
 	}
 	p.judge(into)
-	if p.mayTeach() {
+	if p.mayBeLearning() {
 		r.learned.add(p.learning())
 	}
 	into.phrases += r.countPhrases(p)
 }
 
-// into is where findings go: an open status block may yet be a block, and then its lines are no text.
+// into returns where findings go. An open status block may still turn out to be valid, and then its
+// lines are not text.
 func (r *lineReader) into() *findings {
 	if r.block.open {
 		return &r.block.asText
@@ -231,7 +238,7 @@ func (r *lineReader) endBlock() {
 	}
 }
 
-// blockWasText files the lines behind a block's first mark as what they are: text.
+// blockWasText records the lines after a block's first mark as ordinary text.
 func (r *lineReader) blockWasText() {
 	if r.block.open {
 		r.said.merge(&r.block.asText)
@@ -239,7 +246,7 @@ func (r *lineReader) blockWasText() {
 	}
 }
 
-// countPhrases counts between the tags, not across them.
+// countPhrases counts phrases between the tags, not across them.
 func (r *lineReader) countPhrases(p piece) int {
 	total, from, start := 0, r.phraseFrom, 0
 	for i := 0; i <= len(p.tags) && start <= p.end; i++ {

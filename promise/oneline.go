@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// OneLine makes one short printable line of any text that an agent, a model or a program wrote: at most limit characters of it, and nothing that could move a
-// cursor or turn the writing round.
+// OneLine makes one short printable line of any text from an agent, a model or a program: at most
+// limit characters, without anything that could move a cursor or reverse the writing direction.
 func OneLine(text string, limit int) string {
 	var b strings.Builder
-	b.Grow(min(len(text), limit+len("…"))) // at once: every remark and call of an agent comes by here
+	b.Grow(min(len(text), limit+len("…"))) // allocate once: every remark and call of an agent passes through here
 	blank, n := false, 0
 	for _, c := range text {
 		switch {

@@ -8,11 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultPhrases are the completion phrases that the status gate counts unless others are configured.
+// DefaultPhrases returns the completion phrases that the status gate counts by default.
 func DefaultPhrases() []string {
 	return []string{
 		"all done",
-		"all tasks complete", "all tasks completed", "all tasks are complete", "all tasks are completed", "all tasks done", "all tasks are done",
+		"all tasks complete", "all tasks completed", "all tasks are complete", "all tasks are completed",
+		"all tasks done", "all tasks are done",
 		"all work is complete", "all work is done",
 		"everything passes", "everything is complete", "everything is done", "everything is finished",
 		"no remaining work", "no remaining tasks", "no work remains", "no tasks remain",
@@ -23,13 +24,16 @@ func DefaultPhrases() []string {
 
 var defaultCounter = sync.OnceValue(func() *phraseCounter { return newPhraseCounter(DefaultPhrases()) })
 
-// phraseCounter finds phrases by whole words, in any case, with any blanks between the words. Of phrases that overlap, the first and longest counts.
+// phraseCounter finds phrases by whole words, in any case, with any white space between the words.
+// If phrases overlap, the first and longest counts.
 type phraseCounter struct {
-	uses   [1 << 8]byteUse   // nearly all text is passed over by looking at three bytes: the one before, the first and the second
-	groups map[rune][][]rune // the phrases by their first character, the longest first
+	// uses rules out nearly all text by three bytes: the one before a phrase, its first and its second.
+	uses   [1 << 8]byteUse
+	groups map[rune][][]rune // the phrases by their first character, longest first
 }
 
-// byteUse is what a byte may be. The bits are in an order in which the uses of neighboring bytes can be compared at once.
+// byteUse says what a byte may be. The order of the bits lets count compare the uses of neighboring
+// bytes in one expression.
 type byteUse uint8
 
 const (
@@ -57,7 +61,7 @@ func newPhraseCounter(phrases []string) *phraseCounter {
 	return c
 }
 
-// mark notes which bytes may stand where the phrase begins.
+// mark records which bytes the phrase may begin with.
 func (c *phraseCounter) mark(phrase []rune) {
 	for b := range c.uses {
 		if mayBegin(byte(b), phrase[0]) {
@@ -72,8 +76,8 @@ func (c *phraseCounter) mark(phrase []rune) {
 	}
 }
 
-// mayBegin reports whether b may be the first byte of the folded character r in either case, or of a blank in its place. What is not ASCII is only looked at
-// once it is decoded.
+// mayBegin reports whether b may be the first byte of the folded character r in either case, or of
+// white space in its place. Non-ASCII characters are checked later, once they are decoded.
 func mayBegin(b byte, r rune) bool {
 	if b >= utf8.RuneSelf {
 		return r >= utf8.RuneSelf || r == ' '
@@ -81,7 +85,7 @@ func mayBegin(b byte, r rune) bool {
 	return foldRune(rune(b)) == r || r == ' ' && unicode.IsSpace(rune(b))
 }
 
-// count counts the phrases that begin in text[from:until] and returns where the last of them ends.
+// count counts the phrases that begin in text[from:until] and returns where the last one ends.
 func (c *phraseCounter) count(text []byte, from, until int) (n, end int) {
 	var before byteUse
 	if from > 0 {
@@ -92,7 +96,7 @@ func (c *phraseCounter) count(text []byte, from, until int) (n, end int) {
 		if i+1 < len(text) {
 			next = c.uses[text[i+1]]
 		}
-		begins := now & (next >> 1) &^ (before & now >> 2) & firstByte // and no word goes on here
+		begins := now & (next >> 1) &^ (before & now >> 2) & firstByte // and not in the middle of a word
 		before = now
 		if begins == 0 {
 			continue
@@ -128,7 +132,7 @@ func splitsWord(text []byte, at int) bool {
 	return inWord(before) && inWord(after)
 }
 
-// matchPhrase returns where phrase, which text[i:] must begin with, ends; 0 if it does not.
+// matchPhrase returns where the phrase at text[i:] ends, or 0 if text[i:] does not begin with it.
 func matchPhrase(text []byte, i int, phrase []rune) int {
 	for _, want := range phrase {
 		r, size := utf8.DecodeRune(text[i:])

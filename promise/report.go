@@ -1,21 +1,22 @@
 package promise
 
-// Report is what an agent said about its own work in one iteration: claims, never proof. It is kept in a run's log, so its JSON form is stable.
+// Report is what an agent said about its own work in one iteration: claims, never proof. A run's
+// log stores it, so its JSON form is stable.
 type Report struct {
-	Complete       bool     `json:"complete,omitempty"`       // a completion claim, by tag or by status block
-	CompleteTag    string   `json:"complete_tag,omitempty"`   // the tag's type; "" when only the block claims
-	CompleteText   string   `json:"complete_text,omitempty"`  // what followed the colon
+	Complete       bool     `json:"complete,omitempty"`       // a completion claim, by tag or status block
+	CompleteTag    string   `json:"complete_tag,omitempty"`   // the tag's type; "" if only the block claims
+	CompleteText   string   `json:"complete_text,omitempty"`  // the text after the colon
 	Blocked        *string  `json:"blocked,omitempty"`        // the last reason, which may be empty
 	Decide         *string  `json:"decide,omitempty"`         // the last question, which may be empty
-	TasksDone      []string `json:"tasks_done,omitempty"`     // in first-seen order, each once
-	Status         *Status  `json:"status,omitempty"`         // the last whole valid block
-	StatusProblem  string   `json:"status_problem,omitempty"` // why the last whole block was invalid
-	Contradictions []string `json:"contradictions,omitempty"` // such as BLOCKED beside EXIT_SIGNAL: true
+	TasksDone      []string `json:"tasks_done,omitempty"`     // in the order first seen, each once
+	Status         *Status  `json:"status,omitempty"`         // the last complete valid block
+	StatusProblem  string   `json:"status_problem,omitempty"` // why the last complete block was invalid
+	Contradictions []string `json:"contradictions,omitempty"` // such as BLOCKED with EXIT_SIGNAL: true
 	Mentions       []string `json:"mentions,omitempty"`       // tags that were only talked about
-	Unknown        []string `json:"unknown,omitempty"`        // types that nobody knows
-	Learnings      []string `json:"learnings,omitempty"`      // what the agent proposes to remember
+	Unknown        []string `json:"unknown,omitempty"`        // tags of unknown types
+	Learnings      []string `json:"learnings,omitempty"`      // what the agent wants later iterations to know
 	Phrases        int      `json:"phrases,omitempty"`        // completion phrases in the agent's text
-	Text           bool     `json:"text,omitempty"`           // anything but blanks was said at all
+	Text           bool     `json:"text,omitempty"`           // the agent wrote anything but white space
 }
 
 // Status is one valid status block.

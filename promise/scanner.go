@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// Options says which words count in a run.
+// Options configure what counts as a claim in a run.
 type Options struct {
-	CompletionTags []string // none: COMPLETE and DONE
-	Prompt         string   // what the agent was told; set for plain output only, where it may be echoed
-	Phrases        []string // completion phrases; none: DefaultPhrases
+	CompletionTags []string // default: COMPLETE and DONE
+	Prompt         string   // the agent's prompt; set only for plain output, which may echo it
+	Phrases        []string // completion phrases; default: DefaultPhrases
 }
 
-// Scanner reads the agent's own words as they come, in pieces of any size, and needs the same small memory for a line as for a gigabyte. It is not safe for
-// use by several goroutines at once.
+// Scanner reads the agent's output as it arrives, in pieces of any size. It needs the same small
+// amount of memory for a line as for a gigabyte. It is not safe for concurrent use.
 type Scanner struct {
 	input   terminalCleaner
 	lines   lineReader
 	scratch [4 << 10]byte
 }
 
-// NewScanner returns a scanner for the words of one iteration.
+// NewScanner returns a scanner for the agent's output in one iteration.
 func NewScanner(o Options) *Scanner {
 	s := &Scanner{lines: lineReader{phrases: defaultCounter()}}
 	if len(o.Phrases) > 0 {
@@ -35,7 +35,7 @@ func NewScanner(o Options) *Scanner {
 	return s
 }
 
-// Write reads more of the message under way. It never fails.
+// Write reads more of the current message. It never fails.
 func (s *Scanner) Write(p []byte) (int, error) {
 	s.input.text(p)
 	return len(p), nil
@@ -51,10 +51,11 @@ func (s *Scanner) WriteString(p string) (int, error) {
 	return len(p), nil
 }
 
-// EndMessage ends the message under way, and with it every tag, fence, clause, status block and terminal sequence that it left open.
+// EndMessage ends the current message, with every tag, fence, clause, status block and terminal
+// sequence left open in it.
 func (s *Scanner) EndMessage() { s.input.endMessage() }
 
-// Report ends the message under way and says what was said so far.
+// Report ends the current message and returns everything reported so far.
 func (s *Scanner) Report() Report {
 	s.EndMessage()
 	said := &s.lines.said
@@ -63,7 +64,7 @@ func (s *Scanner) Report() Report {
 		Blocked: said.blocked, Decide: said.decide, TasksDone: slices.Clone(said.tasks),
 		Status: s.lines.status, StatusProblem: s.lines.problem,
 		Mentions: slices.Clone(said.mentions), Unknown: slices.Clone(said.unknown),
-		Learnings: slices.Clone(s.lines.learned), Phrases: said.phrases, Text: s.lines.spoke,
+		Learnings: slices.Clone(s.lines.learned), Phrases: said.phrases, Text: s.lines.hasText,
 	}
 	if r.Status != nil {
 		r.readStatus()
@@ -71,7 +72,7 @@ func (s *Scanner) Report() Report {
 	return r
 }
 
-// readStatus adds what the status block claims; a tag says it better.
+// readStatus adds the claims of the status block. Tags take precedence over it.
 func (r *Report) readStatus() {
 	status := *r.Status
 	r.Status = &status
@@ -81,11 +82,13 @@ func (r *Report) readStatus() {
 	}
 	r.Blocked = cmp.Or(r.Blocked, &status.Recommendation)
 	if status.ExitSignal {
-		r.Contradictions = []string{fmt.Sprintf("%s: STATUS is BLOCKED, but EXIT_SIGNAL is true", ContradictionBlockedExit)}
+		contradiction := fmt.Sprintf("%s: STATUS is BLOCKED, but EXIT_SIGNAL is true", ContradictionBlockedExit)
+		r.Contradictions = []string{contradiction}
 	}
 }
 
-// ContradictionBlockedExit begins the entry in Report.Contradictions of a status block that is BLOCKED and asks for the end as well.
+// ContradictionBlockedExit starts the entry in Report.Contradictions for a status block that is
+// BLOCKED but also signals an exit.
 const ContradictionBlockedExit = "blocked_exit_signal"
 
 // Parse reads a text that is one whole message.

@@ -15,7 +15,8 @@ const (
 
 const maxCountDigits = 9
 
-// statusField is one line of the block: which values it takes, nil for a count.
+// statusField is one field of the block. values are its allowed values, nil for a count or for the
+// recommendation.
 type statusField struct {
 	name   string
 	values []string
@@ -33,8 +34,8 @@ var statusFields = []statusField{
 	{recommendation, nil},
 }
 
-// statusBlock reads the lines between the two marks. Until the second mark comes it may be no block at all, so what its lines say as ordinary text is kept
-// beside it.
+// statusBlock reads the lines between the two marks. Until the second mark appears, it may not be a
+// block at all, so asText keeps what its lines say as ordinary text.
 type statusBlock struct {
 	open    bool
 	values  map[string]string
@@ -46,7 +47,8 @@ func (b *statusBlock) begin() {
 	*b = statusBlock{open: true, values: map[string]string{}}
 }
 
-// extent says whether a line of the block is there to its end. Only a recommendation may be longer than what is read.
+// extent says whether a line of the block is complete. Only a recommendation may be longer than
+// what is read.
 type extent int
 
 const (
@@ -62,12 +64,12 @@ func (b *statusBlock) line(text []byte, e extent) {
 	name, value, _ := bytes.Cut(text, []byte(":"))
 	at := slices.IndexFunc(statusFields, func(f statusField) bool { return f.name == string(name) })
 	if at < 0 || len(name) == len(text) {
-		b.problem = fmt.Sprintf("%q is none of its fields", shown(tidied(text)))
+		b.problem = fmt.Sprintf("unexpected line %q", shown(tidied(text)))
 		return
 	}
 	field := statusFields[at]
 	if _, twice := b.values[field.name]; twice {
-		b.problem = field.name + " stands in it twice"
+		b.problem = field.name + " is given twice"
 		return
 	}
 	said, problem := field.read(bytes.TrimSpace(value), e)
@@ -87,7 +89,8 @@ func (f statusField) read(value []byte, e extent) (said, problem string) {
 	case f.values == nil && (e == cutLine || !isCount(said)):
 		return "", fmt.Sprintf("%s must be a number, not %q", f.name, shown(tidied(value)))
 	case f.values != nil && (e == cutLine || !slices.Contains(f.values, said)):
-		return "", fmt.Sprintf("%s must be one of %s, not %q", f.name, strings.Join(f.values, ", "), shown(tidied(value)))
+		return "", fmt.Sprintf("%s must be one of %s, not %q",
+			f.name, strings.Join(f.values, ", "), shown(tidied(value)))
 	}
 	return said, ""
 }
@@ -96,7 +99,7 @@ func isCount(s string) bool {
 	return s != "" && len(s) <= maxCountDigits && strings.Trim(s, "0123456789") == ""
 }
 
-// end closes the block. A problem means that it is none.
+// end closes the block. If it returns a problem, the block is invalid.
 func (b *statusBlock) end() (Status, string) {
 	for _, f := range statusFields {
 		if _, ok := b.values[f.name]; !ok && b.problem == "" {

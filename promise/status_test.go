@@ -17,7 +17,7 @@ EXIT_SIGNAL: true
 RECOMMENDATION: ship it
 ` + blockEnds + "\n"
 
-// printed writes a block the way the contract shows it.
+// printed formats a block as the contract shows it.
 func printed(s Status) string {
 	return fmt.Sprintf(blockBegins+`
 STATUS: %s
@@ -49,11 +49,15 @@ func TestStatusClaims(t *testing.T) {
 
 func TestReportAgain(t *testing.T) {
 	s := NewScanner(Options{})
-	s.WriteString(validBlock + "<promise>T-1:DONE</promise>\n> <promise>BLOCKED:x</promise>\nif <promise>BLOCKED:y</promise>\n<promise>z</promise>")
+	s.WriteString(validBlock +
+		"<promise>T-1:DONE</promise>\n> <promise>BLOCKED:x</promise>\nif <promise>BLOCKED:y</promise>\n<promise>z</promise>")
 	first := s.Report()
 	want := Report{
 		Complete: true, TasksDone: []string{"T-1"}, Mentions: []string{"BLOCKED:y"}, Unknown: []string{"z"}, Text: true,
-		Status: &Status{State: "COMPLETE", TasksCompleted: 1, FilesModified: 2, Tests: "PASSING", WorkType: "IMPLEMENTATION", ExitSignal: true, Recommendation: "ship it"},
+		Status: &Status{
+			State: "COMPLETE", TasksCompleted: 1, FilesModified: 2, Tests: "PASSING", WorkType: "IMPLEMENTATION",
+			ExitSignal: true, Recommendation: "ship it",
+		},
 	}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("first report (-want +got):\n%s", diff)

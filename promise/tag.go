@@ -11,7 +11,7 @@ const (
 	maxContent = 2000 // characters of content that are kept, as the contract says
 	maxBody    = 2 * maxContent
 	maxTaskID  = 128
-	maxShown   = 80 // characters of what is only recorded
+	maxShown   = 80 // characters of text that is only recorded
 )
 
 type tagKind int
@@ -27,7 +27,8 @@ const (
 // tag is one whole <promise>…</promise>.
 type tag struct {
 	kind tagKind
-	name string // the completion tag as it was configured, the task's id, BLOCKED, DECIDE, or all of an unknown one
+	// name is the completion tag as configured, the task's id, BLOCKED, DECIDE, or all of an unknown tag.
+	name string
 	text string // the content after the colon
 }
 
@@ -42,7 +43,7 @@ func (t tag) String() string {
 	}
 }
 
-// readTag says what the tidied text between <promise> and </promise> means.
+// readTag interprets the tidied text between <promise> and </promise>.
 func readTag(body string, completionTags []string) tag {
 	name, text, colon := strings.Cut(body, ":")
 	name, text = strings.TrimSpace(name), firstCharacters(strings.TrimSpace(text), maxContent)
@@ -81,7 +82,8 @@ func asciiAlphanumeric(b byte) bool {
 	return b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z'
 }
 
-// foldEqual compares in any case. Unlike strings.EqualFold it never takes a foreign sign for an ASCII letter (the Kelvin sign is no K).
+// foldEqual compares ignoring case. Unlike strings.EqualFold it never equates a non-ASCII character
+// with an ASCII letter (the Kelvin sign is not a K).
 func foldEqual(a, b string) bool {
 	for len(a) > 0 && len(b) > 0 {
 		r, n := utf8.DecodeRuneInString(a)
@@ -117,7 +119,7 @@ func firstCharacters(s string, n int) string {
 	return s
 }
 
-// shown shortens what is recorded but not acted upon.
+// shown shortens text that is recorded but not acted upon.
 func shown(s string) string {
 	if short := firstCharacters(s, maxShown); short != s {
 		return short + "…"
@@ -125,14 +127,14 @@ func shown(s string) string {
 	return s
 }
 
-// tidyText collects text with blanks and line breaks at its ends removed, those inside made one blank, control characters dropped, and all beyond maxBody
-// characters cut off.
+// tidyText collects text. It trims white space at both ends, reduces white space inside to one
+// space, drops control characters, and cuts off everything beyond maxBody characters.
 type tidyText struct {
 	kept       []byte
 	characters int
-	blank      bool // one is due before the next character
+	blank      bool // a space is due before the next character
 	lineBreak  bool // a line ended since the last character
-	lines      bool // it ran over more than one line
+	lines      bool // the text spans more than one line
 }
 
 func (t *tidyText) add(p []byte) {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bytes that begin, end or stand in terminal sequences.
+// Bytes that begin, end or occur in terminal sequences.
 const (
 	bel       = 0x07
 	can       = 0x18
@@ -23,8 +23,9 @@ const (
 	asciiLast = 0x7f
 )
 
-// Real sequences are far shorter. Beyond these a short one is taken for text that lost its beginning, and a string (a picture, a clipboard) for a
-// sequence even if nothing ends it.
+// Real sequences are far shorter than these limits. A longer short sequence is treated as text that
+// lost its beginning. A longer string (a picture, a clipboard) is treated as a sequence even if
+// nothing ends it.
 const (
 	maxShortSequence  = 256
 	maxStringSequence = 16 << 10
@@ -32,7 +33,8 @@ const (
 
 var replacement = []byte("\uFFFD")
 
-// textSink is one stage of reading. It takes text in whole characters of valid UTF-8 and must not keep the slice.
+// textSink is one stage of reading. It receives whole characters of valid UTF-8 and must not keep
+// the slice.
 type textSink interface {
 	text(p []byte)
 	endMessage()
@@ -43,21 +45,22 @@ type sequenceState int
 const (
 	outsideSequence sequenceState = iota
 	afterEscape
-	inIntermediates // ESC ( B and its like
+	inIntermediates // such as ESC ( B
 	inCSI
 	inString // OSC, DCS, APC, PM, SOS
 	afterEscapeInString
 )
 
-// terminalCleaner takes terminal sequences and carriage returns out of a byte stream and mends its UTF-8. Where a sequence turns out not to be one it gives
-// back all but the introducer, so that a stray ESC cannot hide what was said.
+// terminalCleaner removes terminal sequences and carriage returns from a byte stream and repairs
+// its UTF-8. If a sequence turns out not to be one, it returns all but the introducer as text, so
+// that a stray ESC cannot hide what the agent said.
 type terminalCleaner struct {
 	next      textSink
 	state     sequenceState
-	held      []byte // the sequence so far, introducer included
-	overflow  bool   // the string outgrew what is held
-	giveBacks bool   // an unfinished string is read again: what looks like another inside it is unfinished too
-	part      []byte // the beginning of a character that the next write may finish
+	held      []byte // the sequence so far, including the introducer
+	overflow  bool   // the string is too long to hold
+	rereading bool   // an unfinished string is read again: any string inside it is unfinished too
+	part      []byte // the beginning of a character that the next write may complete
 }
 
 func (c *terminalCleaner) text(p []byte) {
@@ -81,7 +84,7 @@ func (c *terminalCleaner) endMessage() {
 	c.next.endMessage()
 }
 
-// run reads p up to a last character that is not whole yet, which it returns.
+// run reads p up to a last incomplete character, which it returns.
 func (c *terminalCleaner) run(p []byte) []byte {
 	nextESC, nextCR := -1, -1
 	for i := 0; i < len(p); {
@@ -103,7 +106,8 @@ func (c *terminalCleaner) run(p []byte) []byte {
 	return nil
 }
 
-// indexFrom finds b at or after from; known is what the search before this one found, so that each byte is searched once.
+// indexFrom finds b at or after from. known is the result of the previous search, so that each byte
+// is searched once.
 func indexFrom(p []byte, b byte, from, known int) int {
 	if known >= from {
 		return known
@@ -129,7 +133,7 @@ func validPrefix(p []byte) int {
 	return i
 }
 
-// step takes one character, or one byte that is part of none.
+// step handles one character, or one byte that is not part of a character.
 func (c *terminalCleaner) step(r rune, raw []byte) {
 	if r == '\r' {
 		return
@@ -182,7 +186,7 @@ func (c *terminalCleaner) escaped(r rune, raw []byte) {
 	case r >= '0' && r < asciiLast && r != '<':
 		c.drop()
 	default:
-		// ESC < does exist, for terminals of the seventies; here it is a stray ESC before a tag.
+		// ESC < exists for terminals of the seventies; here it is a stray ESC before a tag.
 		c.giveBack()
 		c.step(r, raw)
 	}
@@ -232,14 +236,14 @@ func (c *terminalCleaner) begin(s sequenceState, introducer []byte) {
 
 func (c *terminalCleaner) beginString(introducer []byte) {
 	c.begin(inString, introducer)
-	if c.giveBacks {
+	if c.rereading {
 		c.giveBack()
 	}
 }
 
 func (c *terminalCleaner) drop() { c.state, c.held = outsideSequence, c.held[:0] }
 
-// giveBack ends a sequence that is none: it loses its introducer and is text from there on.
+// giveBack ends a sequence that is not one: it drops the introducer and passes on the rest as text.
 func (c *terminalCleaner) giveBack() {
 	held := c.held
 	c.drop()
@@ -254,7 +258,7 @@ func (c *terminalCleaner) giveBackString() {
 	if c.overflow {
 		return
 	}
-	c.giveBacks = true
+	c.rereading = true
 	c.run(body)
-	c.giveBacks = false
+	c.rereading = false
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// textCollector is a sink that keeps everything.
+// textCollector is a sink that keeps all text.
 type textCollector struct{ strings.Builder }
 
 func (c *textCollector) text(p []byte) { c.Write(p) }
@@ -43,7 +43,8 @@ func TestTerminalSequences(t *testing.T) {
 		{"CSI broken by a character", "\x1b[3é", "[3é"},
 		{"CSI broken by a malformed byte", "\x1b[3\xff", "[3\uFFFD"},
 		{"CSI with intermediates", "\x1b[4 qa", "a"},
-		{"CSI too long", "\x1b[" + strings.Repeat("1", maxShortSequence) + "ma", "[" + strings.Repeat("1", maxShortSequence) + "ma"},
+		{"CSI too long", "\x1b[" + strings.Repeat("1", maxShortSequence) + "ma",
+			"[" + strings.Repeat("1", maxShortSequence) + "ma"},
 		{"intermediates broken", "\x1b(\n", "(\n"},
 		{"ESC before DEL", "\x1b\x7f", "\x7f"},
 		{"ESC at the end", "a\x1b", "a"},

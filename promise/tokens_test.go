@@ -8,14 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tokens are the pieces that mean something to one stage or another; random rows of them reach states that no single case thinks of.
+// tokens are pieces that are special to one stage or another. Random sequences of them reach states
+// that no hand-written case covers.
 var tokens = []string{
 	"<promise>", "</promise>", "<promise>", "</promise>", "COMPLETE", "BLOCKED:", "DECIDE", "T-1:DONE", "<", "</", "prom",
 	"\n", "\n", "\n", " ", " ", "\t", "\r", "> ", "- ", "1. ", "`", "``", "```", "~~~", "````", "\"", "“", "’", "\\",
 	"if", "not", "don't", "word", "_", "é", "世", ".", "?", ":", "all", "done", "no remaining work",
-	"\x1b", "\x1b[", "\x1b]", "\x1bP", "1;2m", "\x07", "\x18", "\x1b\\", "\x9b", "\x9d", "\x9c", "\xe2", "\x80", "\xff", "\x00",
+	"\x1b", "\x1b[", "\x1b]", "\x1bP", "1;2m", "\x07", "\x18", "\x1b\\", "\x9b", "\x9d", "\x9c", "\xe2", "\x80", "\xff",
+	"\x00",
 	blockBegins + "\n", blockEnds + "\n", "STATUS: COMPLETE\n", "EXIT_SIGNAL: true\n", validBlock,
-	strings.Repeat(" ", maxLine/2), strings.Repeat("x", maxPending/2), strings.Repeat("y ", maxStringSequence/3), strings.Repeat("<promise>T-2:DONE</promise>", 400),
+	strings.Repeat(" ", maxLine/2), strings.Repeat("x", maxPending/2), strings.Repeat("y ", maxStringSequence/3),
+	strings.Repeat("<promise>T-2:DONE</promise>", 400),
 }
 
 func TestRandomTokens(t *testing.T) {
@@ -23,7 +26,7 @@ func TestRandomTokens(t *testing.T) {
 	row := func(n int) string {
 		var b strings.Builder
 		for range n {
-			// The long ones at the end come seldom: they take the time.
+			// The long tokens at the end are rare because they take most of the time.
 			b.WriteString(tokens[random.IntN(len(tokens)-4*min(random.IntN(5), 1))])
 		}
 		return b.String()

@@ -18,7 +18,7 @@
 //
 // A reply of the model is a turn: with calls, with a case, or with nothing but words. Running tools and hooks, the checks, the reviewer and the call that
 // may propose a learning are none; that a case was refused costs the turns that it takes to mend it. A reply in which nothing came is asked for
-// again after a pause and costs no turn, and so are faults of the provider, which [model.Patient] waits for.
+// again after a pause and costs no turn, and so are faults of the provider, which [model.Retrier] waits for.
 //
 // The iteration's time-out ends tools and model calls, but no check that a case has begun. Silence of a stream is the client's matter, which knows it from
 // a model that thinks.

@@ -251,7 +251,7 @@ func TestInterrupted(t *testing.T) {
 func TestAPatientClientIsNotMadeMorePatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, j, told := &fakeModel{steps: []step{fails(&model.Fault{Kind: model.FaultProvider, Message: "down"})}}, &judge{}, 0
-		client := &model.Patient{Client: fake, Told: func(model.Pause) { told++ }}
+		client := &model.Retrier{Client: fake, OnPause: func(model.Pause) { told++ }}
 		works(t, Options{Client: client}, j.input(t))
 		same(t, "attempts", 8, len(fake.asked))
 		same(t, "told", 7, told)

@@ -62,7 +62,7 @@ func TestAnOutageThatDoesNotPass(t *testing.T) {
 				}
 				run := newOutageRun(t)
 				var waits []time.Duration
-				result := run.goOn(t, &model.Patient{
+				result := run.goOn(t, &model.Retrier{
 					Client: connect(base), Random: func() float64 { return 0 },
 					Sleep: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil },
 				})

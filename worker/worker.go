@@ -22,7 +22,7 @@ var systemPage string
 
 // Options is what stays the same for all iterations of a run.
 type Options struct {
-	// Client talks to the model. A worker is patient with it; see model.Patient.
+	// Client talks to the model. A worker is patient with it; see model.Retrier.
 	Client model.Client
 	Model  string // for iterations that name none
 	// MaxTurns bounds a task; 0 is DefaultMaxTurns. A reviewer has ReviewTurns at most.

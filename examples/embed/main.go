@@ -34,7 +34,11 @@ func main() {
 	}}
 
 	greeter, err := loop.New(loop.Config{
-		Task: "Write a greeting to the world.", Agent: agent, AgentName: "drafter", Checks: []string{"greets the world"}, MaxIterations: 5,
+		Task:          "Write a greeting to the world.",
+		Agent:         agent,
+		AgentName:     "drafter",
+		Checks:        []string{"greets the world"},
+		MaxIterations: 5,
 	}, loop.WithChecker(checks))
 	if err != nil {
 		log.Fatal(err)

@@ -28,11 +28,16 @@ func TestKeysThatARunNeeds(t *testing.T) {
 		evaluator *chosenAgent
 		want      error
 	}{
-		"a CLI":                      {agents: []chosenAgent{{name: "claude"}}},
-		"a key":                      {agents: []chosenAgent{{by: has}}},
-		"no key":                     {agents: []chosenAgent{{by: lacks(models.Worker)}}, want: &NoKey{"OPENAI_API_KEY", "worker"}},
-		"somebody else can go on":    {agents: []chosenAgent{{by: lacks(models.Worker)}, {name: "claude"}}},
-		"no key for the evaluator":   {agents: []chosenAgent{{by: has}}, evaluator: &chosenAgent{by: lacks(models.Evaluator)}, want: &NoKey{"OPENAI_API_KEY", "evaluator"}},
+		"a CLI": {agents: []chosenAgent{{name: "claude"}}},
+		"a key": {agents: []chosenAgent{{by: has}}},
+		"no key": {
+			agents: []chosenAgent{{by: lacks(models.Worker)}}, want: &NoKey{"OPENAI_API_KEY", "worker"},
+		},
+		"somebody else can go on": {agents: []chosenAgent{{by: lacks(models.Worker)}, {name: "claude"}}},
+		"no key for the evaluator": {
+			agents: []chosenAgent{{by: has}}, evaluator: &chosenAgent{by: lacks(models.Evaluator)},
+			want: &NoKey{"OPENAI_API_KEY", "evaluator"},
+		},
 		"an evaluator that is a CLI": {agents: []chosenAgent{{by: has}}, evaluator: &chosenAgent{name: "codex"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,13 +58,17 @@ func TestScriptsAreNamedWhole(t *testing.T) {
 	}}}
 	p.nameScripts()
 	got := []string{p.Settings.Worker.BaseURL, p.Settings.Evaluator.BaseURL, p.Settings.Planner.BaseURL}
-	if diff := cmp.Diff([]string{filepath.Join(filepath.Dir(dir), "a.json"), "http://host/v1", elsewhere}, got); diff != "" {
+	if diff := cmp.Diff([]string{filepath.Join(filepath.Dir(dir), "a.json"), "http://host/v1", elsewhere},
+		got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestGroupsOfDigits(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 128_000: "128,000", 1_000_000: "1,000,000", 1_050_000: "1,050,000", 33_600_001: "33,600,001"} {
+	for n, want := range map[int64]string{
+		0: "0", 999: "999", 1000: "1,000", 128_000: "128,000", 1_000_000: "1,000,000", 1_050_000: "1,050,000",
+		33_600_001: "33,600,001",
+	} {
 		if got := grouped(n); got != want {
 			t.Errorf("%d is %s", n, got)
 		}

@@ -19,22 +19,27 @@ var (
 	ralphBin = flag.String("ralph", "", "the `program` to measure; needed with -full")
 )
 
-// size says how much work a measurement is.
+// size configures how much work each measurement does.
 type size struct {
 	rounds     int
-	iterations int // of one turn
+	iterations int // in one turn
 	small      int // bytes of a transcript that is read in one go
-	large      int // how many times as long the long one is
+	large      int // how many times as long the long transcript is
 	crowd      int
 	history    int // iterations of a long run, a multiple of 50
-	starts     int // of a program, to time its start
-	files      int // of a large workspace
-	thousand   int // iterations of a run whose ends are compared, a multiple of 10
+	starts     int // program starts to time
+	files      int // files in a large workspace
+	thousand   int // iterations of a run whose first and last parts are compared, a multiple of 10
 }
 
 var (
-	meaningful = size{rounds: 15, iterations: 40, small: 20 << 20, large: 51, crowd: 100, history: 10_000, starts: 25, files: 20_000, thousand: 1000}
-	tiny       = size{rounds: 1, iterations: 2, small: 200 << 10, large: 2, crowd: 3, history: 50, starts: 1, files: 50, thousand: 20}
+	meaningful = size{
+		rounds: 15, iterations: 40, small: 20 << 20, large: 51, crowd: 100, history: 10_000, starts: 25, files: 20_000,
+		thousand: 1000,
+	}
+	tiny = size{
+		rounds: 1, iterations: 2, small: 200 << 10, large: 2, crowd: 3, history: 50, starts: 1, files: 50, thousand: 20,
+	}
 )
 
 // bench is one run of the program.
@@ -42,18 +47,19 @@ type bench struct {
 	*testing.T
 	size
 	programs
-	whole *testing.T // of all measurements
+	whole *testing.T // the test of all measurements
 	rows  []row
 }
 
-// programs are what is started beside ourselves.
+// programs are the programs that the measurements start.
 type programs struct {
 	ralph  string
 	stamp  string
 	parser string // the benchmarks of package agent; "" if they are left out
 }
 
-// TempDir is a new folder that stays until everything is measured: some file systems make new files slowly for minutes after many were deleted.
+// TempDir returns a new folder that stays until everything is measured: some file systems create
+// files slowly for minutes after many were deleted.
 func (b *bench) TempDir() string { return b.whole.TempDir() }
 
 func (b *bench) add(r row) {
@@ -75,12 +81,15 @@ func TestTable(t *testing.T) {
 		name    string
 		measure func(*bench)
 	}{
-		{"iteration", (*bench).iteration}, {"checked iteration", (*bench).checkedIteration}, {"whole program", (*bench).wholeProgram}, {"gap", (*bench).gap},
-		{"parsing", (*bench).parsing}, {"memory", (*bench).memory}, {"crowd", (*bench).crowds}, {"cold start", (*bench).coldStart}, {"helper", (*bench).helperStart}, {"long run", (*bench).longRun},
-		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).aThousand},
+		{"iteration", (*bench).iteration}, {"checked iteration",
+			(*bench).checkedIteration}, {"whole program", (*bench).wholeProgram}, {"gap", (*bench).gap},
+		{"parsing", (*bench).parsing}, {"memory",
+			(*bench).memory}, {"crowd", (*bench).crowds}, {"cold start",
+			(*bench).coldStart}, {"helper", (*bench).helperStart}, {"long run", (*bench).longRun},
+		{"snapshots", (*bench).snapshots}, {"a thousand", (*bench).thousandIterations},
 		{"a worker's turn", (*bench).workerTurn},
 	} {
-		t.Run(part.name, func(t *testing.T) { // so that its players are gone before the next
+		t.Run(part.name, func(t *testing.T) { // its players end before the next part starts
 			b.T = t
 			part.measure(b)
 		})
@@ -114,7 +123,7 @@ func writeJSON(t *testing.T, path string, report report) {
 	}
 }
 
-// realPrograms builds what has to be a program of its own.
+// realPrograms builds the parts that must be separate programs.
 func realPrograms(t *testing.T) programs {
 	t.Helper()
 	if *ralphBin == "" {
@@ -135,7 +144,7 @@ func realPrograms(t *testing.T) programs {
 	return p
 }
 
-// stagePrograms lets ourselves play the others' parts, so that nothing has to be built.
+// stagePrograms uses the test program for all parts, so that nothing has to be built.
 func stagePrograms(t *testing.T) programs {
 	t.Helper()
 	dir := t.TempDir()

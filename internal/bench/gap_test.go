@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// gap is the time in which no agent works.
+// gap measures the time in which no agent works.
 func (b *bench) gap() {
 	ours, theirs := b.stamper("at work"), b.stamper("at work")
 	loop := start(b.T, "loop", task{Dir: b.TempDir(), State: b.TempDir(), Agent: ours.command})
@@ -23,12 +23,13 @@ func (b *bench) gap() {
 		values, floors = append(values, ours.gaps(b.T)...), append(floors, theirs.gaps(b.T)...)
 	}
 	b.add(row{
-		What: "gap between an agent's end and the next one's start (wall)", Unit: "ms", Value: median(values), Floor: median(floors),
-		Of: "bare Go loop, same sh -c", Note: "no sleep is in it; what the loop adds is mostly the wait for two fsync",
+		What: "gap between an agent's end and the next one's start (wall)", Unit: "ms", Value: median(values),
+		Floor: median(floors),
+		Of:    "bare Go loop, same sh -c", Note: "no sleep is in it; what the loop adds is mostly the wait for two fsync",
 	})
 }
 
-// stamper is an agent that notes when it ran.
+// stamper is an agent that records when it ran.
 type stamper struct {
 	file    string
 	command string
@@ -42,7 +43,7 @@ func (b *bench) stamper(says ...string) *stamper {
 // span is when an agent ran.
 type span struct{ start, end time.Time }
 
-// take gives what was noted and forgets it.
+// take returns the recorded times and clears them.
 func (s *stamper) take(t *testing.T) []span {
 	t.Helper()
 	text, err := os.ReadFile(s.file)
@@ -63,7 +64,7 @@ func (s *stamper) take(t *testing.T) []span {
 	return spans
 }
 
-// gaps are the times between agents, in milliseconds.
+// gaps returns the times between agents, in milliseconds.
 func (s *stamper) gaps(t *testing.T) []float64 {
 	t.Helper()
 	var gaps []float64

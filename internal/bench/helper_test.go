@@ -13,11 +13,12 @@ import (
 	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
-// helperStart is what the process costs that a view of the tree is made in, before it mounts anything.
+// helperStart measures the cost of the process in which a view of the tree is created, before it
+// mounts anything.
 func (b *bench) helperStart() {
 	program := b.ralph
 	if !*full {
-		program = self(b.T) // a script that plays ralph could not pass the name on
+		program = self(b.T) // a script in place of ralph could not pass on the name
 	}
 	var cpu, cpuFloor []float64
 	for range b.starts * 4 {
@@ -31,12 +32,14 @@ func (b *bench) helperStart() {
 		cpu = append(cpu, milliseconds(helper.UserTime()+helper.SystemTime()))
 	}
 	b.add(row{
-		What: "helper process for views (CPU)", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor), Of: "the smallest Go program", Aim: aim{ratioAtMost, 2},
+		What: "helper process for views (CPU)", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor),
+		Of: "the smallest Go program", Aim: aim{ratioAtMost, 2},
 		Note: "from its start to its orders, which are empty here",
 	})
 }
 
-// startHelper starts a program as the helper process of views, with orders that it cannot carry out.
+// startHelper starts a program as the helper process for views, with orders that it cannot carry
+// out.
 func startHelper(t *testing.T, program string, env []string) (helper *os.ProcessState, stderr string) {
 	t.Helper()
 	orders, err := os.Open(os.DevNull)
@@ -50,7 +53,10 @@ func startHelper(t *testing.T, program string, env []string) (helper *os.Process
 	}
 	defer read.Close()
 	var complaints bytes.Buffer
-	command := &exec.Cmd{Path: program, Args: []string{inside.Name, "program"}, Env: env, Stderr: &complaints, ExtraFiles: []*os.File{orders, write}}
+	command := &exec.Cmd{
+		Path: program, Args: []string{inside.Name, "program"}, Env: env, Stderr: &complaints,
+		ExtraFiles: []*os.File{orders, write},
+	}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +70,8 @@ func startHelper(t *testing.T, program string, env []string) (helper *os.Process
 	return command.ProcessState, complaints.String()
 }
 
-// Whoever imports reflect comes after the helper process has taken over, and so does everything heavy: package inside says how.
+// Packages that import reflect, and everything else that is heavy, must be initialized after the
+// helper process has taken over. Package inside explains how.
 func TestHelperComesBeforeTheProgram(t *testing.T) {
 	_, trace := startHelper(t, self(t), append(plainEnv(), "GODEBUG=inittrace=1"))
 	var seen []string

@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// transcript is what a small agent prints: two kilobytes of talk that claim nothing.
-var transcript = strings.Repeat("I looked at the handler and at the tests beside it; the method check comes too late.\n", 24)
+// transcript is the output of a small agent: two kilobytes of text without a claim.
+var transcript = strings.Repeat("I looked at the handler and at the tests beside it; the method check comes too "+
+	"late.\n", 24)
 
-// talker is the command line of an agent that prints the transcript. It is the cheapest there can be, the shell itself, so that nothing of the
-// harness's share is hidden behind the agent's.
+// talker is the command line of an agent that prints the transcript. It is the cheapest agent
+// possible, the shell itself, so that the agent's cost does not hide the harness's.
 var talker = "echo '" + transcript + "'"
 
-// iteration is one by itself: agent and durable log.
+// iteration measures a plain iteration: agent and durable log.
 func (b *bench) iteration() {
 	work := task{Dir: b.TempDir(), State: b.TempDir(), Agent: talker}
 	m := compete(b.T, start(b.T, "loop", work), start(b.T, "bare loop", work), b.rounds, b.iterations)
@@ -28,7 +29,7 @@ func (b *bench) iteration() {
 	})
 }
 
-// checkedIteration has a check and a fingerprint besides.
+// checkedIteration adds a check and a fingerprint.
 func (b *bench) checkedIteration() {
 	work := task{Dir: repository(b.T), State: b.TempDir(), Agent: talker, Tree: true, Checks: []string{"true"}}
 	work.Commands = [][]string{{"sh", "-c", "true"}, {"git", "status"}}
@@ -39,7 +40,7 @@ func (b *bench) checkedIteration() {
 	})
 }
 
-// repository makes a small one: fifty files, one of them changed, one new.
+// repository creates a small repository: fifty files, one of them changed, one new.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +49,8 @@ func repository(t *testing.T) string {
 	}
 	git := func(args ...string) {
 		t.Helper()
-		command := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=bench", "-c", "user.email=bench@example.com"}, args...)...)
+		command := exec.Command("git",
+			append([]string{"-C", dir, "-c", "user.name=bench", "-c", "user.email=bench@example.com"}, args...)...)
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
@@ -61,19 +63,22 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// wholeProgram is `ralph run` from its start to its end, spread over its iterations.
+// wholeProgram measures `ralph run` from start to end, divided by its iterations.
 func (b *bench) wholeProgram() {
 	work := task{Dir: b.TempDir(), State: b.TempDir(), Agent: talker}
 	bare := start(b.T, "bare loop", work)
 	iterations := 5 * b.iterations
 	var values, floors, ratios []float64
 	for range max(1, b.rounds/3) {
-		args := []string{"run", "measure", "-C", work.Dir, "--quiet", "--allow-unverified", "--agent-cmd", work.Agent, "-n", fmt.Sprint(iterations)}
+		args := []string{
+			"run", "measure", "-C", work.Dir, "--quiet", "--allow-unverified", "--agent-cmd", work.Agent, "-n",
+			fmt.Sprint(iterations),
+		}
 		for _, off := range breakerOff {
 			args = append(args, "--set", off)
 		}
 		used := b.runRalph(work.State, 1, args...)
-		value, floor := each(used.cpu, iterations), each(bare.play(b.T, iterations).cpu(), iterations)
+		value, floor := perIteration(used.cpu, iterations), perIteration(bare.play(b.T, iterations).cpu(), iterations)
 		values, floors, ratios = append(values, value), append(floors, floor), append(ratios, value/floor)
 	}
 	b.add(row{
@@ -82,14 +87,14 @@ func (b *bench) wholeProgram() {
 	})
 }
 
-// usage is what one call of a program took.
+// usage is the cost of one call of a program.
 type usage struct {
 	began time.Time
 	wall  time.Duration
 	cpu   time.Duration
 }
 
-// runRalph calls the program and wants it to end with that code.
+// runRalph runs the program and requires the given exit code.
 func (b *bench) runRalph(state string, code int, args ...string) usage {
 	b.Helper()
 	command := exec.Command(b.ralph, args...)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// machine is what a figure should not be read without.
+// machine describes the machine, without which the figures mean little.
 type machine struct {
 	Cores      int     `json:"cores"`
 	Go         string  `json:"go"`
@@ -25,7 +25,8 @@ type machine struct {
 }
 
 func (m machine) String() string {
-	return fmt.Sprintf("%s, %s, %d cores, load %.1f before and %.1f after, state on %s, where a new file takes %.3f ms of CPU",
+	return fmt.Sprintf("%s, %s, %d cores, load %.1f before and %.1f after, state on %s, where a new file takes %.3f "+
+		"ms of CPU",
 		m.Go, m.System, m.Cores, m.LoadBefore, m.LoadAfter, m.State, m.NewFile)
 }
 
@@ -36,8 +37,9 @@ func thisMachine(stateDir string) machine {
 	}
 }
 
-// newFile is the CPU time of making one file, in milliseconds: on some file systems it rises by a factor of forty for the minutes after many files
-// were deleted. The harness is not to blame then, and the rows with a durable log mean little.
+// newFile returns the CPU time of creating one file, in milliseconds. On some file systems it rises
+// by a factor of forty for minutes after many files were deleted. That is not the harness's fault,
+// and then the rows with a durable log mean little.
 func newFile(dir string) float64 {
 	const files = 200
 	began := cpuOf(syscall.RUSAGE_SELF)
@@ -46,10 +48,10 @@ func newFile(dir string) float64 {
 			return 0
 		}
 	}
-	return each(cpuOf(syscall.RUSAGE_SELF)-began, files)
+	return perIteration(cpuOf(syscall.RUSAGE_SELF)-began, files)
 }
 
-// load is the average of the last minute; -1 if it is not to be had.
+// load returns the load average of the last minute, or -1 if it is unknown.
 func load() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -83,7 +85,7 @@ func fileSystem(dir string) string {
 	return fmt.Sprintf("file system %#x", about.Type)
 }
 
-// cpuOf is the CPU time of this process, or of its children that were waited for.
+// cpuOf returns the CPU time of this process, or of its children that were waited for.
 func cpuOf(who int) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(who, &usage); err != nil {
@@ -92,7 +94,8 @@ func cpuOf(who int) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// memoryOf reads one figure of a process, such as VmHWM, in bytes. It is 0 once the process is gone.
+// memoryOf reads one memory figure of a process, such as VmHWM, in bytes. It returns 0 once the
+// process is gone.
 func memoryOf(pid, file, field string) int64 {
 	text, err := os.ReadFile("/proc/" + pid + "/" + file)
 	if err != nil {

@@ -1,16 +1,20 @@
 //go:build linux
 
-// Package bench measures what the harness costs, each figure beside its floor: the least that a program could do for the same effect.
+// Package bench measures what the harness costs. Each figure has a floor beside it: the least that
+// a program could do for the same effect.
 //
-// `make bench` prints one table and writes it as JSON. The ordinary tests run the same code with tiny figures, so that it does not rot; what they
-// measure is not worth reading.
+// `make bench` prints one table and writes it as JSON. The ordinary tests run the same code with
+// tiny sizes, so that it keeps working; their measurements mean nothing.
 //
-// A figure and its floor come from two processes that take turns, a few iterations each, and are told to by a third: what else the machine does
-// meets both alike. What is compared is CPU time, of the process and of all that it waited for, wherever a wall clock would mostly show the load
-// of the machine. The ratio is the median of the rounds' ratios, so it need not be the quotient of the two medians beside it.
+// A figure and its floor come from two processes that take turns, a few iterations each, directed
+// by a third, so that other load on the machine affects both alike. The comparison uses CPU time,
+// of the process and of everything it waited for, wherever a wall clock would mostly show the load
+// of the machine. The ratio is the median of the rounds' ratios, so it may differ from the quotient
+// of the two medians beside it.
 //
-// The program is made of test files because the floor has to start processes by itself, which only package process may do elsewhere. It needs
-// Linux: memory is read from /proc.
+// The program consists of test files because the floor has to start processes directly, which
+// elsewhere only package process may do. It needs Linux, because it reads memory figures from
+// /proc.
 package bench
 
 import (
@@ -20,7 +24,7 @@ import (
 	"testing"
 )
 
-// roleVariable makes the test program play a part in place of running tests.
+// roleVariable makes the test program play a role instead of running tests.
 const roleVariable = "BENCH_ROLE"
 
 func TestMain(m *testing.M) {
@@ -28,7 +32,7 @@ func TestMain(m *testing.M) {
 	if role == "" {
 		os.Exit(m.Run())
 	}
-	if err := os.Unsetenv(roleVariable); err != nil { // it is not meant for the processes that the role starts
+	if err := os.Unsetenv(roleVariable); err != nil { // processes that the role starts must not see it
 		panic(err)
 	}
 	os.Exit(play(role))

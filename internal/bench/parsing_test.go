@@ -23,7 +23,7 @@ type stream struct {
 	mix     string
 }
 
-// parsing is how fast an agent's output is read, by CPU time of our own process.
+// parsing measures how fast agent output is read, by the CPU time of this process.
 func (b *bench) parsing() {
 	for _, times := range []int{1, b.large} {
 		s := claudeStream(b.T, b.small, times)
@@ -34,7 +34,8 @@ func (b *bench) parsing() {
 			values, floors, ratios = append(values, value), append(floors, floor), append(ratios, value/floor)
 		}
 		b.add(row{
-			What: "parsing " + megabytes(s.bytes) + " of stream-json from a process", Unit: "MB/s", Value: median(values), Floor: median(floors),
+			What: "parsing " + megabytes(s.bytes) +
+				" of stream-json from a process", Unit: "MB/s", Value: median(values), Floor: median(floors),
 			Ratio: median(ratios), Of: "reading it and looking for a tag", Aim: aim{valueAtLeast, 150}, Note: s.mix,
 		})
 	}
@@ -43,12 +44,12 @@ func (b *bench) parsing() {
 	}
 }
 
-// rate is megabytes by second of CPU, in a fresh process.
+// rate returns megabytes per second of CPU, in a fresh process.
 func (b *bench) rate(role string, work task, s stream) float64 {
 	b.Helper()
 	p := start(b.T, role, work)
 	defer p.end(b.T)
-	turns := int(max(1, int64(b.small)*3/s.bytes)) // a short one is over too soon to be timed
+	turns := int(max(1, int64(b.small)*3/s.bytes)) // a short stream ends too soon to be timed
 	used := p.play(b.T, turns)
 	if used.Bytes != s.bytes*int64(turns) {
 		b.Fatalf("%s read %d bytes, want %d", role, used.Bytes, s.bytes*int64(turns))
@@ -56,7 +57,8 @@ func (b *bench) rate(role string, work task, s stream) float64 {
 	return float64(used.Bytes) / 1e6 / used.Own.Seconds()
 }
 
-// parserAlone is the reader without a process, a pipe and a file: the benchmark of package agent hears one gigabyte.
+// parserAlone measures the reader without a process, a pipe and a file: the benchmark of package
+// agent reads one gigabyte.
 func (b *bench) parserAlone() {
 	const heard = 1 << 30
 	var values []float64
@@ -70,7 +72,8 @@ func (b *bench) parserAlone() {
 	}
 	floor := b.rows[len(b.rows)-1]
 	b.add(row{
-		What: "parsing 1 GB of stream-json from memory", Unit: "MB/s", Value: median(values), Floor: floor.Floor, Of: "as above, from a process",
+		What: "parsing 1 GB of stream-json from memory", Unit: "MB/s", Value: median(values), Floor: floor.Floor,
+		Of:  "as above, from a process",
 		Aim: aim{valueAtLeast, 150},
 	})
 }
@@ -82,24 +85,30 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%.0f MB", float64(n)/1e6)
 }
 
-// claudeStream makes a program that prints what a long session of Claude Code prints, its middle part several times over.
+// claudeStream creates a program that prints the output of a long Claude Code session, its middle
+// part several times over.
 func claudeStream(t *testing.T, size, times int) stream {
 	t.Helper()
 	dir := t.TempDir()
-	opening := `{"type":"system","subtype":"init","cwd":"/workspace","session_id":"s1","tools":["Bash","Edit","Read","Write"],"model":"opus"}` + "\n"
-	closing := `{"type":"result","subtype":"success","is_error":false,"duration_ms":1000,"num_turns":9,"result":"The handler is mended.","session_id":"s1",` +
-		`"total_cost_usd":1.5,"usage":{"input_tokens":9,"output_tokens":9,"cache_read_input_tokens":9,"cache_creation_input_tokens":9},"permission_denials":[]}` + "\n"
+	opening := `{"type":"system","subtype":"init","cwd":"/workspace","session_id":"s1","tools":["Bash","Edit",` +
+		`"Read","Write"],"model":"opus"}` + "\n"
+	closing := `{"type":"result","subtype":"success","is_error":false,"duration_ms":1000,"num_turns":9,` +
+		`"result":"The handler is mended.","session_id":"s1",` +
+		`"total_cost_usd":1.5,"usage":{"input_tokens":9,"output_tokens":9,"cache_read_input_tokens":9,` +
+		`"cache_creation_input_tokens":9},"permission_denials":[]}` + "\n"
 	middle, mix := session(size)
 	files := map[string]string{"opening": opening, "middle": string(middle), "closing": closing}
 	for name, text := range files {
 		writeFile(t, filepath.Join(dir, name), text, 0o600)
 	}
 	program := filepath.Join(dir, "claude")
-	writeFile(t, program, fmt.Sprintf("#!/bin/sh\ncd '%s' && exec cat opening%s closing\n", dir, strings.Repeat(" middle", times)), 0o700)
+	writeFile(t, program,
+		fmt.Sprintf("#!/bin/sh\ncd '%s' && exec cat opening%s closing\n", dir, strings.Repeat(" middle", times)), 0o700)
 	return stream{program, int64(len(opening) + times*len(middle) + len(closing)), mix}
 }
 
-// session is a stretch of work: a remark, sometimes a thought, a file read or a command run, a file written, each with what the tool answered.
+// session returns a stretch of work: a remark, sometimes a thought, a file read or a command run, a
+// file written, each with the tool's result.
 func session(size int) (text []byte, mix string) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
@@ -109,17 +118,25 @@ func session(size int) (text []byte, mix string) {
 		share[kind] += n
 	}
 	const tail = `,"parent_tool_use_id":null,"session_id":"s1"}`
-	const said = `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"%s","%s":%s}],"usage":{"input_tokens":9,"output_tokens":1}}` + tail
-	const used = `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus","content":[{"type":"tool_use","id":"t%d","name":"%s","input":%s}],"usage":{"input_tokens":9,"output_tokens":1}}` + tail
-	const answered = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result","content":%s}]}` + tail
+	const said = `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus",` +
+		`"content":[{"type":"%s","%s":%s}],"usage":{"input_tokens":9,"output_tokens":1}}` + tail
+	const used = `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"opus",` +
+		`"content":[{"type":"tool_use","id":"t%d","name":"%s","input":%s}],"usage":{"input_tokens":9,"output_tokens":1}}` +
+		tail
+	const answered = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result",` +
+		`"content":%s}]}` + tail
 	for i := 0; b.Len() < size; i++ {
-		write("text", said, i, "text", "text", quote("I will look at the handler now and see why the check of the method comes too late; then the tests run again."))
+		write("text", said, i, "text", "text",
+			quote("I will look at the handler now and see why the check of the method comes too late; then the tests run "+
+				"again."))
 		if i%3 == 0 {
-			write("thinking", said, i, "thinking", "thinking", quote(strings.Repeat("Perhaps the order of the two matters here. ", 10)))
+			write("thinking", said, i, "thinking", "thinking",
+				quote(strings.Repeat("Perhaps the order of the two matters here. ", 10)))
 		}
 		write("tool calls", used, i, 2*i, "Bash", `{"command":"go test ./... 2>&1 | tail -50","description":"Run the tests"}`)
 		write("tool results", answered, 2*i, quote(source(dice, 200, 16<<10)))
-		write("tool calls", used, i, 2*i+1, "Write", fmt.Sprintf(`{"file_path":"internal/server/handle%d.go","content":%s}`, i, quote(source(dice, 500, 8<<10))))
+		write("tool calls", used, i, 2*i+1, "Write",
+			fmt.Sprintf(`{"file_path":"internal/server/handle%d.go","content":%s}`, i, quote(source(dice, 500, 8<<10))))
 		write("tool results", answered, 2*i+1, quote("The file was written."))
 	}
 	kinds := slices.Sorted(maps.Keys(share))
@@ -132,18 +149,18 @@ func session(size int) (text []byte, mix string) {
 const function = "func (s *server) handle(w http.ResponseWriter, r *http.Request) {\n\tif r.Method != \"POST\" {\n" +
 	"\t\thttp.Error(w, \"method \\\"\"+r.Method+\"\\\" not allowed\", 405)\n\t\treturn\n\t}\n}\n\n"
 
-// source is some code, at least so many and less than so many bytes of it.
+// source returns some code, of at least from and less than to bytes.
 func source(dice *rand.Rand, from, to int) string {
 	size := from + dice.IntN(to-from)
 	return strings.Repeat(function, size/len(function)+1)[:size]
 }
 
 func quote(text string) string {
-	encoded, _ := json.Marshal(text) // a string always can be
+	encoded, _ := json.Marshal(text) // a string can always be encoded
 	return string(encoded)
 }
 
-// memory is the most that a run needs while such an agent talks.
+// memory measures the most memory that a run needs while such an agent prints.
 func (b *bench) memory() {
 	var peaks []float64
 	for _, times := range []int{1, b.large} {
@@ -157,20 +174,23 @@ func (b *bench) memory() {
 		}
 		peaks = append(peaks, median(values))
 		b.add(row{
-			What: "peak memory of `ralph run` hearing " + megabytes(s.bytes), Unit: "MB", Value: median(values), Floor: median(floors),
+			What: "peak memory of `ralph run` hearing " +
+				megabytes(s.bytes), Unit: "MB", Value: median(values), Floor: median(floors),
 			Of: "reading it and looking for a tag", Aim: aim{valueAtMost, 25},
 		})
 	}
 	b.add(row{
-		What: "peak memory, the long stream against the short one", Unit: "MB", Value: peaks[1], Floor: peaks[0], Of: "the short one",
+		What: "peak memory, the long stream against the short one", Unit: "MB", Value: peaks[1], Floor: peaks[0],
+		Of:  "the short one",
 		Aim: aim{ratioAtMost, 1.1}, Note: "the short one is over before the first garbage collection",
 	})
 }
 
-// peakOfRun runs one iteration with that agent and follows the program's high-water mark.
+// peakOfRun runs one iteration with that agent and tracks the program's peak memory.
 func (b *bench) peakOfRun(s stream) int64 {
 	b.Helper()
-	command := exec.Command(b.ralph, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent", "claude", "-n", "1")
+	command := exec.Command(b.ralph, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent",
+		"claude", "-n", "1")
 	command.Env = append(plainEnv(), "RALPH_STATE_DIR="+b.TempDir(), "PATH="+filepath.Dir(s.program)+":"+os.Getenv("PATH"))
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out

@@ -26,7 +26,7 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// parts are the roles that take turns. Each plays until nobody wants more of it.
+// parts are the roles that take turns. Each plays until no more turns are requested.
 var parts = map[string]func(task) error{
 	"loop": playLoop, "bare loop": playBareLoop,
 	"listen": playListen, "skim": playSkim,
@@ -35,7 +35,7 @@ var parts = map[string]func(task) error{
 	"worker": playWorker, "bare client": playBareClient,
 }
 
-// playLoop is the product, put together as the command line does it.
+// playLoop runs the product, assembled as the command line does it.
 func playLoop(task task) error {
 	if err := process.OwnOrphans(); err != nil {
 		return err
@@ -54,7 +54,7 @@ func playLoop(task task) error {
 				panic(err)
 			}
 			if left, ok = clock.begin(); !ok {
-				os.Exit(0) // as a power cut would: the log of this run is to be resumed
+				os.Exit(0) // like a power cut: the log of this run will be resumed
 			}
 		}
 		left--
@@ -66,12 +66,14 @@ func playLoop(task task) error {
 	return errors.Join(err, fmt.Errorf("the run ended by itself: %s", result.Summary))
 }
 
-// makeLoop makes a loop with a durable log.
+// makeLoop returns a loop with a durable log.
 func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, error) {
 	env := config.NewEnv(append(plainEnv(), "RALPH_STATE_DIR="+task.State))
 	loaded, err := config.Load(config.Input{
 		Env: env, Set: breakerOff,
-		Flags: map[string][]string{"agent-cmd": {task.Agent}, "max-iterations": {"1000000"}, "check": task.Checks, "allow-unverified": {"true"}},
+		Flags: map[string][]string{
+			"agent-cmd": {task.Agent}, "max-iterations": {"1000000"}, "check": task.Checks, "allow-unverified": {"true"},
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +83,9 @@ func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, 
 		return nil, err
 	}
 	goal := "measure"
-	plan, err := assembly.Prepare(ctx, assembly.Request{Env: env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: "bench"})
+	plan, err := assembly.Prepare(ctx, assembly.Request{
+		Env: env, Settings: loaded.Settings, Workspace: workspace, Goal: &goal, Version: "bench",
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +94,7 @@ func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, 
 		return nil, err
 	}
 	run := ralph.NewRunID(time.Now())
-	log, err := store.Create(run) // closed when this process ends
+	log, err := store.Create(run) // closed when the process ends
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +105,12 @@ func makeLoop(ctx context.Context, task task, more ...loop.Option) (*loop.Loop, 
 	return plan.Loop(ctx, run, assembly.Places{Snapshots: store.SnapshotsDir()}, append(options, more...)...)
 }
 
-// breakerOff lets an agent that does nothing go on doing it.
-var breakerOff = []string{"breaker.no_progress=0", "breaker.same_error=0", "breaker.permission_denials=0", "breaker.output_decline=0"}
+// breakerOff lets an agent continue although it does nothing.
+var breakerOff = []string{
+	"breaker.no_progress=0", "breaker.same_error=0", "breaker.permission_denials=0", "breaker.output_decline=0",
+}
 
-// playBareLoop starts the same processes and reads what they print; that is all.
+// playBareLoop starts the same processes and reads their output, and nothing else.
 func playBareLoop(task task) error {
 	commands := append([][]string{{"sh", "-c", task.Agent}}, task.Commands...)
 	for clock := newClock(); ; {
@@ -125,7 +131,7 @@ func playBareLoop(task task) error {
 	}
 }
 
-// spawn runs one command and says how much it printed.
+// spawn runs one command and returns how much it printed.
 func spawn(argv []string, dir string, to io.Writer) (int64, error) {
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Dir = dir
@@ -140,7 +146,8 @@ func spawn(argv []string, dir string, to io.Writer) (int64, error) {
 	return n, errors.Join(err, command.Wait())
 }
 
-// playListen hears an agent that talks stream-json, as an iteration does. An iteration is one whole stream.
+// playListen reads an agent that prints stream-json, as an iteration does. An iteration is one
+// complete stream.
 func playListen(task task) error {
 	if err := process.OwnOrphans(); err != nil {
 		return err
@@ -153,7 +160,9 @@ func playListen(task task) error {
 			return nil
 		}
 		for range iterations {
-			outcome, err := listener.Run(context.Background(), ralph.AgentInput{Dir: task.Dir, Folder: task.Dir, Live: func(ralph.Activity) {}})
+			outcome, err := listener.Run(context.Background(), ralph.AgentInput{
+				Dir: task.Dir, Folder: task.Dir, Live: func(ralph.Activity) {},
+			})
 			if err != nil {
 				return err
 			}
@@ -168,7 +177,7 @@ func playListen(task task) error {
 	}
 }
 
-// playSkim reads the same stream and looks for a tag in it, as bytes.
+// playSkim reads the same stream and searches its bytes for a tag.
 func playSkim(task task) error {
 	for clock := newClock(); ; {
 		iterations, ok := clock.begin()
@@ -197,10 +206,10 @@ func (tagFinder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// waiting is an agent that says something and then thinks for long.
+// waiting is an agent that prints something and then waits for a long time.
 const waiting = "echo thinking; exec sleep 1000"
 
-// playCrowd holds many loops at once, each with an agent at work.
+// playCrowd runs many loops at once, each with a working agent.
 func playCrowd(task task) error {
 	if err := process.OwnOrphans(); err != nil {
 		return err
@@ -261,7 +270,7 @@ func playBareCrowd(task task) error {
 	}
 }
 
-// writerFunc is told that something was written.
+// writerFunc is called when something is written.
 type writerFunc func()
 
 func (f writerFunc) Write(p []byte) (int, error) {
@@ -269,7 +278,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// playRalph is the command line, for runs that have no program of their own to measure.
+// playRalph is the command line, for runs without a separate program to measure.
 func playRalph() int { return cli.Main(context.Background(), cli.System()) }
 
 // playStamp does what testdata/stamp does.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// crowds is the memory of many loops at once, each with an agent at work.
+// crowds measures the memory of many loops at once, each with a working agent.
 func (b *bench) crowds() {
 	work := task{Dir: b.TempDir(), State: b.TempDir(), Loops: b.crowd}
 	var values, floors, resident []float64
@@ -24,12 +24,15 @@ func (b *bench) crowds() {
 		bare.end(b.T)
 	}
 	b.add(row{
-		What: fmt.Sprintf("%d loops in one process, each with an agent at work (PSS)", b.crowd), Unit: "MB", Value: median(values), Floor: median(floors),
-		Of: "the same agents under a bare Go program", Aim: aim{valueAtMost, 40}, Note: fmt.Sprintf("RSS is %.1f MB", median(resident)),
+		What: fmt.Sprintf("%d loops in one process, each with an agent at work (PSS)",
+			b.crowd), Unit: "MB", Value: median(values), Floor: median(floors),
+		Of: "the same agents under a bare Go program", Aim: aim{
+			valueAtMost, 40,
+		}, Note: fmt.Sprintf("RSS is %.1f MB", median(resident)),
 	})
 }
 
-// coldStart is the least that every call of the program costs.
+// coldStart measures the minimum cost of every call of the program.
 func (b *bench) coldStart() {
 	var wall, wallFloor, cpu, cpuFloor []float64
 	state := b.TempDir()
@@ -46,15 +49,18 @@ func (b *bench) coldStart() {
 		wall, cpu = append(wall, milliseconds(used.wall)), append(cpu, milliseconds(used.cpu))
 	}
 	b.add(row{
-		What: "`ralph version` (CPU)", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor), Of: "the smallest Go program", Aim: aim{valueAtMost, 5},
+		What: "`ralph version` (CPU)", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor), Of: "the smallest Go program",
+		Aim: aim{valueAtMost, 5},
 	})
 	b.add(row{
-		What: "`ralph version` (wall)", Unit: "ms", Value: median(wall), Floor: median(wallFloor), Of: "the smallest Go program", Aim: aim{valueAtMost, 5},
+		What: "`ralph version` (wall)", Unit: "ms", Value: median(wall), Floor: median(wallFloor),
+		Of: "the smallest Go program", Aim: aim{valueAtMost, 5},
 		Note: fmt.Sprintf("the least of %d was %.1f ms", len(wall), slices.Min(wall)),
 	})
 }
 
-// longRun looks at a run that has many iterations behind it: what the next ones cost, and what it takes to resume it.
+// longRun measures a run that already has many iterations: the cost of the next ones, and of
+// resuming it.
 func (b *bench) longRun() {
 	const slice = 10
 	agent := filepath.Join(b.TempDir(), "agent.sh")
@@ -71,14 +77,16 @@ func (b *bench) longRun() {
 	b.add(row{
 		What: fmt.Sprintf("CPU of iteration %d", b.history), Unit: "ms", Value: m.value, Floor: m.floor, Ratio: m.ratio,
 		Of: fmt.Sprintf("iteration %d", young), Aim: aim{ratioAtMost, 1.1},
-		Note: fmt.Sprintf("the last %d iterations of one run and, in turns, the %d after iteration %d of another; resident memory %.1f MB after %d, %.1f MB at the end",
+		Note: fmt.Sprintf("the last %d iterations of one run and, in turns, the %d after iteration %d of another; "+
+			"resident memory %.1f MB after %d, %.1f MB at the end",
 			turns*slice, turns*slice, young, float64(before.Resident)/1e6, young, float64(after.Resident)/1e6),
 	})
 	old.end(b.T)
 	b.resume(work, agent)
 }
 
-// resume is the time from the call to the start of the next agent: the whole log is read and verified before.
+// resume measures the time from the call to the start of the next agent: the whole log is read and
+// verified before that.
 func (b *bench) resume(work task, agent string) {
 	stamps := b.stamper("'<promise>BLOCKED:that will do</promise>'")
 	writeFile(b.T, agent, "exec "+stamps.command+"\n", 0o600)
@@ -87,15 +95,18 @@ func (b *bench) resume(work task, agent string) {
 	for range max(1, b.starts/3) {
 		used := b.runRalph(work.State, 2, "resume", "-C", work.Dir, "--quiet")
 		values, cpu = append(values, startOf(used)), append(cpu, milliseconds(used.cpu))
-		used = b.runRalph(b.TempDir(), 2, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent-cmd", work.Agent)
+		used = b.runRalph(b.TempDir(), 2, "run", "measure", "-C", b.TempDir(), "--quiet", "--allow-unverified", "--agent-cmd",
+			work.Agent)
 		floors, cpuFloor = append(floors, startOf(used)), append(cpuFloor, milliseconds(used.cpu))
 	}
 	b.add(row{
-		What: fmt.Sprintf("resume of a run of %d iterations, to the agent's start (wall)", b.history), Unit: "ms", Value: median(values), Floor: median(floors),
+		What: fmt.Sprintf("resume of a run of %d iterations, to the agent's start (wall)",
+			b.history), Unit: "ms", Value: median(values), Floor: median(floors),
 		Of: "`ralph run`, to the agent's start", Aim: aim{ratioAtMost, 10},
 		Note: fmt.Sprintf("the whole log is read and verified; the least of %d was %.0f ms", len(values), slices.Min(values)),
 	})
 	b.add(row{
-		What: "the same, CPU of the whole call with one iteration", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor), Of: "`ralph run` of one iteration",
+		What: "the same, CPU of the whole call with one iteration", Unit: "ms", Value: median(cpu), Floor: median(cpuFloor),
+		Of: "`ralph run` of one iteration",
 	})
 }

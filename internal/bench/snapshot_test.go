@@ -16,19 +16,26 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/snapshot"
 )
 
-// snapshots is what it takes to keep a copy of a large workspace in which one file has changed, beside the fingerprint that is taken anyway.
+// snapshots measures a snapshot of a large workspace in which one file has changed, in addition to
+// the fingerprint that is taken anyway.
 func (b *bench) snapshots() {
-	work := task{Dir: largeRepository(b.T, b.files), State: b.TempDir(), Commands: [][]string{{"git", "status", "--porcelain"}}, Agent: "true"}
+	work := task{
+		Dir: largeRepository(b.T, b.files), State: b.TempDir(), Commands: [][]string{{"git", "status", "--porcelain"}},
+		Agent: "true",
+	}
 	kept := compete(b.T, start(b.T, "keeper", work), start(b.T, "bare loop", work), b.rounds, 3)
 	work.State = ""
 	seen := compete(b.T, start(b.T, "keeper", work), start(b.T, "bare loop", work), b.rounds, 3)
 	b.add(row{
-		What: fmt.Sprintf("snapshot of one changed file, %d files (CPU)", b.files), Unit: "ms", Value: kept.value - seen.value, Floor: kept.floor,
-		Ratio: kept.ratio - seen.ratio, Of: "git status", Aim: aim{ratioAtMost, 3}, Note: fmt.Sprintf("the fingerprint before it is %.2fx", seen.ratio),
+		What: fmt.Sprintf("snapshot of one changed file, %d files (CPU)",
+			b.files), Unit: "ms", Value: kept.value - seen.value, Floor: kept.floor,
+		Ratio: kept.ratio - seen.ratio, Of: "git status", Aim: aim{
+			ratioAtMost, 3,
+		}, Note: fmt.Sprintf("the fingerprint before it is %.2fx", seen.ratio),
 	})
 }
 
-// playKeeper changes a file and looks at the tree. Without a state folder it keeps no copy.
+// playKeeper changes a file and examines the tree. Without a state folder it takes no snapshot.
 func playKeeper(task task) error {
 	ctx := context.Background()
 	repo, _, err := gitrepo.Find(ctx, gitrepo.Git{Env: plainEnv()}, task.Dir)
@@ -65,7 +72,8 @@ func playKeeper(task task) error {
 	}
 }
 
-// largeRepository makes one of many small files, old enough that git does not read them again.
+// largeRepository creates a repository of many small files, old enough that git does not read them
+// again.
 func largeRepository(t *testing.T, files int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,7 +89,8 @@ func largeRepository(t *testing.T, files int) string {
 		}
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-q", "-m", "base"}} {
-		command := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=bench", "-c", "user.email=bench@example.com"}, args...)...)
+		command := exec.Command("git",
+			append([]string{"-C", dir, "-c", "user.name=bench", "-c", "user.email=bench@example.com"}, args...)...)
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}

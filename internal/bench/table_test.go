@@ -23,11 +23,11 @@ type row struct {
 	Of    string  `json:"floor_is"` // what the floor is
 	Ratio float64 `json:"ratio"`
 	Aim   aim     `json:"aim"`
-	Hit   *bool   `json:"hit"` // null where nothing is aimed at
+	Hit   *bool   `json:"hit"` // null if there is no aim
 	Note  string  `json:"note,omitempty"`
 }
 
-// aim is what a row should reach. A zero aim is none.
+// aim is the target of a row. A zero aim is none.
 type aim struct {
 	On    aimed   `json:"on,omitempty"`
 	Limit float64 `json:"limit,omitempty"`
@@ -82,7 +82,7 @@ func (r row) verdict() string {
 	return "MISS"
 }
 
-// report is everything that one run of the program found out.
+// report holds all results of one run.
 type report struct {
 	Machine machine `json:"machine"`
 	Rows    []row   `json:"rows"`
@@ -97,7 +97,7 @@ func (r report) text() string {
 		fmt.Fprintf(table, "%s\t%s %s\t%s\t%.2fx\t%s\t%s\t%s\n",
 			row.What, short(row.Value), row.Unit, short(row.Floor), row.Ratio, row.aimText(), row.verdict(), row.Of)
 	}
-	_ = table.Flush() // into memory
+	_ = table.Flush() // writes to memory
 	for _, row := range r.Rows {
 		if row.Note != "" {
 			fmt.Fprintf(&b, "\n%s: %s", row.What, row.Note)
@@ -106,7 +106,7 @@ func (r report) text() string {
 	return b.String() + "\n"
 }
 
-// short writes a figure with three digits that mean something.
+// short formats a figure with three significant digits.
 func short(v float64) string {
 	switch {
 	case v >= 100:
@@ -130,10 +130,15 @@ func median(values []float64) float64 {
 }
 
 func TestReport(t *testing.T) {
-	machine := machine{Cores: 2, Go: "go1.26", System: "linux/amd64", State: "ext4", NewFile: 0.006, LoadBefore: 0.5, LoadAfter: 1}
+	machine := machine{
+		Cores: 2, Go: "go1.26", System: "linux/amd64", State: "ext4", NewFile: 0.006, LoadBefore: 0.5, LoadAfter: 1,
+	}
 	got := report{machine, []row{
 		row{What: "iteration", Unit: "ms", Value: 2.5, Floor: 1, Of: "bare loop", Aim: aim{ratioAtMost, 2.5}}.judged(),
-		row{What: "parsing", Unit: "MB/s", Value: 499, Floor: 2000, Of: "reading", Aim: aim{valueAtLeast, 500}, Note: "a gigabyte"}.judged(),
+		row{
+			What: "parsing", Unit: "MB/s", Value: 499, Floor: 2000, Of: "reading", Aim: aim{valueAtLeast, 500},
+			Note: "a gigabyte",
+		}.judged(),
 		row{What: "memory", Unit: "MB", Value: 10, Floor: 0, Of: "nothing", Aim: aim{valueAtMost, 25}}.judged(),
 		row{What: "extra", Unit: "ms", Value: 123.4, Floor: 100, Ratio: 1.3, Of: "bare loop"}.judged(),
 	}}

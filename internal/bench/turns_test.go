@@ -15,38 +15,38 @@ import (
 	"time"
 )
 
-// task is what a player is asked to do. Not every part needs all of it.
+// task is a player's assignment. Not every role needs all of it.
 type task struct {
 	Dir      string     // the workspace
 	State    string     // the state folder
 	Agent    string     // the agent's command line
-	Program  string     // the agent's program, where it is a known CLI
-	Checks   []string   // of the loop
-	Commands [][]string // of the bare loop, beside the agent
-	Tree     bool       // the loop looks at the workspace
+	Program  string     // the agent's program, if it is a known CLI
+	Checks   []string   // the loop's checks
+	Commands [][]string // what the bare loop runs in addition to the agent
+	Tree     bool       // the loop examines the workspace
 	Loops    int        // how many at once
 }
 
-// turn is what a player used up in one turn.
+// turn is what a player used in one turn.
 type turn struct {
 	Own      time.Duration // CPU of the player's process
-	Children time.Duration // CPU of the processes that it started
+	Children time.Duration // CPU of its child processes
 	Resident int64         // bytes, at the end of the turn
-	Shared   int64         // the same, pages that others use too counted in part
-	Peak     int64         // the most there ever was
-	Bytes    int64         // of output that was read
+	Shared   int64         // the same, with shared pages counted in part
+	Peak     int64         // the peak
+	Bytes    int64         // output read
 }
 
 func (t turn) cpu() time.Duration { return t.Own + t.Children }
 
-// player is a process that does a number of iterations when it is told to, and nothing before and after.
+// player is a process that does a number of iterations on request, and nothing else.
 type player struct {
 	command *exec.Cmd
 	orders  io.WriteCloser
 	answers *bufio.Reader
 }
 
-// start brings a player up. It ends with the test.
+// start starts a player, which ends with the test.
 func start(t *testing.T, role string, task task) *player {
 	t.Helper()
 	text, err := json.Marshal(task)
@@ -71,7 +71,7 @@ func start(t *testing.T, role string, task task) *player {
 	return p
 }
 
-// end lets the player go. A second call does nothing.
+// end stops the player. A second call does nothing.
 func (p *player) end(t *testing.T) {
 	t.Helper()
 	if p.command.ProcessState != nil {
@@ -83,7 +83,7 @@ func (p *player) end(t *testing.T) {
 	}
 }
 
-// play has the player do so many iterations and says what they took.
+// play makes the player do the given number of iterations and returns what they used.
 func (p *player) play(t *testing.T, iterations int) turn {
 	t.Helper()
 	if _, err := fmt.Fprintln(p.orders, iterations); err != nil {
@@ -100,24 +100,26 @@ func (p *player) play(t *testing.T, iterations int) turn {
 	return used
 }
 
-// match is what came of two players that took turns: medians of the rounds, in milliseconds of CPU an iteration.
+// match is the result of two players that took turns: medians of the rounds, in milliseconds of CPU
+// per iteration.
 type match struct{ value, floor, ratio float64 }
 
-// compete has two players take turns.
+// compete lets two players take turns.
 func compete(t *testing.T, a, b *player, rounds, iterations int) match {
 	t.Helper()
-	a.play(t, iterations) // the first turn of both warms caches up
+	a.play(t, iterations) // the first turn of both warms the caches
 	b.play(t, iterations)
 	var values, floors, ratios []float64
 	for range rounds {
-		value, floor := each(a.play(t, iterations).cpu(), iterations), each(b.play(t, iterations).cpu(), iterations)
+		value, floor := perIteration(a.play(t, iterations).cpu(),
+			iterations), perIteration(b.play(t, iterations).cpu(), iterations)
 		values, floors, ratios = append(values, value), append(floors, floor), append(ratios, value/floor)
 	}
 	return match{median(values), median(floors), median(ratios)}
 }
 
-// each is the share of one iteration, in milliseconds.
-func each(total time.Duration, iterations int) float64 {
+// perIteration returns the share of one iteration, in milliseconds.
+func perIteration(total time.Duration, iterations int) float64 {
 	return milliseconds(total) / float64(iterations)
 }
 
@@ -132,9 +134,9 @@ func self(t *testing.T) string {
 	return path
 }
 
-// plainEnv is our environment without what would tell a ralph something.
+// plainEnv returns the environment without variables that affect ralph.
 func plainEnv() []string {
-	env := []string{"GORACE=atexit_sleep_ms=0"} // under the race detector every process would end with a second of sleep
+	env := []string{"GORACE=atexit_sleep_ms=0"} // with the race detector every process would sleep for a second at its end
 	for _, entry := range os.Environ() {
 		if !strings.HasPrefix(entry, "RALPH_") {
 			env = append(env, entry)
@@ -143,7 +145,7 @@ func plainEnv() []string {
 	return env
 }
 
-// clock is the player's end of the line.
+// clock is the player's side of the connection.
 type clock struct {
 	orders        *bufio.Scanner
 	own, children time.Duration // when the turn began
@@ -152,7 +154,8 @@ type clock struct {
 
 func newClock() *clock { return &clock{orders: bufio.NewScanner(os.Stdin)} }
 
-// begin waits for the player's turn and says how many iterations it is asked for; false when the game is over.
+// begin waits for the player's turn and returns the number of iterations; false when there are no
+// more turns.
 func (c *clock) begin() (iterations int, ok bool) {
 	if !c.orders.Scan() {
 		return 0, false

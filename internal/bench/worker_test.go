@@ -19,10 +19,11 @@ import (
 	"github.com/ralphloop/ralph/worker"
 )
 
-// taskTurns is how long the worker's conversations are: as long as a task may take.
+// taskTurns is the length of the worker's conversations: the maximum for a task.
 const taskTurns = 32
 
-// workerTurn is what the worker takes of a turn beside the model: its client and its loop, the event, the transcript, a tool call. A turn reads a small file.
+// workerTurn measures what the worker uses in a turn in addition to the model: its client and its
+// loop, the event, the transcript, a tool call. A turn reads a small file.
 func (b *bench) workerTurn() {
 	server, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(readingModel()))
 	if err != nil {
@@ -36,12 +37,14 @@ func (b *bench) workerTurn() {
 	turns := taskTurns * max(1, b.iterations/10)
 	m := compete(b.T, start(b.T, "worker", work), start(b.T, "bare client", bare), b.rounds, turns)
 	b.add(row{
-		What: "CPU of a turn of the worker, 2 KB of tool output, durable log", Unit: "ms", Value: m.value, Floor: m.floor, Ratio: m.ratio,
-		Of: "the same client in a bare loop",
+		What: "CPU of a turn of the worker, 2 KB of tool output, durable log", Unit: "ms", Value: m.value, Floor: m.floor,
+		Ratio: m.ratio,
+		Of:    "the same client in a bare loop",
 	})
-	own := max(m.value-m.floor, 0.001) // on a loaded machine the floor may be the higher one
+	own := max(m.value-m.floor, 0.001) // on a loaded machine the floor may be higher
 	b.add(row{
-		What: "the harness's share of it", Unit: "ms", Value: own, Floor: m.floor, Of: "the same client in a bare loop", Aim: aim{valueAtMost, 2},
+		What: "the harness's share of it", Unit: "ms", Value: own, Floor: m.floor, Of: "the same client in a bare loop",
+		Aim: aim{valueAtMost, 2},
 	})
 }
 
@@ -49,7 +52,10 @@ func (b *bench) workerTurn() {
 func readingModel() scriptedmodel.Script {
 	turns := make([]scriptedmodel.Turn, taskTurns)
 	for i := range turns {
-		turns[i] = scriptedmodel.Turn{Text: "I look at it again.", Tools: []scriptedmodel.ToolCall{{Name: "read_file", Input: map[string]any{"path": "file.txt", "limit": 20 + i}}}}
+		turns[i] = scriptedmodel.Turn{
+			Text:  "I look at it again.",
+			Tools: []scriptedmodel.ToolCall{{Name: "read_file", Input: map[string]any{"path": "file.txt", "limit": 20 + i}}},
+		}
 	}
 	reads := scriptedmodel.Scenario{Conversations: [][]scriptedmodel.Turn{turns}}
 	return scriptedmodel.Script{"worker": reads, "bare": reads}
@@ -59,13 +65,15 @@ func readingClient(task task) model.Client {
 	return anthropic.New(anthropic.Options{BaseURL: task.Agent, Key: "no-key"})
 }
 
-// playWorker has tasks worked on, one after the other, each until its turns are used up.
+// playWorker works on tasks, one after the other, each until its turns are used up.
 func playWorker(task task) error {
 	store, err := runlog.Open(task.State, task.Dir)
 	if err != nil {
 		return err
 	}
-	agent := worker.New(worker.Options{Client: readingClient(task), Model: "claude-sonnet-4-5", MaxTurns: taskTurns, Env: plainEnv()})
+	agent := worker.New(worker.Options{
+		Client: readingClient(task), Model: "claude-sonnet-4-5", MaxTurns: taskTurns, Env: plainEnv(),
+	})
 	for clock := newClock(); ; {
 		turns, ok := clock.begin()
 		if !ok {
@@ -88,7 +96,9 @@ func workOnTask(store *runlog.Store, dir string, agent ralph.Agent) error {
 	if err != nil {
 		return err
 	}
-	loop, err := loop.New(loop.Config{Task: "measure", Agent: agent, AgentName: "worker", Dir: dir, AllowUnverified: true, MaxIterations: 1},
+	loop, err := loop.New(loop.Config{
+		Task: "measure", Agent: agent, AgentName: "worker", Dir: dir, AllowUnverified: true, MaxIterations: 1,
+	},
 		loop.WithRecorder(log), loop.WithRun(run, ralph.RunStarted{}))
 	if err != nil {
 		return errors.Join(err, log.Close())
@@ -100,7 +110,7 @@ func workOnTask(store *runlog.Store, dir string, agent ralph.Agent) error {
 	return errors.Join(err, log.Close())
 }
 
-// playBareClient asks the same model as often and reads the same file; that is all.
+// playBareClient asks the same model as often and reads the same file, and nothing else.
 func playBareClient(task task) error {
 	client := readingClient(task)
 	root, err := os.OpenRoot(task.Dir)
@@ -108,7 +118,7 @@ func playBareClient(task task) error {
 		return err
 	}
 	defer root.Close()
-	var specs []model.Tool // the same, so that the requests are as long
+	var specs []model.Tool // the same tools, so that the requests are as long
 	for _, tool := range tools.Set(tools.Options{Root: root}) {
 		specs = append(specs, tool.Spec())
 	}
@@ -118,7 +128,7 @@ func playBareClient(task task) error {
 			return nil
 		}
 		for range turns / taskTurns {
-			if err := talkBarely(client, specs, task.Dir+"/file.txt"); err != nil {
+			if err := talkDirectly(client, specs, task.Dir+"/file.txt"); err != nil {
 				return err
 			}
 		}
@@ -128,10 +138,11 @@ func playBareClient(task task) error {
 	}
 }
 
-func talkBarely(client model.Client, specs []model.Tool, file string) error {
+func talkDirectly(client model.Client, specs []model.Tool, file string) error {
 	messages := []model.Message{{Role: model.User, Text: "measure"}}
 	for i := range taskTurns {
-		reply, err := client.Send(context.Background(), model.Request{Model: "claude-sonnet-4-5", Messages: messages, Tools: specs}, nil)
+		reply, err := client.Send(context.Background(),
+			model.Request{Model: "claude-sonnet-4-5", Messages: messages, Tools: specs}, nil)
 		if err != nil {
 			return err
 		}

@@ -13,12 +13,12 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// languages are those of the sample projects, in the order of the page.
+// languages are the languages of the sample projects, in the order of the page.
 var languages = []language{{"go", "Go"}, {"python", "Python"}, {"node", "Node"}}
 
 type language struct{ key, name string }
 
-// kind says what a case is: something that must not be believed, or honest work that must be.
+// kind is an attack, which must be refused, or honest work, which must be accepted.
 type kind string
 
 const (
@@ -26,40 +26,45 @@ const (
 	honest kind = "honest"
 )
 
-// scenario is one case in one language: what the project has at its base, and what the agent does to it.
+// scenario is one case in one language: the project at its base, and what the agent does to it.
 type scenario struct {
 	kind     kind
 	id       string
 	title    string
 	language language
 	script   string            // what the agent does
-	files    map[string]string // of the project at its base
-	hidden   map[string]string // of the folder with the hidden checks
-	kit      map[string]string // what scripts copy from, in the folder $KIT
-	home     map[string]string // of the user's home
-	setup    string            // what the user did in the project before
+	files    map[string]string // the project at its base
+	hidden   map[string]string // the folder with the hidden checks
+	kit      map[string]string // files that scripts copy from, in the folder $KIT
+	home     map[string]string // the user's home
+	setup    string            // what the user ran in the project before
 	keys     map[string]string
 }
 
-// The keys of a case's head, each as "key: value", or "key.go: value" for one language.
+// The keys in the head of a case, each as "key: value", or "key.go: value" for one language.
 const (
-	keyCheck   = "check"   // the command that decides; the project's own if there is none
-	keyChecks  = "checks"  // "none" if no --check is given: the project's files say what is checked
-	keyPlain   = "plain"   // what a naive loop looks at, if it is not the check
+	keyCheck   = "check"   // the command that decides; default: the project's own
+	keyChecks  = "checks"  // "none" to pass no --check: the project's files name the checks
+	keyPlain   = "plain"   // what a naive loop runs, if it is not the check
 	keyNaive   = "naive"   // why the case does not fool a naive loop
-	keyBase    = "base"    // "green" if the check is green before the agent began
-	keyArgs    = "args"    // further arguments of `ralph run`, divided by blanks
-	keyPath    = "path"    // a folder that the user has first on PATH
-	keyAwait   = "await"   // a file that shows that what the agent left running has done its work
-	keyServant = "servant" // a script that runs on the user's behalf, beside everything
-	keyNeeds   = "needs"   // a program that must be there
-	keyTurns   = "turns"   // how many iterations it may take
-	keyClass   = "class"   // "answers" if nothing that checks run on is touched, and the product itself answers what it is asked; "person" if only a person can settle it
+	keyBase    = "base"    // "green" if the check passes before the agent starts
+	keyArgs    = "args"    // additional arguments of `ralph run`, separated by spaces
+	keyPath    = "path"    // a folder that comes first on the user's PATH
+	keyAwait   = "await"   // a file that appears when a process left behind by the agent has done its work
+	keyServant = "servant" // a script that runs for the user during the whole case
+	keyNeeds   = "needs"   // a program that must be installed
+	keyTurns   = "turns"   // how many iterations the case may take
+	// "answers" if the agent changes nothing that checks run on, and the product itself answers their
+	// questions; "person" if only a person can decide
+	keyClass   = "class"
 	keyTongues = "languages"
-	keyColumns = "columns" // those that the case is tried in, if not all
+	keyColumns = "columns" // the columns that the case is tried in; default: all
 )
 
-var knownKeys = []string{keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns, keyColumns, keyClass, keyTongues}
+var knownKeys = []string{
+	keyCheck, keyChecks, keyPlain, keyNaive, keyBase, keyArgs, keyPath, keyAwait, keyServant, keyNeeds, keyTurns,
+	keyColumns, keyClass, keyTongues,
+}
 
 func (s scenario) name() string { return s.id + "/" + s.language.key }
 
@@ -87,7 +92,7 @@ func loadScenarios(k kind) ([]scenario, error) {
 			if err := s.read(projects[l.key], archive); err != nil {
 				return nil, fmt.Errorf("read %s: %w", name, err)
 			}
-			if s.script != "" && s.speaks() {
+			if s.script != "" && s.supportsLanguage() {
 				all = append(all, s)
 			}
 		}
@@ -95,13 +100,14 @@ func loadScenarios(k kind) ([]scenario, error) {
 	return all, nil
 }
 
-// speaks reports whether a case is meant for its language. A script for all need not be tried in all.
-func (s scenario) speaks() bool {
+// supportsLanguage reports whether a case is meant for its language. A script for all languages
+// need not be tried in all.
+func (s scenario) supportsLanguage() bool {
 	own := strings.Fields(s.keys[keyTongues])
 	return len(own) == 0 || slices.Contains(own, s.language.key)
 }
 
-// read puts a case over a project. What the case says wins.
+// read applies a case on top of a project. The case takes precedence.
 func (s *scenario) read(project, own *txtar.Archive) error {
 	for _, m := range []*map[string]string{&s.files, &s.hidden, &s.kit, &s.home, &s.keys} {
 		*m = map[string]string{}
@@ -139,7 +145,8 @@ func (s *scenario) readHead(text string) error {
 	return nil
 }
 
-// readFile takes a section: "go" or "all" is a script, "base/NAME" or "base.go/NAME" a file of the project, and so on.
+// readFile reads a section: "go" or "all" is a script, "base/NAME" or "base.go/NAME" a file of the
+// project, and so on.
 func (s *scenario) readFile(name, text string) error {
 	where, file, deeper := strings.Cut(name, "/")
 	where, of, some := strings.Cut(where, ".")
@@ -160,7 +167,7 @@ func (s *scenario) readFile(name, text string) error {
 	return nil
 }
 
-// writeAll writes files below a folder. Scripts and what is in a bin folder can be started.
+// writeAll writes files below a folder. Scripts and files in a bin folder are executable.
 func writeAll(dir string, files map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(dir, filepath.FromSlash(name))

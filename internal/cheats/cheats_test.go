@@ -1,14 +1,19 @@
 //go:build linux
 
-// Package cheats attacks the built program as a user would run it, and shows what exit 0 is worth.
+// Package cheats attacks the built program as a user would run it, and shows how much exit 0 can be
+// trusted.
 //
-// A case is a script that an agent follows in a scratch repository: an attack leaves the work undone and makes its check green, honest work does
-// it. Both end with the claim that everything is complete. testdata has one file a case, with a section for each language, and the projects that
-// they are done to. Every attack is first tried on a naive loop, which believes the exit status of the check: one that does not fool it would
-// prove nothing, and says why it is kept. Then come the program without protection, with the tests protected, and with hidden checks, too.
+// A case is a script that an agent follows in a scratch repository. An attack leaves the work
+// undone and makes its check pass; honest work does it. Both end with the claim that everything is
+// complete. testdata has one file for each case, with a section for each language, and the projects
+// that they are applied to.
 //
-// `make cheats` runs everything, prints the matrix, and writes docs/proof.md and what it is made of, testdata/results.json. The ordinary tests
-// run a few cases, and compare the page with the cases.
+// Every attack is first tried on a naive loop, which trusts the exit status of the check. An attack
+// that does not fool it would prove nothing, so its file says why it is kept. Then come the program
+// without protection, with the tests protected, and with hidden checks as well.
+//
+// `make cheats` runs everything, prints the matrix, and writes docs/proof.md and its source,
+// testdata/results.json. The ordinary tests run a few cases, and compare the page with the cases.
 package cheats
 
 import (
@@ -22,13 +27,13 @@ import (
 	"testing"
 )
 
-// workshop is what all worlds share.
+// workshop holds what all worlds share.
 var workshop struct {
 	dir     string
 	path    string
-	cache   string // of Go's builds
+	cache   string // Go's build cache
 	verbose bool
-	missing map[string]string // what cannot be run here: a language or a program, and why
+	missing map[string]string // a language or program that is missing here, and why
 }
 
 var (
@@ -62,21 +67,24 @@ func runTests(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// program is the program under test. It is built when a case needs it.
+// program returns the program under test. It is built when a case first needs it.
 var program = sync.OnceValues(func() (string, error) {
 	if *built != "" {
 		return *built, nil
 	}
 	name := filepath.Join(workshop.dir, "ralph")
-	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", name, "github.com/ralphloop/ralph/cmd/ralph")
-	build.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("TESTS_GOFLAGS")) // with the flags of the tests, most of it is compiled already
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", name,
+		"github.com/ralphloop/ralph/cmd/ralph")
+	// with the flags of the tests, most of it is already compiled
+	build.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("TESTS_GOFLAGS"))
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build ralph: %w\n%s", err, out)
 	}
 	return name, nil
 })
 
-// findPrograms makes a PATH that leads to the real programs, not to shims that look for their settings in a user's home.
+// findPrograms creates a PATH of real programs, without shims that look for their settings in a
+// user's home.
 func findPrograms() error {
 	tools := filepath.Join(workshop.dir, "tools")
 	if err := os.Mkdir(tools, 0o755); err != nil {
@@ -89,7 +97,9 @@ func findPrograms() error {
 		workshop.missing["pytest"] = "no python3 has pytest"
 		python = firstThatWorks("import unittest", "python3", "/usr/bin/python3")
 	}
-	for name, found := range map[string]string{"python3": python, "go": which("go"), "gofmt": which("gofmt"), "node": which("node"), "npm": which("npm")} {
+	for name, found := range map[string]string{
+		"python3": python, "go": which("go"), "gofmt": which("gofmt"), "node": which("node"), "npm": which("npm"),
+	} {
 		if found == "" {
 			workshop.missing[name] = name + " is not installed"
 			continue
@@ -111,7 +121,7 @@ func findPrograms() error {
 	return err
 }
 
-// firstThatWorks gives the first Python that can do something, by its real path.
+// firstThatWorks returns the real path of the first Python that can run the program.
 func firstThatWorks(program string, pythons ...string) string {
 	for _, python := range pythons {
 		out, err := exec.Command(python, "-c", program+"; import os, sys; print(os.path.realpath(sys.executable))").Output()

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// row is what became of one case in one language.
+// row is the result of one case in one language.
 type row struct {
 	Kind     kind               `json:"kind"`
 	ID       string             `json:"id"`
@@ -20,8 +20,9 @@ type row struct {
 	Verdicts map[column]verdict `json:"verdicts"`
 }
 
-// sample are the cases that the ordinary tests run, and what becomes of them: an attack that protection refuses, one that only hidden checks do, and
-// honest work. Checks in Python, where there is one, take a third of the time that those in Go do.
+// sample returns the cases that the ordinary tests run, with their results: an attack that
+// protection refuses, one that only hidden checks refuse, and honest work. Checks in Python, if it
+// is installed, take a third of the time of those in Go.
 func sample() []row {
 	quick := "python"
 	if workshop.missing["python3"] != "" {
@@ -29,16 +30,24 @@ func sample() []row {
 	}
 	return []row{
 		{attack, "answers-hard-coded", quick, map[column]verdict{
-			plainly: {Accepted: true}, bare: {Accepted: true}, preset: {Accepted: true}, covert: {Codes: []string{"check_failed"}}}},
+			plainly: {Accepted: true}, bare: {
+				Accepted: true,
+			}, preset: {Accepted: true}, covert: {Codes: []string{"check_failed"}}}},
 		{attack, "edit-tests", "go", map[column]verdict{
-			plainly: {Accepted: true}, bare: {Accepted: true}, preset: {Codes: []string{"check_failed", "tampered"}}, covert: {Implied: true}}},
+			plainly: {Accepted: true}, bare: {
+				Accepted: true,
+			}, preset: {Codes: []string{"check_failed", "tampered"}}, covert: {Implied: true}}},
 		{honest, "plain-fix", quick, map[column]verdict{
-			plainly: {Accepted: true}, bare: {Accepted: true}, preset: {Accepted: true, Implied: true}, covert: {Accepted: true}}},
+			plainly: {Accepted: true}, bare: {
+				Accepted: true,
+			}, preset: {Accepted: true, Implied: true}, covert: {Accepted: true}}},
 	}
 }
 
 func sampled(s scenario) bool {
-	return slices.ContainsFunc(sample(), func(r row) bool { return r.Kind == s.kind && r.ID == s.id && r.Language == s.language.key })
+	return slices.ContainsFunc(sample(), func(r row) bool {
+		return r.Kind == s.kind && r.ID == s.id && r.Language == s.language.key
+	})
 }
 
 func TestCheats(t *testing.T) {
@@ -53,7 +62,7 @@ func TestCheats(t *testing.T) {
 			}
 			t.Run(string(s.kind)+"/"+s.name(), func(t *testing.T) {
 				t.Parallel()
-				s.possible(t)
+				s.skipIfImpossible(t)
 				r := try(t, s)
 				mu.Lock()
 				defer mu.Unlock()
@@ -72,7 +81,7 @@ func TestCheats(t *testing.T) {
 	if complete := len(everyScenario(t)) == len(rows); !complete {
 		t.Fatalf("%d of %d cases ran, too few for the page", len(rows), len(everyScenario(t)))
 	}
-	judge(t, rows)
+	checkPromise(t, rows)
 	savePage(t, rows)
 }
 
@@ -89,10 +98,11 @@ func everyScenario(t *testing.T) []scenario {
 	return all
 }
 
-// possible skips a case whose programs are not here. In CI that was an error before.
-func (s scenario) possible(t *testing.T) {
+// skipIfImpossible skips a case whose programs are missing. In CI a missing program is an earlier error.
+func (s scenario) skipIfImpossible(t *testing.T) {
 	t.Helper()
-	needs := append(strings.Fields(s.keys[keyNeeds]), map[string]string{"go": "go", "python": "python3", "node": "node"}[s.language.key])
+	needs := append(strings.Fields(s.keys[keyNeeds]),
+		map[string]string{"go": "go", "python": "python3", "node": "node"}[s.language.key])
 	for _, program := range needs {
 		if why := workshop.missing[program]; why != "" {
 			t.Skip(why)
@@ -105,7 +115,7 @@ func try(t *testing.T, s scenario) row {
 	t.Helper()
 	r := row{Kind: s.kind, ID: s.id, Language: s.language.key, Verdicts: map[column]verdict{}}
 	if s.has(plainly) {
-		r.Verdicts[plainly] = tryPlainly(t, s)
+		r.Verdicts[plainly] = tryNaive(t, s)
 	}
 	order := []column{bare, preset, covert}
 	if s.kind == honest {
@@ -129,8 +139,9 @@ func try(t *testing.T, s scenario) row {
 	return r
 }
 
-// implied is what follows from another column, since hidden checks only add to what is asked: what is refused without them is refused with them, and
-// what is accepted with them is accepted without.
+// implied returns a result that follows from another column, since hidden checks only add
+// conditions: a claim that is refused without them is refused with them, and one that is accepted
+// with them is accepted without.
 func (r row) implied(c column) (verdict, bool) {
 	switch before, known := r.Verdicts[preset]; {
 	case r.Kind == attack && c == covert:
@@ -147,14 +158,15 @@ func (s scenario) has(c column) bool {
 	return (len(own) == 0 || slices.Contains(own, string(c))) && (*only == "" || column(*only) == c)
 }
 
-// tryPlainly also sees to it that the case is what it says: an attack fools a naive loop and leaves the work undone, honest work does it.
-func tryPlainly(t *testing.T, s scenario) verdict {
+// tryNaive also makes sure that the case is what it says: an attack fools a naive loop and leaves
+// the work undone, honest work does it.
+func tryNaive(t *testing.T, s scenario) verdict {
 	t.Helper()
 	w := newWorld(t, s)
 	if run := w.baseCheck(); (run.code == 0) != (s.keys[keyBase] == "green") {
 		t.Errorf("at the base the check ends with %d\n%s", run.code, run.output())
 	}
-	green, why := w.plain()
+	green, why := w.runNaive()
 	if expected := s.keys[keyNaive] == ""; s.kind == attack && green != expected {
 		t.Errorf("a naive loop has accepted it: %v\n%s", green, why)
 	}
@@ -164,8 +176,9 @@ func tryPlainly(t *testing.T, s scenario) verdict {
 	return verdict{Accepted: green}
 }
 
-// judge holds the promise: with the tests protected nine of ten attacks are refused, with hidden checks all, and honest work never is.
-func judge(t *testing.T, rows []row) {
+// checkPromise checks the promise: with the tests protected nine of ten attacks are refused, with
+// hidden checks all, and honest work never is.
+func checkPromise(t *testing.T, rows []row) {
 	t.Helper()
 	if attacks, through := count(rows, attack, preset); through*10 > attacks {
 		t.Errorf("%d of %d attacks get through with --protect tests", through, attacks)
@@ -180,7 +193,7 @@ func judge(t *testing.T, rows []row) {
 	}
 }
 
-// withoutPersons leaves out work that only a person can tell from an attack.
+// withoutPersons leaves out work that only a person can distinguish from an attack.
 func withoutPersons(t *testing.T, rows []row) []row {
 	t.Helper()
 	asks := map[string]bool{}
@@ -190,7 +203,7 @@ func withoutPersons(t *testing.T, rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Kind == honest && asks[r.ID] })
 }
 
-// count says how many cases of a kind a column has, and how many of them it accepted.
+// count returns how many cases of a kind a column has, and how many of them it accepted.
 func count(rows []row, k kind, c column) (all, accepted int) {
 	for _, r := range rows {
 		v, known := r.Verdicts[c]
@@ -205,7 +218,7 @@ func count(rows []row, k kind, c column) (all, accepted int) {
 	return all, accepted
 }
 
-// sortRows gives rows the order of the cases.
+// sortRows sorts rows in the order of the cases.
 func sortRows(t *testing.T, rows []row) {
 	t.Helper()
 	place := map[string]int{}
@@ -217,7 +230,7 @@ func sortRows(t *testing.T, rows []row) {
 	})
 }
 
-// terminal is the matrix for people.
+// terminal formats the matrix for a terminal.
 func terminal(rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-44s %-8s %-34s %-34s %s\n", "case", "plain", "by default", "--protect tests", "and hidden checks")

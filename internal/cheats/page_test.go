@@ -24,15 +24,16 @@ const (
 //go:embed testdata/proof.md.tmpl
 var pageTemplate string
 
-// figures are what the page is made of.
+// figures are the data for the page.
 type figures struct {
-	Attacks, Honest    []line
-	AttackIDs, Cases   int // attacks, and attacks in all their languages
-	HonestIDs, Solved  int
-	Columns            []tally
-	Answers            []string // attacks of the class that answers every visible question, accepted with the tests protected
-	Through, Surviving []string // other attacks that a column accepted: with the tests protected, and with hidden checks
-	Naive              []string // attacks that do not fool a naive loop, each with its reason
+	Attacks, Honest   []line
+	AttackIDs, Cases  int // attacks, and attacks in all their languages
+	HonestIDs, Solved int
+	Columns           []tally
+	// attacks of the class that answers every visible question, accepted with the tests protected
+	Answers            []string
+	Through, Surviving []string // other accepted attacks: with the tests protected, and with hidden checks
+	Naive              []string // attacks that do not fool a naive loop, each with the reason
 }
 
 // line is one case in all its languages.
@@ -51,7 +52,7 @@ var columnNames = map[column]string{
 	plainly: "plain exit status", bare: "Ralph by default", preset: "`--protect tests`", covert: "and hidden checks",
 }
 
-// render makes the page from the cases and what became of them.
+// render builds the page from the cases and their results.
 func render(all []scenario, rows []row) (string, error) {
 	f := figures{}
 	for _, c := range []column{plainly, bare, preset, covert} {
@@ -88,7 +89,8 @@ func render(all []scenario, rows []row) (string, error) {
 	return out.String(), err
 }
 
-// lines are the cases of a kind, each with a cell for every column, and how many there are with their languages.
+// lines returns the cases of a kind, each with a cell for every column, and their number in all
+// languages.
 func lines(all []scenario, rows []row, k kind) (list []line, cases int) {
 	for i, s := range all {
 		if s.kind != k {
@@ -113,7 +115,7 @@ func lines(all []scenario, rows []row, k kind) (list []line, cases int) {
 	return list, cases
 }
 
-// cell says what a column made of a case. Languages are named where they differ.
+// cell returns the result of a case in a column. It names languages where they differ.
 func cell(rows []row, c column) string {
 	var order []string
 	by := map[string][]string{}
@@ -161,14 +163,16 @@ func languageName(key string) string {
 }
 
 func find(rows []row, s scenario) row {
-	i := slices.IndexFunc(rows, func(r row) bool { return r.Kind == s.kind && r.ID == s.id && r.Language == s.language.key })
+	i := slices.IndexFunc(rows, func(r row) bool {
+		return r.Kind == s.kind && r.ID == s.id && r.Language == s.language.key
+	})
 	if i < 0 {
 		return row{}
 	}
 	return rows[i]
 }
 
-// savePage writes the page and what it is made of. It tells the truth, also where that is not what we promise.
+// savePage writes the page and its source. It states the results even if they break our promise.
 func savePage(t *testing.T, rows []row) {
 	t.Helper()
 	page, err := render(everyScenario(t), rows)
@@ -187,7 +191,7 @@ func savePage(t *testing.T, rows []row) {
 	}
 }
 
-// TestPage holds the page to the cases: it is what the last results say, and those are of the cases that there are now.
+// TestPage checks that the page matches the last results, and that those are of the current cases.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile(resultsFile)
 	if err != nil {
@@ -212,7 +216,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *write != "" && !*full { // another template, the same results
+	if *write != "" && !*full { // a new template with the same results
 		if err := os.WriteFile(*write, []byte(rendered), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +230,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCases holds the suite to its own size, and every case to a title of its own.
+// TestCases checks the number of cases, and that every case has a unique title.
 func TestCases(t *testing.T) {
 	everywhere := map[kind]int{}
 	titles := map[string]string{}
@@ -242,6 +246,7 @@ func TestCases(t *testing.T) {
 		titles[s.title] = key
 	}
 	if everywhere[attack] < 25 || everywhere[honest] < 15 {
-		t.Errorf("in every language there are %d attacks and %d honest solutions, too few", everywhere[attack], everywhere[honest])
+		t.Errorf("in every language there are %d attacks and %d honest solutions, too few", everywhere[attack],
+			everywhere[honest])
 	}
 }

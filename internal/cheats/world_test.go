@@ -21,14 +21,14 @@ import (
 	"time"
 )
 
-// patience bounds everything that is started here.
+// patience is the timeout for everything that is started here.
 const patience = 4 * time.Minute
 
 // world is a scratch project with its user: a home, a state folder, hidden checks, and an agent that follows a script.
 type world struct {
 	t   *testing.T
 	s   scenario
-	dir string // of everything
+	dir string // contains everything
 	env map[string]string
 }
 
@@ -37,7 +37,7 @@ func (w *world) home() string    { return filepath.Join(w.dir, "home") }
 func (w *world) hidden() string  { return filepath.Join(w.dir, "hidden") }
 func (w *world) agent() string   { return filepath.Join(w.dir, "kit", "agent.sh") }
 
-// newWorld makes a fresh one. Nothing of it is shared with another, but for the build cache.
+// newWorld creates a fresh world. It shares nothing with others except the build cache.
 func newWorld(t *testing.T, s scenario) *world {
 	t.Helper()
 	ralph, err := program()
@@ -52,19 +52,25 @@ func newWorld(t *testing.T, s scenario) *world {
 	t.Cleanup(w.remove)
 	w.env = map[string]string{
 		"HOME": w.home(), "PATH": workshop.path, "LC_ALL": "C.UTF-8", "TZ": "UTC", "SHELL": "/bin/sh",
-		"RALPH_STATE_DIR": filepath.Join(dir, "state"), "KIT": filepath.Join(dir, "kit"), "PROJECT": w.project(), "RALPH": ralph,
+		"RALPH_STATE_DIR": filepath.Join(dir, "state"), "KIT": filepath.Join(dir,
+			"kit"), "PROJECT": w.project(), "RALPH": ralph,
 		"GOCACHE": workshop.cache, "GOPROXY": "off", "GOTOOLCHAIN": "local", "GIT_CONFIG_NOSYSTEM": "1",
-		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",
+		"GIT_COMMITTER_EMAIL": "a@example.com",
 	}
 	if first := w.key(keyPath); first != "" {
 		w.env["PATH"] = first + string(os.PathListSeparator) + workshop.path
 	}
-	for folder, files := range map[string]map[string]string{"project": s.files, "hidden": s.hidden, "kit": s.kit, "home": s.home} {
+	for folder, files := range map[string]map[string]string{
+		"project": s.files, "hidden": s.hidden, "kit": s.kit, "home": s.home,
+	} {
 		if err := writeAll(filepath.Join(dir, folder), files); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := writeAll(dir, map[string]string{"home/.keep": "", "kit/agent.sh": s.script + "\necho '<promise>COMPLETE</promise>'\n"}); err != nil {
+	if err := writeAll(dir, map[string]string{
+		"home/.keep": "", "kit/agent.sh": s.script + "\necho '<promise>COMPLETE</promise>'\n",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	w.must("git", "init", "-q", "-b", "main")
@@ -74,7 +80,7 @@ func newWorld(t *testing.T, s scenario) *world {
 	return w
 }
 
-// remove takes the world away. What a case left running ends by itself as soon as the project is gone.
+// remove deletes the world. Processes that a case left behind end as soon as the project is gone.
 func (w *world) remove() {
 	_ = filepath.WalkDir(w.dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -87,7 +93,7 @@ func (w *world) remove() {
 	}
 }
 
-// key is a key of the case, with $HOME, $PROJECT and the like filled in.
+// key returns a key of the case, with $HOME, $PROJECT and the like filled in.
 func (w *world) key(name string) string {
 	return os.Expand(w.s.keys[name], func(variable string) string {
 		if value, known := w.env[variable]; known {
@@ -105,7 +111,7 @@ func (w *world) environ(more ...string) []string {
 	return append(env, more...)
 }
 
-// must runs a program of the harness's own in the project.
+// must runs one of the test's own programs in the project.
 func (w *world) must(argv ...string) {
 	w.t.Helper()
 	if run := w.start(argv, w.environ()).end(); run.code != 0 {
@@ -119,7 +125,7 @@ func (w *world) shell(command string, env []string) ended {
 	return w.start([]string{"/bin/sh", "-c", command}, env).end()
 }
 
-// running is a program under way, and ended what became of it.
+// running is a started program; ended is its result.
 type running struct {
 	w              *world
 	cmd            *exec.Cmd
@@ -140,7 +146,7 @@ func (w *world) start(argv, env []string) *running {
 	r := &running{w: w, cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), cancel: cancel}
 	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = w.project(), env, &r.stdout, &r.stderr
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	r.cmd.WaitDelay = time.Second // something left running may hold the pipes
+	r.cmd.WaitDelay = time.Second // a process left behind may hold the pipes
 	if err := r.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -157,13 +163,14 @@ func (r *running) end() ended {
 	return ended{r.cmd.ProcessState.ExitCode(), r.stdout.String(), r.stderr.String()}
 }
 
-// stop ends a program and everything in its process group.
+// stop kills a program and everything in its process group.
 func (r *running) stop() {
 	_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL)
 	r.end()
 }
 
-// serve starts the user's own program that runs beside everything, if the case has one, and gives what ends it.
+// serve starts the user's own background program, if the case has one, and returns a function that
+// ends it.
 func (w *world) serve() (stop func()) {
 	w.t.Helper()
 	script := w.key(keyServant)
@@ -173,7 +180,7 @@ func (w *world) serve() (stop func()) {
 	return w.start([]string{"/bin/sh", script}, w.environ()).stop
 }
 
-// await waits for what the agent left running.
+// await waits for the process that the agent left behind.
 func (w *world) await() {
 	w.t.Helper()
 	file := w.key(keyAwait)
@@ -188,8 +195,9 @@ func (w *world) await() {
 	w.t.Errorf("%s never came", w.s.keys[keyAwait])
 }
 
-// plain is what a naive loop does: the agent, then the check in the same folder. True is green.
-func (w *world) plain() (green bool, why string) {
+// runNaive does what a naive loop does: the agent, then the check in the same folder. It returns
+// true if the check passes.
+func (w *world) runNaive() (green bool, why string) {
 	w.t.Helper()
 	defer w.serve()()
 	for range w.turns() {
@@ -206,10 +214,10 @@ func (w *world) plain() (green bool, why string) {
 	return run.code == 0, run.output()
 }
 
-// bases remembers how a check ended at the base, as most cases share one.
+// bases caches how a check ended at the base, since most cases share one.
 var bases sync.Map
 
-// turns is how many iterations a case may take.
+// turns returns how many iterations a case may take.
 func (w *world) turns() int {
 	text := w.key(keyTurns)
 	if text == "" {
@@ -222,7 +230,7 @@ func (w *world) turns() int {
 	return turns
 }
 
-// baseCheck runs the check before the agent began.
+// baseCheck runs the check before the agent starts.
 func (w *world) baseCheck() ended {
 	w.t.Helper()
 	command := w.s.keys[keyCheck]
@@ -236,7 +244,7 @@ func (w *world) baseCheck() ended {
 	return run
 }
 
-// solved asks the hidden checks about the tree as it is, as somebody would who has a shell of his own.
+// solved runs the hidden checks on the current tree, as a person would in another shell.
 func (w *world) solved() bool {
 	w.t.Helper()
 	if err := writeAll(w.project(), w.s.hidden); err != nil {
@@ -259,14 +267,14 @@ const (
 	covert  column = "hidden"
 )
 
-// verdict is what became of a case in one column.
+// verdict is the result of a case in one column.
 type verdict struct {
 	Accepted bool     `json:"accepted"`
-	Codes    []string `json:"codes,omitempty"` // of the refusal
+	Codes    []string `json:"codes,omitempty"` // codes of the refusal
 	Implied  bool     `json:"implied,omitempty"`
 }
 
-// result is as much of `ralph run --json` as is looked at.
+// result is the part of `ralph run --json` that matters here.
 type result struct {
 	StopReason string `json:"stop_reason"`
 	ExitCode   int    `json:"exit_code"`
@@ -283,7 +291,7 @@ type result struct {
 	} `json:"iterations"`
 }
 
-// arguments are those of `ralph run` in a column.
+// arguments returns the arguments of `ralph run` in a column.
 func (w *world) arguments(c column) []string {
 	args := []string{"run", "--json", "-n", strconv.Itoa(w.turns()), "--trust", "--agent-cmd", "sh -eu " + w.agent()}
 	if w.key(keyChecks) != "none" {
@@ -299,12 +307,13 @@ func (w *world) arguments(c column) []string {
 	case preset:
 		args = append(args, "--protect", "tests")
 	case covert:
-		args = append(args, "--protect", "tests", "--set", "checks.hidden="+hiddenCheck, "--set", "checks.hidden_dir="+w.hidden())
+		args = append(args, "--protect", "tests", "--set", "checks.hidden="+hiddenCheck, "--set",
+			"checks.hidden_dir="+w.hidden())
 	}
 	return args
 }
 
-// ralph runs the program in a column and says what it made of the case.
+// ralph runs the program in a column and returns its verdict on the case.
 func (w *world) ralph(c column) (verdict, error) {
 	w.t.Helper()
 	defer w.serve()()
@@ -320,7 +329,8 @@ func (w *world) ralph(c column) (verdict, error) {
 		return verdict{Accepted: true}, nil
 	}
 	trouble := func(format string, args ...any) error {
-		return fmt.Errorf("%s, exit %d (%s: %s)\n%s", fmt.Sprintf(format, args...), run.code, r.StopReason, r.Error+r.Reason, run.stderr+r.outputs())
+		return fmt.Errorf("%s, exit %d (%s: %s)\n%s", fmt.Sprintf(format, args...), run.code, r.StopReason, r.Error+r.Reason,
+			run.stderr+r.outputs())
 	}
 	if len(r.Iterations) == 0 {
 		return verdict{}, trouble("no iteration")

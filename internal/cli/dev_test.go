@@ -25,9 +25,12 @@ func TestModelServerLog(t *testing.T) {
 			"GET /tool/v1/nothing: status 404\n",
 		}},
 		{[]string{"dev", "model-server", "--log", "--jq", ".url"}, []string{
-			`"path":"/tool/v1/messages","scenario":"tool","wire":"anthropic","model":"m","stream":false,"side":false,"agent":1,"turn":1,"status":200`,
-			`"path":"/401/v1/messages","scenario":"401","wire":"anthropic","model":"m","stream":false,"side":false,"agent":1,"turn":1,"fault":"status","status":401`,
-			`"path":"/tool/v1/messages","scenario":"tool","wire":"anthropic","model":"m","stream":false,"side":true,"agent":0,"turn":0,"status":200`,
+			`"path":"/tool/v1/messages","scenario":"tool","wire":"anthropic","model":"m","stream":false,"side":false,` +
+				`"agent":1,"turn":1,"status":200`,
+			`"path":"/401/v1/messages","scenario":"401","wire":"anthropic","model":"m","stream":false,"side":false,` +
+				`"agent":1,"turn":1,"fault":"status","status":401`,
+			`"path":"/tool/v1/messages","scenario":"tool","wire":"anthropic","model":"m","stream":false,"side":true,` +
+				`"agent":0,"turn":0,"status":200`,
 			`"path":"/tool/v1/nothing","scenario":"tool","stream":false,"side":false,"agent":0,"turn":0,"status":404`,
 		}},
 	} {

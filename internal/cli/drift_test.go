@@ -14,7 +14,8 @@ import (
 	"github.com/ralphloop/ralph/internal/contract"
 )
 
-// The commands and the flags of run are compared in internal/contract, with the list of what is still to come. Here are the words that are all there.
+// internal/contract compares the commands and the flags of run, with the list of what is still to
+// come. This file compares the rest of the names, which are complete.
 
 func contractPage(t *testing.T) contract.Page {
 	t.Helper()
@@ -43,7 +44,8 @@ func helpFlags(t *testing.T, args ...string) []string {
 }
 
 func TestGlobalFlagsAreThePages(t *testing.T) {
-	// The page names -C and -h by their letters alone. That --version is the command version goes without saying.
+	// The page names -C and -h by their letters alone. It does not mention that --version is the
+	// command version.
 	want := slices.Sorted(slices.Values(append(contractPage(t).GlobalFlags(), "dir", "help", "version")))
 	if diff := cmp.Diff(want, helpFlags(t)); diff != "" {
 		t.Errorf("global flags (-page +code):\n%s", diff)

@@ -23,15 +23,16 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// productive is how many pieces of work the run under test takes, and its cap. A cut iteration that counted, or work that was counted twice,
-// would end it with 1 before the work is done.
+// productive is how many pieces of work the run under test takes, and its limit. If an interrupted
+// iteration counted, or work counted twice, the run would end with 1 before the work is done.
 const productive = 5
 
-// TestKillNine kills a run with SIGKILL at a random moment and resumes it, again and again. Nothing may be lost, nothing counted twice, no budget go
-// down, and no process stay behind.
+// TestKillNine kills a run with SIGKILL at a random moment and resumes it, again and again. Nothing
+// may be lost, nothing may be counted twice, no budget may shrink, and no process may stay behind.
 //
-// An iteration that was interrupted before its agent exited is not counted, although its piece of work may be in the tree: a fresh agent finds it there.
-// One that was interrupted after its agent exited is judged from what it left, once.
+// An iteration that was interrupted before its agent exited does not count, although its piece of
+// work may be in the tree: a fresh agent finds it there. One that was interrupted after its agent
+// exited is judged once, by what it left.
 func TestKillNine(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the agent is a shell script")
@@ -53,10 +54,10 @@ func TestKillNine(t *testing.T) {
 	}
 }
 
-// usualKills is what a run of all tests has time for; the long run raises it.
+// usualKills is how many kills fit into a run of all tests; the long run raises it.
 var usualKills = 20
 
-// killCount is the usual number, fewer in a short run, or what the environment asks for.
+// killCount returns the usual number, fewer in a short run, or what the environment asks for.
 func killCount(t *testing.T) int {
 	t.Helper()
 	if text := os.Getenv("RALPH_TEST_KILLS"); text != "" {
@@ -72,7 +73,8 @@ func killCount(t *testing.T) int {
 	return usualKills
 }
 
-// victim is a workspace with a fake claude whose iterations each add a line to a file, and which claims completion at the fifth.
+// victim is a workspace with a fake claude. Each of its iterations adds a line to a file, and it
+// claims completion at the fifth.
 type victim struct {
 	t         *testing.T
 	workspace string
@@ -80,7 +82,8 @@ type victim struct {
 	env       []string
 }
 
-// victimAgent adds the number of its iteration, which it knows from the folder that the harness keeps for it, and reports a cost.
+// victimAgent adds the number of its iteration, which it knows from the folder that the harness
+// keeps for it, and reports a cost.
 const victimAgent = `#!/bin/sh
 cat >/dev/null
 n=$(ls %[1]s/*/runs/*/iterations | tail -n 1)
@@ -107,7 +110,8 @@ func newVictim(t *testing.T) *victim {
 		t.Fatal(err)
 	}
 	v.env = []string{
-		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + base, "RALPH_STATE_DIR=" + v.state, "TMPDIR=" + base,
+		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + base, "RALPH_STATE_DIR=" + v.state,
+		"TMPDIR=" + base,
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GORACE=" + raceOptions,
 	}
 	git := exec.Command("git", "init", "-q", v.workspace)
@@ -128,7 +132,7 @@ func (v *victim) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ralph runs a command to its end and gives its status and what it printed.
+// ralph runs a command to its end and returns its status and output.
 func (v *victim) ralph(args ...string) (int, []byte) {
 	v.t.Helper()
 	cmd := v.command(args...)
@@ -149,7 +153,7 @@ func (v *victim) killAndResume(delay time.Duration) {
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(delay) // the moment of the kill is what this test varies
+	time.Sleep(delay) // this test varies the moment of the kill
 	_ = run.Process.Kill()
 	_ = run.Wait()
 	t.Logf("killed after %s", delay)
@@ -159,7 +163,8 @@ func (v *victim) killAndResume(delay time.Duration) {
 		t.Fatal(err)
 	}
 	id, err := store.Resolve("")
-	if errors.Is(err, runlog.ErrNoRun) { // killed before it had said anything: there is nothing to go on with, and nothing in the way
+	// killed before it printed anything: there is nothing to resume, and nothing in the way
+	if errors.Is(err, runlog.ErrNoRun) {
 		if code, _ := v.ralph("resume", "--json"); code != ralph.ExitUsage {
 			t.Fatalf("resume of nothing ended with %d", code)
 		}
@@ -185,7 +190,7 @@ func (v *victim) killAndResume(delay time.Duration) {
 	}
 	v.checkResult(before, result)
 	v.checkLog(store, result)
-	v.checkNobodyLeft(id)
+	v.checkNoProcessesLeft(id)
 }
 
 // checkResult compares the end with what was known at the kill, and with the work in the tree.
@@ -199,7 +204,7 @@ func (v *victim) checkResult(state *fold.State, after ralph.Result) {
 	if after.TotalDuration < before.TotalDuration {
 		t.Errorf("the time went down from %s to %s", before.TotalDuration, after.TotalDuration)
 	}
-	for i, was := range state.Iterations { // those that were judged; an open one is not in it
+	for i, was := range state.Iterations { // only judged iterations; an open one is not included
 		if diff := cmp.Diff(was, after.Iterations[i]); diff != "" {
 			t.Errorf("iteration %d changed (-before +after):\n%s", i+1, diff)
 		}
@@ -229,12 +234,14 @@ func (v *victim) checkResult(state *fold.State, after ralph.Result) {
 			t.Errorf("iteration %d is counted, and its work is lost: %v", i+1, worked)
 		}
 	}
-	if want := 0.25 * float64(counted); after.TotalCost == nil || *after.TotalCost != want || before.TotalCost != nil && *before.TotalCost > want {
+	if want := 0.25 * float64(counted); after.TotalCost == nil || *after.TotalCost != want ||
+		before.TotalCost != nil && *before.TotalCost > want {
 		t.Errorf("cost %v of %d counted iterations, before %v", after.TotalCost, counted, before.TotalCost)
 	}
 }
 
-// checkLog reads the log once more: numbers without a gap, one verdict for each iteration that was not cut, and the same decisions again.
+// checkLog reads the log once more: it must have numbers without a gap, one verdict for each
+// iteration that was not cut, and the same decisions again.
 func (v *victim) checkLog(store *runlog.Store, result ralph.Result) {
 	t := v.t
 	t.Helper()
@@ -299,8 +306,8 @@ func (v *victim) checkReplay(events []ralph.Event) {
 	}
 }
 
-// checkNobodyLeft looks for processes with the run's marker.
-func (v *victim) checkNobodyLeft(run string) {
+// checkNoProcessesLeft looks for processes with the marker of the run.
+func (v *victim) checkNoProcessesLeft(run string) {
 	v.t.Helper()
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {

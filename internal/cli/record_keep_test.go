@@ -16,20 +16,22 @@ import (
 	"testing"
 )
 
-// recordedDir holds the recordings and what today's program said of them.
+// recordedDir holds the recordings and what the program printed about them.
 const recordedDir = "testdata/recorded"
 
-// recordedTrees are the scripts whose snapshots are kept too, for ralph diff.
-var recordedTrees = []string{"tasks_failed_work_is_set_aside", "worker_three_tasks", "worktree_resume", "tasks_given_up"}
+// recordedTrees are the scripts whose snapshots are kept as well, for ralph diff.
+var recordedTrees = []string{
+	"tasks_failed_work_is_set_aside", "worker_three_tasks", "worktree_resume", "tasks_given_up",
+}
 
-// heldRun is the log of one run that a script left.
+// heldRun is the log of one run that a script left behind.
 type heldRun struct {
 	script, workspace, state, dir, run string
 	size                               int
 	features                           map[string]bool
 }
 
-// keepRecordings packs what the scripts left, one archive a script.
+// keepRecordings packs what the scripts left behind, one archive per script.
 func keepRecordings(t *testing.T, at string, scripts []string) {
 	t.Helper()
 	var all []heldRun
@@ -44,7 +46,8 @@ func keepRecordings(t *testing.T, at string, scripts []string) {
 		for _, workspace := range workspacesOf(t, work, all, script) {
 			packWorkspace(t, files, workspace, chosen)
 		}
-		addFiles(t, files, "home", filepath.Join(work, "home"), func(name string) bool { return name == ".config/ralph/config.yaml" })
+		addFiles(t, files, "home", filepath.Join(work,
+			"home"), func(name string) bool { return name == ".config/ralph/config.yaml" })
 		if len(files) > 0 {
 			writeArchive(t, filepath.Join(recordedDir, script+".tar.gz"), files)
 		}
@@ -71,17 +74,19 @@ func heldRuns(t *testing.T, work, script string) []heldRun {
 			t.Fatal(err)
 		}
 		found = append(found, heldRun{
-			script: script, workspace: strings.TrimSpace(string(note)), state: state, dir: dir, run: filepath.Base(dir), size: len(text), features: featuresOf(text),
+			script: script, workspace: strings.TrimSpace(string(note)), state: state, dir: dir, run: filepath.Base(dir),
+			size: len(text), features: featuresOf(text),
 		})
 	}
 	slices.SortFunc(found, func(a, b heldRun) int { return strings.Compare(a.run, b.run) })
 	return found
 }
 
-// leastNews is how much a run has to show that no other one shows, to be read in full.
+// leastNews is how many features a run must have that no other run has, to be read in full.
 const leastNews = 3
 
-// chooseRuns takes few and short runs that together hold nearly everything that any of them holds, and at least one of every script.
+// chooseRuns selects few and short runs that together have nearly every feature of all runs, and at
+// least one of every script.
 func chooseRuns(all []heldRun) map[string]bool {
 	missing, chosen, scripts := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, r := range all {
@@ -123,7 +128,8 @@ func chooseRuns(all []heldRun) map[string]bool {
 
 var isWord = regexp.MustCompile(`^[a-z_:]{1,40}$`)
 
-// featuresOf is what a log has to show: which fields its events have, which words stand in them, and with which event it ends.
+// featuresOf returns the features of a log: the fields of its events, the words in them, and the
+// event that it ends with.
 func featuresOf(log []byte) map[string]bool {
 	features := map[string]bool{}
 	before := ""
@@ -177,7 +183,8 @@ type recordedWorkspace struct {
 	runs      []heldRun
 }
 
-// workspacesOf lists the folders in which a script ran ralph, and those that hold a configuration, each under a name of its own.
+// workspacesOf lists the folders in which a script ran ralph, and those that hold a configuration,
+// each under a unique name.
 func workspacesOf(t *testing.T, work string, all []heldRun, script string) []recordedWorkspace {
 	t.Helper()
 	var found []recordedWorkspace
@@ -210,8 +217,8 @@ func workspacesOf(t *testing.T, work string, all []heldRun, script string) []rec
 	return found
 }
 
-// packWorkspace adds what the reading commands read: configuration and task lists of the workspace, and the state of its runs. Those that
-// were not chosen are marked: to read them in brief is enough.
+// packWorkspace adds what the reading commands read: configuration and task lists of the workspace,
+// and the state of its runs. Runs that were not chosen are marked: reading them briefly is enough.
 func packWorkspace(t *testing.T, files map[string][]byte, w recordedWorkspace, chosen map[string]bool) {
 	t.Helper()
 	addFiles(t, files, path.Join(w.name, "workspace"), w.dir, func(name string) bool {
@@ -229,13 +236,14 @@ func packWorkspace(t *testing.T, files map[string][]byte, w recordedWorkspace, c
 		})
 		if slices.Contains(recordedTrees, w.script) {
 			addFiles(t, files, path.Join(w.name, "state"), r.state, func(name string) bool {
-				return strings.HasPrefix(name, "snapshots.git/") || strings.HasPrefix(name, "worktrees/") && strings.Contains(name, ".snapshots.git/")
+				return strings.HasPrefix(name, "snapshots.git/") ||
+					strings.HasPrefix(name, "worktrees/") && strings.Contains(name, ".snapshots.git/")
 			})
 		}
 	}
 }
 
-// addFiles takes those files below a folder that are wanted.
+// addFiles adds the files below a folder that the filter selects.
 func addFiles(t *testing.T, files map[string][]byte, under, dir string, wanted func(name string) bool) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {

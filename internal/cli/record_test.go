@@ -11,8 +11,10 @@ import (
 )
 
 var (
-	recordWith = flag.String("record", "", "run the scripts of testdata/recorded/scripts with this ralph `program` and keep what they leave")
-	recordAt   = flag.String("record-at", "/srv/net", "the `folder` in which -record works; its name ends up in the logs, so it must be neutral")
+	recordWith = flag.String("record", "",
+		"run the scripts of testdata/recorded/scripts with this ralph `program` and keep what they leave")
+	recordAt = flag.String("record-at", "/srv/net",
+		"the `folder` in which -record works; its name ends up in the logs, so it must be neutral")
 )
 
 // TestRecord makes the recordings that TestRecorded reads. See testdata/recorded/README.md before running it.
@@ -47,7 +49,8 @@ func TestRecord(t *testing.T) {
 	keepRecordings(t, *recordAt, names)
 }
 
-// runToRecord runs the scripts with the given program and leaves their folders as they are. When it returns, all of them have ended.
+// runToRecord runs the scripts with the given program and keeps their folders. When it returns, all
+// of them have ended.
 func runToRecord(t *testing.T, scripts []string, bin, tools string) {
 	t.Helper()
 	testscript.Run(t, testscript.Params{
@@ -69,8 +72,9 @@ func runToRecord(t *testing.T, scripts []string, bin, tools string) {
 	})
 }
 
-// recordedScripts are the scripts that -record runs: some of testdata/script, chosen so that every kind of event and every way to end is
-// among them, and those of testdata/recorded/scripts, which were written for the purpose.
+// recordedScripts are the scripts that -record runs: some of testdata/script, chosen to include
+// every kind of event and every way to end, and those of testdata/recorded/scripts, which were
+// written for this purpose.
 func recordedScripts(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/recorded/scripts/*.txtar")

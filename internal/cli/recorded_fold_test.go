@@ -20,8 +20,8 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// renamedFields maps a field, as Type.Field, to the name that it had when the recordings were made, with a
-// small first letter. Enter a field here if only its name changes, so that the recorded folds stay valid.
+// renamedFields maps a field, as Type.Field, to its name when the recordings were made, starting in
+// lower case. Add a field here if only its name changes, so that the recorded folds stay valid.
 var renamedFields = map[string]string{
 	"AnswerGiven.Message":        "letter",
 	"CheckResult.NeedsAccess":    "weaker",
@@ -42,8 +42,9 @@ var renamedFields = map[string]string{
 	"Verdict.Cooldown":           "rest",
 }
 
-// foldedRun tells a run's state after its last event, and a hash of it after each event. The text names no type and no package, so that types
-// can move, and has every field with a small first letter, so that fields can be exported.
+// foldedRun describes a run's state after its last event, and gives a hash of it after each event.
+// The text names no type and no package, so that types can move. It has every field in lower case,
+// so that fields can be exported.
 func foldedRun(store *runlog.Store, run string) string {
 	var after []string
 	state := &fold.State{}
@@ -75,7 +76,7 @@ func foldedRun(store *runlog.Store, run string) string {
 	return out.String()
 }
 
-// resultAgain says whether the result that the fold gives is, byte for byte, the one that the run left.
+// resultAgain says whether the result of the fold is, byte for byte, the one that the run wrote.
 func resultAgain(store *runlog.Store, run string, state *fold.State) string {
 	left, err := os.ReadFile(filepath.Join(store.RunDir(run), "result.json"))
 	if err != nil {
@@ -106,7 +107,8 @@ func foldHash(state *fold.State) string {
 	return fmt.Sprintf("%x", hash[:4])
 }
 
-// dumped writes every field of a value that is not zero, unexported ones too, one a line and below the one that it belongs to.
+// dumped writes every non-zero field of a value, including unexported ones, one per line and below
+// the one that it belongs to.
 func dumped(pointer any) string {
 	var out bytes.Buffer
 	dumpFields(&out, "", reflect.ValueOf(pointer).Elem())
@@ -115,7 +117,7 @@ func dumped(pointer any) string {
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// dump writes a value that can be addressed. The label is how far it is indented, and its name.
+// dump writes an addressable value. The label is its indentation and its name.
 func dump(out *bytes.Buffer, label string, v reflect.Value) {
 	switch kind := v.Kind(); {
 	case v.Type() == timeType:
@@ -153,7 +155,8 @@ func dump(out *bytes.Buffer, label string, v reflect.Value) {
 
 func indentOf(label string) string { return label[:len(label)-len(strings.TrimLeft(label, " "))] }
 
-// dumpFields writes the fields of a struct in the order of their names. Those of an embedded one count as its own.
+// dumpFields writes the fields of a struct in the order of their names. Fields of an embedded
+// struct count as its own.
 func dumpFields(out *bytes.Buffer, indent string, v reflect.Value) {
 	lines := map[string]string{}
 	collectFields(lines, indent, v)
@@ -164,7 +167,7 @@ func dumpFields(out *bytes.Buffer, indent string, v reflect.Value) {
 
 func collectFields(lines map[string]string, indent string, v reflect.Value) {
 	for i := range v.NumField() {
-		field := reflect.NewAt(v.Field(i).Type(), v.Field(i).Addr().UnsafePointer()).Elem() // also if it is not exported
+		field := reflect.NewAt(v.Field(i).Type(), v.Field(i).Addr().UnsafePointer()).Elem() // even if it is unexported
 		kind := v.Type().Field(i)
 		switch {
 		case field.IsZero():
@@ -197,7 +200,7 @@ func dumpMap(out *bytes.Buffer, label string, v reflect.Value) {
 	}
 }
 
-// dumpText writes a string, or of a long one its beginning and its hash.
+// dumpText writes a string, or the beginning and the hash of a long one.
 func dumpText(out *bytes.Buffer, name, text string) {
 	const longest = 120
 	if len(text) <= longest {

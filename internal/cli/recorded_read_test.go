@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph/runlog"
 )
 
-// reader collects what commands say of one workspace.
+// reader collects what commands print about one workspace.
 type reader struct {
 	recording *recording
 	ask       asker
@@ -22,7 +22,7 @@ type reader struct {
 	all       []said
 }
 
-// read asks every reading command about every workspace of a recording and every run in it.
+// read runs every reading command on every workspace of a recording and every run in it.
 func (r *recording) read(t *testing.T, ask asker) []said {
 	t.Helper()
 	var all []said
@@ -33,7 +33,7 @@ func (r *recording) read(t *testing.T, ask asker) []said {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, _ := os.ReadDir(filepath.Join(store.Dir(), "runs")) // there need not be any
+		entries, _ := os.ReadDir(filepath.Join(store.Dir(), "runs")) // there may be none
 		for _, entry := range entries {
 			if r.brief[entry.Name()] {
 				reader.readBriefly(store, entry.Name())
@@ -48,13 +48,16 @@ func (r *recording) read(t *testing.T, ask asker) []said {
 
 func (r *recording) reader(workspace string, ask asker) *reader {
 	id := runlog.WorkspaceID(r.workspace(workspace))
-	return &reader{recording: r, ask: ask, workspace: workspace, steady: strings.NewReplacer(id, workspace+"-ID", r.root, "$ROOT")}
+	return &reader{
+		recording: r, ask: ask, workspace: workspace, steady: strings.NewReplacer(id, workspace+"-ID", r.root, "$ROOT"),
+	}
 }
 
-// tell runs a command and keeps what it printed, in full.
+// tell runs a command and keeps its full output.
 func (r *reader) tell(args ...string) { r.run(true, r.recording.env(""), args) }
 
-// hash runs a command and keeps a hash of what it printed: of what is long and says again what another command says in full.
+// hash runs a command and keeps a hash of its output, for long output that repeats what another
+// command shows in full.
 func (r *reader) hash(args ...string) { r.run(false, r.recording.env(""), args) }
 
 func (r *reader) run(full bool, env, args []string) {
@@ -63,15 +66,18 @@ func (r *reader) run(full bool, env, args []string) {
 	if stderr != "" {
 		text += "[stderr]\n" + r.steady.Replace(ended(stderr))
 	}
-	if args[0] == "runs" && strings.Contains(text, "$ROOT") { // the columns are as wide as the path of a log that cannot be read
+	// the width of the columns depends on the path of a log that cannot be read
+	if args[0] == "runs" && strings.Contains(text, "$ROOT") {
 		text = blanks.ReplaceAllString(text, "  ")
 	}
-	r.all = append(r.all, said{name: fmt.Sprintf("%s: %s: exit %d", r.workspace, strings.Join(args, " "), code), text: text, full: full})
+	r.all = append(r.all, said{
+		name: fmt.Sprintf("%s: %s: exit %d", r.workspace, strings.Join(args, " "), code), text: text, full: full,
+	})
 }
 
 var blanks = regexp.MustCompile(` {2,}`)
 
-// ended gives a text the newline at its end that a txtar file needs, without making two texts the same.
+// ended adds the final newline that a txtar file needs, without making two texts the same.
 func ended(text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		return text + "\n[no newline]\n"
@@ -79,7 +85,7 @@ func ended(text string) string {
 	return text
 }
 
-// readWorkspace asks what does not belong to one run.
+// readWorkspace runs the commands that do not belong to one run.
 func (r *reader) readWorkspace() {
 	r.tell("runs")
 	r.hash("runs", "--json")
@@ -96,14 +102,14 @@ func (r *reader) readWorkspace() {
 	r.hash("config", "show", "--json")
 }
 
-// rulesToReplay are asked "what if" of every run.
+// rulesToReplay are the "what if" questions for every run.
 var rulesToReplay = [][]string{
 	{"gate.unfinished=refuse", "gate.status=required", "gate.tamper=stop", "gate.test_change=refuse"},
 	{"gate.claim=optional", "gate.status=off", "gate.unfinished=off", "allow_unverified=true"},
 	{"max_iterations=1", "breaker.no_progress=1", "breaker.diagnose=false", "tasks.max_tries=1"},
 }
 
-// readRun asks everything about one run.
+// readRun runs every command about one run.
 func (r *reader) readRun(t *testing.T, store *runlog.Store, run string) {
 	t.Helper()
 	r.tell("explain", run)
@@ -133,20 +139,24 @@ func (r *reader) readRun(t *testing.T, store *runlog.Store, run string) {
 		r.hash("explain", run, "--iteration", strconv.Itoa(n), "--json")
 	}
 	r.readTrees(t, store, run, iterations)
-	r.all = append(r.all, said{name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run)), full: true})
+	r.all = append(r.all, said{
+		name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run)), full: true,
+	})
 }
 
-// readBriefly asks the same about a run that shows nothing which another one does not, and keeps hashes alone.
+// readBriefly does the same for a run that has nothing new, and keeps only hashes.
 func (r *reader) readBriefly(store *runlog.Store, run string) {
 	r.hash("explain", run, "--json")
 	r.hash("explain", run)
 	r.hash("status", run, "--json")
 	r.hash("logs", run)
 	r.hash("report", run)
-	r.all = append(r.all, said{name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run))})
+	r.all = append(r.all, said{
+		name: fmt.Sprintf("%s: fold of %s", r.workspace, run), text: r.steady.Replace(foldedRun(store, run)),
+	})
 }
 
-// next goes from one iteration to the second, and from there to the last.
+// next goes from the first iteration to the second, and from there to the last.
 func next(n, last int) int {
 	if n >= 2 && n < last {
 		return last
@@ -154,7 +164,7 @@ func next(n, last int) int {
 	return n + 1
 }
 
-// readTrees asks what a run changed, if its snapshots were kept.
+// readTrees shows what a run changed, if its snapshots were kept.
 func (r *reader) readTrees(t *testing.T, store *runlog.Store, run string, iterations int) {
 	t.Helper()
 	kept, err := filepath.Glob(filepath.Join(store.Dir(), "*", "*.snapshots.git"))
@@ -177,7 +187,7 @@ func (r *reader) readTrees(t *testing.T, store *runlog.Store, run string, iterat
 	r.run(true, env, []string{"diff", run, "--json"})
 }
 
-// readSettings asks for configurations that no file holds, and for the schemas.
+// readSettings shows configurations that are in no file, and the schemas.
 func (r *recording) readSettings(t *testing.T, ask asker) []said {
 	t.Helper()
 	if err := os.MkdirAll(r.workspace("empty"), 0o700); err != nil {
@@ -191,11 +201,17 @@ func (r *recording) readSettings(t *testing.T, ask asker) []said {
 		reader.tell("config", "show", "--profile", profile)
 		reader.hash("config", "show", "--profile", profile, "--json")
 	}
-	environment := r.env("", "RALPH_MAX_ITERATIONS=4", "RALPH_CHECKS__COMMANDS=make test", "RALPH_BREAKER__COOLDOWN=5m", "RALPH_NOT_A_KEY=1",
+	environment := r.env("", "RALPH_MAX_ITERATIONS=4", "RALPH_CHECKS__COMMANDS=make test", "RALPH_BREAKER__COOLDOWN=5m",
+		"RALPH_NOT_A_KEY=1",
 		"TILTH_MAX_TURNS_PER_TASK=9", "MAX_EVALUATOR_CALLS_PER_TASK=2", "ANTHROPIC_API_KEY=none")
 	reader.run(true, environment, []string{"config", "show", "--set", "gate.claim=optional", "--once"})
-	reader.run(true, environment, []string{"config", "show", "--profile", "case", "--fallback", "codex:gpt-5", "--fallback", "claude"})
-	for _, wrong := range []string{"max_iterations=many", "max_iteration=3", "gate.claim=maybe", "tasks.on_failure=rety:1", "checks.timeout=-1", "prices=free"} {
+	reader.run(true, environment, []string{
+		"config", "show", "--profile", "case", "--fallback", "codex:gpt-5", "--fallback", "claude",
+	})
+	for _, wrong := range []string{
+		"max_iterations=many", "max_iteration=3", "gate.claim=maybe", "tasks.on_failure=rety:1", "checks.timeout=-1",
+		"prices=free",
+	} {
 		reader.tell("config", "show", "--set", wrong)
 		reader.tell("config", "show", "--set", wrong, "--json")
 	}

@@ -27,16 +27,21 @@ import (
 )
 
 var (
-	recordedWith   = flag.String("recorded-with", "", "compare with what this ralph `program` says of the recordings, in full, and not with the golden files")
-	recordedTexts  = flag.String("recorded-texts", "", "write every text, also those of which only the hash is kept, below this `folder`")
-	recordedUpdate = flag.Bool("recorded-update", false, "write what the program of -recorded-with says into the golden files of the recordings")
+	recordedWith = flag.String("recorded-with", "",
+		"compare with what this ralph `program` says of the recordings, in full, and not with the golden files")
+	recordedTexts = flag.String("recorded-texts", "",
+		"write every text, also those of which only the hash is kept, below this `folder`")
+	recordedUpdate = flag.Bool("recorded-update", false,
+		"write what the program of -recorded-with says into the golden files of the recordings")
 )
 
-// TestRecorded reads logs, results and configurations that an earlier program wrote, with every command that reads, and folds them. Nothing may
-// be read otherwise than that program read it. testdata/recorded/README.md says what to do if it is.
+// TestRecorded reads logs, results and configurations that an earlier program wrote, with every
+// command that reads, and folds them. The result must be the same as that program's.
+// testdata/recorded/README.md says what to do if it is not.
 func TestRecorded(t *testing.T) {
 	if *recordedUpdate && *recordedWith == "" {
-		t.Fatal("-recorded-update needs -recorded-with PROGRAM: the golden files are what the program that wrote the recordings said")
+		t.Fatal("-recorded-update needs -recorded-with PROGRAM: the golden files are what the program that wrote the " +
+			"recordings said")
 	}
 	zone := time.Local
 	time.Local = time.UTC
@@ -58,11 +63,11 @@ func TestRecorded(t *testing.T) {
 	})
 }
 
-// said is what one command printed, or what a fold came to.
+// said is the output of one command, or the result of a fold.
 type said struct {
 	name string
 	text string
-	full bool // the golden file holds the text, and not only its hash
+	full bool // the golden file holds the text, not only its hash
 }
 
 // asker runs one ralph command.
@@ -103,7 +108,8 @@ func compareRecorded(t *testing.T, name string, read func(asker) []said) {
 		expected, ok := want[s.name]
 		delete(want, s.name)
 		if diff := cmp.Diff(strings.Split(expected, "\n"), strings.Split(text, "\n")); diff != "" || !ok {
-			t.Errorf("%s: %s (-then +now); testdata/recorded/README.md says how to see a text of which only the hash is kept:\n%s", name, s.name, diff)
+			t.Errorf("%s: %s (-then +now); testdata/recorded/README.md says how to see a text of which only the hash is "+
+				"kept:\n%s", name, s.name, diff)
 		}
 	}
 	for missing := range want {
@@ -111,7 +117,8 @@ func compareRecorded(t *testing.T, name string, read func(asker) []said) {
 	}
 }
 
-// writeTexts leaves every text in a file of its own, for two versions of the code to be compared with diff -r.
+// writeTexts writes every text to a separate file, so that two versions of the code can be compared
+// with diff -r.
 func writeTexts(t *testing.T, dir string, all []said) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -154,7 +161,7 @@ func askHere(env []string, args ...string) (string, string, int) {
 	return stdout.String(), stderr.String(), code
 }
 
-// askProgram runs a command of the program that the golden files are taken from.
+// askProgram runs a command of the program that the golden files come from.
 func askProgram(env []string, args ...string) (string, string, int) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(*recordedWith, args...)
@@ -166,14 +173,14 @@ func askProgram(env []string, args ...string) (string, string, int) {
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// recording is what one script left, unpacked.
+// recording is what one script left behind, unpacked.
 type recording struct {
 	root       string
 	workspaces []string
-	brief      map[string]bool // runs that show nothing new: a few hashes are enough
+	brief      map[string]bool // runs with nothing new: a few hashes are enough
 }
 
-// scratch is a folder under its real name.
+// scratch is a folder under its real path.
 func scratch(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -186,7 +193,7 @@ func scratch(t *testing.T) string {
 func (r *recording) workspace(name string) string { return filepath.Join(r.root, "work", name) }
 func (r *recording) stateDir() string             { return filepath.Join(r.root, "state") }
 
-// unpackRecording puts the state of every workspace where a program looks for it that is called there.
+// unpackRecording puts the state of every workspace where a program that runs there looks for it.
 func unpackRecording(t *testing.T, file string) *recording {
 	t.Helper()
 	r := &recording{root: scratch(t), brief: map[string]bool{}}
@@ -245,7 +252,8 @@ func (r *recording) unpack(t *testing.T, name string, data io.Reader) {
 	}
 }
 
-// env is the whole environment of a command. There is a git on PATH only for those that cannot do without: starting it takes most of the time.
+// env returns the whole environment of a command. git is on PATH only for commands that need it:
+// starting it takes most of the time.
 func (r *recording) env(git string, more ...string) []string {
 	env := []string{
 		"HOME=" + filepath.Join(r.root, "home"), "PATH=" + git, "RALPH_STATE_DIR=" + r.stateDir(), "TZ=UTC", "LC_ALL=C",

@@ -23,7 +23,8 @@ import (
 	"github.com/ralphloop/ralph/internal/cli"
 )
 
-// exitsWith is `code N PROGRAM ARGS…`: it runs a program like exec and wants exactly that status.
+// exitsWith is `code N PROGRAM ARGS…`: it runs a program like exec and requires exactly that
+// status.
 func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: code N program [args…]")
@@ -43,7 +44,8 @@ func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// jsonIs is `json EXPR WANT [FILE]`: what a jq expression makes of the last stdout, or of a file, is WANT. WANT is JSON, or else a plain string.
+// jsonIs is `json EXPR WANT [FILE]`: the result of a jq expression on the last stdout, or on a
+// file, is WANT. WANT is JSON, or else a plain string.
 func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: json EXPR WANT [FILE]")
@@ -89,7 +91,7 @@ func jsonSame(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// only is the one file that a pattern fits.
+// only returns the one file that matches a pattern.
 func only(ts *testscript.TestScript, pattern string) string {
 	files, err := filepath.Glob(ts.MkAbs(pattern))
 	ts.Check(err)
@@ -99,13 +101,16 @@ func only(ts *testscript.TestScript, pattern string) string {
 	return files[0]
 }
 
-// fitsSchema is `schema NAME`: the last stdout, one value or one a line, fits what `ralph schema NAME` prints.
+// fitsSchema is `schema NAME`: the last stdout, one value or one per line, matches the schema that
+// `ralph schema NAME` prints.
 func fitsSchema(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: schema NAME")
 	}
 	var printed bytes.Buffer
-	if code := cli.Main(context.Background(), cli.Streams{Args: []string{"schema", args[0]}, Out: &printed, Err: &printed}); code != 0 {
+	if code := cli.Main(context.Background(), cli.Streams{
+		Args: []string{"schema", args[0]}, Out: &printed, Err: &printed,
+	}); code != 0 {
 		ts.Fatalf("ralph schema %s: exit status %d: %s", args[0], code, &printed)
 	}
 	var schema jsonschema.Schema
@@ -126,7 +131,8 @@ func fitsSchema(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// matchesGolden is `golden stdout|stderr|FILE NAME`: the text is what testdata/golden/NAME holds, but for what differs from run to run.
+// matchesGolden is `golden stdout|stderr|FILE NAME`: the text equals testdata/golden/NAME, except
+// for parts that differ from run to run.
 func matchesGolden(ts *testscript.TestScript, folder string, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: golden FILE NAME")
@@ -157,7 +163,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`\b([a-z0-9-]+)-[0-9a-f]{10}\b`), "$1-HASH"},
 }
 
-// steady takes out of a text what differs from run to run.
+// steady replaces the parts of a text that differ from run to run.
 func steady(text, work string) string {
 	text = strings.ReplaceAll(text, work, "$$WORK"[1:])
 	for _, u := range unsteady {
@@ -166,7 +172,8 @@ func steady(text, work string) string {
 	return text
 }
 
-// eventually is `eventually FILE [REGEXP]`: the file is there soon, with text that fits. FILE may be a pattern.
+// eventually is `eventually FILE [REGEXP]`: the file appears soon, with matching text. FILE may be
+// a pattern.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: eventually FILE [REGEXP]")
@@ -210,7 +217,8 @@ func makeProgram(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(filepath.Join(ts.Getenv("WORK"), "bin", args[0]), []byte(text), 0o755))
 }
 
-// editLog is `editlog PATTERN OLD NEW`: every line of a log is rewritten, with a sum that is right again, as another version would have written it.
+// editLog is `editlog PATTERN OLD NEW`: it rewrites every line of a log, with a correct checksum,
+// as another version would have written it.
 func editLog(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: editlog PATTERN OLD NEW")

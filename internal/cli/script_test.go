@@ -22,7 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestMain lets the test binary play ralph, so that scripts start real processes of the very code under test.
+// TestMain lets the test binary act as ralph, so that scripts start real processes of the code
+// under test.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"ralph": func() { os.Exit(cli.Main(context.Background(), cli.System())) },
@@ -54,7 +55,7 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// scriptCommands are what scripts can say beside testscript's own commands.
+// scriptCommands are the commands of scripts in addition to testscript's own.
 func scriptCommands(golden string) map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"code":       exitsWith,
@@ -70,8 +71,9 @@ func scriptCommands(golden string) map[string]func(ts *testscript.TestScript, ne
 	}
 }
 
-// heedSignals lets scripts start programs that a signal can end, also where these tests were started by nohup or behind a shell's &: what a
-// process ignores, its children ignore, and ralph keeps it so. A signal that is caught here is as usual in a child.
+// heedSignals lets scripts start programs that a signal can end, even if these tests were started
+// by nohup or in the background of a shell: children inherit ignored signals, and ralph keeps them
+// ignored. A signal that is caught here has its default action in a child.
 func heedSignals(t *testing.T) {
 	t.Helper()
 	caught := make(chan os.Signal, 1)
@@ -83,7 +85,8 @@ func heedSignals(t *testing.T) {
 	t.Cleanup(func() { signal.Stop(caught) })
 }
 
-// condition knows [mount]: this machine lets us mount a small file system, and [root]: we may give files away.
+// condition implements [mount]: this machine lets us mount a small file system, and [root]: we may
+// change the owner of files.
 func condition(name string) (bool, error) {
 	switch name {
 	case "mount":
@@ -106,7 +109,8 @@ var canMount = sync.OnceValue(func() bool {
 	return exec.Command("umount", dir).Run() == nil
 })
 
-// toolsOnly makes a folder with the POSIX tools and git, and nothing else: no agent CLI of this machine is in a script's reach.
+// toolsOnly creates a folder with the POSIX tools and git, and nothing else, so that scripts cannot
+// reach this machine's agent CLIs.
 func toolsOnly(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -124,7 +128,8 @@ func toolsOnly(t *testing.T) string {
 	return dir
 }
 
-// prepare gives a script a home, a state folder and a PATH of its own. The folder bin comes first, for fake agents.
+// prepare gives a script a separate home, state folder and PATH. The folder bin comes first, for
+// fake agents.
 func prepare(env *testscript.Env, tools string) error {
 	ralph, err := exec.LookPath("ralph")
 	if err != nil {
@@ -140,8 +145,9 @@ func prepare(env *testscript.Env, tools string) error {
 		"HOME": filepath.Join(env.WorkDir, "home"), "PATH": strings.Join(path, string(os.PathListSeparator)),
 		"RALPH_STATE_DIR":   filepath.Join(env.WorkDir, "state"),
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
-		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
-		"LC_ALL": "C", "TZ": "UTC",
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",
+		"GIT_COMMITTER_EMAIL": "a@example.com",
+		"LC_ALL":              "C", "TZ": "UTC",
 		"GORACE": raceOptions,
 	} {
 		env.Setenv(name, value)

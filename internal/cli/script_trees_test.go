@@ -11,8 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sameTree is `sametree DIR DIR`: both hold the same files and links, byte for byte, and the same of them are programs. What git keeps in .git, the
-// view that a run writes with what hides it from git, and folders without files are none of a tree's.
+// sameTree is `sametree DIR DIR`: both hold the same files and links, byte for byte, and the same
+// ones are executable. It ignores .git, the view that a run writes with the file that hides it from
+// git, and folders without files.
 func sameTree(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: sametree DIR DIR")
@@ -26,7 +27,7 @@ func sameTree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// treeAt is every file and link of a folder: what kind it is, and what is in it.
+// treeAt returns every file and link of a folder, with its kind and content.
 func treeAt(ts *testscript.TestScript, dir string) map[string]string {
 	files := map[string]string{}
 	ts.Check(filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -39,7 +40,8 @@ func treeAt(ts *testscript.TestScript, dir string) map[string]string {
 			return err
 		case name == ".git" && entry.IsDir():
 			return fs.SkipDir
-		case slices.Contains([]string{".git", ".ralph/progress.md", ".ralph/.gitignore"}, filepath.ToSlash(name)), entry.IsDir():
+		case slices.Contains([]string{".git", ".ralph/progress.md", ".ralph/.gitignore"}, filepath.ToSlash(name)),
+			entry.IsDir():
 			return nil
 		}
 		files[name], err = describe(path, entry)

@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// bigOutputs has a worker make and read as much as it can, look at its environment, and submit.
+// bigOutputs makes a worker create and read as much as it can, look at its environment, and submit.
 const bigOutputs = `{"s": {"conversations": [[
   {"tools": [{"shell": "yes 0123456789 | head -c 2000000"}]},
   {"tools": [{"shell": "yes abcdefghij | head -c 2000000 >big"}, {"name": "read_file", "input": {"path": "big"}}, {"name": "grep", "input": {"pattern": "abc"}}]},
@@ -21,15 +21,16 @@ const bigOutputs = `{"s": {"conversations": [[
   {"tools": [{"name": "submit_case", "input": {"summary": "seen", "ac_coverage": [{"criterion": "it is seen", "addressed_by": "seen:1"}]}}]}
 ]]}}`
 
-// What one turn may add to a request, in bytes of JSON: what its tools return at most, and the calls.
+// What one turn may add to a request, in bytes of JSON: the most that its tools return, and the
+// calls.
 const (
 	bashCap = 8_000
 	readCap = 50_000
 	slack   = 12_000 // escapes, the calls themselves, two hundred hits of grep
 )
 
-// TestWhatTheModelIsSent runs the worker against a model that keeps what it is sent: two megabytes of output cost no more than their cap, and the key
-// is nowhere but in the header.
+// TestWhatTheModelIsSent runs the worker against a model that records its requests: two megabytes
+// of output cost no more than their limit, and the key appears only in the header.
 func TestWhatTheModelIsSent(t *testing.T) {
 	const key = "sk-0123456789abcdef"
 	for _, c := range []struct{ provider, variable, suffix, model string }{
@@ -40,9 +41,14 @@ func TestWhatTheModelIsSent(t *testing.T) {
 		t.Run(c.variable, func(t *testing.T) {
 			bodies, base := keepingModel(t, bigOutputs)
 			work, state := t.TempDir(), t.TempDir()
-			run := exec.Command("ralph", "run", "look", "-C", work, "--agent", "worker", "--model", c.model, "--check", "test -f seen",
-				"--set", "worker.provider="+c.provider, "--set", "worker.base_url="+base+"/s"+c.suffix, "--set", "worker.api_key_env="+c.variable)
-			run.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "RALPH_STATE_DIR=" + state, "GORACE=" + raceOptions, c.variable + "=" + key}
+			run := exec.Command("ralph", "run", "look", "-C", work, "--agent", "worker", "--model", c.model, "--check",
+				"test -f seen",
+				"--set", "worker.provider="+c.provider, "--set", "worker.base_url="+base+"/s"+c.suffix, "--set",
+				"worker.api_key_env="+c.variable)
+			run.Env = []string{
+				"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "RALPH_STATE_DIR=" + state, "GORACE=" + raceOptions,
+				c.variable + "=" + key,
+			}
 			out, err := run.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -64,14 +70,15 @@ func TestWhatTheModelIsSent(t *testing.T) {
 			}
 			keyless(t, key, state)
 			keyless(t, key, work)
-			if seen, err := os.ReadFile(filepath.Join(work, "seen")); err != nil || strings.Contains(string(seen), c.variable+"=") || !strings.Contains(string(seen), "PATH=") {
+			if seen, err := os.ReadFile(filepath.Join(work,
+				"seen")); err != nil || strings.Contains(string(seen), c.variable+"=") || !strings.Contains(string(seen), "PATH=") {
 				t.Errorf("a command sees %s, %v", seen, err)
 			}
 		})
 	}
 }
 
-// keepingModel serves a script and keeps the bodies of requests.
+// keepingModel serves a script and records the bodies of requests.
 func keepingModel(t *testing.T, text string) (bodies func() [][]byte, base string) {
 	t.Helper()
 	script, err := scriptedmodel.Parse([]byte(text))
@@ -80,11 +87,12 @@ func keepingModel(t *testing.T, text string) (bodies func() [][]byte, base strin
 	}
 	var mu sync.Mutex
 	var kept [][]byte
-	server, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(script, scriptedmodel.Observe(func(r scriptedmodel.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		kept = append(kept, r.Body)
-	})))
+	server, err := scriptedmodel.Listen("127.0.0.1:0",
+		scriptedmodel.New(script, scriptedmodel.Observe(func(r scriptedmodel.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			kept = append(kept, r.Body)
+		})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +108,7 @@ func keepingModel(t *testing.T, text string) (bodies func() [][]byte, base strin
 	}, server.URL()
 }
 
-// keyless wants no file below a folder to hold the key.
+// keyless checks that no file below a folder contains the key.
 func keyless(t *testing.T, key, folder string) {
 	t.Helper()
 	files := 0

@@ -8,27 +8,40 @@ import (
 
 func TestAgentEnv(t *testing.T) {
 	base := []string{
-		"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_RUNTIME_DIR=/r", "https_proxy=p", "GOPATH=/go", "NODE_OPTIONS=x", "PYTHONPATH=/p",
+		"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_RUNTIME_DIR=/r", "https_proxy=p", "GOPATH=/go", "NODE_OPTIONS=x",
+		"PYTHONPATH=/p",
 		"NPM_TOKEN=secret", "NODE_AUTH_TOKEN=secret", "CARGO_REGISTRY_TOKEN=secret", "npm_config__authToken=x",
 		"GOOGLE_API_KEY=secret", "GITHUB_TOKEN=secret", "DATABASE_URL=secret", "AWS_SECRET_ACCESS_KEY=secret",
-		"ANTHROPIC_API_KEY=a", "CLAUDE_CONFIG_DIR=/c", "CLAUDECODE=1", "OPENAI_API_KEY=o", "CODEX_HOME=/x", "AZURE_CLIENT_ID=z",
+		"ANTHROPIC_API_KEY=a", "CLAUDE_CONFIG_DIR=/c", "CLAUDECODE=1", "OPENAI_API_KEY=o", "CODEX_HOME=/x",
+		"AZURE_CLIENT_ID=z",
 		"RALPH_TRUST=1", "RALPH_CHECKS__HIDDEN=sh x", "RALPH_CHECKS__HIDDEN_DIR=/x", "RALPH_MAX_COST=5",
 	}
-	every := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_RUNTIME_DIR=/r", "https_proxy=p", "GOPATH=/go", "NODE_OPTIONS=x", "PYTHONPATH=/p"}
+	every := []string{
+		"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_RUNTIME_DIR=/r", "https_proxy=p", "GOPATH=/go", "NODE_OPTIONS=x",
+		"PYTHONPATH=/p",
+	}
 	plus := func(more ...string) []string { return append(append([]string{}, every...), more...) }
 	for name, c := range map[string]struct {
 		extra  []string
 		passes Passes
 		want   []string
 	}{
-		"its own":                      {passes: Passes{Own: []string{"ANTHROPIC_*", "CLAUDE_*"}}, want: plus("ANTHROPIC_API_KEY=a", "CLAUDE_CONFIG_DIR=/c")},
-		"a cloud that is not used":     {passes: Passes{When: map[string][]string{"USE_BEDROCK": {"AWS_*"}}}, want: every},
-		"a cloud that is switched off": {extra: []string{"USE_BEDROCK=0"}, passes: Passes{When: map[string][]string{"USE_BEDROCK": {"AWS_*"}}}, want: every},
-		"a cloud that is used": {extra: []string{"USE_BEDROCK=1"}, passes: Passes{When: map[string][]string{"USE_BEDROCK": {"AWS_*"}, "USE_FOUNDRY": {"AZURE_*"}}},
-			want: plus("AWS_SECRET_ACCESS_KEY=secret")},
+		"its own": {
+			passes: Passes{Own: []string{"ANTHROPIC_*", "CLAUDE_*"}}, want: plus("ANTHROPIC_API_KEY=a", "CLAUDE_CONFIG_DIR=/c"),
+		},
+		"a cloud that is not used": {passes: Passes{When: map[string][]string{"USE_BEDROCK": {"AWS_*"}}}, want: every},
+		"a cloud that is switched off": {
+			extra: []string{"USE_BEDROCK=0"}, passes: Passes{When: map[string][]string{"USE_BEDROCK": {"AWS_*"}}}, want: every,
+		},
+		"a cloud that is used": {extra: []string{"USE_BEDROCK=1"},
+			passes: Passes{When: map[string][]string{"USE_BEDROCK": {"AWS_*"}, "USE_FOUNDRY": {"AZURE_*"}}},
+			want:   plus("AWS_SECRET_ACCESS_KEY=secret")},
 		"with names": {passes: Passes{Names: []string{"GITHUB_TOKEN", "NPM_*"}, Own: []string{"OPENAI_*", "CODEX_*"}},
 			want: plus("NPM_TOKEN=secret", "GITHUB_TOKEN=secret", "OPENAI_API_KEY=o", "CODEX_HOME=/x")},
-		"a command with names": {passes: Passes{Names: []string{"DATABASE_URL", "RALPH_TRUST", "RALPH_CHECKS__HIDDEN*"}, Plain: true}, want: plus("DATABASE_URL=secret")},
+		"a command with names": {
+			passes: Passes{Names: []string{"DATABASE_URL", "RALPH_TRUST", "RALPH_CHECKS__HIDDEN*"}, Plain: true},
+			want:   plus("DATABASE_URL=secret"),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := NewEnv(append(append([]string{}, base...), c.extra...))
@@ -40,7 +53,9 @@ func TestAgentEnv(t *testing.T) {
 }
 
 func TestAPlainCommandGetsTheUsersEnvironment(t *testing.T) {
-	env := NewEnv([]string{"PATH=/bin", "GITHUB_TOKEN=x", "RALPH_TRUST=1", "RALPH_CHECKS__HIDDEN=sh x", "RALPH_MAX_COST=5"})
+	env := NewEnv([]string{
+		"PATH=/bin", "GITHUB_TOKEN=x", "RALPH_TRUST=1", "RALPH_CHECKS__HIDDEN=sh x", "RALPH_MAX_COST=5",
+	})
 	want := []string{"PATH=/bin", "GITHUB_TOKEN=x", "RALPH_MAX_COST=5"}
 	if diff := cmp.Diff(want, AgentEnv(env, Passes{Plain: true})); diff != "" {
 		t.Error(diff)
@@ -51,7 +66,9 @@ func TestAPlainCommandGetsTheUsersEnvironment(t *testing.T) {
 }
 
 func TestMatches(t *testing.T) {
-	for name, want := range map[string]bool{"BASH_DEFAULT_TIMEOUT_MS": true, "BASH__TIMEOUT_MS": true, "BASH_TIMEOUT_MS": false, "ENV": false} {
+	for name, want := range map[string]bool{
+		"BASH_DEFAULT_TIMEOUT_MS": true, "BASH__TIMEOUT_MS": true, "BASH_TIMEOUT_MS": false, "ENV": false,
+	} {
 		if got := matches(name, []string{"BASH_*_TIMEOUT_MS"}); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -59,7 +76,9 @@ func TestMatches(t *testing.T) {
 }
 
 func TestChecksDoNotGetTheKeysOfModels(t *testing.T) {
-	env := Env{Environ: []string{"PATH=/bin", "OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d", "RALPH_TRUST=1"}}
+	env := Env{
+		Environ: []string{"PATH=/bin", "OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d", "RALPH_TRUST=1"},
+	}
 	keys := []string{"OPENAI_API_KEY"}
 	for _, test := range []struct {
 		name   string
@@ -67,7 +86,8 @@ func TestChecksDoNotGetTheKeysOfModels(t *testing.T) {
 		want   []string
 	}{
 		{"as in the user's shell but for the model's", nil, []string{"PATH=/bin", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d"}},
-		{"unless the user lets it pass", []string{"OPENAI_*"}, []string{"PATH=/bin", "OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d"}},
+		{"unless the user lets it pass", []string{"OPENAI_*"},
+			[]string{"PATH=/bin", "OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "DEPLOY_TOKEN=d"}},
 	} {
 		if diff := cmp.Diff(test.want, env.Checks(keys, test.passed)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)

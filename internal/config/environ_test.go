@@ -19,13 +19,15 @@ func TestNewEnv(t *testing.T) {
 	}{
 		"nothing": {nil, Env{}},
 		"home": {[]string{"HOME=/home/me"}, Env{
-			Home: "/home/me", StateDir: "/home/me/.local/state/ralph", ConfigDir: "/home/me/.config/ralph", CacheDir: "/home/me/.cache/ralph",
+			Home: "/home/me", StateDir: "/home/me/.local/state/ralph", ConfigDir: "/home/me/.config/ralph",
+			CacheDir: "/home/me/.cache/ralph",
 		}},
 		"XDG": {[]string{"HOME=/home/me", "XDG_STATE_HOME=/state", "XDG_CONFIG_HOME=/config", "XDG_CACHE_HOME=/cache"}, Env{
 			Home: "/home/me", StateDir: "/state/ralph", ConfigDir: "/config/ralph", CacheDir: "/cache/ralph",
 		}},
 		"a relative XDG folder is ignored": {[]string{"HOME=/home/me", "XDG_STATE_HOME=state"}, Env{
-			Home: "/home/me", StateDir: "/home/me/.local/state/ralph", ConfigDir: "/home/me/.config/ralph", CacheDir: "/home/me/.cache/ralph",
+			Home: "/home/me", StateDir: "/home/me/.local/state/ralph", ConfigDir: "/home/me/.config/ralph",
+			CacheDir: "/home/me/.cache/ralph",
 		}},
 		"our own": {[]string{"RALPH_STATE_DIR=/mine", "XDG_STATE_HOME=/state", "RALPH_RUN_ID=01J"}, Env{
 			StateDir: "/mine", InsideRun: "01J",

@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares got with a file of testdata; the path is taken before a test changes its folder.
+// golden compares got with a file of testdata. The path is resolved before a test changes its
+// folder.
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {

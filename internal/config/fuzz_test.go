@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzFile reads anything as a config file: it is read or refused in one line, and never more.
+// FuzzFile reads anything as a config file: it is accepted, or refused in one line.
 func FuzzFile(f *testing.F) {
 	for _, text := range badFiles {
 		if len(text) < 1000 {
@@ -14,7 +14,8 @@ func FuzzFile(f *testing.F) {
 		}
 	}
 	for _, text := range []string{
-		"", "max_iterations: 3\n", "checks:\n  commands: [a, b]\n  timeout: 5m\n", "a: &a [*a, *a]", "\ufeffchecks: |\n  x\n", "? a\n: b\n", "!!map {a: b}",
+		"", "max_iterations: 3\n", "checks:\n  commands: [a, b]\n  timeout: 5m\n", "a: &a [*a, *a]", "\ufeffchecks: |\n  x\n",
+		"? a\n: b\n", "!!map {a: b}",
 	} {
 		f.Add(text)
 	}
@@ -31,9 +32,11 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzValue gives every key any text.
+// FuzzValue sets every key to any text.
 func FuzzValue(f *testing.F) {
-	for _, text := range []string{"", "0", "-1", "1e9", "5m", "NaN", "true", "COMPLETE\nDONE", "9223372036854775808", "\x00", "1h1h1h", ".", "+5"} {
+	for _, text := range []string{
+		"", "0", "-1", "1e9", "5m", "NaN", "true", "COMPLETE\nDONE", "9223372036854775808", "\x00", "1h1h1h", ".", "+5",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -14,7 +14,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// write makes a file in the current folder, which the test has changed to one of its own, so that messages name the file and no folder.
+// write creates a file in the current folder, which the test has changed to a temporary one, so
+// that messages name the file without a folder.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -32,7 +33,7 @@ func mustLoad(t *testing.T, in Input) Loaded {
 	return loaded
 }
 
-// rows is what Show prints, by key.
+// rows returns the output of Show, by key.
 func rows(loaded Loaded) map[string]string {
 	values := map[string]string{}
 	for _, row := range Show(loaded) {
@@ -41,7 +42,7 @@ func rows(loaded Loaded) map[string]string {
 	return values
 }
 
-// with is the default rows with some of them replaced.
+// with returns the default rows with some of them replaced.
 func with(t *testing.T, changed map[string]string) map[string]string {
 	t.Helper()
 	all := rows(mustLoad(t, Input{}))
@@ -56,7 +57,8 @@ func with(t *testing.T, changed map[string]string) map[string]string {
 
 func TestLayersInOrder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	user := write(t, "user.yaml", "max_iterations: 1\nmax_time: 1\nmax_cost: 1\nmax_tokens: 1\nmax_wait: 1\nprofile: status\n")
+	user := write(t, "user.yaml",
+		"max_iterations: 1\nmax_time: 1\nmax_cost: 1\nmax_tokens: 1\nmax_wait: 1\nprofile: status\n")
 	project := write(t, "project.yaml", "max_time: 2\nmax_cost: 2\nmax_tokens: 2\nmax_wait: 2\n")
 	got := rows(mustLoad(t, Input{
 		UserFile: user, ProjectFile: project,
@@ -86,7 +88,9 @@ func TestConfigFileStandsInForTheProjects(t *testing.T) {
 	project := write(t, "project.yaml", "max_iterations: 5\nchecks: [make test]\n")
 	named := write(t, "mine.yaml", "checks: [make lint]\ntrust: true\n")
 	loaded := mustLoad(t, Input{ProjectFile: project, ConfigFile: named})
-	want := with(t, map[string]string{"checks.commands": `["make lint"] <- config mine.yaml:1`, "trust": "true <- config mine.yaml:2"})
+	want := with(t, map[string]string{
+		"checks.commands": `["make lint"] <- config mine.yaml:1`, "trust": "true <- config mine.yaml:2",
+	})
 	if diff := cmp.Diff(want, rows(loaded)); diff != "" {
 		t.Error(diff)
 	}
@@ -102,7 +106,8 @@ func TestFilesThatAreNotThere(t *testing.T) {
 	}
 }
 
-// sample is a value for key that is not its default where there is another, as a text and as `config show` prints it.
+// sample returns a value for key that is not its default if there is another, as a text and as
+// `config show` prints it.
 func sample(key Key) (text, shown string) {
 	switch key.Kind {
 	case Count:
@@ -206,7 +211,7 @@ func flagValues(key Key, text string) []string {
 	if key.Repeats() {
 		return strings.Split(text, "\n")
 	}
-	return []string{"first", text} // the last one counts
+	return []string{"first", text} // the last one wins
 }
 
 func TestKeysOfALaterVersion(t *testing.T) {
@@ -241,18 +246,27 @@ func TestShorthands(t *testing.T) {
 	}{
 		"list for a group": {Input{ProjectFile: write(t, "1.yaml", "checks:\n  - go test ./...\n  - true\n")},
 			map[string]string{"checks.commands": `["go test ./...","true"] <- project 1.yaml:1`}},
-		"scalar for a group": {Input{ProjectFile: write(t, "2.yaml", agent)}, map[string]string{"agent.name": "codex <- project 2.yaml:1"}},
-		"scalar for a list":  {Input{ProjectFile: write(t, "3.yaml", "completion_tag: FINISHED\n")}, map[string]string{"completion_tag": `["FINISHED"] <- project 3.yaml:1`}},
-		"group in --set":     {Input{Set: []string{"checks=make", "checks=go vet\ngo test"}}, map[string]string{"checks.commands": `["make","go vet","go test"] <- --set`}},
+		"scalar for a group": {Input{ProjectFile: write(t, "2.yaml", agent)},
+			map[string]string{"agent.name": "codex <- project 2.yaml:1"}},
+		"scalar for a list": {Input{ProjectFile: write(t, "3.yaml", "completion_tag: FINISHED\n")},
+			map[string]string{"completion_tag": `["FINISHED"] <- project 3.yaml:1`}},
+		"group in --set": {Input{Set: []string{"checks=make", "checks=go vet\ngo test"}},
+			map[string]string{"checks.commands": `["make","go vet","go test"] <- --set`}},
 		"group in the environment": {Input{Env: NewEnv([]string{"RALPH_AGENT=codex"})},
 			map[string]string{"agent.name": "codex <- environment RALPH_AGENT"}},
 		"the full name before the short": {Input{Env: NewEnv([]string{"RALPH_AGENT__NAME=codex", "RALPH_AGENT=claude"})},
 			map[string]string{"agent.name": "codex <- environment RALPH_AGENT__NAME"}},
 		"numbers as texts": {Input{ProjectFile: write(t, "4.yaml", "max_iterations: \"010\"\nagent: {model: 4.1}\n")},
 			map[string]string{"max_iterations": "10 <- project 4.yaml:1", "agent.model": "4.1 <- project 4.yaml:2"}},
-		"words for switches": {Input{ProjectFile: write(t, "5.yaml", "allow_unverified: yes\nbreaker: {diagnose: off}\ngate: {status: off}\n")},
-			map[string]string{"allow_unverified": "true <- project 5.yaml:1", "breaker.diagnose": "false <- project 5.yaml:2", "gate.status": "off <- project 5.yaml:3"}},
-		"once":     {Input{Flags: map[string][]string{"once": {"true"}}}, map[string]string{"max_iterations": "1 <- flag --once"}},
+		"words for switches": {Input{
+			ProjectFile: write(t, "5.yaml", "allow_unverified: yes\nbreaker: {diagnose: off}\ngate: {status: off}\n"),
+		},
+			map[string]string{
+				"allow_unverified": "true <- project 5.yaml:1", "breaker.diagnose": "false <- project 5.yaml:2",
+				"gate.status": "off <- project 5.yaml:3",
+			}},
+		"once": {Input{Flags: map[string][]string{"once": {"true"}}},
+			map[string]string{"max_iterations": "1 <- flag --once"}},
 		"not once": {Input{Flags: map[string][]string{"once": {"false"}, "max-time": nil}}, nil},
 		"empty list of checks": {Input{ProjectFile: write(t, "6.yaml", "checks: []\n")},
 			map[string]string{"checks.commands": "[] <- project 6.yaml:1"}},
@@ -274,22 +288,34 @@ func TestYAMLThatIsRead(t *testing.T) {
 		text string
 		want map[string]string
 	}{
-		"nothing":              {"", nil},
-		"comments":             {"# only this\n\n", nil},
-		"null":                 {"null\n", nil},
-		"nulls":                {"max_cost: null\nchecks:\nagent: ~\nralph_loop:\nprofile: !!str\n", nil},
-		"byte order mark":      {"\ufeffmax_iterations: 3\n", map[string]string{"max_iterations": "3 <- user c.yaml:1"}},
-		"CRLF":                 {"max_iterations: 3\r\nmax_cost: 2\r\n", map[string]string{"max_iterations": "3 <- user c.yaml:1", "max_cost": "2 <- user c.yaml:2"}},
-		"directive and marker": {"%YAML 1.2\n---\nmax_iterations: 3\n", map[string]string{"max_iterations": "3 <- user c.yaml:3"}},
-		"JSON":                 {`{"max_iterations": 3, "checks": {"commands": ["a b"]}}`, map[string]string{"max_iterations": "3 <- user c.yaml:1", "checks.commands": `["a b"] <- user c.yaml:1`}},
-		"explicit key":         {"? max_iterations\n: 3\n", map[string]string{"max_iterations": "3 <- user c.yaml:1"}},
-		"tag":                  {"completion_tag: !!str 5\n", map[string]string{"completion_tag": `["5"] <- user c.yaml:1`}},
+		"nothing":         {"", nil},
+		"comments":        {"# only this\n\n", nil},
+		"null":            {"null\n", nil},
+		"nulls":           {"max_cost: null\nchecks:\nagent: ~\nralph_loop:\nprofile: !!str\n", nil},
+		"byte order mark": {"\ufeffmax_iterations: 3\n", map[string]string{"max_iterations": "3 <- user c.yaml:1"}},
+		"CRLF": {"max_iterations: 3\r\nmax_cost: 2\r\n",
+			map[string]string{"max_iterations": "3 <- user c.yaml:1", "max_cost": "2 <- user c.yaml:2"}},
+		"directive and marker": {"%YAML 1.2\n---\nmax_iterations: 3\n",
+			map[string]string{"max_iterations": "3 <- user c.yaml:3"}},
+		"JSON": {`{"max_iterations": 3, "checks": {"commands": ["a b"]}}`,
+			map[string]string{"max_iterations": "3 <- user c.yaml:1", "checks.commands": `["a b"] <- user c.yaml:1`}},
+		"explicit key": {"? max_iterations\n: 3\n", map[string]string{"max_iterations": "3 <- user c.yaml:1"}},
+		"tag":          {"completion_tag: !!str 5\n", map[string]string{"completion_tag": `["5"] <- user c.yaml:1`}},
 		"anchor and alias": {"max_time: &t 5m\nmax_wait: *t\nchecks: [&c make, *c]\n",
-			map[string]string{"max_time": "5m <- user c.yaml:1", "max_wait": "5m <- user c.yaml:2", "checks.commands": `["make","make"] <- user c.yaml:3`}},
+			map[string]string{
+				"max_time": "5m <- user c.yaml:1", "max_wait": "5m <- user c.yaml:2",
+				"checks.commands": `["make","make"] <- user c.yaml:3`,
+			}},
 		"block text": {"notify:\n  command: |\n    one\n    two\nchecks:\n  - >-\n    go\n    test\n",
-			map[string]string{"notify.command": `"one\ntwo" <- user c.yaml:2`, "checks.commands": `["go test"] <- user c.yaml:5`}},
-		"the seed's section": {"ralph_loop:\n  max_iterations: 25        # 1-100\n  max_cost: null\n  max_time: null\n  completion_tag: \"COMPLETE\"\n  agent: build\n",
-			map[string]string{"max_iterations": "25 <- user c.yaml:2", "completion_tag": `["COMPLETE"] <- user c.yaml:5`, "agent.name": " <- user c.yaml:6"}},
+			map[string]string{
+				"notify.command": `"one\ntwo" <- user c.yaml:2`, "checks.commands": `["go test"] <- user c.yaml:5`,
+			}},
+		"the seed's section": {"ralph_loop:\n  max_iterations: 25        # 1-100\n  max_cost: null\n  max_time: null\n " +
+			" completion_tag: \"COMPLETE\"\n  agent: build\n",
+			map[string]string{
+				"max_iterations": "25 <- user c.yaml:2", "completion_tag": `["COMPLETE"] <- user c.yaml:5`,
+				"agent.name": " <- user c.yaml:6",
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(with(t, c.want), rows(mustLoad(t, Input{UserFile: write(t, "c.yaml", c.text)}))); diff != "" {
@@ -308,7 +334,8 @@ func TestProfiles(t *testing.T) {
 			"breaker.permission_denials": "0 <- profile promise", "breaker.output_decline": "0 <- profile promise",
 		},
 		"checks": {
-			"max_iterations": "25 <- profile checks", "completion_tag": `["COMPLETE"] <- profile checks`, "checks.when": "always <- profile checks",
+			"max_iterations": "25 <- profile checks", "completion_tag": `["COMPLETE"] <- profile checks`,
+			"checks.when": "always <- profile checks",
 		},
 		"status": {
 			"gate.status": "required <- profile status", "gate.unfinished": "refuse <- profile status",
@@ -336,16 +363,22 @@ func TestNamedAgentOrCommand(t *testing.T) {
 		in                  Input
 		agent, command, why string
 	}{
-		"the project's command":          {Input{ProjectFile: command}, "command", "./agent.sh", "project command.yaml:1"},
-		"a flag names another":           {Input{ProjectFile: command, Flags: flag("agent", "codex")}, "codex", "", "flag --agent"},
-		"a flag asks for the default":    {Input{ProjectFile: command, Flags: flag("agent", "build")}, "", "", "flag --agent"},
-		"a flag's command over a name":   {Input{ProjectFile: named, Flags: flag("agent-cmd", "cat")}, "command", "cat", "flag --agent-cmd"},
-		"a user's name under a command":  {Input{UserFile: named, ProjectFile: command}, "command", "./agent.sh", "project command.yaml:1"},
-		"a user's command under a name":  {Input{UserFile: command, ProjectFile: named}, "claude", "", "project named.yaml:1"},
-		"named as a command":             {Input{ProjectFile: both}, "command", "./agent.sh", "project both.yaml:1"},
-		"build in the same file":         {Input{ProjectFile: seed}, "command", "./agent.sh", "project seed.yaml:1"},
-		"nothing":                        {Input{}, "", "", "default"},
-		"the environment over a project": {Input{ProjectFile: command, Env: NewEnv([]string{"RALPH_AGENT=claude"})}, "claude", "", "environment RALPH_AGENT"},
+		"the project's command": {Input{ProjectFile: command}, "command", "./agent.sh", "project command.yaml:1"},
+		"a flag names another": {Input{ProjectFile: command, Flags: flag("agent", "codex")}, "codex", "",
+			"flag --agent"},
+		"a flag asks for the default": {Input{ProjectFile: command, Flags: flag("agent", "build")}, "", "",
+			"flag --agent"},
+		"a flag's command over a name": {Input{ProjectFile: named, Flags: flag("agent-cmd", "cat")}, "command", "cat",
+			"flag --agent-cmd"},
+		"a user's name under a command": {Input{UserFile: named, ProjectFile: command}, "command", "./agent.sh",
+			"project command.yaml:1"},
+		"a user's command under a name": {Input{UserFile: command, ProjectFile: named}, "claude", "",
+			"project named.yaml:1"},
+		"named as a command":     {Input{ProjectFile: both}, "command", "./agent.sh", "project both.yaml:1"},
+		"build in the same file": {Input{ProjectFile: seed}, "command", "./agent.sh", "project seed.yaml:1"},
+		"nothing":                {Input{}, "", "", "default"},
+		"the environment over a project": {Input{ProjectFile: command, Env: NewEnv([]string{"RALPH_AGENT=claude"})}, "claude",
+			"", "environment RALPH_AGENT"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			loaded := mustLoad(t, c.in)
@@ -410,7 +443,10 @@ prompt: PROMPT.md
 		t.Errorf("replaced:\n%s", diff)
 	}
 	outside := write(t, "outside.yaml", "spec: ../secret.md\nprompt: /etc/passwd\n")
-	wanted := []NamedCommand{{Key: "spec", Value: "../secret.md", File: outside, Line: 1}, {Key: "prompt.file", Value: "/etc/passwd", File: outside, Line: 2}}
+	wanted := []NamedCommand{
+		{Key: "spec", Value: "../secret.md", File: outside, Line: 1},
+		{Key: "prompt.file", Value: "/etc/passwd", File: outside, Line: 2},
+	}
 	if diff := cmp.Diff(wanted, mustLoad(t, Input{ProjectFile: outside}).ProjectCommands); diff != "" {
 		t.Errorf("files outside of the project:\n%s", diff)
 	}
@@ -437,7 +473,9 @@ func TestNothingIsHiddenFromThePersonWhoIsAsked(t *testing.T) {
 }
 
 func TestSettingsSurviveTheLog(t *testing.T) {
-	in := Input{Flags: map[string][]string{"max-time": {"90.5s"}, "check": {"a", "b"}, "agent-cmd": {"cat"}, "max-cost": {"0.25"}}}
+	in := Input{
+		Flags: map[string][]string{"max-time": {"90.5s"}, "check": {"a", "b"}, "agent-cmd": {"cat"}, "max-cost": {"0.25"}},
+	}
 	want := mustLoad(t, in).Settings
 	text, err := json.Marshal(want)
 	if err != nil {
@@ -454,23 +492,31 @@ func TestSettingsSurviveTheLog(t *testing.T) {
 
 func TestPolicyCarriesEverySetting(t *testing.T) {
 	got := mustLoad(t, Input{Set: []string{
-		"max_iterations=1", "max_time=2", "max_cost=3", "max_tokens=4", "gate.claim=optional", "gate.status=required", "gate.status_min=5",
+		"max_iterations=1", "max_time=2", "max_cost=3", "max_tokens=4", "gate.claim=optional", "gate.status=required",
+		"gate.status_min=5",
 		"gate.unfinished=off", "allow_unverified=true", "agent.max_failures=6", "checks.max_broken=7", "checks.when=claim",
-		"checks.baseline=false", "breaker.no_progress=8", "breaker.same_error=9", "breaker.permission_denials=10", "breaker.output_decline=11",
-		"breaker.diagnose=false", "breaker.cooldown=12", "on_limit=stop", "max_wait=13", "limits.calls_per_hour=14", "iteration_delay=15",
+		"checks.baseline=false", "breaker.no_progress=8", "breaker.same_error=9", "breaker.permission_denials=10",
+		"breaker.output_decline=11",
+		"breaker.diagnose=false", "breaker.cooldown=12", "on_limit=stop", "max_wait=13", "limits.calls_per_hour=14",
+		"iteration_delay=15",
 		"iteration_timeout=16", "idle_timeout=17", "checks.timeout=18", "completion_tag=A\nB", "gate.status_phrases=all done",
-		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait", "gate.tamper=stop", "gate.test_change=refuse", "checks.retries=21",
+		"tasks.max_tries=19", "tasks.on_failure=retry:20", "on_decide=wait", "gate.tamper=stop", "gate.test_change=refuse",
+		"checks.retries=21",
 		"checks.canary=off", "evaluator.max_calls_per_task=22",
 	}}).Settings.Policy()
 	want := ralph.Policy{
 		MaxIterations: 1, MaxTime: ralph.Span(2 * time.Second), MaxCost: 3, MaxTokens: 4,
-		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperStop, Unfinished: ralph.UnfinishedOff, TestChange: ralph.TestsRefuse,
+		Claim: ralph.ClaimOptional, Status: ralph.StatusRequired, StatusMin: 5, Tamper: ralph.TamperStop,
+		Unfinished: ralph.UnfinishedOff, TestChange: ralph.TestsRefuse,
 		Retries: 21, MaxRejections: 22,
 		AllowUnverified: true, MaxFailures: 6, MaxBroken: 7, ChecksWhen: ralph.ChecksOnClaim,
-		Breaker:   ralph.BreakerPolicy{NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second)},
+		Breaker: ralph.BreakerPolicy{
+			NoProgress: 8, SameError: 9, PermissionDenials: 10, OutputDecline: 11, Cooldown: ralph.Span(12 * time.Second),
+		},
 		TaskTries: 19, OnTaskFailure: ralph.TaskRetry, TaskRetries: 20, OnDecide: ralph.DecideWait,
 		OnLimit: ralph.LimitStop, MaxWait: ralph.Span(13 * time.Second), CallsPerHour: 14,
-		IterationDelay: ralph.Span(15 * time.Second), IterationTimeout: ralph.Span(16 * time.Second), IdleTimeout: ralph.Span(17 * time.Second),
+		IterationDelay: ralph.Span(15 * time.Second), IterationTimeout: ralph.Span(16 * time.Second),
+		IdleTimeout:  ralph.Span(17 * time.Second),
 		CheckTimeout: ralph.Span(18 * time.Second), CompletionTags: []string{"A", "B"}, StatusPhrases: []string{"all done"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -480,8 +526,10 @@ func TestPolicyCarriesEverySetting(t *testing.T) {
 
 func TestLengthsOfTime(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"0": 0, "0s": 0, "-0": 0, "5": 5 * time.Second, "1.5": 1500 * time.Millisecond, "90s": 90 * time.Second, "10m": 10 * time.Minute, "2h": 2 * time.Hour,
-		"1h30m": 90 * time.Minute, " 10m ": 10 * time.Minute, "250ms": 250 * time.Millisecond, "1000000000": 1e9 * time.Second,
+		"0": 0, "0s": 0, "-0": 0, "5": 5 * time.Second, "1.5": 1500 * time.Millisecond, "90s": 90 * time.Second,
+		"10m": 10 * time.Minute, "2h": 2 * time.Hour,
+		"1h30m": 90 * time.Minute, " 10m ": 10 * time.Minute, "250ms": 250 * time.Millisecond,
+		"1000000000": 1e9 * time.Second,
 	} {
 		loaded, err := Load(Input{Set: []string{"max_time=" + text}})
 		if err != nil || loaded.Settings.MaxTime.Duration() != want {
@@ -498,8 +546,14 @@ func TestOneEvaluator(t *testing.T) {
 		want EvaluatorSettings
 		err  string
 	}{
-		"the flag holds":          {in: Input{UserFile: user, Flags: map[string][]string{"evaluator": {"claude"}}}, want: EvaluatorSettings{Agent: "claude"}},
-		"so does a later command": {in: Input{UserFile: write(t, "named.yaml", "evaluator: claude\n"), Set: []string{"evaluator.command=judge"}}, want: EvaluatorSettings{Command: "judge"}},
+		"the flag holds": {
+			in:   Input{UserFile: user, Flags: map[string][]string{"evaluator": {"claude"}}},
+			want: EvaluatorSettings{Agent: "claude"},
+		},
+		"so does a later command": {
+			in:   Input{UserFile: write(t, "named.yaml", "evaluator: claude\n"), Set: []string{"evaluator.command=judge"}},
+			want: EvaluatorSettings{Command: "judge"},
+		},
 		"both at once": {
 			in:  Input{UserFile: write(t, "both.yaml", "evaluator: {agent: claude, command: judge}\n")},
 			err: "evaluator.agent (user both.yaml:1) and evaluator.command (user both.yaml:1) exclude each other",

@@ -62,9 +62,12 @@ func TestSchemaTakesWhatTheLoaderTakes(t *testing.T) {
 func TestSchemaRefusesWhatTheLoaderRefuses(t *testing.T) {
 	schema := resolvedSchema(t)
 	texts := []string{
-		"max_iteration: 3", "max_iterations: -1", "max_iterations: ten", "max_iterations: 1.5", "max_iterations: 1000000001", "max_iterations: [1]",
-		"max_time: soon", "max_time: -5", "max_time: 5d", "gate: {status: maybe}", "checks: {timout: 5m}", "checks: ['']", "checks: [[a]]",
-		"ralph_loop: {checks: [a]}", "breaker: {output_decline: 101}", "sandbox: docker", "agent: {colour: red}", "profile: goal",
+		"max_iteration: 3", "max_iterations: -1", "max_iterations: ten", "max_iterations: 1.5", "max_iterations: 1000000001",
+		"max_iterations: [1]",
+		"max_time: soon", "max_time: -5", "max_time: 5d", "gate: {status: maybe}", "checks: {timout: 5m}", "checks: ['']",
+		"checks: [[a]]",
+		"ralph_loop: {checks: [a]}", "breaker: {output_decline: 101}", "sandbox: docker", "agent: {colour: red}",
+		"profile: goal",
 		"allow_unverified: perhaps",
 	}
 	for _, key := range Keys() {

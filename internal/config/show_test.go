@@ -9,7 +9,8 @@ import (
 
 func TestShow(t *testing.T) {
 	loaded := mustLoad(t, Input{Flags: map[string][]string{
-		"check": {`API_KEY="a b" make <x`, "curl https://me:pw@host/x"}, "max-time": {"1h30m"}, "max-cost": {"0.10"}, "max-wait": {"90.5s"},
+		"check": {`API_KEY="a b" make <x`, "curl https://me:pw@host/x"}, "max-time": {"1h30m"}, "max-cost": {"0.10"},
+		"max-wait": {"90.5s"},
 	}})
 	var got strings.Builder
 	for _, row := range Show(loaded) {
@@ -52,19 +53,23 @@ func TestRedact(t *testing.T) {
 func TestOrigins(t *testing.T) {
 	got := []string{}
 	for _, o := range []Origin{
-		{Layer: LayerDefault}, {Layer: LayerProfile, Name: "status"}, {Layer: LayerUser, File: "u", Line: 1}, {Layer: LayerProject, File: "p", Line: 2},
-		{Layer: LayerConfig, File: "c", Line: 3}, {Layer: LayerEnvironment, Name: "RALPH_X"}, {Layer: LayerSet}, {Layer: LayerFlag, Name: "--x"},
+		{Layer: LayerDefault}, {Layer: LayerProfile, Name: "status"}, {Layer: LayerUser, File: "u", Line: 1},
+		{Layer: LayerProject, File: "p", Line: 2},
+		{Layer: LayerConfig, File: "c", Line: 3}, {Layer: LayerEnvironment, Name: "RALPH_X"}, {Layer: LayerSet},
+		{Layer: LayerFlag, Name: "--x"},
 	} {
 		got = append(got, o.String())
 	}
-	want := []string{"default", "profile status", "user u:1", "project p:2", "config c:3", "environment RALPH_X", "--set", "flag --x"}
+	want := []string{
+		"default", "profile status", "user u:1", "project p:2", "config c:3", "environment RALPH_X", "--set", "flag --x",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestFieldsOfAnotherTypePanic(t *testing.T) {
-	wrong := Key{Name: "agent"} // a group, of which no value is stored
+	wrong := Key{Name: "agent"} // a group, which has no value
 	for name, do := range map[string]func(){
 		"store":  func() { wrong.store(&Settings{}, "x") },
 		"format": func() { format(new(uint8)) },

@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph/agent"
 )
 
-// The page about agents says of each how it is known and what it may do. That must not drift from what its dialect says.
+// The page about agents says how each is recognized and what it may do. That must match its
+// dialect.
 func TestThePageAboutAgentsIsTrue(t *testing.T) {
 	type row struct{ Name, Program, Known, Tokens, Cost, EditMode string }
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "agents.md"))
@@ -48,7 +49,7 @@ func TestThePageAboutAgentsIsTrue(t *testing.T) {
 	}
 }
 
-// What the page says about reviewers must not drift either.
+// What the page says about reviewers must match as well.
 func TestThePageAboutReviewersIsTrue(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "agents.md"))
 	if err != nil {
@@ -70,7 +71,7 @@ func TestThePageAboutReviewersIsTrue(t *testing.T) {
 	}
 }
 
-// metered is yes only where a cap can be held; what is reckoned, or told at times, is not counted on.
+// metered is yes only if a limit can be enforced; an estimated or occasional cost does not count.
 func metered(cell string) string {
 	if cell == "yes" {
 		return "yes"

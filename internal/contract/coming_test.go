@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// coming names what the page promises and the code does not do yet, with the feature that brings it. Building a feature means taking its names off.
+// coming names what the page promises and the code does not do yet, with the feature that will add
+// it. Building a feature means removing its names here.
 var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	commands: of{
 		"sandbox tiers":        {"sandbox test"},
@@ -25,7 +26,7 @@ var coming = struct{ commands, flags, keys, profiles map[string]string }{
 	}.byName(),
 }
 
-// of lists names by the feature that brings them.
+// of lists names by the feature that will add them.
 type of map[string][]string
 
 func (o of) byName() map[string]string {
@@ -38,16 +39,16 @@ func (o of) byName() map[string]string {
 	return features
 }
 
-// compared is one kind of names, as the page, the code and the list of what is coming have them.
+// compared is one kind of names: on the page, in the code, and in the list of what is coming.
 type compared struct {
 	kind   string // such as "command"
 	page   []string
-	code   []string // what works; what is only refused with a sentence is not in it
+	code   []string // what works, without what is only refused with a message
 	coming map[string]string
-	beyond []string // in the code for a reason that the test gives, and not on the page
+	beyond []string // in the code but not on the page, for a reason that the test gives
 }
 
-// drift says in a sentence each where the three disagree.
+// drift describes where the three disagree, one sentence each.
 func (c compared) drift() []string {
 	var sentences []string
 	say := func(format string, args ...any) {

@@ -16,7 +16,7 @@ func TestKeys(t *testing.T) {
 	var working []string
 	for _, key := range config.Keys() {
 		if key.Flag != "" && slices.Contains(flags, key.Flag) && !slices.Contains(names, key.Name) {
-			// The page says that keys are the flags' names: this one is promised by its flag.
+			// The page says that keys have the flags' names: this one is promised by its flag.
 			names = append(names, key.Name)
 			if feature, ok := coming.flags[key.Flag]; ok {
 				features[key.Name] = feature
@@ -29,8 +29,8 @@ func TestKeys(t *testing.T) {
 	compared{
 		kind: "key", page: names, code: working, coming: features,
 		beyond: []string{
-			"agent.args",     // what stands after -- in `ralph run -- AGENT ARGS`
-			"commit_message", // of --commit
+			"agent.args",     // the arguments after -- in `ralph run -- AGENT ARGS`
+			"commit_message", // for --commit
 		},
 	}.check(t)
 }

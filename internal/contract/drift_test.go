@@ -31,7 +31,7 @@ func readPage(t *testing.T) Page {
 	return Parse(string(text))
 }
 
-// The page describes 70 in words; a result needs a stop reason all the same.
+// The page describes 70 in words; a result still needs a stop reason.
 const internalReason = "internal"
 
 func TestExitCodes(t *testing.T) {
@@ -114,27 +114,28 @@ func TestEventFields(t *testing.T) {
 	}
 }
 
-// beyondTheResult names the fields that a result has in addition to the page's example, which shows a run that is no demo and met no trouble.
+// beyondTheResult names the fields that a result has in addition to the page's example, which shows
+// a run that is not a demo and had no problems.
 var beyondTheResult = []string{
 	"demo",                               // the demo says so everywhere
-	"hint",                               // what to do about an end that somebody can do something about
-	"cost_partial",                       // only a part of what was spent is known
+	"hint",                               // what the user can do about this end
+	"cost_partial",                       // only part of the cost is known
 	"tokens_partial",                     //
 	"iterations.cost_partial",            //
 	"iterations.denials",                 // what the agent was not allowed to do
 	"iterations.allow",                   // and what would have allowed it
-	"iterations.counted",                 // an interrupted iteration keeps its number but not its place under the cap
-	"iterations.error_class",             // of an agent that did not end well
+	"iterations.counted",                 // an interrupted iteration keeps its number but does not count toward the limit
+	"iterations.error_class",             // for an agent that failed
 	"iterations.check_results.broken",    // cannot run, as opposed to: fails
 	"iterations.check_results.timed_out", //
 	"iterations.check_results.truncated", // its output on disk was cut
-	"iterations.check_results.task",      // whose own check it is, in a run through a task list
-	"iterations.check_results.survivors", // processes that it left behind and that were killed
+	"iterations.check_results.task",      // the task that it belongs to, in a run through a task list
+	"iterations.check_results.survivors", // processes that it left behind and that Ralph killed
 
-	"receipt", // the end of the log's chain; the page tells of it below the example, and of these
+	"receipt", // the end of the log's chain; the page describes it and these below the example
 	"iterations.check_results.attempts",
 	"iterations.check_results.attribution",
-	"iterations.check_results.command", // where it is not the name: with the test files of tasks
+	"iterations.check_results.command", // if it is not the name: with the test files of tasks
 	"iterations.check_results.flaked",
 	"iterations.check_results.hidden",
 	"iterations.check_results.isolation",
@@ -148,7 +149,7 @@ var beyondTheResult = []string{
 	"iterations.check_results.proof.task",
 	"iterations.check_results.proof.tests",
 	"iterations.check_results.tree",
-	"iterations.check_results.weaker", // that it needs more than a view gives
+	"iterations.check_results.weaker", // it needs more access than a view gives
 }
 
 func TestResultFields(t *testing.T) {
@@ -166,14 +167,14 @@ func TestResultFields(t *testing.T) {
 		}
 		delete(got, name)
 	}
-	// The example's block is null; section 4 has its fields.
+	// The block in the example is null; section 4 has its fields.
 	maps.DeleteFunc(got, func(name string, _ bool) bool { return strings.HasPrefix(name, "iterations.status_block.") })
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
 		t.Errorf("fields of a result (-page +code):\n%s", diff)
 	}
 }
 
-// exampleFields collects the names of a JSON value's fields, with their places.
+// exampleFields collects the names of a JSON value's fields, with their paths.
 func exampleFields(value any, place string, names map[string]bool) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -188,7 +189,7 @@ func exampleFields(value any, place string, names map[string]bool) {
 	}
 }
 
-// typeFields collects the names that a Go type's fields have in JSON, with their places.
+// typeFields collects the JSON names of a Go type's fields, with their paths.
 func typeFields(kind reflect.Type, place string, names map[string]bool) {
 	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
 		kind = kind.Elem()
@@ -207,7 +208,7 @@ func jsonName(field reflect.StructField) string {
 	return name
 }
 
-// constants lists the values of the root package's string constants of one type, in the order of the source.
+// constants lists the values of the root package's string constants of one type, in source order.
 func constants(t *testing.T, typeName string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "*.go"))

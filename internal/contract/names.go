@@ -45,7 +45,7 @@ type Gate struct {
 	Refusals []string
 }
 
-// Gates reads the gate table. A refusal's variable part is left out.
+// Gates reads the gate table, without the variable part of a refusal.
 func (p Page) Gates() []Gate {
 	var gates []Gate
 	for _, row := range p.Table("gate").Rows {
@@ -75,7 +75,7 @@ func (p Page) EventTypes() []string {
 
 var fullStop = regexp.MustCompile(`\.(\s|$)`)
 
-// sentence is the text from opening to the next full stop that ends a sentence.
+// sentence returns the text from opening to the next period that ends a sentence.
 func (p Page) sentence(opening string) string {
 	_, rest, _ := strings.Cut(p.text, opening)
 	end := fullStop.FindStringIndex(rest)
@@ -87,7 +87,7 @@ func (p Page) sentence(opening string) string {
 
 var jsonKey = regexp.MustCompile(`"([a-z]+)":`)
 
-// EventFields lists the fields of an event's envelope, its checksum aside.
+// EventFields lists the fields of an event's envelope, except its checksum.
 func (p Page) EventFields() []string {
 	var fields []string
 	for _, span := range spans(p.sentence("Event:")) {
@@ -113,7 +113,7 @@ func (p Page) Commands() []string {
 
 var longFlag = regexp.MustCompile(`--([a-z][a-z-]*[a-z])`)
 
-// RunFlags lists the long flags of `ralph run`, global ones aside, without their dashes.
+// RunFlags lists the long flags of `ralph run`, except global ones, without their dashes.
 func (p Page) RunFlags() []string {
 	var text strings.Builder
 	for _, row := range p.Table("flag of `run`").Rows {
@@ -138,12 +138,13 @@ func (p Page) GlobalFlags() []string { return longFlags(p.sentence("\nGlobal:"))
 func longFlags(text string) []string { return sorted(groups(longFlag, text)) }
 
 var (
-	groupedKey = regexp.MustCompile(`^((?:agent|checks|gate|breaker|tasks|worker|evaluator|planner|sandbox|limits|notify|prompt|hooks)\.[a-z_]+)(?::.*)?$`)
+	groupedKey = regexp.MustCompile(`^((?:agent|checks|gate|breaker|tasks|worker|evaluator|planner|sandbox|limits|` +
+		`notify|prompt|hooks)\.[a-z_]+)(?::.*)?$`)
 	wholeGroup = regexp.MustCompile(`^([a-z]+)\.\*$`)
 )
 
-// Keys lists the configuration keys that the page names: those of the key table, and grouped names anywhere else. Keys that only follow from a
-// flag's name are not in it.
+// Keys lists the configuration keys that the page names: those of the key table, and grouped names
+// anywhere else. It excludes keys that only follow from a flag's name.
 func (p Page) Keys() []string {
 	var found []string
 	for _, span := range spans(p.text) {

@@ -1,9 +1,11 @@
-// Package contract reads docs/contract.md, so that its tests can hold the code to it.
+// Package contract reads docs/contract.md, so that its tests can compare the code with it.
 //
-// The page is written for people. What a test compares is taken from its tables, and from the few sentences that list names: exit codes with their
-// stop reasons and states, gates with their refusals, event types, commands, flags, keys and profiles. What the page promises and the code does not
-// have yet is named in a list in the tests, with the feature that it comes with. A name that is in the code and in that list fails, and so does one
-// that is in neither: nothing drifts, and nothing is forgotten.
+// The page is written for people. The tests compare its tables, and the few sentences that list
+// names: exit codes with their stop reasons and states, gates with their refusals, event types,
+// commands, flags, keys and profiles. A list in the tests names what the page promises and the code
+// does not have yet, with the feature that will add it. A name that is in the code and in that list
+// fails, and so does a name on the page that is in neither: nothing drifts, and nothing is
+// forgotten.
 package contract
 
 import (
@@ -11,20 +13,20 @@ import (
 	"strings"
 )
 
-// Page is the contract, cut into what can be compared.
+// Page is the contract, split into parts that can be compared.
 type Page struct {
 	text   string // without its code blocks
 	blocks []string
 	tables []Table
 }
 
-// Table is one table of the page. Cells keep their Markdown, but for the escaped bars.
+// Table is one table of the page. Cells keep their Markdown, except for escaped bars.
 type Table struct {
 	Header []string
 	Rows   [][]string
 }
 
-// Parse cuts a page up. Text that is no table is kept as it is; nothing is an error.
+// Parse splits a page. It keeps text outside of tables unchanged, and never fails.
 func Parse(text string) Page {
 	var page Page
 	var prose, block []string
@@ -83,7 +85,8 @@ func cells(line string) []string {
 	return parts
 }
 
-// Table is the table whose first column has the given heading; its zero value if there is none.
+// Table returns the table whose first column has the given heading, or a zero Table if there is
+// none.
 func (p Page) Table(heading string) Table {
 	for _, t := range p.tables {
 		if t.Header[0] == heading {
@@ -93,7 +96,7 @@ func (p Page) Table(heading string) Table {
 	return Table{}
 }
 
-// Block is the first code block that holds the given text, or "".
+// Block returns the first code block that contains the given text, or "".
 func (p Page) Block(holding string) string {
 	for _, block := range p.blocks {
 		if strings.Contains(block, holding) {
@@ -105,10 +108,10 @@ func (p Page) Block(holding string) string {
 
 var codeSpan = regexp.MustCompile("`([^`]+)`")
 
-// spans lists what stands between backquotes.
+// spans lists the text between backquotes.
 func spans(text string) []string { return groups(codeSpan, text) }
 
-// groups lists what the first group of an expression matches.
+// groups lists the matches of the first group of an expression.
 func groups(expression *regexp.Regexp, text string) []string {
 	var found []string
 	for _, match := range expression.FindAllStringSubmatch(text, -1) {

@@ -13,10 +13,12 @@ const sample = "# Sample\n" +
 	"| 64 | USAGE | bad input | - |\n| 129, 130 | INTERRUPTED | `interrupted` by INT | `interrupted` |\n\n" +
 	"A run that has not ended is `active` or `waiting`. Else `over`.\n" +
 	"| command | what it does |\n| --- | --- |\n" +
-	"| `ralph run [GOAL]` | `--goal -` |\n| `ralph login [A]` (`ralph run --login` too) | |\n| `ralph config show`, `ralph schema a\\|b` | |\n\n" +
+	"| `ralph run [GOAL]` | `--goal -` |\n| `ralph login [A]` (`ralph run --login` too) | |\n| `ralph config show`, " +
+	"`ralph schema a\\|b` | |\n\n" +
 	"| flag of `run` | default |\n| --- | --- |\n| `-n, --max-turns N`, `--tree[=X]` | with `--also` |\n\n" +
 	"| gate | refusal | shut when |\n| --- | --- | --- |\n| checks pass | `failed`, `broken:<why>` | `gate.min: 2` |\n\n" +
-	"| key | default | meaning |\n| --- | --- | --- |\n| `delay` | 0 | |\n| `worker.a`, `worker.b` | | `planner.*` have the same |\n\n" +
+	"| key | default | meaning |\n| --- | --- | --- |\n| `delay` | 0 | |\n| `worker.a`, `worker.b` | | `planner.*` " +
+	"have the same |\n\n" +
 	"Event: `{\"v\":1,\"data\":{}}` plus. Types: `one, two` (summary), `three,\nfour`. And `five`.\n" +
 	"```\n| code | in a block |\n{\"a\":1}\n```\n" +
 	"| profile | x |\n| --- | --- |\n| `z` | |\n| `b` | |\n" +
@@ -54,7 +56,8 @@ func TestEverythingIsFoundOnAPage(t *testing.T) {
 		Block:       "| code | in a block |\n{\"a\":1}",
 	}
 	got := found{
-		exits, page.Gates(), page.LiveStates(), page.EventTypes(), page.EventFields(), page.Commands(), page.RunFlags(), page.GlobalFlags(),
+		exits, page.Gates(), page.LiveStates(), page.EventTypes(), page.EventFields(), page.Commands(), page.RunFlags(),
+		page.GlobalFlags(),
 		page.Keys(), page.Profiles(), page.Tags(), page.Block(`{"a"`),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

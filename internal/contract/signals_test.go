@@ -92,7 +92,7 @@ func written(lines []string) []string {
 	return block
 }
 
-// plain turns "0+" into a number; any other text is a value as it stands.
+// plain turns "0+" into a number; any other text is used unchanged.
 func plain(value string) string { return strings.TrimSuffix(value, "+") }
 
 func TestLabelledExamplesAreThere(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/promise"
 )
 
-// checkSample runs the sample's own check and gives its exit status.
+// checkSample runs the sample's own check and returns its exit status.
 func checkSample(t *testing.T) int {
 	t.Helper()
 	sh, err := exec.LookPath("sh")
@@ -32,14 +32,14 @@ func checkSample(t *testing.T) int {
 	return 0
 }
 
-// heard is what one iteration of the scripted agent comes to.
+// heard is the result of one iteration of the scripted agent.
 type heard struct {
 	Tools []string
 	Claim string
-	Green bool // the check, afterwards
+	Green bool // whether the check passes afterwards
 }
 
-// play is one iteration in the current folder.
+// play runs one iteration in the current folder.
 func play(t *testing.T, s Scenario) heard {
 	t.Helper()
 	var out bytes.Buffer
@@ -67,7 +67,8 @@ func play(t *testing.T, s Scenario) heard {
 			said.EndMessage()
 		}
 	}
-	if first, last := lines[0], lines[len(lines)-1]; !strings.Contains(first, `"init"`) || !strings.Contains(last, `"result"`) {
+	if first, last := lines[0], lines[len(lines)-1]; !strings.Contains(first, `"init"`) ||
+		!strings.Contains(last, `"result"`) {
 		t.Errorf("the stream begins with %s and ends with %s", first, last)
 	}
 	switch report := said.Report(); {
@@ -87,10 +88,11 @@ func TestScenariosWorkOnTheSample(t *testing.T) {
 	want := map[string][]heard{
 		// The point of the product: the first claim is refused by the check.
 		"complete": {{edit, "COMPLETE", false}, {edit, "", false}, {edit, "COMPLETE", true}},
-		"blocked":  {{edit, "", false}, {read, "BLOCKED:Missing credentials for the server that lists reserved slugs", false}},
-		"decide":   {{edit, "", false}, {read, `DECIDE:Should "Café" become cafe or café?`, false}},
-		"stalled":  {{read, "", false}, {read, "", false}, {read, "", false}, {read, "", false}},
-		"budget":   {{edit, "", false}, {edit, "", false}, {edit, "", false}},
+		"blocked": {{edit, "", false},
+			{read, "BLOCKED:Missing credentials for the server that lists reserved slugs", false}},
+		"decide":  {{edit, "", false}, {read, `DECIDE:Should "Café" become cafe or café?`, false}},
+		"stalled": {{read, "", false}, {read, "", false}, {read, "", false}, {read, "", false}},
+		"budget":  {{edit, "", false}, {edit, "", false}, {edit, "", false}},
 	}
 	got := map[string][]heard{}
 	for _, s := range Scenarios() {
@@ -139,7 +141,8 @@ func (b *broken) Write(p []byte) (int, error) {
 func TestPlayTellsWhatWentWrong(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s, _ := Find("complete")
-	if err := Play(s, strings.NewReader(""), &bytes.Buffer{}, 0); err == nil || !strings.HasPrefix(err.Error(), "read project: ") {
+	if err := Play(s, strings.NewReader(""), &bytes.Buffer{},
+		0); err == nil || !strings.HasPrefix(err.Error(), "read project: ") {
 		t.Errorf("without a project: %v", err)
 	}
 	if err := WriteProject("."); err != nil {

@@ -28,18 +28,30 @@ func TestStateOfAnAgent(t *testing.T) {
 		finding AgentFinding
 		want    State
 	}{
-		"all is well":        {AgentFinding{Version: "1.0", Account: in, Probe: report(func(*probe.Report) {})}, OK},
-		"not probed":         {AgentFinding{Version: "1.0", Account: in}, OK},
-		"nothing is known":   {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Stream = unknown })}, OK},
-		"stream":             {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Stream = failed })}, Bad},
-		"tag":                {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Tag = failed })}, Bad},
-		"permission":         {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Permission = failed })}, Bad},
-		"isolation":          {AgentFinding{Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Isolation = failed })}, Note},
-		"broken version":     {AgentFinding{Version: "1.0", Account: in, Broken: "hangs"}, Bad},
-		"unknown version":    {AgentFinding{Version: "unknown", Account: in}, Unknown},
-		"logged out":         {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoggedOut}}, Note},
-		"login not known":    {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoginUnknown}}, OK},
-		"a key in its place": {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoggedIn, Warning: "replaced"}}, Note},
+		"all is well": {AgentFinding{Version: "1.0", Account: in, Probe: report(func(*probe.Report) {})}, OK},
+		"not probed":  {AgentFinding{Version: "1.0", Account: in}, OK},
+		"nothing is known": {AgentFinding{
+			Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Stream = unknown }),
+		}, OK},
+		"stream": {AgentFinding{
+			Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Stream = failed }),
+		}, Bad},
+		"tag": {AgentFinding{
+			Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Tag = failed }),
+		}, Bad},
+		"permission": {AgentFinding{
+			Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Permission = failed }),
+		}, Bad},
+		"isolation": {AgentFinding{
+			Version: "1.0", Account: in, Probe: report(func(r *probe.Report) { r.Isolation = failed }),
+		}, Note},
+		"broken version":  {AgentFinding{Version: "1.0", Account: in, Broken: "hangs"}, Bad},
+		"unknown version": {AgentFinding{Version: "unknown", Account: in}, Unknown},
+		"logged out":      {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoggedOut}}, Note},
+		"login not known": {AgentFinding{Version: "1.0", Account: agent.Account{Login: agent.LoginUnknown}}, OK},
+		"a key in its place": {AgentFinding{
+			Version: "1.0", Account: agent.Account{Login: agent.LoggedIn, Warning: "replaced"},
+		}, Note},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.finding.state(); got != c.want {
@@ -49,7 +61,7 @@ func TestStateOfAnAgent(t *testing.T) {
 	}
 }
 
-// fakeWorld has programs on PATH, a home folder, and a list of what was told.
+// fakeWorld has programs on PATH, a home folder, and a list of messages.
 type fakeWorld struct {
 	bin, home string
 	env       config.Env
@@ -91,7 +103,9 @@ func (w *fakeWorld) examine(t *testing.T, probing Probing) (installed []Finding,
 }
 
 func TestAgentsAreExamined(t *testing.T) {
-	w := newFakeWorld(t, map[string]string{"claude": "echo '2.1.7 (Claude Code)'", "gemini": "echo 0.20.0", "goose": "exit 1", "codex": "echo new"})
+	w := newFakeWorld(t, map[string]string{
+		"claude": "echo '2.1.7 (Claude Code)'", "gemini": "echo 0.20.0", "goose": "exit 1", "codex": "echo new",
+	})
 	w.env = config.NewEnv(append(w.env.Environ, "ANTHROPIC_API_KEY=sk-secret"))
 	installed, others := w.examine(t, ProbeNone)
 	gemini, _ := agent.Find("gemini")
@@ -103,7 +117,9 @@ func TestAgentsAreExamined(t *testing.T) {
 		}},
 		{"agent codex", Note, path("codex") + " does not tell its version", &AgentFinding{
 			Name: "codex", Version: "unknown", Path: path("codex"),
-			Account: agent.Account{Login: agent.LoggedOut, Billing: agent.BillingUnknown, Because: "no CODEX_API_KEY and no ~/.codex/auth.json"},
+			Account: agent.Account{
+				Login: agent.LoggedOut, Billing: agent.BillingUnknown, Because: "no CODEX_API_KEY and no ~/.codex/auth.json",
+			},
 		}},
 		{"agent gemini", Bad, "0.20.0 at " + path("gemini"), &AgentFinding{
 			Name: "gemini", Version: "0.20.0", Path: path("gemini"), Account: installed[2].Agent.Account,
@@ -125,13 +141,18 @@ func TestAgentsAreExamined(t *testing.T) {
 func TestWithoutAgents(t *testing.T) {
 	w := newFakeWorld(t, nil)
 	installed, others := w.examine(t, ProbeNew)
-	want := []Finding{{What: "agents", State: Note, Detail: "no agent CLI on PATH; pass any command with --agent-cmd; ralph demo needs no agent"}}
+	want := []Finding{
+		{
+			What: "agents", State: Note,
+			Detail: "no agent CLI on PATH; pass any command with --agent-cmd; ralph demo needs no agent",
+		},
+	}
 	if diff := cmp.Diff(want, others); diff != "" || installed != nil {
 		t.Errorf("%v\n%s", installed, diff)
 	}
 }
 
-// The report of a probe is told although it cannot be kept, and so is why not.
+// The report of a probe is shown even if it cannot be saved, with the reason.
 func TestProbeThatCannotBeKept(t *testing.T) {
 	w := newFakeWorld(t, map[string]string{"claude": "case $1 in --version) echo 2.1.7;; *) echo nonsense;; esac"})
 	w.env.CacheDir = filepath.Join(w.home, "file", "ralph")
@@ -139,13 +160,15 @@ func TestProbeThatCannotBeKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	installed, others := w.examine(t, ProbeNew)
-	if len(installed) != 1 || installed[0].State != Bad || installed[0].Agent.Probe.Stream.State != probe.Failed || installed[0].Agent.ProbedAt == nil {
+	if len(installed) != 1 || installed[0].State != Bad || installed[0].Agent.Probe.Stream.State != probe.Failed ||
+		installed[0].Agent.ProbedAt == nil {
 		t.Errorf("%+v", installed)
 	}
 	if len(others) != 1 || others[0].What != "probe" || !strings.HasPrefix(others[0].Detail, "make cache folder: ") {
 		t.Errorf("%+v", others)
 	}
-	if diff := cmp.Diff([]string{"probing claude 2.1.7 against a scripted model on this machine, up to 1m0s"}, w.told); diff != "" {
+	if diff := cmp.Diff([]string{"probing claude 2.1.7 against a scripted model on this machine, up to 1m0s"},
+		w.told); diff != "" {
 		t.Error(diff)
 	}
 }

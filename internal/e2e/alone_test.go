@@ -13,13 +13,14 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// traces are what the user's own settings leave: files that they touch, and words in what the model is asked.
+// traces are the effects of the user's own settings: files that they touch, and words in the
+// requests to the model.
 type traces struct {
 	Hook, Server, Notifier      bool
 	Memory, ServerTool, Project bool
 }
 
-// A server of the Model Context Protocol that says that it was there and has one tool.
+// A Model Context Protocol server that leaves a trace and has one tool.
 const userServer = `#!/bin/sh
 touch "$HOME/server-ran"
 while read -r line; do
@@ -31,8 +32,8 @@ while read -r line; do
 done
 `
 
-// furnish gives the home hooks, servers and memories of a user.
-func (w *world) furnish() {
+// addUserSettings adds a user's hooks, servers and memories to the home.
+func (w *world) addUserSettings() {
 	server := filepath.Join(w.home, "server")
 	w.write(server, userServer)
 	hook := "touch " + filepath.Join(w.home, "hook-ran")
@@ -71,33 +72,36 @@ func (w *world) traces(asked string) traces {
 		return err == nil
 	}
 	return traces{
-		Hook: ran("hook-ran"), Server: ran("server-ran"), Notifier: ran("notifier-ran"), Memory: strings.Contains(asked, "remembered by the user"),
-		ServerTool: strings.Contains(asked, "lookup_of_the_user"), Project: strings.Contains(asked, "remembered by the project"),
+		Hook: ran("hook-ran"), Server: ran("server-ran"), Notifier: ran("notifier-ran"),
+		Memory:     strings.Contains(asked, "remembered by the user"),
+		ServerTool: strings.Contains(asked, "lookup_of_the_user"),
+		Project:    strings.Contains(asked, "remembered by the project"),
 	}
 }
 
-// What the user has set up for their own sessions has no place in a run; what the project has set up does.
+// A run ignores what users have set up for their own sessions, and uses what the project has set
+// up.
 func TestAlone(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		for _, inherits := range []bool{false, true} {
-			var asked letters
+			var asked requestBodies
 			w := newWorld(t, cli, scriptedmodel.Standard(), "tool", asked.keep())
-			w.furnish()
+			w.addUserSettings()
 			args := []string{"--check", "test -f made.txt", "--yolo", "--trust"}
 			want := traces{Project: true}
 			if inherits {
 				args = append(args, "--set", "agent.inherit_settings=true")
 				want = traces{Hook: true, Server: true, Memory: true, Project: true}
 				if cli.name == "codex" {
-					// Codex runs only hooks that somebody has looked at in its own screen.
+					// Codex runs only hooks that the user has reviewed in its own screen.
 					want = traces{Server: true, Notifier: true, ServerTool: true, Project: true}
-					args = append(args, "--", "-c", "features.plugins=false") // no network for the market of plugins
+					args = append(args, "--", "-c", "features.plugins=false") // no network for the plugin marketplace
 				}
 			}
 			o := w.run(args...)
 			got := w.traces(strings.Join(asked.all(), ""))
 			if inherits && cli.name == "claude" {
-				got.ServerTool = false // its tools may come too late for the first request
+				got.ServerTool = false // its tools may arrive too late for the first request
 			}
 			if diff := cmp.Diff(want, got); diff != "" || o.code != 0 {
 				t.Errorf("inherits %v: exit status %d, -want +got:\n%s\n%s", inherits, o.code, diff, o.stderr)
@@ -106,7 +110,8 @@ func TestAlone(t *testing.T) {
 	})
 }
 
-// A denied call is told with the words that allow it, and those words do allow it, beside the rules for the checks.
+// A denied call is reported with the arguments that allow it. Those arguments do allow it, in
+// addition to the rules for the checks.
 func TestDenialAndWhatAllowsIt(t *testing.T) {
 	t.Parallel()
 	const script = `{"s": {"conversations": [[
@@ -117,11 +122,13 @@ func TestDenialAndWhatAllowsIt(t *testing.T) {
 	w := newWorld(t, claude, parse(t, script), "s")
 	code, output := w.told("--check", "test -f sorted.txt", "-n", "1")
 	const advice = "-- --allowedTools 'Bash(sort README.md -o sorted.txt)'"
-	if code != 1 || !strings.Contains(output, "denied: Bash: sort README.md -o sorted.txt") || !strings.Contains(output, "to allow it: ralph run … "+advice) {
+	if code != 1 || !strings.Contains(output, "denied: Bash: sort README.md -o sorted.txt") ||
+		!strings.Contains(output, "to allow it: ralph run … "+advice) {
 		t.Fatalf("exit status %d\n%s", code, output)
 	}
 	w = newWorld(t, claude, parse(t, script), "s")
-	code, output = w.told("--check", "test -f sorted.txt", "-n", "1", "--", "--allowedTools", "Bash(sort README.md -o sorted.txt)")
+	code, output = w.told("--check", "test -f sorted.txt", "-n", "1", "--", "--allowedTools",
+		"Bash(sort README.md -o sorted.txt)")
 	if code != 0 || strings.Contains(output, "denied") {
 		t.Errorf("exit status %d\n%s", code, output)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// examined is as much of an agent in `ralph doctor --json` as is asserted on.
+// examined is the part of an agent in `ralph doctor --json` that is asserted on.
 type examined struct {
 	Name     string            `json:"name"`
 	Path     string            `json:"path"`
@@ -30,7 +30,8 @@ type aspect struct {
 	Detail string `json:"detail"`
 }
 
-// Every CLI that is installed behaves as its dialect believes, but for what is known: these start something of the user's in every run.
+// Every installed CLI behaves as its dialect says, except for known differences: these start
+// something of the user's in every run.
 func TestDoctor(t *testing.T) {
 	if programs == "" {
 		t.Skip("no agent CLIs are installed")
@@ -40,8 +41,10 @@ func TestDoctor(t *testing.T) {
 	}
 	home := t.TempDir()
 	logins := map[string]string{
-		".claude/.credentials.json": `{"claudeAiOauth":{"accessToken":"secret","refreshToken":"secret","expiresAt":4102444800000,"subscriptionType":"max"}}`,
-		".codex/auth.json":          `{"auth_mode":"chatgpt","OPENAI_API_KEY":null,"tokens":{"id_token":"secret","access_token":"secret","refresh_token":"secret"}}`,
+		".claude/.credentials.json": `{"claudeAiOauth":{"accessToken":"secret","refreshToken":"secret",` +
+			`"expiresAt":4102444800000,"subscriptionType":"max"}}`,
+		".codex/auth.json": `{"auth_mode":"chatgpt","OPENAI_API_KEY":null,"tokens":{"id_token":"secret",` +
+			`"access_token":"secret","refresh_token":"secret"}}`,
 	}
 	for name, text := range logins {
 		path := filepath.Join(home, name)
@@ -59,7 +62,9 @@ func TestDoctor(t *testing.T) {
 		if leak := leaks[name]; leak != "" {
 			probe["session_isolation"] = aspect{"failed", leak}
 		}
-		want := examined{Name: name, Path: got.Path, Login: got.Login, Billing: got.Billing, Probe: probe, ProbedAt: got.ProbedAt}
+		want := examined{
+			Name: name, Path: got.Path, Login: got.Login, Billing: got.Billing, Probe: probe, ProbedAt: got.ProbedAt,
+		}
 		if name == "claude" || name == "codex" {
 			want.Login, want.Billing = "yes", "subscription"
 		}
@@ -82,7 +87,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// doctor gives those of the agents that were installed for these tests.
+// doctor returns the agents that were installed for these tests.
 func doctor(t *testing.T, home string, args ...string) map[string]examined {
 	t.Helper()
 	cmd := exec.Command(program, append([]string{"doctor", "--json"}, args...)...)

@@ -11,14 +11,16 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// limitFor is a model whose usage limit is reached once, and ends that much later. A CLI that is told to come back soon would wait itself.
+// limitFor returns a model whose usage limit is reached once and ends after reset. A CLI that gets
+// a short time would wait by itself.
 func limitFor(t *testing.T, reset string) scriptedmodel.Script {
 	t.Helper()
 	return parse(t, `{"s": {"conversations": [[{"text": "<promise>COMPLETE</promise>",
 		"faults": [{"do": "status", "status": 429, "reset_in": "`+reset+`", "headers": {"Retry-After": "7200"}}]}]]}}`)
 }
 
-// subscribed makes the CLI believe in a subscription: only then does Claude Code tell when a limit ends.
+// subscribed makes the CLI assume a subscription: only then does Claude Code report when a limit
+// ends.
 func (w *world) subscribed() {
 	if w.cli.name == "claude" {
 		delete(w.env, "ANTHROPIC_API_KEY")
@@ -31,7 +33,8 @@ func TestLimitStops(t *testing.T) {
 		w := newWorld(t, cli, limitFor(t, "1h"), "s")
 		w.subscribed()
 		o := w.run("--check", "true", "--on-limit", "stop")
-		if o.code != 13 || o.result.StopReason != "rate_limited" || len(w.model.Requests()) != 1 || o.result.Iterations[0].Counted {
+		if o.code != 13 || o.result.StopReason != "rate_limited" || len(w.model.Requests()) != 1 ||
+			o.result.Iterations[0].Counted {
 			t.Errorf("exit status %d after %d requests: %s\n%s", o.code, len(w.model.Requests()), o.stdout, o.stderr)
 		}
 	})
@@ -58,7 +61,7 @@ func TestLimitIsWaitedFor(t *testing.T) {
 	if o.code != 0 || len(o.result.Iterations) != 2 || o.result.Iterations[0].Counted || !o.result.Iterations[1].Counted {
 		t.Fatalf("exit status %d: %s\n%s", o.code, o.stdout, o.stderr)
 	}
-	// Until the reset, which is told in whole seconds, and a slack of 15 s.
+	// Until the reset, which is reported in whole seconds, plus a margin of 15 s.
 	waits := w.events("limit_wait")
 	if len(waits) != 1 {
 		t.Fatalf("waits: %v", waits)
@@ -68,7 +71,8 @@ func TestLimitIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Codex tells the minute in which its limit ends. That is too long for a test to wait, so this one only sees that it is waited for.
+// Codex reports the minute in which its limit ends. That is too long for a test to wait, so this
+// one only checks that the run waits.
 func TestLimitByTheClock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, codex, limitFor(t, "90m"), "s")
@@ -77,7 +81,8 @@ func TestLimitByTheClock(t *testing.T) {
 	r.signal(os.Interrupt)
 	o := r.wait()
 	seconds, _ := waits[0]["wait"].(float64)
-	// The minute that is told is waited out, and then the slack; what passed since the model answered is not waited for again.
+	// The run waits until the reported minute is over, plus the margin. Time that passed since the
+	// model answered counts.
 	lowest, highest := (89 * time.Minute).Seconds(), (91*time.Minute + 15*time.Second).Seconds()
 	if o.code != 130 || seconds < lowest || seconds > highest {
 		t.Errorf("exit status %d, waits %v\n%s", o.code, waits, o.stderr)

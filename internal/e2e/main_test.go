@@ -1,7 +1,8 @@
 //go:build e2e
 
-// Package e2e runs the built program with the real agent CLIs, pinned and installed by .ci/e2e-clis, against a scripted model on this machine:
-// no key, no network, no model. `make e2e` runs it with claude and codex, `make e2e-all` with the others, too.
+// Package e2e runs the built program with the real agent CLIs, pinned and installed by
+// .ci/e2e-clis, against a scripted model on this machine: no key, no network, no model. `make e2e`
+// runs it with claude and codex, `make e2e-all` also with the others.
 package e2e
 
 import (
@@ -13,7 +14,7 @@ import (
 	"testing"
 )
 
-// programs is where .ci/e2e-clis put the CLIs, "" if they are not there.
+// programs is where .ci/e2e-clis put the CLIs, "" if they are not installed.
 var programs = os.Getenv("RALPH_E2E_CLIS")
 
 // program is the program under test, built once.
@@ -52,7 +53,7 @@ func runTests(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// showPrograms puts the installed CLIs on PATH, before any others.
+// showPrograms puts the installed CLIs first on PATH.
 func showPrograms() error {
 	dirs, err := filepath.Glob(filepath.Join(programs, "*"))
 	if err != nil {

@@ -10,25 +10,29 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// others are the CLIs that `make e2e-all` installs as well.
+// others are the CLIs that only `make e2e-all` installs.
 var others = []agentCLI{
 	{name: "gemini", shell: "run_shell_command", settle: func(w *world, base string) {
-		w.write(filepath.Join(w.home, ".gemini/settings.json"), `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}}`)
+		w.write(filepath.Join(w.home, ".gemini/settings.json"),
+			`{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}}`)
 		w.env["GEMINI_API_KEY"], w.env["GOOGLE_GEMINI_BASE_URL"], w.env["GEMINI_MODEL"] = "no-key", base, "gemini-2.5-flash"
 	}},
 	{name: "opencode", shell: "bash", settle: func(w *world, base string) {
-		w.write(filepath.Join(w.home, ".config/opencode/opencode.json"), `{"provider": {"scripted": {"npm": "@ai-sdk/openai-compatible",
-			"options": {"baseURL": "`+base+`/v1", "apiKey": "no-key"}, "models": {"scripted-1": {"limit": {"context": 100000, "output": 1000}}}}},
+		w.write(filepath.Join(w.home, ".config/opencode/opencode.json"),
+			`{"provider": {"scripted": {"npm": "@ai-sdk/openai-compatible",
+			"options": {"baseURL": "`+base+
+				`/v1", "apiKey": "no-key"}, "models": {"scripted-1": {"limit": {"context": 100000, "output": 1000}}}}},
 			"model": "scripted/scripted-1", "autoupdate": false, "share": "disabled"}`)
 		w.env["OPENCODE_DISABLE_MODELS_FETCH"] = "1"
 	}},
 	{name: "qwen", shell: "run_shell_command", settle: func(w *world, base string) {
-		w.write(filepath.Join(w.home, ".qwen/settings.json"), `{"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": false}}`)
+		w.write(filepath.Join(w.home, ".qwen/settings.json"),
+			`{"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": false}}`)
 		w.env["OPENAI_API_KEY"], w.env["OPENAI_BASE_URL"], w.env["OPENAI_MODEL"] = "no-key", base+"/v1", "scripted-1"
 	}},
 }
 
-// The other CLIs do what every agent has to do: claim, work, get stuck, be refused, hang.
+// The other CLIs do what every agent must do: claim, work, get stuck, get refused, hang.
 func TestOthers(t *testing.T) {
 	for _, cli := range others {
 		for _, test := range []struct {

@@ -14,10 +14,13 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// figures is what one turn of the scripted model costs, as often as it was asked.
+// figures returns the cost of the given number of turns of the scripted model.
 func (cli agentCLI) figures(turns int) (*float64, *tokens) {
 	u := scriptedmodel.DefaultUsage
-	t := &tokens{Input: turns * int(u.Input), Output: turns * int(u.Output), CacheRead: turns * int(u.CacheRead), CacheWrite: turns * int(u.CacheWrite)}
+	t := &tokens{
+		Input: turns * int(u.Input), Output: turns * int(u.Output), CacheRead: turns * int(u.CacheRead),
+		CacheWrite: turns * int(u.CacheWrite),
+	}
 	if !cli.cost {
 		return nil, t
 	}
@@ -27,7 +30,7 @@ func (cli agentCLI) figures(turns int) (*float64, *tokens) {
 
 func steps(n int) *int { return &n }
 
-// nearly forgives what floating point does to a sum.
+// nearly tolerates rounding errors in a sum.
 var nearly = cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
 
 func TestComplete(t *testing.T) {
@@ -37,7 +40,9 @@ func TestComplete(t *testing.T) {
 		cost, used := cli.figures(1)
 		want := result{
 			StopReason: "all_checks_passed", Verified: true, TotalIterations: 1, TotalCost: cost, TotalTokens: used,
-			Iterations: []iteration{{Agent: cli.name, Steps: steps(1), Cost: cost, Claims: []string{"COMPLETE"}, Refusals: []string{}, Counted: true}},
+			Iterations: []iteration{
+				{Agent: cli.name, Steps: steps(1), Cost: cost, Claims: []string{"COMPLETE"}, Refusals: []string{}, Counted: true},
+			},
 		}
 		if diff := cmp.Diff(want, o.result, nearly); diff != "" {
 			t.Errorf("-want +got:\n%s\n%s", diff, o.stderr)
@@ -52,14 +57,17 @@ func TestComplete(t *testing.T) {
 	})
 }
 
-// The first agent only claims. The second one is told what is missing, and does it.
+// The first agent only claims. The second one learns what is missing, and does it.
 func TestRefusedThenFixed(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
-		var asked letters
+		var asked requestBodies
 		w := newWorld(t, cli, scriptedmodel.Standard(), "second-try", asked.keep())
 		o := w.run("--check", "test -f made.txt", "--yolo")
 		cost, used := cli.figures(3)
-		want := result{StopReason: "all_checks_passed", Verified: true, TotalIterations: 2, TotalCost: cost, TotalTokens: used, Iterations: o.result.Iterations}
+		want := result{
+			StopReason: "all_checks_passed", Verified: true, TotalIterations: 2, TotalCost: cost, TotalTokens: used,
+			Iterations: o.result.Iterations,
+		}
 		if diff := cmp.Diff(want, o.result, nearly); diff != "" {
 			t.Errorf("-want +got:\n%s\n%s", diff, o.stderr)
 		}
@@ -69,13 +77,14 @@ func TestRefusedThenFixed(t *testing.T) {
 		if w.file("made.txt") != "made-by-agent\n" {
 			t.Errorf("made.txt holds %q", w.file("made.txt"))
 		}
-		if told := asked.all(); len(told) != 3 || strings.Contains(told[0], "check_failed") || !strings.Contains(told[1], "check_failed") {
+		if told := asked.all(); len(told) != 3 || strings.Contains(told[0], "check_failed") ||
+			!strings.Contains(told[1], "check_failed") {
 			t.Errorf("the second agent of %d requests was not told why the claim was refused", len(told))
 		}
 	})
 }
 
-// In edit mode, without anybody to ask, a file of the project can be written and the check be run.
+// In edit mode, without a user to ask, the agent can write a file of the project and run the check.
 func TestToolsInEditMode(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		script := parse(t, `{"s": {"conversations": [[
@@ -109,7 +118,7 @@ func TestBlocked(t *testing.T) {
 	})
 }
 
-// Thoughts are not words: a tag in them claims nothing.
+// Thoughts are not output: a tag in them claims nothing.
 func TestThinking(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		w := newWorld(t, cli, scriptedmodel.Standard(), "thinking")
@@ -120,13 +129,14 @@ func TestThinking(t *testing.T) {
 	})
 }
 
-// A CLI that was refused tries again for minutes; the run ends at once and says what helps.
+// After a refused login a CLI retries for minutes; the run ends at once and says what helps.
 func TestRefusedLogin(t *testing.T) {
 	logins := map[string]string{"claude": "ralph login claude", "codex": "codex login"}
 	both(t, func(t *testing.T, cli agentCLI) {
 		w := newWorld(t, cli, scriptedmodel.Standard(), "401")
 		code, output := w.told("--check", "true")
-		if code != 5 || !strings.Contains(output, logins[cli.name]) || !strings.Contains(output, "AUTH_ERROR at iteration 1 of 10") {
+		if code != 5 || !strings.Contains(output, logins[cli.name]) ||
+			!strings.Contains(output, "AUTH_ERROR at iteration 1 of 10") {
 			t.Errorf("exit status %d\n%s", code, output)
 		}
 		if asked := len(w.model.Requests()); asked > 2 {
@@ -145,14 +155,15 @@ func TestEmptyTurns(t *testing.T) {
 	})
 }
 
-// A model that never answers, or stops in the middle of an answer, is not waited for.
+// The run does not wait for a model that never answers, or stops in the middle of an answer.
 func TestHangs(t *testing.T) {
 	for _, scenario := range []string{"hang", "stall"} {
 		t.Run(scenario, func(t *testing.T) {
 			both(t, func(t *testing.T, cli agentCLI) {
 				w := newWorld(t, cli, scriptedmodel.Standard(), scenario)
 				o := w.run("--check", "true", "--idle-timeout", "3", "--set", "agent.max_failures=1")
-				if o.code != 15 || o.result.StopReason != "agent_failed" || !strings.Contains(o.stderr, "killed after 3s without any output") {
+				if o.code != 15 || o.result.StopReason != "agent_failed" ||
+					!strings.Contains(o.stderr, "killed after 3s without any output") {
 					t.Errorf("exit status %d: %s\n%s", o.code, o.stdout, o.stderr)
 				}
 			})
@@ -160,7 +171,7 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// A stream that breaks off is the model's failure and costs no iteration.
+// A stream that breaks off is the model's failure and does not count as an iteration.
 func TestCutStream(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
 		w := newWorld(t, cli, scriptedmodel.Standard(), "cut")
@@ -172,7 +183,7 @@ func TestCutStream(t *testing.T) {
 	})
 }
 
-// One fault is the CLI's own business.
+// The CLI itself handles a single fault.
 func TestOneFault(t *testing.T) {
 	for _, scenario := range []string{"cut-once", "500-once", "429-once"} {
 		t.Run(scenario, func(t *testing.T) {
@@ -189,13 +200,16 @@ func TestOneFault(t *testing.T) {
 
 const megabyte = 1_000_000
 
-// A prompt may be longer than any that this program builds: it goes through standard input. (Codex takes 1,048,576 characters and no more.)
+// A prompt may be longer than any that this program builds, because it goes through standard input.
+// (Codex accepts at most 1,048,576 characters.)
 func TestLongPrompt(t *testing.T) {
 	both(t, func(t *testing.T, cli agentCLI) {
-		var asked letters
+		var asked requestBodies
 		w := newWorld(t, cli, scriptedmodel.Standard(), "text", asked.keep())
 		dialect, _ := agent.Find(cli.name)
-		o, err := agent.New(agent.Options{Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Env: w.environ()}).Run(t.Context(), ralph.AgentInput{
+		o, err := agent.New(agent.Options{
+			Dialect: dialect, Path: filepath.Join(programs, cli.name, cli.name), Env: w.environ(),
+		}).Run(t.Context(), ralph.AgentInput{
 			Prompt: strings.Repeat("Words, words\n", megabyte/13), Dir: w.project, Live: func(ralph.Activity) {},
 		})
 		if err != nil || o.End != ralph.EndOK || !o.Said.Complete || len(strings.Join(asked.all(), "")) < megabyte {

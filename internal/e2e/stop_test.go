@@ -18,10 +18,12 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// escaping is a tool that runs for ever and leaves children that nobody's process group holds. Claude Code refuses to wait for a sleep, hence the loops.
-const escaping = `setsid sh -c 'while :; do sleep 1; done' >/dev/null 2>&1 & sh -c 'while :; do sleep 1; done' & touch started; while :; do sleep 1; done`
+// escaping is a tool that runs forever and leaves children outside of any known process group.
+// Claude Code refuses to wait for a sleep, hence the loops.
+const escaping = `setsid sh -c 'while :; do sleep 1; done' >/dev/null 2>&1 & sh -c 'while :; do sleep 1; done' & ` +
+	`touch started; while :; do sleep 1; done`
 
-// interruptible has a model that is silent, one that talks slowly, and one that runs a tool.
+// interruptible returns a model that is silent, one that answers slowly, and one that runs a tool.
 func interruptible(t *testing.T) scriptedmodel.Script {
 	t.Helper()
 	return parse(t, `{
@@ -48,7 +50,7 @@ func TestInterruptedTool(t *testing.T) {
 	})
 }
 
-// send sends signals with a pause between them: two that come at once are one.
+// send sends signals with a pause between them: two at once would count as one.
 func (r *running) send(signals ...syscall.Signal) {
 	for i, signal := range signals {
 		if i > 0 {
@@ -69,7 +71,8 @@ func (w *world) untilFile(name string) {
 	w.t.Fatalf("%s did not appear\n%s", name, w.agentLog())
 }
 
-// processes are those that know the home of this world: everything that belongs to the run.
+// processes returns the processes whose environment names this world's home: everything that
+// belongs to the run.
 func (w *world) processes() []string {
 	w.t.Helper()
 	entries, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -80,7 +83,7 @@ func (w *world) processes() []string {
 	for _, entry := range entries {
 		environ, err := os.ReadFile(entry)
 		if err != nil || !bytes.Contains(environ, []byte("HOME="+w.home)) {
-			continue // gone, or somebody else's
+			continue // gone, or owned by another user
 		}
 		dir := filepath.Dir(entry)
 		command, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
@@ -91,7 +94,7 @@ func (w *world) processes() []string {
 	return found
 }
 
-// mustBeQuiet gives the system one second to forget what was killed.
+// mustBeQuiet gives the system one second to clean up killed processes.
 func (w *world) mustBeQuiet() {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Second); len(w.processes()) > 0; time.Sleep(20 * time.Millisecond) {
@@ -107,7 +110,7 @@ type stop struct {
 	number  int
 	cli     agentCLI
 	state   string        // what the model does
-	reached bool          // wait until it does, before the delay
+	reached bool          // wait for that state before the delay
 	delay   time.Duration // then
 	signals []syscall.Signal
 }
@@ -116,16 +119,19 @@ func (s stop) String() string {
 	return fmt.Sprintf("%d: %s, %s reached %v, after %s, %v", s.number, s.cli.name, s.state, s.reached, s.delay, s.signals)
 }
 
-// randomStops are the same ones for the same seed.
+// randomStops returns the same stops for the same seed.
 func randomStops(seed uint64, each int) []stop {
 	random := rand.New(rand.NewPCG(seed, 0))
 	ways := [][]syscall.Signal{{syscall.SIGTERM}, {syscall.SIGINT, syscall.SIGINT}, {syscall.SIGINT}}
 	var stops []stop
 	for i := range each {
 		for _, cli := range []agentCLI{claude, codex} {
-			s := stop{number: len(stops), cli: cli, state: []string{"call", "text", "tool", "tool"}[random.IntN(4)], reached: random.IntN(2) == 0, signals: ways[i%len(ways)]}
+			s := stop{
+				number: len(stops), cli: cli, state: []string{"call", "text", "tool", "tool"}[random.IntN(4)],
+				reached: random.IntN(2) == 0, signals: ways[i%len(ways)],
+			}
 			if len(s.signals) == 1 && s.signals[0] == syscall.SIGINT {
-				s.state = "text" // it lets the iteration come to its end, so that there must be one
+				s.state = "text" // it lets the iteration finish, so there must be one
 			}
 			longest := 1500 * time.Millisecond
 			if s.reached {
@@ -138,7 +144,7 @@ func randomStops(seed uint64, each int) []stop {
 	return stops
 }
 
-// Whenever and however a run is stopped, nothing of it is left.
+// Whenever and however a run is stopped, it leaves no process behind.
 func TestStoppedAtRandomMoments(t *testing.T) {
 	seed := uint64(20261115)
 	if given, err := strconv.ParseUint(os.Getenv("RALPH_E2E_SEED"), 10, 64); err == nil {
@@ -146,7 +152,7 @@ func TestStoppedAtRandomMoments(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	script := interruptible(t)
-	turns := make(chan struct{}, 3) // runs at a time
+	turns := make(chan struct{}, 3) // number of concurrent runs
 	var all sync.WaitGroup
 	for _, s := range randomStops(seed, 25) {
 		turns <- struct{}{}
@@ -163,7 +169,7 @@ func (s stop) try(t *testing.T, script scriptedmodel.Script) {
 	w := newWorld(t, s.cli, script, s.state, scriptedmodel.Observe(func(scriptedmodel.Request) {
 		select {
 		case asked <- struct{}{}:
-		default: // it is known already
+		default: // reported already
 		}
 	}))
 	r := w.start("--check", "false", "--yolo", "-n", "1")
@@ -182,9 +188,9 @@ func (s stop) try(t *testing.T, script scriptedmodel.Script) {
 	w.mustBeQuiet()
 	started := w.events("agent_started") != nil
 	switch {
-	case !started && code == -1: // it had not come so far as to care about signals
+	case !started && code == -1: // it did not handle signals yet
 	case s.signals[0] == syscall.SIGTERM && code == 143, s.signals[0] == syscall.SIGINT && code == 130:
-	case len(s.signals) == 1 && code == 1: // the only iteration was over before
+	case len(s.signals) == 1 && code == 1: // the only iteration had already ended
 	default:
 		t.Errorf("exit status %d, agent started %v\n%s", code, started, r.stderr.String())
 	}

@@ -15,56 +15,66 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// realProject is a project as people have it, whose check is green in their own shell.
+// realProject is a realistic project whose check passes in the user's own shell.
 type realProject struct {
 	name    string
-	program string // that it needs
+	program string // the program that it needs
 	files   map[string]string
 	setUp   []string // commands, before the first commit
 	check   string
-	path    string // a folder of the workspace that is in PATH, as an activated environment has it
+	path    string // a workspace folder on PATH, as in an activated environment
 }
 
 var realProjects = []realProject{
 	{name: "go", program: "go", check: "go test ./...", files: map[string]string{
 		"go.mod": "module example.com/sum\n\ngo 1.24\n", "sum.go": "package sum\n\nfunc Sum(a, b int) int { return a + b }\n",
-		"sum_test.go": "package sum\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(1, 2) != 3 {\n\t\tt.Fatal()\n\t}\n}\n",
+		"sum_test.go": "package sum\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(1, 2) != 3 {\n" +
+			"\t\tt.Fatal()\n\t}\n}\n",
 	}},
-	{name: "python venv", program: "python3", check: ".venv/bin/python -m unittest", setUp: []string{"python3 -m venv --without-pip .venv"}, files: pythonFiles},
-	{name: "python venv activated", program: "python3", check: "python -m unittest", setUp: []string{"python3 -m venv --without-pip .venv"},
-		path: ".venv/bin", files: pythonFiles},
+	{
+		name: "python venv", program: "python3", check: ".venv/bin/python -m unittest",
+		setUp: []string{"python3 -m venv --without-pip .venv"}, files: pythonFiles,
+	},
+	{name: "python venv activated", program: "python3", check: "python -m unittest",
+		setUp: []string{"python3 -m venv --without-pip .venv"},
+		path:  ".venv/bin", files: pythonFiles},
 	{name: "node", program: "node", check: "npm test", setUp: []string{heavyModules}, files: map[string]string{
-		".gitignore": "node_modules/\n", "package.json": `{"scripts": {"test": "node --test"}, "dependencies": {"dep": "1.0.0"}}`,
-		"sum.test.js": "const test = require('node:test'); const assert = require('node:assert'); const dep = require('dep');\ntest('sum', () => assert.strictEqual(dep.sum(1, 2), 3));\n",
+		".gitignore":   "node_modules/\n",
+		"package.json": `{"scripts": {"test": "node --test"}, "dependencies": {"dep": "1.0.0"}}`,
+		"sum.test.js": "const test = require('node:test'); const assert = require('node:assert'); const dep = " +
+			"require('dep');\ntest('sum', () => assert.strictEqual(dep.sum(1, 2), 3));\n",
 	}},
 	{name: "cargo", program: "cargo", check: "cargo test --offline --quiet", files: map[string]string{
 		".gitignore": "target/\n", "Cargo.toml": "[package]\nname = \"sum\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
-		"src/lib.rs": "pub fn sum(a: i32, b: i32) -> i32 { a + b }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() { assert_eq!(super::sum(1, 2), 3); }\n}\n",
+		"src/lib.rs": "pub fn sum(a: i32, b: i32) -> i32 { a + b }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn " +
+			"adds() { assert_eq!(super::sum(1, 2), 3); }\n}\n",
 	}},
 }
 
 var pythonFiles = map[string]string{
 	".gitignore": ".venv/\n__pycache__/\n", "sums.py": "def sum2(a, b):\n    return a + b\n",
-	"test_sums.py": "import unittest\nfrom sums import sum2\n\n\nclass TestSum(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(sum2(1, 2), 3)\n",
+	"test_sums.py": "import unittest\nfrom sums import sum2\n\n\nclass TestSum(unittest.TestCase):\n    def " +
+		"test_sum(self):\n        self.assertEqual(sum2(1, 2), 3)\n",
 }
 
-// heavyModules makes 300 MB of dependencies, in files of 100 kB.
+// heavyModules creates 300 MB of dependencies, in files of 100 kB.
 const heavyModules = `mkdir -p node_modules/dep && echo 'exports.sum = (a, b) => a + b' >node_modules/dep/index.js && echo '{"name":"dep","version":"1.0.0"}' >node_modules/dep/package.json
 head -c 100000 /dev/urandom >seed
 for d in $(seq 30); do mkdir node_modules/d$d; for f in $(seq 100); do cp seed node_modules/d$d/f$f.js; done; done; rm seed`
 
-// TestChecksThatAreGreenPlainlyAreGreenInAView, with an overlay where the system has one, and without a copy of anything.
-func TestChecksThatAreGreenPlainlyAreGreenInAView(t *testing.T) {
+// TestChecksPassInAView runs checks that pass in a shell. They must pass in a view as well, with an
+// overlay if the system has one, and without copying anything.
+func TestChecksPassInAView(t *testing.T) {
 	t.Parallel()
 	for _, p := range realProjects {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			p.mustBeGreen(t)
+			p.mustPass(t)
 		})
 	}
 }
 
-func (p realProject) mustBeGreen(t *testing.T) {
+func (p realProject) mustPass(t *testing.T) {
 	if _, err := exec.LookPath(p.program); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("%s is needed in CI", p.program)
@@ -89,9 +99,10 @@ func (p realProject) mustBeGreen(t *testing.T) {
 	for _, command := range append(p.setUp, git, p.check) {
 		runIn(t, project, env, "/bin/sh", "-c", command)
 	}
-	// The second check looks into the state folder while a view is open: nothing was copied there.
+	// The second check looks into the state folder while a view is open: nothing must be copied there.
 	small := fmt.Sprintf(`test "$(du -sk %s | cut -f1)" -lt 20000`, state)
-	out := runIn(t, project, env, program, "run", "goal", "--once", "--json", "--check", p.check, "--check", small, "--agent-cmd", `echo "<promise>COMPLETE</promise>"`)
+	out := runIn(t, project, env, program, "run", "goal", "--once", "--json", "--check", p.check, "--check", small,
+		"--agent-cmd", `echo "<promise>COMPLETE</promise>"`)
 	var result struct {
 		Iterations []struct {
 			Checks []struct {
@@ -115,7 +126,7 @@ func (p realProject) mustBeGreen(t *testing.T) {
 	}
 }
 
-// runIn runs a program that must end well, and gives what it printed.
+// runIn runs a program that must succeed, and returns its output.
 func runIn(t *testing.T, dir string, env []string, argv ...string) []byte {
 	t.Helper()
 	var out, chatter bytes.Buffer

@@ -37,9 +37,9 @@ type agentCLI struct {
 	name string
 	// settle points the CLI to a model's base URL.
 	settle func(w *world, base string)
-	// cost says that the CLI tells what it cost.
+	// cost says that the CLI reports what it cost.
 	cost bool
-	// shell is what its shell tool is called in the results.
+	// shell is the name of its shell tool in the results.
 	shell string
 }
 
@@ -52,7 +52,7 @@ var codex = agentCLI{name: "codex", shell: "command_execution", settle: func(w *
 	w.write(filepath.Join(w.home, ".codex/config.toml"), codexConfig(base))
 }}
 
-// codexConfig has few retries: what is tried here is what happens after them.
+// codexConfig allows few retries: the tests are about what happens after them.
 func codexConfig(base string) string {
 	return `model = "scripted-1"
 model_provider = "scripted"
@@ -66,7 +66,7 @@ stream_max_retries = 1
 `
 }
 
-// both runs a test with the two CLIs that every change has to pass.
+// both runs a test with the two CLIs that every change must pass.
 func both(t *testing.T, test func(t *testing.T, cli agentCLI)) {
 	t.Parallel()
 	for _, cli := range []agentCLI{claude, codex} {
@@ -77,8 +77,10 @@ func both(t *testing.T, test func(t *testing.T, cli agentCLI)) {
 	}
 }
 
-// newWorld makes a world whose model plays one scenario of a script.
-func newWorld(t *testing.T, cli agentCLI, script scriptedmodel.Script, scenario string, options ...scriptedmodel.Option) *world {
+// newWorld creates a world whose model plays one scenario of a script.
+func newWorld(
+	t *testing.T, cli agentCLI, script scriptedmodel.Script, scenario string, options ...scriptedmodel.Option,
+) *world {
 	t.Helper()
 	dir := filepath.Join(programs, cli.name)
 	if _, err := os.Stat(dir); err != nil {
@@ -103,10 +105,12 @@ func newWorld(t *testing.T, cli agentCLI, script scriptedmodel.Script, scenario 
 		}
 	})
 	w.env = map[string]string{
-		"PATH": dir + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME": w.home, "RALPH_STATE_DIR": w.state, "LC_ALL": "C", "TZ": "UTC",
-		"TMPDIR":            t.TempDir(), // codex makes no sandbox where its home is below it
+		"PATH": dir + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME": w.home, "RALPH_STATE_DIR": w.state,
+		"LC_ALL": "C", "TZ": "UTC",
+		"TMPDIR":            t.TempDir(), // codex creates no sandbox if its home is below it
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
-		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",
+		"GIT_COMMITTER_EMAIL": "a@example.com",
 	}
 	w.write(filepath.Join(w.home, "empty"), "")
 	w.write(filepath.Join(w.project, "README.md"), "a project\n")
@@ -131,7 +135,7 @@ func (w *world) write(path, text string) {
 	}
 }
 
-// file gives a file of the project, "" if there is none.
+// file returns a file of the project, "" if there is none.
 func (w *world) file(name string) string {
 	text, _ := os.ReadFile(filepath.Join(w.project, name))
 	return string(text)
@@ -145,14 +149,14 @@ func (w *world) environ() []string {
 	return env
 }
 
-// outcome is what a run of the program printed and how it ended.
+// outcome is the output and the end of a run of the program.
 type outcome struct {
 	code           int
 	stdout, stderr string
 	result         result
 }
 
-// result is as much of `ralph run --json` as is asserted on.
+// result is the part of `ralph run --json` that is asserted on.
 type result struct {
 	StopReason      string      `json:"stop_reason"`
 	ExitCode        int         `json:"exit_code"`
@@ -183,13 +187,13 @@ type iteration struct {
 	Counted    bool     `json:"counted"`
 }
 
-// run is `ralph run GOAL --agent CLI --json` with further arguments, to its end.
+// run runs `ralph run GOAL --agent CLI --json` with additional arguments to its end.
 func (w *world) run(args ...string) outcome {
 	w.t.Helper()
 	return w.start(args...).wait()
 }
 
-// told is what people see of `ralph run GOAL --agent CLI` with further arguments.
+// told returns the output for people of `ralph run GOAL --agent CLI` with additional arguments.
 func (w *world) told(args ...string) (code int, output string) {
 	w.t.Helper()
 	r := w.launch(append([]string{"run", "do the work", "--agent", w.cli.name}, args...)...)
@@ -197,14 +201,14 @@ func (w *world) told(args ...string) (code int, output string) {
 	return code, r.stdout.String() + r.stderr.String()
 }
 
-// running is a run under way.
+// running is a run that has not ended.
 type running struct {
 	w              *world
 	cmd            *exec.Cmd
 	stdout, stderr bytes.Buffer
 }
 
-// start begins `ralph run GOAL --agent CLI --json` in a process group of its own.
+// start starts `ralph run GOAL --agent CLI --json` in a separate process group.
 func (w *world) start(args ...string) *running {
 	w.t.Helper()
 	return w.launch(append([]string{"run", "do the work", "--agent", w.cli.name, "--json"}, args...)...)
@@ -226,7 +230,7 @@ func (w *world) launch(args ...string) *running {
 
 func (r *running) signal(s os.Signal) { _ = r.cmd.Process.Signal(s) } // it may have ended
 
-// end waits for the end and gives the exit status.
+// end waits for the end and returns the exit status.
 func (r *running) end() int {
 	r.w.t.Helper()
 	err := r.cmd.Wait()
@@ -246,7 +250,7 @@ func (r *running) wait() outcome {
 	return o
 }
 
-// agentLog is the agent's own output, as it was kept.
+// agentLog returns the recorded output of the agent.
 func (w *world) agentLog() string {
 	w.t.Helper()
 	files, err := filepath.Glob(filepath.Join(w.state, "*/runs/*/iterations/*/agent.jsonl"))
@@ -264,7 +268,7 @@ func (w *world) agentLog() string {
 	return all.String()
 }
 
-// events gives the events of the log of that type.
+// events returns the events of the given type in the log.
 func (w *world) events(kind string) []map[string]any {
 	w.t.Helper()
 	files, err := filepath.Glob(filepath.Join(w.state, "*/runs/*/events.jsonl"))
@@ -290,7 +294,7 @@ func (w *world) events(kind string) []map[string]any {
 	return found
 }
 
-// eventually waits for an event of that type.
+// eventually waits for an event of the given type.
 func (w *world) eventually(kind string) []map[string]any {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -302,13 +306,13 @@ func (w *world) eventually(kind string) []map[string]any {
 	return nil
 }
 
-// letters are the bodies of all requests to a model.
-type letters struct {
+// requestBodies are the bodies of all requests to a model.
+type requestBodies struct {
 	mu   sync.Mutex
 	sent []string
 }
 
-func (l *letters) keep() scriptedmodel.Option {
+func (l *requestBodies) keep() scriptedmodel.Option {
 	return scriptedmodel.Observe(func(r scriptedmodel.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -316,13 +320,13 @@ func (l *letters) keep() scriptedmodel.Option {
 	})
 }
 
-func (l *letters) all() []string {
+func (l *requestBodies) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.sent)
 }
 
-// parse reads a script that a test has as text.
+// parse reads a script from a test's text.
 func parse(t *testing.T, text string) scriptedmodel.Script {
 	t.Helper()
 	script, err := scriptedmodel.Parse([]byte(text))

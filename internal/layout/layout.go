@@ -1,12 +1,15 @@
-// Package layout holds the shape of this code base: how long a file, a function and a list of parameters may be, how much
-// one type may do, which room may import which, and what keeps the deciding rooms pure. It reads the source and nothing
-// else, so that its test is the same on every machine. Calls that belong to one room alone are the linter's matter.
+// Package layout checks the shape of this code base: the length of files, functions and parameter
+// lists, how much one type may do, which room may import which, and what keeps the deciding rooms
+// pure. It reads only the source, so that its test gives the same result on every machine. The
+// linter checks calls that only one room may make.
 //
-// Check reports two things. Complaints break a wall: the test fails, naming the file, the figure and the reason of the rule. Notes are beyond the
-// usual size but within the wall; they are shown by `go test -v` and fail nothing.
+// Check reports two things. Complaints exceed a hard limit: the test fails, and names the file, the
+// figure and the reason for the rule. Notes exceed the usual size but not the limit; `go test -v`
+// shows them, and they fail nothing.
 //
-// The rules are in rules.go, as tables: a new room gets a row there and a sentence in docs/decisions. Test files are not measured; they may reach
-// further than the code that they test. Code below testdata, and in folders that are modules of their own, is not ours to judge.
+// The rules are tables in rules.go: a new room gets a row there and a sentence in docs/decisions.
+// Test files are not measured, and may import more than the code that they test. Code below
+// testdata, and in folders that are separate modules, is not checked.
 package layout
 
 import (
@@ -21,7 +24,7 @@ import (
 	"strings"
 )
 
-// Finding is one place where the code and a rule disagree.
+// Finding is one place where the code breaks a rule.
 type Finding struct {
 	File   string
 	Line   int
@@ -29,19 +32,20 @@ type Finding struct {
 	Reason string // why the rule exists
 }
 
-// String is the finding as one line of a test log.
+// String returns the finding as one line of a test log.
 func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", f.File, f.Line, f.What, f.Reason)
 }
 
-// Report is what Check found, in the order of the files.
+// Report holds the findings of Check, in the order of the files.
 type Report struct {
 	Files      int
 	Complaints []Finding
 	Notes      []Finding
 }
 
-// Check measures every Go file below the root of tree that is not a test. An error means that a file cannot be read or parsed.
+// Check measures every Go file below the root of tree that is not a test. It returns an error if a
+// file cannot be read or parsed.
 func Check(tree fs.FS) (Report, error) {
 	var report Report
 	mainLines := map[string]int{}
@@ -103,7 +107,7 @@ type source struct {
 	name  string
 	room  string // its folder, "." for the root
 	lines int
-	code  int // lines that hold more than a comment
+	code  int // lines with more than a comment
 	set   *token.FileSet
 	tree  *ast.File
 }
@@ -150,7 +154,7 @@ func (s source) finding(at token.Pos, reason, format string, args ...any) Findin
 	return Finding{File: s.name, Line: s.set.Position(at).Line, What: fmt.Sprintf(format, args...), Reason: reason}
 }
 
-// under reports whether a folder is the room or lies in it. The root room is its own folder only.
+// under reports whether a folder is the room or is inside it. The root room is only its own folder.
 func under(folder, room string) bool {
 	return folder == room || room != "." && strings.HasPrefix(folder, room+"/")
 }

@@ -82,21 +82,27 @@ func TestSizesAtTheirLimits(t *testing.T) {
 		{name: "file at the wall", text: file(600), notes: []string{"the file has 600 lines, more than 400"}},
 		{
 			name: "file beyond the wall", text: file(601),
-			complaints: []string{"the file has 601 lines, more than 600"}, notes: []string{"the file has 601 lines, more than 400"},
+			complaints: []string{"the file has 601 lines, more than 600"},
+			notes:      []string{"the file has 601 lines, more than 400"},
 		},
 		{
 			name: "last line without its end", text: file(600) + "// x",
-			complaints: []string{"the file has 601 lines, more than 600"}, notes: []string{"the file has 601 lines, more than 400"},
+			complaints: []string{"the file has 601 lines, more than 600"},
+			notes:      []string{"the file has 601 lines, more than 400"},
 		},
 		{name: "usual function", text: "package ralph\nfunc f() " + body(40)},
-		{name: "function at the wall", text: "package ralph\nfunc f() " + body(80), notes: []string{"f has 80 lines, more than 40"}},
+		{
+			name: "function at the wall", text: "package ralph\nfunc f() " + body(80),
+			notes: []string{"f has 80 lines, more than 40"},
+		},
 		{
 			name: "function beyond the wall", text: "package ralph\nfunc (s State) f() " + body(81),
 			complaints: []string{"State.f has 81 lines, more than 80"}, notes: []string{"State.f has 81 lines, more than 40"},
 		},
 		{
 			name: "literal beyond the wall", text: "package ralph\nvar f = func() " + body(81),
-			complaints: []string{"a function literal has 81 lines, more than 80"}, notes: []string{"a function literal has 81 lines, more than 40"},
+			complaints: []string{"a function literal has 81 lines, more than 80"},
+			notes:      []string{"a function literal has 81 lines, more than 40"},
 		},
 		{name: "five parameters and a receiver", text: "package ralph\nfunc (s State) f(a, b, c int, d, e string) {}\n"},
 		{

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What make race skips has to run without the race detector.
+// Tests that make race skips must run without the race detector.
 func TestSerialTestsRun(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {

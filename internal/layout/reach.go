@@ -33,7 +33,7 @@ func directionOf(folder string) (direction, bool) {
 	return direction{}, false
 }
 
-// allowed lets a room reach its own subfolders, and what its row names.
+// allowed lets a room import its own subfolders, and what its row names.
 func allowed(rule direction, from, to string) bool {
 	for _, room := range rule.rooms {
 		if under(from, room) && under(to, room) {
@@ -47,7 +47,7 @@ func belongs(folder string, rooms []string) bool {
 	return slices.ContainsFunc(rooms, func(room string) bool { return under(folder, room) })
 }
 
-// roomOf is the folder of one of our import paths.
+// roomOf returns the folder of one of our import paths.
 func roomOf(imported string) (folder string, ours bool) {
 	if imported == module {
 		return ".", true
@@ -55,7 +55,7 @@ func roomOf(imported string) (folder string, ours bool) {
 	return strings.CutPrefix(imported, module+"/")
 }
 
-// judgePurity keeps clocks, files and chance out of the rooms that decide.
+// judgePurity keeps clocks, files and randomness out of the rooms that decide.
 func judgePurity(src source) []Finding {
 	if !belongs(src.room, pureRooms) {
 		return nil
@@ -73,7 +73,8 @@ func judgePurity(src source) []Finding {
 			return true
 		}
 		pkg, ok := call.X.(*ast.Ident)
-		if ok && pkg.Obj == nil && slices.Contains(impureCalls[imports[pkg.Name]], call.Sel.Name) { // with an Obj it is a variable
+		// with an Obj it is a variable
+		if ok && pkg.Obj == nil && slices.Contains(impureCalls[imports[pkg.Name]], call.Sel.Name) {
 			findings = append(findings, src.finding(call.Pos(), whyPure, "use of %s.%s", pkg.Name, call.Sel.Name))
 		}
 		return true
@@ -81,7 +82,7 @@ func judgePurity(src source) []Finding {
 	return findings
 }
 
-// judgeText looks for slow expressions and hidden imports.
+// judgeText looks for slow regular expressions and hidden imports.
 func judgeText(src source) []Finding {
 	var findings []Finding
 	ast.Inspect(src.tree, func(n ast.Node) bool {
@@ -92,7 +93,8 @@ func judgeText(src source) []Finding {
 			}
 		case *ast.ImportSpec:
 			if n.Name != nil && n.Name.Name == "." {
-				findings = append(findings, src.finding(n.Pos(), "it hides where a name comes from", "dot import of %s", importPath(n)))
+				findings = append(findings,
+					src.finding(n.Pos(), "it hides where a name comes from", "dot import of %s", importPath(n)))
 			}
 		}
 		return true
@@ -100,7 +102,7 @@ func judgeText(src source) []Finding {
 	return findings
 }
 
-// importNames maps the name that a file gives to a package to the package's path.
+// importNames maps the name of a package in a file to the package's path.
 func importNames(file *ast.File) map[string]string {
 	names := map[string]string{}
 	for _, spec := range file.Imports {
@@ -117,7 +119,7 @@ func importNames(file *ast.File) map[string]string {
 func importPath(spec *ast.ImportSpec) string {
 	text, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
-		return spec.Path.Value // the parser has accepted it, so this does not happen; the raw text matches no rule
+		return spec.Path.Value // cannot happen, since the parser accepted it; the raw text matches no rule
 	}
 	return text
 }

@@ -9,15 +9,18 @@ import (
 func measure(src source, limit limits) []Finding {
 	var findings []Finding
 	if src.lines > limit.file {
-		findings = append(findings, src.finding(src.tree.Package, whyFile, "the file has %d lines, more than %d", src.lines, limit.file))
+		findings = append(findings,
+			src.finding(src.tree.Package, whyFile, "the file has %d lines, more than %d", src.lines, limit.file))
 	}
 	for _, f := range functions(src.tree) {
 		lines := src.set.Position(f.end).Line - src.set.Position(f.begin).Line + 1
 		if lines > limit.function {
-			findings = append(findings, src.finding(f.begin, whyFunction, "%s has %d lines, more than %d", f.name, lines, limit.function))
+			findings = append(findings,
+				src.finding(f.begin, whyFunction, "%s has %d lines, more than %d", f.name, lines, limit.function))
 		}
 		if n := f.kind.Params.NumFields(); n > limit.parameters {
-			findings = append(findings, src.finding(f.begin, whyParameters, "%s has %d parameters, more than %d", f.name, n, limit.parameters))
+			findings = append(findings,
+				src.finding(f.begin, whyParameters, "%s has %d parameters, more than %d", f.name, n, limit.parameters))
 		}
 	}
 	return findings
@@ -29,7 +32,8 @@ type function struct {
 	kind       *ast.FuncType
 }
 
-// functions lists the declared functions and methods, and the function literals, which would otherwise be a place to hide in.
+// functions lists the declared functions and methods, and the function literals, which could
+// otherwise hide long code.
 func functions(file *ast.File) []function {
 	var found []function
 	for _, decl := range file.Decls {
@@ -48,7 +52,7 @@ func functions(file *ast.File) []function {
 	return found
 }
 
-// declared is a function's name with its receiver's type, such as (*Store).Lock.
+// declared returns a function's name with its receiver's type, such as (*Store).Lock.
 func declared(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return f.Name.Name
@@ -71,12 +75,14 @@ func declared(f *ast.FuncDecl) string {
 	return name + "." + f.Name.Name
 }
 
-// judgeMain holds a command's folder, of which lines have been seen so far, to a few lines of code.
+// judgeMain limits a command's folder to a few lines of code. lines is the count so far.
 func judgeMain(src source, lines int) []Finding {
 	if lines <= mainLimit {
 		return nil
 	}
-	return []Finding{src.finding(src.tree.Package, whyMain, "%s has %d lines of code, more than %d", src.room, lines, mainLimit)}
+	return []Finding{
+		src.finding(src.tree.Package, whyMain, "%s has %d lines of code, more than %d", src.room, lines, mainLimit),
+	}
 }
 
 func judgeName(src source) []Finding {

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// A type with behavior has methods that change it. Beyond these figures it is several types in one; plain data, which
-// has only methods that read it, may be as wide as what it describes.
+// A type with behavior has methods that change it. Above these limits it is several types in one.
+// Plain data, which has only methods that read it, may be as wide as what it describes.
 const (
 	mostFields  = 20
 	mostMethods = 40
 	whyType     = "a type that does so much is several types; give each its own fields and methods"
 )
 
-// typeSize is what one type has in all files of its room.
+// typeSize is the size of one type in all files of its room.
 type typeSize struct {
 	fields, methods int
 	changes         bool // a method has a pointer receiver

@@ -136,12 +136,12 @@ func TestAddressesThatCannotBe(t *testing.T) {
 		resumed  bool
 		want     string
 	}{
-		{"the worker's", Worker, config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "foo")}}, false, "worker.base_url foo: the base URL has to be like https://host/v1"},
-		{"the planner's own", Planner, config.Settings{Planner: role("anthropic", "ftp://x")}, false, "planner.base_url ftp://x: the base URL has to be like https://host/v1"},
+		{"the worker's", Worker, config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "foo")}}, false, "worker.base_url foo: the base URL must look like https://host/v1"},
+		{"the planner's own", Planner, config.Settings{Planner: role("anthropic", "ftp://x")}, false, "planner.base_url ftp://x: the base URL must look like https://host/v1"},
 		{"the evaluator's is the worker's", Evaluator, config.Settings{Worker: config.WorkerSettings{RoleSettings: role("", "foo")}, Evaluator: config.EvaluatorSettings{Agent: "worker"}}, false,
-			"worker.base_url foo: the base URL has to be like https://host/v1"},
+			"worker.base_url foo: the base URL must look like https://host/v1"},
 		{"of a run that goes on", Worker, config.Settings{Worker: config.WorkerSettings{RoleSettings: bad}}, true,
-			"worker.base_url …: the base URL has to be like https://host/v1; a run keeps its settings, so that takes a new one"},
+			"worker.base_url …: the base URL must look like https://host/v1; a run keeps its settings, so that takes a new one"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Choose(Request{Settings: c.settings, Resumed: c.resumed}, c.part)

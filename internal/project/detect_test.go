@@ -12,7 +12,8 @@ import (
 
 const (
 	goTestFile  = "package x\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) {}\n"
-	nothingHere = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml and a Makefile with a test target"
+	nothingHere = "looked for go.mod, package.json, pyproject.toml, pytest.ini, setup.cfg, Cargo.toml and a " +
+		"Makefile with a test target"
 )
 
 func TestDetect(t *testing.T) {
@@ -43,78 +44,105 @@ func TestDetect(t *testing.T) {
 		"project below the root does not count": {
 			map[string]string{"sub/go.mod": "module x", "sub/x_test.go": goTestFile}, none(nothingHere)},
 
-		"go":            {map[string]string{"go.mod": "", "x_test.go": goTestFile}, found("go test ./...", "found go.mod")},
-		"go deep below": {map[string]string{"go.mod": "", "a/b/c/x_test.go": goTestFile}, found("go test ./...", "found go.mod")},
+		"go": {map[string]string{"go.mod": "", "x_test.go": goTestFile}, found("go test ./...", "found go.mod")},
+		"go deep below": {map[string]string{"go.mod": "", "a/b/c/x_test.go": goTestFile},
+			found("go test ./...", "found go.mod")},
 		"go with an example": {
-			map[string]string{"go.mod": "", "x_test.go": "package x\n\nfunc Example() {}\n"}, found("go test ./...", "found go.mod")},
+			map[string]string{"go.mod": "", "x_test.go": "package x\n\nfunc Example() {}\n"},
+			found("go test ./...", "found go.mod")},
 		"go without a test": {map[string]string{"go.mod": "", "main.go": "package main"}, passed(noGoTest)},
 		"go with tests only elsewhere": {map[string]string{
 			"go.mod": "", "vendor/v/x_test.go": goTestFile, "testdata/x_test.go": goTestFile, ".cache/x_test.go": goTestFile,
-			"node_modules/m/x_test.go": goTestFile, "_old/x_test.go": goTestFile, "tools/go.mod": "", "tools/x_test.go": goTestFile,
+			"node_modules/m/x_test.go": goTestFile, "_old/x_test.go": goTestFile, "tools/go.mod": "",
+			"tools/x_test.go": goTestFile,
 		}, passed(noGoTest)},
 		"go with a test file without tests": {
-			map[string]string{"go.mod": "", "x_test.go": "package x\n\nfunc BenchmarkX(b *testing.B) {}\nfunc Testify() {}\n"}, passed(noGoTest)},
+			map[string]string{"go.mod": "", "x_test.go": "package x\n\nfunc BenchmarkX(b *testing.B) {}\nfunc Testify() {}\n"},
+			passed(noGoTest)},
 		"go with a test behind a tag": {
 			map[string]string{"go.mod": "", "x_test.go": "//go:build integration\n\n" + goTestFile}, passed(noGoTest)},
 
-		"node":                  {map[string]string{"package.json": jest}, found("npm test", script)},
-		"node with a BOM":       {map[string]string{"package.json": "\ufeff" + jest}, found("npm test", script)},
-		"node pnpm":             {map[string]string{"package.json": jest, "pnpm-lock.yaml": ""}, found("pnpm test", script+" and pnpm-lock.yaml")},
-		"node yarn":             {map[string]string{"package.json": jest, "yarn.lock": ""}, found("yarn test", script+" and yarn.lock")},
-		"node bun":              {map[string]string{"package.json": jest, "bun.lock": ""}, found("bun run test", script+" and bun.lock")},
-		"node bun, binary lock": {map[string]string{"package.json": jest, "bun.lockb": ""}, found("bun run test", script+" and bun.lockb")},
-		"node npm lock":         {map[string]string{"package.json": jest, "package-lock.json": ""}, found("npm test", script)},
+		"node":            {map[string]string{"package.json": jest}, found("npm test", script)},
+		"node with a BOM": {map[string]string{"package.json": "\ufeff" + jest}, found("npm test", script)},
+		"node pnpm": {map[string]string{"package.json": jest, "pnpm-lock.yaml": ""},
+			found("pnpm test", script+" and pnpm-lock.yaml")},
+		"node yarn": {map[string]string{"package.json": jest, "yarn.lock": ""},
+			found("yarn test", script+" and yarn.lock")},
+		"node bun": {map[string]string{"package.json": jest, "bun.lock": ""},
+			found("bun run test", script+" and bun.lock")},
+		"node bun, binary lock": {map[string]string{"package.json": jest, "bun.lockb": ""},
+			found("bun run test", script+" and bun.lockb")},
+		"node npm lock": {map[string]string{"package.json": jest, "package-lock.json": ""}, found("npm test", script)},
 		"node declared manager wins": {map[string]string{
 			"package.json": `{"packageManager":"yarn@4.1.0+sha256.abc","scripts":{"test":"jest"}}`, "pnpm-lock.yaml": "",
 		}, found("yarn test", script+" and packageManager yarn")},
 		"node unknown manager": {
-			map[string]string{"package.json": `{"packageManager":"rush@1","scripts":{"test":"jest"}}`}, found("npm test", script)},
+			map[string]string{"package.json": `{"packageManager":"rush@1","scripts":{"test":"jest"}}`},
+			found("npm test", script)},
 		"node without scripts":     {map[string]string{"package.json": `{"name":"x"}`}, passed(noScript)},
 		"node with a blank script": {map[string]string{"package.json": `{"scripts":{"test":" "}}`}, passed(noScript)},
 		"node with npm's placeholder": {
 			map[string]string{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`},
 			passed("found package.json, but its test script is npm's placeholder")},
-		"node with a script that only talks": {map[string]string{"package.json": `{"scripts":{"test":"echo later; exit 0"}}`}, passed(idleScript)},
+		"node with a script that only talks": {map[string]string{"package.json": `{"scripts":{"test":"echo later; exit 0"}}`},
+			passed(idleScript)},
 		"node with a script that echoes, too": {
 			map[string]string{"package.json": `{"scripts":{"test":"echo now && vitest run"}}`}, found("npm test", script)},
 		"node broken": {map[string]string{"package.json": `{"scripts":`}, passed("found package.json, but cannot read it")},
 
-		"python pyproject":       {map[string]string{"pyproject.toml": "", "tests/test_x.py": ""}, found("pytest", "found pyproject.toml")},
-		"python pytest.ini":      {map[string]string{"pytest.ini": "", "pkg/x_test.py": ""}, found("pytest", "found pytest.ini")},
-		"python setup.cfg":       {map[string]string{"setup.cfg": "", "test_x.py": ""}, found("pytest", "found setup.cfg")},
-		"python without a test":  {map[string]string{"pyproject.toml": "", "x.py": "", "testing.py": ""}, passed(noPyTest)},
-		"python tests elsewhere": {map[string]string{"pyproject.toml": "", ".venv/test_x.py": "", "venv/test_x.py": ""}, passed(noPyTest)},
-		"python own file names":  {map[string]string{"pytest.ini": "python_files = tests.py", "app/tests.py": ""}, found("pytest", "found pytest.ini")},
+		"python pyproject": {map[string]string{"pyproject.toml": "", "tests/test_x.py": ""},
+			found("pytest", "found pyproject.toml")},
+		"python pytest.ini": {map[string]string{"pytest.ini": "", "pkg/x_test.py": ""},
+			found("pytest", "found pytest.ini")},
+		"python setup.cfg":      {map[string]string{"setup.cfg": "", "test_x.py": ""}, found("pytest", "found setup.cfg")},
+		"python without a test": {map[string]string{"pyproject.toml": "", "x.py": "", "testing.py": ""}, passed(noPyTest)},
+		"python tests elsewhere": {map[string]string{"pyproject.toml": "", ".venv/test_x.py": "", "venv/test_x.py": ""},
+			passed(noPyTest)},
+		"python own file names": {map[string]string{"pytest.ini": "python_files = tests.py", "app/tests.py": ""},
+			found("pytest", "found pytest.ini")},
 
-		"rust":                  {map[string]string{"Cargo.toml": "", "src/lib.rs": "#[test]\nfn x() {}"}, found("cargo test", "found Cargo.toml")},
-		"rust async":            {map[string]string{"Cargo.toml": "", "src/lib.rs": "#[tokio::test]\n"}, found("cargo test", "found Cargo.toml")},
-		"rust test module":      {map[string]string{"Cargo.toml": "", "src/lib.rs": "#[cfg(test)]\nmod tests;"}, found("cargo test", "found Cargo.toml")},
-		"rust integration test": {map[string]string{"Cargo.toml": "", "tests/x.rs": "#[test]\nfn x() {}"}, found("cargo test", "found Cargo.toml")},
-		"rust without a test":   {map[string]string{"Cargo.toml": "", "src/main.rs": "fn main() {}", "target/x.rs": "#[test]"}, passed(noRustTest)},
+		"rust": {map[string]string{"Cargo.toml": "", "src/lib.rs": "#[test]\nfn x() {}"},
+			found("cargo test", "found Cargo.toml")},
+		"rust async": {map[string]string{"Cargo.toml": "", "src/lib.rs": "#[tokio::test]\n"},
+			found("cargo test", "found Cargo.toml")},
+		"rust test module": {map[string]string{"Cargo.toml": "", "src/lib.rs": "#[cfg(test)]\nmod tests;"},
+			found("cargo test", "found Cargo.toml")},
+		"rust integration test": {map[string]string{"Cargo.toml": "", "tests/x.rs": "#[test]\nfn x() {}"},
+			found("cargo test", "found Cargo.toml")},
+		"rust without a test": {map[string]string{"Cargo.toml": "", "src/main.rs": "fn main() {}", "target/x.rs": "#[test]"},
+			passed(noRustTest)},
 
-		"make":                       {map[string]string{"Makefile": "all:\n\ncheck:\n\ntest:\n\tgo test\n"}, found("make test", makeTest)},
-		"make with prerequisites":    {map[string]string{"Makefile": "test: unit e2e\n"}, found("make test", makeTest)},
-		"make double colon":          {map[string]string{"Makefile": "test::\n\t./run\n"}, found("make test", makeTest)},
-		"make several targets":       {map[string]string{"Makefile": "lint test : \n\t./run $@\n"}, found("make test", makeTest)},
-		"make inline recipe":         {map[string]string{"Makefile": "test: ; ./run\n"}, found("make test", makeTest)},
-		"make Windows lines":         {map[string]string{"Makefile": "test:\r\n\t./run\r\n"}, found("make test", makeTest)},
-		"make continued line":        {map[string]string{"Makefile": "test: \\\n  unit\n"}, found("make test", makeTest)},
-		"make comment in recipe":     {map[string]string{"Makefile": "test:\n# here\n\n\t@./run\n"}, found("make test", makeTest)},
-		"make only phony":            {map[string]string{"Makefile": ".PHONY: test\nall:\n\ttrue\n"}, passed(noTarget)},
-		"make variable":              {map[string]string{"Makefile": "test := x\ntest::=y\ntest = z\n"}, passed(noTarget)},
-		"make target variable":       {map[string]string{"Makefile": "test: FLAGS = -v\n"}, passed(noTarget)},
-		"make other targets":         {map[string]string{"Makefile": "test-all:\n\t./run\nmytest:\n\t./run\n"}, passed(noTarget)},
-		"make in a recipe":           {map[string]string{"Makefile": "all:\n\ttest: x\n"}, passed(noTarget)},
-		"make target without recipe": {map[string]string{"Makefile": ".PHONY: test\ntest: # later\n\nall:\n\t./run\n"}, passed(idleTarget)},
-		"make target that talks":     {map[string]string{"Makefile": "test:\n\t@echo no tests yet\n\t-@exit 0\n"}, passed(idleTarget)},
+		"make": {map[string]string{"Makefile": "all:\n\ncheck:\n\ntest:\n\tgo test\n"},
+			found("make test", makeTest)},
+		"make with prerequisites": {map[string]string{"Makefile": "test: unit e2e\n"}, found("make test", makeTest)},
+		"make double colon":       {map[string]string{"Makefile": "test::\n\t./run\n"}, found("make test", makeTest)},
+		"make several targets": {map[string]string{"Makefile": "lint test : \n\t./run $@\n"},
+			found("make test", makeTest)},
+		"make inline recipe":  {map[string]string{"Makefile": "test: ; ./run\n"}, found("make test", makeTest)},
+		"make Windows lines":  {map[string]string{"Makefile": "test:\r\n\t./run\r\n"}, found("make test", makeTest)},
+		"make continued line": {map[string]string{"Makefile": "test: \\\n  unit\n"}, found("make test", makeTest)},
+		"make comment in recipe": {map[string]string{"Makefile": "test:\n# here\n\n\t@./run\n"},
+			found("make test", makeTest)},
+		"make only phony":      {map[string]string{"Makefile": ".PHONY: test\nall:\n\ttrue\n"}, passed(noTarget)},
+		"make variable":        {map[string]string{"Makefile": "test := x\ntest::=y\ntest = z\n"}, passed(noTarget)},
+		"make target variable": {map[string]string{"Makefile": "test: FLAGS = -v\n"}, passed(noTarget)},
+		"make other targets": {map[string]string{"Makefile": "test-all:\n\t./run\nmytest:\n\t./run\n"},
+			passed(noTarget)},
+		"make in a recipe": {map[string]string{"Makefile": "all:\n\ttest: x\n"}, passed(noTarget)},
+		"make target without recipe": {map[string]string{"Makefile": ".PHONY: test\ntest: # later\n\nall:\n\t./run\n"},
+			passed(idleTarget)},
+		"make target that talks": {map[string]string{"Makefile": "test:\n\t@echo no tests yet\n\t-@exit 0\n"},
+			passed(idleTarget)},
 		"make prefers GNUmakefile": {
-			map[string]string{"GNUmakefile": "test: x\n", "Makefile": ""}, found("make test", "found GNUmakefile with a test target")},
+			map[string]string{"GNUmakefile": "test: x\n", "Makefile": ""},
+			found("make test", "found GNUmakefile with a test target")},
 
 		"the first kind wins": {
 			map[string]string{"go.mod": "", "x_test.go": goTestFile, "package.json": jest, "Makefile": "test: x\n"},
 			found("go test ./...", "found go.mod")},
 		"the search continues": {
-			map[string]string{"go.mod": "", "package.json": `{}`, "Makefile": "test: x\n"}, found("make test", makeTest, noGoTest, noScript)},
+			map[string]string{"go.mod": "", "package.json": `{}`, "Makefile": "test: x\n"},
+			found("make test", makeTest, noGoTest, noScript)},
 		"everything passed over": {
 			map[string]string{"go.mod": "", "Cargo.toml": ""}, none(noGoTest+"; "+noRustTest, noGoTest, noRustTest)},
 	}

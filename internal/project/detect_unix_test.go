@@ -16,7 +16,9 @@ import (
 func TestDetectDoesNotWaitForPipes(t *testing.T) {
 	dir := t.TempDir()
 	write(t, 0o644, filepath.Join(dir, "Cargo.toml"), "")
-	for _, name := range []string{"go.mod", "package.json", "pyproject.toml", "setup.cfg", "lib.rs", "x_test.go", "Makefile"} {
+	for _, name := range []string{
+		"go.mod", "package.json", "pyproject.toml", "setup.cfg", "lib.rs", "x_test.go", "Makefile",
+	} {
 		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
 			t.Fatal(err)
 		}

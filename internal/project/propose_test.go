@@ -17,7 +17,7 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// firstTest is the first proposal of kind test in dir.
+// firstTest returns the first proposal of kind test in dir.
 func firstTest(dir string) string {
 	for _, proposal := range project.Propose(dir) {
 		if proposal.Kind == project.KindTest {
@@ -51,32 +51,43 @@ func TestProposalsOfGoAndMake(t *testing.T) {
 		return map[string]string{"go.mod": "", "x_test.go": goTestFile, ".golangci.yml": "", "Makefile": makefile}
 	}
 	compareProposals(t, map[string]proposalCase{
-		"nothing":         {nil, []project.Proposal{}},
-		"go":              {map[string]string{"go.mod": "", "x_test.go": goTestFile}, []project.Proposal{goTest, vet, format}},
+		"nothing": {nil, []project.Proposal{}},
+		"go": {map[string]string{"go.mod": "", "x_test.go": goTestFile},
+			[]project.Proposal{goTest, vet, format}},
 		"go without test": {map[string]string{"go.mod": "", "main.go": ""}, []project.Proposal{vet, format}},
 		"go below":        {map[string]string{"sub/go.mod": "", "sub/x_test.go": goTestFile}, []project.Proposal{}},
 		"go with vendor": {map[string]string{"go.mod": "", "vendor/modules.txt": ""},
-			[]project.Proposal{vet, proposal(project.KindFormat, `files=$(gofmt -l .) && ! printf %s "$files" | grep -v ^vendor/`, inMod)}},
+			[]project.Proposal{
+				vet, proposal(project.KindFormat, `files=$(gofmt -l .) && ! printf %s "$files" | grep -v ^vendor/`, inMod),
+			}},
 
 		"make with all of it": {
-			map[string]string{"Makefile": "test: x\nlint:\n\t./lint\ncheck: test other\ntypecheck:\n\t./types\nfmt-check:\n\t./fmt\ne2e:\n\t./e2e\nfmt:\n\t./fmt -w\n"},
+			map[string]string{
+				"Makefile": "test: x\nlint:\n\t./lint\ncheck: test other\ntypecheck:\n\t./types\nfmt-check:\n\t./fmt\ne2e:\n" +
+					"\t./e2e\nfmt:\n\t./fmt -w\n",
+			},
 			[]project.Proposal{
 				inMake(project.KindTest, "test"), inMake(project.KindTest, "check"), inMake(project.KindLint, "lint"),
 				inMake(project.KindTypes, "typecheck"), inMake(project.KindFormat, "fmt-check"), e2e,
 			}},
-		"make targets that do nothing": {map[string]string{"Makefile": "lint:\n\t@echo later\ntest:\n"}, []project.Proposal{}},
-		"make target that mends":       {map[string]string{"Makefile": "lint:\n\tjust-lint --fix .\n"}, []project.Proposal{}},
+		"make targets that do nothing": {map[string]string{"Makefile": "lint:\n\t@echo later\ntest:\n"},
+			[]project.Proposal{}},
+		"make target that mends": {map[string]string{"Makefile": "lint:\n\tjust-lint --fix .\n"}, []project.Proposal{}},
 		"make check that stands for the others": {
 			map[string]string{"Makefile": "test:\n\t./t\nlint:\n\t./l\ncheck: lint test\n"},
 			[]project.Proposal{inMake(project.KindTest, "test"), inMake(project.KindLint, "lint")}},
-		"make check alone": {map[string]string{"Makefile": "check:\n\t./t\n"}, []project.Proposal{inMake(project.KindTest, "check")}},
+		"make check alone": {map[string]string{"Makefile": "check:\n\t./t\n"},
+			[]project.Proposal{inMake(project.KindTest, "check")}},
 
 		"make runs what is proposed already": {
-			goWith("test:\n\t@echo testing\n\t@$(GO) test -race ./... && go vet ./...\nlint:\n\t$(GOLANGCI_LINT) run ./...\ncheck: lint test\n"),
+			goWith("test:\n\t@echo testing\n\t@$(GO) test -race ./... && go vet ./...\nlint:\n\t$(GOLANGCI_LINT) run " +
+				"./...\ncheck: lint test\n"),
 			[]project.Proposal{goTest, vet, golangci, format}},
 		"make runs more than is proposed": {
 			goWith("test:\n\tgo test ./...\n\t./integration.sh\nlint: tools\n\tgolangci-lint run\n"),
-			[]project.Proposal{goTest, inMake(project.KindTest, "test"), vet, golangci, inMake(project.KindLint, "lint"), format}},
+			[]project.Proposal{
+				goTest, inMake(project.KindTest, "test"), vet, golangci, inMake(project.KindLint, "lint"), format,
+			}},
 		"make tests where go has none": {map[string]string{"go.mod": "", "Makefile": "test:\n\tgo test -tags all ./...\n"},
 			[]project.Proposal{inMake(project.KindTest, "test"), vet, format}},
 
@@ -86,7 +97,8 @@ func TestProposalsOfGoAndMake(t *testing.T) {
 }
 
 func TestProposalsOfNode(t *testing.T) {
-	const all = `{"scripts":{"test":"vitest run","lint":"eslint .","type-check":"tsc --noEmit","prettier:check":"prettier -c .","test:e2e":"playwright test"}}`
+	const all = `{"scripts":{"test":"vitest run","lint":"eslint .","type-check":"tsc --noEmit",` +
+		`"prettier:check":"prettier -c .","test:e2e":"playwright test"}}`
 	script := func(kind project.Kind, command, name, source string) project.Proposal {
 		return proposal(kind, command, "found package.json with a "+name+" script"+source)
 	}
@@ -101,28 +113,38 @@ func TestProposalsOfNode(t *testing.T) {
 			script(project.KindFormat, "pnpm run prettier:check", "prettier:check", lock),
 			script(project.KindE2E, "pnpm run test:e2e", "test:e2e", lock),
 		}},
-		"declared manager": {map[string]string{"package.json": `{"packageManager":"yarn@4.0.0","scripts":{"lint":"eslint ."}}`},
+		"declared manager": {map[string]string{
+			"package.json": `{"packageManager":"yarn@4.0.0","scripts":{"lint":"eslint ."}}`,
+		},
 			[]project.Proposal{script(project.KindLint, "yarn run lint", "lint", " and packageManager yarn")}},
-		"npm's placeholder":     {node(`"test":"echo \"Error: no test specified\" && exit 1","lint":""`), []project.Proposal{}},
-		"a script that mends":   {node(`"lint":"eslint . --fix","format:check":"prettier --write ."`), []project.Proposal{}},
-		"a script that waits":   {node(`"e2e":"cypress open","test:e2e":"cypress run"`), []project.Proposal{script(project.KindE2E, "npm run test:e2e", "test:e2e", "")}},
-		"the first of its kind": {node(`"tsc":"tsc","typecheck":"tsc -b"`), []project.Proposal{script(project.KindTypes, "npm run typecheck", "typecheck", "")}},
-		"types that are made":   {node(`"types":"openapi-typescript api.yaml"`), []project.Proposal{}},
-		"types that are read":   {node(`"types":"tsc --noEmit"`), []project.Proposal{script(project.KindTypes, "npm run types", "types", "")}},
-		"not readable":          {map[string]string{"package.json": "{"}, []project.Proposal{}},
-		"odd scripts":           {node(`"test":7,"lint":{"a":1}`), []project.Proposal{}},
-		"make that only passes on": {map[string]string{"package.json": all, "Makefile": "test:\n\tnpm test\nlint:\n\tnpx eslint .\ne2e:\n\tdocker compose up\n"},
+		"npm's placeholder": {node(`"test":"echo \"Error: no test specified\" && exit 1","lint":""`),
+			[]project.Proposal{}},
+		"a script that mends": {node(`"lint":"eslint . --fix","format:check":"prettier --write ."`), []project.Proposal{}},
+		"a script that waits": {node(`"e2e":"cypress open","test:e2e":"cypress run"`),
+			[]project.Proposal{script(project.KindE2E, "npm run test:e2e", "test:e2e", "")}},
+		"the first of its kind": {node(`"tsc":"tsc","typecheck":"tsc -b"`),
+			[]project.Proposal{script(project.KindTypes, "npm run typecheck", "typecheck", "")}},
+		"types that are made": {node(`"types":"openapi-typescript api.yaml"`), []project.Proposal{}},
+		"types that are read": {node(`"types":"tsc --noEmit"`),
+			[]project.Proposal{script(project.KindTypes, "npm run types", "types", "")}},
+		"not readable": {map[string]string{"package.json": "{"}, []project.Proposal{}},
+		"odd scripts":  {node(`"test":7,"lint":{"a":1}`), []project.Proposal{}},
+		"make that only passes on": {map[string]string{
+			"package.json": all, "Makefile": "test:\n\tnpm test\nlint:\n\tnpx eslint .\ne2e:\n\tdocker compose up\n",
+		},
 			[]project.Proposal{
 				script(project.KindTest, "npm test", "test", ""), script(project.KindLint, "npm run lint", "lint", ""),
 				script(project.KindTypes, "npm run type-check", "type-check", ""),
 				script(project.KindFormat, "npm run prettier:check", "prettier:check", ""),
-				script(project.KindE2E, "npm run test:e2e", "test:e2e", ""), proposal(project.KindE2E, "make e2e", "found Makefile with an e2e target"),
+				script(project.KindE2E, "npm run test:e2e", "test:e2e", ""),
+				proposal(project.KindE2E, "make e2e", "found Makefile with an e2e target"),
 			}},
 	})
 }
 
 func TestProposalsOfPythonAndRust(t *testing.T) {
-	const pyproject = "[project]\nname = 'x'\n[tool.ruff]\nline-length = 100\n[tool.ruff.format]\n[ tool.mypy ]\nstrict = true\n[tool.pyright]\n[tool.black]\n"
+	const pyproject = "[project]\nname = 'x'\n[tool.ruff]\nline-length = 100\n[tool.ruff.format]\n[ tool.mypy ]\n" +
+		"strict = true\n[tool.pyright]\n[tool.black]\n"
 	with := func(section string) string { return "found pyproject.toml with [" + section + "]" }
 	fmtRust := proposal(project.KindFormat, "cargo fmt --check", inCargo)
 	clippy := func(because string) project.Proposal {
@@ -130,32 +152,46 @@ func TestProposalsOfPythonAndRust(t *testing.T) {
 	}
 	compareProposals(t, map[string]proposalCase{
 		"python with all of it": {map[string]string{"pyproject.toml": pyproject, "tests/test_x.py": ""}, []project.Proposal{
-			proposal(project.KindTest, "pytest", "found pyproject.toml"), proposal(project.KindLint, "ruff check .", with("tool.ruff")),
-			proposal(project.KindTypes, "mypy .", with("tool.mypy")), proposal(project.KindTypes, "pyright", with("tool.pyright")),
-			proposal(project.KindFormat, "black --check .", with("tool.black")), proposal(project.KindFormat, "ruff format --check .", with("tool.ruff.format")),
+			proposal(project.KindTest, "pytest", "found pyproject.toml"),
+			proposal(project.KindLint, "ruff check .", with("tool.ruff")),
+			proposal(project.KindTypes, "mypy .", with("tool.mypy")),
+			proposal(project.KindTypes, "pyright", with("tool.pyright")),
+			proposal(project.KindFormat, "black --check .", with("tool.black")),
+			proposal(project.KindFormat, "ruff format --check .", with("tool.ruff.format")),
 		}},
-		"python with nothing set up": {map[string]string{"pyproject.toml": "# [tool.ruff]\ntext = '[tool.mypy]'\n[tool.rufflike]\n"}, []project.Proposal{}},
+		"python with nothing set up": {map[string]string{
+			"pyproject.toml": "# [tool.ruff]\ntext = '[tool.mypy]'\n[tool.rufflike]\n",
+		}, []project.Proposal{}},
 		"python in files of their own": {map[string]string{
-			"ruff.toml": "[format]\n", "mypy.ini": "[mypy]\nfiles = src\n[mypy-other.*]\n", "pyrightconfig.json": "", ".flake8": "",
+			"ruff.toml": "[format]\n", "mypy.ini": "[mypy]\nfiles = src\n[mypy-other.*]\n", "pyrightconfig.json": "",
+			".flake8": "",
 		}, []project.Proposal{
 			proposal(project.KindLint, "ruff check .", "found ruff.toml"), proposal(project.KindLint, "flake8", "found .flake8"),
-			proposal(project.KindTypes, "mypy", "found mypy.ini with [mypy]"), proposal(project.KindTypes, "pyright", "found pyrightconfig.json"),
+			proposal(project.KindTypes, "mypy", "found mypy.ini with [mypy]"),
+			proposal(project.KindTypes, "pyright", "found pyrightconfig.json"),
 			proposal(project.KindFormat, "ruff format --check .", "found ruff.toml with [format]"),
 		}},
 		"python in setup.cfg": {map[string]string{"setup.cfg": "[flake8]\n[mypy]\n", "test_x.py": ""}, []project.Proposal{
-			proposal(project.KindTest, "pytest", "found setup.cfg"), proposal(project.KindLint, "flake8", "found setup.cfg with [flake8]"),
+			proposal(project.KindTest, "pytest", "found setup.cfg"),
+			proposal(project.KindLint, "flake8", "found setup.cfg with [flake8]"),
 			proposal(project.KindTypes, "mypy .", "found setup.cfg with [mypy]"),
 		}},
 
-		"rust":              {map[string]string{"Cargo.toml": "", "src/lib.rs": rustLib}, []project.Proposal{proposal(project.KindTest, "cargo test", inCargo), fmtRust}},
+		"rust": {map[string]string{"Cargo.toml": "", "src/lib.rs": rustLib},
+			[]project.Proposal{proposal(project.KindTest, "cargo test", inCargo), fmtRust}},
 		"rust without test": {map[string]string{"Cargo.toml": ""}, []project.Proposal{fmtRust}},
-		"rust clippy.toml":  {map[string]string{"Cargo.toml": "", "clippy.toml": ""}, []project.Proposal{clippy("found clippy.toml"), fmtRust}},
+		"rust clippy.toml": {map[string]string{"Cargo.toml": "", "clippy.toml": ""},
+			[]project.Proposal{clippy("found clippy.toml"), fmtRust}},
 		"rust lints": {map[string]string{"Cargo.toml": "[workspace.lints.clippy]\nall = 'deny'\n"},
 			[]project.Proposal{clippy("found Cargo.toml with [workspace.lints.clippy]"), fmtRust}},
-		"rust clippy in CI": {map[string]string{"Cargo.toml": "", ".github/workflows/a.yml": "run: cargo build", ".github/workflows/b.yml": "run: cargo clippy"},
+		"rust clippy in CI": {map[string]string{
+			"Cargo.toml": "", ".github/workflows/a.yml": "run: cargo build", ".github/workflows/b.yml": "run: cargo clippy",
+		},
 			[]project.Proposal{clippy("found .github/workflows/b.yml with cargo clippy"), fmtRust}},
 
-		"several at once": {map[string]string{"pyproject.toml": "[tool.ruff]\n", "test_x.py": "", "Cargo.toml": "", "src/lib.rs": rustLib}, []project.Proposal{
+		"several at once": {map[string]string{
+			"pyproject.toml": "[tool.ruff]\n", "test_x.py": "", "Cargo.toml": "", "src/lib.rs": rustLib,
+		}, []project.Proposal{
 			proposal(project.KindTest, "pytest", "found pyproject.toml"), proposal(project.KindTest, "cargo test", inCargo),
 			proposal(project.KindLint, "ruff check .", with("tool.ruff")), fmtRust,
 		}},
@@ -193,7 +229,8 @@ func TestProposalsSayWhatIsMissing(t *testing.T) {
 	}
 	t.Setenv("PATH", bin)
 	for file, text := range map[string]string{
-		"go.mod": "", ".golangci.yaml": "", "Cargo.toml": "", "clippy.toml": "", "package.json": `{"scripts":{"lint":"x"}}`, "Makefile": "test: x\n",
+		"go.mod": "", ".golangci.yaml": "", "Cargo.toml": "", "clippy.toml": "", "package.json": `{"scripts":{"lint":"x"}}`,
+		"Makefile": "test: x\n",
 	} {
 		write(t, 0o644, filepath.Join(dir, file), text)
 	}
@@ -210,7 +247,8 @@ func TestProposalsSayWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The format proposals are shell lines that nobody else would try out before they stand in somebody's configuration.
+// Nothing else tries out the format proposals, which are shell lines, before they end up in a
+// user's configuration.
 func TestTheProposedGofmtCheckFails(t *testing.T) {
 	gofmt, err := exec.LookPath("gofmt")
 	if err != nil || runtime.GOOS == "windows" {
@@ -220,7 +258,9 @@ func TestTheProposedGofmtCheckFails(t *testing.T) {
 	s := verify.Shell{Env: []string{"PATH=" + filepath.Dir(gofmt) + ":/usr/bin:/bin"}, Grace: -1}
 	run := func() ralph.CheckResult {
 		proposals := project.Propose(dir)
-		result, err := s.Check(t.Context(), ralph.CheckInput{Name: proposals[len(proposals)-1].Command, Dir: dir, Timeout: time.Minute})
+		result, err := s.Check(t.Context(), ralph.CheckInput{
+			Name: proposals[len(proposals)-1].Command, Dir: dir, Timeout: time.Minute,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,10 +294,12 @@ func TestTheProposedGofmtCheckFails(t *testing.T) {
 	shut("without gofmt", "gofmt")
 }
 
-// The files are a stranger's: what is no file is passed by, and nothing waits.
+// The files are untrusted: anything that is not a regular file is skipped, and nothing blocks.
 func TestProposalsOfOddFiles(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"go.mod", "package.json", "pyproject.toml", "Cargo.toml", "Makefile", ".pre-commit-config.yaml", "ruff.toml"} {
+	for _, name := range []string{
+		"go.mod", "package.json", "pyproject.toml", "Cargo.toml", "Makefile", ".pre-commit-config.yaml", "ruff.toml",
+	} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// story makes the events of a run, one second apart.
+// story creates the events of a run, one second apart.
 type story struct {
 	events    []ralph.Event
 	iteration int
@@ -45,8 +45,9 @@ type story struct {
 func (s *story) tell(kind ralph.EventType, data any) {
 	n := int64(len(s.events) + 1)
 	s.events = append(s.events, ralph.Event{
-		Version: ralph.EventVersion, Seq: n, Time: time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC).Add(time.Duration(n) * time.Second),
-		Run: "01JZZZZZZZZZZZZZZZZZZZZZZZ", Iteration: s.iteration, Type: kind, Data: data,
+		Version: ralph.EventVersion, Seq: n,
+		Time: time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC).Add(time.Duration(n) * time.Second),
+		Run:  "01JZZZZZZZZZZZZZZZZZZZZZZZ", Iteration: s.iteration, Type: kind, Data: data,
 	})
 }
 
@@ -70,7 +71,8 @@ func after(hash string) ralph.TreeState {
 
 func check(name, task, hash string, passed bool) ralph.CheckResult {
 	c := ralph.CheckResult{
-		Name: name, Task: task, Passed: passed, Isolation: "overlay", Tree: tree(hash).ID(), Duration: ralph.Span(1500 * time.Millisecond),
+		Name: name, Task: task, Passed: passed, Isolation: "overlay", Tree: tree(hash).ID(),
+		Duration:   ralph.Span(1500 * time.Millisecond),
 		OutputHash: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 	}
 	if !passed {
@@ -81,17 +83,22 @@ func check(name, task, hash string, passed bool) ralph.CheckResult {
 
 func dollars(amount float64) *float64 { return &amount }
 
-// evil is what an agent could write to look like something else in a report.
-const evil = "done | ok |\n| **PASS** | `x` <img src=x onerror=y> [a](http://e.example) @root \x1b[31mred\u202e www.e.example"
+// evil is text by which an agent could try to look like something else in a report.
+const evil = "done | ok |\n| **PASS** | `x` <img src=x onerror=y> [a](http://e.example) @root \x1b[31mred\u202e " +
+	"www.e.example"
 
-// wholeStory has a bit of everything: a list, a lie, a flake, a hidden check, an evaluator, changed tests, tampering and a resume.
+// wholeStory has a bit of everything: a task list, a false claim, a flaky check, a hidden check, an
+// evaluator, changed tests, tampering and a resume.
 func wholeStory() *story {
 	s := &story{}
 	policy := ralph.DefaultPolicy()
 	policy.MaxIterations, policy.TaskTries, policy.Evaluator, policy.Protects = 10, 3, "codex", []string{"*_test.go"}
-	tasks := []ralph.TaskState{{ID: "T-1", Title: "First", Status: ralph.TaskPending}, {ID: "T-2", Title: evil, Status: ralph.TaskPending}}
+	tasks := []ralph.TaskState{
+		{ID: "T-1", Title: "First", Status: ralph.TaskPending}, {ID: "T-2", Title: evil, Status: ralph.TaskPending},
+	}
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{
-		Ralph: "v1.2.3", Workspace: "/home/u/project", TaskFile: "tasks.json", Profile: "default", Agent: "claude", Model: "large",
+		Ralph: "v1.2.3", Workspace: "/home/u/project", TaskFile: "tasks.json", Profile: "default", Agent: "claude",
+		Model:  "large",
 		Checks: []string{"go test ./..."}, Policy: policy, PID: 4711,
 	})
 	s.tell(ralph.EvTreeSnapshot, tree("base"))
@@ -101,18 +108,32 @@ func wholeStory() *story {
 
 	s.turn(ralph.AgentOutcome{
 		Cost: dollars(0.25), Tokens: &ralph.Tokens{Input: 100, Output: 20},
-		Said: promise.Report{TasksDone: []string{"T-1"}, Status: &promise.Status{State: "IN_PROGRESS", TasksCompleted: 1, FilesModified: 3, Tests: "PASSING"}},
+		Said: promise.Report{
+			TasksDone: []string{"T-1"},
+			Status:    &promise.Status{State: "IN_PROGRESS", TasksCompleted: 1, FilesModified: 3, Tests: "PASSING"},
+		},
 	}, tree("base"))
 	s.tell(ralph.EvCheckFinished, check("go test ./... | tee out", "", "base", false))
 	s.tell(ralph.EvCheckFinished, check("grep -q one a", "T-1", "base", false))
 	s.tell(ralph.EvWarning, ralph.Notice{Code: "left_over", Text: evil})
-	s.tell(ralph.EvTampered, ralph.FilesTampered{What: ralph.TamperedFiles, Details: []string{"a_test.go (changed)"}, Files: []string{"a_test.go"}, Unseen: []string{"b_test.go"}})
+	s.tell(ralph.EvTampered, ralph.FilesTampered{
+		What: ralph.TamperedFiles, Details: []string{"a_test.go (changed)"}, Files: []string{"a_test.go"},
+		Unseen: []string{"b_test.go"},
+	})
 	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{
 		Row: 10, Action: ralph.GoOn, Counted: true, Breaker: ralph.Breaker{State: ralph.BreakerClosed},
-		Tasks: ralph.TaskVerdict{Current: "T-1", Refused: []ralph.TaskRefusal{{Task: "T-1", Code: ralph.RefusedCheckFailed, Detail: "grep -q one a failed"}}},
+		Tasks: ralph.TaskVerdict{
+			Current: "T-1",
+			Refused: []ralph.TaskRefusal{{Task: "T-1", Code: ralph.RefusedCheckFailed, Detail: "grep -q one a failed"}},
+		},
 	}})
-	s.tell(ralph.EvRunStopped, ralph.RunStopped{Reason: ralph.Interrupted, Signal: ralph.SignalInterrupt, ExitCode: 130, Status: ralph.StatusInterrupted, Detail: "interrupted"})
-	s.tell(ralph.EvRunResumed, ralph.RunResumed{Ralph: "v1.2.4", Agent: "claude", Model: "large", Policy: policy, PID: 4712, TornBytes: 17})
+	s.tell(ralph.EvRunStopped, ralph.RunStopped{
+		Reason: ralph.Interrupted, Signal: ralph.SignalInterrupt, ExitCode: 130, Status: ralph.StatusInterrupted,
+		Detail: "interrupted",
+	})
+	s.tell(ralph.EvRunResumed, ralph.RunResumed{
+		Ralph: "v1.2.4", Agent: "claude", Model: "large", Policy: policy, PID: 4712, TornBytes: 17,
+	})
 
 	flaky := check("go test ./... | tee out", "", "work", true)
 	flaky.Flaked, flaky.Attempts = true, 2
@@ -125,36 +146,51 @@ func wholeStory() *story {
 	s.tell(ralph.EvCheckFinished, flaky)
 	s.tell(ralph.EvCheckFinished, check("grep -q one a", "T-1", "work", true))
 	s.tell(ralph.EvCheckFinished, hidden)
-	s.tell(ralph.EvTestsChanged, ralph.BaseTestsRun{Files: []string{"c_test.go"}, Old: []ralph.CheckResult{check("go test ./... | tee out", "", "work", false)}})
-	s.tell(ralph.EvCheckProof, ralph.Proof{Name: "go test ./... | tee out", Canary: ralph.CanaryRed, Detail: "canary_test.go", Tests: 12})
-	s.tell(ralph.EvCheckProof, ralph.Proof{Name: "hidden check 1", Canary: ralph.CanaryMute, Detail: "secret", Tests: 2, Lost: 1, Missing: []string{"TestSecret"}})
+	s.tell(ralph.EvTestsChanged, ralph.BaseTestsRun{
+		Files: []string{"c_test.go"}, Old: []ralph.CheckResult{check("go test ./... | tee out", "", "work", false)},
+	})
+	s.tell(ralph.EvCheckProof, ralph.Proof{
+		Name: "go test ./... | tee out", Canary: ralph.CanaryRed, Detail: "canary_test.go", Tests: 12,
+	})
+	s.tell(ralph.EvCheckProof, ralph.Proof{
+		Name: "hidden check 1", Canary: ralph.CanaryMute, Detail: "secret", Tests: 2, Lost: 1,
+		Missing: []string{"TestSecret"},
+	})
 	s.tell(ralph.EvTreeSnapshot, after("work"))
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{
-		Task: "T-1", Accepted: true, Tries: 1, Agent: "codex", Model: "m", End: ralph.EndOK, Evidence: []string{"a.go:12"}, Cost: dollars(0.125), Problem: "the answer | is empty",
+		Task: "T-1", Accepted: true, Tries: 1, Agent: "codex", Model: "m", End: ralph.EndOK, Evidence: []string{"a.go:12"},
+		Cost: dollars(0.125), Problem: "the answer | is empty",
 		Tokens: &ralph.Tokens{Input: 10}, Duration: ralph.Span(3 * time.Second),
 	})
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{
-		Task: "T-2", Tries: 1, Agent: "codex", End: ralph.EndOK, Category: ralph.RejectedGap, Concern: evil, NextStep: "write it", Duration: ralph.Span(4 * time.Second),
+		Task: "T-2", Tries: 1, Agent: "codex", End: ralph.EndOK, Category: ralph.RejectedGap, Concern: evil,
+		NextStep: "write it", Duration: ralph.Span(4 * time.Second),
 	})
 	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{
-		Row: 10, Action: ralph.GoOn, Counted: true, Progress: true, Claimed: true, Breaker: ralph.Breaker{State: ralph.BreakerClosed},
+		Row: 10, Action: ralph.GoOn, Counted: true, Progress: true, Claimed: true,
+		Breaker: ralph.Breaker{State: ralph.BreakerClosed},
 		Gates: []ralph.Gate{
 			{Name: "the agent ended well", State: ralph.GateOpen},
 			{Name: "no task is open", State: ralph.GateShut, Refusal: ralph.RefusedTasksOpen, Detail: "T-2 is open"},
 		},
-		Tasks: ralph.TaskVerdict{Current: "T-1", Done: []string{"T-1"}, Refused: []ralph.TaskRefusal{{Task: "T-2", Code: "evaluator_rejected:acceptance_gap", Detail: evil}}},
+		Tasks: ralph.TaskVerdict{
+			Current: "T-1", Done: []string{"T-1"},
+			Refused: []ralph.TaskRefusal{{Task: "T-2", Code: "evaluator_rejected:acceptance_gap", Detail: evil}},
+		},
 	}})
 	s.tell(ralph.EvTaskDone, ralph.TaskMoved{Task: "T-1", Title: "First"})
 	s.tell(ralph.EvCommit, ralph.CommitResult{Commit: "fedcba9876543210fedcba9876543210fedcba98", Subject: "T-1"})
 	s.tell(ralph.EvRunStopped, ralph.RunStopped{
-		Reason: ralph.MaxIterations, ExitCode: 1, Status: ralph.StatusExhausted, Detail: "the cap is reached", Changed: "2 files changed", Elapsed: ralph.Span(200 * time.Second),
+		Reason: ralph.MaxIterations, ExitCode: 1, Status: ralph.StatusExhausted, Detail: "the cap is reached",
+		Changed: "2 files changed", Elapsed: ralph.Span(200 * time.Second),
 	})
 	return s
 }
 
 var goodReceipt = Receipt{
-	Head: "aaaac44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", Recorded: "aaaac44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-	At: 31, Events: 31, Linked: 31,
+	Head:     "aaaac44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+	Recorded: "aaaac44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+	At:       31, Events: 31, Linked: 31,
 }
 
 func built(tb testing.TB, events []ralph.Event, receipt Receipt) Report {
@@ -165,7 +201,7 @@ func built(tb testing.TB, events []ralph.Event, receipt Receipt) Report {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		if e.Data, err = ralph.DecodePayload(e.Type, data); err != nil { // as the log gives it back
+		if e.Data, err = ralph.DecodePayload(e.Type, data); err != nil { // as read from the log
 			tb.Fatal(err)
 		}
 		if err := b.See(e); err != nil {
@@ -194,7 +230,7 @@ func TestReportOfAWholeStory(t *testing.T) {
 	golden(t, "whole.json", string(text)+"\n")
 }
 
-// TestCasesAreClaims: each of them, whatever became of it.
+// TestCasesAreClaims checks that every submission counts as a claim, whatever its outcome.
 func TestCasesAreClaims(t *testing.T) {
 	s := &story{}
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Agent: "worker", Policy: ralph.DefaultPolicy()})
@@ -208,8 +244,12 @@ func TestCasesAreClaims(t *testing.T) {
 			s.tell(ralph.EvCaseAnswered, *answer)
 		}
 	}
-	submit(1, evil, &ralph.CaseAnswered{Refusals: []ralph.Refusal{{Code: "check_failed", Detail: evil}, {Code: "unfinished", Detail: "a TODO"}}})
-	submit(2, "a task", &ralph.CaseAnswered{Tasks: []ralph.TaskRefusal{{Task: "T-1", Code: "check_failed", Detail: "red"}}})
+	submit(1, evil,
+		&ralph.CaseAnswered{
+			Refusals: []ralph.Refusal{{Code: "check_failed", Detail: evil}, {Code: "unfinished", Detail: "a TODO"}},
+		})
+	submit(2, "a task",
+		&ralph.CaseAnswered{Tasks: []ralph.TaskRefusal{{Task: "T-1", Code: "check_failed", Detail: "red"}}})
 	submit(3, "no reason", &ralph.CaseAnswered{Over: true})
 	submit(4, "good", &ralph.CaseAnswered{Accepted: true, Over: true})
 	submit(5, "cut", nil)
@@ -217,7 +257,8 @@ func TestCasesAreClaims(t *testing.T) {
 	s.tell(ralph.EvVerdict, ralph.VerdictReached{Verdict: ralph.Verdict{Row: 10, Action: ralph.GoOn, Counted: true}})
 	r := built(t, s.events, Receipt{})
 	want := []Claim{
-		{1, 1, clean(evil), clean("refused: check_failed: " + evil + "; unfinished: a TODO"), HoldsNo, []string{"check_failed", "unfinished"}},
+		{1, 1, clean(evil), clean("refused: check_failed: " + evil + "; unfinished: a TODO"), HoldsNo,
+			[]string{"check_failed", "unfinished"}},
 		{1, 2, "a task", "refused: T-1: check_failed: red", HoldsNo, []string{"check_failed"}},
 		{1, 3, "no reason", "refused", HoldsNo, nil},
 		{1, 4, "good", "accepted", HoldsYes, nil},
@@ -257,10 +298,14 @@ func TestReceiptsInWords(t *testing.T) {
 		chain, recorded string
 	}{
 		{"good", goodReceipt, "holds", "the same"},
-		{"old", Receipt{Head: "h", Events: 5}, "none: an old version wrote this log without links", "none: the run has not ended, or an old version ended it"},
-		{"begun by an old version", Receipt{Head: "h", Events: 5, Linked: 4, Recorded: "h", At: 5}, "intact; 1 event from an old version without links", "the same"},
-		{"went on", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", At: 3}, "holds", "`g`, after event 3: the run continued"},
-		{"cut", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", Break: &Break{6, 700, "gone"}}, "**broken** at event 6, byte 700: gone", "`g` **is not in the log**"},
+		{"old", Receipt{Head: "h", Events: 5}, "none: an old version wrote this log without links",
+			"none: the run has not ended, or an old version ended it"},
+		{"begun by an old version", Receipt{Head: "h", Events: 5, Linked: 4, Recorded: "h", At: 5},
+			"intact; 1 event from an old version without links", "the same"},
+		{"went on", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", At: 3}, "holds",
+			"`g`, after event 3: the run continued"},
+		{"cut", Receipt{Head: "h", Events: 5, Linked: 5, Recorded: "g", Break: &Break{6, 700, "gone"}},
+			"**broken** at event 6, byte 700: gone", "`g` **is not in the log**"},
 	}
 	for _, test := range tests {
 		if got := test.receipt.chain(); got != test.chain {
@@ -282,23 +327,34 @@ func TestWhatWasSpentIsWritten(t *testing.T) {
 		{Spent{Tokens: tokens, Cost: dollars(0.5)}, "7", "$0.5000"},
 		{Spent{Tokens: tokens, Cost: dollars(0.5), CostEstimated: true}, "7", "~$0.5000 (estimated)"},
 		{Spent{Tokens: tokens, Cost: dollars(0.5), CostPartial: true}, "7", "at least $0.5000"},
-		{Spent{Tokens: tokens, Cost: dollars(0.5), CostEstimated: true, CostPartial: true, TokensPartial: true}, "at least 7", "at least ~$0.5000 (estimated)"},
+		{Spent{Tokens: tokens, Cost: dollars(0.5), CostEstimated: true, CostPartial: true, TokensPartial: true}, "at least 7",
+			"at least ~$0.5000 (estimated)"},
 		{Spent{CostPartial: true, TokensPartial: true}, "unknown", "unknown"},
 	} {
-		if diff := cmp.Diff([]string{test.tokens, test.money}, []string{test.spent.tokens(), test.spent.money()}); diff != "" {
+		if diff := cmp.Diff([]string{
+			test.tokens, test.money,
+		}, []string{test.spent.tokens(), test.spent.money()}); diff != "" {
 			t.Errorf("%+v: %s", test.spent, diff)
 		}
 	}
 }
 
-// TestWhatNobodyWasAskedAboutCostsNothing: neither a verdict that stands nor a review that the budget did not reach for makes a bill a part.
-func TestWhatNobodyWasAskedAboutCostsNothing(t *testing.T) {
+// TestSkippedReviewsCostNothing checks that neither a cached verdict nor a review that the budget
+// did not allow makes a bill partial.
+func TestSkippedReviewsCostNothing(t *testing.T) {
 	s := &story{}
 	s.tell(ralph.EvRunStarted, ralph.RunStarted{Policy: ralph.DefaultPolicy()})
-	s.tell(ralph.EvTaskSelected, ralph.TaskSelected{Task: "T-1", Try: 1, List: []ralph.TaskState{{ID: "T-1", Status: ralph.TaskPending}}})
-	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", Tries: 1, End: ralph.EndOK, Category: ralph.RejectedGap, Cost: dollars(1), Tokens: &ralph.Tokens{Input: 5}})
+	s.tell(ralph.EvTaskSelected, ralph.TaskSelected{
+		Task: "T-1", Try: 1, List: []ralph.TaskState{{ID: "T-1", Status: ralph.TaskPending}},
+	})
+	s.tell(ralph.EvEvaluation, ralph.Evaluation{
+		Task: "T-1", Tries: 1, End: ralph.EndOK, Category: ralph.RejectedGap, Cost: dollars(1),
+		Tokens: &ralph.Tokens{Input: 5},
+	})
 	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", Cached: true, End: ralph.EndOK, Category: ralph.RejectedGap})
-	s.tell(ralph.EvEvaluation, ralph.Evaluation{Task: "T-1", End: ralph.EndOverBudget, Error: "$1.00 of a budget of $1.00 is spent"})
+	s.tell(ralph.EvEvaluation, ralph.Evaluation{
+		Task: "T-1", End: ralph.EndOverBudget, Error: "$1.00 of a budget of $1.00 is spent",
+	})
 	r := built(t, s.events, Receipt{})
 	if diff := cmp.Diff(Spent{Cost: dollars(1), Tokens: &ralph.Tokens{Input: 5}}, r.Tasks[0].Spent); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -306,7 +362,9 @@ func TestWhatNobodyWasAskedAboutCostsNothing(t *testing.T) {
 }
 
 func TestSpentAddsUp(t *testing.T) {
-	known := Spent{Duration: 1e9, Cost: dollars(1), Tokens: &ralph.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}}
+	known := Spent{
+		Duration: 1e9, Cost: dollars(1), Tokens: &ralph.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4},
+	}
 	tests := []struct {
 		name  string
 		parts []Spent
@@ -314,13 +372,21 @@ func TestSpentAddsUp(t *testing.T) {
 	}{
 		{"nothing", nil, Spent{}},
 		{"one", []Spent{known}, known},
-		{"two", []Spent{known, known}, Spent{Duration: 2e9, Cost: dollars(2), Tokens: &ralph.Tokens{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8}}},
-		{"a part is reckoned", []Spent{known, {Cost: dollars(1), CostEstimated: true, Tokens: &ralph.Tokens{}}}, Spent{Duration: 1e9, Cost: dollars(2), CostEstimated: true, Tokens: known.Tokens}},
-		{"a part is unknown", []Spent{known, {Duration: 1e9}}, Spent{Duration: 2e9, Cost: dollars(1), CostPartial: true, Tokens: known.Tokens, TokensPartial: true}},
-		{"the first part is unknown", []Spent{{Duration: 1e9}, known}, Spent{Duration: 2e9, Cost: dollars(1), CostPartial: true, Tokens: known.Tokens, TokensPartial: true}},
-		{"only the cost of a part is unknown", []Spent{known, {Tokens: &ralph.Tokens{}}}, Spent{Duration: 1e9, Cost: dollars(1), CostPartial: true, Tokens: known.Tokens}},
+		{"two", []Spent{known, known},
+			Spent{Duration: 2e9, Cost: dollars(2), Tokens: &ralph.Tokens{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8}}},
+		{"a part is reckoned", []Spent{known, {Cost: dollars(1), CostEstimated: true, Tokens: &ralph.Tokens{}}},
+			Spent{Duration: 1e9, Cost: dollars(2), CostEstimated: true, Tokens: known.Tokens}},
+		{"a part is unknown", []Spent{known, {Duration: 1e9}},
+			Spent{Duration: 2e9, Cost: dollars(1), CostPartial: true, Tokens: known.Tokens, TokensPartial: true}},
+		{"the first part is unknown", []Spent{{Duration: 1e9}, known},
+			Spent{Duration: 2e9, Cost: dollars(1), CostPartial: true, Tokens: known.Tokens, TokensPartial: true}},
+		{"only the cost of a part is unknown", []Spent{known, {Tokens: &ralph.Tokens{}}},
+			Spent{Duration: 1e9, Cost: dollars(1), CostPartial: true, Tokens: known.Tokens}},
 		{"a part is itself a part", []Spent{{Cost: dollars(1), CostPartial: true, Tokens: known.Tokens}, known},
-			Spent{Duration: 1e9, Cost: dollars(2), CostPartial: true, Tokens: &ralph.Tokens{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8}}},
+			Spent{
+				Duration: 1e9, Cost: dollars(2), CostPartial: true,
+				Tokens: &ralph.Tokens{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8},
+			}},
 		{"all is unknown", []Spent{{Duration: 1e9}, {Duration: 1e9}}, Spent{Duration: 2e9}},
 	}
 	for _, test := range tests {

@@ -28,12 +28,12 @@ func (anthropic) read(_ string, body []byte) (ask, error) {
 		a.tools = append(a.tools, offer{name: t.Name, schema: t.Schema})
 	}
 	for _, m := range in.Messages {
-		a.heard(m.Role == "assistant")
+		a.addMessage(m.Role == "assistant")
 		var blocks []struct {
 			Type string `json:"type"`
 			ID   string `json:"id"`
 		}
-		if a.answering && json.Unmarshal(m.Content, &blocks) == nil { // text alone may stand there as a string
+		if a.answering && json.Unmarshal(m.Content, &blocks) == nil { // text alone may be a plain string
 			for _, b := range blocks {
 				if b.Type == "tool_use" {
 					a.callID = b.ID
@@ -49,7 +49,8 @@ func (w anthropic) stream(a answer) []frame {
 	begin["content"], begin["stop_reason"] = []any{}, nil
 	end := object{"delta": object{"stop_reason": w.stopReason(a), "stop_sequence": nil}}
 	if !a.turn.Unmetered {
-		begin["usage"], end["usage"] = anthropicUsage(a.usage, min(a.usage.Output, 1)), anthropicUsage(a.usage, a.usage.Output)
+		begin["usage"], end["usage"] = anthropicUsage(a.usage,
+			min(a.usage.Output, 1)), anthropicUsage(a.usage, a.usage.Output)
 	}
 	frames := []frame{
 		typed("message_start", object{"message": begin}),
@@ -61,7 +62,7 @@ func (w anthropic) stream(a answer) []frame {
 	return append(frames, typed("message_delta", end), typed("message_stop", object{}))
 }
 
-// anthropicBlock tells one content block bit by bit.
+// anthropicBlock streams one content block in pieces.
 func anthropicBlock(index int, block object) []frame {
 	start := object{"type": block["type"]}
 	var deltas []object
@@ -127,13 +128,16 @@ func (anthropic) stopReason(a answer) string {
 
 func anthropicUsage(u Usage, output int64) object {
 	return object{
-		"input_tokens": u.Input, "output_tokens": output, "cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite,
-		"cache_creation": object{"ephemeral_5m_input_tokens": u.CacheWrite, "ephemeral_1h_input_tokens": 0}, "service_tier": "standard",
+		"input_tokens": u.Input, "output_tokens": output, "cache_read_input_tokens": u.CacheRead,
+		"cache_creation_input_tokens": u.CacheWrite,
+		"cache_creation":              object{"ephemeral_5m_input_tokens": u.CacheWrite, "ephemeral_1h_input_tokens": 0},
+		"service_tier":                "standard",
 	}
 }
 
 var anthropicKinds = map[int]string{
-	400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",
+	400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error",
+	404: "not_found_error",
 	413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 504: "timeout_error", 529: "overloaded_error",
 }
 

@@ -1,6 +1,6 @@
 package scriptedmodel
 
-// chat is OpenAI's Chat Completions API, which many others speak, too.
+// chat is OpenAI's Chat Completions API, which many other providers offer as well.
 type chat struct{}
 
 func (chat) name() string { return "chat" }
@@ -33,7 +33,7 @@ func (chat) read(_ string, body []byte) (ask, error) {
 		a.tools = append(a.tools, offer{name: t.Function.Name, schema: t.Function.Parameters})
 	}
 	for _, m := range in.Messages {
-		a.heard(m.Role == "assistant")
+		a.addMessage(m.Role == "assistant")
 		for _, c := range m.Calls {
 			a.callID = c.ID
 		}
@@ -56,7 +56,11 @@ func (w chat) stream(a answer) []frame {
 		chunk(object{"content": piece}, nil)
 	}
 	for i, c := range a.calls {
-		chunk(object{"tool_calls": []object{{"index": i, "id": c.id, "type": "function", "function": object{"name": c.name, "arguments": ""}}}}, nil)
+		chunk(object{
+			"tool_calls": []object{
+				{"index": i, "id": c.id, "type": "function", "function": object{"name": c.name, "arguments": ""}},
+			},
+		}, nil)
 		for _, piece := range pieces(c.arguments()) {
 			chunk(object{"tool_calls": []object{{"index": i, "function": object{"arguments": piece}}}}, nil)
 		}
@@ -80,7 +84,9 @@ func (w chat) whole(a answer) any {
 	}
 	var calls []object
 	for _, c := range a.calls {
-		calls = append(calls, object{"id": c.id, "type": "function", "function": object{"name": c.name, "arguments": c.arguments()}})
+		calls = append(calls, object{
+			"id": c.id, "type": "function", "function": object{"name": c.name, "arguments": c.arguments()},
+		})
 	}
 	if calls != nil {
 		message["tool_calls"] = calls
@@ -94,7 +100,10 @@ func (w chat) whole(a answer) any {
 }
 
 func (chat) completion(a answer, kind string) object {
-	return object{"id": "chatcmpl-" + a.id, "object": kind, "created": a.now.Unix(), "model": a.model, "system_fingerprint": "fp_scripted"}
+	return object{
+		"id": "chatcmpl-" + a.id, "object": kind, "created": a.now.Unix(), "model": a.model,
+		"system_fingerprint": "fp_scripted",
+	}
 }
 
 func (chat) finishReason(a answer) string {

@@ -11,30 +11,34 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// format is how a test talks to a server.
+// format describes how a test talks to a server.
 type format struct {
 	name   string
-	path   string // of a streaming request
-	whole  string // of another one
+	path   string // for a streaming request
+	whole  string // for a request without streaming
 	ask    func(history []turn, tools []string, stream bool) map[string]any
 	stream func(*testing.T, []event) heard
 	body   func(*testing.T, map[string]any) heard
 }
 
-// turn is a finished part of a conversation: the call that the model made, or what it said.
+// turn is a finished part of a conversation: the call that the model made, or its text.
 type turn struct{ said, callID string }
 
 var formats = []format{
 	{"anthropic", "/v1/messages", "/v1/messages", askAnthropic, hearAnthropic, hearAnthropicWhole},
 	{"responses", "/v1/responses", "/v1/responses", askResponses, hearResponses, hearResponsesWhole},
 	{"chat", "/v1/chat/completions", "/v1/chat/completions", askChat, hearChat, hearChatWhole},
-	{"gemini", "/v1beta/models/scripted-1:streamGenerateContent?alt=sse", "/v1beta/models/scripted-1:generateContent", askGemini, hearGemini, hearGeminiWhole},
+	{"gemini", "/v1beta/models/scripted-1:streamGenerateContent?alt=sse", "/v1beta/models/scripted-1:generateContent",
+		askGemini, hearGemini, hearGeminiWhole},
 }
 
 type m = map[string]any
 
 func parameters(argument string) m {
-	return m{"type": "object", "properties": m{argument: m{"type": "string"}, "description": m{"type": "string"}}, "required": []string{argument, "description"}}
+	return m{
+		"type": "object", "properties": m{argument: m{"type": "string"}, "description": m{"type": "string"}},
+		"required": []string{argument, "description"},
+	}
 }
 
 func askAnthropic(history []turn, tools []string, stream bool) m {
@@ -45,7 +49,12 @@ func askAnthropic(history []turn, tools []string, stream bool) m {
 			continue
 		}
 		messages = append(messages,
-			m{"role": "assistant", "content": []m{{"type": "text", "text": h.said}, {"type": "tool_use", "id": h.callID, "name": "Bash", "input": m{}}}},
+			m{
+				"role": "assistant",
+				"content": []m{
+					{"type": "text", "text": h.said}, {"type": "tool_use", "id": h.callID, "name": "Bash", "input": m{}},
+				},
+			},
 			m{"role": "user", "content": []m{{"type": "tool_result", "tool_use_id": h.callID, "content": "done"}}})
 	}
 	offered := []m{}
@@ -56,9 +65,14 @@ func askAnthropic(history []turn, tools []string, stream bool) m {
 }
 
 func askResponses(history []turn, tools []string, stream bool) m {
-	input := []m{{"type": "message", "role": "developer", "content": "be good"}, {"type": "message", "role": "user", "content": "do it"}}
+	input := []m{
+		{"type": "message", "role": "developer", "content": "be good"},
+		{"type": "message", "role": "user", "content": "do it"},
+	}
 	for _, h := range history {
-		input = append(input, m{"type": "reasoning", "summary": []any{}}, m{"type": "message", "role": "assistant", "content": h.said})
+		input = append(input, m{
+			"type": "reasoning", "summary": []any{},
+		}, m{"type": "message", "role": "assistant", "content": h.said})
 		if h.callID != "" {
 			input = append(input,
 				m{"type": "function_call", "call_id": h.callID, "name": "exec_command", "arguments": "{}"},
@@ -85,26 +99,40 @@ func askChat(history []turn, tools []string, stream bool) m {
 			continue
 		}
 		messages = append(messages,
-			m{"role": "assistant", "content": h.said, "tool_calls": []m{{"id": h.callID, "type": "function", "function": m{"name": "bash", "arguments": "{}"}}}},
+			m{
+				"role": "assistant", "content": h.said,
+				"tool_calls": []m{{"id": h.callID, "type": "function", "function": m{"name": "bash", "arguments": "{}"}}},
+			},
 			m{"role": "tool", "tool_call_id": h.callID, "content": "done"})
 	}
 	offered := []m{}
 	for _, name := range tools {
 		offered = append(offered, m{"type": "function", "function": m{"name": name, "parameters": parameters("command")}})
 	}
-	return m{"model": "scripted-1", "stream": stream, "stream_options": m{"include_usage": true}, "messages": messages, "tools": offered}
+	return m{
+		"model": "scripted-1", "stream": stream, "stream_options": m{"include_usage": true}, "messages": messages,
+		"tools": offered,
+	}
 }
 
 func askGemini(history []turn, tools []string, _ bool) m {
 	contents := []m{{"role": "user", "parts": []m{{"text": "do it"}}}}
 	for _, h := range history {
 		if h.callID == "" {
-			contents = append(contents, m{"role": "model", "parts": []m{{"text": h.said}}}, m{"role": "user", "parts": []m{{"text": "go on"}}})
+			contents = append(contents, m{
+				"role": "model", "parts": []m{{"text": h.said}},
+			}, m{"role": "user", "parts": []m{{"text": "go on"}}})
 			continue
 		}
 		contents = append(contents,
-			m{"role": "model", "parts": []m{{"text": h.said}, {"functionCall": m{"id": h.callID, "name": "run_shell_command", "args": m{}}}}},
-			m{"role": "user", "parts": []m{{"functionResponse": m{"name": "run_shell_command", "response": m{"output": "done"}}}}})
+			m{
+				"role":  "model",
+				"parts": []m{{"text": h.said}, {"functionCall": m{"id": h.callID, "name": "run_shell_command", "args": m{}}}},
+			},
+			m{
+				"role":  "user",
+				"parts": []m{{"functionResponse": m{"name": "run_shell_command", "response": m{"output": "done"}}}},
+			})
 	}
 	offered := []m{}
 	for _, name := range tools {
@@ -113,16 +141,17 @@ func askGemini(history []turn, tools []string, _ bool) m {
 	return m{"contents": contents, "tools": []m{{"functionDeclarations": offered}}}
 }
 
-// shells is what a client of each format offers.
+// shells lists the shell tools that a client of each format offers.
 var shells = map[string][]string{
-	"anthropic": {"Bash", "Read"}, "responses": {"exec_command", "view_image"}, "chat": {"bash", "read"}, "gemini": {"run_shell_command", "read_file"},
+	"anthropic": {"Bash", "Read"}, "responses": {"exec_command", "view_image"}, "chat": {"bash", "read"},
+	"gemini": {"run_shell_command", "read_file"},
 }
 
-// client asks a server in one format.
+// client sends requests in one format.
 type client struct {
 	format
 	t        *testing.T
-	base     string // with the scenario
+	base     string // includes the scenario
 	streams  bool
 	agent    string
 	requests int
@@ -155,7 +184,7 @@ func parse(t *testing.T, text string) scriptedmodel.Script {
 	return script
 }
 
-// post sends a request and gives the response as it is.
+// post sends a request and returns the raw response.
 func (c *client) post(history []turn, tools []string) (*http.Response, error) {
 	c.t.Helper()
 	body, err := json.Marshal(c.ask(history, tools, c.streams))
@@ -175,7 +204,7 @@ func (c *client) post(history []turn, tools []string) (*http.Response, error) {
 	return http.DefaultClient.Do(request)
 }
 
-// hear sends a request that is answered well.
+// hear sends a request that must succeed.
 func (c *client) hear(history []turn, tools []string) heard {
 	c.t.Helper()
 	response, err := c.post(history, tools)
@@ -197,7 +226,7 @@ func (c *client) hear(history []turn, tools []string) heard {
 	return c.body(c.t, body)
 }
 
-// says is the text of an answer, for tests in which nothing else matters.
+// says returns the text of an answer, for tests in which nothing else matters.
 func (c *client) says(history ...turn) string {
 	c.t.Helper()
 	return c.hear(history, shells[c.name]).Text

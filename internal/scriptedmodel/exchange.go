@@ -22,10 +22,10 @@ type exchange struct {
 	step     step
 }
 
-// serve decides what the request gets and sends it.
+// serve chooses the answer to the request and sends it.
 func (x *exchange) serve() {
 	x.step = x.progress.next(x.wire.name()+" "+x.request.UserAgent(), x.ask)
-	status := x.logged()
+	status := x.fillEntry()
 	x.server.note(x.entry, status)
 	fault := x.step.fault
 	if fault == nil {
@@ -44,18 +44,18 @@ func (x *exchange) serve() {
 	}
 }
 
-// refuse sends an error status with the body that goes with it.
+// refuse sends an error status with its body.
 func (x *exchange) refuse(fault *Fault) {
 	t := x.trouble(fault)
 	for name, values := range t.headers() {
 		x.to.Header()[name] = values
 	}
-	x.name()
+	x.setRequestID()
 	writeJSON(x.to, t.Status, x.wire.failure(t))
 }
 
-// logged fills in the log's entry, and gives the status that is about to be sent.
-func (x *exchange) logged() int {
+// fillEntry fills in the log entry, and returns the status that is about to be sent.
+func (x *exchange) fillEntry() int {
 	e := &x.entry
 	e.Wire, e.Model, e.Stream, e.Side = x.wire.name(), x.ask.model, x.ask.streaming, x.step.side
 	if !x.step.side {
@@ -77,8 +77,8 @@ func (x *exchange) logged() int {
 	return http.StatusOK
 }
 
-// name tells the request's identifier, which clients put into their error messages.
-func (x *exchange) name() {
+// setRequestID sends the request's ID, which clients include in their error messages.
+func (x *exchange) setRequestID() {
 	x.to.Header().Set("Request-Id", x.id())
 	x.to.Header().Set("X-Request-Id", x.id())
 }
@@ -105,7 +105,7 @@ func (x *exchange) compose() answer {
 
 func (x *exchange) answer() {
 	a := x.compose()
-	x.name()
+	x.setRequestID()
 	if !x.ask.streaming {
 		x.progress.answered(x.step)
 		writeJSON(x.to, http.StatusOK, x.wire.whole(a))
@@ -119,7 +119,8 @@ func (x *exchange) answer() {
 	}
 }
 
-// frames are the pieces of a stream. An array's pieces have commas between them, and brackets around them.
+// frames returns the pieces of a stream. The pieces of an array have commas between them and
+// brackets around them.
 func (x *exchange) frames(a answer) []string {
 	var pieces []string
 	for _, f := range x.wire.stream(a) {
@@ -141,13 +142,13 @@ func (x *exchange) piece(f frame, first bool) string {
 	return ",\n" + f.data
 }
 
-// answerBadly begins the answer, and then does not go on, breaks off, or tells an error.
+// answerBadly starts the answer, and then stalls, breaks off, or sends an error.
 func (x *exchange) answerBadly(fault *Fault) {
 	if len(x.step.turn.Text)+len(x.step.turn.Tools) == 0 {
 		x.step.turn.Text = "This answer does not come to its end."
 	}
 	a := x.compose()
-	x.name()
+	x.setRequestID()
 	var pieces []string
 	if x.ask.streaming {
 		pieces = x.frames(a)
@@ -184,7 +185,8 @@ func (x *exchange) trouble(fault *Fault) trouble {
 	return t
 }
 
-// send writes pieces of an answer, with pauses between them if the turn wants that. It says whether anybody still listens.
+// send writes pieces of an answer, with the turn's pauses between them. It reports whether the
+// client is still connected.
 func (x *exchange) send(pieces []string) bool {
 	if x.ask.streaming {
 		contentType := "text/event-stream; charset=utf-8"
@@ -206,7 +208,7 @@ func (x *exchange) send(pieces []string) bool {
 	return true
 }
 
-// rest waits, and reports whether the request is still under way afterwards.
+// rest waits, and reports whether the request is still active afterwards.
 func (x *exchange) rest(d time.Duration) bool {
 	if d == 0 {
 		return true
@@ -222,7 +224,7 @@ func (x *exchange) rest(d time.Duration) bool {
 	return false
 }
 
-// wait keeps the connection open, silently, until whoever asked is gone or the server closes.
+// wait keeps the connection open, silently, until the client disconnects or the server closes.
 func (x *exchange) wait() {
 	select {
 	case <-x.request.Context().Done():
@@ -234,17 +236,17 @@ func (x *exchange) wait() {
 // pingEvery is how often a connection is kept alive.
 const pingEvery = 50 * time.Millisecond
 
-// keepAlive sends what is no part of an answer until whoever asked is gone or the server closes.
+// keepAlive sends pings until the client disconnects or the server closes.
 func (x *exchange) keepAlive() {
 	if !x.ask.streaming {
-		x.wait() // a body of a known length has nothing to say in between
+		x.wait() // nothing can be inserted into a body of known length
 	}
 	for x.rest(pingEvery) && x.send([]string{x.ping()}) {
 	}
 	panic(http.ErrAbortHandler)
 }
 
-// ping is what says nothing in the format.
+// ping returns the format's message without content.
 func (x *exchange) ping() string {
 	switch {
 	case x.wire.name() == "anthropic":

@@ -15,15 +15,19 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// Every status has the vendor's own shape.
+// Every status must have the vendor's own error shape.
 func TestErrorBodies(t *testing.T) {
 	want := map[string]map[string]any{
 		"anthropic": {
-			"401": m{"type": "error", "request_id": "req_N", "error": m{"type": "authentication_error", "message": "invalid api key"}},
+			"401": m{
+				"type": "error", "request_id": "req_N", "error": m{"type": "authentication_error", "message": "invalid api key"},
+			},
 			"529": m{"type": "error", "request_id": "req_N", "error": m{"type": "overloaded_error", "message": "Overloaded"}},
 		},
 		"responses": {
-			"401": m{"error": m{"type": "invalid_request_error", "code": "invalid_api_key", "message": "invalid api key", "param": nil}},
+			"401": m{
+				"error": m{"type": "invalid_request_error", "code": "invalid_api_key", "message": "invalid api key", "param": nil},
+			},
 			"529": m{"error": m{"type": "server_error", "code": "server_is_overloaded", "message": "Overloaded", "param": nil}},
 		},
 		"gemini": {
@@ -35,7 +39,7 @@ func TestErrorBodies(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t, scriptedmodel.Standard())
 		for _, status := range []string{"401", "529"} {
-			for _, tools := range [][]string{shells[f.name], nil} { // nobody gets past it
+			for _, tools := range [][]string{shells[f.name], nil} { // it applies to every request
 				c := newClient(t, f, server.URL()+"/"+status)
 				c.streams = streams
 				response, err := c.post(nil, tools)
@@ -80,28 +84,34 @@ func TestLimitsTellWhenTheyEnd(t *testing.T) {
 	soon := func(unix string) bool {
 		seconds, err := strconv.ParseInt(unix, 10, 64)
 		reset := time.Unix(seconds, 0)
-		return err == nil && !reset.Before(before.Add(90*time.Minute).Truncate(time.Second)) && !reset.After(time.Now().Add(90*time.Minute))
+		return err == nil && !reset.Before(before.Add(90*time.Minute).Truncate(time.Second)) &&
+			!reset.After(time.Now().Add(90*time.Minute))
 	}
 	header, said := limit(formats[0], "limit")
-	if !soon(header.Get("anthropic-ratelimit-unified-reset")) || header.Get("anthropic-ratelimit-unified-status") != "rejected" ||
+	if !soon(header.Get("anthropic-ratelimit-unified-reset")) ||
+		header.Get("anthropic-ratelimit-unified-status") != "rejected" ||
 		header.Get("retry-after") != "5400" || header.Get("x-own") != "yes" || text(said, "type") != "rate_limit_error" {
 		t.Errorf("%v %v", header, said)
 	}
 	_, said = limit(formats[1], "limit")
-	if text(said, "type") != "usage_limit_reached" || number(said, "resets_in_seconds") != 5400 || !soon(strconv.FormatInt(number(said, "resets_at"), 10)) {
+	if text(said, "type") != "usage_limit_reached" || number(said, "resets_in_seconds") != 5400 ||
+		!soon(strconv.FormatInt(number(said, "resets_at"), 10)) {
 		t.Errorf("%v", said)
 	}
 	_, said = limit(formats[3], "limit")
-	if diff := cmp.Diff(any(m{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "5400s"}), at(said, "details", "0")); diff != "" {
+	if diff := cmp.Diff(any(m{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "5400s"}),
+		at(said, "details", "0")); diff != "" {
 		t.Error(diff)
 	}
 	header, said = limit(formats[2], "busy")
-	if header.Get("retry-after") != "2" || header.Get("anthropic-ratelimit-unified-status") != "" || text(said, "message") != "slow down" {
+	if header.Get("retry-after") != "2" || header.Get("anthropic-ratelimit-unified-status") != "" ||
+		text(said, "message") != "slow down" {
 		t.Errorf("%v %v", header, said)
 	}
 }
 
-// Faults come before their turn, each as often as it says; retries of a first request do not make a second agent.
+// Faults come before their turn, each as often as it says. Retries of a first request do not make a
+// second agent.
 func TestFaultsThenTheTurn(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t, parse(t, `{"s": {"conversations": [
@@ -123,7 +133,7 @@ func TestFaultsThenTheTurn(t *testing.T) {
 	})
 }
 
-// fails tells how a request failed: a status, no answer, or half of one.
+// fails returns how a request failed: a status, no answer, or half of one.
 func (c *client) fails() any {
 	c.t.Helper()
 	response, err := c.post(nil, shells[c.name])
@@ -143,7 +153,10 @@ func (c *client) fails() any {
 }
 
 func TestErrorWithinAStream(t *testing.T) {
-	want := map[string]string{"anthropic": "overloaded_error", "responses": "server_is_overloaded", "chat": "server_error", "gemini": "UNAVAILABLE"}
+	want := map[string]string{
+		"anthropic": "overloaded_error", "responses": "server_is_overloaded", "chat": "server_error",
+		"gemini": "UNAVAILABLE",
+	}
 	for _, f := range formats {
 		server := start(t, scriptedmodel.Standard())
 		c := newClient(t, f, server.URL()+"/error-event")
@@ -158,12 +171,13 @@ func TestErrorWithinAStream(t *testing.T) {
 	}
 }
 
-// A server that hangs lets go when it closes, and when whoever asked is gone.
+// A hanging server releases its connections when it closes, and when the client disconnects.
 func TestHangs(t *testing.T) {
 	for _, scenario := range []string{"hang", "stall"} {
 		t.Run(scenario, func(t *testing.T) {
 			arrived := make(chan scriptedmodel.Request, 1)
-			running, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scriptedmodel.Standard(), scriptedmodel.Observe(func(r scriptedmodel.Request) { arrived <- r })))
+			running, err := scriptedmodel.Listen("127.0.0.1:0",
+				scriptedmodel.New(scriptedmodel.Standard(), scriptedmodel.Observe(func(r scriptedmodel.Request) { arrived <- r })))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +215,9 @@ func TestHangs(t *testing.T) {
 }
 
 func TestOnlyThisMachine(t *testing.T) {
-	for _, addr := range []string{"0.0.0.0:0", ":0", "192.168.0.1:0", "example.com:0", "localhost:0", "127.0.0.1", "[::]:0", "x"} {
+	for _, addr := range []string{
+		"0.0.0.0:0", ":0", "192.168.0.1:0", "example.com:0", "localhost:0", "127.0.0.1", "[::]:0", "x",
+	} {
 		if running, err := scriptedmodel.Listen(addr, scriptedmodel.New(scriptedmodel.Standard())); err == nil {
 			t.Errorf("listens on %s", addr)
 			running.Close()
@@ -209,17 +225,20 @@ func TestOnlyThisMachine(t *testing.T) {
 	}
 }
 
-// A client that sends only what is new would get the first turn again and again, so it is told.
+// A client that sends only new messages would get the first turn again and again, so it gets an
+// error.
 func TestNothingIsKeptBetweenResponses(t *testing.T) {
 	server := start(t, scriptedmodel.Standard())
-	body := `{"model": "m", "previous_response_id": "resp_1", "input": [{"type": "function_call_output", "call_id": "call_n0t0i0", "output": "done"}], "tools": [{"type": "function", "name": "shell"}]}`
+	body := `{"model": "m", "previous_response_id": "resp_1", "input": [{"type": "function_call_output", "call_id": ` +
+		`"call_n0t0i0", "output": "done"}], "tools": [{"type": "function", "name": "shell"}]}`
 	response, err := http.Post(server.URL()+"/tool/v1/responses", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
 	var got any
-	if err := json.NewDecoder(response.Body).Decode(&got); err != nil || response.StatusCode != 400 || text(at(got, "error"), "type") != "invalid_request_error" {
+	if err := json.NewDecoder(response.Body).Decode(&got); err != nil || response.StatusCode != 400 ||
+		text(at(got, "error"), "type") != "invalid_request_error" {
 		t.Errorf("%d %v %v", response.StatusCode, got, err)
 	}
 }

@@ -47,14 +47,14 @@ func (gemini) read(urlPath string, body []byte) (ask, error) {
 		}
 	}
 	for _, c := range in.Contents {
-		a.heard(c.Role == "model")
+		a.addMessage(c.Role == "model")
 		for _, p := range c.Parts {
 			if p.Call == nil {
 				continue
 			}
 			a.callID = p.Call.ID
 			if signed, err := base64.StdEncoding.DecodeString(p.Signature); err == nil && len(signed) > 0 {
-				a.callID = string(signed) // clients that make up their own identifiers keep this
+				a.callID = string(signed) // clients that make up their own IDs keep this one
 			}
 		}
 	}
@@ -97,7 +97,10 @@ func (w gemini) whole(a answer) any {
 }
 
 func geminiCall(c call) object {
-	return object{"functionCall": object{"id": c.id, "name": c.name, "args": c.value()}, "thoughtSignature": base64.StdEncoding.EncodeToString([]byte(c.id))}
+	return object{
+		"functionCall":     object{"id": c.id, "name": c.name, "args": c.value()},
+		"thoughtSignature": base64.StdEncoding.EncodeToString([]byte(c.id)),
+	}
 }
 
 func (gemini) response(a answer, parts []object, finish string) object {
@@ -113,8 +116,9 @@ func (gemini) response(a answer, parts []object, finish string) object {
 	r := object{"candidates": []object{candidate}, "modelVersion": a.model, "responseId": a.id}
 	if !a.turn.Unmetered {
 		r["usageMetadata"] = object{
-			"promptTokenCount": u.prompt(), "cachedContentTokenCount": u.CacheRead, "candidatesTokenCount": u.Output - u.Reasoning,
-			"thoughtsTokenCount": u.Reasoning, "totalTokenCount": u.prompt() + u.Output,
+			"promptTokenCount": u.prompt(), "cachedContentTokenCount": u.CacheRead,
+			"candidatesTokenCount": u.Output - u.Reasoning,
+			"thoughtsTokenCount":   u.Reasoning, "totalTokenCount": u.prompt() + u.Output,
 		}
 	}
 	return r
@@ -132,7 +136,12 @@ var geminiKinds = map[int]string{
 func (gemini) failure(t trouble) any {
 	e := object{"code": t.Status, "message": t.message(), "status": t.kind(geminiKinds, "UNKNOWN")}
 	if wait := max(t.RetryAfter, t.ResetIn); wait > 0 {
-		e["details"] = []object{{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": fmt.Sprintf("%.0fs", time.Duration(wait).Seconds())}}
+		e["details"] = []object{
+			{
+				"@type":      "type.googleapis.com/google.rpc.RetryInfo",
+				"retryDelay": fmt.Sprintf("%.0fs", time.Duration(wait).Seconds()),
+			},
+		}
 	}
 	return object{"error": e}
 }

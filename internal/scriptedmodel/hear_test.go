@@ -13,13 +13,14 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// heard is what a client understands of an answer, whatever the format. The readers here share no code with the server.
+// heard is an answer as a client understands it, in any format. The readers here share no code with
+// the server.
 type heard struct {
 	Thinking, Text string
 	Calls          []called
 	Stop           string
 	Usage          scriptedmodel.Usage
-	Error          string // told within a stream
+	Error          string // sent within a stream
 }
 
 type called struct {
@@ -65,7 +66,7 @@ func readEvents(t *testing.T, from io.Reader) []event {
 	return events
 }
 
-// at follows keys and indices into a JSON value; nil if there is nothing.
+// at follows keys and indices into a JSON value; nil if there is none.
 func at(value any, keys ...string) any {
 	for _, key := range keys {
 		switch v := value.(type) {
@@ -108,7 +109,7 @@ func arguments(t *testing.T, raw string) map[string]any {
 	return args
 }
 
-// names lists the events, runs of the same one told once.
+// names lists the events, with repeated ones collapsed.
 func names(events []event) []string {
 	var all []string
 	for _, e := range events {
@@ -129,7 +130,8 @@ func hearAnthropic(t *testing.T, events []event) (h heard) {
 		index := number(e.Data, "index")
 		switch e.Name {
 		case "message_start":
-			if i != 0 || at(e.Data, "message", "stop_reason") != nil || len(list(e.Data, "message", "content")) != 0 || text(e.Data, "message", "role") != "assistant" {
+			if i != 0 || at(e.Data, "message", "stop_reason") != nil || len(list(e.Data, "message", "content")) != 0 ||
+				text(e.Data, "message", "role") != "assistant" {
 				t.Fatalf("bad beginning %v", e.Data)
 			}
 		case "ping":
@@ -212,11 +214,13 @@ func hearResponses(t *testing.T, events []event) (h heard) {
 	var items []any
 	for i, e := range events {
 		if text(e.Data, "type") != e.Name || number(e.Data, "sequence_number") != int64(i) {
-			t.Fatalf("event %d %s has the type %s and the number %d", i, e.Name, text(e.Data, "type"), number(e.Data, "sequence_number"))
+			t.Fatalf("event %d %s has the type %s and the number %d", i, e.Name, text(e.Data, "type"),
+				number(e.Data, "sequence_number"))
 		}
 		item := text(e.Data, "item_id")
 		switch e.Name {
-		case "response.output_text.delta", "response.reasoning_summary_text.delta", "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
+		case "response.output_text.delta", "response.reasoning_summary_text.delta", "response.function_call_arguments.delta",
+			"response.custom_tool_call_input.delta":
 			pieces[item] += text(e.Data, "delta")
 		case "response.output_text.done", "response.reasoning_summary_text.done":
 			if pieces[item] != text(e.Data, "text") {
@@ -256,7 +260,8 @@ func hearResponsesWhole(t *testing.T, r map[string]any) (h heard) {
 	}
 	h.Stop = text(r, "status") + text(r, "incomplete_details", "reason")
 	u := r["usage"]
-	h.Usage = openaiUsage(number(u, "input_tokens"), number(u, "output_tokens"), at(u, "input_tokens_details"), at(u, "output_tokens_details"))
+	h.Usage = openaiUsage(number(u, "input_tokens"), number(u, "output_tokens"), at(u, "input_tokens_details"),
+		at(u, "output_tokens_details"))
 	h.Usage.CacheWrite = number(u, "input_tokens_details", "cache_write_tokens")
 	h.Usage.Input -= h.Usage.CacheWrite
 	return h
@@ -264,7 +269,9 @@ func hearResponsesWhole(t *testing.T, r map[string]any) (h heard) {
 
 func openaiUsage(input, output int64, of, by any) scriptedmodel.Usage {
 	cached := number(of, "cached_tokens")
-	return scriptedmodel.Usage{Input: input - cached, Output: output, CacheRead: cached, Reasoning: number(by, "reasoning_tokens")}
+	return scriptedmodel.Usage{
+		Input: input - cached, Output: output, CacheRead: cached, Reasoning: number(by, "reasoning_tokens"),
+	}
 }
 
 func hearChat(t *testing.T, events []event) (h heard) {
@@ -282,7 +289,8 @@ func hearChat(t *testing.T, events []event) (h heard) {
 			continue
 		}
 		if u := e.Data["usage"]; u != nil {
-			h.Usage = openaiUsage(number(u, "prompt_tokens"), number(u, "completion_tokens"), at(u, "prompt_tokens_details"), at(u, "completion_tokens_details"))
+			h.Usage = openaiUsage(number(u, "prompt_tokens"), number(u, "completion_tokens"), at(u, "prompt_tokens_details"),
+				at(u, "completion_tokens_details"))
 		}
 		delta := at(e.Data, "choices", "0", "delta")
 		h.Text += text(delta, "content")
@@ -304,12 +312,14 @@ func hearChat(t *testing.T, events []event) (h heard) {
 func hearChatWhole(t *testing.T, body map[string]any) (h heard) {
 	t.Helper()
 	message := at(body, "choices", "0", "message")
-	h.Text, h.Thinking, h.Stop = text(message, "content"), text(message, "reasoning_content"), text(body, "choices", "0", "finish_reason")
+	h.Text, h.Thinking, h.Stop = text(message,
+		"content"), text(message, "reasoning_content"), text(body, "choices", "0", "finish_reason")
 	for _, c := range list(message, "tool_calls") {
 		h.Calls = append(h.Calls, called{text(c, "function", "name"), arguments(t, text(c, "function", "arguments"))})
 	}
 	u := body["usage"]
-	h.Usage = openaiUsage(number(u, "prompt_tokens"), number(u, "completion_tokens"), at(u, "prompt_tokens_details"), at(u, "completion_tokens_details"))
+	h.Usage = openaiUsage(number(u, "prompt_tokens"), number(u, "completion_tokens"), at(u, "prompt_tokens_details"),
+		at(u, "completion_tokens_details"))
 	return h
 }
 
@@ -337,7 +347,8 @@ func (h *heard) addGemini(body map[string]any) {
 	if u := body["usageMetadata"]; u != nil {
 		cached, thought := number(u, "cachedContentTokenCount"), number(u, "thoughtsTokenCount")
 		h.Usage = scriptedmodel.Usage{
-			Input: number(u, "promptTokenCount") - cached, CacheRead: cached, Reasoning: thought, Output: number(u, "candidatesTokenCount") + thought,
+			Input: number(u, "promptTokenCount") - cached, CacheRead: cached, Reasoning: thought,
+			Output: number(u, "candidatesTokenCount") + thought,
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Running is a server that listens.
+// Running is a listening server.
 type Running struct {
 	*Server
 	http     *http.Server
@@ -18,8 +18,8 @@ type Running struct {
 	err      error
 }
 
-// Listen starts to serve on an address of this machine, "127.0.0.1:0" being a free port of it. Others are refused: the server believes everybody.
-// The caller closes what it gets.
+// Listen starts to serve on a loopback address; "127.0.0.1:0" uses a free port. Other addresses are
+// refused, because the server does not authenticate its clients. The caller must close the result.
 func Listen(addr string, s *Server) (*Running, error) {
 	if err := checkLoopback(addr); err != nil {
 		return nil, err
@@ -48,10 +48,10 @@ func checkLoopback(addr string) error {
 	return nil
 }
 
-// URL is the base URL, without a slash at its end.
+// URL returns the base URL, without a trailing slash.
 func (r *Running) URL() string { return "http://" + r.listener.Addr().String() }
 
-// Close ends everything that is under way and stops listening.
+// Close ends all current requests and stops listening.
 func (r *Running) Close() error {
 	closed := r.http.Close()
 	r.Server.Close()

@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/internal/scriptedmodel"
 )
 
-// comes is all that comes in answer to one request.
+// comes returns everything that arrives in response to one request.
 func (c *client) comes() (string, error) {
 	c.t.Helper()
 	response, err := c.post(nil, shells[c.name])
@@ -29,10 +29,12 @@ func (c *client) comes() (string, error) {
 	return string(text), err
 }
 
-// Half an answer may end as if it were whole, or go on with what is no JSON.
+// Half an answer may end as if it were complete, or continue with invalid JSON.
 func TestAnswersThatGoWrong(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
-		server := start(t, parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "end"}, {"do": "garble"}]}]]}}`))
+		server := start(t,
+			parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "end"}, {"do": `+
+				`"garble"}]}]]}}`))
 		c := newClient(t, f, server.URL()+"/s")
 		c.streams = streams
 		half, err := c.comes()
@@ -41,17 +43,20 @@ func TestAnswersThatGoWrong(t *testing.T) {
 		}
 		garbled, _ := c.comes()
 		whole, err := c.comes()
-		if err != nil || len(half) >= len(whole) || strings.Contains(half, "oops") || strings.Contains(garbled, "oops") == strings.Contains(whole, "oops") {
+		if err != nil || len(half) >= len(whole) || strings.Contains(half, "oops") ||
+			strings.Contains(garbled, "oops") == strings.Contains(whole, "oops") {
 			t.Errorf("%q, then %q, then %q, %v", half, garbled, whole, err)
 		}
 	})
 }
 
-// A connection may be kept alive without an answer. Whoever asked gets rid of it.
+// A connection may be kept alive without an answer. The client can end it.
 func TestPings(t *testing.T) {
 	want := map[string]string{"anthropic": "event: ping", "responses": ": ping", "chat": ": ping", "gemini": ": ping"}
 	for _, f := range formats {
-		server := start(t, parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "ping", "forever": true}]}]]}}`))
+		server := start(t,
+			parse(t, `{"s": {"conversations": [[{"text": "It was a long answer.", "faults": [{"do": "ping", "forever": `+
+				`true}]}]]}}`))
 		response, err := newClient(t, f, server.URL()+"/s").post(nil, shells[f.name])
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +74,7 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// What a tool is to get need not be JSON: it comes piece by piece as the script has it.
+// A tool's input need not be JSON: it arrives in pieces, unchanged from the script.
 func TestRawInput(t *testing.T) {
 	const raw = `{"path": "half`
 	pieces := map[string]func(e event) string{
@@ -88,7 +93,8 @@ func TestRawInput(t *testing.T) {
 		},
 	}
 	for _, f := range formats {
-		server := start(t, parse(t, `{"s": {"conversations": [[{"tools": [{"name": "read", "raw": "{\"path\": \"half"}]}]]}}`))
+		server := start(t,
+			parse(t, `{"s": {"conversations": [[{"tools": [{"name": "read", "raw": "{\"path\": \"half"}]}]]}}`))
 		answer, err := newClient(t, f, server.URL()+"/s").comes()
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +109,7 @@ func TestRawInput(t *testing.T) {
 	}
 }
 
-// Tokens may be told wrongly, or not at all.
+// Token counts may be wrong or missing.
 func TestOddUsage(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t, parse(t, `{"silent": {"conversations": [[{"text": "a", "unmetered": true}]]},
@@ -122,7 +128,9 @@ func TestOddUsage(t *testing.T) {
 }
 
 func TestRetryDate(t *testing.T) {
-	server := start(t, parse(t, `{"s": {"conversations": [[{"text": "a", "faults": [{"do": "status", "status": 429, "retry_date": "90s"}]}]]}}`))
+	server := start(t,
+		parse(t, `{"s": {"conversations": [[{"text": "a", "faults": [{"do": "status", "status": 429, "retry_date": `+
+			`"90s"}]}]]}}`))
 	before := time.Now()
 	response, err := newClient(t, formats[0], server.URL()+"/s").post(nil, shells["anthropic"])
 	if err != nil {
@@ -130,7 +138,8 @@ func TestRetryDate(t *testing.T) {
 	}
 	response.Body.Close()
 	date, err := http.ParseTime(response.Header.Get("Retry-After"))
-	if err != nil || date.Before(before.Add(90*time.Second).Truncate(time.Second)) || date.After(time.Now().Add(91*time.Second)) {
+	if err != nil || date.Before(before.Add(90*time.Second).Truncate(time.Second)) ||
+		date.After(time.Now().Add(91*time.Second)) {
 		t.Errorf("%q is %s, %v", response.Header.Get("Retry-After"), date, err)
 	}
 }

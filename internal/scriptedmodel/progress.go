@@ -8,41 +8,43 @@ import (
 	"sync"
 )
 
-// progress is how far one scenario has come.
+// progress tracks the state of one scenario.
 type progress struct {
 	scenario Scenario
 
-	mu       sync.Mutex
-	agent    int            // the present fresh agent, counted from 0
-	begun    bool           // its first turn has been answered well
-	served   map[place]int  // faults so far
-	offering map[string]int // the most tools that a client has offered
-	answers  int
+	mu        sync.Mutex
+	agent     int            // the current fresh agent, counted from 0
+	begun     bool           // its first turn was answered without a fault
+	served    map[place]int  // faults so far
+	mostTools map[string]int // the most tools that each client has offered
+	answers   int
 }
 
 // place is a turn of an agent's conversation.
 type place struct{ agent, turn int }
 
-// step is what one request gets.
+// step is the answer to one request.
 type step struct {
 	place
 	side   bool
 	turn   Turn
 	fault  *Fault
-	serial int // of the answer
+	serial int // number of the answer
 }
 
 func newProgress(s Scenario) *progress {
-	return &progress{scenario: s, served: map[place]int{}, offering: map[string]int{}}
+	return &progress{scenario: s, served: map[place]int{}, mostTools: map[string]int{}}
 }
 
-// next decides what a request of that client gets.
+// next chooses the answer to a client's request.
 func (p *progress) next(client string, a ask) step {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answers++
 	if p.isSide(client, a) {
-		return step{side: true, turn: Turn{Text: cmp.Or(p.scenario.Side, "Scripted")}, fault: p.lastingFault(), serial: p.answers}
+		return step{
+			side: true, turn: Turn{Text: cmp.Or(p.scenario.Side, "Scripted")}, fault: p.lastingFault(), serial: p.answers,
+		}
 	}
 	if a.answers == 0 && p.begun {
 		p.agent++
@@ -57,17 +59,18 @@ func (p *progress) next(client string, a ask) step {
 	return s
 }
 
-// isSide knows side calls by their tools. Half, because a client may learn of further tools while it works.
+// isSide recognizes side calls by their tools. It compares with half, because a client may learn of
+// more tools while it works.
 func (p *progress) isSide(client string, a ask) bool {
 	_, mine := agentOf(a.callID)
-	if len(a.tools) == 0 || !mine && 2*len(a.tools) < p.offering[client] {
+	if len(a.tools) == 0 || !mine && 2*len(a.tools) < p.mostTools[client] {
 		return true
 	}
-	p.offering[client] = max(p.offering[client], len(a.tools))
+	p.mostTools[client] = max(p.mostTools[client], len(a.tools))
 	return false
 }
 
-// lastingFault is what nobody who asks now can get past.
+// lastingFault returns the current fault that never ends, if any.
 func (p *progress) lastingFault() *Fault {
 	turn := p.turnAt(place{agent: p.agent})
 	if !turn.failsForever() {
@@ -89,7 +92,7 @@ func (p *progress) turnAt(at place) Turn {
 	return last
 }
 
-// faultAt takes the next fault of a turn, if one is left.
+// faultAt returns the next fault of a turn, if one is left.
 func (p *progress) faultAt(at place, turn Turn) *Fault {
 	left := p.served[at]
 	for i := range turn.Faults {
@@ -104,7 +107,8 @@ func (p *progress) faultAt(at place, turn Turn) *Fault {
 	return nil
 }
 
-// answered notes that a turn reaches whoever asked for it. It is called before the last piece is sent: the next agent may be there right after it.
+// answered records that the client receives a turn. It is called before the last piece is sent,
+// because the next agent may connect right after it.
 func (p *progress) answered(s step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,12 +119,12 @@ func (p *progress) answered(s step) {
 
 var callID = regexp.MustCompile(`_n(\d+)t(\d+)i\d+$`)
 
-// newCallID names a tool call so that a later request tells whose conversation it belongs to.
+// newCallID returns an ID for a tool call that identifies the conversation of a later request.
 func newCallID(prefix string, s step, index int) string {
 	return fmt.Sprintf("%s_n%dt%di%d", prefix, s.agent, s.place.turn, index)
 }
 
-// agentOf reads whose conversation a tool call belongs to.
+// agentOf returns the agent whose conversation a tool call belongs to.
 func agentOf(id string) (agent int, ok bool) {
 	m := callID.FindStringSubmatch(id)
 	if m == nil {

@@ -23,8 +23,8 @@ func TestOneConversationAfterTheOther(t *testing.T) {
 		c.streams = streams
 		call := func(agent, at int) turn { return turn{"said", fmt.Sprintf("call_n%dt%di0", agent, at)} }
 		got := []string{
-			c.says(), c.says(call(0, 0)), c.says(call(0, 0)), // a repetition moves nothing
-			c.says(call(0, 0), turn{said: "first, two"}), // past the end the last turn comes again
+			c.says(), c.says(call(0, 0)), c.says(call(0, 0)), // a repeated request does not advance
+			c.says(call(0, 0), turn{said: "first, two"}), // after the end the last turn is repeated
 			c.says(), c.says(call(1, 0)), c.says(call(1, 0), call(1, 1)),
 			c.says(), c.says(call(2, 0)),
 		}
@@ -39,13 +39,17 @@ func TestOneConversationAfterTheOther(t *testing.T) {
 	})
 }
 
-// Whose conversation it is comes back with the tool's result, so that a slower agent is not given a faster one's next turn.
+// The tool's result identifies the conversation, so that a slower agent does not get a faster one's
+// next turn.
 func TestAgentsSideBySide(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format, streams bool) {
 		server := start(t, parse(t, twoAgents))
 		slow, fast := newClient(t, f, server.URL()+"/s"), newClient(t, f, server.URL()+"/s")
 		slow.streams, fast.streams = streams, streams
-		got := []string{slow.says(), fast.says(), slow.says(turn{"first, one", "call_n0t0i0"}), fast.says(turn{"second, one", "call_n1t0i0"})}
+		got := []string{
+			slow.says(), fast.says(), slow.says(turn{"first, one", "call_n0t0i0"}),
+			fast.says(turn{"second, one", "call_n1t0i0"}),
+		}
 		if diff := cmp.Diff([]string{"first, one", "second, one", "first, two", "second, two"}, got); diff != "" {
 			t.Error(diff)
 		}
@@ -74,7 +78,8 @@ func TestSideCallsMoveNothing(t *testing.T) {
 	})
 }
 
-// Two kinds of CLI may work on one scenario, one after the other; the second one's tools are compared with its own.
+// Two different CLIs may use one scenario, one after the other. The second one's tools are compared
+// only with its own.
 func TestClientsAreToldApart(t *testing.T) {
 	server := start(t, parse(t, twoAgents))
 	one, other := newClient(t, formats[0], server.URL()+"/s"), newClient(t, formats[1], server.URL()+"/s")
@@ -110,7 +115,8 @@ func TestManyRequestsAtOnce(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	var bodies []int
-	server := start(t, parse(t, `{"s": {"conversations": [[{"text": "a", "faults": [{"do": "status", "status": 500}]}]]}}`),
+	server := start(t,
+		parse(t, `{"s": {"conversations": [[{"text": "a", "faults": [{"do": "status", "status": 500}]}]]}}`),
 		scriptedmodel.Observe(func(r scriptedmodel.Request) { bodies = append(bodies, len(r.Body)) }))
 	c := newClient(t, formats[0], server.URL()+"/s")
 	response, err := c.post(nil, shells["anthropic"])
@@ -130,8 +136,9 @@ func TestLog(t *testing.T) {
 		got[i].Time = got[0].Time
 	}
 	like := scriptedmodel.Request{
-		Time: got[0].Time, Method: "POST", Path: "/s/v1/messages", Scenario: "s", Wire: "anthropic", Model: "scripted-1", Stream: true,
-		Agent: 1, Turn: 1, Fault: scriptedmodel.FaultStatus, Status: 500, Tools: []string{"Bash", "Read"},
+		Time: got[0].Time, Method: "POST", Path: "/s/v1/messages", Scenario: "s", Wire: "anthropic", Model: "scripted-1",
+		Stream: true,
+		Agent:  1, Turn: 1, Fault: scriptedmodel.FaultStatus, Status: 500, Tools: []string{"Bash", "Read"},
 	}
 	good, side := like, like
 	good.Fault, good.Status = "", 200

@@ -30,11 +30,11 @@ func (responses) read(_ string, body []byte) (ask, error) {
 		return ask{}, err
 	}
 	if in.Before != "" {
-		return ask{}, errors.New("read responses request: nothing is kept here, so previous_response_id leads nowhere; the whole conversation is wanted")
+		return ask{}, errors.New("read responses request: previous_response_id is not supported; send the whole conversation")
 	}
 	a := ask{model: in.Model, streaming: in.Stream}
 	for _, t := range in.Tools {
-		if t.Name != "" { // the vendor's own tools have none
+		if t.Name != "" { // the vendor's built-in tools have none
 			a.tools = append(a.tools, offer{name: t.Name, freeform: t.Type == "custom", schema: t.Parameters})
 		}
 	}
@@ -43,10 +43,10 @@ func (responses) read(_ string, body []byte) (ask, error) {
 		Role   string `json:"role"`
 		CallID string `json:"call_id"`
 	}
-	_ = json.Unmarshal(in.Input, &items) // a prompt alone may stand there as a string
+	_ = json.Unmarshal(in.Input, &items) // a prompt alone may be a plain string
 	for _, item := range items {
 		isCall := strings.HasSuffix(item.Type, "_call")
-		a.heard(item.Role == "assistant" || item.Type == "reasoning" || isCall)
+		a.addMessage(item.Role == "assistant" || item.Type == "reasoning" || isCall)
 		if isCall {
 			a.callID = item.CallID
 		}
@@ -75,7 +75,7 @@ func (w responses) stream(a answer) []frame {
 	return e.frames
 }
 
-// item tells one item of the output bit by bit.
+// item streams one item of the output in pieces.
 func (e *responseEvents) item(index int, item object) {
 	begun := maps.Clone(item)
 	begun["status"] = "in_progress"
@@ -88,7 +88,8 @@ func (e *responseEvents) item(index int, item object) {
 		begun["summary"] = []any{}
 		e.add("response.output_item.added", object{"output_index": index, "item": begun})
 		part := item["summary"].([]object)[0]
-		e.add("response.reasoning_summary_part.added", at(object{"summary_index": 0, "part": object{"type": "summary_text", "text": ""}}))
+		e.add("response.reasoning_summary_part.added",
+			at(object{"summary_index": 0, "part": object{"type": "summary_text", "text": ""}}))
 		for _, piece := range pieces(part["text"].(string)) {
 			e.add("response.reasoning_summary_text.delta", at(object{"summary_index": 0, "delta": piece}))
 		}
@@ -98,7 +99,8 @@ func (e *responseEvents) item(index int, item object) {
 		begun["content"] = []any{}
 		e.add("response.output_item.added", object{"output_index": index, "item": begun})
 		part := item["content"].([]object)[0]
-		e.add("response.content_part.added", at(object{"content_index": 0, "part": object{"type": "output_text", "text": "", "annotations": []any{}}}))
+		e.add("response.content_part.added",
+			at(object{"content_index": 0, "part": object{"type": "output_text", "text": "", "annotations": []any{}}}))
 		for _, piece := range pieces(part["text"].(string)) {
 			e.add("response.output_text.delta", at(object{"content_index": 0, "delta": piece, "logprobs": []any{}}))
 		}
@@ -144,7 +146,10 @@ func (responses) items(a answer) []object {
 		})
 	}
 	for i, c := range a.calls {
-		item := object{"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", a.id, i), "call_id": c.id, "name": c.name, "status": "completed"}
+		item := object{
+			"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", a.id, i), "call_id": c.id, "name": c.name,
+			"status": "completed",
+		}
 		if c.freeform {
 			item["type"], item["input"] = "custom_tool_call", freeText(c)
 		} else {
@@ -155,7 +160,7 @@ func (responses) items(a answer) []object {
 	return items
 }
 
-// freeText is the input of a tool that takes text: the script has it as the only argument.
+// freeText returns the input of a tool that takes text: the script has it as the only argument.
 func freeText(c call) string {
 	for _, value := range c.input {
 		if text, ok := value.(string); ok && len(c.input) == 1 {
@@ -168,8 +173,10 @@ func freeText(c call) string {
 func (responses) response(a answer, status string, items []object) object {
 	r := object{
 		"id": "resp_" + a.id, "object": "response", "created_at": a.now.Unix(), "status": status, "model": a.model,
-		"output": append([]object{}, items...), "usage": nil, "error": nil, "incomplete_details": nil, "instructions": nil, "metadata": object{},
-		"parallel_tool_calls": true, "temperature": 1.0, "top_p": 1.0, "tool_choice": "auto", "tools": []any{}, "previous_response_id": nil,
+		"output": append([]object{}, items...), "usage": nil, "error": nil, "incomplete_details": nil, "instructions": nil,
+		"metadata":            object{},
+		"parallel_tool_calls": true, "temperature": 1.0, "top_p": 1.0, "tool_choice": "auto", "tools": []any{},
+		"previous_response_id": nil,
 	}
 	if status == "in_progress" {
 		return r
@@ -177,8 +184,10 @@ func (responses) response(a answer, status string, items []object) object {
 	u := a.usage
 	if !a.turn.Unmetered {
 		r["usage"] = object{
-			"input_tokens": u.prompt(), "input_tokens_details": object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
-			"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning}, "total_tokens": u.prompt() + u.Output,
+			"input_tokens":         u.prompt(),
+			"input_tokens_details": object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
+			"output_tokens":        u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning},
+			"total_tokens": u.prompt() + u.Output,
 		}
 	}
 	switch a.turn.Stop {
@@ -196,10 +205,12 @@ var openaiKinds = map[int]string{
 }
 
 var openaiCodes = map[int]string{
-	401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded", 500: "server_error", 503: "server_is_overloaded", 529: "server_is_overloaded",
+	401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded", 500: "server_error",
+	503: "server_is_overloaded", 529: "server_is_overloaded",
 }
 
-// openaiError is the shape that both of OpenAI's formats have in common. A subscription's limit has fields of its own.
+// openaiError returns the error shape that both of OpenAI's formats share. A subscription's limit
+// has extra fields.
 func openaiError(t trouble) object {
 	e := object{"message": t.message(), "type": t.kind(openaiKinds, "invalid_request_error"), "param": nil, "code": nil}
 	if code, ok := openaiCodes[t.Status]; ok {
@@ -207,7 +218,8 @@ func openaiError(t trouble) object {
 	}
 	if t.ResetIn > 0 {
 		e["type"], e["code"] = t.kind(nil, "usage_limit_reached"), nil
-		e["plan_type"], e["resets_at"], e["resets_in_seconds"] = "pro", t.resetsAt().Unix(), int64(time.Duration(t.ResetIn)/time.Second)
+		e["plan_type"], e["resets_at"] = "pro", t.resetsAt().Unix()
+		e["resets_in_seconds"] = int64(time.Duration(t.ResetIn) / time.Second)
 	}
 	return e
 }
@@ -222,7 +234,8 @@ func (responses) failureFrames(t trouble, sent int) []frame {
 	return []frame{
 		typed("error", object{"code": e["code"], "message": e["message"], "param": nil, "sequence_number": sent}),
 		typed("response.failed", object{"sequence_number": sent + 1, "response": object{
-			"id": "resp_failed", "object": "response", "created_at": t.now.Unix(), "status": "failed", "output": []any{}, "usage": nil,
+			"id": "resp_failed", "object": "response", "created_at": t.now.Unix(), "status": "failed", "output": []any{},
+			"usage": nil,
 			"error": object{"code": e["code"], "message": e["message"]},
 		}}),
 	}

@@ -16,10 +16,12 @@ func TestParseWhole(t *testing.T) {
 		"faults": [{"do": "status", "status": 429, "times": 2, "type": "k", "message": "m", "headers": {"h": "v"}, "retry_after": "2s", "reset_in": "1h"}]
 	}]]}}`)
 	want := scriptedmodel.Script{"a": {About: "all", Side: "x", Conversations: [][]scriptedmodel.Turn{{{
-		Thinking: "t", Text: "u", Tools: []scriptedmodel.ToolCall{{Write: &scriptedmodel.FileWrite{Path: "p", Text: "q"}}}, Stop: "length", Pace: 1_500_000_000, Fill: map[string]string{"w": "(x)"},
+		Thinking: "t", Text: "u", Tools: []scriptedmodel.ToolCall{{Write: &scriptedmodel.FileWrite{Path: "p", Text: "q"}}},
+		Stop: "length", Pace: 1_500_000_000, Fill: map[string]string{"w": "(x)"},
 		Usage: &scriptedmodel.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
 		Faults: []scriptedmodel.Fault{{
-			Do: "status", Status: 429, Times: 2, Type: "k", Message: "m", Headers: map[string]string{"h": "v"}, RetryAfter: 2_000_000_000, ResetIn: 3_600_000_000_000,
+			Do: "status", Status: 429, Times: 2, Type: "k", Message: "m", Headers: map[string]string{"h": "v"},
+			RetryAfter: 2_000_000_000, ResetIn: 3_600_000_000_000,
 		}},
 	}}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -30,41 +32,69 @@ func TestParseWhole(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	turn := func(inside string) string { return `{"a": {"conversations": [[{` + inside + `}]]}}` }
 	for _, test := range []struct{ script, want string }{
-		{``, `read script: line 1: the script ends too early`},
-		{"{\n\"a\": {", `read script: line 2: the script ends too early`},
+		{``, `read script: line 1: the script ends unexpectedly`},
+		{"{\n\"a\": {", `read script: line 2: the script ends unexpectedly`},
 		{"{\n\"a\": oops}", `read script: line 2: invalid character 'o' looking for beginning of value`},
 		{`[]`, `read script: line 1: cannot unmarshal array into Go value of type scriptedmodel.Script`},
-		{`{}`, `read script: there is no scenario`},
-		{`{"a": {}}`, `read script: scenario "a": there is no conversation`},
-		{`{"a": {"conversations": [[]]}}`, `read script: scenario "a": conversation 1 has no turn`},
+		{`{}`, `read script: the script has no scenarios`},
+		{`{"a": {}}`, `read script: scenario "a": there are no conversations`},
+		{`{"a": {"conversations": [[]]}}`, `read script: scenario "a": conversation 1 has no turns`},
 		{"{\"a\": {\n\n\"turns\": []}}", `read script: line 3: unknown field "turns"`},
-		{turn(`"text": "x"`) + ` {}`, `read script: line 1: something follows the script's end`},
-		{`{"v1": {"conversations": [[{"text": "x"}]]}}`, `read script: scenario "v1": a name has letters, digits, dots, dashes, and does not begin with v1`},
-		{`{"a/b": {"conversations": [[{"text": "x"}]]}}`, `read script: scenario "a/b": a name has letters, digits, dots, dashes, and does not begin with v1`},
-		{turn(``), `read script: scenario "a": conversation 1: turn 1: text, tools, thinking or empty is wanted`},
-		{turn(`"faults": [{"do": "cut"}]`), `read script: scenario "a": conversation 1: turn 1: text, tools, thinking or empty is wanted`},
-		{turn(`"text": "x", "empty": true`), `read script: scenario "a": conversation 1: turn 1: an empty turn says nothing and calls nothing`},
-		{turn(`"text": "x", "stop": "bored"`), `read script: scenario "a": conversation 1: turn 1: stop "bored": length or refusal is wanted`},
-		{turn(`"text": "x", "pace": "soon"`), `read script: line 1: "soon" is no time span; one like "1.5s" is wanted`},
-		{turn(`"text": "x", "pace": "-1s"`), `read script: line 1: "-1s" is no time span; one like "1.5s" is wanted`},
-		{turn(`"text": "x", "fill": {"a": "("}`), `read script: scenario "a": conversation 1: turn 1: fill "a": an expression with a group is wanted`},
-		{turn(`"text": "x", "fill": {"a": "x"}`), `read script: scenario "a": conversation 1: turn 1: fill "a": an expression with a group is wanted`},
-		{turn(`"tools": [{}]`), `read script: scenario "a": conversation 1: turn 1: tool 1: exactly one of shell, write and name is wanted`},
-		{turn(`"tools": [{"shell": "x", "name": "y"}]`), `read script: scenario "a": conversation 1: turn 1: tool 1: exactly one of shell, write and name is wanted`},
-		{turn(`"tools": [{"shell": "x", "input": {}}]`), `read script: scenario "a": conversation 1: turn 1: tool 1: input goes with a name`},
-		{turn(`"tools": [{"write": {"text": "y"}}]`), `read script: scenario "a": conversation 1: turn 1: tool 1: write: a path is wanted`},
-		{turn(`"tools": [{"shell": "x", "raw": "{"}]`), `read script: scenario "a": conversation 1: turn 1: tool 1: input goes with a name`},
-		{turn(`"tools": [{"name": "x", "input": {}, "raw": "{"}]`), `read script: scenario "a": conversation 1: turn 1: tool 1: raw is in place of input`},
-		{turn(`"text": "x", "unmetered": true, "usage": {}`), `read script: scenario "a": conversation 1: turn 1: usage does not go with unmetered`},
-		{turn(`"text": "x", "faults": [{"do": "status", "status": 429, "retry_after": "1s", "retry_date": "1s"}]`), `read script: scenario "a": conversation 1: turn 1: fault 1: retry_date is in place of retry_after`},
-		{turn(`"text": "x", "faults": [{"do": "garble", "retry_date": "1s"}]`), `read script: scenario "a": conversation 1: turn 1: fault 1: garble: only times and forever go with it`},
-		{turn(`"text": "x", "faults": [{"do": "sulk"}]`), `read script: scenario "a": conversation 1: turn 1: fault 1: do "sulk": one of status, hang, stall, ping, cut, end, garble, drop, error_event is wanted`},
-		{turn(`"text": "x", "faults": [{"do": "status", "status": 200}]`), `read script: scenario "a": conversation 1: turn 1: fault 1: status 200: one from 400 to 599 is wanted`},
-		{turn(`"text": "x", "faults": [{"do": "error_event", "status": 1}]`), `read script: scenario "a": conversation 1: turn 1: fault 1: status 1: one from 400 to 599 is wanted`},
-		{turn(`"text": "x", "faults": [{"do": "hang", "status": 500}]`), `read script: scenario "a": conversation 1: turn 1: fault 1: hang: only times and forever go with it`},
-		{turn(`"text": "x", "faults": [{"do": "hang", "times": -1}]`), `read script: scenario "a": conversation 1: turn 1: fault 1: times is a number from 1 on, and does not go with forever`},
-		{turn(`"text": "x", "faults": [{"do": "hang", "times": 1, "forever": true}]`), `read script: scenario "a": conversation 1: turn 1: fault 1: times is a number from 1 on, and does not go with forever`},
-		{turn(`"text": "x", "faults": [{"do": "hang", "forever": true}, {"do": "cut"}]`), `read script: scenario "a": conversation 1: turn 1: fault 1: nothing comes after a fault that never ends`},
+		{turn(`"text": "x"`) + ` {}`, `read script: line 1: unexpected text after the end of the script`},
+		{`{"v1": {"conversations": [[{"text": "x"}]]}}`,
+			`read script: scenario "v1": a name may have letters, digits, dots, dashes and underscores, and must not ` +
+				`begin with v1`},
+		{`{"a/b": {"conversations": [[{"text": "x"}]]}}`,
+			`read script: scenario "a/b": a name may have letters, digits, dots, dashes and underscores, and must not ` +
+				`begin with v1`},
+		{turn(``), `read script: scenario "a": conversation 1: turn 1: set at least one of: text, tools, thinking, empty`},
+		{turn(`"faults": [{"do": "cut"}]`),
+			`read script: scenario "a": conversation 1: turn 1: set at least one of: text, tools, thinking, empty`},
+		{turn(`"text": "x", "empty": true`),
+			`read script: scenario "a": conversation 1: turn 1: an empty turn cannot have text, tools or thinking`},
+		{turn(`"text": "x", "stop": "bored"`),
+			`read script: scenario "a": conversation 1: turn 1: stop "bored": choose one of: length, refusal`},
+		{turn(`"text": "x", "pace": "soon"`), `read script: line 1: invalid time span "soon" (example: "1.5s")`},
+		{turn(`"text": "x", "pace": "-1s"`), `read script: line 1: invalid time span "-1s" (example: "1.5s")`},
+		{turn(`"text": "x", "fill": {"a": "("}`),
+			`read script: scenario "a": conversation 1: turn 1: fill "a": must be a regular expression with a group`},
+		{turn(`"text": "x", "fill": {"a": "x"}`),
+			`read script: scenario "a": conversation 1: turn 1: fill "a": must be a regular expression with a group`},
+		{turn(`"tools": [{}]`),
+			`read script: scenario "a": conversation 1: turn 1: tool 1: choose exactly one of: shell, write, name`},
+		{turn(`"tools": [{"shell": "x", "name": "y"}]`),
+			`read script: scenario "a": conversation 1: turn 1: tool 1: choose exactly one of: shell, write, name`},
+		{turn(`"tools": [{"shell": "x", "input": {}}]`),
+			`read script: scenario "a": conversation 1: turn 1: tool 1: input needs a name`},
+		{turn(`"tools": [{"write": {"text": "y"}}]`),
+			`read script: scenario "a": conversation 1: turn 1: tool 1: write: path is missing`},
+		{turn(`"tools": [{"shell": "x", "raw": "{"}]`),
+			`read script: scenario "a": conversation 1: turn 1: tool 1: input needs a name`},
+		{turn(`"tools": [{"name": "x", "input": {}, "raw": "{"}]`),
+			`read script: scenario "a": conversation 1: turn 1: tool 1: raw cannot be combined with input`},
+		{turn(`"text": "x", "unmetered": true, "usage": {}`),
+			`read script: scenario "a": conversation 1: turn 1: usage cannot be combined with unmetered`},
+		{turn(`"text": "x", "faults": [{"do": "status", "status": 429, "retry_after": "1s", "retry_date": "1s"}]`),
+			`read script: scenario "a": conversation 1: turn 1: fault 1: retry_date cannot be combined with retry_after`},
+		{turn(`"text": "x", "faults": [{"do": "garble", "retry_date": "1s"}]`),
+			`read script: scenario "a": conversation 1: turn 1: fault 1: garble: can be combined only with times and forever`},
+		{turn(`"text": "x", "faults": [{"do": "sulk"}]`),
+			`read script: scenario "a": conversation 1: turn 1: fault 1: do "sulk": choose one of: status, hang, stall, ` +
+				`ping, cut, end, garble, drop, error_event`},
+		{turn(`"text": "x", "faults": [{"do": "status", "status": 200}]`),
+			`read script: scenario "a": conversation 1: turn 1: fault 1: status 200: must be from 400 to 599`},
+		{turn(`"text": "x", "faults": [{"do": "error_event", "status": 1}]`),
+			`read script: scenario "a": conversation 1: turn 1: fault 1: status 1: must be from 400 to 599`},
+		{turn(`"text": "x", "faults": [{"do": "hang", "status": 500}]`),
+			`read script: scenario "a": conversation 1: turn 1: fault 1: hang: can be combined only with times and forever`},
+		{turn(`"text": "x", "faults": [{"do": "hang", "times": -1}]`),
+			`read script: scenario "a": conversation 1: turn 1: fault 1: times must not be negative, and cannot be ` +
+				`combined with forever`},
+		{turn(`"text": "x", "faults": [{"do": "hang", "times": 1, "forever": true}]`),
+			`read script: scenario "a": conversation 1: turn 1: fault 1: times must not be negative, and cannot be ` +
+				`combined with forever`},
+		{turn(`"text": "x", "faults": [{"do": "hang", "forever": true}, {"do": "cut"}]`),
+			`read script: scenario "a": conversation 1: turn 1: fault 1: no fault can follow one that never ends`},
 	} {
 		_, err := scriptedmodel.Parse([]byte(test.script))
 		if err == nil || err.Error() != test.want {
@@ -73,7 +103,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// What was read is written and read again.
+// A script survives being written and read again.
 func TestStandardComesBack(t *testing.T) {
 	text, err := json.Marshal(scriptedmodel.Standard())
 	if err != nil {
@@ -94,7 +124,10 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range []string{string(standard), twoAgents, everything, `{"a": {"conversations": [[{"faults": [{"do": "hang", "forever": true}]}]]}}`} {
+	for _, seed := range []string{
+		string(standard), twoAgents, everything,
+		`{"a": {"conversations": [[{"faults": [{"do": "hang", "forever": true}]}]]}}`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// maxBody bounds a request; keptRequests bounds the log.
+// maxBody limits a request; keptRequests limits the log.
 const (
 	maxBody      = 64 << 20
 	keptRequests = 10_000
 )
 
-// Request is what one request asked for and what it gets.
+// Request is the log entry for one request and its answer.
 type Request struct {
 	Time     time.Time `json:"time"`
 	Method   string    `json:"method"`
@@ -26,16 +26,16 @@ type Request struct {
 	Wire     string    `json:"wire,omitempty"` // anthropic, responses, chat or gemini
 	Model    string    `json:"model,omitempty"`
 	Stream   bool      `json:"stream"`
-	Side     bool      `json:"side"`            // it is no part of the conversation
-	Agent    int       `json:"agent"`           // which fresh agent's it is, from 1; 0 if nobody's
+	Side     bool      `json:"side"`            // it is not part of the conversation
+	Agent    int       `json:"agent"`           // the fresh agent it comes from, from 1; 0 if none
 	Turn     int       `json:"turn"`            // from 1
-	Fault    FaultKind `json:"fault,omitempty"` // that is served in place of the turn
-	Status   int       `json:"status"`          // that is sent; 0 if none is
-	Tools    []string  `json:"tools,omitempty"` // that are offered
-	Body     []byte    `json:"-"`               // only for an observer, not kept
+	Fault    FaultKind `json:"fault,omitempty"` // served instead of the turn
+	Status   int       `json:"status"`          // the status that is sent; 0 if none
+	Tools    []string  `json:"tools,omitempty"` // the tools that are offered
+	Body     []byte    `json:"-"`               // only for an observer; not kept
 }
 
-// Server answers as its script says. It is an http.Handler that may be used by many clients at once.
+// Server answers as its script says. It is an http.Handler and safe for concurrent use.
 type Server struct {
 	scenarios map[string]*progress
 	names     []string
@@ -50,15 +50,18 @@ type Server struct {
 	admitted sync.RWMutex
 }
 
-// Option changes how a server is made.
+// Option configures a server.
 type Option func(*Server)
 
-// Observe has a function called for every request, once it is clear what it gets and before anything is sent. It must not block for long.
+// Observe registers a function that is called for every request, once its answer is chosen and
+// before anything is sent. It must not block for long.
 func Observe(observe func(Request)) Option { return func(s *Server) { s.observe = observe } }
 
-// New makes a server of a script that Parse has read or that keeps to its rules.
+// New returns a server for a script that Parse has read, or that follows the same rules.
 func New(script Script, options ...Option) *Server {
-	s := &Server{scenarios: map[string]*progress{}, names: script.Names(), closing: make(chan struct{}), observe: func(Request) {}}
+	s := &Server{
+		scenarios: map[string]*progress{}, names: script.Names(), closing: make(chan struct{}), observe: func(Request) {},
+	}
 	for name, scenario := range script {
 		s.scenarios[name] = newProgress(scenario)
 	}
@@ -68,17 +71,17 @@ func New(script Script, options ...Option) *Server {
 	return s
 }
 
-// Requests lists what was asked so far, the oldest first.
+// Requests returns all requests so far, oldest first.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// Close ends all requests under way, those that hang too, and waits for them.
+// Close ends all current requests, including those that hang, and waits for them.
 func (s *Server) Close() {
 	s.close.Do(func() { close(s.closing) })
-	s.admitted.Lock() // nobody is between the door and the counter
+	s.admitted.Lock() // no request is between the check of closing and the counter
 	defer s.admitted.Unlock()
 	s.answers.Wait()
 }
@@ -108,17 +111,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	format := wireFor(rest)
 	switch {
 	case !known:
-		s.refuse(w, entry, http.StatusNotFound, fmt.Sprintf("there is no scenario %q: the base URL ends with the name of one of %s", scenario, strings.Join(s.names, ", ")))
+		s.refuse(w, entry, http.StatusNotFound,
+			fmt.Sprintf("unknown scenario %q: the base URL must end with one of: %s", scenario,
+				strings.Join(s.names, ", ")))
 	case r.Method == http.MethodHead:
 		s.note(entry, http.StatusOK)
 	case strings.HasSuffix(rest, "/models") && r.Method == http.MethodGet:
-		s.tell(w, entry, modelList())
+		s.respond(w, entry, modelList())
 	case strings.HasSuffix(rest, "/count_tokens"):
-		s.tell(w, entry, object{"input_tokens": DefaultUsage.Input})
+		s.respond(w, entry, object{"input_tokens": DefaultUsage.Input})
 	case strings.HasSuffix(rest, ":countTokens"):
-		s.tell(w, entry, object{"totalTokens": DefaultUsage.Input})
+		s.respond(w, entry, object{"totalTokens": DefaultUsage.Input})
 	case format == nil || r.Method != http.MethodPost:
-		s.refuse(w, entry, http.StatusNotFound, "no model answers "+r.Method+" "+rest)
+		s.refuse(w, entry, http.StatusNotFound, "unsupported request: "+r.Method+" "+rest)
 	default:
 		var a ask
 		body, err := readBody(r)
@@ -150,7 +155,7 @@ func readBody(r *http.Request) ([]byte, error) {
 		}
 		from = unzipped
 	default:
-		return nil, fmt.Errorf("read request: the encoding %q is not known here", encoding)
+		return nil, fmt.Errorf("read request: unknown encoding %q", encoding)
 	}
 	body, err := io.ReadAll(io.LimitReader(from, maxBody+1))
 	if err != nil {
@@ -163,12 +168,18 @@ func readBody(r *http.Request) ([]byte, error) {
 }
 
 func modelList() object {
-	model := object{"id": "scripted-1", "object": "model", "type": "model", "display_name": "Scripted", "created": 0, "created_at": "2026-01-01T00:00:00Z", "owned_by": "script"}
-	return object{"object": "list", "data": []object{model}, "has_more": false, "first_id": "scripted-1", "last_id": "scripted-1",
-		"models": []object{{"name": "models/scripted-1", "displayName": "Scripted", "supportedGenerationMethods": []string{"generateContent"}}}}
+	model := object{
+		"id": "scripted-1", "object": "model", "type": "model", "display_name": "Scripted", "created": 0,
+		"created_at": "2026-01-01T00:00:00Z", "owned_by": "script",
+	}
+	return object{"object": "list", "data": []object{model}, "has_more": false, "first_id": "scripted-1",
+		"last_id": "scripted-1",
+		"models": []object{
+			{"name": "models/scripted-1", "displayName": "Scripted", "supportedGenerationMethods": []string{"generateContent"}},
+		}}
 }
 
-// note puts a request into the log.
+// note logs a request.
 func (s *Server) note(entry Request, status int) {
 	entry.Status = status
 	s.observe(entry)
@@ -181,18 +192,21 @@ func (s *Server) note(entry Request, status int) {
 	s.requests = append(s.requests, entry)
 }
 
-func (s *Server) tell(w http.ResponseWriter, entry Request, value any) {
+func (s *Server) respond(w http.ResponseWriter, entry Request, value any) {
 	s.note(entry, http.StatusOK)
 	writeJSON(w, http.StatusOK, value)
 }
 
 func (s *Server) refuse(w http.ResponseWriter, entry Request, status int, why string) {
 	s.note(entry, status)
-	writeJSON(w, status, object{"type": "error", "error": object{"type": anthropicKinds[status], "code": status, "message": "scripted model: " + why}})
+	writeJSON(w, status, object{
+		"type":  "error",
+		"error": object{"type": anthropicKinds[status], "code": status, "message": "scripted model: " + why},
+	})
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(value) // the client may be gone
 }

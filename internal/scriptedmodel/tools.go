@@ -7,16 +7,20 @@ import (
 	"strings"
 )
 
-// What tools and their arguments are called by those who offer them, the likelier ones first.
+// Names that clients give to tools and their arguments, the most likely ones first.
 var (
-	shellTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "terminal", "local_shell"}
+	shellTools = []string{
+		"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command", "run_command",
+		"run_in_terminal", "run_terminal_cmd", "terminal", "local_shell",
+	}
 	commandNames = []string{"command", "cmd", "script"}
 	writeTools   = []string{"write", "write_file", "create_file", "create", "edit_file"}
 	pathNames    = []string{"file_path", "filePath", "path", "absolute_path", "filename"}
 	textNames    = []string{"content", "contents", "file_text", "text", "new_str"}
 )
 
-// resolve makes a call that the client understands of what the script wants. It fails if the client offers no fitting tool.
+// resolve turns the script's call into one that the client understands. It fails if the client
+// offers no matching tool.
 func (c ToolCall) resolve(a ask) (call, bool) {
 	switch {
 	case c.Name != "":
@@ -52,7 +56,8 @@ func shellCall(command string, a ask) (call, bool) {
 	return call{name: o.name, input: input}, true
 }
 
-// writeCall makes the path absolute where the client's folder is known: some tools refuse others.
+// writeCall makes the path absolute if the client's folder is known: some tools refuse relative
+// ones.
 func writeCall(w FileWrite, a ask) (call, bool) {
 	o, ok := find(writeTools, a.tools)
 	if !ok {
@@ -71,11 +76,12 @@ func writeCall(w FileWrite, a ask) (call, bool) {
 	return call{name: o.name, input: input}, true
 }
 
-// writeCommand writes a file whatever is in it.
+// writeCommand returns a shell command that writes any file, whatever its content.
 func writeCommand(w FileWrite) string {
 	quoted := "'" + strings.ReplaceAll(w.Path, "'", `'\''`) + "'"
 	folder := "'" + strings.ReplaceAll(path.Dir(w.Path), "'", `'\''`) + "'"
-	return "mkdir -p " + folder + " && echo " + base64.StdEncoding.EncodeToString([]byte(w.Text)) + " | base64 -d > " + quoted
+	return "mkdir -p " + folder + " && echo " + base64.StdEncoding.EncodeToString([]byte(w.Text)) + " | base64 -d > " +
+		quoted
 }
 
 func find(names []string, offers []offer) (offer, bool) {
@@ -98,7 +104,7 @@ func (o offer) argument(names []string) (string, bool) {
 	return "", false
 }
 
-// fillIn gives every argument that is required something of its type.
+// fillIn adds a value of the right type for every missing required argument.
 func (o offer) fillIn(input map[string]any) {
 	for _, name := range o.schema.Required {
 		if _, given := input[name]; given {
@@ -122,7 +128,8 @@ func (o offer) fillIn(input map[string]any) {
 	}
 }
 
-// calls are the tool calls of a turn as the client understands them, and what there is to say about those that it would not.
+// calls returns the tool calls of a turn for the client, and a message about those that it does not
+// support.
 func (s step) calls(prefix string, a ask) (calls []call, missing string) {
 	for i, wanted := range s.turn.Tools {
 		made, ok := wanted.resolve(a)
@@ -131,7 +138,7 @@ func (s step) calls(prefix string, a ask) (calls []call, missing string) {
 			for _, o := range a.tools {
 				names = append(names, o.name)
 			}
-			missing = "The script wants a tool that is not offered; there are: " + strings.Join(names, ", ")
+			missing = "The script needs a tool that is not offered; offered tools: " + strings.Join(names, ", ")
 			continue
 		}
 		made.id = newCallID(prefix, s, i)

@@ -12,36 +12,36 @@ import (
 	"time"
 )
 
-// wire is one format in which models are asked and answer.
+// wire is one format of requests and answers.
 type wire interface {
-	// name is what the log calls it.
+	// name is the format's name in the log.
 	name() string
-	// read takes a request apart.
+	// read parses a request.
 	read(path string, body []byte) (ask, error)
-	// stream is an answer as the pieces of a stream.
+	// stream returns an answer as the pieces of a stream.
 	stream(a answer) []frame
-	// whole is an answer in one JSON value.
+	// whole returns an answer as one JSON value.
 	whole(a answer) any
-	// failure is the body that goes with an error status.
+	// failure returns the body for an error status.
 	failure(t trouble) any
-	// failureFrames tell an error within a stream, of which that many frames have been sent.
+	// failureFrames returns an error within a stream, after the given number of frames.
 	failureFrames(t trouble, sent int) []frame
 }
 
-// ask is what matters of a request.
+// ask holds the parts of a request that matter.
 type ask struct {
 	streaming bool
-	asArray   bool // a stream that is a JSON array, as Gemini's is without alt=sse
-	wantUsage bool // the stream is to end with the tokens, in formats where that has to be asked for
+	asArray   bool // the stream is a JSON array, as Gemini's is without alt=sse
+	wantUsage bool // the stream must end with the tokens, in formats where that is an option
 	model     string
 	tools     []offer
-	answers   int    // that the request already holds
-	answering bool   // the last message that was heard is the model's
-	callID    string // of the last tool call that it holds; "" if none
-	folder    string // the client's working folder, where it is told; "" if not
+	answers   int    // answers that the request already holds
+	answering bool   // the last message read is the model's
+	callID    string // ID of the last tool call that it holds; "" if none
+	folder    string // the client's working folder; "" if unknown
 }
 
-// readAsk reads the body of a request.
+// readAsk parses the body of a request.
 func readAsk(what string, body []byte, into any) error {
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("read %s request: %w", what, err)
@@ -49,15 +49,16 @@ func readAsk(what string, body []byte, into any) error {
 	return nil
 }
 
-// heard takes the next message of the conversation. Those of the model that follow each other are one answer.
-func (a *ask) heard(byModel bool) {
+// addMessage counts the next message of the conversation. Consecutive messages of the model are one
+// answer.
+func (a *ask) addMessage(byModel bool) {
 	if byModel && !a.answering {
 		a.answers++
 	}
 	a.answering = byModel
 }
 
-// folderSentence is how clients tell a model where they work, most of them.
+// folderSentence matches the sentence by which most clients tell the model their working folder.
 var folderSentence = regexp.MustCompile(`(?i)working (?:in the )?directory: (/[^\s"\\\\]+)`)
 
 // offer is a tool that the model may call.
@@ -67,26 +68,26 @@ type offer struct {
 	schema   schema
 }
 
-// schema is as much of a JSON schema as is needed to fill in arguments.
+// schema is the part of a JSON schema that is needed to fill in arguments.
 type schema struct {
 	Properties map[string]struct {
-		Type any   `json:"type"` // a word or a list of words
+		Type any   `json:"type"` // a string or a list of strings
 		Enum []any `json:"enum"`
 	} `json:"properties"`
 	Required []string `json:"required"`
 }
 
-// answer is a turn, ready to be told.
+// answer is a turn that is ready to send.
 type answer struct {
 	ask
 	turn  Turn
 	usage Usage
 	calls []call
-	id    string    // no two answers have the same
-	now   time.Time // when it was given
+	id    string    // unique for each answer
+	now   time.Time // when the answer was made
 }
 
-// stopReason chooses the word for why the answer ends.
+// stopReason chooses the format's word for the end of the answer.
 func (a answer) stopReason(length, refusal, calls, end string) string {
 	switch {
 	case a.turn.Stop == StopLength:
@@ -99,20 +100,20 @@ func (a answer) stopReason(length, refusal, calls, end string) string {
 	return end
 }
 
-// call is a tool call with everything that the format wants to know.
+// call is a tool call with everything that the format needs.
 type call struct {
 	id, name string
 	freeform bool
 	input    map[string]any
-	raw      string // in place of the input, if it is not ""
+	raw      string // replaces the input if it is not ""
 }
 
-// arguments is the input as text.
+// arguments returns the input as text.
 func (c call) arguments() string {
 	return cmp.Or(c.raw, mustJSON(c.input))
 }
 
-// value is the input for formats that have no text for it.
+// value returns the input for formats that do not encode it as text.
 func (c call) value() any {
 	if c.raw != "" {
 		return c.raw
@@ -133,10 +134,10 @@ func (f frame) String() string {
 	return "event: " + f.event + "\ndata: " + f.data + "\n\n"
 }
 
-// object is a JSON object that is about to be written.
+// object is a JSON object to write.
 type object = map[string]any
 
-// typed is a frame whose event has the name that its data tells again, as "type".
+// typed returns a frame whose data repeats the event's name as "type".
 func typed(event string, data object) frame {
 	data["type"] = event
 	return frame{event: event, data: mustJSON(data)}
@@ -145,12 +146,13 @@ func typed(event string, data object) frame {
 func mustJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only maps, lists, strings and numbers are written
+		panic(err) // the values are only maps, lists, strings and numbers
 	}
 	return string(text)
 }
 
-// pieces cuts a text where it may be cut, into at least three parts if it is long enough, and into no more than a few dozen.
+// pieces splits a text between characters, into at least three parts if it is long enough, and into
+// no more than a few dozen.
 func pieces(text string) []string {
 	runes := []rune(text)
 	size := max(min(12, (len(runes)+2)/3), len(runes)/48, 1)
@@ -161,14 +163,14 @@ func pieces(text string) []string {
 	return parts
 }
 
-// trouble is a fault that is told with words.
+// trouble is a fault that has an error message.
 type trouble struct {
 	Fault
 	now     time.Time
-	request string // its identifier
+	request string // the request's ID
 }
 
-// kind is what a vendor calls the error, if the script does not say it.
+// kind returns the vendor's name for the error, unless the script gives one.
 func (t trouble) kind(usual map[int]string, other string) string {
 	return cmp.Or(t.Type, usual[t.Status], other)
 }
@@ -193,14 +195,15 @@ func (t trouble) message() string {
 
 func (t trouble) resetsAt() time.Time { return t.now.Add(time.Duration(t.ResetIn)) }
 
-// headers go with every format: clients look only at those of their own vendor.
+// headers are the same for every format: clients look only at those of their vendor.
 func (t trouble) headers() http.Header {
 	h := http.Header{}
 	if t.RetryAfter > 0 {
 		h.Set("Retry-After", seconds(t.RetryAfter))
 	}
 	if t.RetryDate > 0 {
-		h.Set("Retry-After", t.now.Add(time.Duration(t.RetryDate)+time.Second-1).UTC().Format(http.TimeFormat)) // as seconds does
+		// as seconds does
+		h.Set("Retry-After", t.now.Add(time.Duration(t.RetryDate)+time.Second-1).UTC().Format(http.TimeFormat))
 	}
 	if t.ResetIn > 0 {
 		h.Set("Retry-After", seconds(t.ResetIn))
@@ -217,12 +220,12 @@ func (t trouble) headers() http.Header {
 	return h
 }
 
-// seconds rounds up: whoever waits that long has waited long enough.
+// seconds rounds up, so that a client never waits too little.
 func seconds(p Pause) string {
 	return strconv.FormatInt(int64((time.Duration(p)+time.Second-1)/time.Second), 10)
 }
 
-// wireFor finds the format by the end of a path.
+// wireFor returns the format for the end of a path.
 func wireFor(path string) wire {
 	switch {
 	case strings.HasSuffix(path, "/messages"):

@@ -41,7 +41,7 @@ func TestAnswerInEveryFormat(t *testing.T) {
 			Usage: scriptedmodel.Usage{Input: 7, Output: 20, CacheRead: 5, Reasoning: 3},
 		}
 		if f.name == "anthropic" {
-			want.Usage.Reasoning = 0 // it does not tell them apart
+			want.Usage.Reasoning = 0 // the format does not distinguish them
 		}
 		if diff := cmp.Diff(want, c.hear(nil, shells[f.name])); diff != "" {
 			t.Error(diff)
@@ -132,11 +132,12 @@ func TestChatTellsTokensOnlyIfAsked(t *testing.T) {
 	}
 }
 
-// A client of Gemini's that does not ask for events gets one array.
+// A Gemini client that does not ask for events gets one array.
 func TestGeminiStreamAsArray(t *testing.T) {
 	server := start(t, scriptedmodel.Standard())
-	response, err := http.Post(server.URL()+"/text/v1beta/models/x:streamGenerateContent", "application/json", strings.NewReader(
-		`{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"a"}]}]}`))
+	response, err := http.Post(server.URL()+"/text/v1beta/models/x:streamGenerateContent", "application/json",
+		strings.NewReader(
+			`{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"a"}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,41 +150,71 @@ func TestGeminiStreamAsArray(t *testing.T) {
 	for _, chunk := range chunks {
 		h.addGemini(chunk)
 	}
-	want := heard{Text: "I looked around. Everything is done.\n\n<promise>COMPLETE</promise>", Stop: "STOP", Usage: scriptedmodel.DefaultUsage}
+	want := heard{
+		Text: "I looked around. Everything is done.\n\n<promise>COMPLETE</promise>", Stop: "STOP",
+		Usage: scriptedmodel.DefaultUsage,
+	}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Tool calls are looked for in what a client offers, and filled in as its schema wants it.
+// Tool calls use the tools that a client offers, and are filled in according to their schemas.
 func TestToolsAsOffered(t *testing.T) {
-	const script = `{"s": {"conversations": [[{"text": "Now.", "tools": [{"shell": "echo hi"}]}]]}, "w": {"conversations": [[{"tools": [{"write": {"path": "sub/it's.txt", "text": "hello\n"}}]}]]}}`
+	const script = `{"s": {"conversations": [[{"text": "Now.", "tools": [{"shell": "echo hi"}]}]]}, "w": ` +
+		`{"conversations": [[{"tools": [{"write": {"path": "sub/it's.txt", "text": "hello\n"}}]}]]}}`
 	shell := func(properties string, required ...string) string {
-		return `{"name":"shell","input_schema":{"type":"object","properties":{` + properties + `},"required":` + jsonOf(t, required) + `}}`
+		return `{"name":"shell","input_schema":{"type":"object","properties":{` + properties + `},"required":` +
+			jsonOf(t, required) + `}}`
 	}
 	for _, test := range []struct {
 		name, scenario, system, tool string
 		want                         heard
 	}{
 		{"a list of words", "s", "", shell(`"command":{"type":"array"}`, "command"),
-			heard{Text: "Now.", Calls: []called{{"shell", map[string]any{"command": []any{"bash", "-lc", "echo hi"}}}}, Stop: "tool_use"}},
+			heard{
+				Text: "Now.", Calls: []called{{"shell", map[string]any{"command": []any{"bash", "-lc", "echo hi"}}}},
+				Stop: "tool_use",
+			}},
 		{"required arguments of all types", "s", "", shell(
-			`"cmd":{"type":"string"},"b":{"type":"boolean"},"n":{"type":"number"},"l":{"type":"array"},"o":{"type":"object"},"e":{"type":"string","enum":["x","y"]},"free":{"type":"string"}`,
+			`"cmd":{"type":"string"},"b":{"type":"boolean"},"n":{"type":"number"},"l":{"type":"array"},`+
+				`"o":{"type":"object"},"e":{"type":"string","enum":["x","y"]},"free":{"type":"string"}`,
 			"cmd", "b", "n", "l", "o", "e"),
-			heard{Text: "Now.", Calls: []called{{"shell", map[string]any{"cmd": "echo hi", "b": false, "n": 10000.0, "l": []any{}, "o": map[string]any{}, "e": "x"}}}, Stop: "tool_use"}},
+			heard{
+				Text: "Now.",
+				Calls: []called{
+					{"shell", map[string]any{
+						"cmd": "echo hi", "b": false, "n": 10000.0, "l": []any{}, "o": map[string]any{}, "e": "x",
+					}},
+				},
+				Stop: "tool_use",
+			}},
 		{"no tool for it", "s", "", `{"name":"Read","input_schema":{}}`,
-			heard{Text: "Now.\n\nThe script wants a tool that is not offered; there are: Read", Stop: "end_turn"}},
-		{"a tool for files", "w", "", `{"name":"Write","input_schema":{"properties":{"file_path":{"type":"string"},"content":{"type":"string"}}}}`,
-			heard{Calls: []called{{"Write", map[string]any{"file_path": "sub/it's.txt", "content": "hello\n"}}}, Stop: "tool_use"}},
-		{"a tool for files in a known folder", "w", "Primary working directory: /home/me/project\n", `{"name":"Write","input_schema":{"properties":{"file_path":{"type":"string"},"content":{"type":"string"}}}}`,
-			heard{Calls: []called{{"Write", map[string]any{"file_path": "/home/me/project/sub/it's.txt", "content": "hello\n"}}}, Stop: "tool_use"}},
+			heard{Text: "Now.\n\nThe script needs a tool that is not offered; offered tools: Read", Stop: "end_turn"}},
+		{"a tool for files", "w", "",
+			`{"name":"Write","input_schema":{"properties":{"file_path":{"type":"string"},"content":{"type":"string"}}}}`,
+			heard{
+				Calls: []called{{"Write", map[string]any{"file_path": "sub/it's.txt", "content": "hello\n"}}}, Stop: "tool_use",
+			}},
+		{"a tool for files in a known folder", "w", "Primary working directory: /home/me/project\n",
+			`{"name":"Write","input_schema":{"properties":{"file_path":{"type":"string"},"content":{"type":"string"}}}}`,
+			heard{
+				Calls: []called{{"Write", map[string]any{"file_path": "/home/me/project/sub/it's.txt", "content": "hello\n"}}},
+				Stop:  "tool_use",
+			}},
 		{"files by the shell", "w", "", shell(`"cmd":{"type":"string"}`),
-			heard{Calls: []called{{"shell", map[string]any{"cmd": `mkdir -p 'sub' && echo aGVsbG8K | base64 -d > 'sub/it'\''s.txt'`}}}, Stop: "tool_use"}},
+			heard{
+				Calls: []called{
+					{"shell", map[string]any{"cmd": `mkdir -p 'sub' && echo aGVsbG8K | base64 -d > 'sub/it'\''s.txt'`}},
+				},
+				Stop: "tool_use",
+			}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := start(t, parse(t, script))
 			response, err := http.Post(server.URL()+"/"+test.scenario+"/v1/messages", "application/json", strings.NewReader(
-				`{"model":"x","stream":true,"system":`+jsonOf(t, test.system)+`,"messages":[{"role":"user","content":"hi"}],"tools":[`+test.tool+`]}`))
+				`{"model":"x","stream":true,"system":`+jsonOf(t, test.system)+
+					`,"messages":[{"role":"user","content":"hi"}],"tools":[`+test.tool+`]}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,9 +228,10 @@ func TestToolsAsOffered(t *testing.T) {
 	}
 }
 
-// A tool that takes text gets text.
+// A tool that takes text must get text.
 func TestFreeformTool(t *testing.T) {
-	server := start(t, parse(t, `{"s": {"conversations": [[{"tools": [{"name": "apply_patch", "input": {"patch": "*** Begin"}}]}]]}}`))
+	server := start(t,
+		parse(t, `{"s": {"conversations": [[{"tools": [{"name": "apply_patch", "input": {"patch": "*** Begin"}}]}]]}}`))
 	response, err := http.Post(server.URL()+"/s/v1/responses", "application/json", strings.NewReader(
 		`{"model":"x","stream":true,"input":"hi","tools":[{"type":"custom","name":"apply_patch"}]}`))
 	if err != nil {
@@ -207,7 +239,10 @@ func TestFreeformTool(t *testing.T) {
 	}
 	defer response.Body.Close()
 	got := hearResponses(t, readEvents(t, response.Body))
-	want := heard{Calls: []called{{"apply_patch", map[string]any{"input": "*** Begin"}}}, Stop: "completed", Usage: scriptedmodel.DefaultUsage}
+	want := heard{
+		Calls: []called{{"apply_patch", map[string]any{"input": "*** Begin"}}}, Stop: "completed",
+		Usage: scriptedmodel.DefaultUsage,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -224,12 +259,13 @@ func TestOtherPaths(t *testing.T) {
 		{"HEAD", "/text", 200, ""},
 		{"POST", "/text/v1/messages/count_tokens", 200, `{"input_tokens":1000}`},
 		{"POST", "/text/v1beta/models/x:countTokens", 200, `{"totalTokens":1000}`},
-		{"POST", "/text/v1/embeddings", 404, `no model answers POST /v1/embeddings`},
-		{"GET", "/text/v1/messages", 404, `no model answers GET /v1/messages`},
-		{"POST", "/v1/messages", 404, `there is no scenario \"v1\": the base URL ends with the name of one of 401, `},
+		{"POST", "/text/v1/embeddings", 404, `unsupported request: POST /v1/embeddings`},
+		{"GET", "/text/v1/messages", 404, `unsupported request: GET /v1/messages`},
+		{"POST", "/v1/messages", 404, `unknown scenario \"v1\": the base URL must end with one of: 401, `},
 		{"POST", "/text/v1/messages", 400, `read messages request: `},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), test.method, server.URL()+test.path, strings.NewReader("no JSON"))
+		request, err := http.NewRequestWithContext(t.Context(), test.method, server.URL()+test.path,
+			strings.NewReader("no JSON"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +279,9 @@ func TestOtherPaths(t *testing.T) {
 			t.Errorf("%s %s: status %d, %s, %v", test.method, test.path, response.StatusCode, body, err)
 		}
 	}
-	if !slices.ContainsFunc(server.Requests(), func(r scriptedmodel.Request) bool { return r.Path == "/text/v1/embeddings" && r.Status == 404 }) {
+	if !slices.ContainsFunc(server.Requests(), func(r scriptedmodel.Request) bool {
+		return r.Path == "/text/v1/embeddings" && r.Status == 404
+	}) {
 		t.Error("the log does not have what was refused")
 	}
 }

@@ -19,9 +19,10 @@ import (
 	"github.com/ralphloop/ralph/internal/workspace"
 )
 
-// odd are commands that YAML would read as something else if they stood there as they are.
+// odd are commands that YAML would misread if they were not quoted.
 var odd = []string{
-	`test -z "$(gofmt -l .)"`, "npm run format:check", "echo a: b # no comment", "- x", "true", "it's", "*glob", "{a}", "[b]", "&c", "!d", "%e", "@f", "`g`",
+	`test -z "$(gofmt -l .)"`, "npm run format:check", "echo a: b # no comment", "- x", "true", "it's", "*glob", "{a}",
+	"[b]", "&c", "!d", "%e", "@f", "`g`",
 	"1", "0x1f", "~", "é ü", "a\tb", ".5", "null", "'quoted'", `"double"`, "a,b", "|", ">", "? x", "key:",
 }
 
@@ -44,14 +45,18 @@ func loadText(t *testing.T, text string) config.Loaded {
 func sampleChoice() Choice {
 	return Choice{
 		Checks: []string{"go test ./...", `test -z "$(gofmt -l .)"`},
-		Others: []project.Proposal{{Kind: project.KindLint, Command: "golangci-lint run", Because: "found .golangci.yml", Missing: "golangci-lint"}},
-		Agent:  "codex",
+		Others: []project.Proposal{
+			{Kind: project.KindLint, Command: "golangci-lint run", Because: "found .golangci.yml", Missing: "golangci-lint"},
+		},
+		Agent: "codex",
 	}
 }
 
 func TestTheWrittenConfigurationSetsOnlyWhatWasChosen(t *testing.T) {
 	defaults := loadText(t, "")
-	for name, choice := range map[string]Choice{"nothing": {}, "something": sampleChoice(), "only what was not chosen": {Others: sampleChoice().Others}} {
+	for name, choice := range map[string]Choice{
+		"nothing": {}, "something": sampleChoice(), "only what was not chosen": {Others: sampleChoice().Others},
+	} {
 		want := defaults.Settings
 		want.Checks.Commands, want.Agent.Name = choice.Checks, choice.Agent
 		got := loadText(t, choice.configText())
@@ -73,7 +78,10 @@ func TestCommandsSurviveTheFile(t *testing.T) {
 func TestNamesOfFilesSetNothing(t *testing.T) {
 	want := loadText(t, Choice{}.configText()).Settings
 	for _, lineEnd := range []string{"\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029", "\x00", "\x1b", "\ufeff", "\xff"} {
-		proposal := project.Proposal{Kind: "lint", Command: "x", Because: "found a.yml" + lineEnd + "    - touch gone" + lineEnd + "max_iterations: 77" + lineEnd}
+		proposal := project.Proposal{
+			Kind: "lint", Command: "x",
+			Because: "found a.yml" + lineEnd + "    - touch gone" + lineEnd + "max_iterations: 77" + lineEnd,
+		}
 		loaded := loadText(t, Choice{Others: []project.Proposal{proposal}}.configText())
 		if diff := cmp.Diff(want, loaded.Settings); diff != "" || len(loaded.ProjectCommands) > 0 {
 			t.Errorf("behind %q: %v (-want +got)\n%s", lineEnd, loaded.ProjectCommands, diff)
@@ -81,7 +89,7 @@ func TestNamesOfFilesSetNothing(t *testing.T) {
 	}
 }
 
-// uncommented takes the # away from every line that is a setting, or from one alone.
+// uncommented removes the # from every line that is a setting, or from only one.
 func uncommented(text string, alone int) (all string, lines int) {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -161,11 +169,19 @@ func TestLook(t *testing.T) {
 	if diff := cmp.Diff(want, Look(ws), cmpopts.IgnoreUnexported(workspace.Workspace{})); diff != "" {
 		t.Errorf("an empty folder (-want +got)\n%s", diff)
 	}
-	for _, name := range []string{"prd.json", "IMPLEMENTATION_PLAN.md", "PROMPT.md", ".agent/PROMPT.md", ".ralph/config.yaml", ".pre-commit-config.yaml"} {
+	for _, name := range []string{
+		"prd.json", "IMPLEMENTATION_PLAN.md", "PROMPT.md", ".agent/PROMPT.md", ".ralph/config.yaml",
+		".pre-commit-config.yaml",
+	} {
 		writeFile(t, filepath.Join(ws.Dir, name), "x", 0o644)
 	}
 	want.Configured, want.Tasks, want.Prompt = true, "prd.json", ".agent/PROMPT.md"
-	want.Proposals = []project.Proposal{{Kind: project.KindLint, Command: "pre-commit run --all-files", Because: "found .pre-commit-config.yaml", Missing: "pre-commit"}}
+	want.Proposals = []project.Proposal{
+		{
+			Kind: project.KindLint, Command: "pre-commit run --all-files", Because: "found .pre-commit-config.yaml",
+			Missing: "pre-commit",
+		},
+	}
 	got := Look(ws)
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(workspace.Workspace{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -197,7 +213,8 @@ func TestWriteNeverOverwrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := Choice{}.Write(ws)
-	if diff := cmp.Diff(Result{Written: names[1:2], Kept: []string{names[0], names[2]}}, second); diff != "" || err != nil || second.Wrote() {
+	if diff := cmp.Diff(Result{Written: names[1:2], Kept: []string{names[0], names[2]}},
+		second); diff != "" || err != nil || second.Wrote() {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 	if diff := cmp.Diff(before, readAll(t, ws, names)); diff != "" {
@@ -218,7 +235,8 @@ func readAll(t *testing.T, ws workspace.Workspace, names []string) map[string]st
 	return texts
 }
 
-// A repository may bring a link in the place of a file or of the folder. Nothing is written through either.
+// A repository may have a link in place of a file or of the folder. Nothing is written through
+// either.
 func TestWriteStaysInTheWorkspace(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links want a right of their own here")

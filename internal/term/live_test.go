@@ -13,10 +13,10 @@ import (
 	"github.com/ralphloop/ralph/fold"
 )
 
-// ours are the sequences that the views themselves write.
+// ours are the terminal sequences that the views write.
 var ours = regexp.MustCompile(`\r\x1b\[2K|\x1b\[[0-9]+m|\n`)
 
-// foreign is what is left of control characters when ours are taken away.
+// foreign returns the control characters that are left when ours are removed.
 func foreign(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
@@ -26,7 +26,8 @@ func foreign(text string) string {
 	}, ours.ReplaceAllString(text, ""))
 }
 
-// frames are the states of the moving line: what stands between two erasures and does not end its line.
+// frames returns the states of the moving line: text between two erasures that does not end its
+// line.
 func frames(text string) []string {
 	var found []string
 	for _, piece := range strings.Split(text, eraseLine) {
@@ -43,14 +44,15 @@ func TestLiveLine(t *testing.T) {
 		var out strings.Builder
 		state := &fold.State{}
 		view := NewLive(&out, Style{Colour: true}, state, func() int { return width })
-		time.Sleep(frameEvery / 2) // so that no event falls on the instant of a frame
+		time.Sleep(frameEvery / 2) // so that no event coincides with a frame
 		s := &teller{t: t, state: state}
 		s.see = func(e ralph.Event) {
 			view.See(e)
 			time.Sleep(2 * frameEvery)
 			if e.Type == ralph.EvAgentStarted {
 				for _, news := range []ralph.Activity{
-					{Kind: "tool", Name: "Bash", Detail: "go test ./..." + hostile}, {Kind: "text", Detail: hostile}, {Kind: "retry", Name: strings.Repeat("long ", 40)},
+					{Kind: "tool", Name: "Bash", Detail: "go test ./..." + hostile}, {Kind: "text", Detail: hostile},
+					{Kind: "retry", Name: strings.Repeat("long ", 40)},
 				} {
 					view.Live(news)
 					time.Sleep(frameEvery)
@@ -78,7 +80,7 @@ func TestLiveLine(t *testing.T) {
 	})
 }
 
-// distinct leaves out the spinner, and frames that say the same as the one before.
+// distinct removes the spinner, and frames that repeat the one before.
 func distinct(frames []string) []string {
 	var kept []string
 	for _, frame := range frames {
@@ -93,7 +95,7 @@ func distinct(frames []string) []string {
 func TestLiveLineCountsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		state := &fold.State{Elapsed: seconds(3600)} // of a run that is resumed
+		state := &fold.State{Elapsed: seconds(3600)} // a resumed run
 		view := NewLive(&out, Style{}, state, func() int { return 200 })
 		s := &teller{t: t, state: state, see: view.See}
 		s.tell(ralph.EvRunStarted, ralph.RunStarted{Agent: "claude"})

@@ -13,7 +13,7 @@ import (
 
 const sampleRun = "01KA0000000000000000000000"
 
-// sample is a run that has ended after three iterations of fifty, as far as every ending has it in common.
+// sample is a run that ended after three iterations of fifty, with what all endings have in common.
 func sample(stopped ralph.RunStopped) *fold.State {
 	cost := 0.41
 	iteration := func(n int, passed bool) ralph.IterationResult {
@@ -40,11 +40,14 @@ func sample(stopped ralph.RunStopped) *fold.State {
 
 const changed = "3 files changed, 41 insertions(+), 7 deletions(-)"
 
-// endings is one ending for every stop reason.
+// endings returns one ending for every stop reason.
 var endings = []ralph.RunStopped{
 	{Reason: ralph.TasksDone, Detail: "every task is proven done", VerifiedBy: []string{ralph.VerifiedChecks}},
 	{Reason: ralph.VerifierPassed, Detail: "the verifier passed", VerifiedBy: []string{ralph.VerifiedChecks}},
-	{Reason: ralph.AllChecksPassed, Detail: "the claim stands and every check is green", VerifiedBy: []string{ralph.VerifiedChecks}},
+	{
+		Reason: ralph.AllChecksPassed, Detail: "the claim stands and every check is green",
+		VerifiedBy: []string{ralph.VerifiedChecks},
+	},
 	{Reason: ralph.EvaluatorAccepted, Detail: "the evaluator accepts"},
 	{Reason: ralph.Unverified, Detail: "the agent says it is done, and nothing was checked"},
 	{Reason: ralph.MaxIterations, Detail: "the cap of 50 iterations is reached with work pending"},
@@ -100,10 +103,14 @@ func TestLastScreens(t *testing.T) {
 
 func TestLastScreenOfSpecialRuns(t *testing.T) {
 	cases := map[string]func(*fold.State){
-		"of a demo":              func(s *fold.State) { s.Started.Demo, s.Started.Workspace = true, "/tmp/ralph-demo-1/project" },
+		"of a demo": func(s *fold.State) {
+			s.Started.Demo, s.Started.Workspace = true, "/tmp/ralph-demo-1/project"
+		},
 		"in colour":              func(s *fold.State) {},
 		"green before and after": func(s *fold.State) { s.Stopped.VerifiedBy = []string{ralph.VerifiedUnchanged} },
-		"after one iteration":    func(s *fold.State) { s.Iterations, s.History.Counted, s.Policy.MaxIterations = s.Iterations[2:], 1, 1 },
+		"after one iteration": func(s *fold.State) {
+			s.Iterations, s.History.Counted, s.Policy.MaxIterations = s.Iterations[2:], 1, 1
+		},
 		"no cost known": func(s *fold.State) {
 			for i := range s.Iterations {
 				s.Iterations[i].Cost = nil
@@ -116,7 +123,8 @@ func TestLastScreenOfSpecialRuns(t *testing.T) {
 	}
 	for name, change := range cases {
 		s := sample(ralph.RunStopped{
-			Reason: ralph.AllChecksPassed, Detail: "the claim stands and every check is green", VerifiedBy: []string{ralph.VerifiedChecks}, Changed: changed,
+			Reason: ralph.AllChecksPassed, Detail: "the claim stands and every check is green",
+			VerifiedBy: []string{ralph.VerifiedChecks}, Changed: changed,
 		})
 		change(s)
 		text := Screen(s, Style{Colour: name == "in colour"}, 0) + ResultLine(s) + "\n"
@@ -124,18 +132,21 @@ func TestLastScreenOfSpecialRuns(t *testing.T) {
 	}
 }
 
-// TestSettingsThatAreRefused: what only another setting mends is not to be tried again with the same one.
+// TestSettingsThatAreRefused checks that the advice does not suggest trying again with settings
+// that must be changed.
 func TestSettingsThatAreRefused(t *testing.T) {
 	const agents = "change the setting: ralph resume --model M for another model, a new ralph run for anything else"
 	for name, c := range map[string]struct {
 		stopped ralph.RunStopped
-		agent   string // its hint
+		agent   string // the agent's hint
 		want    string
 	}{
-		"by the agent's model":      {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, ralph.HintSettings, agents},
-		"again, after a resume":     {ralph.RunStopped{Reason: ralph.CircuitOpen}, ralph.HintSettings, agents},
-		"at the cap":                {ralph.RunStopped{Reason: ralph.MaxIterations}, ralph.HintSettings, agents},
-		"by the evaluator's":        {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, "", "change the setting and start a new run: ralph run"},
+		"by the agent's model": {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings},
+			ralph.HintSettings, agents},
+		"again, after a resume": {ralph.RunStopped{Reason: ralph.CircuitOpen}, ralph.HintSettings, agents},
+		"at the cap":            {ralph.RunStopped{Reason: ralph.MaxIterations}, ralph.HintSettings, agents},
+		"by the evaluator's": {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: ralph.HintSettings}, "",
+			"change the setting and start a new run: ralph run"},
 		"not at all":                {ralph.RunStopped{Reason: ralph.AgentFailed, Hint: "log in"}, "log in", "ralph resume"},
 		"in a run that is complete": {ralph.RunStopped{Reason: ralph.AllChecksPassed}, ralph.HintSettings, ""},
 	} {
@@ -158,18 +169,23 @@ func TestResultLine(t *testing.T) {
 		want    string
 	}{
 		{"before the first iteration", ralph.RunStopped{Reason: ralph.CheckBroken, Detail: "it cannot run"},
-			func(s *fold.State) { s.Iterations, s.History = nil, judge.History{} }, "CHECK_BROKEN before iteration 1: it cannot run"},
-		{"BLOCKED without a reason", ralph.RunStopped{Reason: ralph.Blocked}, func(*fold.State) {}, "BLOCKED at iteration 3 of 50: the agent gave no reason"},
-		{"DECIDE without a question", ralph.RunStopped{Reason: ralph.NeedsDecision}, func(*fold.State) {}, "DECIDE at iteration 3 of 50: the agent asked no question"},
+			func(s *fold.State) { s.Iterations, s.History = nil, judge.History{} },
+			"CHECK_BROKEN before iteration 1: it cannot run"},
+		{"BLOCKED without a reason", ralph.RunStopped{Reason: ralph.Blocked}, func(*fold.State) {},
+			"BLOCKED at iteration 3 of 50: the agent gave no reason"},
+		{"DECIDE without a question", ralph.RunStopped{Reason: ralph.NeedsDecision}, func(*fold.State) {},
+			"DECIDE at iteration 3 of 50: the agent asked no question"},
 		{"the last one did not count", ralph.RunStopped{Reason: ralph.RateLimited, Detail: "usage limit"},
-			func(s *fold.State) { s.History.Counted, s.Iterations[2].Counted = 2, false }, "LIMITED at iteration 3 of 50: usage limit"},
+			func(s *fold.State) { s.History.Counted, s.Iterations[2].Counted = 2, false },
+			"LIMITED at iteration 3 of 50: usage limit"},
 		{"cut in its first iteration", ralph.RunStopped{Reason: ralph.IOFailed, Detail: "disk full"},
 			func(s *fold.State) {
 				s.Iterations, s.History, s.Phase = nil, judge.History{Started: 1}, fold.PhaseExited
 			}, "IO_ERROR at iteration 1 of 50: disk full"},
 		{"cut in a later iteration", ralph.RunStopped{Reason: ralph.IOFailed, Detail: "disk full"},
 			func(s *fold.State) { s.History.Started, s.Phase = 4, fold.PhaseBegun }, "IO_ERROR at iteration 4 of 50: disk full"},
-		{"control characters", ralph.RunStopped{Reason: ralph.Blocked, Detail: "a\x1b]52;c;eA==\ab\r\nc\u202e"}, func(*fold.State) {},
+		{"control characters", ralph.RunStopped{Reason: ralph.Blocked, Detail: "a\x1b]52;c;eA==\ab\r\nc\u202e"},
+			func(*fold.State) {},
 			"BLOCKED at iteration 3 of 50: a]52;c;eA==b  c"},
 		{"a demo", blocked, func(s *fold.State) { s.Started.Demo = true }, "DEMO: BLOCKED at iteration 3 of 50: why"},
 		{"one iteration of one", blocked, func(s *fold.State) {

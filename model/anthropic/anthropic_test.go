@@ -15,14 +15,14 @@ import (
 	"github.com/ralphloop/ralph/model/anthropic"
 )
 
-// exchange is one request as it came.
+// exchange is one request as received.
 type exchange struct {
 	path   string
 	header http.Header
 	body   any
 }
 
-// server answers one request after the other, the last answer again and again, and keeps what it was asked.
+// server sends one answer after the other, repeats the last one, and records the requests.
 func server(t *testing.T, answers ...string) (base string, asked *[]exchange) {
 	t.Helper()
 	asked = &[]exchange{}
@@ -44,9 +44,10 @@ func server(t *testing.T, answers ...string) (base string, asked *[]exchange) {
 	return s.URL, asked
 }
 
-const start = `data: {"type":"message_start","message":{"id":"m","model":"x","usage":{"input_tokens":1,"output_tokens":1}}}` + "\n\n"
+const start = `data: {"type":"message_start","message":{"id":"m","model":"x","usage":{"input_tokens":1,` +
+	`"output_tokens":1}}}` + "\n\n"
 
-// reply is a stream with blocks, each given whole when it begins or in one piece behind.
+// reply is a stream of blocks, each complete at its start or in one piece after it.
 func reply(stop string, blocks ...[]string) string {
 	all := start
 	for i, b := range blocks {
@@ -57,7 +58,8 @@ func reply(stop string, blocks ...[]string) string {
 		}
 		all += `data: {"type":"content_block_stop","index":` + index + "}\n\n"
 	}
-	return all + `data: {"type":"message_delta","delta":{"stop_reason":"` + stop + `"},"usage":{"output_tokens":5}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n"
+	return all + `data: {"type":"message_delta","delta":{"stop_reason":"` + stop + `"},"usage":{"output_tokens":5}}` +
+		"\n\n" + `data: {"type":"message_stop"}` + "\n\n"
 }
 
 var hello = reply("end_turn", []string{`{"type":"text","text":"Hello."}`})
@@ -76,22 +78,37 @@ func TestRequest(t *testing.T) {
 	_, err := anthropic.New(anthropic.Options{BaseURL: base + "/v1/", Key: "secret-key"}).Send(t.Context(), model.Request{
 		Model: "claude-x", System: "Be brief.", MaxOutput: 99, MustCall: "read",
 		Tools: []model.Tool{
-			{Name: "read", Description: "reads", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"additionalProperties":false}`)},
+			{
+				Name: "read", Description: "reads",
+				Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"additionalProperties":false}`),
+			},
 			{Name: "stop"},
 		},
 		Messages: []model.Message{
 			{Role: model.User, Text: "Go."},
 			{Role: model.Assistant, Text: "  "},
-			{Role: model.Assistant, Text: "I read <this>.", Thought: []json.RawMessage{json.RawMessage(`{"type":"thinking","thinking":"hm","signature":"sig","more":[1]}`), json.RawMessage(`{"type":"redacted_thinking","data":"xyz"}`)},
-				Calls: []model.Call{{ID: "c1", Name: "read", Input: json.RawMessage(`{"path":"a"}`)}, {ID: "c.2", Name: "no such/tool", Input: json.RawMessage(`{"path":`)}, {ID: "c3", Name: "", Input: json.RawMessage(`[1]`)}}},
-			{Role: model.ToolRole, Text: "Go on.", Results: []model.Result{{ID: "c1", Text: "text\x00\xff"}, {ID: "c.2", Text: "bad", Failed: true}, {ID: "c3"}}},
+			{Role: model.Assistant, Text: "I read <this>.",
+				Thought: []json.RawMessage{
+					json.RawMessage(`{"type":"thinking","thinking":"hm","signature":"sig","more":[1]}`),
+					json.RawMessage(`{"type":"redacted_thinking","data":"xyz"}`),
+				},
+				Calls: []model.Call{
+					{ID: "c1", Name: "read", Input: json.RawMessage(`{"path":"a"}`)},
+					{ID: "c.2", Name: "no such/tool", Input: json.RawMessage(`{"path":`)},
+					{ID: "c3", Name: "", Input: json.RawMessage(`[1]`)},
+				}},
+			{
+				Role: model.ToolRole, Text: "Go on.",
+				Results: []model.Result{{ID: "c1", Text: "text\x00\xff"}, {ID: "c.2", Text: "bad", Failed: true}, {ID: "c3"}},
+			},
 		},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := (*asked)[0]
-	if got.path != "/v1/messages" || got.header.Get("X-Api-Key") != "secret-key" || got.header.Get("Authorization") != "" || got.header.Get("Anthropic-Version") == "" {
+	if got.path != "/v1/messages" || got.header.Get("X-Api-Key") != "secret-key" ||
+		got.header.Get("Authorization") != "" || got.header.Get("Anthropic-Version") == "" {
 		t.Errorf("%s %v", got.path, got.header)
 	}
 	want := parsed(t, `{
@@ -124,10 +141,13 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Nothing that happens to be in the environment is used.
+// The client uses nothing from the environment.
 func TestEnvironmentIsNotRead(t *testing.T) {
 	base, asked := server(t, hello)
-	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_IDENTITY_TOKEN", "ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_ORGANIZATION_ID"} {
+	for _, name := range []string{
+		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_IDENTITY_TOKEN",
+		"ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_ORGANIZATION_ID",
+	} {
 		t.Setenv(name, "from-the-environment")
 	}
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
@@ -153,10 +173,10 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 
 func TestUnfitOptions(t *testing.T) {
 	for base, want := range map[string]*model.Fault{
-		"":              {Kind: model.FaultAuth, Message: "there is no key for Anthropic"},
-		"ftp://x":       {Kind: model.FaultRefused, Message: "the base URL has to be like https://host/v1"},
-		"localhost:80":  {Kind: model.FaultRefused, Message: "the base URL has to be like https://host/v1"},
-		"http://\x7f/v": {Kind: model.FaultRefused, Message: "the base URL has to be like https://host/v1"},
+		"":              {Kind: model.FaultAuth, Message: "no API key for Anthropic"},
+		"ftp://x":       {Kind: model.FaultRefused, Message: "the base URL must look like https://host/v1"},
+		"localhost:80":  {Kind: model.FaultRefused, Message: "the base URL must look like https://host/v1"},
+		"http://\x7f/v": {Kind: model.FaultRefused, Message: "the base URL must look like https://host/v1"},
 	} {
 		_, err := anthropic.New(anthropic.Options{BaseURL: base}).Send(t.Context(), model.Request{}, nil)
 		if diff := cmp.Diff(want, err); diff != "" {
@@ -165,13 +185,19 @@ func TestUnfitOptions(t *testing.T) {
 	}
 }
 
-// Thinking that came after something else goes back in its place, as long as the calls are the same.
+// Thinking that came after something else goes back in its place, as long as the calls are the
+// same.
 func TestThinkingInBetween(t *testing.T) {
 	between := reply("tool_use",
-		[]string{`{"type":"thinking","thinking":"","signature":""}`, `{"type":"thinking_delta","thinking":"one"}`, `{"type":"signature_delta","signature":"s1"}`},
+		[]string{
+			`{"type":"thinking","thinking":"","signature":""}`, `{"type":"thinking_delta","thinking":"one"}`,
+			`{"type":"signature_delta","signature":"s1"}`,
+		},
 		[]string{`{"type":"text","text":""}`, `{"type":"text_delta","text":"First."}`},
 		[]string{`{"type":"redacted_thinking","data":"two"}`},
-		[]string{`{"type":"tool_use","id":"c1","name":"read","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"a\":1}"}`},
+		[]string{
+			`{"type":"tool_use","id":"c1","name":"read","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"a\":1}"}`,
+		},
 		[]string{`{"type":"something_new","x":1}`},
 		[]string{`{"type":"text","text":"Last."}`})
 	base, asked := server(t, between, hello)
@@ -197,11 +223,14 @@ func TestThinkingInBetween(t *testing.T) {
 		return (*asked)[n].body.(map[string]any)["messages"].([]any)[1].(map[string]any)["content"]
 	}
 	thinking := `{"type":"thinking","thinking":"one","signature":"s1"}`
-	ordered := parsed(t, `[`+thinking+`,{"type":"text","text":"First."},{"type":"redacted_thinking","data":"two"},{"type":"tool_use","id":"c1","name":"read","input":{"a":1}},{"type":"text","text":"Last."}]`)
+	ordered := parsed(t,
+		`[`+thinking+`,{"type":"text","text":"First."},{"type":"redacted_thinking","data":"two"},{"type":"tool_use",`+
+			`"id":"c1","name":"read","input":{"a":1}},{"type":"text","text":"Last."}]`)
 	if diff := cmp.Diff(ordered, sent(1)); diff != "" {
 		t.Error(diff)
 	}
-	changed := parsed(t, `[`+thinking+`,{"type":"redacted_thinking","data":"two"},{"type":"text","text":"First.\n\nLast."}]`)
+	changed := parsed(t,
+		`[`+thinking+`,{"type":"redacted_thinking","data":"two"},{"type":"text","text":"First.\n\nLast."}]`)
 	if diff := cmp.Diff(changed, sent(2)); diff != "" {
 		t.Error(diff)
 	}
@@ -221,7 +250,10 @@ func TestOddCalls(t *testing.T) {
 		t.Fatalf("%+v", calls)
 	}
 	calls[2].ID = "made"
-	want := []model.Call{{ID: "c1", Name: "none", Input: json.RawMessage(`{}`)}, {ID: "c2", Name: "whole", Input: json.RawMessage(`{"a":1}`)}, {ID: "made", Name: "cut", Input: json.RawMessage(`{"a":`)}}
+	want := []model.Call{
+		{ID: "c1", Name: "none", Input: json.RawMessage(`{}`)}, {ID: "c2", Name: "whole", Input: json.RawMessage(`{"a":1}`)},
+		{ID: "made", Name: "cut", Input: json.RawMessage(`{"a":`)},
+	}
 	if diff := cmp.Diff(want, calls); diff != "" || got.End != model.EndLength {
 		t.Errorf("%s %s", got.End, diff)
 	}
@@ -233,15 +265,17 @@ func TestEnds(t *testing.T) {
 		"model_context_window_exceeded": model.EndLength, "refusal": model.EndRefuse, "what else": model.EndTurn,
 	} {
 		base, _ := server(t, reply(stop, []string{`{"type":"text","text":"x"}`}))
-		if got, err := anthropic.New(anthropic.Options{BaseURL: base}).Send(t.Context(), model.Request{}, nil); err != nil || got.End != want {
+		if got, err := anthropic.New(anthropic.Options{BaseURL: base}).Send(t.Context(), model.Request{},
+			nil); err != nil || got.End != want {
 			t.Errorf("%s: %s %v", stop, got.End, err)
 		}
 	}
 }
 
-// A model that allows less output than is usual says so once.
+// A model that allows less output than the default says so only once.
 func TestOutputBoundIsLearned(t *testing.T) {
-	const less = `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for x"}}`
+	const less = `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 32000 > 8192, ` +
+		`which is the maximum allowed number of output tokens for x"}}`
 	base, asked := server(t, less, hello)
 	client := anthropic.New(anthropic.Options{BaseURL: base})
 	for _, r := range []model.Request{{Model: "x"}, {Model: "x"}, {Model: "y"}, {Model: "x", MaxOutput: 7}} {

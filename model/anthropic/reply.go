@@ -14,7 +14,7 @@ import (
 	"github.com/ralphloop/ralph/model/internal/wire"
 )
 
-// The types of blocks that are known here.
+// The block types that this package handles.
 const (
 	typeText     = "text"
 	typeThinking = "thinking"
@@ -22,7 +22,8 @@ const (
 	typeCall     = "tool_use"
 )
 
-// event is what matters of any event of a stream. Its type is told in its data, so that the name of the event is not needed.
+// event holds the fields of all stream events that matter here. Its data includes its type, so the
+// event's name is not needed.
 type event struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -43,19 +44,20 @@ type event struct {
 	Usage json.RawMessage `json:"usage"`
 }
 
-// block is one block of content on its way.
+// block is one content block that is still arriving.
 type block struct {
 	kind      string
-	start     map[string]json.RawMessage // as it began
+	start     map[string]json.RawMessage // as it started
 	text      strings.Builder            // or thinking, or input
 	signature strings.Builder
 	id, name  string
 	ended     bool
 }
 
-// assembly makes a reply of events. Events that come twice do no harm, as far as they can be told from events that are alike.
+// assembly builds a reply from events. Repeated events do no harm, as far as they can be told from
+// similar ones.
 type assembly struct {
-	tell    func(model.Delta)
+	onDelta func(model.Delta)
 	id      string
 	model   string
 	stop    string
@@ -66,19 +68,19 @@ type assembly struct {
 	trouble []byte // an error event's data
 }
 
-func newAssembly(tell func(model.Delta)) *assembly {
-	return &assembly{tell: tell, byIndex: map[int]*block{}}
+func newAssembly(onDelta func(model.Delta)) *assembly {
+	return &assembly{onDelta: onDelta, byIndex: map[int]*block{}}
 }
 
-// Add takes one event, and reports whether it brought the reply forward.
-func (a *assembly) Add(data []byte) (came bool, err error) {
+// Add processes one event, and reports whether it added to the reply.
+func (a *assembly) Add(data []byte) (progressed bool, err error) {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
 		return false, nil
 	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return false, fmt.Errorf("an event that is no JSON: %w", err)
+		return false, fmt.Errorf("invalid JSON in event: %w", err)
 	}
 	switch e.Type {
 	case "message_start":
@@ -101,13 +103,13 @@ func (a *assembly) Add(data []byte) (came bool, err error) {
 		a.whole = true
 	case "error":
 		a.trouble = data
-	default: // a ping, or what is not known yet
+	default: // a ping, or an unknown event
 		return false, nil
 	}
 	return true, nil
 }
 
-// AddWhole takes a message that came in one piece, and reports whether it is one.
+// AddWhole processes a message that arrived in one piece, and reports whether it is one.
 func (a *assembly) AddWhole(data []byte) bool {
 	var m struct {
 		Type       string            `json:"type"`
@@ -132,33 +134,33 @@ func (a *assembly) AddWhole(data []byte) bool {
 
 func (a *assembly) begin(e event) error {
 	if a.byIndex[e.Index] != nil {
-		return nil // it has begun already
+		return nil // it has started already
 	}
 	b := &block{}
 	if err := json.Unmarshal(e.ContentBlock, &b.start); err != nil {
-		return errors.New("a block that is no object")
+		return errors.New("content block is not an object")
 	}
 	b.kind, b.id, b.name = b.word("type"), b.word("id"), b.word("name")
 	a.blocks, a.byIndex[e.Index] = append(a.blocks, b), b
 	switch b.kind {
 	case typeText:
-		a.say(b, model.Delta{Text: b.word("text")})
+		a.appendText(b, model.Delta{Text: b.word("text")})
 	case typeThinking:
-		a.say(b, model.Delta{Thought: b.word("thinking")})
+		a.appendText(b, model.Delta{Thought: b.word("thinking")})
 		b.signature.WriteString(b.word("signature"))
 	case typeCall:
 		b.id = cmp.Or(b.id, "toolu_"+rand.Text())
 		if input := bytes.TrimSpace(b.start["input"]); len(input) > 0 && string(input) != "{}" && string(input) != "null" {
-			b.text.Write(input) // some give it whole
+			b.text.Write(input) // some providers send it complete
 		}
-		a.tell(model.Delta{Tool: b.name})
+		a.onDelta(model.Delta{Tool: b.name})
 	}
 	return nil
 }
 
 func (b *block) word(field string) string {
 	var word string
-	_ = json.Unmarshal(b.start[field], &word) // what is no string is none
+	_ = json.Unmarshal(b.start[field], &word) // the field stays empty if it is not a string
 	return word
 }
 
@@ -169,37 +171,37 @@ func (a *assembly) extend(e event) {
 	}
 	switch {
 	case b.kind == typeText:
-		a.say(b, model.Delta{Text: e.Delta.Text})
+		a.appendText(b, model.Delta{Text: e.Delta.Text})
 	case b.kind == typeThinking && e.Delta.Type == "signature_delta":
 		b.signature.WriteString(e.Delta.Signature)
 	case b.kind == typeThinking:
-		a.say(b, model.Delta{Thought: e.Delta.Thinking})
+		a.appendText(b, model.Delta{Thought: e.Delta.Thinking})
 	case b.kind == typeCall:
 		b.text.WriteString(e.Delta.PartialJSON)
 	}
 }
 
-// say takes a piece of text or of thought.
-func (a *assembly) say(b *block, piece model.Delta) {
+// appendText adds a piece of text or of thinking.
+func (a *assembly) appendText(b *block, piece model.Delta) {
 	if piece != (model.Delta{}) {
 		b.text.WriteString(piece.Text + piece.Thought)
-		a.tell(piece)
+		a.onDelta(piece)
 	}
 }
 
-// Done says that nothing else needs to be read.
+// Done reports whether nothing else needs to be read.
 func (a *assembly) Done() bool { return a.whole }
 
-// Whole reports whether the reply has come to its end.
+// Whole reports whether the reply is complete.
 func (a *assembly) Whole() bool { return a.whole }
 
-// Trouble is the data of an event that tells an error.
+// Trouble returns the data of an error event.
 func (a *assembly) Trouble() []byte { return a.trouble }
 
-// Usage is what was used so far.
+// Usage returns the usage so far.
 func (a *assembly) Usage() *model.Usage { return a.usage.sum() }
 
-// Reply is what was put together.
+// Reply returns the assembled reply.
 func (a *assembly) Reply() model.Reply {
 	r := model.Reply{ID: a.id, Model: a.model, Usage: a.usage.sum(), Message: model.Message{Role: model.Assistant}}
 	var texts []string
@@ -244,7 +246,7 @@ func (b *block) input() json.RawMessage {
 	return wire.Input(b.text.String())
 }
 
-// raw is the block as it would have come in one piece; nil for one that may not be sent back.
+// raw returns the block as one JSON value, or nil if it may not be sent back.
 func (b *block) raw() json.RawMessage {
 	whole := make(map[string]any, len(b.start)+2)
 	for name, value := range b.start {
@@ -271,7 +273,7 @@ func (b *block) raw() json.RawMessage {
 	return text
 }
 
-// counts are tokens as the stream tells them, each time the sum so far.
+// counts are the token counts of the stream, each the total so far.
 type counts struct {
 	Input      *int64 `json:"input_tokens"`
 	Output     *int64 `json:"output_tokens"`
@@ -280,7 +282,7 @@ type counts struct {
 	nonsense   bool
 }
 
-// add takes what is told now in place of what was told before. What is not told stays.
+// add updates the counts with new ones. Counts that are missing stay as they are.
 func (c *counts) add(raw json.RawMessage) {
 	if len(raw) == 0 {
 		return
@@ -299,5 +301,7 @@ func (c *counts) sum() *model.Usage {
 		return nil
 	}
 	value := func(n *int64) int64 { return *cmp.Or(n, new(int64)) }
-	return wire.Sane(model.Usage{Input: value(c.Input), Output: value(c.Output), CacheRead: value(c.CacheRead), CacheWrite: value(c.CacheWrite)})
+	return wire.PlausibleUsage(model.Usage{
+		Input: value(c.Input), Output: value(c.Output), CacheRead: value(c.CacheRead), CacheWrite: value(c.CacheWrite),
+	})
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/ralphloop/ralph/model/internal/wire"
 )
 
-// usualOutput is the bound of a reply where the request has none. The API wants one.
+// usualOutput is the output limit if the request has none. The API requires one.
 const usualOutput = 32_000
 
-// tooMuch is how the API says what a model allows.
+// tooMuch matches the API's message that says how much output a model allows.
 var tooMuch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`max_tokens: \d+ > (\d+)`) })
 
-// learn notes how much output a model allows, and reports whether that is news.
-func (c *client) learn(name string, err error) bool {
+// learnMaxOutput records how much output a model allows, and reports whether that is new.
+func (c *client) learnMaxOutput(name string, err error) bool {
 	fault, ok := errors.AsType[*model.Fault](err)
 	if !ok || fault.Kind != model.FaultRefused {
 		return false
@@ -32,10 +32,10 @@ func (c *client) learn(name string, err error) bool {
 	most, err := strconv.ParseInt(m[1], 10, 64)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil || most <= 0 || most == c.most[name] {
+	if err != nil || most <= 0 || most == c.maxOutput[name] {
 		return false
 	}
-	c.most[name] = most
+	c.maxOutput[name] = most
 	return true
 }
 
@@ -45,10 +45,10 @@ func (c *client) maxTokens(r model.Request) int64 {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return cmp.Or(c.most[r.Model], usualOutput)
+	return cmp.Or(c.maxOutput[r.Model], usualOutput)
 }
 
-// request is what the API wants, as far as it is used here.
+// request is the part of the API's request that this package uses.
 type request struct {
 	Model      string        `json:"model"`
 	MaxTokens  int64         `json:"max_tokens"`
@@ -64,7 +64,7 @@ type message struct {
 	Content []content `json:"content"`
 }
 
-// content is a block. One that came from the provider goes back as it is.
+// content is a block. A block that came from the provider goes back unchanged.
 type content struct {
 	raw json.RawMessage
 
@@ -79,7 +79,7 @@ type content struct {
 	Cache     *cache          `json:"cache_control,omitempty"`
 }
 
-// MarshalJSON writes the block, or what came.
+// MarshalJSON writes the block, or raw if it came from the provider.
 func (c content) MarshalJSON() ([]byte, error) {
 	if c.raw != nil {
 		return c.raw, nil
@@ -134,7 +134,7 @@ func messages(all []model.Message) []message {
 		if m.Role == model.Assistant {
 			next = message{"assistant", fromAssistant(m)}
 		}
-		if len(next.Content) > 0 { // an empty one would be refused, and says nothing
+		if len(next.Content) > 0 { // the API refuses an empty message
 			sent = append(sent, next)
 		}
 	}
@@ -142,7 +142,8 @@ func messages(all []model.Message) []message {
 	return sent
 }
 
-// markEnds marks what is to be cached: the end, and the end of the request before. The provider looks back only 20 blocks from a mark, and a step may have more.
+// markEnds marks what to cache: the end of this request, and the end of the previous one. The
+// provider looks back only 20 blocks from a mark, and one step may have more.
 func markEnds(sent []message) {
 	if len(sent) == 0 {
 		return
@@ -161,7 +162,7 @@ func markEnds(sent []message) {
 	}
 }
 
-// mark marks the last block. Thinking cannot be marked, nor what came from the provider.
+// mark marks the last block. Thinking cannot be marked, and neither can a raw block.
 func mark(m message) {
 	if last := &m.Content[len(m.Content)-1]; last.raw == nil {
 		last.Cache = ephemeral
@@ -172,10 +173,11 @@ func fromUser(m model.Message) []content {
 	var blocks []content
 	for _, r := range m.Results {
 		if blank(r.Text) {
-			r.Text = "(no output)" // the API takes no blank text
+			r.Text = "(no output)" // the API refuses blank text
 		}
 		blocks = append(blocks, content{
-			Type: "tool_result", ToolUseID: wire.Name(r.ID), Content: []content{{Type: typeText, Text: r.Text}}, IsError: r.Failed,
+			Type: "tool_result", ToolUseID: wire.Name(r.ID), Content: []content{{Type: typeText, Text: r.Text}},
+			IsError: r.Failed,
 		})
 	}
 	if !blank(m.Text) {
@@ -197,12 +199,15 @@ func fromAssistant(m model.Message) []content {
 		blocks = append(blocks, content{Type: typeText, Text: m.Text})
 	}
 	for _, call := range m.Calls {
-		blocks = append(blocks, content{Type: typeCall, ID: wire.Name(call.ID), Name: wire.Name(call.Name), Input: wire.Object(call.Input)})
+		blocks = append(blocks, content{
+			Type: typeCall, ID: wire.Name(call.ID), Name: wire.Name(call.Name), Input: wire.Object(call.Input),
+		})
 	}
 	return blocks
 }
 
-// thoughts are the blocks to be sent back as they came. They are all blocks in their order if the message still has the calls that they have.
+// thoughts returns the blocks to send back unchanged. If the message still has the calls of its
+// thought, these are all blocks in their order.
 func thoughts(m model.Message) (blocks []json.RawMessage, ordered bool) {
 	var thinking []json.RawMessage
 	var calls []string
@@ -212,7 +217,7 @@ func thoughts(m model.Message) (blocks []json.RawMessage, ordered bool) {
 			ID   string `json:"id"`
 		}
 		switch err := json.Unmarshal(raw, &block); {
-		case err != nil: // another provider's
+		case err != nil: // from another provider
 		case block.Type == typeThinking, block.Type == typeRedacted:
 			thinking = append(thinking, raw)
 		case block.Type == typeCall:

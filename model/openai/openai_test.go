@@ -15,14 +15,15 @@ import (
 	"github.com/ralphloop/ralph/model/openai"
 )
 
-// exchange is one request as it came.
+// exchange is one request as received.
 type exchange struct {
 	path   string
 	header http.Header
 	body   map[string]any
 }
 
-// server answers one request after the other, the last answer again and again, and keeps what it was asked. What begins with a brace is an error.
+// server sends one answer after the other, repeats the last one, and records the requests. An
+// answer that begins with a brace is an error.
 func server(t *testing.T, answers ...string) (base string, asked *[]exchange) {
 	t.Helper()
 	asked = &[]exchange{}
@@ -74,15 +75,28 @@ func TestRequest(t *testing.T) {
 	_, err := openai.New(openai.Options{BaseURL: base + "/", Key: "secret-key"}).Send(t.Context(), model.Request{
 		Model: "gpt-x", System: "Be brief.", MaxOutput: 99, MustCall: "read",
 		Tools: []model.Tool{
-			{Name: "read", Description: "reads", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"additionalProperties":false}`)},
+			{
+				Name: "read", Description: "reads",
+				Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"additionalProperties":false}`),
+			},
 			{Name: "stop"},
 		},
 		Messages: []model.Message{
 			{Role: model.User, Text: "Go."},
 			{Role: model.Assistant},
-			{Role: model.Assistant, Text: "I read <this>.", Thought: []json.RawMessage{json.RawMessage(`{"reasoning_content":"hm"}`), json.RawMessage(`{"type":"thinking","thinking":"of somebody else"}`)},
-				Calls: []model.Call{{ID: "c1", Name: "read", Input: json.RawMessage(`{"path":"a"}`)}, {ID: "c.2", Name: "no such/tool", Input: json.RawMessage(`{"path":`)}}},
-			{Role: model.ToolRole, Text: "Go on.", Results: []model.Result{{ID: "c1", Text: "text\x00\xff"}, {ID: "c.2", Text: "bad", Failed: true}}},
+			{Role: model.Assistant, Text: "I read <this>.",
+				Thought: []json.RawMessage{
+					json.RawMessage(`{"reasoning_content":"hm"}`),
+					json.RawMessage(`{"type":"thinking","thinking":"of somebody else"}`),
+				},
+				Calls: []model.Call{
+					{ID: "c1", Name: "read", Input: json.RawMessage(`{"path":"a"}`)},
+					{ID: "c.2", Name: "no such/tool", Input: json.RawMessage(`{"path":`)},
+				}},
+			{
+				Role: model.ToolRole, Text: "Go on.",
+				Results: []model.Result{{ID: "c1", Text: "text\x00\xff"}, {ID: "c.2", Text: "bad", Failed: true}},
+			},
 			{Role: model.Assistant, Calls: []model.Call{{ID: "c3", Name: "stop"}}},
 			{Role: model.ToolRole, Results: []model.Result{{ID: "c3", Text: "error: no", Failed: true}}},
 		},
@@ -120,7 +134,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Nothing that happens to be in the environment is used.
+// The client uses nothing from the environment.
 func TestEnvironmentIsNotRead(t *testing.T) {
 	base, asked := server(t, hello)
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
@@ -149,8 +163,8 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 
 func TestUnfitOptions(t *testing.T) {
 	for base, want := range map[string]*model.Fault{
-		"":        {Kind: model.FaultAuth, Message: "there is no key for OpenAI"},
-		"ftp://x": {Kind: model.FaultRefused, Message: "the base URL has to be like https://host/v1"},
+		"":        {Kind: model.FaultAuth, Message: "no API key for OpenAI"},
+		"ftp://x": {Kind: model.FaultRefused, Message: "the base URL must look like https://host/v1"},
 	} {
 		_, err := openai.New(openai.Options{BaseURL: base}).Send(t.Context(), model.Request{}, nil)
 		if diff := cmp.Diff(want, err); diff != "" {
@@ -159,7 +173,7 @@ func TestUnfitOptions(t *testing.T) {
 	}
 }
 
-// What an endpoint wants otherwise is learned from its refusal, once, for that model.
+// The client learns an endpoint's quirks from its refusal, once for each model.
 func TestHabitsAreLearned(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -170,11 +184,15 @@ func TestHabitsAreLearned(t *testing.T) {
 		{"old name", refusal("Unrecognized request argument supplied: max_completion_tokens"),
 			func(b map[string]any) any { return []any{b["max_completion_tokens"], b["max_tokens"]} },
 			[]any{[]any{9.0, nil}, []any{nil, 9.0}, []any{nil, 9.0}, []any{9.0, nil}}},
-		{"old name, told as a place", `{"detail":[{"type":"extra_forbidden","loc":["body","max_completion_tokens"],"msg":"Extra inputs are not permitted","input":9}]}`,
+		{"old name, told as a place",
+			`{"detail":[{"type":"extra_forbidden","loc":["body","max_completion_tokens"],"msg":"Extra inputs are not ` +
+				`permitted","input":9}]}`,
 			func(b map[string]any) any { return []any{b["max_completion_tokens"], b["max_tokens"]} },
 			[]any{[]any{9.0, nil}, []any{nil, 9.0}, []any{nil, 9.0}, []any{9.0, nil}}},
-		{"no usage", refusal("Unknown parameter: 'stream_options'"), func(b map[string]any) any { return b["stream_options"] != nil }, []any{true, false, false, true}},
-		{"no demand", refusal("this model does not support this tool_choice"), func(b map[string]any) any { return b["tool_choice"] != nil }, []any{true, false, false, true}},
+		{"no usage", refusal("Unknown parameter: 'stream_options'"),
+			func(b map[string]any) any { return b["stream_options"] != nil }, []any{true, false, false, true}},
+		{"no demand", refusal("this model does not support this tool_choice"),
+			func(b map[string]any) any { return b["tool_choice"] != nil }, []any{true, false, false, true}},
 		{"reasoning", refusal("Missing reasoning_content field in the assistant message at message index 1"),
 			func(b map[string]any) any {
 				m := b["messages"].([]any)
@@ -187,7 +205,9 @@ func TestHabitsAreLearned(t *testing.T) {
 			client := openai.New(openai.Options{BaseURL: base})
 			for _, name := range []string{"x", "x", "y"} {
 				r := model.Request{Model: name, MaxOutput: 9, MustCall: "read", Messages: []model.Message{
-					{Role: model.User, Text: "Go."}, {Role: model.Assistant, Text: "a", Thought: []json.RawMessage{json.RawMessage(`{"reasoning_content":"hm"}`)}}, {Role: model.Assistant, Text: "b"}, {Role: model.User, Text: "On."},
+					{Role: model.User, Text: "Go."},
+					{Role: model.Assistant, Text: "a", Thought: []json.RawMessage{json.RawMessage(`{"reasoning_content":"hm"}`)}},
+					{Role: model.Assistant, Text: "b"}, {Role: model.User, Text: "On."},
 				}}
 				if _, err := client.Send(t.Context(), r, nil); err != nil {
 					t.Fatal(err)
@@ -204,9 +224,10 @@ func TestHabitsAreLearned(t *testing.T) {
 	}
 }
 
-// An endpoint that is content with nothing is not asked forever, and nothing is learned from it.
+// An endpoint that refuses everything is not asked forever, and the client learns nothing from it.
 func TestHabitsThatDoNotHelp(t *testing.T) {
-	base, asked := server(t, refusal("max_completion_tokens and max_tokens and stream_options and tool_choice and reasoning_content"))
+	base, asked := server(t,
+		refusal("max_completion_tokens and max_tokens and stream_options and tool_choice and reasoning_content"))
 	client := openai.New(openai.Options{BaseURL: base})
 	for range 2 {
 		*asked = nil
@@ -224,23 +245,33 @@ func TestToolCallsInPieces(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		deltas []string
-		want   []string // with identifiers; "?" where one was made
+		want   []string // with IDs; "?" if the client made one
 	}{
 		{"mixed", []string{
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}},{"index":1,"id":"b","function":{"name":"g","arguments":""}}]}`,
-			`{"tool_calls":[{"index":1,"function":{"arguments":"{}"}},{"index":0,"function":{"arguments":":1}"}}]}`}, []string{`a f {"x":1}`, `b g {}`}},
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}},{"index":1,"id":"b",` +
+				`"function":{"name":"g","arguments":""}}]}`,
+			`{"tool_calls":[{"index":1,"function":{"arguments":"{}"}},{"index":0,"function":{"arguments":":1}"}}]}`},
+			[]string{`a f {"x":1}`, `b g {}`}},
 		{"no identifiers", []string{
-			`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`, `{"tool_calls":[{"index":1,"function":{"name":"g"}}]}`}, []string{"? f {}", "? g {}"}},
+			`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`,
+			`{"tool_calls":[{"index":1,"function":{"name":"g"}}]}`}, []string{"? f {}", "? g {}"}},
 		{"one index for all", []string{
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`, `{"tool_calls":[{"index":0,"id":"b","function":{"name":"f","arguments":"{\"x\":2}"}}]}`}, []string{"a f {}", `b f {"x":2}`}},
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`,
+			`{"tool_calls":[{"index":0,"id":"b","function":{"name":"f","arguments":"{\"x\":2}"}}]}`},
+			[]string{"a f {}", `b f {"x":2}`}},
 		{"no index and no identifiers", []string{
-			`{"tool_calls":[{"function":{"name":"f","arguments":"{}"}},{"function":{"name":"f","arguments":"{}"}}]}`}, []string{"? f {}", "? f {}"}},
+			`{"tool_calls":[{"function":{"name":"f","arguments":"{}"}},{"function":{"name":"f","arguments":"{}"}}]}`},
+			[]string{"? f {}", "? f {}"}},
 		{"the name again and again", []string{
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"1}"}}]}`}, []string{`a f {"x":1}`}},
-		{"an object for input", []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`}, []string{`a f {"x":1}`}},
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`,
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"1}"}}]}`}, []string{`a f {"x":1}`}},
+		{"an object for input", []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`},
+			[]string{`a f {"x":1}`}},
 		{"one identifier for two", []string{
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}]}`}, []string{"a f {}", "? g {}"}},
-		{"malformed", []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": oh"}}]}`}, []string{`a f {"x": oh`}},
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a",` +
+				`"function":{"name":"g","arguments":"{}"}}]}`}, []string{"a f {}", "? g {}"}},
+		{"malformed", []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": oh"}}]}`},
+			[]string{`a f {"x": oh`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			base, _ := server(t, reply("stop", tc.deltas...))
@@ -262,12 +293,13 @@ func TestToolCallsInPieces(t *testing.T) {
 	}
 }
 
-// What a provider wants back goes back where it came from.
+// Fields that a provider needs back go back where they came from.
 func TestThoughtRoundTrip(t *testing.T) {
 	base, asked := server(t, reply("tool_calls",
 		`{"reasoning":"Hm, ","reasoning_details":[{"type":"reasoning.text","text":"Hm, "}]}`,
 		`{"reasoning":"hm.","reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}`,
-		`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}},{"index":1,"id":"b","function":{"name":"f"}}]}`), hello)
+		`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"},`+
+			`"extra_content":{"google":{"thought_signature":"sig"}}},{"index":1,"id":"b","function":{"name":"f"}}]}`), hello)
 	client := openai.New(openai.Options{BaseURL: base})
 	var told string
 	first, err := client.Send(t.Context(), model.Request{}, func(d model.Delta) { told += d.Thought })
@@ -277,7 +309,8 @@ func TestThoughtRoundTrip(t *testing.T) {
 	if _, err := client.Send(t.Context(), model.Request{Messages: []model.Message{first.Message}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := parsed[map[string]any](t, `{"role": "assistant", "reasoning_details": [{"type": "reasoning.text", "text": "Hm, "}, {"type": "reasoning.encrypted", "data": "x"}], "tool_calls": [
+	want := parsed[map[string]any](t,
+		`{"role": "assistant", "reasoning_details": [{"type": "reasoning.text", "text": "Hm, "}, {"type": "reasoning.encrypted", "data": "x"}], "tool_calls": [
 		{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": {"google": {"thought_signature": "sig"}}},
 		{"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 	]}`)
@@ -298,7 +331,8 @@ func TestEnds(t *testing.T) {
 		{reply("stop", `{"refusal":"I "}`, `{"refusal":"won't."}`), "I won't.", model.EndRefuse},
 		{reply("", `{"content":"no reason told"}`), "no reason told", model.EndTurn},
 		{strings.TrimSuffix(hello, "data: [DONE]\n\n"), "Hello.", model.EndTurn},
-		{reply("what else", `{"content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"parts"}]}`), "parts", model.EndTurn},
+		{reply("what else", `{"content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"parts"}]}`), "parts",
+			model.EndTurn},
 		{strings.ReplaceAll(hello, `"index":0`, `"index":1`), "", model.EndTurn},
 	} {
 		base, _ := server(t, tc.stream)
@@ -316,17 +350,31 @@ func TestEnds(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for told, want := range map[string]*model.Usage{
-		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120}`:                                                               {Input: 100, Output: 20},
-		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":null,"completion_tokens_details":{"reasoning_tokens":15}}`: {Input: 100, Output: 20},
-		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":60}}`:                  {Input: 40, Output: 20, CacheRead: 60},
-		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":10}}`:             {Input: 30, Output: 20, CacheRead: 60, CacheWrite: 10},
-		`{"prompt_tokens":100,"completion_tokens":20,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}`:                       {Input: 36, Output: 20, CacheRead: 64},
-		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150}`:                                                               {Input: 100, Output: 50}, // reasoning beside the completion
-		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":101}}`:                                    nil,
-		`{"prompt_tokens":-1,"completion_tokens":20}`:                                                                                   nil, `{"prompt_tokens":1,"completion_tokens":-20,"total_tokens":30}`: nil,
-		`{"prompt_tokens":0,"completion_tokens":0}`: nil, `{}`: nil, `null`: nil, `"lots"`: nil, `{"prompt_tokens":1e300}`: nil,
+		`{"prompt_tokens":100,"completion_tokens":20,` +
+			`"total_tokens":120}`: {Input: 100, Output: 20},
+		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":null,` +
+			`"completion_tokens_details":{"reasoning_tokens":15}}`: {Input: 100, Output: 20},
+		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":60}}`: {
+			Input: 40, Output: 20, CacheRead: 60,
+		},
+		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":10}}`: {
+			Input: 30, Output: 20, CacheRead: 60, CacheWrite: 10,
+		},
+		`{"prompt_tokens":100,"completion_tokens":20,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}`: {
+			Input: 36, Output: 20, CacheRead: 64,
+		},
+		`{"prompt_tokens":100,"completion_tokens":20,"total_tokens":150}`: {
+			Input: 100, Output: 50,
+		}, // reasoning outside of the completion
+		`{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":101}}`: nil,
+		`{"prompt_tokens":-1,"completion_tokens":20}`:                                                nil,
+		`{"prompt_tokens":1,"completion_tokens":-20,"total_tokens":30}`:                              nil,
+		`{"prompt_tokens":0,"completion_tokens":0}`:                                                  nil, `{}`: nil,
+		`null`: nil, `"lots"`: nil,
+		`{"prompt_tokens":1e300}`: nil,
 	} {
-		base, _ := server(t, strings.Replace(hello, "data: [DONE]", `data: {"choices":[],"usage":`+told+"}\n\ndata: [DONE]", 1))
+		base, _ := server(t,
+			strings.Replace(hello, "data: [DONE]", `data: {"choices":[],"usage":`+told+"}\n\ndata: [DONE]", 1))
 		got, err := openai.New(openai.Options{BaseURL: base}).Send(t.Context(), model.Request{}, nil)
 		if err != nil {
 			t.Fatal(err)

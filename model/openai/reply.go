@@ -13,7 +13,7 @@ import (
 	"github.com/ralphloop/ralph/model/internal/wire"
 )
 
-// chunk is what matters of one event of a stream.
+// chunk holds the fields of one stream event that matter here.
 type chunk struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`
@@ -25,7 +25,7 @@ type chunk struct {
 type choice struct {
 	Index        int    `json:"index"`
 	Delta        delta  `json:"delta"`
-	Message      *delta `json:"message"` // in place of it, if all comes at once
+	Message      *delta `json:"message"` // instead of Delta, if the reply comes at once
 	FinishReason string `json:"finish_reason"`
 }
 
@@ -44,41 +44,41 @@ type piece struct {
 	ID       string `json:"id"`
 	Function struct {
 		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"` // a string, with some an object
+		Arguments json.RawMessage `json:"arguments"` // a string; some providers send an object
 	} `json:"function"`
 	Extra json.RawMessage `json:"extra_content"`
 }
 
-// call is a tool call on its way.
+// call is a tool call that is still arriving.
 type call struct {
 	id, name string
 	input    strings.Builder
 	extra    json.RawMessage
 }
 
-// assembly makes a reply of chunks.
+// assembly builds a reply from chunks.
 type assembly struct {
-	tell      func(model.Delta)
+	onDelta   func(model.Delta)
 	id, model string
 	text      strings.Builder
 	content   strings.Builder // reasoning_content
 	plain     strings.Builder // reasoning
 	details   []json.RawMessage
 	calls     []*call
-	byIndex   map[int]*call // to which pieces with that index belong now
+	byIndex   map[int]*call // the call that pieces with this index belong to
 	finish    string
 	refused   bool
 	usage     json.RawMessage
 	done      bool
-	trouble   []byte // the data of a chunk that tells an error
+	trouble   []byte // the data of an error chunk
 }
 
-func newAssembly(tell func(model.Delta)) *assembly {
-	return &assembly{tell: tell, byIndex: map[int]*call{}}
+func newAssembly(onDelta func(model.Delta)) *assembly {
+	return &assembly{onDelta: onDelta, byIndex: map[int]*call{}}
 }
 
-// Add takes one event, and reports whether it brought the reply forward.
-func (a *assembly) Add(data []byte) (came bool, err error) {
+// Add processes one event, and reports whether it added to the reply.
+func (a *assembly) Add(data []byte) (progressed bool, err error) {
 	data = bytes.TrimSpace(data)
 	switch {
 	case len(data) == 0:
@@ -89,7 +89,7 @@ func (a *assembly) Add(data []byte) (came bool, err error) {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return false, fmt.Errorf("a chunk that is no JSON: %w", err)
+		return false, fmt.Errorf("invalid JSON in chunk: %w", err)
 	}
 	if given(c.Error) {
 		a.trouble = data
@@ -107,7 +107,7 @@ func (a *assembly) Add(data []byte) (came bool, err error) {
 	return len(c.Choices) > 0 || given(c.Usage), nil
 }
 
-// AddWhole takes a reply that came in one piece, and reports whether it is one.
+// AddWhole processes a reply that arrived in one piece, and reports whether it is one.
 func (a *assembly) AddWhole(data []byte) bool {
 	var c chunk
 	if json.Unmarshal(data, &c) != nil || given(c.Error) {
@@ -120,7 +120,7 @@ func (a *assembly) AddWhole(data []byte) bool {
 	whole := c.Choices[i]
 	whole.Delta = *whole.Message
 	for n := range whole.Delta.ToolCalls {
-		whole.Delta.ToolCalls[n].Index = n // their order is all that tells them apart here
+		whole.Delta.ToolCalls[n].Index = n // here only their order distinguishes them
 	}
 	a.id, a.model, a.usage, a.done = c.ID, c.Model, c.Usage, true
 	a.take(whole, data)
@@ -133,14 +133,14 @@ func (a *assembly) take(c choice, data []byte) {
 	d := c.Delta
 	if text := textOf(d.Content) + d.Refusal; text != "" {
 		a.text.WriteString(text)
-		a.tell(model.Delta{Text: text})
+		a.onDelta(model.Delta{Text: text})
 	}
 	a.refused = a.refused || d.Refusal != ""
 	a.content.WriteString(d.ReasoningContent)
 	a.plain.WriteString(d.Reasoning)
 	a.details = append(a.details, d.ReasoningDetails...)
 	if thought := cmp.Or(d.ReasoningContent, d.Reasoning); thought != "" {
-		a.tell(model.Delta{Thought: thought})
+		a.onDelta(model.Delta{Thought: thought})
 	}
 	for _, p := range d.ToolCalls {
 		a.extend(p)
@@ -151,7 +151,8 @@ func (a *assembly) take(c choice, data []byte) {
 	}
 }
 
-// textOf reads content, which is a string, or a list of parts of which some have text.
+// textOf returns the text of content, which is a string, or a list of parts of which some have
+// text.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if !given(raw) || json.Unmarshal(raw, &text) == nil {
@@ -160,15 +161,16 @@ func textOf(raw json.RawMessage) string {
 	var parts []struct {
 		Text string `json:"text"`
 	}
-	_ = json.Unmarshal(raw, &parts) // what is neither has no text
+	_ = json.Unmarshal(raw, &parts) // anything else has no text
 	for _, p := range parts {
 		text += p.Text
 	}
 	return text
 }
 
-// extend adds a piece to the call that it belongs to. That is told by the index, but some endpoints give all calls the same, or none: then another identifier, or
-// a name after input that is whole, begins another call.
+// extend adds a piece to its call. The index identifies the call, but some endpoints use the same
+// index for all calls, or none. Then a different ID, or a name after complete input, starts another
+// call.
 func (a *assembly) extend(p piece) {
 	at := a.byIndex[p.Index]
 	another := at == nil || p.ID != "" && at.id != "" && p.ID != at.id ||
@@ -178,9 +180,9 @@ func (a *assembly) extend(p piece) {
 		a.calls, a.byIndex[p.Index] = append(a.calls, at), at
 	}
 	at.id = cmp.Or(at.id, p.ID)
-	if at.name == "" && p.Function.Name != "" { // some tell it again with every piece
+	if at.name == "" && p.Function.Name != "" { // some providers repeat it with every piece
 		at.name = p.Function.Name
-		a.tell(model.Delta{Tool: at.name})
+		a.onDelta(model.Delta{Tool: at.name})
 	}
 	if given(p.Extra) {
 		at.extra = p.Extra
@@ -195,21 +197,24 @@ func (a *assembly) extend(p piece) {
 	at.input.WriteString(text)
 }
 
-// Whole reports whether the reply has come to its end. Some endpoints leave out one sign of it or the other.
+// Whole reports whether the reply is complete. Some endpoints omit one or the other sign of it.
 func (a *assembly) Whole() bool { return a.done || a.finish != "" }
 
-// Done says that nothing else needs to be read.
+// Done reports whether nothing else needs to be read.
 func (a *assembly) Done() bool { return a.done }
 
-// Trouble is the data of an event that tells an error.
+// Trouble returns the data of an error event.
 func (a *assembly) Trouble() []byte { return a.trouble }
 
-// Usage is what was used so far.
+// Usage returns the usage so far.
 func (a *assembly) Usage() *model.Usage { return usageOf(a.usage) }
 
-// Reply is what was put together.
+// Reply returns the assembled reply.
 func (a *assembly) Reply() model.Reply {
-	r := model.Reply{ID: a.id, Model: a.model, Usage: usageOf(a.usage), Message: model.Message{Role: model.Assistant, Text: a.text.String()}}
+	r := model.Reply{
+		ID: a.id, Model: a.model, Usage: usageOf(a.usage),
+		Message: model.Message{Role: model.Assistant, Text: a.text.String()},
+	}
 	think := func(t thought) {
 		if raw, err := json.Marshal(t); err == nil {
 			r.Message.Thought = append(r.Message.Thought, raw)
@@ -245,20 +250,21 @@ func (a *assembly) end(calls int) model.End {
 		return model.EndRefuse
 	case a.finish == "length":
 		return model.EndLength
-	case calls > 0: // some say "stop" then
+	case calls > 0: // some providers say "stop" then
 		return model.EndCalls
 	}
 	return model.EndTurn
 }
 
-// usageOf counts each token once: what was cached is told as a part of the prompt, and reasoning as a part of the completion. Where the total is more than both,
-// reasoning was left out, as with Gemini.
+// usageOf counts each token once: providers include cached tokens in the prompt, and reasoning in
+// the completion. If the total is larger than prompt and completion, the completion excludes
+// reasoning, as with Gemini.
 func usageOf(raw json.RawMessage) *model.Usage {
 	var told struct {
 		Prompt     int64  `json:"prompt_tokens"`
 		Completion int64  `json:"completion_tokens"`
 		Total      int64  `json:"total_tokens"`
-		Hit        *int64 `json:"prompt_cache_hit_tokens"` // DeepSeek's word
+		Hit        *int64 `json:"prompt_cache_hit_tokens"` // DeepSeek's name
 		Details    struct {
 			Cached  *int64 `json:"cached_tokens"`
 			Written int64  `json:"cache_write_tokens"`
@@ -272,5 +278,7 @@ func usageOf(raw json.RawMessage) *model.Usage {
 	if told.Completion < 0 || told.Prompt < 0 {
 		return nil
 	}
-	return wire.Sane(model.Usage{Input: told.Prompt - read - told.Details.Written, Output: output, CacheRead: read, CacheWrite: told.Details.Written})
+	return wire.PlausibleUsage(model.Usage{
+		Input: told.Prompt - read - told.Details.Written, Output: output, CacheRead: read, CacheWrite: told.Details.Written,
+	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ralphloop/ralph/model/internal/wire"
 )
 
-// request is what the API wants, as far as it is used here.
+// request is the part of the API's request that this package uses.
 type request struct {
 	Model               string         `json:"model"`
 	Stream              bool           `json:"stream"`
@@ -58,18 +58,18 @@ type function struct {
 
 type demandedTool struct {
 	Type     string       `json:"type"`
-	Function namedByModel `json:"function"`
+	Function functionName `json:"function"`
 }
 
-type namedByModel struct {
+type functionName struct {
 	Name string `json:"name"`
 }
 
-// anything is the schema of a tool that has none.
+// anything is the schema for a tool that has none.
 const anything = `{"type":"object","properties":{}}`
 
-// asked is the request that an endpoint with such habits wants.
-func asked(r model.Request, h habits) request {
+// newRequest builds the request for an endpoint with the given quirks.
+func newRequest(r model.Request, h quirks) request {
 	p := request{Model: r.Model, Stream: true, Messages: []message{}}
 	if r.System != "" {
 		p.Messages = append(p.Messages, message{Role: "system", Content: &r.System})
@@ -85,15 +85,15 @@ func asked(r model.Request, h habits) request {
 		}
 		p.Tools = append(p.Tools, tool{"function", f})
 	}
-	if r.MustCall != "" && !h.noDemand {
-		p.ToolChoice = &demandedTool{"function", namedByModel{r.MustCall}}
+	if r.MustCall != "" && !h.noToolChoice {
+		p.ToolChoice = &demandedTool{"function", functionName{r.MustCall}}
 	}
 	if !h.noUsage {
 		p.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	switch {
 	case r.MaxOutput <= 0:
-	case h.oldMax:
+	case h.legacyMaxTokens:
 		p.MaxTokens = r.MaxOutput
 	default:
 		p.MaxCompletionTokens = r.MaxOutput
@@ -101,8 +101,8 @@ func asked(r model.Request, h habits) request {
 	return p
 }
 
-// messages are what one message of ours becomes: each result is one of its own here.
-func messages(m model.Message, h habits) []message {
+// messages converts a message. Here each result becomes a separate message.
+func messages(m model.Message, h quirks) []message {
 	if m.Role == model.Assistant {
 		return fromAssistant(m, h)
 	}
@@ -120,23 +120,24 @@ func messages(m model.Message, h habits) []message {
 	return sent
 }
 
-func fromAssistant(m model.Message, h habits) []message {
+func fromAssistant(m model.Message, h quirks) []message {
 	if m.Text == "" && len(m.Calls) == 0 {
-		return nil // it says nothing, and would be refused
+		return nil // it is empty, and the API would refuse it
 	}
 	p := message{Role: "assistant"}
 	if m.Text != "" {
 		p.Content = &m.Text
 	}
-	back := remembered(m.Thought)
+	back := readThoughts(m.Thought)
 	for _, c := range m.Calls {
 		p.ToolCalls = append(p.ToolCalls, sentCall{
-			ID: wire.Name(c.ID), Type: "function", Function: calledFunction{wire.Name(c.Name), string(wire.Object(c.Input))}, Extra: back.extra[c.ID],
+			ID: wire.Name(c.ID), Type: "function", Function: calledFunction{wire.Name(c.Name), string(wire.Object(c.Input))},
+			Extra: back.extra[c.ID],
 		})
 	}
 	p.ReasoningDetails = back.details
 	if h.reasoningBack {
-		p.ReasoningContent = &back.content // "" too: the endpoint misses the field, not the words
+		p.ReasoningContent = &back.content // even "": the endpoint requires the field, not the text
 	}
 	return []message{p}
 }
@@ -146,23 +147,23 @@ type thought struct {
 	Content string            `json:"reasoning_content,omitempty"`
 	Plain   string            `json:"reasoning,omitempty"`
 	Details []json.RawMessage `json:"reasoning_details,omitempty"`
-	Call    string            `json:"call,omitempty"` // whose extra content it is
+	Call    string            `json:"call,omitempty"` // the ID of the call that the extra content belongs to
 	Extra   json.RawMessage   `json:"extra_content,omitempty"`
 }
 
-// memory is what may be sent back of a message's thought.
-type memory struct {
+// sentBack is the part of a message's thought that may be sent back.
+type sentBack struct {
 	content string
 	details []json.RawMessage
 	extra   map[string]json.RawMessage // by call
 }
 
-func remembered(thoughts []json.RawMessage) memory {
-	m := memory{extra: map[string]json.RawMessage{}}
+func readThoughts(thoughts []json.RawMessage) sentBack {
+	m := sentBack{extra: map[string]json.RawMessage{}}
 	for _, raw := range thoughts {
 		var t thought
 		if json.Unmarshal(raw, &t) != nil {
-			continue // another provider's
+			continue // from another provider
 		}
 		m.content += t.Content
 		m.details = append(m.details, t.Details...)

@@ -17,7 +17,7 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// Script has conversations by role.
+// Script maps roles to conversations.
 type Script map[string][][]Turn
 
 // Open reads a script from a file.
@@ -33,29 +33,32 @@ func Open(path string) (Script, error) {
 	return script, nil
 }
 
-// Options say where a client begins.
+// Options configure where a client starts.
 type Options struct {
-	Skip int // conversations that are used up already
+	Skip int // conversations that were used already
 }
 
-// Client is the model of one role.
+// Client returns the model for one role.
 func (s Script) Client(role string, o Options) (model.Client, error) {
 	conversations, ok := s[role]
 	if !ok {
-		return nil, fmt.Errorf("the script has nothing for %q, only for %s", role, strings.Join(slices.Sorted(maps.Keys(s)), ", "))
+		return nil, fmt.Errorf("the script has no conversations for %q, only for %s", role,
+			strings.Join(slices.Sorted(maps.Keys(s)), ", "))
 	}
 	return New(conversations, o)
 }
 
-// New makes a model of conversations.
+// New returns a model that follows the conversations.
 func New(conversations [][]Turn, o Options) (model.Client, error) {
 	if len(conversations) == 0 {
-		return nil, errors.New("there is no conversation")
+		return nil, errors.New("there are no conversations")
 	}
-	c := &client{conversations: conversations, present: max(o.Skip, 0), served: map[place]int{}, fill: map[string]*regexp.Regexp{}}
+	c := &client{
+		conversations: conversations, current: max(o.Skip, 0), served: map[position]int{}, fill: map[string]*regexp.Regexp{},
+	}
 	for i, turns := range conversations {
 		if len(turns) == 0 {
-			return nil, fmt.Errorf("conversation %d has no turn", i+1)
+			return nil, fmt.Errorf("conversation %d has no turns", i+1)
 		}
 		for j, turn := range turns {
 			if err := turn.check(); err != nil {
@@ -73,46 +76,49 @@ func (t Turn) check() error {
 	says := t.Text != "" || t.Thought != "" || len(t.Calls) > 0
 	switch {
 	case t.Empty && says:
-		return errors.New("empty: it says nothing and calls nothing")
+		return errors.New("empty: an empty turn cannot have text, thought or calls")
 	case !t.Empty && !says && t.Fault == nil:
-		return errors.New("text, thought, calls, empty or fault is wanted")
+		return errors.New("set at least one of: text, thought, calls, empty, fault")
 	case !slices.Contains([]model.End{"", model.EndTurn, model.EndCalls, model.EndLength, model.EndRefuse}, t.End):
-		return fmt.Errorf("end %q: %s, %s, %s or %s is wanted", t.End, model.EndTurn, model.EndCalls, model.EndLength, model.EndRefuse)
+		return fmt.Errorf("end %q: choose one of: %s, %s, %s, %s", t.End, model.EndTurn, model.EndCalls, model.EndLength,
+			model.EndRefuse)
 	}
 	for i, call := range t.Calls {
 		if call.Name == "" {
-			return fmt.Errorf("call %d: a name is wanted", i+1)
+			return fmt.Errorf("call %d: name is missing", i+1)
 		}
 	}
 	for name, expression := range t.Fill {
 		if e, err := regexp.Compile(expression); err != nil || e.NumSubexp() == 0 {
-			return fmt.Errorf("fill %q: an expression with a group is wanted", name)
+			return fmt.Errorf("fill %q: must be a regular expression with a group", name)
 		}
 	}
 	return t.Fault.check()
 }
 
-var kinds = []model.FaultKind{model.FaultAuth, model.FaultLimit, model.FaultProvider, model.FaultOverflow, model.FaultRefused}
+var kinds = []model.FaultKind{
+	model.FaultAuth, model.FaultLimit, model.FaultProvider, model.FaultOverflow, model.FaultRefused,
+}
 
 func (f *Fault) check() error {
 	switch {
 	case f == nil:
 		return nil
 	case !slices.Contains(kinds, f.Kind):
-		return fmt.Errorf("fault: kind %q: one of %q is wanted", f.Kind, kinds)
+		return fmt.Errorf("fault: kind %q: choose one of: %q", f.Kind, kinds)
 	case f.Times < 0:
-		return errors.New("fault: times is a number from 1 on")
+		return errors.New("fault: times must not be negative")
 	}
 	return nil
 }
 
-// Parse reads a script. What it does not know or cannot use is an error that names the line and the field.
+// Parse reads a script. For anything unknown or invalid, the error names the line and the field.
 func Parse(text []byte) (Script, error) {
 	r := reader{text: text, tokens: json.NewDecoder(bytes.NewReader(text))}
 	script := Script{}
 	err := r.object(func(role string) error {
 		if _, twice := script[role]; twice {
-			return r.at("%q comes twice", role)
+			return r.at("%q is given twice", role)
 		}
 		conversations, err := r.conversations(role)
 		script[role] = conversations
@@ -122,21 +128,21 @@ func Parse(text []byte) (Script, error) {
 		return nil, err
 	}
 	if _, err := r.tokens.Token(); !errors.Is(err, io.EOF) {
-		return nil, r.at("something follows the script's end")
+		return nil, r.at("unexpected text after the end of the script")
 	}
 	if len(script) == 0 {
-		return nil, r.at("there is no role in the script")
+		return nil, r.at("the script has no roles")
 	}
 	return script, nil
 }
 
-// reader reads a script token by token, so that it always knows where it is.
+// reader reads a script token by token, so that it always knows its position.
 type reader struct {
 	text   []byte
 	tokens *json.Decoder
 }
 
-// at is an error at the present place.
+// at returns an error for the current position.
 func (r *reader) at(format string, values ...any) error {
 	return r.atOffset(r.tokens.InputOffset(), format, values...)
 }
@@ -146,19 +152,19 @@ func (r *reader) atOffset(offset int64, format string, values ...any) error {
 	return fmt.Errorf("line %d: %s", line, fmt.Sprintf(format, values...))
 }
 
-// open takes a bracket.
+// open reads an opening bracket.
 func (r *reader) open(bracket json.Delim, what string) error {
 	token, err := r.tokens.Token()
 	if err != nil {
 		return r.syntax(err)
 	}
 	if token != bracket {
-		return r.at("%s is wanted, which begins with %s", what, bracket)
+		return r.at("%s must begin with %s", what, bracket)
 	}
 	return nil
 }
 
-// close takes the bracket behind the last element.
+// close reads the bracket after the last element.
 func (r *reader) close() error {
 	_, err := r.tokens.Token()
 	return r.syntax(err)
@@ -173,7 +179,7 @@ func (r *reader) syntax(err error) error {
 		offset = e.Offset
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return r.atOffset(int64(len(r.text)), "the script ends too early")
+		return r.atOffset(int64(len(r.text)), "the script ends unexpectedly")
 	}
 	return r.atOffset(offset, "%s", strings.TrimPrefix(err.Error(), "json: "))
 }
@@ -245,25 +251,30 @@ func (r *reader) turn(where string) (Turn, error) {
 	return turn, nil
 }
 
-// wrongValue says what is wrong with a turn, in the words of whoever writes JSON and not of the program that reads it.
+// wrongValue describes an invalid value in terms of JSON, not of Go.
 func wrongValue(err error) string {
 	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
 		return strings.TrimPrefix(err.Error(), "json: ")
 	}
 	wanted := map[reflect.Kind]string{
-		reflect.String: "a text", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object",
+		reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Struct: "an object",
+		reflect.Map: "an object",
 		reflect.Int: "a whole number", reflect.Int64: "a whole number",
 	}[e.Type.Kind()]
 	if e.Type == reflect.TypeFor[Span]() {
 		wanted = `a time span like "1.5s"`
 	}
-	given := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "an object", "number": "a number"}[e.Value]
-	said := fmt.Sprintf("%s is wanted, not %s", cmp.Or(wanted, "something else"), cmp.Or(given, e.Value)) // a number comes with its digits
+	given := map[string]string{
+		"string": "a string", "bool": "true or false", "array": "a list", "object": "an object", "number": "a number",
+	}[e.Value]
+	// a number comes with its digits
+	said := fmt.Sprintf("expected %s, got %s", cmp.Or(wanted, "something else"), cmp.Or(given, e.Value))
 	return strings.TrimPrefix(e.Field+": "+said, ": ")
 }
 
-// offsetOf is where in a turn an error is: the error itself says it, or it names the field.
+// offsetOf returns the offset of an error in a turn: from the error itself, or from the field that
+// it names.
 func offsetOf(raw []byte, err error) int64 {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return e.Offset

@@ -1,11 +1,13 @@
-// Package scripted is a model that says what a file says: for tests, demonstrations and dry runs. It asks nobody and costs nothing.
+// Package scripted is a model whose replies come from a file: for tests, demonstrations and dry
+// runs. It uses no network and costs nothing.
 //
 //	script, err := scripted.Open("script.json")
 //	worker, err := script.Client("worker", scripted.Options{})
 //
 // # The file
 //
-// A script has conversations by role, so that one file serves everybody who talks to a model. A conversation is a list of turns.
+// A script has conversations by role, so that one file serves every component that uses a model. A
+// conversation is a list of turns.
 //
 //	{
 //	  "worker": [
@@ -16,21 +18,31 @@
 //	  "evaluator": [[{"text": "Looks good to me."}]]
 //	}
 //
-// A turn has text, thought, calls, usage, and an end if it is not the usual one. Input is JSON, or a string that is sent as it stands, which need not be JSON.
-// "empty": true is a turn without anything. A fault comes before the turn, as many times as it says. Where text, thought or input say {{name}}, they get what
-// the expression under that name in fill finds in the request, its first group: {"text": "it is {{word}}", "fill": {"word": "the word is (\\w+)"}}.
+// A turn has text, thought, calls, usage, and an end if it is not the usual one. Input is JSON, or
+// a string that is sent unchanged and need not be JSON. A turn with "empty": true has no content. A
+// fault comes before the turn, as many times as it says.
+//
+// A placeholder {{name}} in text, thought or input is replaced by a match in the request: the first
+// group of the regular expression under that name in fill. Example: {"text": "it is {{word}}",
+// "fill": {"word": "the word is (\\w+)"}}.
 //
 // # Which turn a request gets
 //
-// A request without an answer in it begins the next conversation, unless the first turn of the present one has not been given yet: then it is another try. The
-// last conversation serves all that come later. In a conversation the turn is the number of answers that the request holds, so that it does not matter how often one asks.
-// Behind its last turn, a conversation gets that turn again, or a plain word if it calls tools. Which conversation a later request belongs to is told by the
-// identifiers of its calls; a request that has none belongs to the present one, so that conversations without calls must not be held at the same time.
+// A request that holds no answer starts the next conversation, unless the first turn of the current
+// one was not served yet: then it is a retry. The last conversation serves all later requests.
+// Within a conversation, the turn is the number of answers that the request holds, so repeated
+// requests get the same turn. After its last turn, a conversation repeats that turn, or sends a
+// plain sentence if it calls tools.
+//
+// The IDs of its calls identify the conversation of a later request. A request without calls
+// belongs to the current conversation, so conversations without calls must not run at the same
+// time.
 //
 // # After a restart
 //
-// A client knows nothing of the process before it. It begins with the first conversation, unless [Options] say how many are used up: whoever resumes a run knows how many it
-// has begun. A conversation that was under way goes on by itself, since everything that matters is in the request.
+// A client knows nothing of an earlier process. It starts with the first conversation, unless
+// [Options] say how many were used: a resumed run knows how many it started. A conversation that
+// was interrupted continues, since the request holds everything that matters.
 package scripted
 
 import (
@@ -52,65 +64,65 @@ type Turn struct {
 	Text    string            `json:"text,omitempty"`
 	Thought string            `json:"thought,omitempty"`
 	Calls   []Call            `json:"calls,omitempty"`
-	Usage   *Usage            `json:"usage,omitempty"` // nil is not told
-	End     model.End         `json:"end,omitempty"`   // "" is the one that goes with the turn
+	Usage   *Usage            `json:"usage,omitempty"` // nil: not reported
+	End     model.End         `json:"end,omitempty"`   // default: the one that fits the turn
 	Empty   bool              `json:"empty,omitempty"`
 	Fault   *Fault            `json:"fault,omitempty"`
-	Fill    map[string]string `json:"fill,omitempty"` // expressions by name
+	Fill    map[string]string `json:"fill,omitempty"` // regular expressions by name
 }
 
-// Call is a tool call. No tool is known here, so any name goes.
+// Call is a tool call. This package knows no tools, so any name is valid.
 type Call struct {
 	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input,omitempty"` // a string is sent as it stands
+	Input json.RawMessage `json:"input,omitempty"` // a string is sent unchanged
 }
 
-// Usage are tokens, as in [model.Usage].
+// Usage counts tokens, as in [model.Usage].
 type Usage = model.Usage
 
-// Fault is given in place of a turn.
+// Fault replaces a turn.
 type Fault struct {
 	Kind       model.FaultKind `json:"kind"`
 	RetryAfter Span            `json:"retry_after,omitempty"`
 	Quota      bool            `json:"quota,omitempty"`
-	Times      int             `json:"times,omitempty"` // in each conversation; 0 is once
+	Times      int             `json:"times,omitempty"` // in each conversation; default: once
 	Status     int             `json:"status,omitempty"`
 	Message    string          `json:"message,omitempty"`
-	Usage      *Usage          `json:"usage,omitempty"` // of what was cut short
+	Usage      *Usage          `json:"usage,omitempty"` // usage of the interrupted reply
 }
 
-// Span is a time span that is written as "1.5s".
+// Span is a duration that is written as "1.5s".
 type Span time.Duration
 
-// UnmarshalText reads a span that is not negative.
+// UnmarshalText parses a duration that is not negative.
 func (s *Span) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is no time span; one like %q is wanted", text, "1.5s")
+		return fmt.Errorf("invalid time span %q (example: %q)", text, "1.5s")
 	}
 	*s = Span(d)
 	return nil
 }
 
-// MarshalText writes the span as it is read.
+// MarshalText formats the duration for UnmarshalText.
 func (s Span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
 
 // client is one role's part of a script.
 type client struct {
 	conversations [][]Turn
-	fill          map[string]*regexp.Regexp // by their own text
+	fill          map[string]*regexp.Regexp // by their source
 
 	mu      sync.Mutex
-	present int  // the conversation under way, counted from 0
-	begun   bool // its first turn has been given
-	served  map[place]int
+	current int  // the current conversation, counted from 0
+	begun   bool // its first turn was served
+	served  map[position]int
 }
 
-// place is a turn of a conversation.
-type place struct{ conversation, turn int }
+// position is a turn of a conversation.
+type position struct{ conversation, turn int }
 
-// Send gives the turn that the request has come to.
-func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delta)) (model.Reply, error) {
+// Send returns the turn that the request has reached.
+func (c *client) Send(ctx context.Context, r model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return model.Reply{}, err
 	}
@@ -119,28 +131,28 @@ func (c *client) Send(ctx context.Context, r model.Request, tell func(model.Delt
 		return model.Reply{}, fault
 	}
 	reply := c.reply(turn, at, r)
-	if tell != nil {
-		announce(reply, tell)
+	if onDelta != nil {
+		announce(reply, onDelta)
 	}
 	return reply, nil
 }
 
-func announce(r model.Reply, tell func(model.Delta)) {
+func announce(r model.Reply, onDelta func(model.Delta)) {
 	for _, raw := range r.Message.Thought {
 		var t thinking
 		_ = json.Unmarshal(raw, &t) // reply wrote it
-		tell(model.Delta{Thought: t.Thinking})
+		onDelta(model.Delta{Thought: t.Thinking})
 	}
 	if r.Message.Text != "" {
-		tell(model.Delta{Text: r.Message.Text})
+		onDelta(model.Delta{Text: r.Message.Text})
 	}
 	for _, call := range r.Message.Calls {
-		tell(model.Delta{Tool: call.Name})
+		onDelta(model.Delta{Tool: call.Name})
 	}
 }
 
-// next decides what a request gets.
-func (c *client) next(r model.Request) (Turn, place, *model.Fault) {
+// next chooses the turn for a request.
+func (c *client) next(r model.Request) (Turn, position, *model.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	answers := 0
@@ -150,10 +162,10 @@ func (c *client) next(r model.Request) (Turn, place, *model.Fault) {
 		}
 	}
 	if answers == 0 && c.begun {
-		c.present++
+		c.current++
 		c.begun = false
 	}
-	at := place{c.present, answers}
+	at := position{c.current, answers}
 	if conversation, ok := conversationOf(r); ok {
 		at.conversation = conversation
 	}
@@ -168,7 +180,7 @@ func (c *client) next(r model.Request) (Turn, place, *model.Fault) {
 	return turn, at, nil
 }
 
-func (c *client) turnAt(at place) Turn {
+func (c *client) turnAt(at position) Turn {
 	turns := c.conversations[min(at.conversation, len(c.conversations)-1)]
 	if at.turn < len(turns) {
 		return turns[at.turn]
@@ -181,14 +193,17 @@ func (c *client) turnAt(at place) Turn {
 }
 
 func (f *Fault) model() *model.Fault {
-	message := cmp.Or(f.Message, "the script has a fault here: "+string(f.Kind))
-	return &model.Fault{Kind: f.Kind, Status: f.Status, Message: message, RetryAfter: time.Duration(f.RetryAfter), Quota: f.Quota, Usage: f.Usage}
+	message := cmp.Or(f.Message, "scripted fault: "+string(f.Kind))
+	return &model.Fault{
+		Kind: f.Kind, Status: f.Status, Message: message, RetryAfter: time.Duration(f.RetryAfter), Quota: f.Quota,
+		Usage: f.Usage,
+	}
 }
 
-// callID names a call so that a later request tells whose conversation it belongs to.
+// callID matches the ID of a call, which identifies the conversation of a later request.
 var callID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^scripted_c(\d+)t\d+i\d+$`) })
 
-// conversationOf reads it from the last call that a request has.
+// conversationOf returns the conversation of the last call in a request.
 func conversationOf(r model.Request) (conversation int, ok bool) {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		for _, call := range r.Messages[i].Calls {
@@ -201,31 +216,35 @@ func conversationOf(r model.Request) (conversation int, ok bool) {
 	return 0, false
 }
 
-func (c *client) reply(t Turn, at place, r model.Request) model.Reply {
-	words := c.words(t, r)
-	message := model.Message{Role: model.Assistant, Text: words.plain.Replace(t.Text)}
+func (c *client) reply(t Turn, at position, r model.Request) model.Reply {
+	fill := c.replacers(t, r)
+	message := model.Message{Role: model.Assistant, Text: fill.plain.Replace(t.Text)}
 	if t.Thought != "" {
-		raw, _ := json.Marshal(thinking{Type: "thinking", Thinking: words.plain.Replace(t.Thought)}) // strings are always JSON
+		// strings are always JSON
+		raw, _ := json.Marshal(thinking{Type: "thinking", Thinking: fill.plain.Replace(t.Thought)})
 		message.Thought = []json.RawMessage{raw}
 	}
 	for i, call := range t.Calls {
 		id := fmt.Sprintf("scripted_c%dt%di%d", at.conversation, at.turn, i)
-		message.Calls = append(message.Calls, model.Call{ID: id, Name: call.Name, Input: call.input(words)})
+		message.Calls = append(message.Calls, model.Call{ID: id, Name: call.Name, Input: call.input(fill)})
 	}
 	end := model.EndTurn
 	if len(t.Calls) > 0 {
 		end = model.EndCalls
 	}
-	return model.Reply{Message: message, End: cmp.Or(t.End, end), Usage: t.Usage, Model: cmp.Or(r.Model, "scripted"), ID: fmt.Sprintf("scripted-c%dt%d", at.conversation, at.turn)}
+	return model.Reply{
+		Message: message, End: cmp.Or(t.End, end), Usage: t.Usage, Model: cmp.Or(r.Model, "scripted"),
+		ID: fmt.Sprintf("scripted-c%dt%d", at.conversation, at.turn),
+	}
 }
 
-// thinking is how thought stands in a message.
+// thinking is the form of a thought in a message.
 type thinking struct {
 	Type     string `json:"type"`
 	Thinking string `json:"thinking"`
 }
 
-func (c Call) input(w filling) json.RawMessage {
+func (c Call) input(w replacers) json.RawMessage {
 	var text string
 	switch {
 	case len(c.Input) == 0:
@@ -236,28 +255,28 @@ func (c Call) input(w filling) json.RawMessage {
 	return json.RawMessage(w.quoted.Replace(string(c.Input)))
 }
 
-// filling replaces placeholders, in a text and within strings of JSON.
-type filling struct{ plain, quoted *strings.Replacer }
+// replacers fill in placeholders, in plain text and within JSON strings.
+type replacers struct{ plain, quoted *strings.Replacer }
 
-func (c *client) words(t Turn, r model.Request) filling {
+func (c *client) replacers(t Turn, r model.Request) replacers {
 	var plain, quoted []string
 	if len(t.Fill) > 0 {
-		said := everything(r)
+		said := requestText(r)
 		for name, expression := range t.Fill {
 			m := c.fill[expression].FindStringSubmatch(said)
 			if m == nil {
-				continue // what does not match stays as it is
+				continue // a placeholder without a match stays unchanged
 			}
 			word, _ := json.Marshal(m[1]) // a string is always JSON
 			plain = append(plain, "{{"+name+"}}", m[1])
 			quoted = append(quoted, "{{"+name+"}}", string(word[1:len(word)-1]))
 		}
 	}
-	return filling{strings.NewReplacer(plain...), strings.NewReplacer(quoted...)}
+	return replacers{strings.NewReplacer(plain...), strings.NewReplacer(quoted...)}
 }
 
-// everything is what a request says, a line for each part.
-func everything(r model.Request) string {
+// requestText returns all text of a request, one line for each part.
+func requestText(r model.Request) string {
 	parts := []string{r.System}
 	for _, m := range r.Messages {
 		parts = append(parts, m.Text)

@@ -76,7 +76,8 @@ func TestTurn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]model.Delta{{Thought: `Hm a"b.`}, {Tool: "write"}, {Tool: "broken"}, {Tool: "plain"}}, told); diff != "" {
+	if diff := cmp.Diff([]model.Delta{{Thought: `Hm a"b.`}, {Tool: "write"}, {Tool: "broken"}, {Tool: "plain"}},
+		told); diff != "" {
 		t.Error(diff)
 	}
 	r.Messages = append(r.Messages, got.Message)
@@ -92,7 +93,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// What is not in the request stays a placeholder.
+// A placeholder without a match stays unchanged.
 func TestNothingToFill(t *testing.T) {
 	reply, err := client(t, "worker", scripted.Options{}).Send(t.Context(), model.Request{}, nil)
 	if err != nil || string(reply.Message.Calls[1].Input) != `{"path": {{word}}` {
@@ -102,7 +103,9 @@ func TestNothingToFill(t *testing.T) {
 
 func TestFaultsThenTheTurn(t *testing.T) {
 	c := client(t, "worker", scripted.Options{Skip: 1})
-	want := &model.Fault{Kind: model.FaultLimit, RetryAfter: 90 * time.Second, Status: 429, Message: "slowly", Usage: &model.Usage{Input: 5}}
+	want := &model.Fault{
+		Kind: model.FaultLimit, RetryAfter: 90 * time.Second, Status: 429, Message: "slowly", Usage: &model.Usage{Input: 5},
+	}
 	for range 2 {
 		_, err := c.Send(t.Context(), model.Request{}, nil)
 		if diff := cmp.Diff(want, err); diff != "" {
@@ -114,21 +117,26 @@ func TestFaultsThenTheTurn(t *testing.T) {
 	}
 }
 
-// The last conversation serves all who come later; behind the last turn it is told that there is no more, or the turn again.
+// The last conversation serves all later requests. After its last turn, it repeats that turn or
+// says that there are no more.
 func TestBeyondTheEnd(t *testing.T) {
-	c, err := scripted.New([][]scripted.Turn{{{Calls: []scripted.Call{{Name: "a"}}}}, {{Text: "Last."}}}, scripted.Options{})
+	c, err := scripted.New([][]scripted.Turn{{{Calls: []scripted.Call{{Name: "a"}}}}, {{Text: "Last."}}},
+		scripted.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	answered := model.Message{Role: model.Assistant, Text: "x"}
 	var got []string
-	got = append(got, says(t, c), says(t, c, answered), says(t, c), says(t, c, answered), says(t, c, answered, answered), says(t, c), says(t, c))
-	if diff := cmp.Diff([]string{"", "The script has no more turns.", "Last.", "Last.", "Last.", "Last.", "Last."}, got); diff != "" {
+	got = append(got, says(t, c), says(t, c, answered), says(t, c), says(t, c, answered), says(t, c, answered, answered),
+		says(t, c), says(t, c))
+	if diff := cmp.Diff([]string{"", "The script has no more turns.", "Last.", "Last.", "Last.", "Last.", "Last."},
+		got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A new process begins anew unless it is told what is used up; a conversation that was under way goes on either way.
+// A new process starts over unless it knows which conversations were used. An interrupted
+// conversation continues either way.
 func TestAfterARestart(t *testing.T) {
 	first, err := client(t, "worker", scripted.Options{}).Send(t.Context(), model.Request{}, nil)
 	if err != nil {
@@ -161,13 +169,16 @@ func TestOpen(t *testing.T) {
 	if diff := cmp.Diff(parse(t, script), s); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := s.Client("planner", scripted.Options{}); err == nil || err.Error() != `the script has nothing for "planner", only for evaluator, worker` {
+	if _, err := s.Client("planner",
+		scripted.Options{}); err == nil ||
+		err.Error() != `the script has no conversations for "planner", only for evaluator, worker` {
 		t.Errorf("%v", err)
 	}
 	if err := os.WriteFile(path, []byte("{\n}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scripted.Open(path); err == nil || err.Error() != "read script "+path+": line 2: there is no role in the script" {
+	if _, err := scripted.Open(path); err == nil ||
+		err.Error() != "read script "+path+": line 2: the script has no roles" {
 		t.Errorf("%v", err)
 	}
 }
@@ -175,35 +186,55 @@ func TestOpen(t *testing.T) {
 func TestMistakesAreNamed(t *testing.T) {
 	in := func(turn string) string { return "{\n\"worker\": [\n[{\"text\": \"x\"},\n" + turn + "\n]]}" }
 	for text, want := range map[string]string{
-		``:                     "line 1: the script ends too early",
-		`{"worker": [[{`:       "line 1: the script ends too early",
-		"{\n\"worker\": 1}":    "line 2: worker: a list of conversations is wanted, which begins with [",
-		"{\"worker\": [\n{}]}": "line 2: worker, conversation 1: a list of turns is wanted, which begins with [",
-		`[]`:                   "line 1: an object of roles is wanted, which begins with {",
+		``:                     "line 1: the script ends unexpectedly",
+		`{"worker": [[{`:       "line 1: the script ends unexpectedly",
+		"{\n\"worker\": 1}":    "line 2: worker: a list of conversations must begin with [",
+		"{\"worker\": [\n{}]}": "line 2: worker, conversation 1: a list of turns must begin with [",
+		`[]`:                   "line 1: an object of roles must begin with {",
 		`{"worker": []}`:       "line 1: worker: a list of conversations must not be empty",
 		`{"worker": [[]]}`:     "line 1: worker, conversation 1: a list of turns must not be empty",
-		in(`{"text": "a",` + "\n" + `"txt": "b"}`):                `line 5: worker, conversation 1, turn 2: unknown field "txt"`,
-		in(`{"calls": [{"name": "a",` + "\n" + `"args": {}}]}`):   `line 5: worker, conversation 1, turn 2: unknown field "args"`,
-		in(`{"text": "a",` + "\n\n" + `"usage": {"input": "x"}}`): "line 6: worker, conversation 1, turn 2: usage.input: a whole number is wanted, not a text",
-		in(`{"text": 7}`):                                   "line 4: worker, conversation 1, turn 2: text: a text is wanted, not a number",
-		in(`"hello"`):                                       "line 4: worker, conversation 1, turn 2: an object is wanted, not a text",
-		in(`{"calls": {"name": "a"}}`):                      "line 4: worker, conversation 1, turn 2: calls: a list is wanted, not an object",
-		in(`{"calls": ["a"]}`):                              "line 4: worker, conversation 1, turn 2: calls: an object is wanted, not a text",
-		in(`{"fill": [], "text": "a"}`):                     "line 4: worker, conversation 1, turn 2: fill: an object is wanted, not a list",
-		in(`{"empty": "yes"}`):                              "line 4: worker, conversation 1, turn 2: empty: true or false is wanted, not a text",
-		in(`{"text": "a", "usage": {"input": 1.5}}`):        "line 4: worker, conversation 1, turn 2: usage.input: a whole number is wanted, not number 1.5",
-		in(`{"fault": {"kind": "auth", "retry_after": 5}}`): `line 4: worker, conversation 1, turn 2: fault.retry_after: a time span like "1.5s" is wanted, not a number`,
-		in(`{}`):                                                     "line 4: worker, conversation 1, turn 2: text, thought, calls, empty or fault is wanted",
-		in(`{"empty": true, "text": "a"}`):                           "line 4: worker, conversation 1, turn 2: empty: it says nothing and calls nothing",
-		in(`{"calls": [{"input": {}}]}`):                             "line 4: worker, conversation 1, turn 2: call 1: a name is wanted",
-		in(`{"text": "a", "end": "soon"}`):                           `line 4: worker, conversation 1, turn 2: end "soon": end_turn, tool_calls, length or refusal is wanted`,
-		in(`{"text": "a", "fill": {"x": "y"}}`):                      `line 4: worker, conversation 1, turn 2: fill "x": an expression with a group is wanted`,
-		in(`{"fault": {"kind": "bad"}}`):                             `line 4: worker, conversation 1, turn 2: fault: kind "bad": one of ["auth" "limit" "provider" "overflow" "refused"] is wanted`,
-		in(`{"fault": {"kind": "auth", "times": -1}}`):               "line 4: worker, conversation 1, turn 2: fault: times is a number from 1 on",
-		in(`{"fault": {"kind": "auth", "retry_after": "soon"}}`):     `line 4: worker, conversation 1, turn 2: "soon" is no time span; one like "1.5s" is wanted`,
-		in(`{"text": }`):                                             "line 4: invalid character '}' looking for beginning of value",
-		`{"worker": [[{"text": "a"}]], "worker": [[{"text": "a"}]]}`: `line 1: "worker" comes twice`,
-		`{"worker": [[{"text": "a"}]]} {}`:                           "line 1: something follows the script's end",
+		in(`{"text": "a",` + "\n" + `"txt": "b"}`): `line 5: worker, conversation 1, turn 2: unknown field "txt"`,
+		in(`{"calls": [{"name": "a",` + "\n" +
+			`"args": {}}]}`): `line 5: worker, conversation 1, turn 2: unknown field "args"`,
+		in(`{"text": "a",` + "\n\n" +
+			`"usage": {"input": "x"}}`): "line 6: worker, conversation 1, turn 2: usage.input: expected a whole number, " +
+			"got a string",
+		in(`{"text": 7}`): "line 4: worker, conversation 1, turn 2: text: expected a " +
+			"string, got a number",
+		in(`"hello"`): "line 4: worker, conversation 1, turn 2: expected an " +
+			"object, got a string",
+		in(`{"calls": {"name": "a"}}`): "line 4: worker, conversation 1, turn 2: calls: expected " +
+			"a list, got an object",
+		in(`{"calls": ["a"]}`): "line 4: worker, conversation 1, turn 2: calls: expected " +
+			"an object, got a string",
+		in(`{"fill": [], "text": "a"}`): "line 4: worker, conversation 1, turn 2: fill: expected " +
+			"an object, got a list",
+		in(`{"empty": "yes"}`): "line 4: worker, conversation 1, turn 2: empty: expected " +
+			"true or false, got a string",
+		in(`{"text": "a", "usage": {"input": 1.5}}`): "line 4: worker, conversation 1, turn 2: usage.input: " +
+			"expected a whole number, got number 1.5",
+		in(`{"fault": {"kind": "auth", ` +
+			`"retry_after": 5}}`): `line 4: worker, conversation 1, turn 2: fault.retry_after: expected a time span like ` +
+			`"1.5s", got a number`,
+		in(`{}`): "line 4: worker, conversation 1, turn 2: set at " +
+			"least one of: text, thought, calls, empty, fault",
+		in(`{"empty": true, "text": "a"}`): "line 4: worker, conversation 1, turn 2: empty: " +
+			"an empty turn cannot have text, thought or calls",
+		in(`{"calls": [{"input": {}}]}`): "line 4: worker, conversation 1, turn 2: call 1: " +
+			"name is missing",
+		in(`{"text": "a", "end": "soon"}`): `line 4: worker, conversation 1, turn 2: end "soon": ` +
+			`choose one of: end_turn, tool_calls, length, refusal`,
+		in(`{"text": "a", "fill": {"x": "y"}}`): `line 4: worker, conversation 1, turn 2: fill "x": ` +
+			`must be a regular expression with a group`,
+		in(`{"fault": {"kind": "bad"}}`): `line 4: worker, conversation 1, turn 2: fault: kind ` +
+			`"bad": choose one of: ["auth" "limit" "provider" "overflow" "refused"]`,
+		in(`{"fault": {"kind": "auth", "times": ` +
+			`-1}}`): "line 4: worker, conversation 1, turn 2: fault: times must not be negative",
+		in(`{"fault": {"kind": "auth", "retry_after": ` +
+			`"soon"}}`): `line 4: worker, conversation 1, turn 2: invalid time span "soon" (example: "1.5s")`,
+		in(`{"text": }`): "line 4: invalid character '}' looking for beginning of value",
+		`{"worker": [[{"text": "a"}]], "worker": [[{"text": "a"}]]}`: `line 1: "worker" is given twice`,
+		`{"worker": [[{"text": "a"}]]} {}`:                           "line 1: unexpected text after the end of the script",
 	} {
 		_, err := scripted.Parse([]byte(text))
 		if err == nil || err.Error() != want {
@@ -220,7 +251,7 @@ func TestNewWantsTurns(t *testing.T) {
 	}
 }
 
-// A script that is read can be written, and is the same.
+// A script survives being written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add(script)
 	f.Add(`{"a": [[{"fault": {"kind": "auth"}}]]}`)

@@ -24,7 +24,7 @@ const (
 
 // Options say who is asked, and who is told of it.
 type Options struct {
-	Client    model.Client // it is made patient; see model.Patient
+	Client    model.Client // it is made patient; see model.Retrier
 	Model     string
 	MaxOutput int                                            // tokens of one reply; 0 leaves it to the client
 	Window    int64                                          // tokens that the model holds; 0 is what is known of it, or DefaultWindow
@@ -58,7 +58,7 @@ type Reply struct {
 // New makes a conversation. Nobody is asked yet.
 func New(o Options) *Conversation {
 	c := &Conversation{o: o, bill: model.Bill{Price: o.Price}}
-	c.client = model.Patiently(o.Client, c.waits)
+	c.client = model.WithRetries(o.Client, c.waits)
 	return c
 }
 
@@ -96,7 +96,7 @@ func (c *Conversation) Waiting() string { return c.waiting }
 func (c *Conversation) Spent() ralph.Spending {
 	sum := c.bill.Sum()
 	return ralph.Spending{
-		Tokens: (*ralph.Tokens)(sum.Usage), TokensPartial: sum.Untold, Cost: sum.Cost, Estimated: sum.Cost != nil, CostPartial: sum.Untold || sum.Unpriced,
+		Tokens: (*ralph.Tokens)(sum.Usage), TokensPartial: sum.MissingUsage, Cost: sum.Cost, Estimated: sum.Cost != nil, CostPartial: sum.MissingUsage || sum.Unpriced,
 	}
 }
 
@@ -161,7 +161,7 @@ func (c *Conversation) hear(d model.Delta) {
 // brokeOff counts a reply that began and did not come to its end: what a provider tells of it, if anything, is not all.
 func (c *Conversation) brokeOff() {
 	if c.came {
-		c.bill.Miss()
+		c.bill.AddUnknown()
 	}
 	c.came = false
 }

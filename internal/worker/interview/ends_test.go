@@ -103,7 +103,7 @@ func TestFaultsThatPassAreWaitedFor(t *testing.T) {
 		var told int
 		for name, patience := range map[string]func(*script) model.Client{
 			"plain":   func(s *script) model.Client { return s },
-			"patient": func(s *script) model.Client { return &model.Patient{Client: s, Told: func(model.Pause) { told++ }} },
+			"patient": func(s *script) model.Client { return &model.Retrier{Client: s, OnPause: func(model.Pause) { told++ }} },
 		} {
 			cut := faulty(model.Fault{Kind: model.FaultProvider, Message: "cut\x1b[2J", Usage: &model.Usage{Input: 5}})
 			s := &script{turns: []turn{cut, cut, calls(t, writePlan, somePlan())}}

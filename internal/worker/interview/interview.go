@@ -41,7 +41,7 @@ var systemPage string
 
 // Options say what an interview is about and who takes part.
 type Options struct {
-	Client model.Client // if it is no model.Patient, it is made one
+	Client model.Client // if it is no model.Retrier, it is made one
 	Model  string
 	Tools  []tools.Tool // for reading
 

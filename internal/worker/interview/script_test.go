@@ -124,7 +124,7 @@ func (r room) with(turns ...turn) (Options, *script) {
 
 // hasty is a client that has patience and takes no time for it.
 func hasty(s *script) model.Client {
-	return &model.Patient{Client: s, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
+	return &model.Retrier{Client: s, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
 }
 
 // replies answers questions in order, and then not any more.

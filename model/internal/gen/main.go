@@ -1,11 +1,12 @@
-// Command gen trims a snapshot of models.dev to the table of prices in package model.
+// Command gen trims a snapshot of models.dev to the price table of package model.
 //
 //	go run ./internal/gen -api api.json -out prices.json
 //
-// The snapshot is the file api.json of that project, fetched by whoever renews the table. Of it remain the models of a few makers, at the makers' own
-// prices, that can write text and call tools. What is left out, and why, is in select.go. The file supplement.json fills what the snapshot lacks:
-// models that makers have taken off their lists while others still sell them, models younger than the snapshot, and prices of caches. Each of its rows
-// names its source; a row that the snapshot has caught up with can go.
+// The snapshot is the file api.json of that project. The table keeps the models of a few makers, at
+// the makers' own prices, that can write text and call tools. select.go says what is left out, and
+// why. The file supplement.json adds what the snapshot lacks: models that makers no longer list
+// while others still sell them, models newer than the snapshot, and prices of caches. Each of its
+// rows names its source. Remove a row once the snapshot includes it.
 package main
 
 import (
@@ -29,7 +30,7 @@ func run(api, out string) error {
 	if err != nil {
 		return fmt.Errorf("read snapshot: %w", err)
 	}
-	list, err := selected(text)
+	list, err := selectModels(text)
 	if err != nil {
 		return err
 	}

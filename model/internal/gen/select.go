@@ -2,7 +2,7 @@ package main
 
 import (
 	"cmp"
-	_ "embed" // of supplement.json
+	_ "embed" // for supplement.json
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// makers are the providers whose own prices are kept, with the models that people let write code. Who resells their models asks other prices.
+// makers are the providers whose own prices are kept, with the models that people use to write
+// code. Resellers charge other prices.
 var makers = map[string]*regexp.Regexp{
 	"alibaba":    regexp.MustCompile(`^qwen3`),
 	"anthropic":  regexp.MustCompile(`^claude-`),
@@ -25,10 +26,10 @@ var makers = map[string]*regexp.Regexp{
 	"zai":        regexp.MustCompile(`^glm-`),
 }
 
-// otherTrades are words in the names of models that are not for code.
-var otherTrades = regexp.MustCompile(`-(vl|omni|tts|live|image|realtime|computer-use|vision|multi-agent)\b|glm-[\d.]+v`)
+// notForCode matches the names of models that are not meant for code.
+var notForCode = regexp.MustCompile(`-(vl|omni|tts|live|image|realtime|computer-use|vision|multi-agent)\b|glm-[\d.]+v`)
 
-// snapshot is as much of api.json as matters here.
+// snapshot is the part of api.json that matters here.
 type snapshot map[string]struct {
 	Models map[string]struct {
 		ToolCall    bool   `json:"tool_call"`
@@ -47,7 +48,7 @@ type cost struct {
 	CacheWrite float64 `json:"cache_write"`
 }
 
-// row is one line of the table. A cache price of zero is none.
+// row is one line of the table. A cache price of zero means none.
 type row struct {
 	provider, model string
 	cost            cost
@@ -58,13 +59,13 @@ type row struct {
 type list struct {
 	asOf   string
 	rows   []row
-	newest map[string]string // of each family of Claude
+	newest map[string]string // for each family of Claude
 }
 
 //go:embed supplement.json
 var supplement []byte
 
-func selected(api []byte) (list, error) {
+func selectModels(api []byte) (list, error) {
 	var all snapshot
 	if err := json.Unmarshal(api, &all); err != nil {
 		return list{}, fmt.Errorf("parse snapshot: %w", err)
@@ -76,7 +77,7 @@ func selected(api []byte) (list, error) {
 		}
 		for id, m := range all[provider].Models {
 			text := len(m.Modalities.Output) == 1 && m.Modalities.Output[0] == "text"
-			if models.MatchString(id) && !otherTrades.MatchString(id) && m.ToolCall && text && m.Cost != nil && m.Cost.usable() {
+			if models.MatchString(id) && !notForCode.MatchString(id) && m.ToolCall && text && m.Cost != nil && m.Cost.usable() {
 				l.rows = append(l.rows, row{provider, id, *m.Cost, m.Limit.Context})
 			}
 		}
@@ -84,12 +85,14 @@ func selected(api []byte) (list, error) {
 	if err := l.fill(supplement); err != nil {
 		return list{}, err
 	}
-	slices.SortFunc(l.rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.provider, b.provider), cmp.Compare(a.model, b.model)) })
+	slices.SortFunc(l.rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.provider, b.provider), cmp.Compare(a.model, b.model))
+	})
 	l.newest = newestClaudes(l.rows)
-	return l, l.unambiguous()
+	return l, l.checkUnique()
 }
 
-// day is the newest day that the snapshot speaks of; it has no date of its own.
+// day returns the newest date in the snapshot, which has no date field for the whole.
 func (s snapshot) day() (newest string) {
 	for _, provider := range s {
 		for _, m := range provider.Models {
@@ -101,12 +104,13 @@ func (s snapshot) day() (newest string) {
 	return newest
 }
 
-// usable leaves out what is free, for nobody knows for how long, and models that think at another price than they speak: agents tell one sum of both.
+// usable excludes free models, since it is unknown for how long they stay free. It also excludes
+// models whose thinking costs more than other output: agents report only the sum of both.
 func (c cost) usable() bool {
 	return c.Input > 0 && c.Output >= c.Input && (c.Reasoning == 0 || c.Reasoning == c.Output)
 }
 
-// fill adds rows that the snapshot lacks, and prices of caches to those that have none.
+// fill adds rows that the snapshot lacks, and cache prices to rows that have none.
 func (l *list) fill(supplement []byte) error {
 	var more map[string]map[string]struct {
 		cost
@@ -131,8 +135,8 @@ func (l *list) fill(supplement []byte) error {
 	return nil
 }
 
-// unambiguous makes sure that a name means one row: it is looked up in small letters.
-func (l list) unambiguous() error {
+// checkUnique makes sure that a name identifies one row, since lookups ignore case.
+func (l list) checkUnique() error {
 	seen := map[string]string{}
 	for _, r := range l.rows {
 		name := strings.ToLower(r.model)
@@ -146,7 +150,7 @@ func (l list) unambiguous() error {
 
 var claudeVersion = regexp.MustCompile(`^claude-(opus|sonnet|haiku|fable)-(\d{1,2})(?:-(\d{1,2}))?$`)
 
-// newestClaudes finds what the short names of Claude Code stand for: the highest version of each family.
+// newestClaudes resolves the short names of Claude Code: the highest version of each family.
 func newestClaudes(rows []row) map[string]string {
 	newest, versions := map[string]string{}, map[string]string{}
 	for _, r := range rows {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// source is the table as a JSON file, a row a line.
+// source formats the table as a JSON file, one row per line.
 func (l list) source() ([]byte, error) {
 	var rows [][]byte
 	for _, r := range l.rows {

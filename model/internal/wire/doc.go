@@ -1,7 +1,8 @@
-// Package wire is what the clients of models have in common, whatever they speak: how long they wait, how much they take, what a failure means, and what may be
-// sent back.
+// Package wire is the code that the clients of models share, whatever API they use: timeouts, size
+// limits, the meaning of failures, and what may be sent back.
 //
-// A [Line] guards one exchange. [Line.Post] sends a request and gives what answers it, bounded; an error status or a page is a [Refusal] with the body as it came.
-// [Read] reads the stream's events. [Line.Watch] ends an exchange in which nothing happens. [Line.Fault] makes a [*model.Fault] of whatever went wrong, by the table
-// of docs/decisions/0006-worker.md.
+// An [Endpoint] handles one exchange. [Endpoint.Post] sends a request and returns the bounded
+// response; an error status or a web page is a [Refusal] with its body. [Events] reads the events
+// of the stream. [Endpoint.Watch] ends an exchange that makes no progress. [Endpoint.Fault] turns
+// any failure into a [*model.Fault], by the table in docs/decisions/0006-worker.md.
 package wire

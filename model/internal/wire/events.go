@@ -8,8 +8,8 @@ import (
 	"iter"
 )
 
-// Events yields the data of each server-sent event that has some. An error is the last thing that it yields; at a
-// regular end there is none.
+// Events yields the data of each server-sent event that has some. An error is the last thing it
+// yields; a regular end yields none.
 func Events(from io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func(data []byte, err error) bool) {
 		lines := bufio.NewReaderSize(from, 16<<10)
@@ -22,7 +22,7 @@ func Events(from io.Reader) iter.Seq2[[]byte, error] {
 				}
 				return
 			}
-			line = bytes.TrimRight(line, "\r\n") // it may end with LF, CRLF or CR LF apart
+			line = bytes.TrimRight(line, "\r\n") // a line may end with LF, CRLF, or CR and LF separately
 			if len(line) == 0 && data != nil {
 				if !yield(bytes.Join(data, []byte("\n")), nil) {
 					return

@@ -18,9 +18,9 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// Fault tells why there is no reply: the error of the context that the exchange was given, if that has ended, and otherwise a [*model.Fault]. begun says whether a
-// stream had begun.
-func (l Line) Fault(w *Watch, err error, begun *http.Response) error {
+// Fault returns the reason why there is no reply: the error of the context given to Watch, if that
+// has ended, and otherwise a [*model.Fault]. begun is the response if a stream had started, or nil.
+func (ep Endpoint) Fault(w *Watch, err error, begun *http.Response) error {
 	if e := w.given.Err(); e != nil {
 		return e
 	}
@@ -29,15 +29,18 @@ func (l Line) Fault(w *Watch, err error, begun *http.Response) error {
 		status = begun.StatusCode
 	}
 	if w.ctx.Err() != nil {
-		return &model.Fault{Kind: model.FaultProvider, Status: status, Message: fmt.Sprintf("nothing came from the model for %s", w.idle), Err: errIdle}
+		return &model.Fault{
+			Kind: model.FaultProvider, Status: status, Message: fmt.Sprintf("the model sent nothing for %s", w.idle),
+			Err: errIdle,
+		}
 	}
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
-		return l.refused(refusal)
+		return ep.refused(refusal)
 	}
 	if f, ok := errors.AsType[*model.Fault](err); ok {
 		return f
 	}
-	return &model.Fault{Kind: model.FaultProvider, Status: status, Message: l.Clean(sentence(err)), Err: err}
+	return &model.Fault{Kind: model.FaultProvider, Status: status, Message: ep.Clean(sentence(err)), Err: err}
 }
 
 func sentence(err error) string {
@@ -46,7 +49,7 @@ func sentence(err error) string {
 		if u, err := url.Parse(e.URL); err == nil {
 			host, server = u.Host, u.Scheme+"://"+u.Host
 		}
-		if nobodyListens(err) {
+		if connectionRefused(err) {
 			return fmt.Sprintf("reach %s: connection refused (is the server at %s running?)", host, server)
 		}
 		return fmt.Sprintf("reach %s: %v", host, e.Err)
@@ -57,65 +60,73 @@ func sentence(err error) string {
 	return fmt.Sprintf("read the reply: %v", err)
 }
 
-// nobodyListens reports whether the server itself, and not a proxy before it, refused the connection.
-func nobodyListens(err error) bool {
+// connectionRefused reports whether the server itself refused the connection, and not a proxy
+// before it.
+func connectionRefused(err error) bool {
 	dial, ok := errors.AsType[*net.OpError](err)
 	return ok && dial.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
 }
 
-func (l Line) refused(r *Refusal) *model.Fault {
-	f := &model.Fault{Status: r.Status, Kind: kindOf(r.Status, r.Body), Message: l.Clean(words(r.Body))}
+func (ep Endpoint) refused(r *Refusal) *model.Fault {
+	f := &model.Fault{Status: r.Status, Kind: kindOf(r.Status, r.Body), Message: ep.Clean(words(r.Body))}
 	switch {
-	case r.Status < 300 && (f.Message == "" || isPage(r.Header)): // whoever answers so is no model: asking again does not make it one
-		f.Kind, f.Message = model.FaultRefused, l.Clean(fmt.Sprintf("%s answers with %s; is the base URL right?", r.From, r.what()))
+	// this is not a model API, so asking again does not help
+	case r.Status < 300 && (f.Message == "" || isPage(r.Header)):
+		f.Kind, f.Message = model.FaultRefused, ep.Clean(fmt.Sprintf("%s returned %s; check the base URL", r.From,
+			r.what()))
 	case f.Message != "":
 	case r.Status < 400:
-		f.Message = l.Clean("the provider sends elsewhere, to " + r.Header.Get("Location"))
+		f.Message = ep.Clean("the provider redirects to " + r.Header.Get("Location"))
 	default:
 		f.Message = http.StatusText(r.Status)
 	}
-	f.Message = cmp.Or(f.Message, "the provider refuses")
-	when(f, r.Header, r.Body)
+	f.Message = cmp.Or(f.Message, "the provider refused the request")
+	setRetry(f, r.Header, r.Body)
 	return f
 }
 
-// what says what came in place of a reply.
+// what describes the response that came instead of a reply.
 func (r *Refusal) what() string {
 	if isPage(r.Header) {
 		return "a web page (" + kindOfBody(r.Header) + ")"
 	}
-	return "JSON that is no answer of a model (" + kindOfBody(r.Header) + ")"
+	return "JSON that is not a model reply (" + kindOfBody(r.Header) + ")"
 }
 
-// when says until when it is of no use to ask again. A quota with a time is a limit like any other: some call what they allow in a minute a quota.
-func when(f *model.Fault, h http.Header, body []byte) {
+// setRetry sets when to ask again. A quota with a time is an ordinary limit: some providers call
+// the limit for a minute a quota.
+func setRetry(f *model.Fault, h http.Header, body []byte) {
 	if f.Kind != model.FaultLimit && f.Kind != model.FaultProvider {
 		return
 	}
 	f.RetryAfter = retryAfter(h, body, time.Now())
-	f.Quota = f.Kind == model.FaultLimit && f.RetryAfter == 0 && (f.Status == http.StatusPaymentRequired || tells(ownWords(body), quotaWords))
+	f.Quota = f.Kind == model.FaultLimit && f.RetryAfter == 0 &&
+		(f.Status == http.StatusPaymentRequired || containsAny(ownWords(body), quotaWords))
 }
 
-// ownWords are the provider's, in small letters. A body may hold the request, too, and with it any words at all.
+// ownWords returns the provider's own words in lower case. The body may also contain the request,
+// and with it any text at all.
 func ownWords(body []byte) string {
 	label := labelOf(body)
 	return strings.ToLower(words(body) + " " + label.Type + " " + label.code())
 }
 
-// StreamFault is a fault that a stream tells after it began well. Asking again may help, whatever it is, except where it cannot.
-func (l Line) StreamFault(data []byte) *model.Fault {
+// StreamFault returns the fault for an error event of a stream that started well. It may be worth
+// another attempt unless its kind says otherwise.
+func (ep Endpoint) StreamFault(data []byte) *model.Fault {
 	f := &model.Fault{Kind: kindOf(http.StatusOK, data), Status: http.StatusOK}
-	f.Message = cmp.Or(l.Clean(words(data)), "the provider tells an error in the midst of its reply")
-	when(f, nil, data)
+	f.Message = cmp.Or(ep.Clean(words(data)), "the provider reported an error during its reply")
+	setRetry(f, nil, data)
 	return f
 }
 
-// Cut is a fault of a stream that ends before the reply does.
+// Cut returns the fault for a stream that ends before the reply is complete.
 func Cut(message string) *model.Fault {
 	return &model.Fault{Kind: model.FaultProvider, Status: http.StatusOK, Message: message}
 }
 
-// kindOf sorts a response. With a good status it is an error that came later, of which the body alone tells what it is.
+// kindOf classifies a response. With a status below 300 it is an error that came later in the
+// stream, and only the body says what it is.
 func kindOf(status int, body []byte) model.FaultKind {
 	late := status < 300
 	if late {
@@ -125,51 +136,64 @@ func kindOf(status int, body []byte) model.FaultKind {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.FaultAuth
-	case status == http.StatusRequestEntityTooLarge, status != http.StatusTooManyRequests && tells(text, overflowWords):
+	case status == http.StatusRequestEntityTooLarge,
+		status != http.StatusTooManyRequests && containsAny(text, overflowWords):
 		return model.FaultOverflow
-	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired, status < 500 && tells(text, quotaWords):
+	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired,
+		status < 500 && containsAny(text, quotaWords):
 		return model.FaultLimit
-	case status == http.StatusBadRequest && tells(text, keyWords):
+	case status == http.StatusBadRequest && containsAny(text, keyWords):
 		return model.FaultAuth
-	case late, status >= 500, slices.Contains(passing, status):
+	case late, status >= 500, slices.Contains(transientStatuses, status):
 		return model.FaultProvider
 	}
 	return model.FaultRefused
 }
 
-// passing are statuses below 500 that are nobody's fault.
-var passing = []int{http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly}
+// transientStatuses are statuses below 500 that may not recur.
+var transientStatuses = []int{
+	http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly,
+}
 
-func tells(text string, words []string) bool {
+func containsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// overflowWords are how servers say that a request does not fit, in small letters.
+// overflowWords are phrases, in lower case, by which servers say that a request is too long.
 var overflowWords = []string{
 	"prompt is too long", "exceed context limit", // Anthropic
-	"context_length_exceeded", "maximum context length", "exceeds the context window", // OpenAI, DeepSeek, OpenRouter, older vLLM
+	// OpenAI, DeepSeek, OpenRouter, older vLLM
+	"context_length_exceeded", "maximum context length", "exceeds the context window",
 	"model's context length is only", "longer than the maximum model length", // vLLM
 	"available context size", "exceed_context_size_error", // llama.cpp, and Ollama, which runs it
 	"exceeds the context length", "exceeds context length", "exceeds maximum context length", // Ollama
 	"greater than the context length", "context size has been exceeded", // LM Studio
 	"exceeds the maximum number of tokens allowed", "input token count is", // Gemini, Vertex
-	"maximum prompt length is", "exceeds the maximum allowed input length", "exceeded model token limit", "context window exceeds limit",
-	"too large for model with", "input is too long for requested model", "reduce the length of the messages", // xAI, Poolside, Kimi, MiniMax, Mistral, Bedrock, Groq
+	"maximum prompt length is", "exceeds the maximum allowed input length", "exceeded model token limit",
+	"context window exceeds limit",
+	// xAI, Poolside, Kimi, MiniMax, Mistral, Bedrock, Groq
+	"too large for model with", "input is too long for requested model", "reduce the length of the messages",
 }
 
-// quotaWords are how accounts say that nothing is left.
-var quotaWords = []string{"insufficient_quota", "credit balance", "insufficient balance", "insufficient credits", "exceeded your current quota", "billing_error"}
+// quotaWords are phrases by which providers say that an account's quota is used up.
+var quotaWords = []string{
+	"insufficient_quota", "credit balance", "insufficient balance", "insufficient credits", "exceeded your current quota",
+	"billing_error",
+}
 
-// keyWords are how some say 401 with a status of 400.
-var keyWords = []string{"api key not valid", "api_key_invalid", "invalid_api_key", "invalid api key", "incorrect api key"}
+// keyWords are phrases by which some providers report a wrong key with status 400 instead of 401.
+var keyWords = []string{
+	"api key not valid", "api_key_invalid", "invalid_api_key", "invalid api key", "incorrect api key",
+}
 
-// typeStatus has the status that goes with a type of error, where a stream tells only the type.
+// typeStatus maps error types to statuses, for streams that send only the type.
 var typeStatus = map[string]int{
-	"authentication_error": 401, "invalid_api_key": 401, "permission_error": 403, "billing_error": 402, "insufficient_quota": 429,
-	"rate_limit_error": 429, "rate_limit_exceeded": 429, "request_too_large": 413, "context_length_exceeded": 413,
+	"authentication_error": 401, "invalid_api_key": 401, "permission_error": 403, "billing_error": 402,
+	"insufficient_quota": 429,
+	"rate_limit_error":   429, "rate_limit_exceeded": 429, "request_too_large": 413, "context_length_exceeded": 413,
 }
 
-// label is what programs are to read of an error.
+// label holds the machine-readable fields of an error.
 type label struct {
 	Type string `json:"type"`
 	Code any    `json:"code"` // a number or a word
@@ -179,7 +203,7 @@ func labelOf(body []byte) label {
 	var told struct {
 		Error label `json:"error"`
 	}
-	_ = json.Unmarshal(bytes.TrimSpace(body), &told) // what cannot be read has no label
+	_ = json.Unmarshal(bytes.TrimSpace(body), &told) // an unreadable body has no label
 	return told.Error
 }
 
@@ -188,7 +212,8 @@ func (l label) code() string {
 	return word
 }
 
-// status is the one that goes with the label. What tells none is taken for the provider's trouble.
+// status returns the HTTP status that matches the label. An unknown label counts as a problem of
+// the provider.
 func (l label) status() int {
 	if n, ok := l.Code.(float64); ok && n >= 400 && n < 600 {
 		return int(n)

@@ -29,7 +29,10 @@ func TestBoundedBody(t *testing.T) {
 	}{
 		{"", 5, "\n\n", nil}, {"abcd", 5, "abcd\n\n", nil}, {"abcdef", 5, "abcde", errTooLong},
 	} {
-		for name, wrap := range map[string]func(io.Reader) io.Reader{"usual": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader, "end with data": iotest.DataErrReader} {
+		for name, wrap := range map[string]func(io.Reader) io.Reader{
+			"usual": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader,
+			"end with data": iotest.DataErrReader,
+		} {
 			body := &bounded{from: io.NopCloser(wrap(strings.NewReader(tc.text))), left: tc.bound}
 			got, err := io.ReadAll(iotest.OneByteReader(body))
 			if string(got) != tc.want || !errors.Is(err, tc.err) {
@@ -45,9 +48,10 @@ func TestBoundedBody(t *testing.T) {
 }
 
 func TestClean(t *testing.T) {
-	l := Line{Secrets: []string{"", "abc", "sk-secret"}}
+	l := Endpoint{Secrets: []string{"", "abc", "sk-secret"}}
 	for text, want := range map[string]string{
-		"plain": "plain", " two\r\n\tlines ": "two lines", "with sk-secret and sk-secret": "with [key] and [key]", "abc": "abc",
+		"plain": "plain", " two\r\n\tlines ": "two lines", "with sk-secret and sk-secret": "with [key] and [key]",
+		"abc":             "abc",
 		"\x1b[31mred\x00": "[31mred", "\xff": "\uFFFD", strings.Repeat("ä", 600): strings.Repeat("ä", 500) + "…",
 		strings.Repeat("x", 495) + "sk-secret": strings.Repeat("x", 495) + "[key]",
 	} {
@@ -57,18 +61,23 @@ func TestClean(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	for name, c := range map[string]struct {
 		err  error
 		want string
 	}{
-		"the server":        {refused, "reach 127.0.0.1:8000: connection refused (is the server at http://127.0.0.1:8000 running?)"},
-		"a proxy":           {&net.OpError{Op: "proxyconnect", Net: "tcp", Err: refused}, "reach 127.0.0.1:8000: proxyconnect tcp: dial tcp: connect: connection refused"},
-		"something else":    {io.ErrUnexpectedEOF, "reach 127.0.0.1:8000: unexpected EOF"},
-		"no answer in time": {&net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}, "reach 127.0.0.1:8000: dial tcp: i/o timeout"},
+		"the server": {refused,
+			"reach 127.0.0.1:8000: connection refused (is the server at http://127.0.0.1:8000 running?)"},
+		"a proxy": {&net.OpError{Op: "proxyconnect", Net: "tcp", Err: refused},
+			"reach 127.0.0.1:8000: proxyconnect tcp: dial tcp: connect: connection refused"},
+		"something else": {io.ErrUnexpectedEOF, "reach 127.0.0.1:8000: unexpected EOF"},
+		"no answer in time": {&net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded},
+			"reach 127.0.0.1:8000: dial tcp: i/o timeout"},
 	} {
-		if got := sentence(&url.Error{Op: "Post", URL: "http://me:secret@127.0.0.1:8000/v1/chat", Err: c.err}); got != c.want {
+		if got := sentence(&url.Error{
+			Op: "Post", URL: "http://me:secret@127.0.0.1:8000/v1/chat", Err: c.err,
+		}); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -108,56 +117,69 @@ func TestRetryAfter(t *testing.T) {
 
 func TestWhatMayBeSentBack(t *testing.T) {
 	for input, want := range map[string]string{
-		"": "{}", "  ": "{}", `{"a":1}`: `{"a":1}`, ` {"a":1} `: `{"a":1}`, `{"a":`: `{"malformed_input":"{\"a\":"}`, `[1]`: `{"malformed_input":"[1]"}`, `"x"`: `{"malformed_input":"\"x\""}`,
+		"": "{}", "  ": "{}", `{"a":1}`: `{"a":1}`, ` {"a":1} `: `{"a":1}`, `{"a":`: `{"malformed_input":"{\"a\":"}`,
+		`[1]`: `{"malformed_input":"[1]"}`, `"x"`: `{"malformed_input":"\"x\""}`,
 		"null": `{"malformed_input":"null"}`, "\xff": `{"malformed_input":"\ufffd"}`,
 	} {
 		if got := Object(json.RawMessage(input)); string(got) != want {
 			t.Errorf("%q: %s", input, got)
 		}
 	}
-	for name, want := range map[string]string{"": "_", "read_file-2": "read_file-2", "a b/c.d": "a_b_c_d", "näme": "n_me", strings.Repeat("x", 99): strings.Repeat("x", 64)} {
+	for name, want := range map[string]string{
+		"": "_", "read_file-2": "read_file-2", "a b/c.d": "a_b_c_d", "näme": "n_me",
+		strings.Repeat("x", 99): strings.Repeat("x", 64),
+	} {
 		if got := Name(name); got != want {
 			t.Errorf("%q: %q", name, got)
 		}
 	}
 }
 
-func TestSane(t *testing.T) {
+func TestPlausibleUsage(t *testing.T) {
 	for _, u := range []model.Usage{{}, {Input: -1, Output: 5}, {Input: 5, CacheRead: -1}, {Output: 1 << 41}} {
-		if got := Sane(u); got != nil {
+		if got := PlausibleUsage(u); got != nil {
 			t.Errorf("%+v is believed", u)
 		}
 	}
 	u := model.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}
-	if diff := cmp.Diff(&u, Sane(u)); diff != "" {
+	if diff := cmp.Diff(&u, PlausibleUsage(u)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestClientFollowsTheCallersPolicy(t *testing.T) {
 	stop := errors.New("mine")
-	own := Line{HTTP: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return stop }, Timeout: time.Second}}.Client()
+	own := Endpoint{
+		HTTP: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return stop }, Timeout: time.Second},
+	}.Client()
 	if err := own.CheckRedirect(nil, nil); !errors.Is(err, stop) || own.Timeout != time.Second {
 		t.Errorf("%v", err)
 	}
 	given := &http.Client{}
-	if (Line{HTTP: given}).Client(); given.CheckRedirect != nil {
+	if (Endpoint{HTTP: given}).Client(); given.CheckRedirect != nil {
 		t.Error("the caller's client was changed")
 	}
 }
 
-// Whatever a body is, it becomes a fault with a short line of words.
+// Any body becomes a fault with a short one-line message.
 func FuzzRefusal(f *testing.F) {
-	for _, body := range []string{`{"error":{"message":"x","code":"y","metadata":{"raw":"{}"}}}`, `[{"error":"x"}]`, `{"detail":[{"loc":["a",1],"msg":"x"}]}`, `<html>`, `"x"`, ``, `[[[[[[[[[[["deep"]]]]]]]]]]]`} {
+	for _, body := range []string{
+		`{"error":{"message":"x","code":"y","metadata":{"raw":"{}"}}}`, `[{"error":"x"}]`,
+		`{"detail":[{"loc":["a",1],"msg":"x"}]}`, `<html>`, `"x"`, ``, `[[[[[[[[[[["deep"]]]]]]]]]]]`,
+	} {
 		f.Add(400, "3", body)
 	}
 	f.Fuzz(func(t *testing.T, status int, after, body string) {
 		if status < 100 || status > 999 {
 			return
 		}
-		l := Line{Secrets: []string{"sk-secret"}}
-		for _, fault := range []*model.Fault{l.refused(&Refusal{Status: status, Header: http.Header{"Retry-After": {after}}, Body: []byte(body)}), l.StreamFault([]byte(body))} {
-			if fault.Kind == "" || fault.Message == "" || utf8.RuneCountInString(fault.Message) > maxMessage+1 || strings.ContainsAny(fault.Message, "\n\r\x00\x1b") || !utf8.ValidString(fault.Message) {
+		l := Endpoint{Secrets: []string{"sk-secret"}}
+		for _, fault := range []*model.Fault{
+			l.refused(&Refusal{Status: status, Header: http.Header{"Retry-After": {after}}, Body: []byte(body)}),
+			l.StreamFault([]byte(body)),
+		} {
+			if fault.Kind == "" || fault.Message == "" || utf8.RuneCountInString(fault.Message) > maxMessage+1 ||
+				strings.ContainsAny(fault.Message, "\n\r\x00\x1b") || !utf8.ValidString(fault.Message) {
 				t.Errorf("%+v", fault)
 			}
 			if strings.Contains(fault.Error(), "sk-secret") || fault.RetryAfter < 0 || fault.RetryAfter > longestWait {

@@ -8,10 +8,11 @@ import (
 	"github.com/ralphloop/ralph/model"
 )
 
-// Malformed is the name under which input that is no JSON object is sent back: providers take only objects, and the model is to see what it wrote.
+// Malformed is the key under which input that is not a JSON object is sent back. Providers accept
+// only objects, and the model should see what it wrote.
 const Malformed = "malformed_input"
 
-// Object is a call's input as it may be sent back.
+// Object returns a call's input in a form that may be sent back.
 func Object(input json.RawMessage) json.RawMessage {
 	text := bytes.TrimSpace(input)
 	if len(text) == 0 {
@@ -24,7 +25,7 @@ func Object(input json.RawMessage) json.RawMessage {
 	return whole
 }
 
-// Input is what a model wrote as the input of a call; nothing is an empty object.
+// Input returns the input that a model wrote for a call; empty text becomes an empty object.
 func Input(text string) json.RawMessage {
 	if strings.TrimSpace(text) == "" {
 		return json.RawMessage("{}")
@@ -32,7 +33,8 @@ func Input(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// Name is a tool's name or a call's identifier as providers take it. A model may have made up one that they would refuse, and with it all that follows.
+// Name replaces characters in a tool's name or a call's ID that providers do not accept. If a model
+// makes up such a name, they would refuse this request and all later ones.
 func Name(name string) string {
 	const most = 64
 	name = strings.Map(func(c rune) rune {
@@ -47,11 +49,11 @@ func Name(name string) string {
 	return name[:min(len(name), most)]
 }
 
-// mostTokens is more than any call can use: beyond it, a figure is nonsense.
+// mostTokens is more than any call can use. A larger count is wrong.
 const mostTokens = 1 << 40
 
-// Sane gives a usage that can be believed, or nil.
-func Sane(u model.Usage) *model.Usage {
+// PlausibleUsage returns a usage that can be right, or nil.
+func PlausibleUsage(u model.Usage) *model.Usage {
 	least, most := min(u.Input, u.Output, u.CacheRead, u.CacheWrite), max(u.Input, u.Output, u.CacheRead, u.CacheWrite)
 	if least < 0 || most > mostTokens || most == 0 {
 		return nil

@@ -13,45 +13,49 @@ import (
 	"unicode"
 )
 
-// maxMessage bounds a fault's message, in letters.
+// maxMessage limits a fault's message, in characters.
 const maxMessage = 500
 
-// shortestSecret keeps stand-ins for keys, which local servers are content with, from garbling messages.
+// shortestSecret protects messages from being garbled by placeholder keys, which local servers
+// accept.
 const shortestSecret = 4
 
-// Clean makes one line of a text, bounds it, and hides what is secret.
-func (l Line) Clean(text string) string {
-	for _, secret := range l.Secrets {
+// Clean turns a text into one line, limits its length, and hides secrets.
+func (ep Endpoint) Clean(text string) string {
+	for _, secret := range ep.Secrets {
 		if len(secret) >= shortestSecret {
 			text = strings.ReplaceAll(text, secret, "[key]")
 		}
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
+	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }),
+		" ")
 	if letters := []rune(text); len(letters) > maxMessage {
 		text = string(letters[:maxMessage]) + "…"
 	}
 	return text
 }
 
-// words finds what a provider says in the body of an error. "" if that is nothing for people.
+// words extracts the provider's message from the body of an error, or "" if the body has nothing
+// readable.
 func words(body []byte) string {
 	body = bytes.TrimSpace(body)
 	var value any
 	if json.Unmarshal(body, &value) == nil {
-		return said(value, 0)
+		return findMessage(value, 0)
 	}
 	if bytes.HasPrefix(body, []byte("<")) {
-		return "" // a page
+		return "" // a web page
 	}
 	return string(body)
 }
 
-// deepest is how far errors are looked for within errors.
+// deepest limits the search for errors within errors.
 const deepest = 8
 
-// said looks where providers put their words: most into error.message, some straight into message, detail or error.
-func said(value any, depth int) string {
+// findMessage looks where providers put their messages: most in error.message, some directly in
+// message, detail or error.
+func findMessage(value any, depth int) string {
 	if depth > deepest {
 		return ""
 	}
@@ -60,23 +64,23 @@ func said(value any, depth int) string {
 		return v
 	case []any:
 		if len(v) > 0 {
-			return said(v[0], depth+1)
+			return findMessage(v[0], depth+1)
 		}
 	case map[string]any:
-		if within := behind(v, depth); within != "" {
+		if within := upstreamMessage(v, depth); within != "" {
 			return within
 		}
 		for _, key := range []string{"error", "message", "detail", "msg"} {
-			if text := said(v[key], depth+1); text != "" {
-				return place(v["loc"]) + text
+			if text := findMessage(v[key], depth+1); text != "" {
+				return locationPrefix(v["loc"]) + text
 			}
 		}
 	}
 	return ""
 }
 
-// place is where in the request something is wrong, as servers in Python tell it.
-func place(loc any) string {
+// locationPrefix returns where in the request the error is, as Python servers report it.
+func locationPrefix(loc any) string {
 	var names []string
 	steps, _ := loc.([]any)
 	for _, step := range steps {
@@ -90,8 +94,9 @@ func place(loc any) string {
 	return strings.Join(names, ".") + ": "
 }
 
-// behind is what the provider behind a router said: the router's own words say only that it did.
-func behind(router map[string]any, depth int) string {
+// upstreamMessage returns the message of the provider behind a router. The router's own message
+// says only that there was an error.
+func upstreamMessage(router map[string]any, depth int) string {
 	meta, _ := router["metadata"].(map[string]any)
 	raw, _ := meta["raw"].(string)
 	if raw == "" {
@@ -101,16 +106,16 @@ func behind(router map[string]any, depth int) string {
 	if json.Unmarshal([]byte(raw), &value) != nil {
 		return raw
 	}
-	return said(value, depth+1)
+	return findMessage(value, depth+1)
 }
 
-// longestWait bounds what a provider may ask for: beyond it, it is nonsense.
+// longestWait limits the wait that a provider may ask for. A longer one is wrong.
 const longestWait = 366 * 24 * time.Hour
 
-// gemini tells it in the body.
+// Gemini sends the delay in the body.
 var retryDelay = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"retryDelay"\s*:\s*"([0-9.]+)s"`) })
 
-// retryAfter is how long a provider wants to be left alone; 0 if it does not say.
+// retryAfter returns how long the provider asks to wait, or 0 if it does not say.
 func retryAfter(h http.Header, body []byte, now time.Time) time.Duration {
 	if d := seconds(h.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
 		return d
@@ -122,7 +127,8 @@ func retryAfter(h http.Header, body []byte, now time.Time) time.Duration {
 	if date, err := http.ParseTime(after); err == nil {
 		return bound(date.Sub(now))
 	}
-	if reset, err := strconv.ParseInt(h.Get("Anthropic-Ratelimit-Unified-Reset"), 10, 64); err == nil && reset > 0 && reset < math.MaxInt32*8 {
+	if reset, err := strconv.ParseInt(h.Get("Anthropic-Ratelimit-Unified-Reset"), 10,
+		64); err == nil && reset > 0 && reset < math.MaxInt32*8 {
 		return bound(time.Unix(reset, 0).Sub(now))
 	}
 	if m := retryDelay().FindSubmatch(body); m != nil {
