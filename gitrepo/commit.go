@@ -158,8 +158,12 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 		}
 		// No hook is part of it, but filters are, which may hang.
 		added, err := r.Git.AsUser(ctx, git.UserCall{
-			Dir: r.Dir, Env: r.environment(), Timeout: c.options.Timeout,
-			Args: append([]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--"}, what...),
+			Dir:     r.Dir,
+			Env:     r.environment(),
+			Timeout: c.options.Timeout,
+			Args: append(
+				[]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--"},
+				what...),
 		})
 		switch {
 		case err != nil:
@@ -167,7 +171,10 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 		case added.Worked():
 			return ralph.CommitResult{}, nil
 		case added.State == process.TimedOut:
-			return failedCommit(fmt.Sprintf("git add did not end within %v (a filter that waits for somebody?)", c.options.Timeout), added.Output), nil
+			return failedCommit(
+				fmt.Sprintf("git add did not end within %v (a filter that waits for somebody?)", c.options.Timeout),
+				added.Output,
+			), nil
 		case !strings.Contains(added.Output, "index.lock") || time.Now().After(deadline):
 			return failedCommit(fmt.Sprintf("git add failed with exit %d", added.Code), added.Output), nil
 		}
@@ -226,7 +233,9 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 		note = strings.TrimSpace(note + "\nthe commit was made, but what came after it did not end well\n" + made.Output)
 	}
 	if branch, err := r.branch(ctx); err == nil && branch != c.branch {
-		note = strings.TrimSpace(note + fmt.Sprintf("\n%s is checked out now, and no longer %s", branchOr(branch), branchOr(c.branch)))
+		note = strings.TrimSpace(
+			note + fmt.Sprintf("\n%s is checked out now, and no longer %s", branchOr(branch), branchOr(c.branch)),
+		)
 	}
 	subject, err := c.subject(ctx, is)
 	return ralph.CommitResult{Commit: is, Subject: subject, Output: note}, err
@@ -238,8 +247,11 @@ func (c *Committer) refuses(now programs, changed []string) string {
 		return "the program that signs commits was set to another one since the start: " + scan.List(now.signing)
 	}
 	if gates := c.before.gates(); len(gates) > 0 && len(changed) > 0 {
-		return fmt.Sprintf("the repository's hooks were changed since the start (%s), so %s cannot be run as the user had it; put them back",
-			strings.Join(changed, ", "), strings.Join(gates, " and "))
+		return fmt.Sprintf(
+			"the repository's hooks were changed since the start (%s), so %s cannot be run as the user had it; put them back",
+			strings.Join(changed, ", "),
+			strings.Join(gates, " and "),
+		)
 	}
 	return ""
 }
@@ -263,7 +275,10 @@ func (c *Committer) withMessage(ctx context.Context, message string, args []stri
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return git.Attempt{}, fmt.Errorf("write commit message: %w", err)
 		}
-		made, err := r.Git.AsUser(ctx, git.UserCall{Dir: r.Dir, Env: r.filters.off(r.Git.Env), Args: args, Stdin: file, Timeout: c.options.Timeout})
+		made, err := r.Git.AsUser(
+			ctx,
+			git.UserCall{Dir: r.Dir, Env: r.filters.off(r.Git.Env), Args: args, Stdin: file, Timeout: c.options.Timeout},
+		)
 		// A hook that fails gives exit 1: this is git itself, before any hook.
 		locked := made.Code == 128 && strings.Contains(made.Output, "index.lock")
 		if err != nil || !locked || time.Now().After(deadline) {
@@ -280,7 +295,10 @@ func (c *Committer) explain(ctx context.Context, made git.Attempt, note string) 
 	why := fmt.Sprintf("git commit failed with exit %d", made.Code)
 	switch {
 	case made.State == process.TimedOut:
-		why = fmt.Sprintf("the commit did not end within %v (a hook or a signature that waits for somebody?)", c.options.Timeout)
+		why = fmt.Sprintf(
+			"the commit did not end within %v (a hook or a signature that waits for somebody?)",
+			c.options.Timeout,
+		)
 	case made.Worked():
 		why = "git commit said that all is well, but there is no new commit"
 	case made.Code == 1:

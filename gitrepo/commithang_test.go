@@ -17,7 +17,8 @@ import (
 )
 
 // hang writes down who it is, twice, and waits for ever.
-const hang = `sh -c 'echo $$ >> "$PIDS"; trap "" TERM; exec sleep 600' & echo $$ >> "$PIDS"; echo waiting; exec sleep 600`
+const hang = `sh -c 'echo $$ >> "$PIDS"; trap "" TERM; exec sleep 600' & ` +
+	`echo $$ >> "$PIDS"; echo waiting; exec sleep 600`
 
 func TestACommitThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 	cases := map[string]func(w gittest.Workspace){
@@ -99,7 +100,8 @@ func TestAHookThatHangsAfterTheCommit(t *testing.T) {
 	w.Script(".git/hooks/post-commit", "echo slow; exec sleep 600")
 	w.Write("new", "x")
 	got := commitBy(w, committerWith(w, gitrepo.CommitOptions{Timeout: 5 * time.Second}))
-	if got.Failed || got.Commit != w.Git("rev-parse", "HEAD") || got.Output != "the commit was made, but what came after it did not end well\nslow" {
+	if got.Failed || got.Commit != w.Git("rev-parse", "HEAD") ||
+		got.Output != "the commit was made, but what came after it did not end well\nslow" {
 		t.Errorf("got %+v", got)
 	}
 	if status := w.Git("status", "--short"); status != "" {

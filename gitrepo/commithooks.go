@@ -27,7 +27,10 @@ type programs struct {
 func (c *Committer) programs(ctx context.Context) (programs, error) {
 	// Not by r.run, which tells git that there are none.
 	found, err := c.repo.Git.AsUser(ctx, git.UserCall{
-		Dir: c.repo.Top, Env: c.repo.environment(), Args: []string{"rev-parse", "--git-path", "hooks"}, Timeout: c.repo.Git.CallTimeout(),
+		Dir:     c.repo.Top,
+		Env:     c.repo.environment(),
+		Args:    []string{"rev-parse", "--git-path", "hooks"},
+		Timeout: c.repo.Git.CallTimeout(),
 	})
 	if err != nil || !found.Worked() {
 		return programs{}, fmt.Errorf("look for hooks: %w", errors.Join(err, found.Failure("rev-parse")))
@@ -55,7 +58,8 @@ func (c *Committer) inTree(folder string) bool {
 
 // signingPrograms lists settings, each as key, line break, value.
 func (c *Committer) signingPrograms(ctx context.Context) ([]string, error) {
-	text, err := c.repo.lookup(ctx, "look for programs that sign", "config", "-z", "--includes", "--get-regexp", `^gpg\.(.*\.)?(program|defaultkeycommand)$`)
+	text, err := c.repo.lookup(ctx, "look for programs that sign", "config", "-z", "--includes", "--get-regexp",
+		`^gpg\.(.*\.)?(program|defaultkeycommand)$`)
 	return git.SplitNames(text), err
 }
 

@@ -78,7 +78,11 @@ func (f *filters) off(env []string) []string {
 	for _, name := range f.foreign {
 		for _, setting := range []string{".clean=", ".smudge=", ".process=", ".required=false"} {
 			key, value, _ := strings.Cut(setting, "=")
-			added = append(added, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s%s", count, name, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, value))
+			added = append(
+				added,
+				fmt.Sprintf("GIT_CONFIG_KEY_%d=%s%s", count, name, key),
+				fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, value),
+			)
 			count++
 		}
 	}

@@ -81,7 +81,12 @@ func Find(ctx context.Context, g git.Program, dir string) (*Repo, bool, error) {
 		return nil, false, fmt.Errorf("find repository: %w", err)
 	}
 	out, err := g.Run(ctx, git.Call{Dir: dir, Args: []string{
-		"rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir", "--show-toplevel",
+		"rev-parse",
+		"--is-bare-repository",
+		"--is-inside-work-tree",
+		"--show-object-format",
+		"--absolute-git-dir",
+		"--show-toplevel",
 	}})
 	if failed, ok := errors.AsType[*git.Failure](err); ok {
 		return nil, false, refused(failed, dir, out)
@@ -128,11 +133,20 @@ func refused(failed *git.Failure, dir, out string) error {
 	case strings.Contains(failed.Stderr, "not a git repository (or any"):
 		return nil
 	case strings.Contains(failed.Stderr, "dubious ownership"):
-		return fmt.Errorf("use repository of %s: %w; if you trust it: git config --global --add safe.directory %s", dir, ErrOwner, owned(failed.Stderr, dir))
+		return fmt.Errorf(
+			"use repository of %s: %w; if you trust it: git config --global --add safe.directory %s",
+			dir,
+			ErrOwner,
+			owned(failed.Stderr, dir),
+		)
 	case strings.HasPrefix(out, "true\n"):
 		return fmt.Errorf("use repository %s: %w: it is bare; clone it and work in the clone", dir, ErrNoWorkTree)
 	case strings.HasPrefix(out, "false\nfalse\n"):
-		return fmt.Errorf("use repository of %s: %w: this is inside of its git folder; work in the folder that holds the files", dir, ErrNoWorkTree)
+		return fmt.Errorf(
+			"use repository of %s: %w: this is inside of its git folder; work in the folder that holds the files",
+			dir,
+			ErrNoWorkTree,
+		)
 	}
 	return fmt.Errorf("find repository of %s: %w", dir, failed)
 }
@@ -233,7 +247,8 @@ func (r *Repo) ignored(ctx context.Context) (bool, error) {
 	return yes("", err)
 }
 
-// GitDirs are the folders that hold the repository's own files: that of the working tree and, where it is linked to another one, the shared one.
+// GitDirs are the folders that hold the repository's own files: that of the working tree and, where
+// it is linked to another one, the shared one.
 func (r *Repo) GitDirs() []string {
 	if common := r.CommonDir(); common != r.GitDir {
 		return []string{r.GitDir, common}
@@ -241,13 +256,15 @@ func (r *Repo) GitDirs() []string {
 	return []string{r.GitDir}
 }
 
-// Init puts a folder under git and commits what is in it, in the name of nobody in particular: for sample projects.
+// Init puts a folder under git and commits what is in it, in the name of nobody in particular: for
+// sample projects.
 func Init(ctx context.Context, g git.Program, dir, message string) error {
 	g, dir, err := settle(g, dir)
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main"},
 		{"add", "--all"},
-		{"-c", "user.name=ralph", "-c", "user.email=ralph@localhost", "-c", "commit.gpgSign=false", "commit", "--quiet", "--message", message},
+		{"-c", "user.name=ralph", "-c", "user.email=ralph@localhost", "-c", "commit.gpgSign=false", "commit", "--quiet",
+			"--message", message},
 	} {
 		if err == nil {
 			_, err = g.Run(ctx, git.Call{Dir: dir, Args: args})

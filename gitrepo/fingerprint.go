@@ -83,7 +83,8 @@ type path struct {
 }
 
 func (r *Repo) status(ctx context.Context) (status, error) {
-	out, err := r.run(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--", ".")
+	out, err := r.run(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--",
+		".")
 	if err != nil {
 		return status{}, fmt.Errorf("read status: %w", err)
 	}

@@ -100,7 +100,12 @@ func (m *merge) begin(ctx context.Context) error {
 	case m.theirs == "":
 		return &Problem{Kind: ProblemBranchMissing, Stops: true, Text: "there is no branch " + m.result.Branch}
 	case m.result.Into == "" || m.ours == "":
-		return &Problem{Kind: ProblemDetached, Stops: true, Text: "no branch is checked out in " + r.Top, Hint: "git switch to the one that the work is for"}
+		return &Problem{
+			Kind:  ProblemDetached,
+			Stops: true,
+			Text:  "no branch is checked out in " + r.Top,
+			Hint:  "git switch to the one that the work is for",
+		}
 	}
 	if m.result.Said, err = m.notCommitted(ctx); err != nil {
 		return err
@@ -127,7 +132,9 @@ func (m *merge) notCommitted(ctx context.Context) ([]string, error) {
 		if changed == 0 || err != nil {
 			return nil, err
 		}
-		return []string{fmt.Sprintf("%s in %s not committed, and so not merged", text.CountAre(changed, "change"), e.path)}, nil
+		return []string{
+			fmt.Sprintf("%s in %s not committed, and so not merged", text.CountAre(changed, "change"), e.path),
+		}, nil
 	}
 	return nil, nil
 }
@@ -167,7 +174,10 @@ func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 	if signs {
 		args = append(args, "-S")
 	}
-	made, err := r.Git.AsUser(ctx, git.UserCall{Dir: r.Top, Env: r.environment(), Args: append(args, tree), Timeout: DefaultCommitTimeout})
+	made, err := r.Git.AsUser(
+		ctx,
+		git.UserCall{Dir: r.Top, Env: r.environment(), Args: append(args, tree), Timeout: DefaultCommitTimeout},
+	)
 	if err != nil {
 		return "", err
 	}
@@ -199,12 +209,30 @@ func (m *merge) take(ctx context.Context, target string) error {
 		return nil
 	}
 	if same, err := r.stillThere(ctx); !same || err != nil {
-		return errors.Join(err, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is not the repository that it was a moment ago", r.Top)})
+		return errors.Join(
+			err,
+			&Problem{
+				Kind:  ProblemNotOurs,
+				Stops: true,
+				Text:  fmt.Sprintf("%s is not the repository that it was a moment ago", r.Top),
+			},
+		)
 	}
 	// It finds the repository by itself, for the user's post-merge hook.
 	taken, err := r.Git.AsUser(ctx, git.UserCall{
-		Dir: r.Top, Env: append(r.filters.off(r.Git.Env), "GIT_REFLOG_ACTION=merge "+m.result.Branch), Timeout: mergeTimeout,
-		Args: []string{"-c", "merge.autoStash=false", "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-edit", target},
+		Dir:     r.Top,
+		Env:     append(r.filters.off(r.Git.Env), "GIT_REFLOG_ACTION=merge "+m.result.Branch),
+		Timeout: mergeTimeout,
+		Args: []string{
+			"-c",
+			"merge.autoStash=false",
+			"merge",
+			"--quiet",
+			"--ff-only",
+			"--no-overwrite-ignore",
+			"--no-edit",
+			target,
+		},
 	})
 	if err != nil {
 		return err

@@ -186,7 +186,11 @@ func unresolved(ctx context.Context, r *Repo) (*Problem, error) {
 	if len(conflicts) == 0 || err != nil {
 		return nil, wrapped("look for conflicts", err)
 	}
-	return &Problem{Kind: ProblemConflicts, Text: "there are unresolved conflicts in " + scan.List(conflicts), Hint: "resolve them and git add the files"}, nil
+	return &Problem{
+		Kind: ProblemConflicts,
+		Text: "there are unresolved conflicts in " + scan.List(conflicts),
+		Hint: "resolve them and git add the files",
+	}, nil
 }
 
 // indexLocked waits a little: an editor that looks at the repository locks it, too.
@@ -200,13 +204,20 @@ func indexLocked(ctx context.Context, r *Repo) (*Problem, error) {
 	if holder == "" || err != nil {
 		return nil, err
 	}
-	return &Problem{Kind: ProblemIndexLocked, Text: holder, Hint: "if no git is at work there, it was left behind: remove that file"}, nil
+	return &Problem{
+		Kind: ProblemIndexLocked,
+		Text: holder,
+		Hint: "if no git is at work there, it was left behind: remove that file",
+	}, nil
 }
 
 // unknownIdentity asks git whether it knows whose commits these would be.
 func unknownIdentity(ctx context.Context, r *Repo) (*Problem, error) {
 	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
-		asked, err := r.Git.AsUser(ctx, git.UserCall{Dir: r.Top, Env: r.environment(), Args: []string{"var", who}, Timeout: r.Git.CallTimeout()})
+		asked, err := r.Git.AsUser(
+			ctx,
+			git.UserCall{Dir: r.Top, Env: r.environment(), Args: []string{"var", who}, Timeout: r.Git.CallTimeout()},
+		)
 		if err != nil {
 			return nil, fmt.Errorf("look for identity: %w", err)
 		}
@@ -224,8 +235,12 @@ func uncommitted(ctx context.Context, r *Repo) (*Problem, error) {
 	if err != nil || len(st.paths) == 0 {
 		return nil, err
 	}
-	return &Problem{Kind: ProblemDirty, Text: st.String(),
-		Hint: "commit or stash them first, let the run commit them with --include-dirty, or keep apart from them with --worktree"}, nil
+	return &Problem{
+		Kind: ProblemDirty,
+		Text: st.String(),
+		Hint: "commit or stash them first, let the run commit them with --include-dirty, or keep apart from them with " +
+			"--worktree",
+	}, nil
 }
 
 func (s status) String() string {
@@ -257,6 +272,9 @@ func emptySubmodules(ctx context.Context, r *Repo) (*Problem, error) {
 	if len(folders) == 0 || err != nil {
 		return nil, wrapped("look for submodules", err)
 	}
-	return &Problem{Kind: ProblemSubmodules, Text: "folders of submodules are empty in a new worktree: " + scan.List(folders),
-		Hint: "if they are needed, git submodule update --init in there fills them"}, nil
+	return &Problem{
+		Kind: ProblemSubmodules,
+		Text: "folders of submodules are empty in a new worktree: " + scan.List(folders),
+		Hint: "if they are needed, git submodule update --init in there fills them",
+	}, nil
 }

@@ -116,7 +116,9 @@ type staging struct {
 
 // unstaged lists what is other than in the index.
 func (c *Committer) unstaged(ctx context.Context, what []string) ([]string, error) {
-	out, err := c.repo.run(ctx, append([]string{"ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard", "--"}, what...)...)
+	out, err := c.repo.run(
+		ctx,
+		append([]string{"ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard", "--"}, what...)...)
 	return git.SplitNames(out), wrapped("look at what is not staged", err)
 }
 

@@ -76,7 +76,8 @@ func diffArguments(base string, how ...string) []string {
 // readLines gives the lines of a text file of moderate size to each. It returns how many
 // bytes it read.
 func readLines(top *os.Root, name string, each func(line []byte)) int {
-	if info, err := top.Lstat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() || info.Size() > scan.ContentLimit {
+	if info, err := top.Lstat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() ||
+		info.Size() > scan.ContentLimit {
 		return 0
 	}
 	f, ok := scan.Open(top, name)
@@ -103,7 +104,8 @@ type findings struct {
 // exempt reports whether open items belong into the file.
 func (f *findings) exempt(name string) bool {
 	name = strings.TrimPrefix(name, f.prefix)
-	return strings.HasPrefix(name, ".ralph/") || strings.HasPrefix(name, ".agent/") || name == "prd.json" || name == "IMPLEMENTATION_PLAN.md"
+	return strings.HasPrefix(name, ".ralph/") || strings.HasPrefix(name, ".agent/") || name == "prd.json" ||
+		name == "IMPLEMENTATION_PLAN.md"
 }
 
 func (f *findings) add(name string, line []byte) {
@@ -126,7 +128,14 @@ var unfinishedWords = text.LazyRegexp(`\b(?:TODO|FIXME|XXX)(?:$|[^\w./-]|[./-](?
 
 // hints are parts of the words above. They are looked for first, since nearly no line
 // holds one and matching is slow.
-var hints = [][]byte{[]byte("TODO"), []byte("FIXME"), []byte("XXX"), []byte("todo!"), []byte("mplement"), []byte("MPLEMENT")}
+var hints = [][]byte{
+	[]byte("TODO"),
+	[]byte("FIXME"),
+	[]byte("XXX"),
+	[]byte("todo!"),
+	[]byte("mplement"),
+	[]byte("MPLEMENT"),
+}
 
 func looksUnfinished(line []byte) bool {
 	line = bytes.TrimRight(line[:min(len(line), lineLimit)], "\r\n")

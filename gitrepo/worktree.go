@@ -32,7 +32,8 @@ type Worktree struct {
 // Dir is the workspace in it.
 func (w Worktree) Dir() string { return filepath.Join(w.Path, filepath.FromSlash(w.Below)) }
 
-// Worktrees are the harness's worktrees of a repository, and its branches. The value is for one goroutine.
+// Worktrees are the harness's worktrees of a repository, and its branches. The value is for one
+// goroutine.
 type Worktrees struct{ repo *Repo }
 
 // Worktrees makes, lists and removes worktrees of the repository.
@@ -106,17 +107,24 @@ func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string,
 		return w, nil, err
 	}
 	if tip == "" {
-		return w, nil, &Problem{Kind: ProblemBranchMissing, Stops: true, Text: fmt.Sprintf("both the folder %s and the branch %s are gone", w.Path, w.Branch),
-			Hint: "there is nothing to go on from: start a new run"}
+		return w, nil, &Problem{
+			Kind:  ProblemBranchMissing,
+			Stops: true,
+			Text:  fmt.Sprintf("both the folder %s and the branch %s are gone", w.Path, w.Branch),
+			Hint:  "there is nothing to go on from: start a new run",
+		}
 	}
-	if err := ws.forget(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path || e.branch == w.Branch }); err != nil {
+	if err := ws.forget(ctx, entries,
+		func(e worktreeEntry) bool { return e.path == w.Path || e.branch == w.Branch }); err != nil {
 		return w, nil, err
 	}
 	if err := ws.checkout(ctx, w, w.Path, w.Branch); err != nil {
 		return w, nil, fmt.Errorf("make worktree again: %w", err)
 	}
 	created, err := w.enter()
-	return w, append([]string{fmt.Sprintf("the folder %s was gone and was made again from the branch %s", w.Path, w.Branch)}, created...), err
+	return w, append(
+		[]string{fmt.Sprintf("the folder %s was gone and was made again from the branch %s", w.Path, w.Branch)},
+		created...), err
 }
 
 // reenter looks whether a folder that is there is the worktree that it should be.
@@ -138,8 +146,12 @@ func (ws Worktrees) reenter(ctx context.Context, w Worktree, entries []worktreeE
 		}
 		return created, err
 	}
-	return nil, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is there but is no worktree of %s any more", w.Path, ws.repo.Top),
-		Hint: fmt.Sprintf("move it away to have it made again from the branch %s", w.Branch)}
+	return nil, &Problem{
+		Kind:  ProblemNotOurs,
+		Stops: true,
+		Text:  fmt.Sprintf("%s is there but is no worktree of %s any more", w.Path, ws.repo.Top),
+		Hint:  fmt.Sprintf("move it away to have it made again from the branch %s", w.Branch),
+	}
 }
 
 // enter makes the workspace's folder if no file of it is committed.
@@ -183,8 +195,12 @@ func (ws Worktrees) branchName(ctx context.Context, name string) error {
 	}
 	other, err := ws.clashing(ctx, name)
 	if err == nil && other != "" {
-		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("there is a branch named %s, so there can be none named %s", other, name),
-			Hint: fmt.Sprintf("take another name, or rename it: git branch -m %s some-other-name", other)}
+		return &Problem{
+			Kind:  ProblemBadBranch,
+			Stops: true,
+			Text:  fmt.Sprintf("there is a branch named %s, so there can be none named %s", other, name),
+			Hint:  fmt.Sprintf("take another name, or rename it: git branch -m %s some-other-name", other),
+		}
 	}
 	return err
 }
@@ -216,7 +232,12 @@ func (ws Worktrees) outside(path string) (string, error) {
 			return "", fmt.Errorf("place worktree: %w", err)
 		}
 		if scan.Below(info, path) {
-			return "", &Problem{Kind: ProblemBadPath, Stops: true, Text: fmt.Sprintf("the worktree's folder %s lies inside of the repository", path), Hint: "name one outside of it"}
+			return "", &Problem{
+				Kind:  ProblemBadPath,
+				Stops: true,
+				Text:  fmt.Sprintf("the worktree's folder %s lies inside of the repository", path),
+				Hint:  "name one outside of it",
+			}
 		}
 	}
 	return path, nil

@@ -72,7 +72,11 @@ func (ws Worktrees) List(ctx context.Context, under string) ([]WorktreeState, er
 
 // state looks at a worktree, or at a branch if the worktreeEntry has no path.
 func (ws Worktrees) state(ctx context.Context, e worktreeEntry) (WorktreeState, error) {
-	s := WorktreeState{Worktree: Worktree{Path: e.path, Branch: e.branch, Below: strings.TrimSuffix(ws.repo.Prefix, "/")}, Locked: e.locked, Missing: e.gone()}
+	s := WorktreeState{
+		Worktree: Worktree{Path: e.path, Branch: e.branch, Below: strings.TrimSuffix(ws.repo.Prefix, "/")},
+		Locked:   e.locked,
+		Missing:  e.gone(),
+	}
 	tip, err := ws.tip(ctx, e.branch)
 	if err != nil {
 		return s, err
@@ -234,9 +238,17 @@ func (ws Worktrees) Strayed(ctx context.Context, w Worktree) (*Problem, error) {
 				return nil, err
 			}
 		}
-		return &Problem{Kind: ProblemStrayed, Stops: true,
-			Text: fmt.Sprintf("not %s but %s is checked out in %s, with commits that are not on it", w.Branch, e.checkedOut(), e.path),
-			Hint: fmt.Sprintf("git merge %.10s brings them home", e.head)}, nil
+		return &Problem{
+			Kind:  ProblemStrayed,
+			Stops: true,
+			Text: fmt.Sprintf(
+				"not %s but %s is checked out in %s, with commits that are not on it",
+				w.Branch,
+				e.checkedOut(),
+				e.path,
+			),
+			Hint: fmt.Sprintf("git merge %.10s brings them home", e.head),
+		}, nil
 	}
 	return nil, nil
 }

@@ -75,14 +75,23 @@ func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, er
 		case e.path == path && !e.main:
 			return e, nil
 		case e.path == path, e.branch == w.Branch && w.Branch != "":
-			return worktreeEntry{}, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is checked out in %s, which is not the worktree to be removed", e.checkedOut(), e.path)}
+			return worktreeEntry{}, &Problem{
+				Kind:  ProblemNotOurs,
+				Stops: true,
+				Text:  fmt.Sprintf("%s is checked out in %s, which is not the worktree to be removed", e.checkedOut(), e.path),
+			}
 		}
 	}
 	if path == "" {
 		return worktreeEntry{}, nil
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return worktreeEntry{}, &Problem{Kind: ProblemNotOurs, Stops: true, Text: fmt.Sprintf("%s is no worktree of %s", path, ws.repo.Top), Hint: "if it is of no use any more, remove it yourself"}
+		return worktreeEntry{}, &Problem{
+			Kind:  ProblemNotOurs,
+			Stops: true,
+			Text:  fmt.Sprintf("%s is no worktree of %s", path, ws.repo.Top),
+			Hint:  "if it is of no use any more, remove it yourself",
+		}
 	}
 	return worktreeEntry{}, nil
 }
@@ -92,15 +101,30 @@ func (s WorktreeState) refuse(how Removal) *Problem {
 	name := cmp.Or(s.Branch, s.Path)
 	switch {
 	case s.Locked:
-		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: s.Path + " is locked", Hint: "if it is of no use any more: git worktree unlock " + s.Path}
+		return &Problem{
+			Kind:  ProblemWorktreeChanged,
+			Stops: true,
+			Text:  s.Path + " is locked",
+			Hint:  "if it is of no use any more: git worktree unlock " + s.Path,
+		}
 	case how == RemoveAnyway:
 		return nil
 	case !s.Merged:
-		return &Problem{Kind: ProblemUnmerged, Stops: true, Text: fmt.Sprintf("%s holds %s that no other branch has", name, text.Count(s.Ahead, "commit")), Hint: keepOrDrop(s)}
+		return &Problem{
+			Kind:  ProblemUnmerged,
+			Stops: true,
+			Text:  fmt.Sprintf("%s holds %s that no other branch has", name, text.Count(s.Ahead, "commit")),
+			Hint:  keepOrDrop(s),
+		}
 	case s.Trouble != "":
 		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: s.Trouble, Hint: "remove it with --force"}
 	case s.Dirty > 0:
-		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: fmt.Sprintf("%s has %s", s.Path, text.Count(s.Dirty, "uncommitted change")), Hint: "commit them, or remove it with --force"}
+		return &Problem{
+			Kind:  ProblemWorktreeChanged,
+			Stops: true,
+			Text:  fmt.Sprintf("%s has %s", s.Path, text.Count(s.Dirty, "uncommitted change")),
+			Hint:  "commit them, or remove it with --force",
+		}
 	}
 	return nil
 }
@@ -108,7 +132,11 @@ func (s WorktreeState) refuse(how Removal) *Problem {
 // keepOrDrop names the two ways to go on with work that is not merged.
 func keepOrDrop(s WorktreeState) string {
 	if s.Branch == "" {
-		return fmt.Sprintf("keep it with git -C %s switch -c NAME, or give it up with git worktree remove --force %s", s.Path, s.Path)
+		return fmt.Sprintf(
+			"keep it with git -C %s switch -c NAME, or give it up with git worktree remove --force %s",
+			s.Path,
+			s.Path,
+		)
 	}
 	drop := "git branch -D " + s.Branch
 	if s.Path != "" {
@@ -172,7 +200,12 @@ func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) 
 		return "", err
 	}
 	if left, err := os.ReadDir(w.Path); err == nil && len(left) > 0 || err != nil && !os.IsNotExist(err) {
-		return "", &Problem{Kind: ProblemBadPath, Stops: true, Text: fmt.Sprintf("the worktree's folder %s is there already", w.Path), Hint: "name another"}
+		return "", &Problem{
+			Kind:  ProblemBadPath,
+			Stops: true,
+			Text:  fmt.Sprintf("the worktree's folder %s is there already", w.Path),
+			Hint:  "name another",
+		}
 	}
 	if tip == "" {
 		return "", nil
@@ -183,7 +216,12 @@ func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) 
 // giveWay removes an earlier worktree of a branch if nothing is lost with it.
 func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(string) bool) error {
 	if e.main {
-		return &Problem{Kind: ProblemBranchTaken, Stops: true, Text: fmt.Sprintf("%s is checked out in %s", e.branch, e.path), Hint: "take another name, or switch to another branch there"}
+		return &Problem{
+			Kind:  ProblemBranchTaken,
+			Stops: true,
+			Text:  fmt.Sprintf("%s is checked out in %s", e.branch, e.path),
+			Hint:  "take another name, or switch to another branch there",
+		}
 	}
 	state, err := ws.state(ctx, e)
 	if err != nil {
@@ -197,7 +235,12 @@ func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(stri
 		return nil
 	}
 	if !state.Missing && (idle == nil || !idle(e.path)) {
-		return &Problem{Kind: ProblemBranchTaken, Stops: true, Text: fmt.Sprintf("%s is checked out in %s", e.branch, e.path), Hint: "take another name, or remove it with ralph clean if its run has ended"}
+		return &Problem{
+			Kind:  ProblemBranchTaken,
+			Stops: true,
+			Text:  fmt.Sprintf("%s is checked out in %s", e.branch, e.path),
+			Hint:  "take another name, or remove it with ralph clean if its run has ended",
+		}
 	}
 	return ws.removeFolder(ctx, e, RemoveMerged)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// agentFolder is the layout of an .agent folder: a list with one line a task, and a file beside it for each task that says what it is about.
+// agentFolder is the layout of an .agent folder: a list with one line a task, and a file beside it
+// for each task that says what it is about.
 var agentFolder = folderFormat{jsonFormat{
 	label: "agent-folder",
 	detect: func(s sketch) bool {
@@ -47,7 +48,8 @@ func (f folderFormat) companions(src source) []string {
 	return names
 }
 
-// specPaths are the places where the spec of a task may lie, the likeliest first. A list that is read from elsewhere has it beside itself.
+// specPaths are the places where the spec of a task may lie, the likeliest first. A list that is
+// read from elsewhere has it beside itself.
 func specPaths(list string, t ralph.Task) []string {
 	var names []string
 	if named := path.Clean(filepath.ToSlash(t.SpecFile)); t.SpecFile != "" && filepath.IsLocal(filepath.FromSlash(named)) {
@@ -96,10 +98,19 @@ func readSpec(src source, it *item) []Problem {
 	if named == "" {
 		return nil
 	}
-	return []Problem{{File: src.path, Line: it.line, Task: it.ID, Text: fmt.Sprintf("the spec of task %s is missing: %s", it.ID, shorten(named)), Warning: true}}
+	return []Problem{
+		{
+			File:    src.path,
+			Line:    it.line,
+			Task:    it.ID,
+			Text:    fmt.Sprintf("the spec of task %s is missing: %s", it.ID, shorten(named)),
+			Warning: true,
+		},
+	}
 }
 
-// mergeSpec takes over all that tells an agent what to do. Whether a step is ticked is the agent's own note.
+// mergeSpec takes over all that tells an agent what to do. Whether a step is ticked is the agent's
+// own note.
 func mergeSpec(r *jsonReader, top *node, t *ralph.Task) {
 	var spec ralph.Task
 	var steps, notes []string
@@ -151,7 +162,8 @@ func stepTexts(v *node) []string {
 	return all
 }
 
-// looseTexts reads a text or a list of texts: nothing depends on what people note down, so its form is theirs.
+// looseTexts reads a text or a list of texts: nothing depends on what people note down, so its form
+// is theirs.
 func looseTexts(v *node) []string {
 	if v.kind == '"' && v.text != "" {
 		return []string{v.text}

@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// BenchmarkInspect is what every iteration pays for a list of 5,000 tasks in which the agent ticked one.
+// BenchmarkInspect is what every iteration pays for a list of 5,000 tasks in which the agent ticked
+// one.
 func BenchmarkInspect(b *testing.B) {
 	var tasks []ralph.Task
 	for i := range 5000 {

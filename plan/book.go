@@ -34,8 +34,9 @@ var (
 
 var errNotAdopted = errors.New("no task list was adopted yet")
 
-// OpenBook opens the list at path. keep is a folder outside the workspace for copies of the last good files; what lies there already counts as the
-// last Adopt or Write, so that a harness which was killed can still tell an agent's edit from the user's. tests is checks.task_tests, or "".
+// OpenBook opens the list at path. keep is a folder outside the workspace for copies of the last
+// good files; what lies there already counts as the last Adopt or Write, so that a harness which
+// was killed can still tell an agent's edit from the user's. tests is checks.task_tests, or "".
 func OpenBook(dir, path, keep, tests string) (*Book, error) {
 	where, err := locate(dir, path)
 	if err != nil {
@@ -45,7 +46,14 @@ func OpenBook(dir, path, keep, tests string) (*Book, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read checks.task_tests: %w", err)
 	}
-	b := &Book{workspace: dir, where: where, keep: keep, tests: pattern, rejected: loadMark(keep, rejectedName), owed: loadMark(keep, owedName) != ""}
+	b := &Book{
+		workspace: dir,
+		where:     where,
+		keep:      keep,
+		tests:     pattern,
+		rejected:  loadMark(keep, rejectedName),
+		owed:      loadMark(keep, owedName) != "",
+	}
 	kept, found, err := loadSnapshot(keep, keptName)
 	if err != nil {
 		return nil, err
@@ -83,7 +91,8 @@ func (b *Book) List() []ralph.Task {
 	return tasks
 }
 
-// Adopt takes over what the user wrote; ralph.Tasks says how. An error of type Problems means that the list could not be read.
+// Adopt takes over what the user wrote; ralph.Tasks says how. An error of type Problems means that
+// the list could not be read.
 func (b *Book) Adopt(known map[string]ralph.TaskStatus) error {
 	if b.owed && b.format != nil {
 		if err := b.Write(known); err != nil {
@@ -153,7 +162,8 @@ func (b *Book) Inspect() (ralph.TaskEdits, error) {
 	return j.edits, nil
 }
 
-// Write brings the file to these states; ralph.Tasks says how. The last list that had to be put back lies in the keep folder, as injured.tar.
+// Write brings the file to these states; ralph.Tasks says how. The last list that had to be put
+// back lies in the keep folder, as injured.tar.
 func (b *Book) Write(states map[string]ralph.TaskStatus) error {
 	if err := b.write(states); err != nil {
 		b.take(states)
@@ -185,7 +195,8 @@ func (b *Book) write(states map[string]ralph.TaskStatus) error {
 		return err
 	}
 	if j.rejected {
-		// The file still has the states that the kept copy has, so that the next Adopt can tell which of them the user changes.
+		// The file still has the states that the kept copy has, so that the next Adopt can tell which of
+		// them the user changes.
 		b.take(states)
 		return nil
 	}
@@ -212,8 +223,9 @@ func (b *Book) write(states map[string]ralph.TaskStatus) error {
 	return b.forgive()
 }
 
-// bring makes base with the wanted states the list in force, first in the workspace, where now is what lies there, then in the keep folder. In this
-// order a kill in between only makes the next Adopt see, as if by the user, states that the harness has recorded anyway.
+// bring makes base with the wanted states the list in force, first in the workspace, where now is
+// what lies there, then in the keep folder. In this order a kill in between only makes the next
+// Adopt see, as if by the user, states that the harness has recorded anyway.
 func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskStatus) error {
 	changed, err := f.edit(base.source, wanted)
 	if err != nil {
@@ -237,7 +249,8 @@ func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskS
 	return nil
 }
 
-// restore writes those files of next that differ from what lies in the workspace now, and removes those that would change what next says.
+// restore writes those files of next that differ from what lies in the workspace now, and removes
+// those that would change what next says.
 func (b *Book) restore(now, next snapshot, f format) error {
 	root, err := os.OpenRoot(b.where.dir)
 	if err != nil {

@@ -9,10 +9,12 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// mostAdded is how many tasks an agent may add in one iteration: it is to work the list, not to drown it.
+// mostAdded is how many tasks an agent may add in one iteration: it is to work the list, not to
+// drown it.
 const mostAdded = 100
 
-// compare finds what an agent did to tasks that it may only work on and tick off: a sentence each. States do not count; they are claims.
+// compare finds what an agent did to tasks that it may only work on and tick off: a sentence each.
+// States do not count; they are claims.
 func compare(before, now []item) []string {
 	known, current := statesOf(before), map[string]item{}
 	for _, it := range now {
@@ -26,7 +28,10 @@ func compare(before, now []item) []string {
 			injuries = append(injuries, changes(was.Task, is.Task)...)
 			continue
 		}
-		i := slices.IndexFunc(now, func(it item) bool { return known[it.ID] == "" && !renamed[it.ID] && it.Title == was.Title })
+		i := slices.IndexFunc(
+			now,
+			func(it item) bool { return known[it.ID] == "" && !renamed[it.ID] && it.Title == was.Title },
+		)
 		if i < 0 {
 			injuries = append(injuries, fmt.Sprintf("task %s was deleted", was.ID))
 			continue
@@ -36,7 +41,10 @@ func compare(before, now []item) []string {
 	}
 	for _, it := range now {
 		if known[it.ID] == "" && !renamed[it.ID] && len(it.Checks) > 0 {
-			injuries = append(injuries, fmt.Sprintf("task %s, which was added, brings checks of its own; commands are the user's to name", it.ID))
+			injuries = append(
+				injuries,
+				fmt.Sprintf("task %s, which was added, brings checks of its own; commands are the user's to name", it.ID),
+			)
 		}
 	}
 	if added := len(now) - len(before); added > mostAdded {
@@ -71,7 +79,8 @@ func changes(was, is ralph.Task) []string {
 	return all
 }
 
-// stillThere reports whether every line of a text is in another one, in its order: an agent may add what it found out.
+// stillThere reports whether every line of a text is in another one, in its order: an agent may add
+// what it found out.
 func stillThere(was, is string) bool {
 	lines := strings.Split(was, "\n")
 	for line := range strings.Lines(is) {
@@ -82,7 +91,8 @@ func stillThere(was, is string) bool {
 	return len(lines) == 0 || strings.TrimSpace(strings.Join(lines, "")) == ""
 }
 
-// reordered reports whether tasks that are still open come in another order. Where finished work is listed is a matter of tidiness.
+// reordered reports whether tasks that are still open come in another order. Where finished work is
+// listed is a matter of tidiness.
 func reordered(before, now []item) bool {
 	status := statesOf(now)
 	var was, is []string

@@ -22,14 +22,16 @@ const (
 	maxFiles = 64 << 20 // a list with all the files that belong to it
 )
 
-// location is where a list lies. Nothing outside its folder is ever read or written, whatever links an agent lays.
+// location is where a list lies. Nothing outside its folder is ever read or written, whatever links
+// an agent lays.
 type location struct {
 	dir   string // the workspace; for a list that the user named outside of it, the list's folder
 	path  string // in dir, with slashes
 	shown string // as people write it: path, or the absolute path of a list outside
 }
 
-// locate finds the place of a list. A path outside the workspace has to be absolute: then the user meant it.
+// locate finds the place of a list. A path outside the workspace has to be absolute: then the user
+// meant it.
 func locate(dir, name string) (location, error) {
 	if !filepath.IsAbs(name) {
 		if !filepath.IsLocal(name) {
@@ -81,7 +83,8 @@ func (s snapshot) mode(name string) fs.FileMode {
 
 const isMissing = "is not there"
 
-// read takes a snapshot. Without a format it is detected. The files named in also are read beside those that the list refers to.
+// read takes a snapshot. Without a format it is detected. The files named in also are read beside
+// those that the list refers to.
 func (l location) read(f format, also []string) (snapshot, format, error) {
 	s := newSnapshot(l.path)
 	root, err := os.OpenRoot(l.dir)
@@ -178,11 +181,12 @@ func reason(err error) string {
 
 // equal reports whether nothing that can be read or seen differs.
 func (s snapshot) equal(other snapshot) bool {
-	return maps.EqualFunc(s.files, other.files, bytes.Equal) && maps.Equal(s.links, other.links) && maps.Equal(s.trouble, other.trouble)
+	return maps.EqualFunc(s.files, other.files, bytes.Equal) && maps.Equal(s.links, other.links) &&
+		maps.Equal(s.trouble, other.trouble)
 }
 
-// writeFile replaces a file of the workspace as a whole: whoever reads it sees the old content or the new one. A link is followed as long as it
-// stays in the workspace.
+// writeFile replaces a file of the workspace as a whole: whoever reads it sees the old content or
+// the new one. A link is followed as long as it stays in the workspace.
 func writeFile(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	name, err := followLink(root, name)
 	if err != nil {
@@ -246,7 +250,8 @@ func flushFolder(root *os.Root, name string) error {
 	return folder.Sync()
 }
 
-// clearWay removes what stands in the place of a file or of one of its folders, so that the file can be put back.
+// clearWay removes what stands in the place of a file or of one of its folders, so that the file
+// can be put back.
 func clearWay(root *os.Root, name string, link string) error {
 	parts := strings.Split(path.Dir(name), "/")
 	for i := range parts {

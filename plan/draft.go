@@ -21,7 +21,8 @@ type DraftMode int
 const (
 	DraftFresh  DraftMode = iota // there may be no list with tasks in it
 	DraftBehind                  // what is there stays as it is, byte for byte, and the new tasks follow it
-	DraftAnew                    // the list that is there is replaced, or, if it is not ours, hidden by one that is found first
+	// The list that is there is replaced, or, if it is not ours, hidden by one that is found first.
+	DraftAnew
 )
 
 // DraftOptions say where a new list is to go.
@@ -31,14 +32,16 @@ type DraftOptions struct {
 	Around Surroundings
 }
 
-// Draft is a list of our own format that is written as a whole: all of its tasks arrive at once, or none does.
+// Draft is a list of our own format that is written as a whole: all of its tasks arrive at once, or
+// none does.
 //
 //	draft, err := plan.NewDraft(dir, plan.DraftOptions{Mode: plan.DraftBehind})
 //	…                                          // an ExistsError here costs nothing yet
 //	text, faults, doubts := draft.Try(tasks)   // as often as it takes
 //	list, err := draft.Land(tasks)
 //
-// Between the three of them time may pass: Land looks again at what is there, and adds to that, not to what was there once.
+// Between the three of them time may pass: Land looks again at what is there, and adds to that, not
+// to what was there once.
 type Draft struct {
 	dir     string
 	options DraftOptions
@@ -60,8 +63,8 @@ func (d *Draft) Path() string { return d.ground.where.shown }
 // Existing are the tasks that the new ones will follow.
 func (d *Draft) Existing() []ralph.Task { return d.ground.Tasks() }
 
-// Try makes the list that Land would write, and says in sentences what keeps it from being worked, and what is legal and yet likely to end badly. Of tasks
-// that were there before, nothing is said.
+// Try makes the list that Land would write, and says in sentences what keeps it from being worked,
+// and what is legal and yet likely to end badly. Of tasks that were there before, nothing is said.
 func (d *Draft) Try(tasks []ralph.Task) (text string, faults, doubts []string) {
 	data, problems, err := d.compose(tasks)
 	if err != nil {
@@ -77,8 +80,9 @@ func (d *Draft) Try(tasks []ralph.Task) (text string, faults, doubts []string) {
 	return string(data), faults, doubts
 }
 
-// Land writes the list. The error is of type Problems if it cannot be worked, and an *ExistsError if there is one by now that must not be lost; then,
-// and whenever writing fails, what was there before is there still.
+// Land writes the list. The error is of type Problems if it cannot be worked, and an *ExistsError
+// if there is one by now that must not be lost; then, and whenever writing fails, what was there
+// before is there still.
 func (d *Draft) Land(tasks []ralph.Task) (*List, error) {
 	if err := d.survey(); err != nil {
 		return nil, fmt.Errorf("write task list: %w", err)
@@ -129,7 +133,8 @@ func (d *Draft) compose(tasks []ralph.Task) ([]byte, []Problem, error) {
 	l.snapshot = snapshot{source: source{path: file, files: map[string][]byte{file: data}}}
 	l.items, l.problems = examine(l.format, l.snapshot)
 	around := d.options.Around
-	around.TaskTests = around.TaskTests || around.RunChecks // a check of its own is then a thing that a task may do without
+	// A check of its own is then a thing that a task may do without.
+	around.TaskTests = around.TaskTests || around.RunChecks
 	before := idsOf(d.Existing())
 	problems := l.Lint(around)
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Warning && slices.Contains(before, p.Task) })
@@ -207,7 +212,8 @@ func (d *Draft) survey() error {
 	return nil
 }
 
-// find names the list that is there, and takes the place of the one that will be. If a list is named, it is both.
+// find names the list that is there, and takes the place of the one that will be. If a list is
+// named, it is both.
 func (d *Draft) find() (location, bool, error) {
 	name, there := d.options.List, d.options.List != ""
 	if there && path.Ext(filepath.ToSlash(name)) != ".json" {
@@ -263,7 +269,11 @@ func (d *Draft) refusal(e ExistsError) string {
 	case e.Tasks == 0:
 		return ""
 	case foreign && mode == DraftBehind:
-		return fmt.Sprintf("%s is in the format %s, which has no place for all that a plan says; import it first", e.List, e.Format)
+		return fmt.Sprintf(
+			"%s is in the format %s, which has no place for all that a plan says; import it first",
+			e.List,
+			e.Format,
+		)
 	case mode == DraftFresh:
 		return fmt.Sprintf("%s is there already: %s, %d done", e.List, text.Count(e.Tasks, "task"), e.Done)
 	case mode == DraftAnew && e.Done > 0:

@@ -16,7 +16,13 @@ import (
 func draftTasks() []ralph.Task {
 	return []ralph.Task{
 		{ID: "N-1", Title: "Tests", Acceptance: []string{"they are red"}, Checks: []string{"test -f a_test"}, Status: done},
-		{ID: "N-2", Title: "Code", Acceptance: []string{"they are green"}, DependsOn: []string{"N-1"}, Checks: []string{"sh a_test"}},
+		{
+			ID:         "N-2",
+			Title:      "Code",
+			Acceptance: []string{"they are green"},
+			DependsOn:  []string{"N-1"},
+			Checks:     []string{"sh a_test"},
+		},
 	}
 }
 
@@ -180,25 +186,36 @@ func TestWhatADraftRefuses(t *testing.T) {
 		anew        string
 		lands, also string // where it lands, if it does
 	}{
-		"nothing":             {nil, "", itself, itself, itself, OwnPath, ""},
-		"an empty file":       {map[string]string{OwnPath: " \n"}, "", itself, itself, itself, OwnPath, ""},
-		"an empty list":       {map[string]string{OwnPath: `{"version":1,"tasks":[]}`}, "", itself, itself, itself, OwnPath, ""},
-		"open tasks":          {map[string]string{OwnPath: open}, "", ".ralph/tasks.json is there already: 2 tasks, 0 done", itself, itself, OwnPath, ""},
-		"tasks that are done": {map[string]string{OwnPath: worked}, "", ".ralph/tasks.json is there already: 1 task, 1 done", itself, ".ralph/tasks.json has 1 task done, and that would be lost", OwnPath, ""},
+		"nothing":       {nil, "", itself, itself, itself, OwnPath, ""},
+		"an empty file": {map[string]string{OwnPath: " \n"}, "", itself, itself, itself, OwnPath, ""},
+		"an empty list": {map[string]string{OwnPath: `{"version":1,"tasks":[]}`}, "", itself, itself, itself,
+			OwnPath, ""},
+		"open tasks": {map[string]string{OwnPath: open}, "", ".ralph/tasks.json is there already: 2 tasks, 0 done",
+			itself, itself, OwnPath, ""},
+		"tasks that are done": {map[string]string{OwnPath: worked}, "",
+			".ralph/tasks.json is there already: 1 task, 1 done", itself, ".ralph/tasks.json has 1 task done, and that " +
+				"would be lost", OwnPath, ""},
 		"a broken list": {map[string]string{OwnPath: `{"tasks":[{"id":"A"}]}`}, "",
 			".ralph/tasks.json cannot be read, so that nobody knows what would be lost: task A has no title",
 			".ralph/tasks.json cannot be read, so that nobody knows what would be lost: task A has no title",
 			".ralph/tasks.json cannot be read, so that nobody knows what would be lost: task A has no title", "", ""},
 		"another format": {map[string]string{"prd.json": prd}, "", "prd.json is there already: 1 task, 0 done",
-			"prd.json is in the format prd-tasks, which has no place for all that a plan says; import it first", itself, OwnPath, "prd.json"},
+			"prd.json is in the format prd-tasks, which has no place for all that a plan says; import it first", itself,
+			OwnPath, "prd.json"},
 		"another format, done": {map[string]string{"prd.json": done}, "", "prd.json is there already: 2 tasks, 1 done",
-			"prd.json is in the format prd-tasks, which has no place for all that a plan says; import it first", "prd.json has 1 task done, and that would be lost", "", ""},
+			"prd.json is in the format prd-tasks, which has no place for all that a plan says; import it first",
+			"prd.json has 1 task done, and that would be lost", "", ""},
 		"another format, empty": {map[string]string{"prd.json": `[]`}, "", itself, itself, itself, OwnPath, "prd.json"},
-		"prose":                 {map[string]string{"IMPLEMENTATION_PLAN.md": "# How\n\nWell.\n"}, "", itself, itself, itself, OwnPath, "IMPLEMENTATION_PLAN.md"},
-		"a named place":         {map[string]string{OwnPath: worked}, "plans/next.json", itself, itself, itself, "plans/next.json", OwnPath},
-		"a named list":          {map[string]string{"x.json": open}, "x.json", "x.json is there already: 2 tasks, 0 done", itself, itself, "x.json", ""},
-		"a named other format": {map[string]string{"prd.json": prd}, "prd.json", "prd.json is in the format prd-tasks, and what is written here is in our own",
-			"prd.json is in the format prd-tasks, and what is written here is in our own", "prd.json is in the format prd-tasks, and what is written here is in our own", "", ""},
+		"prose": {map[string]string{"IMPLEMENTATION_PLAN.md": "# How\n\nWell.\n"}, "", itself, itself,
+			itself, OwnPath, "IMPLEMENTATION_PLAN.md"},
+		"a named place": {map[string]string{OwnPath: worked}, "plans/next.json", itself, itself, itself,
+			"plans/next.json", OwnPath},
+		"a named list": {map[string]string{"x.json": open}, "x.json", "x.json is there already: 2 tasks, 0 done",
+			itself, itself, "x.json", ""},
+		"a named other format": {map[string]string{"prd.json": prd}, "prd.json",
+			"prd.json is in the format prd-tasks, and what is written here is in our own",
+			"prd.json is in the format prd-tasks, and what is written here is in our own", "prd.json is in the format " +
+				"prd-tasks, and what is written here is in our own", "", ""},
 	} {
 		for mode, want := range map[DraftMode]string{DraftFresh: c.fresh, DraftBehind: c.behind, DraftAnew: c.anew} {
 			t.Run(name, func(t *testing.T) {
@@ -264,7 +281,8 @@ func TestADraftThatCannotBeRenamedLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Where the list goes there is a folder by the time that it is renamed: the draft finds none, since a list is looked for before.
+	// Where the list goes there is a folder by the time that it is renamed: the draft finds none,
+	// since a list is looked for before.
 	if err := os.MkdirAll(filepath.Join(dir, OwnPath, "inside"), 0o755); err != nil {
 		t.Fatal(err)
 	}

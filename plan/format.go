@@ -7,7 +7,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// format reads and edits one way of writing a task list. It works on bytes only: reading, judging and writing files is the same for all of them.
+// format reads and edits one way of writing a task list. It works on bytes only: reading, judging
+// and writing files is the same for all of them.
 type format interface {
 	// name is what people see, such as "markdown".
 	name() string
@@ -15,25 +16,28 @@ type format interface {
 	// detects goes by content; path, as in the workspace, may break a tie.
 	detects(path string, data []byte) bool
 
-	// parse gives the items in the order of the file. Problems name line and reason; items are returned as far as they could be read.
+	// parse gives the items in the order of the file. Problems name line and reason; items are
+	// returned as far as they could be read.
 	parse(src source) ([]item, []Problem)
 
-	// edit gives the files whose bytes change when these tasks get these states, and leaves src as it is. Only the bytes of a state that differs
-	// are touched. A format that has only a boolean or a box writes failed as not done. A task that is not in the list is an error.
+	// edit gives the files whose bytes change when these tasks get these states, and leaves src as it
+	// is. Only the bytes of a state that differs are touched. A format that has only a boolean or a
+	// box writes failed as not done. A task that is not in the list is an error.
 	edit(src source, states map[string]ralph.TaskStatus) (source, error)
 
-	// add gives the files whose bytes change when one task is appended in the format's own form, and leaves src as it is. Without an id the
-	// format makes one as it does when parsing.
+	// add gives the files whose bytes change when one task is appended in the format's own form, and
+	// leaves src as it is. Without an id the format makes one as it does when parsing.
 	add(src source, t ralph.Task) (source, error)
 }
 
-// formats are asked in this order. Each JSON format knows its own shape; Markdown comes last, because almost any text
-// is Markdown.
+// formats are asked in this order. Each JSON format knows its own shape; Markdown comes last,
+// because almost any text is Markdown.
 var formats = []format{ownFormat, stories, agentFolder, caseList, markdown{}}
 
 // companion is what a format is, too, whose list refers to other files.
 type companion interface {
-	// companions names the files that may belong to the list, which is the only one that src needs to hold.
+	// companions names the files that may belong to the list, which is the only one that src needs to
+	// hold.
 	companions(src source) []string
 }
 

@@ -15,7 +15,10 @@ var idForm = text.LazyRegexp(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 func validID(id string) bool { return idForm().MatchString(id) }
 
 func badID(id string) string {
-	return fmt.Sprintf("bad id %q: an id begins with a letter or digit and holds letters, digits, dots, underscores and hyphens", shorten(id))
+	return fmt.Sprintf(
+		"bad id %q: an id begins with a letter or digit and holds letters, digits, dots, underscores and hyphens",
+		shorten(id),
+	)
 }
 
 // shorten keeps a message readable when a file holds a whole novel in one field.

@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// The standard decoder forgets where a value stood, so this reads JSON into nodes that remember their bytes. It is as strict as the standard says.
+// The standard decoder forgets where a value stood, so this reads JSON into nodes that remember
+// their bytes. It is as strict as the standard says.
 
 // maxDepth is far beyond any list; it keeps a hostile file from using up the stack.
 const maxDepth = 100

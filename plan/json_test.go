@@ -75,21 +75,31 @@ func TestAddKeepsTheStyleOfTheList(t *testing.T) {
 		f             format
 		before, after string
 	}{
-		"lines": {ownFormat,
+		"lines": {
+			ownFormat,
 			"{\n\t\"tasks\": [\n\t\t{\n\t\t\t\"id\": \"T-1\",\n\t\t\t\"title\": \"One\"\n\t\t}\n\t]\n}\n",
-			"{\n\t\"tasks\": [\n\t\t{\n\t\t\t\"id\": \"T-1\",\n\t\t\t\"title\": \"One\"\n\t\t},\n\t\t{\n\t\t\t\"id\": \"T-2\",\n\t\t\t\"title\": \"Two < 3\",\n" +
-				"\t\t\t\"acceptance\": [\n\t\t\t\t\"a\"\n\t\t\t],\n\t\t\t\"status\": \"pending\"\n\t\t}\n\t]\n}\n"},
-		"one line": {stories,
+			"{\n\t\"tasks\": [\n\t\t{\n\t\t\t\"id\": \"T-1\",\n\t\t\t\"title\": \"One\"\n\t\t},\n\t\t{\n" +
+				"\t\t\t\"id\": \"T-2\",\n\t\t\t\"title\": \"Two < 3\",\n" +
+				"\t\t\t\"acceptance\": [\n\t\t\t\t\"a\"\n\t\t\t],\n\t\t\t\"status\": \"pending\"\n\t\t}\n\t]\n}\n",
+		},
+		"one line": {
+			stories,
 			`{"userStories":[{"id":"T-1","title":"One"}]}`,
-			`{"userStories":[{"id":"T-1","title":"One"},{"id":"T-2","title":"Two < 3","description":"","acceptanceCriteria":["a"],"passes":false,"notes":""}]}`},
+			`{"userStories":[{"id":"T-1","title":"One"},` +
+				`{"id":"T-2","title":"Two < 3","description":"","acceptanceCriteria":["a"],"passes":false,"notes":""}]}`,
+		},
 		"a line each": {caseList,
 			"[\r\n  {\"id\":\"T-0\",\"title\":\"Zero\"},\r\n  {\"id\":\"T-1\",\"title\":\"One\"}\r\n]\r\n",
 			"[\r\n  {\"id\":\"T-0\",\"title\":\"Zero\"},\r\n  {\"id\":\"T-1\",\"title\":\"One\"},\r\n" +
-				"  {\"id\":\"T-2\",\"title\":\"Two < 3\",\"description\":\"\",\"acceptance_criteria\":[\"a\"],\"status\":\"pending\"}\r\n]\r\n"},
-		"the first": {ownFormat,
+				"  {\"id\":\"T-2\",\"title\":\"Two < " +
+				"3\",\"description\":\"\",\"acceptance_criteria\":[\"a\"],\"status\":\"pending\"}\r\n]\r\n"},
+		"the first": {
+			ownFormat,
 			"{\n  \"version\": 1,\n  \"tasks\": []\n}\n",
-			"{\n  \"version\": 1,\n  \"tasks\": [\n    {\n      \"id\": \"T-2\",\n      \"title\": \"Two < 3\",\n      \"acceptance\": [\n        \"a\"\n      ],\n" +
-				"      \"status\": \"pending\"\n    }\n  ]\n}\n"},
+			"{\n  \"version\": 1,\n  \"tasks\": [\n    {\n      \"id\": \"T-2\",\n      \"title\": \"Two < 3\",\n" +
+				"      \"acceptance\": [\n        \"a\"\n      ],\n" +
+				"      \"status\": \"pending\"\n    }\n  ]\n}\n",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -109,9 +119,19 @@ func TestAddRefusesWhatTheFormatWouldDrop(t *testing.T) {
 		task ralph.Task
 		want string
 	}{
-		"checks":       {stories, `{"userStories":[]}`, ralph.Task{Checks: []string{"true"}}, "add task: this format has no place for checks"},
-		"dependencies": {caseList, `[]`, ralph.Task{DependsOn: []string{"A"}}, "add task: this format has no place for depends_on"},
-		"human":        {agentFolder, `[]`, ralph.Task{Human: true}, "add task: this format has no place for human"},
+		"checks": {
+			stories,
+			`{"userStories":[]}`,
+			ralph.Task{Checks: []string{"true"}},
+			"add task: this format has no place for checks",
+		},
+		"dependencies": {
+			caseList,
+			`[]`,
+			ralph.Task{DependsOn: []string{"A"}},
+			"add task: this format has no place for depends_on",
+		},
+		"human": {agentFolder, `[]`, ralph.Task{Human: true}, "add task: this format has no place for human"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +149,10 @@ func TestPriorities(t *testing.T) {
 		`1`: number(1), `0`: number(0), `-2`: number(-2), `3.0`: number(3), `1e2`: number(100),
 		`"high"`: number(1), `"Medium"`: number(2), `"LOW"`: number(3), `null`: nil,
 	} {
-		src := source{path: "l.json", files: map[string][]byte{"l.json": []byte(`{"tasks":[{"id":"A","title":"a","priority":` + text + `}]}`)}}
+		src := source{
+			path:  "l.json",
+			files: map[string][]byte{"l.json": []byte(`{"tasks":[{"id":"A","title":"a","priority":` + text + `}]}`)},
+		}
 		diff(t, want, itemsOf(t, ownFormat, src)[0].Priority, text)
 	}
 }

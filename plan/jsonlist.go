@@ -12,7 +12,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// jsonFormat is a task list in JSON. Those that exist differ in where the tasks stand and in what the keys are called.
+// jsonFormat is a task list in JSON. Those that exist differ in where the tasks stand and in what
+// the keys are called.
 type jsonFormat struct {
 	label   string
 	detect  func(sketch) bool
@@ -124,7 +125,8 @@ func sketchOf(name string, data []byte) (sketch, bool) {
 	s.opening = body[0]
 	top, err := scanJSON(data)
 	if err != nil {
-		// Broken: a name that says JSON, or a beginning like that of objects, is taken at its word, so that the message is about JSON.
+		// Broken: a name that says JSON, or a beginning like that of objects, is taken at its word, so
+		// that the message is about JSON.
 		inner := bytes.TrimLeft(body[1:], " \t\r\n")
 		if path.Ext(name) != ".json" && (len(inner) == 0 || inner[0] != '{' && inner[0] != '"') {
 			return s, false
@@ -157,7 +159,10 @@ func newJSONReader(file string, data []byte) *jsonReader {
 func (r *jsonReader) fault(n *node, format string, args ...any) { r.faultAt(n.start, format, args...) }
 
 func (r *jsonReader) faultAt(offset int, format string, args ...any) {
-	r.problems = append(r.problems, Problem{File: r.file, Line: r.lines.at(offset), Task: r.task, Text: fmt.Sprintf(format, args...)})
+	r.problems = append(
+		r.problems,
+		Problem{File: r.file, Line: r.lines.at(offset), Task: r.task, Text: fmt.Sprintf(format, args...)},
+	)
 }
 
 // status reads a state. null is as good as none.

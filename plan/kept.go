@@ -19,8 +19,10 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// What is kept lies in a folder outside the workspace: the files of the list in one archive, so that a kill leaves all of them or none, and anybody
-// can take them out with tar; what an agent injured last; the mark of a list that could not be read; and that of a list that could not be written.
+// What is kept lies in a folder outside the workspace: the files of the list in one archive, so
+// that a kill leaves all of them or none, and anybody can take them out with tar; what an agent
+// injured last; the mark of a list that could not be read; and that of a list that could not be
+// written.
 const (
 	keptName     = "list.tar"
 	injuredName  = "injured.tar"
@@ -120,6 +122,7 @@ func (s snapshot) fingerprint() string {
 }
 
 func loadMark(dir, name string) string {
-	data, _ := os.ReadFile(filepath.Join(dir, name)) // without it a list is blamed on whoever could touch it last: no more than that
+	// Without it a list is blamed on whoever could touch it last: no more than that.
+	data, _ := os.ReadFile(filepath.Join(dir, name))
 	return strings.TrimSpace(string(data))
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Problems are errors of a list, in the order of its lines. As an error they say why the list cannot be worked.
+// Problems are errors of a list, in the order of its lines. As an error they say why the list
+// cannot be worked.
 type Problems []Problem
 
 func (p Problems) Error() string {
@@ -50,7 +51,10 @@ func examine(f format, s snapshot) ([]item, []Problem) {
 }
 
 func sortProblems(problems []Problem) {
-	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) })
+	slices.SortStableFunc(
+		problems,
+		func(a, b Problem) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) },
+	)
 }
 
 func unknownFormat(data []byte) string {
@@ -90,7 +94,10 @@ func crossCheck(file string, tasks []item) []Problem {
 				// Nobody means to make a task wait for itself.
 				hint = didYouMean(on, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == t.ID }))
 			}
-			problems = append(problems, t.problem(file, "task %s depends on %q, which is not in the list%s", t.ID, shorten(on), hint))
+			problems = append(
+				problems,
+				t.problem(file, "task %s depends on %q, which is not in the list%s", t.ID, shorten(on), hint),
+			)
 		}
 	}
 	return append(problems, circles(file, tasks, first)...)
@@ -100,7 +107,8 @@ func (t item) problem(file, format string, args ...any) Problem {
 	return Problem{File: file, Line: t.line, Task: t.ID, Text: fmt.Sprintf(format, args...)}
 }
 
-// circles finds tasks that wait for each other; each circle is named once, from its first task in the list.
+// circles finds tasks that wait for each other; each circle is named once, from its first task in
+// the list.
 func circles(file string, tasks []item, index map[string]int) []Problem {
 	const (
 		unseen = iota
@@ -122,7 +130,10 @@ func circles(file string, tasks []item, index map[string]int) []Problem {
 				visit(next)
 			default:
 				circle := way[slices.Index(way, next):]
-				problems = append(problems, tasks[circle[0]].problem(file, "tasks wait for each other: %s", circleText(tasks, circle)))
+				problems = append(
+					problems,
+					tasks[circle[0]].problem(file, "tasks wait for each other: %s", circleText(tasks, circle)),
+				)
 			}
 		}
 		way = way[:len(way)-1]

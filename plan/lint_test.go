@@ -9,8 +9,8 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Every file of testdata/lint is a list with a file NAME.want beside it: one problem a line, as `ralph tasks lint` finds it in a run with checks,
-// warnings marked as such.
+// Every file of testdata/lint is a list with a file NAME.want beside it: one problem a line, as
+// `ralph tasks lint` finds it in a run with checks, warnings marked as such.
 func TestLintNamesFileLineAndReason(t *testing.T) {
 	names, err := filepath.Glob("testdata/lint/*")
 	if err != nil {
@@ -75,10 +75,18 @@ func TestLintWarns(t *testing.T) {
 			"tasks.json:1: nothing can prove this list: neither the run nor any task has a check",
 			"tasks.json:1: task A has no check of its own",
 		}},
-		"a task's check is enough": {`{"tasks": [{"id": "A", "title": "a", "acceptance": ["x"], "checks": ["true"]}]}`, Surroundings{}, nil},
-		"missing spec": {`[{"id": "A", "title": "a", "specFilePath": "tasks/A.json", "passes": true}]`, Surroundings{RunChecks: true}, []string{
-			"tasks.json:1: the spec of task A is missing: tasks/A.json",
-		}},
+		"a task's check is enough": {
+			`{"tasks": [{"id": "A", "title": "a", "acceptance": ["x"], "checks": ["true"]}]}`,
+			Surroundings{},
+			nil,
+		},
+		"missing spec": {
+			`[{"id": "A", "title": "a", "specFilePath": "tasks/A.json", "passes": true}]`,
+			Surroundings{RunChecks: true},
+			[]string{
+				"tasks.json:1: the spec of task A is missing: tasks/A.json",
+			},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,8 @@ import (
 // Places are where a list is looked for when nobody names one, in this order.
 var Places = []string{OwnPath, ".agent/tasks.json", "prd.json", "IMPLEMENTATION_PLAN.md", ".ralph/fix_plan.md"}
 
-// Find names the first list that the workspace has, with slashes. It may still be one that cannot be read.
+// Find names the first list that the workspace has, with slashes. It may still be one that cannot
+// be read.
 func Find(dir string) (name string, ok bool, err error) {
 	for _, place := range Places {
 		_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(place)))
@@ -40,8 +41,9 @@ type List struct {
 	problems []Problem
 }
 
-// Open reads a list. The error is of type Problems when the list cannot be worked, and fs.ErrNotExist, too, when it is not there; the List is then
-// good for Lint and for what could be read. A path that is not absolute lies in dir.
+// Open reads a list. The error is of type Problems when the list cannot be worked, and
+// fs.ErrNotExist, too, when it is not there; the List is then good for Lint and for what could be
+// read. A path that is not absolute lies in dir.
 func Open(dir, name string) (*List, error) {
 	where, err := locate(dir, name)
 	if err != nil {
@@ -75,7 +77,8 @@ func (l *List) reload() error {
 	return nil
 }
 
-// Create writes a first list in our own format where the workspace has none. A task without an id gets its number.
+// Create writes a first list in our own format where the workspace has none. A task without an id
+// gets its number.
 func Create(dir string, tasks []ralph.Task) (*List, error) {
 	tasks = slices.Clone(tasks)
 	for i := range tasks {
@@ -152,7 +155,8 @@ func (l *List) Set(states map[string]ralph.TaskStatus) error {
 	return l.put(changed)
 }
 
-// Add appends a task and gives its id. A task without one gets the next in the list's own style. Of an empty list of a known format, it makes the first.
+// Add appends a task and gives its id. A task without one gets the next in the list's own style. Of
+// an empty list of a known format, it makes the first.
 func (l *List) Add(t ralph.Task) (string, error) {
 	if bad := Errors(l.problems); len(bad) > 0 && (l.format == nil || len(l.items) > 0) {
 		return "", bad

@@ -22,13 +22,15 @@ import (
 //	  - Check: `go test ./store`
 //	  - [ ] survives a kill
 //
-// Other fields are Priority, Spec, Category and Acceptance; what is no field is the description. Without an id in front, the title makes one.
-// Headings such as Optional, Manual testing or High priority speak for all under them, and boxes under Success criteria or Notes are no tasks.
+// Other fields are Priority, Spec, Category and Acceptance; what is no field is the description.
+// Without an id in front, the title makes one. Headings such as Optional, Manual testing or High
+// priority speak for all under them, and boxes under Success criteria or Notes are no tasks.
 //
-// In a file with Task sections each section is one task, done when every box in it is ticked, and boxes elsewhere are nobody's.
+// In a file with Task sections each section is one task, done when every box in it is ticked, and
+// boxes elsewhere are nobody's.
 //
-// Structure comes from a Markdown parser, so that boxes in code, comments and quotations are none. The only bytes that are ever edited are those
-// between the brackets of boxes.
+// Structure comes from a Markdown parser, so that boxes in code, comments and quotations are none.
+// The only bytes that are ever edited are those between the brackets of boxes.
 type markdown struct{}
 
 func (markdown) name() string { return "markdown" }
@@ -92,7 +94,8 @@ type checklist struct {
 	problems []Problem
 }
 
-// checklistTask is a task with the boxes that hold its state: its own one, or those of its section. Without any it cannot be marked.
+// checklistTask is a task with the boxes that hold its state: its own one, or those of its section.
+// Without any it cannot be marked.
 type checklistTask struct {
 	item
 	givenID bool // written in the file, not made from the title

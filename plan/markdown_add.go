@@ -14,8 +14,9 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// add writes the new task behind the last list that has work in it, or as a section in a file of sections. There are many ways in which a text can
-// turn out to mean something else at its place, so the result is read back: it has to be the old list and the new task, or the next way is tried.
+// add writes the new task behind the last list that has work in it, or as a section in a file of
+// sections. There are many ways in which a text can turn out to mean something else at its place,
+// so the result is read back: it has to be the old list and the new task, or the next way is tried.
 func (markdown) add(src source, t ralph.Task) (source, error) {
 	t.Title = oneLine(t.Title)
 	if t.Title == "" {
@@ -65,11 +66,15 @@ func (a addition) candidates(title string) [][]byte {
 		return append(out, a.insert(end, "", append(gap, a.section(title, 3)...)))
 	}
 	entry := a.entry("- ", title)
-	return append(out, a.insert(end, "", append(gap, entry...)), a.insert(end, "", append(append(gap, "## Tasks", ""), entry...)))
+	return append(
+		out,
+		a.insert(end, "", append(gap, entry...)),
+		a.insert(end, "", append(append(gap, "## Tasks", ""), entry...)),
+	)
 }
 
-// neighbour is the task to follow: the last one that is not under a heading such as Optional, in a list where something is still to be done if there
-// is one.
+// neighbour is the task to follow: the last one that is not under a heading such as Optional, in a
+// list where something is still to be done if there is one.
 func (a addition) neighbour() *checklistTask {
 	open := map[ast.Node]bool{}
 	for _, t := range a.list.tasks {

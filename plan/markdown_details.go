@@ -50,17 +50,25 @@ const (
 )
 
 var fields = map[string]field{
-	"depends on": dependsField, "depends": dependsField, "dependencies": dependsField, "dependency": dependsField, "blocked by": dependsField,
-	"priority": priorityField,
-	"check":    checkField, "checks": checkField,
-	"spec": specField, "spec file": specField, "specification": specField,
-	"category":    categoryField,
-	"description": descriptionField,
+	"depends on":    dependsField,
+	"depends":       dependsField,
+	"dependencies":  dependsField,
+	"dependency":    dependsField,
+	"blocked by":    dependsField,
+	"priority":      priorityField,
+	"check":         checkField,
+	"checks":        checkField,
+	"spec":          specField,
+	"spec file":     specField,
+	"specification": specField,
+	"category":      categoryField,
+	"description":   descriptionField,
 }
 
 var fieldOfRole = map[roleKind]field{criteriaRole: criteriaField, humanRole: humanField, optionalRole: optionalField}
 
-// fieldIn reads a row such as "Depends on: T-1" or "**Acceptance criteria**". Without a value the list that follows holds the values.
+// fieldIn reads a row such as "Depends on: T-1" or "**Acceptance criteria**". Without a value the
+// list that follows holds the values.
 func fieldIn(row string) (f field, value string, ok bool) {
 	name, value, colon := strings.Cut(row, ":")
 	if !colon || len(name) > 40 {
@@ -82,13 +90,15 @@ func fieldIn(row string) (f field, value string, ok bool) {
 	return f, strings.TrimSpace(value), f != noField
 }
 
-// labelIn gives the name in a row that stands for a heading: it ends with a colon or is bold as a whole.
+// labelIn gives the name in a row that stands for a heading: it ends with a colon or is bold as a
+// whole.
 func labelIn(row string) (string, bool) {
 	if len(row) > 80 {
 		return "", false
 	}
 	bare := strings.Trim(row, "*_")
-	bold := len(row)-len(bare) >= 4 && (strings.HasPrefix(row, "**") || strings.HasPrefix(row, "__")) && !strings.Contains(bare, "**")
+	bold := len(row)-len(bare) >= 4 && (strings.HasPrefix(row, "**") || strings.HasPrefix(row, "__")) &&
+		!strings.Contains(bare, "**")
 	name, colon := strings.CutSuffix(strings.TrimRight(bare, "*_ "), ":")
 	return name, bold || colon
 }
@@ -115,7 +125,9 @@ func (d *taskDetails) block(n ast.Node) {
 		d.list(n, pending)
 	default:
 		if pending == checkField && n.Kind() == ast.KindFencedCodeBlock {
-			d.task.Checks = append(d.task.Checks, slices.DeleteFunc(d.code(n), func(s string) bool { return strings.TrimSpace(s) == "" })...)
+			d.task.Checks = append(
+				d.task.Checks,
+				slices.DeleteFunc(d.code(n), func(s string) bool { return strings.TrimSpace(s) == "" })...)
 			return
 		}
 		d.describe(d.render(n, ""))
@@ -164,7 +176,8 @@ func (d *taskDetails) describe(rows []string) {
 	}
 }
 
-// list reads the list under a task. Under a label its items are values; otherwise an item may be a field of its own.
+// list reads the list under a task. Under a label its items are values; otherwise an item may be a
+// field of its own.
 func (d *taskDetails) list(list *ast.List, under field) {
 	var prose []string
 	number := list.Start - 1
@@ -207,7 +220,8 @@ func (d *taskDetails) fieldItem(li ast.Node) bool {
 	return true
 }
 
-// step is a box within a task: a criterion, unless it is for a person or optional. So are the boxes nested in it.
+// step is a box within a task: a criterion, unless it is for a person or optional. So are the boxes
+// nested in it.
 func (d *taskDetails) step(s step, under field) {
 	rows := afterBox(d.doc.rows(s.item.FirstChild()), s.checkbox)
 	t := readTitle(d.doc, rows)
@@ -264,8 +278,14 @@ func (d *taskDetails) set(f field, value string) {
 	case checkField:
 		commands := commandsIn(d.doc, value)
 		if commands == nil { // prose, more often than not
-			d.problems = append(d.problems, Problem{Line: d.line, Warning: true,
-				Text: fmt.Sprintf("%q is taken for a remark; write a command in backticks", plainText(d.doc, []string{"Check: " + value}))})
+			d.problems = append(d.problems, Problem{
+				Line:    d.line,
+				Warning: true,
+				Text: fmt.Sprintf(
+					"%q is taken for a remark; write a command in backticks",
+					plainText(d.doc, []string{"Check: " + value}),
+				),
+			})
 			d.describe([]string{"Check: " + value})
 		}
 		d.task.Checks = append(d.task.Checks, commands...)
@@ -309,7 +329,8 @@ func pathIn(doc *markdownDoc, value string) string {
 	return plainText(doc, []string{value})
 }
 
-// required are the boxes that make a section done: what only a person can do, or nobody has to, is not waited for unless there is nothing else.
+// required are the boxes that make a section done: what only a person can do, or nobody has to, is
+// not waited for unless there is nothing else.
 func (d *taskDetails) required() []checkbox {
 	needed := slices.DeleteFunc(slices.Clone(d.steps), func(s step) bool { return s.human || s.optional })
 	if len(needed) == 0 {

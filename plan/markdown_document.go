@@ -10,15 +10,17 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Bounds of what is read with care. A list is rewritten by agents; whatever they write must be read in a time that grows with its length only, and
-// a Markdown parser's own time grows with the square of nested quotations and lists, of link definitions in a row and of emphasis in one paragraph.
+// Bounds of what is read with care. A list is rewritten by agents; whatever they write must be read
+// in a time that grows with its length only, and a Markdown parser's own time grows with the square
+// of nested quotations and lists, of link definitions in a row and of emphasis in one paragraph.
 const (
 	maxContainersPerLine  = 100
 	maxLinkDefinitionRows = 200
 	maxInlineBytes        = 2048
 )
 
-// markdownDoc is a parsed file. Offsets of its nodes are offsets in text, which is the file without its byte order mark.
+// markdownDoc is a parsed file. Offsets of its nodes are offsets in text, which is the file without
+// its byte order mark.
 type markdownDoc struct {
 	bom     int // bytes before text
 	text    []byte
@@ -44,7 +46,8 @@ func openMarkdown(data []byte) (*markdownDoc, *Problem) {
 	return doc, nil
 }
 
-// endLinesAlike makes a carriage return that stands alone the line end that it is, keeping every offset.
+// endLinesAlike makes a carriage return that stands alone the line end that it is, keeping every
+// offset.
 func endLinesAlike(data []byte) []byte {
 	if bytes.Count(data, []byte("\r")) == bytes.Count(data, []byte("\r\n")) {
 		return data
@@ -58,8 +61,8 @@ func endLinesAlike(data []byte) []byte {
 	return out
 }
 
-// nestsTooDeep looks at the marks of quotations and lists that a line begins with, and at how many lists its indentation may go on with. A row of one
-// bullet alone is a rule across the page.
+// nestsTooDeep looks at the marks of quotations and lists that a line begins with, and at how many
+// lists its indentation may go on with. A row of one bullet alone is a rule across the page.
 func nestsTooDeep(rest []byte) bool {
 	count, bullet, mixed := 0, byte(0), false
 	above := listsAbove(rest)
@@ -85,7 +88,8 @@ scan:
 	return (mixed || above > 0) && count > 0 && above+count > maxContainersPerLine
 }
 
-// listsAbove is how many lists a line can be within by its indentation, in quotations too: each takes two columns at least.
+// listsAbove is how many lists a line can be within by its indentation, in quotations too: each
+// takes two columns at least.
 func listsAbove(line []byte) int {
 	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t>"))]
 	return (bytes.Count(indent, []byte(" ")) + 4*bytes.Count(indent, []byte("\t"))) / 2
@@ -108,7 +112,8 @@ func (boundedLinkDefinitions) Transform(p *ast.Paragraph, reader text.Reader, pc
 // line is the number of the line that an offset is in.
 func (d *markdownDoc) line(offset int) int { return d.lines.at(offset) }
 
-// start is the offset of a block's first byte. A heading underlined with = or - has its own position at the underline.
+// start is the offset of a block's first byte. A heading underlined with = or - has its own
+// position at the underline.
 func (d *markdownDoc) start(n ast.Node) int {
 	begin := n.Pos()
 	if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
@@ -164,8 +169,9 @@ func (d *markdownDoc) boxed(n ast.Node) (checkbox, bool) {
 	return box, util.IsSpace(rest[0]) && len(bytes.TrimSpace(rest)) > 0
 }
 
-// isMark says whether a byte between brackets makes a box. Marks that people give to begun, moved or doubtful work mean that it is not done; not to
-// see the box would mean that the task is not there at all.
+// isMark says whether a byte between brackets makes a box. Marks that people give to begun, moved
+// or doubtful work mean that it is not done; not to see the box would mean that the task is not
+// there at all.
 func isMark(c byte) bool { return bytes.IndexByte([]byte(" \txX"+openMarks), c) >= 0 }
 
 const openMarks = "-~/>!?"

@@ -9,7 +9,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Texts that were meant as boxes. They are looked for only where a box could stand, in the text that the parser found there.
+// Texts that were meant as boxes. They are looked for only where a box could stand, in the text
+// that the parser found there.
 var (
 	falseBox  = text.LazyRegexp(`^\[(?:|[ \t]{2,}|[ \t]*[xX][ \t]+|[ \t]+[xX][ \t]*|[✓✔✅☑✗✘❌]️?)\](?:[ \t]|$)`)
 	gluedBox  = text.LazyRegexp(`^\[[ xX]\][^\s(\[:*]`)

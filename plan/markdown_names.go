@@ -29,31 +29,86 @@ const (
 )
 
 var roles = map[string]roleKind{
-	"optional": optionalRole, "future": optionalRole, "future enhancements": optionalRole, "nice to have": optionalRole,
-	"nice to haves": optionalRole, "backlog": optionalRole, "stretch": optionalRole, "later": optionalRole, "ideas": optionalRole,
-	"out of scope": optionalRole, "someday": optionalRole, "icebox": optionalRole, "wishlist": optionalRole, "deferred": optionalRole,
+	"optional":            optionalRole,
+	"future":              optionalRole,
+	"future enhancements": optionalRole,
+	"nice to have":        optionalRole,
+	"nice to haves":       optionalRole,
+	"backlog":             optionalRole,
+	"stretch":             optionalRole,
+	"later":               optionalRole,
+	"ideas":               optionalRole,
+	"out of scope":        optionalRole,
+	"someday":             optionalRole,
+	"icebox":              optionalRole,
+	"wishlist":            optionalRole,
+	"deferred":            optionalRole,
 
-	"manual": humanRole, "manual testing": humanRole, "manual tests": humanRole, "manual test": humanRole, "manual verification": humanRole,
-	"manual validation": humanRole, "manual qa": humanRole, "human": humanRole, "humans": humanRole, "for a person": humanRole,
-	"for a human": humanRole, "for humans": humanRole, "for people": humanRole, "human only": humanRole, "human review": humanRole,
+	"manual":              humanRole,
+	"manual testing":      humanRole,
+	"manual tests":        humanRole,
+	"manual test":         humanRole,
+	"manual verification": humanRole,
+	"manual validation":   humanRole,
+	"manual qa":           humanRole,
+	"human":               humanRole,
+	"humans":              humanRole,
+	"for a person":        humanRole,
+	"for a human":         humanRole,
+	"for humans":          humanRole,
+	"for people":          humanRole,
+	"human only":          humanRole,
+	"human review":        humanRole,
 
-	"success criteria": criteriaRole, "acceptance criteria": criteriaRole, "acceptance": criteriaRole, "definition of done": criteriaRole,
-	"validation": criteriaRole, "validation commands": criteriaRole, "verification": criteriaRole, "verification commands": criteriaRole,
-	"done when": criteriaRole, "completion criteria": criteriaRole, "exit criteria": criteriaRole, "success metrics": criteriaRole,
+	"success criteria":      criteriaRole,
+	"acceptance criteria":   criteriaRole,
+	"acceptance":            criteriaRole,
+	"definition of done":    criteriaRole,
+	"validation":            criteriaRole,
+	"validation commands":   criteriaRole,
+	"verification":          criteriaRole,
+	"verification commands": criteriaRole,
+	"done when":             criteriaRole,
+	"completion criteria":   criteriaRole,
+	"exit criteria":         criteriaRole,
+	"success metrics":       criteriaRole,
 
-	"overview": proseRole, "notes": proseRole, "note": proseRole,
+	"overview": proseRole,
+	"notes":    proseRole,
+	"note":     proseRole,
 }
 
 // Words that say nothing more at the end of a name: "optional tasks", "future work", "stretch goals".
 var fillers = map[string]bool{
-	"tasks": true, "items": true, "goals": true, "features": true, "work": true, "ideas": true, "enhancements": true, "improvements": true,
-	"steps": true, "additions": true, "extras": true, "section": true, "list": true, "checklist": true,
+	"tasks":        true,
+	"items":        true,
+	"goals":        true,
+	"features":     true,
+	"work":         true,
+	"ideas":        true,
+	"enhancements": true,
+	"improvements": true,
+	"steps":        true,
+	"additions":    true,
+	"extras":       true,
+	"section":      true,
+	"list":         true,
+	"checklist":    true,
 }
 
 // Words that number a group: in "Phase 3: Optional" the name comes after the colon.
-var groups = map[string]bool{"phase": true, "stage": true, "part": true, "section": true, "milestone": true, "step": true, "sprint": true}
+var groups = map[string]bool{
+	"phase":     true,
+	"stage":     true,
+	"part":      true,
+	"section":   true,
+	"milestone": true,
+	"step":      true,
+	"sprint":    true,
+}
 
-// roleNamed goes by whole names. "Validation layer" or "Notes API" is the name of work to be done: taking it for notes would drop tasks in silence.
+// roleNamed goes by whole names. "Validation layer" or "Notes API" is the name of work to be done:
+// taking it for notes would drop tasks in silence.
 func roleNamed(name string) role {
 	name, aside := cutParentheses(name)
 	head, tail, split := cutName(name)
@@ -109,7 +164,16 @@ func priorityOfName(name string) (int, bool) {
 	return priorityIn(word)
 }
 
-var priorityWords = map[string]int{"critical": 0, "urgent": 0, "highest": 0, "high": 1, "medium": 2, "normal": 2, "low": 3, "lowest": 4}
+var priorityWords = map[string]int{
+	"critical": 0,
+	"urgent":   0,
+	"highest":  0,
+	"high":     1,
+	"medium":   2,
+	"normal":   2,
+	"low":      3,
+	"lowest":   4,
+}
 
 // priorityIn reads the value of a priority: a number, P1 or a word.
 func priorityIn(value string) (int, bool) {
@@ -121,9 +185,13 @@ func priorityIn(value string) (int, bool) {
 	return n, err == nil
 }
 
-// nameWords are the words of a heading in lower case, without punctuation, emoji and the number in front.
+// nameWords are the words of a heading in lower case, without punctuation, emoji and the number in
+// front.
 func nameWords(name string) []string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(
+		strings.ToLower(name),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) },
+	)
 	for len(words) > 1 && strings.Trim(words[0], "0123456789") == "" {
 		words = words[1:]
 	}
@@ -153,8 +221,8 @@ func cutName(name string) (head, tail string, ok bool) {
 	return name[:at], name[at+size:], true
 }
 
-// Forms of ids that people write into a list. What could as well be a word with a number in it (UTF-8, SHA-256) counts only if it is set off by a
-// colon or markup.
+// Forms of ids that people write into a list. What could as well be a word with a number in it
+// (UTF-8, SHA-256) counts only if it is set off by a colon or markup.
 var (
 	loudID  = text.LazyRegexp(`^(?i:task|us|story|t)[-_]?\d+(?:[.-]\d+)*[a-z]?$`)
 	plainID = text.LazyRegexp(`^(?:(?i:task|us|story|t)-\d+(?:[.-]\d+)*[a-z]?|T\d{3,})$`)
@@ -222,11 +290,12 @@ func isMarkedUp(raw []string, token string) bool {
 var (
 	sectionWord   = text.LazyRegexp(`^(?i:(task|iteration))[ \t#-]*([A-Za-z0-9][A-Za-z0-9._-]*)`)
 	sectionNumber = text.LazyRegexp(`^\d+(?:[.-]\d+)*[a-z]?$`)
-	sectionRange  = text.LazyRegexp(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`) // "Task 1-3 overview" is about tasks
+	// "Task 1-3 overview" is about tasks.
+	sectionRange = text.LazyRegexp(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`)
 )
 
-// sectionNamed reads a heading that makes its section a task: "Task 3: title", "Task T-3 - title", "Iteration 2" and
-// "US-001: title". The id is "" for any other.
+// sectionNamed reads a heading that makes its section a task: "Task 3: title", "Task T-3 - title",
+// "Iteration 2" and "US-001: title". The id is "" for any other.
 func sectionNamed(doc *markdownDoc, h *ast.Heading) (id string, t title) {
 	rows := doc.rows(h)
 	if box, ok := doc.boxed(h); ok {

@@ -66,7 +66,8 @@ func (o *outline) closeFor(h *ast.Heading) {
 	}
 }
 
-// roleOfHeading leaves the document's title out: a file called "Backlog" or "Notes" whose items were all optional would be done before it began.
+// roleOfHeading leaves the document's title out: a file called "Backlog" or "Notes" whose items
+// were all optional would be done before it began.
 func (r *checklistReader) roleOfHeading(h *ast.Heading) role {
 	if h.Level == 1 && r.isTitle(h) {
 		return role{}
@@ -95,7 +96,10 @@ func (r *checklistReader) readItems() {
 		switch n := n.(type) {
 		case *ast.Heading:
 			headings.closeFor(n)
-			headings.open = append(headings.open, openSection{level: n.Level, governed: headings.top().governed.under(r.roleOfHeading(n))})
+			headings.open = append(
+				headings.open,
+				openSection{level: n.Level, governed: headings.top().governed.under(r.roleOfHeading(n))},
+			)
 			label = role{}
 		case *ast.List:
 			r.readList(n, headings.top().governed.under(label))
@@ -105,7 +109,8 @@ func (r *checklistReader) readItems() {
 	}
 }
 
-// labelOf gives the role of a paragraph that stands for a heading: "**Optional**" or "Success criteria:".
+// labelOf gives the role of a paragraph that stands for a heading: "**Optional**" or "Success
+// criteria:".
 func (r *checklistReader) labelOf(n ast.Node) role {
 	if n.Kind() == ast.KindHeading || !holdsText(n) {
 		return role{}
@@ -151,7 +156,11 @@ func (r *checklistReader) itemTask(li ast.Node, box checkbox, g governed) {
 	title := readTitle(r.doc, heading)
 	t := checklistTask{boxes: []checkbox{box}, place: place{block: li}}
 	t.line = r.doc.line(box.mark)
-	t.Task = ralph.Task{Title: title.text, Optional: g.optional || title.optional || box.optional, Human: g.human || title.human}
+	t.Task = ralph.Task{
+		Title:    title.text,
+		Optional: g.optional || title.optional || box.optional,
+		Human:    g.human || title.human,
+	}
 	t.ID, t.Title = leadingID(heading, title.text)
 	t.givenID = t.ID != ""
 	d := taskDetails{doc: r.doc, task: &t.Task, line: t.line}

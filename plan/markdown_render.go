@@ -9,8 +9,9 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// render gives a block of a description as it was written, without the indentation of the list it stands in. Boxes are no description: they are
-// kept aside as steps, so that ticking one does not change what the task says.
+// render gives a block of a description as it was written, without the indentation of the list it
+// stands in. Boxes are no description: they are kept aside as steps, so that ticking one does not
+// change what the task says.
 func (d *taskDetails) render(n ast.Node, indent string) []string {
 	switch n := n.(type) {
 	case *ast.Paragraph, *ast.TextBlock, *ast.Heading:

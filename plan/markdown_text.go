@@ -12,7 +12,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// inlineParser reads one paragraph, whatever its lines begin with: the text of an item such as "1. first" is no list of its own.
+// inlineParser reads one paragraph, whatever its lines begin with: the text of an item such as "1.
+// first" is no list of its own.
 var inlineParser = parser.NewParser(
 	parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1000)),
 	parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(strikeParser{}, 500))...),

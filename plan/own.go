@@ -12,7 +12,8 @@ import (
 // OwnPath is where the list lies that Ralph writes itself.
 const OwnPath = ".ralph/tasks.json"
 
-// ownFormat is that of .ralph/tasks.json. It is ours, so it is strict: a misspelt key would be a criterion that nobody ever reads.
+// ownFormat is that of .ralph/tasks.json. It is ours, so it is strict: a misspelt key would be a
+// criterion that nobody ever reads.
 var ownFormat = jsonFormat{
 	label: "ralph",
 	detect: func(s sketch) bool {

@@ -47,7 +47,8 @@ func (p testPattern) with(id string) testPattern {
 	return text.Mapped(p, func(part string) string { return strings.ReplaceAll(part, idMark, id) })
 }
 
-// spellings are the ways in which a file name may hold an id: in lower case, with and without punctuation.
+// spellings are the ways in which a file name may hold an id: in lower case, with and without
+// punctuation.
 func spellings(id string) []string {
 	id = strings.ToLower(id)
 	plain := strings.Map(func(r rune) rune {
@@ -78,7 +79,10 @@ func (b *Book) Suite(without []string) ([]string, error) {
 		return nil, err
 	}
 	left := b.testsAmong(files, without)
-	return slices.DeleteFunc(files, func(name string) bool { _, found := slices.BinarySearch(left, name); return found }), nil
+	return slices.DeleteFunc(
+		files,
+		func(name string) bool { _, found := slices.BinarySearch(left, name); return found },
+	), nil
 }
 
 func (b *Book) testsAmong(files, ids []string) []string {
@@ -87,7 +91,8 @@ func (b *Book) testsAmong(files, ids []string) []string {
 		for _, spelling := range spellings(id) {
 			longer := b.longer(id, spelling)
 			for _, name := range files {
-				if b.tests.means(name, spelling) && !slices.ContainsFunc(longer, func(other string) bool { return b.tests.means(name, other) }) {
+				if b.tests.means(name, spelling) &&
+					!slices.ContainsFunc(longer, func(other string) bool { return b.tests.means(name, other) }) {
 					all = append(all, name)
 				}
 			}

@@ -1,12 +1,12 @@
-// Package plain is for workspaces without git. A [Tree] knows a folder by every file in it but those of
-// well-known dependency and cache folders: what else would be ignored is not known there.
+// Package plain is for workspaces without git. A [Tree] knows a folder by every file in it but
+// those of well-known dependency and cache folders: what else would be ignored is not known there.
 //
-// A [Keeper], made by [Tree.Keep], keeps snapshots, too. They serve to
-// compare and to look things up; a workspace cannot be restored from them. Contents are
-// files in a folder, named by their hash, and a snapshot is a list of names and hashes, named by
-// the hash of that list: the same tree has the same snapshot. The limits are those of package snapshot. A
-// file is read again only if its size, its permissions, its times or its inode have
-// changed since it was kept, or if that was less than two seconds after it was written.
+// A [Keeper], made by [Tree.Keep], keeps snapshots, too. They serve to compare and to look things
+// up; a workspace cannot be restored from them. Contents are files in a folder, named by their
+// hash, and a snapshot is a list of names and hashes, named by the hash of that list: the same tree
+// has the same snapshot. The limits are those of package snapshot. A file is read again only if its
+// size, its permissions, its times or its inode have changed since it was kept, or if that was less
+// than two seconds after it was written.
 package plain
 
 import (
@@ -190,7 +190,10 @@ func (k *Keeper) list(seen map[string]sighting) (id string, left []string, err e
 	k.last = seen
 	left = out.Sentences()
 	if len(seen) >= scan.WalkLimit-1 { // one of them may have been the view
-		left = append(left, fmt.Sprintf("at most %d files are looked at, and what comes after them is not in the snapshot", scan.WalkLimit))
+		left = append(
+			left,
+			fmt.Sprintf("at most %d files are looked at, and what comes after them is not in the snapshot", scan.WalkLimit),
+		)
 	}
 	return id, left, nil
 }

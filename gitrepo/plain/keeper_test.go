@@ -114,7 +114,8 @@ func TestPlainKeeperFingerprint(t *testing.T) {
 func TestPlainKeeperInTheWorkspace(t *testing.T) {
 	k := keepPlain(t)
 	inside := filepath.Join(k.dir, "state", "copies")
-	if _, err := (&Tree{Dir: k.dir}).Keep(inside); err == nil || !strings.HasPrefix(err.Error(), "keep copies in "+inside+": it lies in the workspace") {
+	if _, err := (&Tree{Dir: k.dir}).Keep(inside); err == nil ||
+		!strings.HasPrefix(err.Error(), "keep copies in "+inside+": it lies in the workspace") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -162,7 +163,11 @@ func TestPlainKeeperLeavesOut(t *testing.T) {
 	seen := k.keeper.last["b"]
 	info, err := os.Lstat(filepath.Join(k.dir, "b"))
 	k.must(err)
-	k.keeper.last["b"] = sighting{scan.StampOf(info), manifest.Entry{}, manifest.LeftOut{Name: "b", Why: "it was too much"}}
+	k.keeper.last["b"] = sighting{
+		scan.StampOf(info),
+		manifest.Entry{},
+		manifest.LeftOut{Name: "b", Why: "it was too much"},
+	}
 	for range 2 {
 		state := k.look()
 		k.wantEqual("left", []string{"b is not in the snapshot as it is now: it was too much"}, state.Omitted)

@@ -39,9 +39,9 @@ func (s *store) content(id string) string { return filepath.Join(s.dir, "content
 
 func (s *store) list(id string) string { return filepath.Join(s.dir, "copies", id) }
 
-// put keeps what can be read, up to the size of a file that is taken, and names it. It is written before its name
-// is known; content that is there already is not written again, unless a machine that went
-// down left it cut off.
+// put keeps what can be read, up to the size of a file that is taken, and names it. It is written
+// before its name is known; content that is there already is not written again, unless a machine
+// that went down left it cut off.
 func (s *store) put(from io.Reader) (id string, err error) {
 	f, err := os.CreateTemp(filepath.Join(s.dir, "tmp"), "new-*") // with mode 0600
 	if err != nil {

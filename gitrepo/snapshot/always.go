@@ -11,7 +11,8 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/scan"
 )
 
-// always are the files that are part of every snapshot although git ignores them. Names are below the top.
+// always are the files that are part of every snapshot although git ignores them. Names are below
+// the top.
 type always struct {
 	named []string
 	like  func(name string) bool
@@ -58,7 +59,8 @@ func (a *always) find(ctx context.Context, repo *gitrepo.Repo) {
 	if a.like == nil {
 		return
 	}
-	out, err := repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "--full-name")
+	out, err := repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory",
+		"--no-empty-directory", "--full-name")
 	if err != nil {
 		return
 	}

@@ -137,8 +137,10 @@ func rewritten(path string, recorded [2]uint32) bool {
 	}
 	const second = 1_000_000_000
 	changed := scan.StampOf(info).Changed
-	fraction := uint32(changed % second)                                                     //nolint:gosec // below a second
-	return fraction != 0 && fraction != recorded[1] && uint32(changed/second) == recorded[0] //nolint:gosec // cut off in the index, too
+	// Below a second.
+	fraction := uint32(changed % second) //nolint:gosec
+	// Cut off in the index, too.
+	return fraction != 0 && fraction != recorded[1] && uint32(changed/second) == recorded[0] //nolint:gosec
 }
 
 // recordedTime reads "  ctime: SECONDS:NANOSECONDS", which is what git tells first of a file.
@@ -158,8 +160,26 @@ type runnable struct {
 
 // namesPrograms are parts of the names of settings whose value git may run.
 var namesPrograms = []string{
-	"filter", "clean", "smudge", "process", "hookspath", "fsmonitor", "sshcommand", "textconv", "driver", "program", "alias", "path", "pager", "editor",
-	"helper", "insteadof", "askpass", "command", "cmd", "tool",
+	"filter",
+	"clean",
+	"smudge",
+	"process",
+	"hookspath",
+	"fsmonitor",
+	"sshcommand",
+	"textconv",
+	"driver",
+	"program",
+	"alias",
+	"path",
+	"pager",
+	"editor",
+	"helper",
+	"insteadof",
+	"askpass",
+	"command",
+	"cmd",
+	"tool",
 }
 
 func (k *Keeper) runnable() runnable {
@@ -170,7 +190,13 @@ func (k *Keeper) runnable() runnable {
 func (r runnable) planted(before runnable) []string {
 	var said []string
 	if names := text.Mapped(r.hooks.Since(before.hooks), scan.Shorten); len(names) > 0 {
-		said = append(said, fmt.Sprintf("hooks came into the repository during this run: %s; look at them before your next git command runs them", strings.Join(names, ", ")))
+		said = append(
+			said,
+			fmt.Sprintf(
+				"hooks came into the repository during this run: %s; look at them before your next git command runs them",
+				strings.Join(names, ", "),
+			),
+		)
 	}
 	if bytes.Equal(r.config, before.config) {
 		return said
@@ -188,7 +214,13 @@ func (r runnable) planted(before runnable) []string {
 		lines[shown] = "…"
 	}
 	if len(lines) > 0 {
-		said = append(said, "the repository's configuration was changed during this run, where it can make git run programs: "+strings.Join(lines, "; "))
+		said = append(
+			said,
+			"the repository's configuration was changed during this run, where it can make git run programs: "+strings.Join(
+				lines,
+				"; ",
+			),
+		)
 	}
 	return said
 }

@@ -49,7 +49,12 @@ func (k *Keeper) checkIgnore(ctx context.Context, target header, names string) (
 	if err != nil {
 		return "", err
 	}
-	out, err := k.feed(ctx, k.inTree, names, git.Call{Dir: folder, Args: []string{"check-ignore", "--no-index", "-z", "--stdin"}})
+	out, err := k.feed(
+		ctx,
+		k.inTree,
+		names,
+		git.Call{Dir: folder, Args: []string{"check-ignore", "--no-index", "-z", "--stdin"}},
+	)
 	if git.ExitCode(err) == 1 {
 		err = nil // none is
 	}

@@ -121,7 +121,11 @@ func (s *Store) Merge(ctx context.Context, in ralph.MergeInput) (id string, conf
 
 // mergeTrees makes commits of the three trees, since git finds what two have in common by
 // their past.
-func (s *Store) mergeTrees(ctx context.Context, sides [3]header, own func(string) bool) (tree string, conflicts []string, err error) {
+func (s *Store) mergeTrees(
+	ctx context.Context,
+	sides [3]header,
+	own func(string) bool,
+) (tree string, conflicts []string, err error) {
 	trees := [3]string{sides[0].tree, sides[1].tree, ""}
 	if trees[2], err = s.withOwn(ctx, sides[2], sides[0], own); err != nil {
 		return "", nil, err

@@ -22,8 +22,8 @@ import (
 )
 
 // Keeper is a workspace of which a copy is kept whenever it has changed. It implements
-// [ralph.Tree], [ralph.Copies] and what else the loop asks of a tree, and may be used by several goroutines,
-// but only one Keeper may be at work on a workspace: whoever makes it holds the
+// [ralph.Tree], [ralph.Copies] and what else the loop asks of a tree, and may be used by several
+// goroutines, but only one Keeper may be at work on a workspace: whoever makes it holds the
 // workspace's lock.
 type Keeper struct {
 	*Store
@@ -72,8 +72,12 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	}
 	before, err := Open(r.Git, gitDir)
 	if err == nil && before.home.Format != store.home.Format {
-		return nil, fmt.Errorf("keep snapshots in %s: those in there are of a %s repository, and this is a %s one; move the folder away",
-			gitDir, before.home.Format, store.home.Format)
+		return nil, fmt.Errorf(
+			"keep snapshots in %s: those in there are of a %s repository, and this is a %s one; move the folder away",
+			gitDir,
+			before.home.Format,
+			store.home.Format,
+		)
 	}
 	if err == nil && before.home.Prefix != store.home.Prefix {
 		// Its files had other names: what was kept stays, but there is nothing to go on from.
@@ -102,7 +106,14 @@ func Reopen(g git.Program, gitDir string) (*Keeper, error) {
 		return nil, err
 	}
 	h := snaps.home
-	repo := &gitrepo.Repo{Dir: h.workspace(), Top: h.Top, Git: snaps.git, GitDir: h.GitDir, Prefix: h.Prefix, Format: h.Format}
+	repo := &gitrepo.Repo{
+		Dir:    h.workspace(),
+		Top:    h.Top,
+		Git:    snaps.git,
+		GitDir: h.GitDir,
+		Prefix: h.Prefix,
+		Format: h.Format,
+	}
 	repo.Git.Timeout = g.Timeout
 	return &Keeper{repo: repo, Store: snaps}, nil
 }
@@ -139,11 +150,11 @@ func usualExcludes(env []string) string {
 	return cmp.Or(configured, usual)
 }
 
-// Fingerprint is the Repo's, and the name of a copy of that very tree. The copy is made
-// if the tree, a file of [Keeper.Always], a ref, or git's index is not as it was at the last call. If it cannot be made, Left
-// says why. When a claim is judged, the files are looked at whatever git says of them, and if
-// they are not those that it said the same of before, the hash is not its own. A tree whose repository an agent removed or broke looks like what its copy
-// looks like.
+// Fingerprint is the Repo's, and the name of a copy of that very tree. The copy is made if the
+// tree, a file of [Keeper.Always], a ref, or git's index is not as it was at the last call. If it
+// cannot be made, Left says why. When a claim is judged, the files are looked at whatever git says
+// of them, and if they are not those that it said the same of before, the hash is not its own. A
+// tree whose repository an agent removed or broke looks like what its copy looks like.
 func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.TreeState, error) {
 	state, err := k.repo.Fingerprint(ctx, in)
 	k.mu.Lock()
@@ -154,7 +165,11 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		if failed != nil {
 			return state, err
 		}
-		left := append([]string{"the repository cannot be read any more, so the tree is known by its copy alone: " + scan.Shorten(err.Error())}, shot.left...)
+		left := append(
+			[]string{
+				"the repository cannot be read any more, so the tree is known by its copy alone: " + scan.Shorten(err.Error()),
+			},
+			shot.left...)
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Omitted: left}, nil
 	}
 	k.always.find(ctx, k.repo)
@@ -177,7 +192,8 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 
 // holds reports whether the last copy is one of this tree, and of branches as they are.
 func (k *Keeper) holds(ctx context.Context, at seenTree) bool {
-	if k.seen.shot.id == "" || k.seen.head != at.head || k.seen.hash != at.hash || k.seen.always != at.always || k.seen.gitStamp != at.gitStamp {
+	if k.seen.shot.id == "" || k.seen.head != at.head || k.seen.hash != at.hash || k.seen.always != at.always ||
+		k.seen.gitStamp != at.gitStamp {
 		return false
 	}
 	now, err := k.look(ctx)
@@ -230,7 +246,8 @@ func (k *Keeper) take(ctx context.Context, o occasion) (taken, error) {
 	}
 	files.id, files.left = k.last.id, append(left, files.left...)
 	named := k.ref(o.ref())
-	if k.last.id == "" || k.last.tree != files.tree || k.last.repository != repository || named != "" && named != k.last.id {
+	if k.last.id == "" || k.last.tree != files.tree || k.last.repository != repository ||
+		named != "" && named != k.last.id {
 		if files.id, err = k.commit(o, files.tree, repository); err != nil {
 			return taken{}, fmt.Errorf("take snapshot: %w", err)
 		}

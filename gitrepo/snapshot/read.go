@@ -78,7 +78,8 @@ func (s *Store) Read(ctx context.Context, id, name string, limit int) ([]byte, e
 // written in the one way that there is.
 func plainName(name string) bool {
 	odd := func(part string) bool { return part == "" || part == "." || part == ".." }
-	return !slices.ContainsFunc(strings.Split(name, "/"), odd) && !strings.ContainsRune(name, 0) && filepath.IsLocal(filepath.FromSlash(name))
+	return !slices.ContainsFunc(strings.Split(name, "/"), odd) && !strings.ContainsRune(name, 0) &&
+		filepath.IsLocal(filepath.FromSlash(name))
 }
 
 // Extract writes files of a snapshot below a folder, which is made if it is not there.
@@ -210,7 +211,8 @@ func (s *Store) Diff(ctx context.Context, from, to string, limit int) (patch str
 
 // Between sums up what changed from one snapshot to another, as Changed does.
 func (s *Store) Between(ctx context.Context, from, to string) (string, error) {
-	out, err := s.run(ctx, "diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat", "-z", from, to)
+	out, err := s.run(ctx, "diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat",
+		"-z", from, to)
 	if err != nil {
 		return "", fmt.Errorf("sum up changes: %w", err)
 	}

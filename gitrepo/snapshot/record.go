@@ -43,7 +43,14 @@ func (k *Keeper) record(ctx context.Context) (id string, left []string) {
 		left = append(left, "the repository's info/exclude was not heeded: "+err.Error())
 	}
 	id, err = k.putFolder([]named{
-		{"config", now.config}, {"exclude", now.exclude}, {"head", []byte(now.head + "\n")}, {"refs", now.refText()}, {"shallow", now.shallow},
+		{
+			"config",
+			now.config,
+		},
+		{"exclude", now.exclude},
+		{"head", []byte(now.head + "\n")},
+		{"refs", now.refText()},
+		{"shallow", now.shallow},
 	})
 	if err != nil {
 		return "", append(left, "the repository's branches are not in the snapshot: "+err.Error())
@@ -161,7 +168,16 @@ func (k *Keeper) trackedIgnored(ctx context.Context) []string {
 	if k.forced != nil && now == k.index {
 		return nil
 	}
-	args := []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--full-name", "--", k.home.pathspec()}
+	args := []string{
+		"ls-files",
+		"-z",
+		"--cached",
+		"--ignored",
+		"--exclude-standard",
+		"--full-name",
+		"--",
+		k.home.pathspec(),
+	}
 	if k.forced == nil {
 		out, err := k.inTree(ctx, git.Call{Args: args})
 		if err != nil {

@@ -67,15 +67,20 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restore
 		return k.export(ctx, target, in.To)
 	}
 	if target.prefix != k.home.Prefix {
-		return manifest.Restored{}, notRestorable("the snapshot is of another time, when %s had another place in its repository; --to DIR writes a copy elsewhere", k.repo.Dir)
+		return manifest.Restored{}, notRestorable(
+			"the snapshot is of another time, when %s had another place in its repository; --to DIR writes a copy elsewhere",
+			k.repo.Dir,
+		)
 	}
 	r := restore{keeper: k, target: target, git: in.Git}
 	if err := r.begin(ctx, in.Begin); err != nil {
 		return manifest.Restored{}, fmt.Errorf("restore: %w", err)
 	}
 	if err := r.run(ctx); err != nil {
-		return r.done, fmt.Errorf("restore snapshot %s: %w; until then %s written, %s deleted and %s set: restoring %s takes it back",
-			target.id, err, text.Count(r.done.Written, "file"), text.Count(r.done.Deleted, "file"), text.Count(r.done.Refs, "ref"), r.done.Undo)
+		return r.done, fmt.Errorf(
+			"restore snapshot %s: %w; until then %s written, %s deleted and %s set: restoring %s takes it back", target.id,
+			err, text.Count(r.done.Written, "file"), text.Count(r.done.Deleted, "file"), text.Count(r.done.Refs, "ref"),
+			r.done.Undo)
 	}
 	return r.done, nil
 }
@@ -273,7 +278,10 @@ func (r *restore) verify(ctx context.Context) error {
 		done.Note("not in the snapshot, and ignored then or until now, so left where they are: %s", scan.List(stayed))
 	}
 	if len(other) > 0 {
-		done.Note("other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: %s", scan.List(other))
+		done.Note(
+			"other than in the snapshot, for something wrote to them meanwhile, or to the repository's objects before: %s",
+			scan.List(other),
+		)
 	}
 	return nil
 }

@@ -30,7 +30,12 @@ func (k *Keeper) restorable(ctx context.Context, target header) (repository, err
 	}
 	out, err := k.repo.Ask(ctx, "rev-parse", "--show-object-format")
 	if now := strings.TrimSpace(out); err == nil && now != h.Format {
-		return was, notRestorable("the repository is a %s one now and was a %s one; move %s away and try again", now, h.Format, h.GitDir)
+		return was, notRestorable(
+			"the repository is a %s one now and was a %s one; move %s away and try again",
+			now,
+			h.Format,
+			h.GitDir,
+		)
 	}
 	return was, nil
 }
@@ -96,7 +101,10 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 			return err
 		}
 	}
-	r.done.Note("the repository was made anew: its history, branches and configuration are back, its hooks and reflogs are not, nor all stashes but the last")
+	r.done.Note(
+		"the repository was made anew: its history, branches and configuration are back, its hooks and reflogs are not, " +
+			"nor all stashes but the last",
+	)
 	return put("info/exclude", was.exclude)
 }
 
@@ -223,13 +231,19 @@ func (r *restore) updateRefs(ctx context.Context, refs []ref) error {
 		fmt.Fprintf(&orders, "option no-deref\x00update %s\x00%s\x00\x00", one.name, one.id)
 	}
 	k := r.keeper
-	_, err := k.feed(ctx, k.repo.Call, orders.String(), git.Call{Args: []string{"update-ref", "-m", "ralph restore", "-z", "--stdin"}})
+	_, err := k.feed(
+		ctx,
+		k.repo.Call,
+		orders.String(),
+		git.Call{Args: []string{"update-ref", "-m", "ralph restore", "-z", "--stdin"}},
+	)
 	return err
 }
 
 // noteUnderWay says what git was doing when the restore came.
 func (r *restore) noteUnderWay() {
-	for _, sign := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"} {
+	for _, sign := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply",
+		"BISECT_LOG"} {
 		path := filepath.Join(r.keeper.home.GitDir, sign)
 		if _, err := os.Lstat(path); err == nil {
 			r.done.Note("something is still under way in the repository: there is %s", path)

@@ -187,8 +187,13 @@ func (s *Store) configuration() string {
 // The index is refreshed, other than in the user's repository.
 func (s *Store) apart() []string {
 	return []string{
-		"GIT_DIR=" + s.dir, "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=0",
-		"GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=1",
+		"GIT_DIR=" + s.dir,
+		"GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_CONFIG_SYSTEM=" + os.DevNull,
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_COUNT=0",
+		"GIT_ATTR_NOSYSTEM=1",
+		"GIT_OPTIONAL_LOCKS=1",
 	}
 }
 
@@ -203,7 +208,8 @@ func (s *Store) call(ctx context.Context, c git.Call) (string, error) {
 	return s.git.Run(ctx, c)
 }
 
-// inTree runs git on the working tree, or on another folder as if it were that, with what is kept as its repository.
+// inTree runs git on the working tree, or on another folder as if it were that, with what is kept
+// as its repository.
 func (s *Store) inTree(ctx context.Context, c git.Call) (string, error) {
 	c.Dir = cmp.Or(c.Dir, s.home.Top)
 	c.Env = append(append(s.apart(), "GIT_WORK_TREE="+c.Dir), c.Env...)

@@ -42,14 +42,18 @@ func (s *switching) leaveRules(ctx context.Context) error {
 // second snapshot, and that it does not hold. If there are too many to tell, they are.
 func (s *switching) hiding(ctx context.Context) (bool, error) {
 	k := s.keeper
-	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--full-name", "--", k.home.pathspec())
+	out, err := k.repo.Ask(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--full-name", "--",
+		k.home.pathspec())
 	if err != nil {
 		if errors.Is(err, git.ErrTooMuch) {
 			return true, nil
 		}
 		return false, err
 	}
-	names := slices.DeleteFunc(git.SplitNames(out), func(name string) bool { return s.own(strings.TrimPrefix(name, k.repo.Prefix)) })
+	names := slices.DeleteFunc(
+		git.SplitNames(out),
+		func(name string) bool { return s.own(strings.TrimPrefix(name, k.repo.Prefix)) },
+	)
 	ignored, err := k.ignoredBy(ctx, s.to, names)
 	if err != nil {
 		return false, err
@@ -140,7 +144,11 @@ func (s *switching) read(ctx context.Context, id string) (header, error) {
 
 // edits lead from the first snapshot to a tree, without what is the harness's, and without
 // what is ignored and not in the way; of that, hidden are those that would be new.
-func (s *switching) edits(ctx context.Context, to string, inTheWay []string) (edits []manifest.Edit, hidden []string, err error) {
+func (s *switching) edits(
+	ctx context.Context,
+	to string,
+	inTheWay []string,
+) (edits []manifest.Edit, hidden []string, err error) {
 	all, err := s.keeper.edits(ctx, s.from.tree, to)
 	if err != nil {
 		return nil, nil, err
@@ -249,7 +257,12 @@ var halfWritten = text.LazyRegexp(`(?:^|/)\.ralph-[A-Z2-7]{26}$`)
 // do deletes and writes what is left to do.
 func (s *switching) do(ctx context.Context, top *os.Root) (ralph.Switched, error) {
 	k := s.keeper
-	w := &manifest.Writer{Root: top, Base: strings.TrimSuffix(k.repo.Prefix, "/"), Done: &manifest.Restored{}, Seen: s.seen}
+	w := &manifest.Writer{
+		Root: top,
+		Base: strings.TrimSuffix(k.repo.Prefix, "/"),
+		Done: &manifest.Restored{},
+		Seen: s.seen,
+	}
 	for _, name := range s.litter {
 		if err := w.Delete(name); err != nil {
 			return ralph.Switched{}, err
@@ -270,7 +283,10 @@ func (s *switching) keepDone(ctx context.Context, stayed []string) (string, erro
 	edits := make([]manifest.Edit, 0, len(s.planned))
 	for _, e := range s.planned {
 		if !slices.Contains(stayed, e.Name) {
-			edits = append(edits, manifest.Edit{Name: strings.TrimPrefix(e.Name, s.from.prefix), Before: e.Before, After: e.After})
+			edits = append(
+				edits,
+				manifest.Edit{Name: strings.TrimPrefix(e.Name, s.from.prefix), Before: e.Before, After: e.After},
+			)
 		}
 	}
 	if len(edits) == 0 {

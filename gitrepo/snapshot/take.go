@@ -181,7 +181,13 @@ func (k *Keeper) nested(ctx context.Context, folder string, depth int) (files, l
 		out, err = k.git.Run(ctx, git.Call{Dir: dir, Env: env, Args: args})
 	}
 	if err != nil {
-		return nil, []string{fmt.Sprintf("%s is a repository of its own, whose files are not in the snapshot: %s", scan.Shorten(folder), scan.Shorten(err.Error()))}
+		return nil, []string{
+			fmt.Sprintf(
+				"%s is a repository of its own, whose files are not in the snapshot: %s",
+				scan.Shorten(folder),
+				scan.Shorten(err.Error()),
+			),
+		}
 	}
 	for _, name := range git.SplitNames(out) {
 		if !strings.HasSuffix(name, "/") {
@@ -214,7 +220,9 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 		switch {
 		case !refused:
 			return err
-		case strings.Contains(failed.Stderr, "index.lock"), strings.Contains(failed.Stderr, "No space left"), strings.Contains(failed.Stderr, "index file"):
+		case strings.Contains(failed.Stderr, "index.lock"),
+			strings.Contains(failed.Stderr, "No space left"),
+			strings.Contains(failed.Stderr, "index file"):
 			return err
 		case len(names) == 1:
 			l.Leave(names[0], "git cannot take it: "+scan.Shorten(failed.Stderr))

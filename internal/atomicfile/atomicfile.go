@@ -1,5 +1,5 @@
-// Package atomicfile replaces files so that a reader sees the old content or the new one, never a part, and makes
-// names durable.
+// Package atomicfile replaces files so that a reader sees the old content or the new one, never a
+// part, and makes names durable.
 package atomicfile
 
 import (
@@ -10,7 +10,8 @@ import (
 	"runtime"
 )
 
-// Write replaces the file at path durably: the content is synced before the rename, and the folder after it.
+// Write replaces the file at path durably: the content is synced before the rename, and the folder
+// after it.
 func Write(path string, content []byte, mode fs.FileMode) error {
 	if err := Swap(path, content, mode); err != nil {
 		return err

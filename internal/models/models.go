@@ -72,7 +72,14 @@ func Choose(req Request, of Role) (Choice, error) {
 		own.Model = cmp.Or(own.Model, worker.Model)
 	}
 	c := Choice{
-		Role: of, keys: keys, skip: req.Begun[string(of)], Idle: silence(s), Provider: own.Provider, Model: own.Model, baseURL: own.BaseURL, KeyEnv: own.APIKeyEnv,
+		Role:     of,
+		keys:     keys,
+		skip:     req.Begun[string(of)],
+		Idle:     silence(s),
+		Provider: own.Provider,
+		Model:    own.Model,
+		baseURL:  own.BaseURL,
+		KeyEnv:   own.APIKeyEnv,
 	}
 	c.Provider = cmp.Or(c.Provider, providerAtHand(own.BaseURL, env))
 	switch c.Provider {
@@ -85,7 +92,10 @@ func Choose(req Request, of Role) (Choice, error) {
 		return c, err
 	}
 	if c.Model == "" && c.baseURL != "" {
-		return c, &config.UsageError{Msg: fmt.Sprintf("which model of %s the %s is to use is not known", c.baseURL, of), Hint: fmt.Sprintf("name it: --set %s.model=NAME", of)}
+		return c, &config.UsageError{
+			Msg:  fmt.Sprintf("which model of %s the %s is to use is not known", c.baseURL, of),
+			Hint: fmt.Sprintf("name it: --set %s.model=NAME", of),
+		}
 	}
 	c.Model = cmp.Or(c.Model, usualModels[c.Provider])
 	// A server elsewhere gets a provider's key only if it is said to be that provider's.
@@ -98,12 +108,20 @@ func Choose(req Request, of Role) (Choice, error) {
 
 // nobodyToAsk says how a role gets a model.
 func nobodyToAsk(of Role) error {
-	hint := fmt.Sprintf("set one of them, or %[1]s.provider, %[1]s.model and, for a server of your own, %[1]s.base_url", of)
+	hint := fmt.Sprintf(
+		"set one of them, or %[1]s.provider, %[1]s.model and, for a server of your own, %[1]s.base_url",
+		of,
+	)
 	if of != Worker {
 		hint += "; the same keys of worker.* do for all"
 	}
 	return &config.UsageError{
-		Msg:  fmt.Sprintf("which model the %s is to use is not known: neither %s nor %s is set", of, usualKeys["anthropic"], usualKeys["openai"]),
+		Msg: fmt.Sprintf(
+			"which model the %s is to use is not known: neither %s nor %s is set",
+			of,
+			usualKeys["anthropic"],
+			usualKeys["openai"],
+		),
 		Hint: hint,
 	}
 }
@@ -125,7 +143,8 @@ func (r Request) checkBase(c Choice) error {
 	return &config.UsageError{Msg: fmt.Sprintf("%s.base_url %s: %v", c.keys, shown, err), Hint: hint}
 }
 
-// silence is how long a model may say nothing: as the user wants, and less than an agent CLI may, which does more than to think.
+// silence is how long a model may say nothing: as the user wants, and less than an agent CLI may,
+// which does more than to think.
 func silence(s config.Settings) time.Duration {
 	const usual, ofAgents = 5 * time.Minute, 30 * time.Minute
 	if idle := s.IdleTimeout.Duration(); idle > 0 && idle != ofAgents {
@@ -150,7 +169,8 @@ func ownRole(of Role, s config.Settings) config.RoleSettings {
 	return own
 }
 
-// evaluatorsModel is the model that an evaluator's name tells: worker:MODEL, or a model by itself. It is "" for worker alone.
+// evaluatorsModel is the model that an evaluator's name tells: worker:MODEL, or a model by itself.
+// It is "" for worker alone.
 func evaluatorsModel(name string) string {
 	if name == config.Worker {
 		return ""
@@ -158,7 +178,8 @@ func evaluatorsModel(name string) string {
 	return strings.TrimPrefix(name, config.Worker+":")
 }
 
-// providerAtHand is the one whose key is there. A server of the user's own speaks as OpenAI does, as nearly all of them do.
+// providerAtHand is the one whose key is there. A server of the user's own speaks as OpenAI does,
+// as nearly all of them do.
 func providerAtHand(baseURL string, env config.Env) string {
 	switch {
 	case baseURL != "":
@@ -173,7 +194,10 @@ func providerAtHand(baseURL string, env config.Env) string {
 
 func (c Choice) withScript(dir string) (Choice, error) {
 	if c.baseURL == "" {
-		return c, &config.UsageError{Msg: "a scripted model follows a file, and none is named", Hint: fmt.Sprintf("--set %s.base_url=FILE", c.keys)}
+		return c, &config.UsageError{
+			Msg:  "a scripted model follows a file, and none is named",
+			Hint: fmt.Sprintf("--set %s.base_url=FILE", c.keys),
+		}
 	}
 	if !filepath.IsAbs(c.baseURL) {
 		c.baseURL = filepath.Join(dir, c.baseURL)
@@ -254,7 +278,8 @@ func value(env config.Env, name string) string {
 	return text
 }
 
-// BuiltIn says what a run with the built-in worker would ask, or what is missing for one. It asks nobody.
+// BuiltIn says what a run with the built-in worker would ask, or what is missing for one. It asks
+// nobody.
 func BuiltIn(req Request) (text string, ready bool) {
 	by, err := Choose(req, Worker)
 	switch {
@@ -273,5 +298,9 @@ func BuiltInWay(req Request) string {
 	if text, ready := BuiltIn(req); ready {
 		return "take the built-in worker with --agent worker: " + text
 	}
-	return fmt.Sprintf("set %s or %s and take the built-in worker with --agent worker", usualKeys["anthropic"], usualKeys["openai"])
+	return fmt.Sprintf(
+		"set %s or %s and take the built-in worker with --agent worker",
+		usualKeys["anthropic"],
+		usualKeys["openai"],
+	)
 }

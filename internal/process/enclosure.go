@@ -10,21 +10,25 @@ import (
 	"github.com/ralphloop/ralph/internal/process/inside"
 )
 
-// ErrEnclosure says that an Enclosure could not be made, so that the program was never started. It is in Result.StartError.
+// ErrEnclosure says that an Enclosure could not be made, so that the program was never started. It
+// is in Result.StartError.
 var ErrEnclosure = errors.New("enclosure could not be made")
 
-// Enclosure makes a tree see the file system otherwise than the rest of the machine does. Nothing of it is left when the tree is gone, however it
-// ends, except for what was written into the folders that it names.
+// Enclosure makes a tree see the file system otherwise than the rest of the machine does. Nothing
+// of it is left when the tree is gone, however it ends, except for what was written into the
+// folders that it names.
 //
-// It is there on Linux, for root and, where the system lets users have namespaces of their own, for everybody. Elsewhere, and where the system
-// forbids it, the tree does not start; the error is ErrEnclosure, and errors.ErrUnsupported where there is no such thing.
+// It is there on Linux, for root and, where the system lets users have namespaces of their own, for
+// everybody. Elsewhere, and where the system forbids it, the tree does not start; the error is
+// ErrEnclosure, and errors.ErrUnsupported where there is no such thing.
 //
-// The program keeps its user, its groups as far as the kernel shows them, and its rights. A user's files are his own inside, too; those of others
-// seem to belong to nobody.
+// The program keeps its user, its groups as far as the kernel shows them, and its rights. A user's
+// files are his own inside, too; those of others seem to belong to nobody.
 type Enclosure struct {
 	// Mounts are made one after the other.
 	Mounts []Mount
-	// Root is the folder, as it is seen after the mounts, in which Edits are made. Edits without a Root are a mistake.
+	// Root is the folder, as it is seen after the mounts, in which Edits are made. Edits without a
+	// Root are a mistake.
 	Root  string
 	Edits []Edit
 	// NoNetwork leaves the tree nothing but a loopback device of its own.
@@ -64,8 +68,9 @@ func checkNames(edits []Edit) error {
 	return nil
 }
 
-// Make makes the enclosure, with its edits, and takes it down again at once. What was edited stays in the Upper of an Overlay, where the next tree
-// finds it. The error is nil, ErrEnclosure, or the context's.
+// Make makes the enclosure, with its edits, and takes it down again at once. What was edited stays
+// in the Upper of an Overlay, where the next tree finds it. The error is nil, ErrEnclosure, or the
+// context's.
 func (e *Enclosure) Make(ctx context.Context) error {
 	result, err := Run(ctx, Spec{Argv: []string{inside.Name}, Enclosure: e, makeOnly: true})
 	switch {
@@ -81,6 +86,6 @@ func (e *Enclosure) Make(ctx context.Context) error {
 	return nil
 }
 
-// CanEnclose tries whether this system lets this user have an enclosure at all. nil means yes. Whether an Overlay of a certain folder works,
-// only Make can tell.
+// CanEnclose tries whether this system lets this user have an enclosure at all. nil means yes.
+// Whether an Overlay of a certain folder works, only Make can tell.
 func CanEnclose(ctx context.Context) error { return (&Enclosure{}).Make(ctx) }

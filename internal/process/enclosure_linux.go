@@ -19,8 +19,16 @@ const selfProgram = "/proc/self/exe"
 
 func (s *Spec) orders(rights uint64) *inside.Orders {
 	e := s.Enclosure
-	return &inside.Orders{Mounts: e.Mounts, Root: e.Root, Edits: e.Edits, Dir: s.Dir, NoNetwork: e.NoNetwork, MakeOnly: s.makeOnly,
-		OwnUsers: os.Geteuid() != 0 || rights&(1<<unix.CAP_SYS_ADMIN) == 0, Rights: rights}
+	return &inside.Orders{
+		Mounts:    e.Mounts,
+		Root:      e.Root,
+		Edits:     e.Edits,
+		Dir:       s.Dir,
+		NoNetwork: e.NoNetwork,
+		MakeOnly:  s.makeOnly,
+		OwnUsers:  os.Geteuid() != 0 || rights&(1<<unix.CAP_SYS_ADMIN) == 0,
+		Rights:    rights,
+	}
 }
 
 // gate is where a program that makes an enclosure says that it is through.
@@ -57,15 +65,25 @@ func enclose(s *Spec, attr *os.ProcAttr) (*gate, error) {
 	return g, nil
 }
 
-// ownUserNamespace gives the process the rights that mounts take, over nothing but its own namespaces. It stays the user that it is: programs that
-// refuse to run as root, and those that do otherwise then, must not see a difference.
+// ownUserNamespace gives the process the rights that mounts take, over nothing but its own
+// namespaces. It stays the user that it is: programs that refuse to run as root, and those that do
+// otherwise then, must not see a difference.
 func ownUserNamespace(sys *syscall.SysProcAttr) {
 	sys.Cloneflags |= unix.CLONE_NEWUSER
 	sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 	sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
-	// An overlay acts with the rights of whoever mounts it: without these it could not copy a file up into a folder that is closed to its owner.
-	sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH,
-		unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETPCAP}
+	// An overlay acts with the rights of whoever mounts it: without these it could not copy a file up
+	// into a folder that is closed to its owner.
+	sys.AmbientCaps = []uintptr{
+		unix.CAP_SYS_ADMIN,
+		unix.CAP_NET_ADMIN,
+		unix.CAP_CHOWN,
+		unix.CAP_DAC_OVERRIDE,
+		unix.CAP_DAC_READ_SEARCH,
+		unix.CAP_FOWNER,
+		unix.CAP_FSETID,
+		unix.CAP_SETPCAP,
+	}
 }
 
 // ownRights are the capabilities of this process, as bits.
@@ -108,7 +126,8 @@ func (g *gate) discard() {
 	}
 }
 
-// wait returns when the program has taken over. A done context, or the limit, is no error: whoever watches the tree sees it, too.
+// wait returns when the program has taken over. A done context, or the limit, is no error: whoever
+// watches the tree sees it, too.
 func (g *gate) wait(ctx context.Context, s *Spec) error {
 	if s.Timeout > 0 {
 		_ = g.report.SetReadDeadline(time.Now().Add(s.Timeout))

@@ -116,7 +116,8 @@ type hunter struct {
 func (h *hunter) run(limit time.Time) {
 	quiet := 0
 	var seen sight
-	for pause := 200 * time.Microsecond; quiet < h.quietLooks() && time.Now().Before(limit); pause = min(2*pause, 5*time.Millisecond) {
+	for pause := 200 * time.Microsecond; quiet < h.quietLooks() &&
+		time.Now().Before(limit); pause = min(2*pause, 5*time.Millisecond) {
 		var err error
 		if seen, err = h.round(); err != nil {
 			// Without /proc nobody is found, but the group can still be killed.

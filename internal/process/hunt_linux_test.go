@@ -48,13 +48,29 @@ func TestHuntFindsWhatIsLeft(t *testing.T) {
 		argv func(tag string) []string
 		want Result
 	}{
-		"nothing":                               {func(string) []string { return Shell("true") }, Result{State: Exited}},
-		"background child":                      {func(tag string) []string { return Shell(lingering(t, tag, " >/dev/null 2>&1")) }, survived(self)},
-		"background child that holds the pipes": {func(tag string) []string { return Shell(lingering(t, tag, "")) }, survived(self)},
-		"daemon":                                {func(tag string) []string { return play("detach", play("linger", tag)...) }, survived(self)},
-		"daemon of a daemon":                    {func(tag string) []string { return play("detach", play("detach", play("linger", tag)...)...) }, survived(self)},
-		"daemon without environment":            {func(tag string) []string { return play("detach-bare", play("linger", tag)...) }, survived(self)},
-		"daemon that ignores TERM":              {func(tag string) []string { return play("detach", play("stubborn", tag)...) }, survived(self)},
+		"nothing": {func(string) []string { return Shell("true") }, Result{State: Exited}},
+		"background child": {func(tag string) []string {
+			return Shell(lingering(t, tag,
+				" >/dev/null 2>&1"))
+		}, survived(self)},
+		"background child that holds the pipes": {func(tag string) []string { return Shell(lingering(t, tag, "")) },
+			survived(self)},
+		"daemon": {func(tag string) []string {
+			return play("detach",
+				play("linger", tag)...)
+		}, survived(self)},
+		"daemon of a daemon": {func(tag string) []string {
+			return play("detach",
+				play("detach", play("linger", tag)...)...)
+		}, survived(self)},
+		"daemon without environment": {func(tag string) []string {
+			return play("detach-bare",
+				play("linger", tag)...)
+		}, survived(self)},
+		"daemon that ignores TERM": {func(tag string) []string {
+			return play("detach",
+				play("stubborn", tag)...)
+		}, survived(self)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tag := newTag()

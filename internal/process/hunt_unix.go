@@ -45,7 +45,8 @@ func (t *tree) hunt() aftermath {
 	}
 	_ = syscall.Kill(-t.pid, syscall.SIGKILL)
 	limit := time.Now().Add(huntLimit)
-	for pause := time.Millisecond; groupExists(t.pid) && time.Now().Before(limit); pause = min(2*pause, 50*time.Millisecond) {
+	for pause := time.Millisecond; groupExists(t.pid) &&
+		time.Now().Before(limit); pause = min(2*pause, 50*time.Millisecond) {
 		time.Sleep(pause)
 	}
 	for s := range a.survivors {

@@ -118,7 +118,10 @@ func TestOutputTapFails(t *testing.T) {
 	if want := (&IOError{Op: "pass on stdout", Err: cause}); !reflect.DeepEqual(err, error(want)) {
 		t.Errorf("error = %v, want %v", err, want)
 	}
-	if want := (Result{State: Aborted, ExitCode: 137, Signal: "killed", StdoutBytes: 6}); !reflect.DeepEqual(steady(got), want) {
+	if want := (Result{State: Aborted, ExitCode: 137, Signal: "killed", StdoutBytes: 6}); !reflect.DeepEqual(
+		steady(got),
+		want,
+	) {
 		t.Errorf("Run = %+v\nwant  %+v", steady(got), want)
 	}
 	noBearers(t, tag)

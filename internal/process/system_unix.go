@@ -53,7 +53,8 @@ func search(name string, env []string, skip func(path string) bool) (string, err
 	return program, nil
 }
 
-// unfound is the error for a program that PATH does not lead to; exists says that there is a file that is not executable.
+// unfound is the error for a program that PATH does not lead to; exists says that there is a file
+// that is not executable.
 func unfound(name string, exists bool) error {
 	if exists {
 		return fmt.Errorf("start %s: %w", name, ErrNotExecutable)

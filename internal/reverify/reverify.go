@@ -45,7 +45,9 @@ func Run(ctx context.Context, req assembly.Request, state *fold.State, places as
 		return nil, &config.UsageError{Msg: "no copy was kept of the tree that its checks ran on"}
 	}
 	if err := json.Unmarshal(state.Started.Settings, &req.Settings); err != nil {
-		return nil, &config.UsageError{Msg: fmt.Sprintf("run %s was not started by this program, so its settings are not known", state.Run)}
+		return nil, &config.UsageError{
+			Msg: fmt.Sprintf("run %s was not started by this program, so its settings are not known", state.Run),
+		}
 	}
 	examiner, err := assembly.Examiner(ctx, req, state, places)
 	if err != nil {
@@ -55,8 +57,8 @@ func Run(ctx context.Context, req assembly.Request, state *fold.State, places as
 	return again.all(ctx)
 }
 
-// Judged are the checks that the last verdict of a run went by, and the tree that they ran on: those of its last iteration, or of its baseline if
-// no agent ever worked.
+// Judged are the checks that the last verdict of a run went by, and the tree that they ran on:
+// those of its last iteration, or of its baseline if no agent ever worked.
 func Judged(state *fold.State) ([]ralph.CheckResult, ralph.TreeState) {
 	h := state.History
 	if h.Started == 0 {
@@ -78,7 +80,13 @@ func (r rechecking) all(ctx context.Context) ([]Check, error) {
 	number := 0
 	recorded, tree := Judged(r.state)
 	for _, then := range recorded {
-		in := ralph.CheckInput{Name: then.Name, Command: then.Command, Dir: r.dir, Marker: "verify-" + r.state.Run, Timeout: r.state.Policy.CheckTimeout.Duration()}
+		in := ralph.CheckInput{
+			Name:    then.Name,
+			Command: then.Command,
+			Dir:     r.dir,
+			Marker:  "verify-" + r.state.Run,
+			Timeout: r.state.Policy.CheckTimeout.Duration(),
+		}
 		if then.Hidden {
 			if number++; number > len(r.hidden) {
 				continue
@@ -93,13 +101,23 @@ func (r rechecking) all(ctx context.Context) ([]Check, error) {
 			return nil, err
 		}
 		checks = append(checks, Check{
-			Name: then.Name, Task: then.Task, Then: fateOf(then), Now: fateOf(now), Isolation: now.Isolation, Same: then.Passed == now.Passed,
+			Name:      then.Name,
+			Task:      then.Task,
+			Then:      fateOf(then),
+			Now:       fateOf(now),
+			Isolation: now.Isolation,
+			Same:      then.Passed == now.Passed,
 		})
 	}
 	return checks, nil
 }
 
-func (r rechecking) one(ctx context.Context, then ralph.CheckResult, tree ralph.TreeState, in ralph.CheckInput) (ralph.CheckResult, error) {
+func (r rechecking) one(
+	ctx context.Context,
+	then ralph.CheckResult,
+	tree ralph.TreeState,
+	in ralph.CheckInput,
+) (ralph.CheckResult, error) {
 	h := r.state.History
 	wanted := ralph.ViewInput{Kind: ralph.ViewClaimed, Dir: r.dir, Marker: in.Marker, Base: h.Base, Now: tree}
 	if then.Hidden {

@@ -134,7 +134,8 @@ func (r *reader) command(node syntax.Command) (c Command) {
 	return c
 }
 
-// appends reports whether a word is NAME+=value, which is an assignment in bash, even if it is called sh.
+// appends reports whether a word is NAME+=value, which is an assignment in bash, even if it is
+// called sh.
 func appends(w Word) bool {
 	name, _, ok := strings.Cut(w.Text, "+=")
 	return ok && !w.Quoted && syntax.ValidName(name)

@@ -1,9 +1,10 @@
 // Package shell reads shell commands without running them.
 //
-// It shows the syntax tree of mvdan.cc/sh as lists of pipelines of commands, whose words are resolved as far as they are
-// literal. What only a running shell knows stays in a word as a mark: the value of a variable ([ParameterMark]), or the
-// output of a command ([OutputMark]), which the word also holds as commands. Nothing is left out: whatever a shell would
-// run for a command is in [Command.Body] or in the outputs of one of its words.
+// It shows the syntax tree of mvdan.cc/sh as lists of pipelines of commands, whose words are
+// resolved as far as they are literal. What only a running shell knows stays in a word as a mark:
+// the value of a variable ([ParameterMark]), or the output of a command ([OutputMark]), which the
+// word also holds as commands. Nothing is left out: whatever a shell would run for a command is in
+// [Command.Body] or in the outputs of one of its words.
 package shell
 
 import (
@@ -22,16 +23,19 @@ type Pipeline []Command
 
 // Command is a simple command, or a compound one with other commands in its body.
 type Command struct {
-	// Before is the operator between this command and the one before it: ";", "&", "&&", "||" or "|"; "" for the first.
+	// Before is the operator between this command and the one before it: ";", "&", "&&", "||" or "|";
+	// "" for the first.
 	Before string
 	// Assigns are the NAME=value words before a simple command.
 	Assigns []Word
 	// Words are the program and its arguments. Only a simple command has some.
 	Words     []Word
 	Redirects []Redirect
-	// Keyword names a compound command: "(", "{", "((", "[[", "if", "while", "for", "case", "let" or "function".
+	// Keyword names a compound command: "(", "{", "((", "[[", "if", "while", "for", "case", "let" or
+	// "function".
 	Keyword string
-	// Operands are words of a compound command that start nothing: the items of for, the patterns of case, a function's name.
+	// Operands are words of a compound command that start nothing: the items of for, the patterns of
+	// case, a function's name.
 	Operands []Word
 	// Body is the commands of a compound command, its conditions first.
 	Body List
@@ -87,7 +91,8 @@ var (
 	errBroken = errors.New("incomplete command")
 )
 
-// Parse reads a command as sh does. If that fails, it tries bash. The commands before an error are returned with it.
+// Parse reads a command as sh does. If that fails, it tries bash. The commands before an error are
+// returned with it.
 func Parse(text string) (List, error) {
 	if list, err := parse(text, syntax.LangPOSIX); err == nil {
 		return list, nil
@@ -99,14 +104,16 @@ func Parse(text string) (List, error) {
 func ParseBash(text string) (List, error) { return parse(text, syntax.LangBash) }
 
 func parse(text string, variant syntax.LangVariant) (list List, err error) {
-	// The parser hands out what it has of a statement with a mistake, so any part of the tree may be missing.
+	// The parser hands out what it has of a statement with a mistake, so any part of the tree may be
+	// missing.
 	defer func() {
 		if recover() != nil {
 			err = cmp.Or(err, errBroken)
 		}
 	}()
 	text, err = cut(text)
-	// The texts of here-documents come after the statements that they belong to, so all are parsed before one is read.
+	// The texts of here-documents come after the statements that they belong to, so all are parsed
+	// before one is read.
 	var stmts []*syntax.Stmt
 	for stmt, wrong := range syntax.NewParser(syntax.Variant(variant)).StmtsSeq(strings.NewReader(text)) {
 		err = cmp.Or(err, wrong)
@@ -136,10 +143,13 @@ func cut(text string) (string, error) {
 	return text, nil
 }
 
-// Loose splits a text that cannot be parsed: into commands at its operators, and those into words without quotes.
+// Loose splits a text that cannot be parsed: into commands at its operators, and those into words
+// without quotes.
 func Loose(text string) (commands [][]string) {
 	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\n;&|()`", c) }) {
-		words := strings.Fields(strings.NewReplacer("'", "", `"`, "", `\`, "", "$", " ", "<", " < ", ">", " > ").Replace(part))
+		words := strings.Fields(
+			strings.NewReplacer("'", "", `"`, "", `\`, "", "$", " ", "<", " < ", ">", " > ").Replace(part),
+		)
 		if len(words) > 0 {
 			commands = append(commands, words)
 		}

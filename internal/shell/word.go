@@ -11,8 +11,8 @@ import (
 type Word struct {
 	// Text is the word with marks for what only a running shell knows.
 	Text string
-	// Outputs are the commands whose output becomes a part of the word, in the order of their marks, and those that are run
-	// for other reasons, such as the default of a variable.
+	// Outputs are the commands whose output becomes a part of the word, in the order of their marks,
+	// and those that are run for other reasons, such as the default of a variable.
 	Outputs []List
 	Parts   []Part
 	Quoted  bool // at least a part of it
@@ -41,8 +41,8 @@ type Part struct {
 	Default string
 }
 
-// Constant is a word's text without marks: what remains of it if the shell puts in nothing. The marks may also come from
-// a text that was a word of another command.
+// Constant is a word's text without marks: what remains of it if the shell puts in nothing. The
+// marks may also come from a text that was a word of another command.
 func (w Word) Constant() string {
 	inside := false
 	return strings.Map(func(c rune) rune {
@@ -116,7 +116,8 @@ const (
 	raw                     // it is a character
 )
 
-// Brace expansion multiplies words, so there is only so much of it; what is beyond stays as it is written.
+// Brace expansion multiplies words, so there is only so much of it; what is beyond stays as it is
+// written.
 const (
 	braceLimit    = 16 // opening braces in a word
 	expandedLimit = 256
@@ -207,7 +208,8 @@ func (r *reader) parts(w *Word, nodes []syntax.WordPart, q quoting) {
 			w.Outputs = append(w.Outputs, r.outputs(part)...)
 		case *syntax.ExtGlob:
 			w.add(Part{Text: part.Op.String() + part.Pattern.Value + ")"})
-			if inner, err := syntax.NewParser(syntax.Variant(r.variant)).Document(strings.NewReader(part.Pattern.Value)); err != nil {
+			if inner, err := syntax.NewParser(syntax.Variant(r.variant)).
+				Document(strings.NewReader(part.Pattern.Value)); err != nil {
 				r.err = err
 			} else if inner != nil {
 				w.Outputs = append(w.Outputs, r.outputs(inner)...)
@@ -240,7 +242,12 @@ func (r *reader) parameter(w *Word, node *syntax.ParamExp, q quoting) {
 		inner := r.word(node.Exp.Word, q)
 		w.Outputs = append(w.Outputs, inner.Outputs...)
 		switch node.Exp.Op {
-		case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull, syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		case syntax.DefaultUnset,
+			syntax.DefaultUnsetOrNull,
+			syntax.AssignUnset,
+			syntax.AssignUnsetOrNull,
+			syntax.AlternateUnset,
+			syntax.AlternateUnsetOrNull:
 			p.Default = inner.Filled()
 		}
 	}

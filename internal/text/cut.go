@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Cut shortens s to limit characters: 35 % from its head, 65 % from its tail, with a mark between. It reports whether
-// it cut anything, as KeepHead and KeepTail do.
+// Cut shortens s to limit characters: 35 % from its head, 65 % from its tail, with a mark between.
+// It reports whether it cut anything, as KeepHead and KeepTail do.
 func Cut(s string, limit int) (string, bool) {
 	head := limit * 35 / 100
 	return cut(s, head, limit-head)

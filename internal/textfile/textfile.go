@@ -1,5 +1,5 @@
-// Package textfile reads texts that people write for a run: goals, specs, prompts, steering. An agent can put anything
-// in their place, so only a regular file of sensible size is read.
+// Package textfile reads texts that people write for a run: goals, specs, prompts, steering. An
+// agent can put anything in their place, so only a regular file of sensible size is read.
 package textfile
 
 import (

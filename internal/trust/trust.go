@@ -1,8 +1,10 @@
 // Package trust remembers which commands of a repository the user has agreed to.
 //
-// A repository can name commands: its checks, its agent, its notifier. Whoever runs Ralph in a fresh clone has not read them, so they are run only
-// after the user has said yes once. Consent is given to the exact words, by digest, and to one workspace; anything that changes asks again.
-// Whether and how to ask is the caller's matter. The record lies in the user's state folder, never in the repository.
+// A repository can name commands: its checks, its agent, its notifier. Whoever runs Ralph in a
+// fresh clone has not read them, so they are run only after the user has said yes once. Consent is
+// given to the exact words, by digest, and to one workspace; anything that changes asks again.
+// Whether and how to ask is the caller's matter. The record lies in the user's state folder, never
+// in the repository.
 package trust
 
 import (
@@ -22,7 +24,8 @@ import (
 	"github.com/ralphloop/ralph/internal/config"
 )
 
-// Digest stands for the commands: their keys and values, in order. Where they are written does not matter, so a moved line asks nobody.
+// Digest stands for the commands: their keys and values, in order. Where they are written does not
+// matter, so a moved line asks nobody.
 func Digest(commands []config.NamedCommand) string {
 	hash := sha256.New()
 	for _, c := range commands {
@@ -35,7 +38,8 @@ func Digest(commands []config.NamedCommand) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// Store is a file of consents, one JSON line each. It is only ever added to, so that two runs that are told yes at the same moment both count.
+// Store is a file of consents, one JSON line each. It is only ever added to, so that two runs that
+// are told yes at the same moment both count.
 type Store struct {
 	Path string
 }
@@ -52,8 +56,8 @@ type consent struct {
 // maxBytes is far more than a lifetime of consents.
 const maxBytes = 16 << 20
 
-// Trusted reports whether the user has agreed to this digest in this workspace. No file means no. A line that cannot be read counts for nothing: to
-// ask once too often is safe.
+// Trusted reports whether the user has agreed to this digest in this workspace. No file means no. A
+// line that cannot be read counts for nothing: to ask once too often is safe.
 func (s Store) Trusted(workspace, digest string) (bool, error) {
 	file, err := os.Open(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +80,8 @@ func (s Store) Trusted(workspace, digest string) (bool, error) {
 	return false, nil
 }
 
-// Grant records that the user has agreed, and returns when that is on stable storage. Granting twice changes nothing.
+// Grant records that the user has agreed, and returns when that is on stable storage. Granting
+// twice changes nothing.
 func (s Store) Grant(workspace, digest string, now time.Time) error {
 	if known, err := s.Trusted(workspace, digest); known || err != nil {
 		return err

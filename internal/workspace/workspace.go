@@ -1,5 +1,5 @@
-// Package workspace finds the folder that a run works on, and looks after what git keeps of it: snapshots of the tree,
-// and the worktrees and branches of runs.
+// Package workspace finds the folder that a run works on, and looks after what git keeps of it:
+// snapshots of the tree, and the worktrees and branches of runs.
 package workspace
 
 import (
@@ -36,8 +36,9 @@ func (w Workspace) Top() string {
 	return w.Repo.Whole().Dir
 }
 
-// Keep is the workspace's tree with copies of it below folder. The names given are kept although they may be ignored.
-// So are files that a check may run or be steered by: an agent can have git ignore what it adds.
+// Keep is the workspace's tree with copies of it below folder. The names given are kept although
+// they may be ignored. So are files that a check may run or be steered by: an agent can have git
+// ignore what it adds.
 func (w Workspace) Keep(ctx context.Context, folder string, names []string) (ralph.Tree, error) {
 	if w.Repo == nil {
 		keeper, err := (&plain.Tree{Dir: w.Dir}).Keep(strings.TrimSuffix(folder, ".git"))
@@ -110,8 +111,8 @@ func InitRepository(ctx context.Context, dir string, env config.Env) error {
 	return err
 }
 
-// isProject reports whether somebody set the folder up for ralph. A .ralph folder that a run made for its view is none: to have worked somewhere
-// once must not draw every folder below into it.
+// isProject reports whether somebody set the folder up for ralph. A .ralph folder that a run made
+// for its view is none: to have worked somewhere once must not draw every folder below into it.
 func isProject(dir string) (bool, error) {
 	info, err := os.Stat(filepath.Join(dir, ".ralph"))
 	return err == nil && info.IsDir() && !progress.Alone(dir), err

@@ -30,7 +30,8 @@ func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) 
 	return patch, cut, Refusal(err)
 }
 
-// Restore brings a snapshot back. It needs no repository in the workspace: an agent may have deleted it.
+// Restore brings a snapshot back. It needs no repository in the workspace: an agent may have
+// deleted it.
 func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env) (Restored, error) {
 	keeper, err := snapshot.Reopen(gitrepo.Git{Env: env.Environ}, folder)
 	if err != nil {
@@ -70,8 +71,8 @@ type Leftover struct {
 	Why     string `json:"why"` // it was kept, or could be removed
 }
 
-// Clean removes the worktrees and branches of runs whose work is merged, or all of them by force. Those of other workspaces of the repository stay:
-// only this one's lock is held.
+// Clean removes the worktrees and branches of runs whose work is merged, or all of them by force.
+// Those of other workspaces of the repository stay: only this one's lock is held.
 func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal) ([]Leftover, error) {
 	if w.Repo == nil {
 		return nil, nil
@@ -114,9 +115,13 @@ func whyKept(s gitrepo.WorktreeState) string {
 	return text.CountAre(s.Ahead, "commit") + " not merged"
 }
 
-// RemoveWorktree removes a worktree that was made for a run, with its branch, if there is no work in it.
+// RemoveWorktree removes a worktree that was made for a run, with its branch, if there is no work
+// in it.
 func (w Workspace) RemoveWorktree(ctx context.Context, made ralph.Worktree) error {
-	return Refusal(w.Repo.Worktrees().Remove(ctx, gitrepo.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}, gitrepo.RemoveMerged))
+	return Refusal(
+		w.Repo.Worktrees().
+			Remove(ctx, gitrepo.Worktree{Path: made.Path, Branch: made.Branch, Base: made.Base}, gitrepo.RemoveMerged),
+	)
 }
 
 // RemoveMerged and RemoveAnyway say what Clean may remove.
@@ -129,9 +134,12 @@ const (
 // again from its branch, which is said.
 func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config.Env) (Workspace, []string, error) {
 	if w.Repo == nil {
-		return w, nil, &config.UsageError{Msg: fmt.Sprintf("the run works in the worktree %s of a repository that is gone", known.Path)}
+		return w, nil, &config.UsageError{
+			Msg: fmt.Sprintf("the run works in the worktree %s of a repository that is gone", known.Path),
+		}
 	}
-	opened, said, err := w.Repo.Worktrees().Reopen(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
+	opened, said, err := w.Repo.Worktrees().
+		Reopen(ctx, gitrepo.Worktree{Path: known.Path, Branch: known.Branch, Base: known.Base})
 	if err != nil {
 		return w, nil, Refusal(err)
 	}

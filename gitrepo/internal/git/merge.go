@@ -18,7 +18,10 @@ type Runner func(ctx context.Context, c Call) (string, error)
 
 // MergeCommits merges two commits, or names the files in conflict.
 func MergeCommits(ctx context.Context, run Runner, ours, theirs string) (tree string, conflicts []string, err error) {
-	text, err := run(ctx, Call{Args: []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs}})
+	text, err := run(
+		ctx,
+		Call{Args: []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs}},
+	)
 	switch {
 	case err == nil:
 		return strings.Trim(text, "\x00\n"), nil, nil

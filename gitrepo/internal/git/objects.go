@@ -19,7 +19,10 @@ import (
 const CopyLimit = 2 << 30
 
 var (
-	errCopyLimit = fmt.Errorf("its objects cannot be linked to where snapshots are kept, and are more than the %d GiB that are copied", CopyLimit>>30)
+	errCopyLimit = fmt.Errorf(
+		"its objects cannot be linked to where snapshots are kept, and are more than the %d GiB that are copied",
+		CopyLimit>>30,
+	)
 
 	looseFolder = text.LazyRegexp(`^[0-9a-f]{2}$`)
 	looseFile   = text.LazyRegexp(`^(?:[0-9a-f]{38}|[0-9a-f]{62})$`)

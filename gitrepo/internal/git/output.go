@@ -12,7 +12,8 @@ const outputLimit = 64 << 20
 // ErrTooMuch says that git said more than a call allows.
 var ErrTooMuch = errors.New("git says too much")
 
-// limited is a buffer that keeps the beginning of what is written to it and refuses to grow beyond its limit.
+// limited is a buffer that keeps the beginning of what is written to it and refuses to grow beyond
+// its limit.
 type limited struct {
 	limit int
 	text  strings.Builder

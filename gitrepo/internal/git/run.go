@@ -142,15 +142,23 @@ func command(args []string) string {
 
 // kept are the GIT_ variables that say how git works, not on what.
 var kept = []string{
-	"GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=", "GIT_CONFIG_COUNT=", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_",
-	"GIT_EXEC_PATH=", "GIT_CEILING_DIRECTORIES=", "GIT_DISCOVERY_ACROSS_FILESYSTEM=",
+	"GIT_CONFIG_GLOBAL=",
+	"GIT_CONFIG_SYSTEM=",
+	"GIT_CONFIG_NOSYSTEM=",
+	"GIT_CONFIG_COUNT=",
+	"GIT_CONFIG_KEY_",
+	"GIT_CONFIG_VALUE_",
+	"GIT_EXEC_PATH=",
+	"GIT_CEILING_DIRECTORIES=",
+	"GIT_DISCOVERY_ACROSS_FILESYSTEM=",
 }
 
 func (g Program) environment() []string {
 	env := slices.DeleteFunc(slices.Clone(g.Env), func(entry string) bool {
 		return strings.HasPrefix(entry, "GIT_") && !hasPrefixOf(entry, kept)
 	})
-	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=none")
 }
 
 func hasPrefixOf(s string, prefixes []string) bool {

@@ -1,4 +1,5 @@
-// Package gittest makes repositories for the tests of gitrepo and its parts, and plays the agent on them.
+// Package gittest makes repositories for the tests of gitrepo and its parts, and plays the agent on
+// them.
 package gittest
 
 import (
@@ -21,8 +22,10 @@ import (
 // Since asks for the fingerprint alone.
 var Since = ralph.TreeInput{BaseHead: "HEAD"}
 
-// Main runs the tests of a package for its TestMain. It takes in orphans, as the program does for a run. A git that left nothing behind is then known by one system call to be gone; without
-// that, everything in /proc is read twice for each of some thousand calls, which was most of the time of these tests.
+// Main runs the tests of a package for its TestMain. It takes in orphans, as the program does for a
+// run. A git that left nothing behind is then known by one system call to be gone; without that,
+// everything in /proc is read twice for each of some thousand calls, which was most of the time of
+// these tests.
 func Main(m *testing.M) int {
 	err := process.OwnOrphans()
 	if err == nil || errors.Is(err, errors.ErrUnsupported) {
@@ -36,12 +39,23 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Environment is all that git gets in these tests: nothing of the user's, and no waiting for a disk or housekeeping that nobody looks at.
+// Environment is all that git gets in these tests: nothing of the user's, and no waiting for a disk
+// or housekeeping that nobody looks at.
 func Environment() []string {
 	return []string{
-		"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "HOME=" + os.DevNull,
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
-		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none", "GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
+		"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin",
+		"GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_CONFIG_NOSYSTEM=1",
+		"HOME=" + os.DevNull,
+		"GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@example.com",
+		"GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@example.com",
+		"GIT_CONFIG_COUNT=2",
+		"GIT_CONFIG_KEY_0=core.fsync",
+		"GIT_CONFIG_VALUE_0=none",
+		"GIT_CONFIG_KEY_1=maintenance.auto",
+		"GIT_CONFIG_VALUE_1=false",
 	}
 }
 
@@ -79,7 +93,8 @@ var models struct {
 	dir string
 }
 
-// CopyOf is a repository like the one of this name, which is made once: some hundred tests begin with one, and a copy needs one git.
+// CopyOf is a repository like the one of this name, which is made once: some hundred tests begin
+// with one, and a copy needs one git.
 func CopyOf(t testing.TB, name string, fill func(model Workspace)) Workspace {
 	t.Helper()
 	models.Lock()
@@ -118,7 +133,10 @@ func (w Workspace) Sh(script string) {
 func (w Workspace) run(argv ...string) string {
 	w.Helper()
 	var out strings.Builder
-	ended, err := process.Run(w.Context(), process.Spec{Argv: argv, Dir: w.Dir, Env: Environment(), Stdout: process.Sink{Tap: &out}, StderrToStdout: true})
+	ended, err := process.Run(
+		w.Context(),
+		process.Spec{Argv: argv, Dir: w.Dir, Env: Environment(), Stdout: process.Sink{Tap: &out}, StderrToStdout: true},
+	)
 	if err != nil || ended.State != process.Exited || ended.ExitCode != 0 {
 		w.Fatalf("%q: %v %v %d: %s", argv, err, ended.StartError, ended.ExitCode, out.String())
 	}
@@ -207,7 +225,10 @@ func Refused(t *testing.T, err error, kind gitrepo.ProblemKind, holds ...string)
 func OldGit(t *testing.T) git.Program {
 	t.Helper()
 	bin := NewFolder(t)
-	bin.Script("git", `case " $* " in *" merge-tree --write-tree "*|*" worktree list --porcelain -z "*) echo usage >&2; exit 129;; esac
-PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin; exec git "$@"`)
+	bin.Script(
+		"git",
+		`case " $* " in *" merge-tree --write-tree "*|*" worktree list --porcelain -z "*) echo usage >&2; exit 129;; esac
+PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin; exec git "$@"`,
+	)
 	return git.Program{Env: append(Environment(), "PATH="+bin.Dir)}
 }

@@ -111,7 +111,11 @@ func (l *Listings) List(of string, read func() ([]Entry, error)) ([]Entry, error
 
 // Find finds a file by its name.
 func Find(files []Entry, name string) (Entry, bool) {
-	i, there := slices.BinarySearchFunc(files, name, func(file Entry, name string) int { return cmp.Compare(file.Name, name) })
+	i, there := slices.BinarySearchFunc(
+		files,
+		name,
+		func(file Entry, name string) int { return cmp.Compare(file.Name, name) },
+	)
 	if !there {
 		return Entry{}, false
 	}

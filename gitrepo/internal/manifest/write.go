@@ -86,10 +86,11 @@ type Writer struct {
 	Root    *os.Root
 	Base    string // the folder that stays, even if it is empty; "" is the top
 	Done    *Restored
-	folders map[string]bool        // known to be real ones
-	emptied []string               // folders in which something was deleted
-	Stayed  []string               // files that were not written, for what is in their place
-	Seen    map[string]fs.FileInfo // how files were before they were compared, nil for none: those that are otherwise now are somebody's
+	folders map[string]bool // known to be real ones
+	emptied []string        // folders in which something was deleted
+	Stayed  []string        // files that were not written, for what is in their place
+	// How files were before they were compared, nil for none: those that are otherwise now are somebody's.
+	Seen map[string]fs.FileInfo
 }
 
 // still wants a file to be the one that was compared.
@@ -99,7 +100,8 @@ func (w *Writer) still(name string) error {
 	if !noted || err != nil || now.IsDir() { // there is nothing to lose, or it is not replaced
 		return nil
 	}
-	if before == nil || !os.SameFile(before, now) || before.Size() != now.Size() || !before.ModTime().Equal(now.ModTime()) {
+	if before == nil || !os.SameFile(before, now) || before.Size() != now.Size() ||
+		!before.ModTime().Equal(now.ModTime()) {
 		return errors.New("it was changed meanwhile")
 	}
 	return nil

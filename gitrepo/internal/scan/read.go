@@ -1,5 +1,6 @@
-// Package scan reads the files of a workspace, which an agent may change at any time, without waiting and
-// up to limits: it walks, opens, stamps and hashes them, and puts their names into sentences.
+// Package scan reads the files of a workspace, which an agent may change at any time, without
+// waiting and up to limits: it walks, opens, stamps and hashes them, and puts their names into
+// sentences.
 package scan
 
 import (
@@ -75,7 +76,8 @@ func Canonical(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// Outside is a folder's absolute path. One that lies in the workspace is refused: what is kept there would hold itself.
+// Outside is a folder's absolute path. One that lies in the workspace is refused: what is kept
+// there would hold itself.
 func Outside(workspace, folder, doing string) (string, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -86,7 +88,11 @@ func Outside(workspace, folder, doing string) (string, error) {
 		return "", fmt.Errorf("%s: %w", doing, err)
 	}
 	if Below(info, folder) {
-		return "", fmt.Errorf("%s in %s: it lies in the workspace and would hold itself; choose a state folder elsewhere", doing, folder)
+		return "", fmt.Errorf(
+			"%s in %s: it lies in the workspace and would hold itself; choose a state folder elsewhere",
+			doing,
+			folder,
+		)
 	}
 	return folder, nil
 }
@@ -148,7 +154,22 @@ func WalkSome(top, folder string, limit int) []string {
 // IsCache reports whether a folder of this name holds what programs made or fetched.
 func IsCache(folder string) bool {
 	switch folder {
-	case ".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".nox", ".gradle", ".next", ".nuxt", ".terraform", ".direnv":
+	case ".git",
+		".hg",
+		".svn",
+		".jj",
+		"node_modules",
+		".venv",
+		"venv",
+		"target",
+		"__pycache__",
+		".tox",
+		".nox",
+		".gradle",
+		".next",
+		".nuxt",
+		".terraform",
+		".direnv":
 		return true
 	}
 	return strings.HasPrefix(folder, ".") && strings.HasSuffix(folder, "cache")

@@ -14,13 +14,14 @@ import (
 type Edit struct {
 	// Name is below the folder, with slashes.
 	Name string
-	// Source is a file whose content is put there, as a program if it is one, or a link that is put there as a link. "" takes away what is there,
-	// be it a file or a whole folder.
+	// Source is a file whose content is put there, as a program if it is one, or a link that is put
+	// there as a link. "" takes away what is there, be it a file or a whole folder.
 	Source string
 }
 
-// Lay makes edits in a folder, those that take away first. It never leaves the folder and follows no link in it: a link or a file where an edit
-// needs a folder makes way. What is put gets the time of the edit, since something that was built from what was there is out of date now.
+// Lay makes edits in a folder, those that take away first. It never leaves the folder and follows
+// no link in it: a link or a file where an edit needs a folder makes way. What is put gets the time
+// of the edit, since something that was built from what was there is out of date now.
 func Lay(dir string, edits []Edit) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -44,7 +45,8 @@ func Lay(dir string, edits []Edit) error {
 	return nil
 }
 
-// takeAway does nothing if a folder of the name is none: the name is not there then, whatever a link would lead to.
+// takeAway does nothing if a folder of the name is none: the name is not there then, whatever a
+// link would lead to.
 func takeAway(root *os.Root, name string) error {
 	for folder := range ancestors(name) {
 		info, err := root.Lstat(folder)

@@ -67,7 +67,8 @@ func become(argv []string, dir string) Report {
 	}
 	program := argv[0]
 	if path.Base(program) == program {
-		// These are the variables that the parent chose for the program, so nothing is read here that has another origin.
+		// These are the variables that the parent chose for the program, so nothing is read here that has
+		// another origin.
 		list, ok := syscall.Getenv("PATH")
 		if !ok {
 			list = SystemPath

@@ -89,10 +89,17 @@ func (m *Mount) overlay(ownUsers bool) (foreign []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// Folders are named by descriptors: a path may hold what is a mark in options, and may be longer than options can be.
+	// Folders are named by descriptors: a path may hold what is a mark in options, and may be longer
+	// than options can be.
 	var opened handles
 	defer opened.close()
-	options := "lowerdir=" + opened.open(m.Lower) + ",upperdir=" + opened.open(m.Upper) + ",workdir=" + opened.open(m.Work) + ",index=off,"
+	options := "lowerdir=" + opened.open(
+		m.Lower,
+	) + ",upperdir=" + opened.open(
+		m.Upper,
+	) + ",workdir=" + opened.open(
+		m.Work,
+	) + ",index=off,"
 	if ownUsers {
 		options += "userxattr"
 	} else {
@@ -119,7 +126,8 @@ func (m *Mount) overlay(ownUsers bool) (foreign []string, err error) {
 	return submounts, nil
 }
 
-// mountOverlay makes it volatile if it can: otherwise its end waits until the whole disk is synced. Not every kernel knows that.
+// mountOverlay makes it volatile if it can: otherwise its end waits until the whole disk is synced.
+// Not every kernel knows that.
 func mountOverlay(target, options string) error {
 	err := syscall.Mount("overlay", target, "overlay", 0, options+",volatile")
 	if err == syscall.EINVAL {

@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// What package syscall lacks, the same on every architecture; the names are those of x/sys/unix, whose values a test compares.
+// What package syscall lacks, the same on every architecture; the names are those of x/sys/unix,
+// whose values a test compares.
 const (
 	openPathOnly          = 0x200000 // O_PATH
 	prCapBSetDrop         = 24       // PR_CAPBSET_DROP
@@ -15,7 +16,8 @@ const (
 	linuxCapabilityFormat = 0x20080522
 )
 
-// interfaceRequest is struct ifreq with the part of its union that holds flags. The rest of the union is only room.
+// interfaceRequest is struct ifreq with the part of its union that holds flags. The rest of the
+// union is only room.
 type interfaceRequest struct {
 	name  [syscall.IFNAMSIZ]byte
 	flags uint16
@@ -30,7 +32,8 @@ func raiseLoopback() error {
 	defer syscall.Close(fd)
 	device := &interfaceRequest{name: [syscall.IFNAMSIZ]byte{'l', 'o'}}
 	for _, request := range []uintptr{syscall.SIOCGIFFLAGS, syscall.SIOCSIFFLAGS} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request, uintptr(unsafe.Pointer(device))); errno != 0 {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request,
+			uintptr(unsafe.Pointer(device))); errno != 0 {
 			return errno
 		}
 		device.flags |= syscall.IFF_UP
@@ -38,8 +41,9 @@ func raiseLoopback() error {
 	return nil
 }
 
-// giveUpRights leaves the program what it would have without an enclosure: nothing for most users. One who is user 0 gets with a program all rights
-// that are not out of bounds; out of bounds are those that the harness did not have either.
+// giveUpRights leaves the program what it would have without an enclosure: nothing for most users.
+// One who is user 0 gets with a program all rights that are not out of bounds; out of bounds are
+// those that the harness did not have either.
 func giveUpRights(had uint64) error {
 	if errno := prctl(prCapAmbient, prCapAmbientClearAll); errno != 0 {
 		return wrap("give up rights", errno)
@@ -58,7 +62,8 @@ func giveUpRights(had uint64) error {
 		pid     int32
 	}{version: linuxCapabilityFormat}
 	var none [2]struct{ effective, permitted, inheritable uint32 }
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)),
+		uintptr(unsafe.Pointer(&none)), 0); errno != 0 {
 		return wrap("give up rights", errno)
 	}
 	return nil
