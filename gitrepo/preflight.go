@@ -15,37 +15,37 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// ProblemKind tells problems apart.
+// ProblemKind identifies a kind of problem.
 type ProblemKind string
 
-// What can be the matter with a repository.
+// The kinds of problems with a repository.
 const (
 	ProblemNoCommits       ProblemKind = "no_commits"
 	ProblemDetached        ProblemKind = "detached"
 	ProblemNoIdentity      ProblemKind = "no_identity"
 	ProblemIndexLocked     ProblemKind = "index_locked"
-	ProblemUnderWay        ProblemKind = "under_way" // a merge, a rebase or the like
+	ProblemUnderWay        ProblemKind = "under_way" // a merge, a rebase or a similar operation
 	ProblemConflicts       ProblemKind = "conflicts"
 	ProblemSubmodules      ProblemKind = "submodules"
 	ProblemDirty           ProblemKind = "dirty"
-	ProblemBadBranch       ProblemKind = "bad_branch"   // its name
+	ProblemBadBranch       ProblemKind = "bad_branch"   // its name is invalid
 	ProblemBranchTaken     ProblemKind = "branch_taken" // it holds work, or is checked out
 	ProblemBranchMissing   ProblemKind = "branch_missing"
-	ProblemBadPath         ProblemKind = "bad_path"         // where a worktree cannot be
-	ProblemNotOurs         ProblemKind = "not_ours"         // no worktree, or not of this repository
-	ProblemUnmerged        ProblemKind = "unmerged"         // what would be removed is nowhere else
-	ProblemWorktreeChanged ProblemKind = "worktree_changed" // it has changes that are not committed
+	ProblemBadPath         ProblemKind = "bad_path"         // a worktree cannot be there
+	ProblemNotOurs         ProblemKind = "not_ours"         // not a worktree of this repository
+	ProblemUnmerged        ProblemKind = "unmerged"         // the work exists nowhere else
+	ProblemWorktreeChanged ProblemKind = "worktree_changed" // it has uncommitted changes
 	ProblemNotRestorable   ProblemKind = "not_restorable"
 	ProblemStrayed         ProblemKind = "strayed" // a worktree's commits are not on its branch
 )
 
-// Problem is something that is to be known about a repository before a command goes on.
-// As an error it is a refusal that the user can do something about.
+// Problem is something to know about a repository before a command continues. As an error it is a
+// refusal that the user can resolve.
 type Problem struct {
 	Kind  ProblemKind
-	Text  string // a sentence without its full stop
-	Hint  string // what to do about it, "" if nothing has to be
-	Stops bool   // the command cannot go on; the others are said aloud
+	Text  string // a sentence without its period
+	Hint  string // what to do about it; may be ""
+	Stops bool   // the command cannot continue; other problems are warnings
 }
 
 func (p *Problem) Error() string {
@@ -55,17 +55,17 @@ func (p *Problem) Error() string {
 	return p.Text + "; " + p.Hint
 }
 
-// Needs is what a run is going to do with the repository.
+// Needs says what a run will do with the repository.
 type Needs struct {
-	Commit       bool // commit what the agent did
+	Commit       bool // commit the agent's changes
 	Worktree     bool // work in a new worktree
-	IncludeDirty bool // commit what was changed before, too
+	IncludeDirty bool // also commit changes from before the run
 }
 
-// look looks for one problem of a repository; nil is none.
+// problemFinder looks for one problem of a repository. It returns nil if there is none.
 type look func(ctx context.Context, r *Repo) (*Problem, error)
 
-// refuse is the first problem that is found, as a refusal.
+// firstProblem returns the first problem found, as a refusal.
 func refuse(ctx context.Context, r *Repo, looks ...look) error {
 	for _, look := range looks {
 		p, err := look(ctx, r)
@@ -80,11 +80,11 @@ func refuse(ctx context.Context, r *Repo, looks ...look) error {
 	return nil
 }
 
-// Ready looks for what must be in order before an agent starts, so that a run does not
-// fail at its first commit. A problem that Stops is a reason not to start; the others
-// are to be said aloud. An error means that git could not be asked.
+// Ready checks the repository before an agent starts, so that a run does not fail at its first
+// commit. A problem that Stops is a reason not to start; the others are warnings. An error means
+// that git could not be run.
 //
-// A detached HEAD, a shallow clone and a sparse checkout are no hindrance.
+// A detached HEAD, a shallow clone and a sparse checkout do not stop a run.
 func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
 	r = r.apart()
 	if err := r.refreshFilters(ctx); err != nil {
@@ -110,7 +110,7 @@ func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
 	return problems, nil
 }
 
-// concerns reports whether a problem matters at all.
+// concerns reports whether a problem matters to this run.
 func (n Needs) concerns(kind ProblemKind) bool {
 	onlyStops := []ProblemKind{ProblemNoCommits, ProblemNoIdentity, ProblemIndexLocked, ProblemConflicts}
 	return !slices.Contains(onlyStops, kind) || n.stoppedBy(kind)
@@ -154,13 +154,13 @@ func detached(ctx context.Context, r *Repo) (*Problem, error) {
 	return &Problem{Kind: ProblemDetached, Text: fmt.Sprintf("HEAD is detached at %.10s", head)}, nil
 }
 
-// branch is the one that is checked out, "" if HEAD is detached.
+// branch returns the checked-out branch, or "" if HEAD is detached.
 func (r *Repo) branch(ctx context.Context) (string, error) {
 	name, err := r.lookup(ctx, "read HEAD", "symbolic-ref", "--quiet", "HEAD")
 	return strings.TrimPrefix(name, "refs/heads/"), err
 }
 
-// operations are what git can be in the middle of, by the file that tells it.
+// operations are the git operations that may be in progress, by the file that indicates them.
 var operations = []struct{ file, name, command string }{
 	{"MERGE_HEAD", "a merge", "merge"},
 	{"rebase-merge", "a rebase", "rebase"},
@@ -193,11 +193,11 @@ func unresolved(ctx context.Context, r *Repo) (*Problem, error) {
 	}, nil
 }
 
-// indexLocked waits a little: an editor that looks at the repository locks it, too.
+// indexLocked waits a little, because an editor that reads the repository also locks it.
 func indexLocked(ctx context.Context, r *Repo) (*Problem, error) {
 	lock := filepath.Join(r.GitDir, "index.lock")
 	patience := defaultLockPatience
-	if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > time.Minute { // none that is about to go
+	if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > time.Minute { // probably stale
 		patience = 0
 	}
 	holder, err := unlocked(ctx, lock, patience)
@@ -211,7 +211,7 @@ func indexLocked(ctx context.Context, r *Repo) (*Problem, error) {
 	}, nil
 }
 
-// unknownIdentity asks git whether it knows whose commits these would be.
+// unknownIdentity asks git whether it has an author and a committer for commits.
 func unknownIdentity(ctx context.Context, r *Repo) (*Problem, error) {
 	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
 		asked, err := r.Git.AsUser(
@@ -229,7 +229,7 @@ func unknownIdentity(ctx context.Context, r *Repo) (*Problem, error) {
 	return nil, nil
 }
 
-// uncommitted says how many files differ from what is checked out.
+// uncommittedChanges reports how many files differ from the checked-out commit.
 func uncommitted(ctx context.Context, r *Repo) (*Problem, error) {
 	st, err := r.status(ctx)
 	if err != nil || len(st.paths) == 0 {
@@ -248,7 +248,7 @@ func (s status) String() string {
 	return text.Count(len(changed), "uncommitted change") + ": " + scan.List(changed)
 }
 
-// notInWorktree says what a new worktree of this tree would lack.
+// missingFromWorktree reports uncommitted changes, which a new worktree would lack.
 func notInWorktree(ctx context.Context, r *Repo) (*Problem, error) {
 	st, err := r.Whole().status(ctx)
 	if err != nil || len(st.paths) == 0 {
@@ -257,11 +257,11 @@ func notInWorktree(ctx context.Context, r *Repo) (*Problem, error) {
 	return &Problem{Kind: ProblemDirty, Text: "the worktree begins at the last commit, without " + st.String()}, nil
 }
 
-// emptySubmodules looks for folders that the checked-out commit names as submodules.
+// emptySubmodules reports the folders that the checked-out commit declares as submodules.
 func emptySubmodules(ctx context.Context, r *Repo) (*Problem, error) {
 	out, err := r.run(ctx, "config", "-z", "--blob", "HEAD:.gitmodules", "--get-regexp", `^submodule\..*\.path$`)
 	if git.Failed(err) {
-		return nil, nil // no such file, or none in it
+		return nil, nil // no .gitmodules, or no submodule in it
 	}
 	var folders []string
 	for _, setting := range git.SplitNames(out) {

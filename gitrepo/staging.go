@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// indexLimit is the size up to which an index is kept: some millions of files.
+	// indexLimit is the largest index that is saved: some millions of files.
 	indexLimit = 256 << 20
-	// defaultLockPatience is how long another git may hold the index.
+	// defaultLockPatience is how long to wait while another git process holds the index.
 	defaultLockPatience = 10 * time.Second
 )
 
-// keptIndex is the index as it was before something was staged.
+// savedIndex is the index as it was before anything was staged.
 type keptIndex struct {
 	path    string
-	known   bool // false if it could not be read, and so cannot be put back
+	known   bool // false if it could not be read and cannot be restored
 	content []byte
 	mode    fs.FileMode
 }
@@ -44,8 +44,8 @@ func keepIndex(gitDir string) keptIndex {
 	return k
 }
 
-// putBack makes the index what it was, under git's own lock. It is for the end of a
-// commit that was not made, so it does not heed a context that is done.
+// restore writes the index back under git's own lock. It runs after a commit that was not made, so
+// it ignores a canceled context.
 func (k keptIndex) putBack(ctx context.Context) error {
 	if !k.known {
 		return errors.New("put index back: it is not known how it was")
@@ -82,9 +82,9 @@ func (k keptIndex) replace(ctx context.Context) error {
 	return nil
 }
 
-// unlocked waits until a lock file is gone, with growing pauses. If it stays, the answer
-// is a sentence about it. It is never removed: whether a git is at work there, perhaps
-// on another machine, nobody can know from here.
+// waitForLock waits until a lock file is gone, with growing pauses. If the file stays, holder
+// describes it. The file is never removed: a git process, perhaps on another machine, may still be
+// using it.
 func unlocked(ctx context.Context, lock string, patience time.Duration) (holder string, err error) {
 	deadline := time.Now().Add(patience)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
@@ -108,13 +108,13 @@ func unlocked(ctx context.Context, lock string, patience time.Duration) (holder 
 	}
 }
 
-// staging is what a commit is to bring, and what lies in the workspace beside it.
+// staging is the tree that a commit will contain, and the unstaged files of the workspace.
 type staging struct {
 	tree string
 	rest []string
 }
 
-// unstaged lists what is other than in the index.
+// unstaged lists the files that differ from the index.
 func (c *Committer) unstaged(ctx context.Context, what []string) ([]string, error) {
 	out, err := c.repo.run(
 		ctx,
@@ -122,8 +122,7 @@ func (c *Committer) unstaged(ctx context.Context, what []string) ([]string, erro
 	return git.SplitNames(out), wrapped("look at what is not staged", err)
 }
 
-// changedSince reports whether a hook has changed the files, those that were committed or
-// those that lie there.
+// changedSince reports whether a hook changed files, either in the commit or in the workspace.
 func (c *Committer) changedSince(ctx context.Context, before staging, what []string) (bool, error) {
 	_, err := c.repo.run(ctx, append([]string{"diff", "--quiet", "--no-ext-diff", before.tree, "HEAD", "--"}, what...)...)
 	if same, err := yes("compare commit", err); !same || err != nil {

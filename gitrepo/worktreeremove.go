@@ -11,21 +11,20 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Removal says what may be removed.
+// Removal selects what may be removed.
 type Removal string
 
 const (
-	// RemoveMerged removes only what is to be found elsewhere.
+	// RemoveMerged removes only work that also exists elsewhere.
 	RemoveMerged Removal = "merged"
-	// RemoveAnyway also removes work that is nowhere else.
+	// RemoveAnyway also removes work that exists nowhere else.
 	RemoveAnyway Removal = "anyway"
 )
 
-// Remove removes a worktree of the harness with its branch; either may be gone
-// already. With RemoveMerged, commits that are in no other branch and changes that are
-// not committed are a refusal, a *Problem, and so is a worktree whose changes cannot be
-// seen. One that the user locked is refused in any case. Whether a run is still at work
-// in it the caller has to know.
+// Remove removes one of the harness's worktrees and its branch; either may already be gone. With
+// RemoveMerged, it refuses with a *Problem if there are unmerged commits or uncommitted changes, or
+// if the changes cannot be determined. It always refuses if the user locked the worktree. The
+// caller must know whether a run still uses it.
 func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return err
@@ -34,7 +33,7 @@ func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 	if err != nil {
 		return err
 	}
-	e.branch = cmp.Or(e.branch, w.Branch) // an agent may have left its branch; it is looked at, too
+	e.branch = cmp.Or(e.branch, w.Branch) // an agent may have left its branch, so check that too
 	tip, err := ws.tip(ctx, e.branch)
 	if err != nil {
 		return err
@@ -58,7 +57,7 @@ func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 	return ws.removeBranch(ctx, e.branch, tip)
 }
 
-// listedAs finds a worktree on git's list; without a path it is a branch alone.
+// findEntry finds a worktree in git's list. Without a path, w is only a branch.
 func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, error) {
 	entries, err := ws.entries(ctx)
 	if err != nil {
@@ -96,7 +95,7 @@ func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, er
 	return worktreeEntry{}, nil
 }
 
-// refuse is why a worktree may not be removed.
+// refusal returns why a worktree must not be removed, or nil.
 func (s WorktreeState) refuse(how Removal) *Problem {
 	name := cmp.Or(s.Branch, s.Path)
 	switch {
@@ -129,7 +128,7 @@ func (s WorktreeState) refuse(how Removal) *Problem {
 	return nil
 }
 
-// keepOrDrop names the two ways to go on with work that is not merged.
+// unmergedHint names the two ways to deal with unmerged work.
 func keepOrDrop(s WorktreeState) string {
 	if s.Branch == "" {
 		return fmt.Sprintf(
@@ -145,8 +144,8 @@ func keepOrDrop(s WorktreeState) string {
 	return fmt.Sprintf("bring it home with git merge %s, or give it up with %s", s.Branch, drop)
 }
 
-// removeFolder takes a worktree off git's list, with its folder. Force is needed for the
-// harness's view and for submodules; what it could harm was looked for before.
+// removeFolder removes a worktree's folder and its entry in git's list. --force is needed because
+// of the progress file and submodules; the callers have checked what it could destroy.
 func (ws Worktrees) removeFolder(ctx context.Context, e worktreeEntry, how Removal) error {
 	if e.path == "" {
 		return nil
@@ -163,7 +162,7 @@ func (ws Worktrees) removeFolder(ctx context.Context, e worktreeEntry, how Remov
 	return wrapped("remove worktree", err)
 }
 
-// removeBranch removes a branch of the harness if it is still where it was looked at.
+// removeBranch removes one of the harness's branches if it still points to tip.
 func (ws Worktrees) removeBranch(ctx context.Context, name, tip string) error {
 	if name == "" || !strings.HasPrefix(name, ourBranches) {
 		return nil
@@ -172,8 +171,7 @@ func (ws Worktrees) removeBranch(ctx context.Context, name, tip string) error {
 	return wrapped("remove branch", err)
 }
 
-// makeRoom clears away what is left of an earlier, merged worktree of the branch, and
-// says so.
+// removeEarlier removes an earlier, merged worktree of the branch. It returns a warning about that.
 func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) bool) (string, error) {
 	entries, err := ws.entries(ctx)
 	if err != nil {
@@ -213,7 +211,7 @@ func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) 
 	return fmt.Sprintf("the branch %s was merged and begins anew", w.Branch), nil
 }
 
-// giveWay removes an earlier worktree of a branch if nothing is lost with it.
+// removeIfMerged removes an earlier worktree of a branch if that loses nothing.
 func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(string) bool) error {
 	if e.main {
 		return &Problem{
@@ -245,8 +243,8 @@ func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(stri
 	return ws.removeFolder(ctx, e, RemoveMerged)
 }
 
-// forget takes worktrees off git's list whose folder is gone. `git worktree prune` would
-// do it for all, and so for those of the user that are on a disk which is not mounted.
+// pruneMissing removes worktrees whose folder is gone from git's list. `git worktree prune` would
+// also remove those of the user on a disk that is not mounted.
 func (ws Worktrees) forget(ctx context.Context, entries []worktreeEntry, which func(worktreeEntry) bool) error {
 	for _, e := range entries {
 		if e.main || !e.gone() || !which(e) {
