@@ -80,11 +80,7 @@ func Find(ctx context.Context, g git.Program, dir string) (*Repo, bool, error) {
 		return nil, false, fmt.Errorf("find repository: %w", err)
 	}
 	out, err := g.Run(ctx, git.Call{Dir: dir, Args: []string{
-		"rev-parse",
-		"--is-bare-repository",
-		"--is-inside-work-tree",
-		"--show-object-format",
-		"--absolute-git-dir",
+		"rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir",
 		"--show-toplevel",
 	}})
 	if failed, ok := errors.AsType[*git.Failure](err); ok {

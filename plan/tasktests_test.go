@@ -54,12 +54,8 @@ func TestTaskTests(t *testing.T) {
 			[]string{"T-9"},
 			nil,
 			[]string{
-				"tests/test_T003_mul.py",
-				"tests/test_t-001_more.py",
-				"tests/test_t0010_x.py",
-				"tests/test_t001_add.py",
-				"tests/test_t002_in.py",
-				"tests/test_t002_sub.py",
+				"tests/test_T003_mul.py", "tests/test_t-001_more.py", "tests/test_t0010_x.py", "tests/test_t001_add.py",
+				"tests/test_t002_in.py", "tests/test_t002_sub.py",
 			},
 		},
 		"not its name": {

@@ -17,21 +17,20 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// RestoreInput says what to bring back, and where to.
+// RestoreInput says what to restore, and where.
 type RestoreInput struct {
 	// Snapshot is the name of the snapshot.
 	Snapshot string
-	// To is a folder that is new or empty and gets a plain copy; "" is the workspace.
+	// To is a new or empty folder for the files; default: the workspace.
 	To string
-	// Git brings branches, tags and HEAD back, too, and the repository itself if it is
-	// gone.
+	// Git also restores branches, tags and HEAD, and the repository itself if it is gone.
 	Git bool
-	// Begin is told what Restored.Undo will be, before the workspace is touched; an error
-	// ends the restore. It may be nil.
+	// Begin, if set, is called with the later value of Restored.Undo before the workspace is changed.
+	// An error ends the restore.
 	Begin func(undo string) error
 }
 
-// notRestorable is what the user can do something about.
+// notRestorable returns a refusal that the user can resolve.
 func notRestorable(format string, args ...any) error {
 	return &gitrepo.Problem{Kind: gitrepo.ProblemNotRestorable, Stops: true, Text: fmt.Sprintf(format, args...)}
 }
@@ -39,20 +38,19 @@ func notRestorable(format string, args ...any) error {
 // Restored is what a restore did.
 type Restored = manifest.Restored
 
-// restoring is the run that snapshots before a restore are named after.
+// restoring is the run name of snapshots that are taken before a restore.
 const restoring = "restore"
 
-// Restore makes the workspace what it was when the snapshot was taken: content, names,
-// links and which files are programs. Files that the snapshot does not have are deleted,
-// but never ignored ones, by the rules of then or of now, and nothing is deleted or
-// overwritten that the snapshot called Undo does not hold; what had to stay for that
-// reason is noted. Folders that become empty go, too. An error leaves the workspace half
-// done, and says how to go back.
+// Restore restores the workspace from a snapshot: content, names, links and the executable bit. It
+// deletes files that the snapshot lacks, but never files that the rules of the snapshot or the
+// current rules ignore. It deletes or overwrites nothing that the snapshot called Undo does not
+// contain; a note lists what stayed for that reason. It also removes folders that become empty.
+// After an error the workspace is only partly restored, and the error says how to go back.
 //
-// With Git, every ref that was recorded is set to what it was, HEAD too, and the index is
-// read from it. Refs that are newer are left alone and noted. In a linked working tree,
-// which shares its refs with others, that is HEAD and its own branch. What cannot be
-// restored as things stand is a *Problem.
+// With Git, Restore sets every recorded ref and HEAD to their old values, and reads the index from
+// HEAD. It leaves newer refs alone and notes them. In a linked working tree, which shares its refs
+// with others, it only restores HEAD and its own branch. If a restore is not possible, the error is
+// a *Problem.
 func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restored, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,20 +83,20 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restore
 	return r.done, nil
 }
 
-// restore is one restore of the workspace on its way.
+// restore is the state of one restore of the workspace.
 type restore struct {
 	keeper *Keeper
 	target header
-	git    bool       // the repository, too
-	was    repository // with git: what it was
-	before taken      // what was there before, which undoes it
+	git    bool       // also restore the repository
+	was    repository // with git: its recorded state
+	before taken      // the state before, which undoes the restore
 	done   manifest.Restored
 }
 
-// begin saves what is there, and touches nothing.
+// begin saves the current state. It changes nothing.
 func (r *restore) begin(ctx context.Context, told func(undo string) error) (err error) {
 	k := r.keeper
-	if r.git && r.target.run == restoring && r.target.repository == "" { // an undo has to bring the files back at least
+	if r.git && r.target.run == restoring && r.target.repository == "" { // an undo must at least restore the files
 		r.git = false
 		r.done.Note("there was no repository then; the one that is there now stays as it is")
 	}
@@ -110,7 +108,7 @@ func (r *restore) begin(ctx context.Context, told func(undo string) error) (err 
 	if err := os.MkdirAll(k.repo.Dir, 0o755); err != nil {
 		return err
 	}
-	k.seen = seenTree{} // whatever happens, the tree is not the one of the last fingerprint
+	k.seen = seenTree{} // from here on the tree may differ from the last fingerprint
 	r.before, err = r.takeBefore(ctx)
 	if err == nil && told != nil {
 		err = told(r.before.id)
@@ -135,8 +133,8 @@ func (r *restore) run(ctx context.Context) error {
 	return err
 }
 
-// takeBefore takes the snapshot that undoes the restore. It holds also what is ignored and
-// lies where the restore will write.
+// takeBefore takes the snapshot that undoes the restore. It includes ignored files where the
+// restore will write.
 func (r *restore) takeBefore(ctx context.Context) (taken, error) {
 	k := r.keeper
 	before, err := k.take(ctx, occasion{run: restoring})
@@ -158,11 +156,11 @@ func (r *restore) takeBefore(ctx context.Context) (taken, error) {
 	return before, nil
 }
 
-// inTheWay lists files and links that no snapshot holds and that lie where files are to
-// be written, or above, or in a folder there.
+// blockingFiles lists files and links that no snapshot contains and that are at a path to be
+// written, above it, or in a folder there.
 func inTheWay(top *os.Root, edits []manifest.Edit) []string {
 	found := map[string]bool{}
-	folders := map[string]bool{} // known to be real ones
+	folders := map[string]bool{} // known to be folders, not links
 	for _, e := range edits {
 		if e.Before.Mode != manifest.ModeNone {
 			continue
@@ -192,7 +190,7 @@ func inTheWay(top *os.Root, edits []manifest.Edit) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// walkAll lists the files and links below a folder, those of repositories apart.
+// walkAll lists the files and links below a folder, except those in .git folders.
 func walkAll(top *os.Root, folder string) []string {
 	var names []string
 	_ = fs.WalkDir(top.FS(), folder, func(name string, entry fs.DirEntry, err error) error {
@@ -209,7 +207,7 @@ func walkAll(top *os.Root, folder string) []string {
 	return names
 }
 
-// restoreFiles deletes and writes what differs.
+// restoreFiles deletes and writes the files that differ.
 func (r *restore) restoreFiles(ctx context.Context) error {
 	k, done := r.keeper, &r.done
 	edits, err := k.edits(ctx, r.before.tree, r.target.tree)
@@ -235,9 +233,9 @@ func (r *restore) restoreFiles(ctx context.Context) error {
 	return w.Change(ctx, k.Store, edits)
 }
 
-// ignoredThen finds, among the files that a restore would delete, those that the rules of
-// the snapshot ignore. They may have been there when it was taken, without being in it;
-// an agent that deletes .gitignore makes them look like new ones.
+// ignoredThen returns, among the files that a restore would delete, those that the rules of the
+// snapshot ignore. They may have existed when it was taken, without being part of it. An agent that
+// deletes .gitignore makes them look new.
 func (r *restore) ignoredThen(ctx context.Context, edits []manifest.Edit) (map[string]bool, error) {
 	var names []string
 	due := manifest.Written(edits)
@@ -249,7 +247,7 @@ func (r *restore) ignoredThen(ctx context.Context, edits []manifest.Edit) (map[s
 	return r.keeper.ignoredBy(ctx, r.target, names)
 }
 
-// verify compares what is there now with what should be, and notes what stayed.
+// verify compares the result with the snapshot and notes what differs.
 func (r *restore) verify(ctx context.Context) error {
 	k, done := r.keeper, &r.done
 	now, err := k.copyFiles(ctx, occasion{})
@@ -286,7 +284,7 @@ func (r *restore) verify(ctx context.Context) error {
 	return nil
 }
 
-// export writes a plain copy of a snapshot into a folder.
+// export writes the files of a snapshot into a folder.
 func (s *Store) export(ctx context.Context, from header, to string) (manifest.Restored, error) {
 	var done manifest.Restored
 	if err := os.MkdirAll(to, 0o755); err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/ralphloop/ralph/internal/atomicfile"
 )
 
-// restorable reads what was recorded of the repository and refuses what cannot be
-// brought back.
+// restorable reads the recorded state of the repository, and refuses if it cannot be restored.
 func (k *Keeper) restorable(ctx context.Context, target header) (repository, error) {
 	was, err := k.recorded(ctx, target)
 	if err != nil {
@@ -40,7 +39,7 @@ func (k *Keeper) restorable(ctx context.Context, target header) (repository, err
 	return was, nil
 }
 
-// restoreGit brings branches, tags and HEAD back. It changes no file of the workspace.
+// restoreGit restores branches, tags and HEAD. It changes no file of the workspace.
 func (r *restore) restoreGit(ctx context.Context) error {
 	k := r.keeper
 	if err := r.ensureRepository(ctx); err != nil {
@@ -64,7 +63,7 @@ func (r *restore) restoreGit(ctx context.Context) error {
 	return r.readHead(ctx)
 }
 
-// ensureRepository makes the repository anew if it is gone or broken.
+// ensureRepository recreates the repository if it is gone or broken.
 func (r *restore) ensureRepository(ctx context.Context) error {
 	if err := r.freeDotGit(); err != nil {
 		return err
@@ -96,7 +95,7 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 	if err := r.ask(ctx, "init", "--quiet", "--template=", "--object-format="+h.Format); err != nil {
 		return err
 	}
-	if !foreign { // git has added to it
+	if !foreign { // git init has added to it
 		if err := put("config", was.config); err != nil {
 			return err
 		}
@@ -108,8 +107,8 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 	return put("info/exclude", was.exclude)
 }
 
-// freeDotGit sees to it that .git is what it was: a folder, or a file that names one.
-// What was put in its place is kept beside the snapshots.
+// freeDotGit ensures that .git is what it was: a folder, or a file that names one. It saves a file
+// that took its place beside the snapshots.
 func (r *restore) freeDotGit() error {
 	h := r.keeper.home
 	dotGit := filepath.Join(h.Top, ".git")
@@ -135,7 +134,7 @@ func (r *restore) freeDotGit() error {
 	return atomicfile.Swap(dotGit, []byte(h.DotGit), 0o644)
 }
 
-// setAside takes something away that is not the repository.
+// moveAway removes a .git that is not the repository, and saves its content if it is a file.
 func (r *restore) setAside(dotGit string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
@@ -157,13 +156,13 @@ func (r *restore) setAside(dotGit string, info fs.FileInfo) error {
 	return os.Remove(dotGit)
 }
 
-// ask runs git on the user's repository for what it does there.
+// ask runs git on the user's repository and discards the output.
 func (r *restore) ask(ctx context.Context, args ...string) error {
 	_, err := r.keeper.repo.Ask(ctx, args...)
 	return err
 }
 
-// setHead makes HEAD what it was.
+// setHead restores HEAD.
 func (r *restore) setHead(ctx context.Context, now string) error {
 	was := r.was.head
 	if was == now {
@@ -175,8 +174,7 @@ func (r *restore) setHead(ctx context.Context, now string) error {
 	return r.ask(ctx, "update-ref", "--no-deref", "-m", "ralph restore", "HEAD", was)
 }
 
-// setRefs sets those that differ, all at once, or, if one of them stands in the way, one
-// by one.
+// setRefs sets the refs that differ: all at once or, if one of them fails, one by one.
 func (r *restore) setRefs(ctx context.Context, now repository) error {
 	current := make(map[string]ref, len(now.refs))
 	for _, one := range now.refs {
@@ -240,7 +238,7 @@ func (r *restore) updateRefs(ctx context.Context, refs []ref) error {
 	return err
 }
 
-// noteUnderWay says what git was doing when the restore came.
+// noteInProgress notes which git operations are in progress.
 func (r *restore) noteUnderWay() {
 	for _, sign := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply",
 		"BISECT_LOG"} {
@@ -251,8 +249,8 @@ func (r *restore) noteUnderWay() {
 	}
 }
 
-// readHead makes the index what HEAD says. It keeps what is known of unchanged files, if
-// the index can be read.
+// readHead reads the index from HEAD. It keeps the cached state of unchanged files if the index can
+// be read.
 func (r *restore) readHead(ctx context.Context) error {
 	if r.ask(ctx, "rev-parse", "-q", "--verify", "HEAD^{tree}") != nil {
 		return r.ask(ctx, "read-tree", "--empty")

@@ -75,14 +75,8 @@ func ownUserNamespace(sys *syscall.SysProcAttr) {
 	// An overlay acts with the rights of whoever mounts it: without these it could not copy a file up
 	// into a folder that is closed to its owner.
 	sys.AmbientCaps = []uintptr{
-		unix.CAP_SYS_ADMIN,
-		unix.CAP_NET_ADMIN,
-		unix.CAP_CHOWN,
-		unix.CAP_DAC_OVERRIDE,
-		unix.CAP_DAC_READ_SEARCH,
-		unix.CAP_FOWNER,
-		unix.CAP_FSETID,
-		unix.CAP_SETPCAP,
+		unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH,
+		unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETPCAP,
 	}
 }
 
