@@ -1,4 +1,4 @@
-// Package login starts the login of an agent CLI, by the CLI's own command.
+// Package login runs the login command of an agent CLI.
 package login
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/internal/process"
 )
 
-// Login is how people log in to one agent CLI.
+// Login is how users log in to one agent CLI.
 type Login struct {
 	Agent     string   `json:"agent"`
 	Title     string   `json:"title"`
@@ -20,7 +20,7 @@ type Login struct {
 	Hint      string   `json:"hint"`
 }
 
-// List returns every known CLI's own login.
+// List returns the login of every known CLI.
 func List() []Login {
 	var all []Login
 	for _, d := range agent.Known() {
@@ -38,7 +38,7 @@ func List() []Login {
 	return all
 }
 
-// Of finds the login of the agent that a run with these settings would start, and the path of its
+// Of returns the login of the agent that a run with these settings would start, and the path of its
 // program.
 func Of(s config.Settings) (Login, string, error) {
 	if s.Agent.Command != "" {
@@ -65,8 +65,8 @@ func Of(s config.Settings) (Login, string, error) {
 	return Login{}, "", fmt.Errorf("find login of %s: it is not known", name)
 }
 
-// Attach runs a login in the user's terminal, with the user's whole environment: it is the user who
-// logs in, not an agent.
+// Attach runs a login in the user's terminal, with the user's whole environment, because it is the
+// user who logs in, not an agent.
 func (l Login) Attach(ctx context.Context, terminal process.Attached, args []string) (int, error) {
 	terminal.Argv = append(append(terminal.Argv, l.Argv[1:]...), args...)
 	return process.Attach(ctx, terminal)

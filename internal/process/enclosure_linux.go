@@ -31,14 +31,15 @@ func (s *Spec) orders(rights uint64) *inside.Orders {
 	}
 }
 
-// gate is where a program that makes an enclosure says that it is through.
+// handshake is the channel on which the helper process receives its orders and reports when the
+// enclosure is complete.
 type gate struct {
 	orders *os.File
-	report *os.File // what we read
-	theirs *os.File
+	report *os.File // our end of the pipe
+	theirs *os.File // the end of the helper process
 }
 
-// enclose makes attr start a process in namespaces of its own that can read its orders.
+// enclose makes attr start a process in new namespaces that can read its orders.
 func enclose(s *Spec, attr *os.ProcAttr) (*gate, error) {
 	if err := checkNames(s.Enclosure.Edits); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEnclosure, err)
@@ -53,7 +54,7 @@ func enclose(s *Spec, attr *os.ProcAttr) (*gate, error) {
 		g.discard()
 		return nil, &IOError{Op: "make pipe", Err: bare(err)}
 	}
-	attr.Dir = "" // it is entered when it looks as it should
+	attr.Dir = "" // the helper enters it after the mounts
 	attr.Files = append(attr.Files, g.orders, g.theirs)
 	attr.Sys.Cloneflags = unix.CLONE_NEWNS
 	if s.Enclosure.NoNetwork {
@@ -65,22 +66,22 @@ func enclose(s *Spec, attr *os.ProcAttr) (*gate, error) {
 	return g, nil
 }
 
-// ownUserNamespace gives the process the rights that mounts take, over nothing but its own
-// namespaces. It stays the user that it is: programs that refuse to run as root, and those that do
-// otherwise then, must not see a difference.
+// ownUserNamespace gives the process the capabilities that mounts need, only within its own
+// namespaces. It keeps its user ID: programs that refuse to run as root, or behave differently
+// then, must not see a difference.
 func ownUserNamespace(sys *syscall.SysProcAttr) {
 	sys.Cloneflags |= unix.CLONE_NEWUSER
 	sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 	sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
-	// An overlay acts with the rights of whoever mounts it: without these it could not copy a file up
-	// into a folder that is closed to its owner.
+	// An overlay acts with the capabilities of the process that mounts it. Without these it could not
+	// copy a file up into a folder that is closed to its owner.
 	sys.AmbientCaps = []uintptr{
 		unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH,
 		unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETPCAP,
 	}
 }
 
-// ownRights are the capabilities of this process, as bits.
+// ownRights returns the capabilities of this process, as bits.
 func ownRights() uint64 {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -106,7 +107,7 @@ func inMemory(text []byte) (*os.File, error) {
 	return file, nil
 }
 
-// started lets go of what the process has by now, so that its end can be seen.
+// started closes our copy of the helper's end, so that we notice when the helper closes its own.
 func (g *gate) started() {
 	g.theirs.Close()
 	g.theirs = nil
@@ -120,8 +121,8 @@ func (g *gate) discard() {
 	}
 }
 
-// wait returns when the program has taken over. A done context, or the limit, is no error: whoever
-// watches the tree sees it, too.
+// wait returns when the program has taken over. A canceled context or a timeout is no error here:
+// Run, which watches the tree, sees it too.
 func (g *gate) wait(ctx context.Context, s *Spec) error {
 	if s.Timeout > 0 {
 		_ = g.report.SetReadDeadline(time.Now().Add(s.Timeout))

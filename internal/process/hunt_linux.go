@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// huntLimit is when a hunt gives up on what a KILL does not end.
+	// killLimit is how long to wait for processes that a SIGKILL does not end.
 	huntLimit = 10 * time.Second
-	// A single look at /proc can miss a process that forks and exits while it is
-	// read, so nobody believes an empty one, and less so after somebody was found.
+	// One pass over /proc can miss a process that forks and exits during the pass. So several empty
+	// passes are needed, and more of them after a process was found.
 	quietLooks, quietLooksAfterKill = 2, 4
-	// treeOOMScore is added to a tree's share of the memory, of 1000.
+	// treeOOMScore is added to a tree's share of the memory, out of 1000.
 	treeOOMScore = 500
 )
 
 var ownsOrphans atomic.Bool
 
-// OwnOrphans makes this process the parent of everything that its trees leave
-// behind, so that nothing of them can get away. It is for a program whose children
-// are all started by Run, and cannot be taken back: orphans of other children, and
-// other children with a session of their own, would be killed, too.
+// OwnOrphans makes this process the parent of all orphans of its trees, so that none of them can
+// escape. It is for a program whose children are all started by Run, and it cannot be undone:
+// orphans of other children, and other children in a separate session, would also be killed.
 func OwnOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("own orphans: %w", err)
@@ -38,7 +37,7 @@ func OwnOrphans() error {
 	return nil
 }
 
-// systemNow is the time as /proc counts the start of processes.
+// systemNow returns the time in the unit in which /proc reports the start of processes.
 func systemNow() uint64 {
 	const ticksPerSecond = 100 // USER_HZ; the same on every Linux that Go runs on
 	var now unix.Timespec
@@ -48,8 +47,8 @@ func systemNow() uint64 {
 	return uint64(now.Nano()) / (uint64(time.Second) / ticksPerSecond)
 }
 
-// offerToOOM makes the kernel take the tree rather than the harness when memory
-// runs out. It may fail; then the kernel chooses by itself.
+// raiseOOMScore makes the kernel kill the tree rather than the harness when memory runs out. It may
+// fail; then the kernel chooses by itself.
 func offerToOOM(pid int) {
 	if ownOOMScore() >= treeOOMScore {
 		return
@@ -62,30 +61,30 @@ func offerToOOM(pid int) {
 	_ = syscall.Close(fd)
 }
 
-// ownOOMScore is what children inherit.
+// ownOOMScore returns the score that children inherit.
 var ownOOMScore = sync.OnceValue(func() int {
 	text, _ := os.ReadFile("/proc/self/oom_score_adj")
 	score, _ := strconv.Atoi(string(bytes.TrimSpace(text)))
 	return score
 })
 
-// await blocks until the main process is dead, but leaves it unreaped: as long as
-// it is, its number is that of no other process, group or session.
+// await blocks until the main process is dead, but does not reap it. Until it is reaped, no other
+// process, group or session can get its number.
 func (t *tree) await() {
 	var info unix.Siginfo
 	for errors.Is(unix.Waitid(unix.P_PID, t.pid, &info, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}
 }
 
-// remember has nothing to do: the environment tells later.
+// remember does nothing: on Linux the environment identifies descendants later.
 func (t *tree) remember() {}
 
-// hunt kills what is left of the tree after the main process has ended, and reaps it.
+// killRest kills what is left of the tree after the main process has ended, and reaps it.
 func (t *tree) hunt() aftermath {
 	var a aftermath
 	defer t.reap()
 	if ownsOrphans.Load() {
-		// All that could be left would be our child, or below one.
+		// Any process that is left would be our child, or below one.
 		t.reap()
 		if childless() {
 			return a
@@ -96,7 +95,7 @@ func (t *tree) hunt() aftermath {
 	return a
 }
 
-// childless proves with one system call that this process has no children, dead or alive.
+// childless reports whether this process has no children, dead or alive, with one system call.
 func childless() bool {
 	var info unix.Siginfo
 	err := unix.EINTR
@@ -106,11 +105,11 @@ func childless() bool {
 	return err == unix.ECHILD
 }
 
-// hunter looks for one tree's processes until there are none.
+// treeKiller looks for the processes of one tree until there are none.
 type hunter struct {
 	tree   *tree
 	found  *aftermath
-	immune map[survivor]bool // those that we may not kill
+	immune map[survivor]bool // processes that we may not kill
 }
 
 func (h *hunter) run(limit time.Time) {
@@ -120,7 +119,7 @@ func (h *hunter) run(limit time.Time) {
 		time.Now().Before(limit); pause = min(2*pause, 5*time.Millisecond) {
 		var err error
 		if seen, err = h.round(); err != nil {
-			// Without /proc nobody is found, but the group can still be killed.
+			// Without /proc no process can be found, but the group can still be killed.
 			if !h.tree.reaped.Load() {
 				h.tree.kill()
 			}
@@ -131,8 +130,8 @@ func (h *hunter) run(limit time.Time) {
 				return
 			}
 			if !seen.strangers {
-				// There are children, but we saw none except the tree's: if all of those are
-				// dealt with, one escaped our eye.
+				// There are children, but we saw none except the tree's. If those are all dealt with, we missed
+				// one.
 				seen.alive = max(seen.alive, 1)
 			}
 		}
@@ -154,16 +153,16 @@ func (h *hunter) quietLooks() int {
 	return quietLooks
 }
 
-// sight is what one round saw.
+// passResult is what one pass saw.
 type sight struct {
-	alive     int  // processes of the tree that may be killed
-	strangers bool // children of ours that are not the tree's, or cannot be killed
+	alive     int  // processes of the tree that we may kill
+	strangers bool // children of ours that are not the tree's, or that we cannot kill
 }
 
-// round kills every process of the tree that it sees.
+// pass kills every process of the tree that it sees.
 func (h *hunter) round() (sight, error) {
 	if ownsOrphans.Load() {
-		// No process may be born without a tree while we judge who has none.
+		// No process may start without a tree while we decide which processes have none.
 		trees.planting.Lock()
 		defer trees.planting.Unlock()
 	}
@@ -173,8 +172,8 @@ func (h *hunter) round() (sight, error) {
 		return seen, err
 	}
 	for _, group := range c.groupsOf(h.tree) {
-		// A process that starts the next one and exits is gone when we know of it, but
-		// its successor is in the same group.
+		// A process that starts the next one and exits is gone before we see it, but its successor is in
+		// the same group.
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
 	for _, p := range c.processes {
@@ -189,7 +188,7 @@ func (h *hunter) round() (sight, error) {
 	return seen, nil
 }
 
-// shoot says whether the process was there and may be killed.
+// killProcess reports whether the process existed and may be killed.
 func (h *hunter) shoot(p *procStat) bool {
 	who := survivor{p.pid, p.start}
 	if h.immune[who] {
@@ -208,8 +207,8 @@ func (h *hunter) shoot(p *procStat) bool {
 	return true
 }
 
-// bury reaps one dead orphan, if it is one. Never are all children waited for at
-// once: that would take the exit status away from whoever started them.
+// reapOrphan reaps a dead process if it is an orphan. It never waits for all children at once: that
+// would take the exit status away from the code that started them.
 func (h *hunter) bury(c *census, p *procStat) bool {
 	if p.parent != c.self || p.session == c.session || c.isMain(p) {
 		return false

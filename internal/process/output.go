@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// drainLimit is how long a stream may stay open once the tree is gone. Only a
-	// process that the hunt cannot see or kill makes use of it.
+	// drainLimit is how long a stream may stay open once the tree is gone. It only matters if a
+	// process cannot be found or killed.
 	drainLimit = 2 * time.Second
-	// salvageLimit is how much is still read from a pipe that is given up: more
-	// than pipes hold, so that only a flood is cut.
+	// remainderLimit is how much is still read from an abandoned pipe: more than pipes can store, so
+	// that only an endless stream is cut.
 	salvageLimit = 1 << 20
 )
 
-// buffer is small, since two of them live as long as each tree.
+// buffer is small, because two of them live as long as each tree.
 type buffer [32 << 10]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
@@ -33,8 +33,8 @@ type output struct {
 	trouble chan struct{} // closed at the first error or panic
 	tell    sync.Once
 	pending atomic.Int32
-	// lastByte is when something was last read, in nanoseconds since born; kept
-	// only if somebody asks for it.
+	// lastByte is when a byte was last read, in nanoseconds since born. It is only updated if watched
+	// is set.
 	lastByte atomic.Int64
 	watched  bool
 	born     time.Time
@@ -52,8 +52,8 @@ type stream struct {
 	tapOff, heldUp bool
 }
 
-// openOutput makes the files and pipes. The files come first: a state folder that
-// cannot be written must be noticed before a program runs.
+// openOutput creates the files and pipes. Files come first: a state folder that cannot be written
+// must be noticed before a program runs.
 func openOutput(s *Spec) (*output, error) {
 	o := &output{
 		drained: make(chan struct{}),
@@ -101,7 +101,7 @@ func (o *output) discard() {
 	}
 }
 
-// writeEnds are the files that become the child's fd 1 and 2.
+// writeEnds returns the files that become the child's fd 1 and 2.
 func (o *output) writeEnds() (stdout, stderr *os.File) {
 	return o.streams[0].write, o.streams[len(o.streams)-1].write
 }
@@ -120,8 +120,8 @@ func (o *output) begin() {
 	}
 }
 
-// finish waits until the streams are at their end, or gives them up if they stay
-// open, and completes the files. It returns the first error of all.
+// finish waits until the streams end, or abandons them if they stay open, and completes the files.
+// It returns the first error.
 func (o *output) finish() error {
 	o.drain()
 	o.readers.Wait()
@@ -152,7 +152,7 @@ func (o *output) drain() {
 	}
 }
 
-// rethrow lets a panic of a Tap go on where Run was called.
+// repanic continues the panic of a Tap in the goroutine that called Run.
 func (o *output) rethrow() {
 	for _, st := range o.streams {
 		if st.panicked != nil {
@@ -161,8 +161,8 @@ func (o *output) rethrow() {
 	}
 }
 
-// consume reads one stream to its end, whatever happens to its sink: a program must
-// never hang on a full pipe.
+// consume reads one stream to its end, even if its sink fails: a program must never hang on a full
+// pipe.
 func (o *output) consume(st *stream) {
 	buf := buffers.Get().(*buffer)
 	defer buffers.Put(buf)
@@ -182,7 +182,7 @@ func (o *output) consume(st *stream) {
 	}
 }
 
-// salvage takes what already is in a pipe that is given up.
+// readRemainder reads what is already in a pipe that is abandoned.
 func (o *output) salvage(st *stream, buf []byte) {
 	if st.read.SetReadDeadline(time.Time{}) != nil {
 		return
@@ -231,12 +231,12 @@ func (o *output) fail(st *stream, err error) {
 	o.tell.Do(func() { close(o.trouble) })
 }
 
-// silence is how long nothing was read.
+// silence returns how long nothing was read.
 func (o *output) silence() time.Duration {
 	return time.Since(o.born) - time.Duration(o.lastByte.Load())
 }
 
-// describe puts the figures of the streams into the result.
+// describe copies the figures of the streams into the result.
 func (o *output) describe(r *Result) {
 	r.StdoutBytes, r.StdoutTruncated = o.streams[0].figures()
 	if len(o.streams) > 1 {
@@ -249,7 +249,7 @@ func (st *stream) figures() (bytes int64, truncated bool) {
 	return st.bytes, st.file != nil && st.file.Truncated()
 }
 
-// bare takes the path out of an error that will be shown with it anyway.
+// withoutPath removes the path from an error that is shown with it anyway.
 func bare(err error) error {
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err

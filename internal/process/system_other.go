@@ -11,7 +11,7 @@ import (
 
 const selfProgram = ""
 
-// gate is never opened: there are no enclosures on this system.
+// handshake is never used: there are no enclosures on this system.
 type gate struct{}
 
 func enclose(*Spec, *os.ProcAttr) (*gate, error) {
@@ -30,7 +30,7 @@ func offerToOOM(int) {}
 
 func (t *tree) await() { t.reap() }
 
-// OwnOrphans is not supported on this system; what it would add is lost.
+// OwnOrphans is not supported on this system.
 func OwnOrphans() error { return fmt.Errorf("own orphans: %w", errors.ErrUnsupported) }
 
 // Sweep is not supported on this system: other processes' environments cannot be

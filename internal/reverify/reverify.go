@@ -13,17 +13,18 @@ import (
 	"github.com/ralphloop/ralph/verify"
 )
 
-// Check is one check of a run, as it was and as it is when it is run again on the same tree.
+// Check is one check of a run: the recorded result, and the result of running it again on the same
+// tree.
 type Check struct {
 	Name      string `json:"name"`
 	Task      string `json:"task,omitempty"`
 	Then      Fate   `json:"then"`
 	Now       Fate   `json:"now"`
 	Isolation string `json:"isolation"`
-	Same      bool   `json:"same"` // both passed, or both did not
+	Same      bool   `json:"same"` // both passed or both failed
 }
 
-// Fate is how a check ended.
+// Fate is the result of a check.
 type Fate struct {
 	Passed     bool   `json:"passed"`
 	ExitCode   int    `json:"exit_code"`
@@ -33,9 +34,9 @@ type Fate struct {
 
 func fateOf(c ralph.CheckResult) Fate { return Fate{c.Passed, c.ExitCode, c.OutputHash, c.Output} }
 
-// Run runs the checks of a run's last iteration again, each in a view of the tree that it was
-// judged by. The workspace may have changed since; it is left as it is, but for what a check writes
-// that runs in place. Whoever calls it holds the workspace's lock.
+// Run runs the checks of a run's last iteration again, each in a view of the tree that it judged.
+// The workspace may have changed since. Run leaves it as it is, except for what a check writes that
+// runs in place. The caller must hold the workspace's lock.
 func Run(ctx context.Context, req assembly.Request, state *fold.State, places assembly.Places) ([]Check, error) {
 	checks, tree := Judged(state)
 	switch {
@@ -57,8 +58,8 @@ func Run(ctx context.Context, req assembly.Request, state *fold.State, places as
 	return again.all(ctx)
 }
 
-// Judged are the checks that the last verdict of a run went by, and the tree that they ran on:
-// those of its last iteration, or of its baseline if no agent ever worked.
+// Judged returns the checks of a run's last verdict, and the tree that they ran on: those of its
+// last iteration, or of its baseline if no agent ever worked.
 func Judged(state *fold.State) ([]ralph.CheckResult, ralph.TreeState) {
 	h := state.History
 	if h.Started == 0 {
@@ -67,7 +68,7 @@ func Judged(state *fold.State) ([]ralph.CheckResult, ralph.TreeState) {
 	return h.Now.Checks, h.Now.Tree
 }
 
-// rechecking runs recorded checks, each in a view of its own.
+// rechecker runs recorded checks, each in a separate view.
 type rechecking struct {
 	examiner *verify.Examiner
 	state    *fold.State
@@ -93,7 +94,7 @@ func (r rechecking) all(ctx context.Context) ([]Check, error) {
 			}
 			in.Command = r.hidden[number-1]
 		}
-		if then.Name == ralph.CommitCheck { // no command of anybody's
+		if then.Name == ralph.CommitCheck { // it has no command
 			continue
 		}
 		now, err := r.one(ctx, then, tree, in)

@@ -50,7 +50,7 @@ func FirstLine(s string) string {
 	return line
 }
 
-// Mapped returns what f makes of each item, or nil if there is none.
+// Mapped returns the result of f for each item, or nil if there are none.
 func Mapped[T, R any](items []T, f func(T) R) []R {
 	var made []R
 	for _, item := range items {
@@ -59,8 +59,8 @@ func Mapped[T, R any](items []T, f func(T) R) []R {
 	return made
 }
 
-// Nearest is the candidate that name was most likely meant to be, or "" if none is near. Of equally
-// near ones the first is taken.
+// Nearest returns the candidate that name was most likely meant to be, or "" if none is near. Of
+// equally near candidates it returns the first.
 func Nearest(name string, candidates []string) string {
 	name = strings.ToLower(name)
 	best, bestDistance := "", 1+max(1, min(3, len(name)/3))
@@ -101,7 +101,7 @@ func EditDistance(a, b string, limit int) int {
 	return row[len(b)]
 }
 
-// LazyRegexp compiles an expression when it is first needed: most calls of the program need none of
+// LazyRegexp compiles an expression when it is first needed: most runs of the program need none of
 // them.
 func LazyRegexp(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })

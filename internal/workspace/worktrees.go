@@ -13,13 +13,13 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored = snapshot.Restored
 
-// RestoreInput says what to bring back, and where to.
+// RestoreInput says what to restore, and where.
 type RestoreInput = snapshot.RestoreInput
 
-// SnapshotDiff is the patch between two snapshots, up to about limit bytes.
+// SnapshotDiff returns the patch between two snapshots, up to about limit bytes.
 func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) (patch string, cut bool, err error) {
 	const limit = 64 << 20
 	snapshots, err := snapshot.Open(gitrepo.Git{Env: env.Environ}, folder)
@@ -30,8 +30,8 @@ func SnapshotDiff(ctx context.Context, folder, from, to string, env config.Env) 
 	return patch, cut, Refusal(err)
 }
 
-// Restore brings a snapshot back. It needs no repository in the workspace: an agent may have
-// deleted it.
+// Restore restores a snapshot. It needs no repository in the workspace: an agent may have deleted
+// it.
 func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env) (Restored, error) {
 	keeper, err := snapshot.Reopen(gitrepo.Git{Env: env.Environ}, folder)
 	if err != nil {
@@ -41,13 +41,13 @@ func Restore(ctx context.Context, folder string, in RestoreInput, env config.Env
 	return done, Refusal(err)
 }
 
-// MergeResult is what became of a merge.
+// MergeResult is the result of a merge.
 type MergeResult = gitrepo.MergeResult
 
-// MergeAlready is the end of a merge that found nothing to bring home.
+// MergeAlready is the outcome of a merge with nothing to merge.
 const MergeAlready = gitrepo.MergeAlready
 
-// Merge brings the work on a run's branch into the branch that is checked out in the workspace.
+// Merge merges a run's branch into the branch that is checked out in the workspace.
 func (w Workspace) Merge(ctx context.Context, from ralph.Worktree) (MergeResult, error) {
 	if w.Repo == nil {
 		return MergeResult{}, &config.UsageError{Msg: fmt.Sprintf("%s is in no git repository", w.Dir)}
@@ -68,11 +68,11 @@ type Leftover struct {
 	Path    string `json:"path"`
 	Branch  string `json:"branch"`
 	Removed bool   `json:"removed"`
-	Why     string `json:"why"` // it was kept, or could be removed
+	Why     string `json:"why"` // why it was kept or removed
 }
 
 // Clean removes the worktrees and branches of runs whose work is merged, or all of them by force.
-// Those of other workspaces of the repository stay: only this one's lock is held.
+// It keeps those of other workspaces of the repository: only this one's lock is held.
 func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal) ([]Leftover, error) {
 	if w.Repo == nil {
 		return nil, nil
@@ -86,7 +86,7 @@ func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal
 		l := Leftover{Path: state.Path, Branch: state.Branch, Why: "merged"}
 		ours := state.Path == "" || LiesIn(folder, state.Path)
 		switch {
-		case !ours: // a run may be at work in it
+		case !ours: // a run may be using it
 			l.Why = "it is of another workspace; clean that one"
 		case !state.Removable():
 			l.Why = whyKept(state)
@@ -115,7 +115,7 @@ func whyKept(s gitrepo.WorktreeState) string {
 	return text.CountAre(s.Ahead, "commit") + " not merged"
 }
 
-// RemoveWorktree removes a worktree that was made for a run, with its branch, if there is no work
+// RemoveWorktree removes a worktree that was created for a run, and its branch, if there is no work
 // in it.
 func (w Workspace) RemoveWorktree(ctx context.Context, made ralph.Worktree) error {
 	return Refusal(
@@ -130,8 +130,8 @@ const (
 	RemoveAnyway = gitrepo.RemoveAnyway
 )
 
-// Reenter gives the workspace of a run that works in a worktree. A folder that is gone is made
-// again from its branch, which is said.
+// Reenter returns the workspace of a run that works in a worktree. If its folder is gone, Reenter
+// recreates it from its branch and returns a warning.
 func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config.Env) (Workspace, []string, error) {
 	if w.Repo == nil {
 		return w, nil, &config.UsageError{
@@ -147,8 +147,8 @@ func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config
 	return there, said, err
 }
 
-// LiesIn reports whether a worktree is one of the workspace whose worktrees are in folder. A
-// repository may hold several workspaces.
+// LiesIn reports whether a worktree belongs to the workspace whose worktrees are in folder. A
+// repository may contain several workspaces.
 func LiesIn(folder, path string) bool {
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = real
@@ -157,7 +157,7 @@ func LiesIn(folder, path string) bool {
 	return err == nil && filepath.IsLocal(relative)
 }
 
-// Refusal is a problem that the user can do something about, as a usage error.
+// Refusal turns a problem that the user can resolve into a usage error.
 func Refusal(err error) error {
 	if problem, ok := errors.AsType[*gitrepo.Problem](err); ok {
 		return &config.UsageError{Msg: problem.Text, Hint: problem.Hint}

@@ -10,18 +10,18 @@ import (
 	"path"
 )
 
-// Edit is one file of a folder that is to be otherwise.
+// Edit replaces or deletes one file of a folder.
 type Edit struct {
-	// Name is below the folder, with slashes.
+	// Name is a path below the folder, with slashes.
 	Name string
-	// Source is a file whose content is put there, as a program if it is one, or a link that is put
-	// there as a link. "" takes away what is there, be it a file or a whole folder.
+	// Source is a file whose content, with its executable bit, or a link whose target is put at Name.
+	// "" deletes what is there, be it a file or a whole folder.
 	Source string
 }
 
-// Lay makes edits in a folder, those that take away first. It never leaves the folder and follows
-// no link in it: a link or a file where an edit needs a folder makes way. What is put gets the time
-// of the edit, since something that was built from what was there is out of date now.
+// ApplyEdits makes edits in a folder, deletions first. It never leaves the folder and follows no
+// link in it: it removes a link or a file where an edit needs a folder. New files get the current
+// time, because anything that was built from the old ones is now out of date.
 func Lay(dir string, edits []Edit) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -45,8 +45,8 @@ func Lay(dir string, edits []Edit) error {
 	return nil
 }
 
-// takeAway does nothing if a folder of the name is none: the name is not there then, whatever a
-// link would lead to.
+// remove deletes a file or folder. It does nothing if a parent is not a folder: then the name does
+// not exist, whatever a link would lead to.
 func takeAway(root *os.Root, name string) error {
 	for folder := range ancestors(name) {
 		info, err := root.Lstat(folder)
@@ -79,7 +79,7 @@ func put(root *os.Root, name, source string) error {
 	return changing(root, name, func() error { return place(root, name, source) })
 }
 
-// place makes a file or a link where nothing is.
+// create creates a file or a link where nothing is.
 func place(root *os.Root, name, source string) error {
 	info, err := os.Lstat(source)
 	if err != nil {
@@ -112,7 +112,7 @@ func place(root *os.Root, name, source string) error {
 	return cmp.Or(err, to.Close())
 }
 
-// discard removes what is at a name, also folders that nothing may be taken out of.
+// discard deletes what is at a name, even read-only folders.
 func discard(root *os.Root, name string) error {
 	if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -127,7 +127,8 @@ func discard(root *os.Root, name string) error {
 	})
 }
 
-// unlock lets the owner write in all folders from name on. What fails shows when they are used.
+// makeWritable lets the owner write in all folders from name on. Errors show up when the folders
+// are used.
 func unlock(root *os.Root, name string) {
 	info, err := root.Lstat(name)
 	if err != nil || !info.IsDir() {
@@ -147,7 +148,7 @@ func unlock(root *os.Root, name string) {
 	}
 }
 
-// changing changes one name in its folder, also if that is closed to its owner at the moment.
+// withWritableParent changes one name in its folder, even if the folder is closed to its owner.
 func changing(root *os.Root, name string, change func() error) error {
 	err := change()
 	if !errors.Is(err, fs.ErrPermission) {
@@ -161,7 +162,7 @@ func changing(root *os.Root, name string, change func() error) error {
 	return cmp.Or(change(), root.Chmod(folder, info.Mode().Perm()))
 }
 
-// ancestors are the folders above a name, the topmost first.
+// ancestors yields the folders above a name, topmost first.
 func ancestors(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i, r := range name {
@@ -172,7 +173,7 @@ func ancestors(name string) func(yield func(string) bool) {
 	}
 }
 
-// failure is an error with a cause, as fmt.Errorf makes them.
+// failure is an error with a cause, like those of fmt.Errorf.
 type failure struct {
 	text  string
 	cause error
@@ -184,7 +185,7 @@ func (f *failure) Unwrap() error { return f.cause }
 
 func wrap(text string, cause error) error { return &failure{text, cause} }
 
-// split gives the parts of a text between separators.
+// split yields the parts of a text between separators.
 func split(text string, separator byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		begin := 0
