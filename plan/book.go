@@ -12,16 +12,16 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// Book is the list of one run. It implements ralph.Tasks and ralph.TaskTests.
+// Tracker manages the list of one run. It implements ralph.Tasks and ralph.TaskTests.
 type Book struct {
 	workspace string
 	where     location
 	keep      string
 	tests     testPattern
 
-	format   format // nil until there is something in force
+	format   format // nil until a list was adopted
 	kept     snapshot
-	items    []item // of kept, with the states that its file can hold
+	items    []item // of kept, with the states that its file can express
 	states   map[string]ralph.TaskStatus
 	rejected string // the fingerprint of a list by the user that could not be read; it is left alone until it changes
 	owed     bool   // what an agent left could not be put right, so what lies in the workspace is not the user's
@@ -34,9 +34,10 @@ var (
 
 var errNotAdopted = errors.New("no task list was adopted yet")
 
-// OpenBook opens the list at path. keep is a folder outside the workspace for copies of the last
-// good files; what lies there already counts as the last Adopt or Write, so that a harness which
-// was killed can still tell an agent's edit from the user's. tests is checks.task_tests, or "".
+// OpenTracker opens the list at path. keep is a folder outside the workspace for copies of the last
+// good files. Files that already exist there count as the last Adopt or Write, so that a harness
+// that was killed can still tell an agent's edit from the user's. tests is checks.task_tests, or
+// "".
 func OpenBook(dir, path, keep, tests string) (*Book, error) {
 	where, err := locate(dir, path)
 	if err != nil {
@@ -64,7 +65,7 @@ func OpenBook(dir, path, keep, tests string) (*Book, error) {
 	f := detect(kept.path, kept.list())
 	all, problems := examine(f, kept)
 	if len(Errors(problems)) > 0 {
-		return b, nil // it was written by a version with other rules; the list in the workspace is all there is
+		return b, nil // written by a version with other rules; only the list in the workspace is left
 	}
 	b.format, b.kept, b.items = f, kept, all
 	b.states = statesOf(all)
@@ -79,10 +80,10 @@ func statesOf(items []item) map[string]ralph.TaskStatus {
 	return states
 }
 
-// File names the list as people write it.
+// File returns the list's path for messages.
 func (b *Book) File() string { return b.where.shown }
 
-// List is the list in force, with the states of the last Adopt or Write.
+// List returns the current tasks, with the states of the last Adopt or Write.
 func (b *Book) List() []ralph.Task {
 	tasks := tasksOf(b.items)
 	for i := range tasks {
@@ -91,7 +92,7 @@ func (b *Book) List() []ralph.Task {
 	return tasks
 }
 
-// Adopt takes over what the user wrote; ralph.Tasks says how. An error of type Problems means that
+// Adopt accepts the user's edits, as described in ralph.Tasks. An error of type Problems means that
 // the list could not be read.
 func (b *Book) Adopt(known map[string]ralph.TaskStatus) error {
 	if b.owed && b.format != nil {
@@ -122,7 +123,8 @@ func (b *Book) Adopt(known map[string]ralph.TaskStatus) error {
 	return b.forgive()
 }
 
-// reject leaves a list alone that the user broke. What the harness recorded holds all the same.
+// reject leaves a list unchanged that the user broke. The states that the harness recorded still
+// apply.
 func (b *Book) reject(known map[string]ralph.TaskStatus) error {
 	b.take(known)
 	now, _, err := b.where.read(b.format, slices.Collect(maps.Keys(b.kept.files)))
@@ -136,7 +138,7 @@ func (b *Book) reject(known map[string]ralph.TaskStatus) error {
 	return keepFile(b.keep, rejectedName, []byte(b.rejected+"\n"))
 }
 
-// take notes states of tasks that are in force, without a word to the file.
+// setStates records states of current tasks without writing the file.
 func (b *Book) take(states map[string]ralph.TaskStatus) {
 	for id, state := range states {
 		if _, listed := b.states[id]; listed {
@@ -153,7 +155,7 @@ func (b *Book) forgive() error {
 	return keepFile(b.keep, rejectedName, nil)
 }
 
-// Inspect says what an agent did to the list since the last Adopt or Write. It changes nothing.
+// Inspect returns what an agent did to the list since the last Adopt or Write. It changes nothing.
 func (b *Book) Inspect() (ralph.TaskEdits, error) {
 	j, err := b.judge()
 	if err != nil {
@@ -162,8 +164,8 @@ func (b *Book) Inspect() (ralph.TaskEdits, error) {
 	return j.edits, nil
 }
 
-// Write brings the file to these states; ralph.Tasks says how. The last list that had to be put
-// back lies in the keep folder, as injured.tar.
+// Write sets the states in the file, as described in ralph.Tasks. The last list that had to be
+// restored is in the keep folder, as injured.tar.
 func (b *Book) Write(states map[string]ralph.TaskStatus) error {
 	if err := b.write(states); err != nil {
 		b.take(states)
@@ -172,7 +174,7 @@ func (b *Book) Write(states map[string]ralph.TaskStatus) error {
 	return b.settle()
 }
 
-// owe notes that the list still has to be written before anything in it counts as the user's.
+// markOwed records that the list must be written before any content of it counts as the user's.
 func (b *Book) owe() error {
 	if b.owed || b.format == nil {
 		return nil
@@ -195,8 +197,8 @@ func (b *Book) write(states map[string]ralph.TaskStatus) error {
 		return err
 	}
 	if j.rejected {
-		// The file still has the states that the kept copy has, so that the next Adopt can tell which of
-		// them the user changes.
+		// The file still has the states of the kept copy, so that the next Adopt can tell which of them
+		// the user changes.
 		b.take(states)
 		return nil
 	}
@@ -209,7 +211,7 @@ func (b *Book) write(states map[string]ralph.TaskStatus) error {
 	}
 	wanted := map[string]ralph.TaskStatus{}
 	for _, it := range items {
-		wanted[it.ID] = ralph.TaskPending // one that the agent added, whatever it says itself
+		wanted[it.ID] = ralph.TaskPending // a task that the agent added, regardless of its state in the file
 		if last, listed := b.states[it.ID]; listed {
 			wanted[it.ID] = last
 		}
@@ -223,9 +225,9 @@ func (b *Book) write(states map[string]ralph.TaskStatus) error {
 	return b.forgive()
 }
 
-// bring makes base with the wanted states the list in force, first in the workspace, where now is
-// what lies there, then in the keep folder. In this order a kill in between only makes the next
-// Adopt see, as if by the user, states that the harness has recorded anyway.
+// replace makes base with the wanted states the current list: first in the workspace, whose current
+// files are now, then in the keep folder. In this order a kill in between only makes the next Adopt
+// see, as if by the user, states that the harness has recorded anyway.
 func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskStatus) error {
 	changed, err := f.edit(base.source, wanted)
 	if err != nil {
@@ -249,8 +251,8 @@ func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskS
 	return nil
 }
 
-// restore writes those files of next that differ from what lies in the workspace now, and removes
-// those that would change what next says.
+// restore writes the files of next that differ from the workspace, and removes files that would
+// change the meaning of next.
 func (b *Book) restore(now, next snapshot, f format) error {
 	root, err := os.OpenRoot(b.where.dir)
 	if err != nil {
@@ -284,12 +286,12 @@ func (b *Book) restore(now, next snapshot, f format) error {
 	return nil
 }
 
-// judgement is what became of the list in an agent's hands.
+// judgment describes what an agent did to the list.
 type judgement struct {
 	edits    ralph.TaskEdits
 	now      snapshot
 	items    []item
-	rejected bool // it is the list that the user left broken, untouched
+	rejected bool // it is the broken list of the user, unchanged
 }
 
 func (b *Book) judge() (judgement, error) {
@@ -318,7 +320,7 @@ func (b *Book) judge() (judgement, error) {
 	return j, nil
 }
 
-// damage is what happened to the files as such.
+// damage describes what happened to the files as such.
 func (b *Book) damage(now snapshot, bad Problems) []string {
 	var all []string
 	for _, name := range b.kept.order() {
@@ -341,7 +343,7 @@ func (b *Book) damage(now snapshot, bad Problems) []string {
 	return all
 }
 
-// few keeps a list that was rewritten as a whole from filling a prompt.
+// few limits the damage report, so that a rewritten list does not fill a prompt.
 func few(injuries []string) []string {
 	const enough = 20
 	if len(injuries) <= enough {
@@ -350,7 +352,7 @@ func few(injuries []string) []string {
 	return append(slices.Clone(injuries[:enough]), fmt.Sprintf("and %d more injuries", len(injuries)-enough))
 }
 
-// claims are tasks marked done that are not, in the list's order.
+// claims returns the tasks that are marked done but are not, in the list's order.
 func (b *Book) claims(now []item) []string {
 	marked := map[string]bool{}
 	for _, it := range now {
@@ -365,7 +367,7 @@ func (b *Book) claims(now []item) []string {
 	return all
 }
 
-// additions are tasks that were not there before.
+// additions returns the tasks that are new.
 func additions(before, now []item) []string {
 	known := statesOf(before)
 	var all []string

@@ -9,12 +9,12 @@ import (
 	"github.com/ralphloop/ralph"
 )
 
-// mostAdded is how many tasks an agent may add in one iteration: it is to work the list, not to
-// drown it.
+// mostAdded is how many tasks an agent may add in one iteration. It should work on the list, not
+// flood it.
 const mostAdded = 100
 
-// compare finds what an agent did to tasks that it may only work on and tick off: a sentence each.
-// States do not count; they are claims.
+// compare describes what an agent changed in tasks that it may only work on and tick off, one
+// sentence each. States do not count; they are claims.
 func compare(before, now []item) []string {
 	known, current := statesOf(before), map[string]item{}
 	for _, it := range now {
@@ -56,7 +56,7 @@ func compare(before, now []item) []string {
 	return injuries
 }
 
-// changes are the injuries of one task.
+// changes describes the damage to one task.
 func changes(was, is ralph.Task) []string {
 	var all []string
 	note := func(changed bool, format string) {
@@ -79,8 +79,8 @@ func changes(was, is ralph.Task) []string {
 	return all
 }
 
-// stillThere reports whether every line of a text is in another one, in its order: an agent may add
-// what it found out.
+// stillThere reports whether every line of a text is in another one, in the same order. An agent
+// may add what it found out.
 func stillThere(was, is string) bool {
 	lines := strings.Split(was, "\n")
 	for line := range strings.Lines(is) {
@@ -91,8 +91,8 @@ func stillThere(was, is string) bool {
 	return len(lines) == 0 || strings.TrimSpace(strings.Join(lines, "")) == ""
 }
 
-// reordered reports whether tasks that are still open come in another order. Where finished work is
-// listed is a matter of tidiness.
+// reordered reports whether open tasks are in another order. The position of finished tasks does
+// not matter.
 func reordered(before, now []item) bool {
 	status := statesOf(now)
 	var was, is []string

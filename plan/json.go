@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// The standard decoder forgets where a value stood, so this reads JSON into nodes that remember
-// their bytes. It is as strict as the standard says.
+// The standard decoder does not keep the position of a value, so this reads JSON into nodes that
+// know their bytes. It is as strict as the standard.
 
-// maxDepth is far beyond any list; it keeps a hostile file from using up the stack.
+// maxDepth is far beyond any list; it keeps a hostile file from exhausting the stack.
 const maxDepth = 100
 
 var byteOrderMark = []byte("\ufeff")
@@ -34,7 +34,7 @@ type member struct {
 	value      *node
 }
 
-// get is the member of that name, nil if there is none.
+// get returns the member of that name, or nil.
 func (n *node) get(key string) *member {
 	for i := range n.members {
 		if n.members[i].key == key {
@@ -46,10 +46,10 @@ func (n *node) get(key string) *member {
 
 var kindNames = map[byte]string{'{': "an object", '[': "a list", '"': "a text", '0': "a number", 'n': "null"}
 
-// kindName names the kind of a value as people say it.
+// kindName returns the kind of a value for messages.
 func (n *node) kindName() string { return cmp.Or(kindNames[n.kind], "true or false") }
 
-// syntaxError is where and why bytes are no JSON.
+// syntaxError says where and why bytes are not JSON.
 type syntaxError struct {
 	offset int
 	text   string
@@ -83,7 +83,7 @@ type jsonScanner struct {
 
 func (s *jsonScanner) fail(text string) *syntaxError { return &syntaxError{offset: s.at, text: text} }
 
-// unexpected says what stands at the cursor, and where in the grammar that is.
+// unexpected describes the byte at the cursor, and where in the grammar it is.
 func (s *jsonScanner) unexpected(where string) *syntaxError {
 	if s.at >= len(s.data) {
 		return s.fail("the file ends " + where)
@@ -101,7 +101,7 @@ func (s *jsonScanner) blanks() {
 	}
 }
 
-// next is the byte at the cursor, 0 at the end.
+// next returns the byte at the cursor, or 0 at the end.
 func (s *jsonScanner) next() byte {
 	if s.at < len(s.data) {
 		return s.data[s.at]
@@ -170,7 +170,7 @@ func (s *jsonScanner) array(depth int) (*node, *syntaxError) {
 	})
 }
 
-// sequence reads the parts of a node, between commas, up to the closing byte.
+// sequence reads the comma-separated parts of a node, up to the closing byte.
 func (s *jsonScanner) sequence(n *node, closing byte, where string, part func() *syntaxError) *syntaxError {
 	s.at++
 	s.blanks()
@@ -221,7 +221,7 @@ func (s *jsonScanner) string() (*node, *syntaxError) {
 	return nil, s.unexpected("inside a text")
 }
 
-// decode fills in what a string says.
+// decode sets the text of a string node.
 func (s *jsonScanner) decode(n *node, plain bool) *syntaxError {
 	if plain {
 		n.text = string(s.data[n.start+1 : n.end-1])
@@ -248,8 +248,8 @@ func (s *jsonScanner) number() (*node, *syntaxError) {
 	return n, nil
 }
 
-// lines turns offsets into line numbers.
-type lines []int // where each line begins
+// lines converts offsets to line numbers.
+type lines []int // the start of each line
 
 func linesOf(data []byte) lines {
 	begins := lines{0}
@@ -261,10 +261,10 @@ func linesOf(data []byte) lines {
 	return begins
 }
 
-// at is the number of the line that an offset is in.
+// at returns the number of the line that contains an offset.
 func (l lines) at(offset int) int { return sort.SearchInts(l, offset+1) }
 
-// splice replaces the bytes of data by the given patches, which come in the order of their places.
+// splice applies patches to data. They must be sorted by position.
 func splice(data []byte, patches []patch) []byte {
 	var out []byte
 	at := 0
@@ -276,7 +276,7 @@ func splice(data []byte, patches []patch) []byte {
 	return append(out, data[at:]...)
 }
 
-// patch puts text in the place of data[start:end].
+// patch replaces data[start:end] with text.
 type patch struct {
 	start, end int
 	text       string

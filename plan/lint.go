@@ -12,8 +12,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Problems are errors of a list, in the order of its lines. As an error they say why the list
-// cannot be worked.
+// Problems are errors of a list, sorted by line. As an error they say why the list cannot be used.
 type Problems []Problem
 
 func (p Problems) Error() string {
@@ -25,7 +24,7 @@ func (p Problems) Error() string {
 	return strings.Join(all, "\n")
 }
 
-// examine reads a list and gives all that is wrong with it.
+// examine reads a list and returns all its problems.
 func examine(f format, s snapshot) ([]item, []Problem) {
 	var problems []Problem
 	for _, name := range slices.Sorted(maps.Keys(s.trouble)) {
@@ -64,12 +63,12 @@ func unknownFormat(data []byte) string {
 	return "no task list in any format that is known"
 }
 
-// Errors are those problems that keep a list from being worked.
+// Errors returns the problems that prevent using a list.
 func Errors(problems []Problem) Problems {
 	return slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool { return p.Warning })
 }
 
-// crossCheck finds what no single task can show: ids used twice, dependencies on nothing, circles.
+// crossCheck finds problems between tasks: duplicate ids, unknown dependencies, cycles.
 func crossCheck(file string, tasks []item) []Problem {
 	var problems []Problem
 	first := map[string]int{}
@@ -90,8 +89,8 @@ func crossCheck(file string, tasks []item) []Problem {
 				continue
 			}
 			hint := ""
-			if len(problems) < 20 { // each costs a look at the whole list
-				// Nobody means to make a task wait for itself.
+			if len(problems) < 20 { // each hint scans the whole list
+				// A task never depends on itself, so do not suggest it.
 				hint = didYouMean(on, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == t.ID }))
 			}
 			problems = append(
@@ -107,8 +106,8 @@ func (t item) problem(file, format string, args ...any) Problem {
 	return Problem{File: file, Line: t.line, Task: t.ID, Text: fmt.Sprintf(format, args...)}
 }
 
-// circles finds tasks that wait for each other; each circle is named once, from its first task in
-// the list.
+// circles finds tasks that depend on each other. Each cycle is reported once, from its first task
+// in the list.
 func circles(file string, tasks []item, index map[string]int) []Problem {
 	const (
 		unseen = iota
@@ -156,13 +155,13 @@ func circleText(tasks []item, circle []int) string {
 	return strings.Join(append(names, tasks[circle[0]].ID), " -> ")
 }
 
-// Surroundings are what a list cannot know about the run that it is meant for.
+// LintOptions describe the run that a list is meant for.
 type Surroundings struct {
-	RunChecks bool // the run has checks of its own
+	RunChecks bool // the run has checks
 	TaskTests bool // checks.task_tests is set: a task's tests are found by its id
 }
 
-// Lint gives all errors and warnings, by line.
+// Lint returns all errors and warnings, sorted by line.
 func (l *List) Lint(around Surroundings) []Problem {
 	problems := slices.Clone(l.problems)
 	if len(Errors(problems)) == 0 {
@@ -172,7 +171,7 @@ func (l *List) Lint(around Surroundings) []Problem {
 	return problems
 }
 
-// advise warns of what is legal and yet likely to end badly.
+// advise warns about what is valid but likely to cause trouble.
 func (l *List) advise(around Surroundings) []Problem {
 	var problems []Problem
 	warn := func(t item, format string, args ...any) {

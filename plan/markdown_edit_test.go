@@ -164,8 +164,8 @@ func TestMarkdownDetects(t *testing.T) {
 	}
 }
 
-// Lists that are made to take long are read in a time that grows with their length: some of these took minutes, or all memory, when a Markdown parser
-// had them whole.
+// Hostile lists must be read in time linear in their length. Some of these took minutes, or all
+// memory, when a Markdown parser got them whole.
 func TestMarkdownReadsHostileLists(t *testing.T) {
 	const size = 1 << 16
 	for unit, want := range map[string]int{

@@ -9,8 +9,8 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// Texts that were meant as boxes. They are looked for only where a box could stand, in the text
-// that the parser found there.
+// Texts that were meant as boxes. They are searched only where a box could be, in the text that the
+// parser found there.
 var (
 	falseBox  = text.LazyRegexp(`^\[(?:|[ \t]{2,}|[ \t]*[xX][ \t]+|[ \t]+[xX][ \t]*|[✓✔✅☑✗✘❌]️?)\](?:[ \t]|$)`)
 	gluedBox  = text.LazyRegexp(`^\[[ xX]\][^\s(\[:*]`)
@@ -19,7 +19,7 @@ var (
 	boxInCode = text.LazyRegexp(`^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]`)
 )
 
-// findFalseBoxes warns of what looks like a task to a person and is none to Markdown.
+// findFalseBoxes warns about text that looks like a task but is not one in Markdown.
 func (r *checklistReader) findFalseBoxes() {
 	_ = ast.Walk(r.doc.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {

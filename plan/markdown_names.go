@@ -11,7 +11,7 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// role is what a heading or label makes of the boxes under it.
+// role is the effect of a heading or label on the boxes under it.
 type role struct {
 	kind     roleKind
 	priority int // of priorityRole
@@ -23,8 +23,8 @@ const (
 	noRole roleKind = iota
 	optionalRole
 	humanRole
-	criteriaRole // how success is measured: no tasks, but criteria of the task that it belongs to
-	proseRole    // notes and the like
+	criteriaRole // not tasks, but criteria of the containing task
+	proseRole    // notes and similar
 	priorityRole
 )
 
@@ -78,7 +78,8 @@ var roles = map[string]roleKind{
 	"note":     proseRole,
 }
 
-// Words that say nothing more at the end of a name: "optional tasks", "future work", "stretch goals".
+// fillers are words without meaning at the end of a name: "optional tasks", "future work", "stretch
+// goals".
 var fillers = map[string]bool{
 	"tasks":        true,
 	"items":        true,
@@ -96,7 +97,7 @@ var fillers = map[string]bool{
 	"checklist":    true,
 }
 
-// Words that number a group: in "Phase 3: Optional" the name comes after the colon.
+// groups are words that number a group: in "Phase 3: Optional" the name comes after the colon.
 var groups = map[string]bool{
 	"phase":     true,
 	"stage":     true,
@@ -107,8 +108,8 @@ var groups = map[string]bool{
 	"sprint":    true,
 }
 
-// roleNamed goes by whole names. "Validation layer" or "Notes API" is the name of work to be done:
-// taking it for notes would drop tasks in silence.
+// roleNamed matches only whole names. "Validation layer" or "Notes API" is the name of work to do:
+// treating it as notes would silently drop tasks.
 func roleNamed(name string) role {
 	name, aside := cutParentheses(name)
 	head, tail, split := cutName(name)
@@ -130,7 +131,7 @@ func roleNamed(name string) role {
 	return role{}
 }
 
-// marksWork says whether the boxes are tasks all the same.
+// marksWork reports whether the boxes are still tasks.
 func (r role) marksWork() bool {
 	return r.kind == optionalRole || r.kind == humanRole || r.kind == priorityRole
 }
@@ -152,7 +153,7 @@ func roleOfWords(words []string) role {
 	return role{}
 }
 
-// priorityOfName knows "high priority", "priority 2" and "P0".
+// priorityOfName parses "high priority", "priority 2" and "P0".
 func priorityOfName(name string) (int, bool) {
 	word, ok := strings.CutSuffix(name, " priority")
 	if !ok {
@@ -175,7 +176,7 @@ var priorityWords = map[string]int{
 	"lowest":   4,
 }
 
-// priorityIn reads the value of a priority: a number, P1 or a word.
+// priorityIn parses the value of a priority: a number, P1 or a word.
 func priorityIn(value string) (int, bool) {
 	value = strings.ToLower(strings.TrimSpace(value))
 	if n, ok := priorityWords[value]; ok {
@@ -185,8 +186,8 @@ func priorityIn(value string) (int, bool) {
 	return n, err == nil
 }
 
-// nameWords are the words of a heading in lower case, without punctuation, emoji and the number in
-// front.
+// nameWords returns the words of a heading in lower case, without punctuation, emoji and a leading
+// number.
 func nameWords(name string) []string {
 	words := strings.FieldsFunc(
 		strings.ToLower(name),
@@ -198,7 +199,7 @@ func nameWords(name string) []string {
 	return words
 }
 
-// cutParentheses parts a name from what is said in parentheses at its end.
+// cutParentheses separates a name from trailing parentheses.
 func cutParentheses(name string) (rest, aside string) {
 	begin := strings.IndexByte(name, '(')
 	if begin <= 0 || !strings.HasSuffix(strings.TrimSpace(name), ")") {
@@ -207,7 +208,7 @@ func cutParentheses(name string) (rest, aside string) {
 	return name[:begin], name[begin:]
 }
 
-// cutName parts a heading at its colon or dash.
+// cutName splits a heading at its colon or dash.
 func cutName(name string) (head, tail string, ok bool) {
 	at, size := -1, 0
 	for _, sep := range []string{":", " - ", " – ", " — "} {
@@ -221,15 +222,15 @@ func cutName(name string) (head, tail string, ok bool) {
 	return name[:at], name[at+size:], true
 }
 
-// Forms of ids that people write into a list. What could as well be a word with a number in it
-// (UTF-8, SHA-256) counts only if it is set off by a colon or markup.
+// Forms of ids in a list. A form that could also be a word with a number (UTF-8, SHA-256) counts
+// only if a colon or markup sets it off.
 var (
 	loudID  = text.LazyRegexp(`^(?i:task|us|story|t)[-_]?\d+(?:[.-]\d+)*[a-z]?$`)
 	plainID = text.LazyRegexp(`^(?:(?i:task|us|story|t)-\d+(?:[.-]\d+)*[a-z]?|T\d{3,})$`)
 	setOff  = text.LazyRegexp(`^[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_]\d+(?:\.\d+)*[a-z]?$|^[A-Z]{1,8}\d{3,}$`)
 )
 
-// leadingID parts an id from the title that it leads. raw are the title's rows as written.
+// leadingID splits an id from the title that follows it. raw is the title's rows as written.
 func leadingID(raw []string, text string) (id, rest string) {
 	body, closing := text, ""
 	if text != "" && strings.IndexByte("[(", text[0]) >= 0 {
@@ -262,7 +263,7 @@ func leadingToken(s string) string {
 	return strings.TrimRight(s[:end], "._-")
 }
 
-// cutSeparator takes away what stands between an id and a title.
+// cutSeparator removes the separator between an id and a title.
 func cutSeparator(s string) (string, bool) {
 	trimmed := strings.TrimSpace(s)
 	for _, sep := range []string{":", ".", ")", "- ", "– ", "— "} {
@@ -273,7 +274,7 @@ func cutSeparator(s string) (string, bool) {
 	return trimmed, false
 }
 
-// isMarkedUp says whether a token stands in bold, code or a link of its own.
+// isMarkedUp reports whether a token by itself is bold, code or a link.
 func isMarkedUp(raw []string, token string) bool {
 	if len(raw) == 0 {
 		return false
@@ -294,8 +295,8 @@ var (
 	sectionRange = text.LazyRegexp(`^\d+(?:[-–]| to | and | & |, ?|/)\d+(?:[^:\d]|$)`)
 )
 
-// sectionNamed reads a heading that makes its section a task: "Task 3: title", "Task T-3 - title",
-// "Iteration 2" and "US-001: title". The id is "" for any other.
+// sectionNamed parses a heading that makes its section a task: "Task 3: title", "Task T-3 - title",
+// "Iteration 2" and "US-001: title". The id is "" for any other heading.
 func sectionNamed(doc *markdownDoc, h *ast.Heading) (id string, t title) {
 	rows := doc.rows(h)
 	if box, ok := doc.boxed(h); ok {

@@ -66,7 +66,7 @@ var stories = jsonFormat{
 	},
 }
 
-// hasNoPlaceFor refuses a task that says something which the format would silently drop.
+// hasNoPlaceFor refuses a task with content that the format would silently drop.
 func hasNoPlaceFor(t ralph.Task, fields ...string) error {
 	for _, f := range []struct {
 		name string

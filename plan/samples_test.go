@@ -319,7 +319,8 @@ var storiesSample = sample{
 	format: "prd-stories",
 	path:   "scripts/ralph/prd.json",
 	files: map[string]string{
-		"scripts/ralph/prd.json": `{"project":"Shop","branchName":"ralph/shop","description":"A shop","userStories":[` + "\n" +
+		"scripts/ralph/prd.json": `{"project":"Shop","branchName":"ralph/shop",` +
+			`"description":"A shop","userStories":[` + "\n" +
 			basketStory + ",\n" + tillStory + ",\n" + billStory + "\n]}",
 	},
 	tasks: []ralph.Task{

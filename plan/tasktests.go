@@ -13,10 +13,10 @@ import (
 	"github.com/ralphloop/ralph/internal/text"
 )
 
-// idMark stands for a task's id in checks.task_tests.
+// idMark is the placeholder of a task's id in checks.task_tests.
 const idMark = "{id}"
 
-// testPattern is checks.task_tests, cut at its slashes; nil if there is none.
+// testPattern is checks.task_tests, split at its slashes; nil if it is not set.
 type testPattern []string
 
 func parseTestPattern(text string) (testPattern, error) {
@@ -42,13 +42,12 @@ func parseTestPattern(text string) (testPattern, error) {
 	return p, nil
 }
 
-// with puts an id in the place of the mark.
+// with replaces the placeholder with an id.
 func (p testPattern) with(id string) testPattern {
 	return text.Mapped(p, func(part string) string { return strings.ReplaceAll(part, idMark, id) })
 }
 
-// spellings are the ways in which a file name may hold an id: in lower case, with and without
-// punctuation.
+// spellings returns the forms of an id in a file name: in lower case, with and without punctuation.
 func spellings(id string) []string {
 	id = strings.ToLower(id)
 	plain := strings.Map(func(r rune) rune {
@@ -63,7 +62,8 @@ func spellings(id string) []string {
 	return []string{id, plain}
 }
 
-// Tests lists the test files of these tasks, sorted, each once, as paths in the workspace.
+// Tests lists the test files of these tasks, sorted and without duplicates, as paths in the
+// workspace.
 func (b *Book) Tests(ids []string) ([]string, error) {
 	files, err := b.candidates()
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *Book) Tests(ids []string) ([]string, error) {
 	return b.testsAmong(files, ids), nil
 }
 
-// Suite lists every file that the pattern could mean, but those of the tasks named.
+// Suite lists every file that the pattern could match, except those of the named tasks.
 func (b *Book) Suite(without []string) ([]string, error) {
 	files, err := b.candidates()
 	if err != nil {
@@ -102,7 +102,8 @@ func (b *Book) testsAmong(files, ids []string) []string {
 	return slices.Compact(all)
 }
 
-// longer are the spellings of other tasks that begin with this one: what means T-10 is no test of T-1.
+// longer returns the spellings of other tasks that start with this one: a test of T-10 is not a
+// test of T-1.
 func (b *Book) longer(id, spelling string) []string {
 	var all []string
 	for _, it := range b.items {
@@ -123,7 +124,7 @@ func (p testPattern) means(name, id string) bool {
 	return strings.Contains(name, id) && matchParts(p.with(id), strings.Split(name, "/"))
 }
 
-// matchParts matches a path with a pattern, part by part; ** stands for any number of folders.
+// matchParts matches a path with a pattern, part by part; ** matches any number of folders.
 func matchParts(pattern, name []string) bool {
 	if len(pattern) == 0 {
 		return len(name) == 0
@@ -138,7 +139,7 @@ func matchParts(pattern, name []string) bool {
 	return err == nil && ok && matchParts(pattern[1:], name[1:])
 }
 
-// candidates are all files that the pattern means for some id, sorted.
+// candidates returns all files that the pattern matches for any id, sorted.
 func (b *Book) candidates() ([]string, error) {
 	if b.tests == nil {
 		return nil, nil
@@ -156,7 +157,7 @@ func (b *Book) candidates() ([]string, error) {
 	return slices.Compact(s.found), nil
 }
 
-// search walks only where the pattern can lead.
+// search walks only folders that the pattern can match.
 type search struct {
 	root  *os.Root
 	found []string

@@ -17,6 +17,7 @@ import (
 //	[ralph: 1234 bytes cut here]
 //
 // Output within the limit is stored unchanged.
+//
 //	[ralph: 1234 bytes cut here]
 //
 // What fits under the cap is stored as it came.
