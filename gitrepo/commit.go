@@ -90,7 +90,7 @@ func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitRes
 func (c *Committer) hindrance(ctx context.Context) (string, error) {
 	r := c.repo
 	if same, err := r.stillThere(ctx); !same || err != nil {
-		return fmt.Sprintf("the git folder of %s is not the one that it was at the start (%s)", r.Top, r.GitDir), err
+		return fmt.Sprintf("the git folder of %s is no longer the one from the start (%s)", r.Top, r.GitDir), err
 	}
 	err := refuse(ctx, r, underWay, unresolved)
 	if p, found := errors.AsType[*Problem](err); found {
@@ -155,7 +155,7 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 			return ralph.CommitResult{}, err
 		}
 		if holder != "" {
-			return failedCommit(holder+"; if no git is at work there, remove that file", ""), nil
+			return failedCommit(holder+"; if no git process is running, remove that file", ""), nil
 		}
 		// No hooks run here, but filters do, and those may hang.
 		added, err := r.Git.AsUser(ctx, git.UserCall{
@@ -173,7 +173,7 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 			return ralph.CommitResult{}, nil
 		case added.State == process.TimedOut:
 			return failedCommit(
-				fmt.Sprintf("git add did not end within %v (a filter that waits for somebody?)", c.options.Timeout),
+				fmt.Sprintf("git add did not finish within %v (is a filter waiting for input?)", c.options.Timeout),
 				added.Output,
 			), nil
 		case !strings.Contains(added.Output, "index.lock") || time.Now().After(deadline):
@@ -203,10 +203,10 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	note := ""
 	if len(strange) > 0 {
 		args = append(args, "-c", "core.hooksPath="+os.DevNull)
-		note = "no hook was run, since some came or changed after the start: " + strings.Join(strange, ", ")
+		note = "no hooks ran because some were added or changed after the start: " + strings.Join(strange, ", ")
 	}
 	if len(gone) > 0 {
-		note = strings.TrimSpace(note + "\nhooks that were there at the start are gone: " + strings.Join(gone, ", "))
+		note = strings.TrimSpace(note + "\nhooks removed since the start: " + strings.Join(gone, ", "))
 	}
 	args = append(args, "commit", "--quiet", "--cleanup=whitespace", "--file=-")
 	if r.Prefix != "" { // keep changes staged that are elsewhere in the repository
@@ -231,11 +231,11 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	case is == was:
 		return c.explain(ctx, made, note)
 	case !made.Worked():
-		note = strings.TrimSpace(note + "\nthe commit was made, but what came after it did not end well\n" + made.Output)
+		note = strings.TrimSpace(note + "\nthe commit was made, but a later step failed\n" + made.Output)
 	}
 	if branch, err := r.branch(ctx); err == nil && branch != c.branch {
 		note = strings.TrimSpace(
-			note + fmt.Sprintf("\n%s is checked out now, and no longer %s", branchOr(branch), branchOr(c.branch)),
+			note + fmt.Sprintf("\n%s is now checked out instead of %s", branchOr(branch), branchOr(c.branch)),
 		)
 	}
 	subject, err := c.subject(ctx, is)
@@ -245,11 +245,11 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 // refusal returns why the programs that a commit would run now forbid it, or "".
 func (c *Committer) refuses(now programs, changed []string) string {
 	if !slices.Equal(now.signing, c.before.signing) {
-		return "the program that signs commits was set to another one since the start: " + scan.List(now.signing)
+		return "the commit signing program changed since the start: " + scan.List(now.signing)
 	}
 	if gates := c.before.gates(); len(gates) > 0 && len(changed) > 0 {
 		return fmt.Sprintf(
-			"the repository's hooks were changed since the start (%s), so %s cannot be run as the user had it; put them back",
+			"the repository's hooks changed since the start (%s), so %s cannot run as before; restore the hooks",
 			strings.Join(changed, ", "),
 			strings.Join(gates, " and "),
 		)
@@ -297,13 +297,13 @@ func (c *Committer) explain(ctx context.Context, made git.Attempt, note string) 
 	switch {
 	case made.State == process.TimedOut:
 		why = fmt.Sprintf(
-			"the commit did not end within %v (a hook or a signature that waits for somebody?)",
+			"the commit did not finish within %v (is a hook or a signature waiting for input?)",
 			c.options.Timeout,
 		)
 	case made.Worked():
-		why = "git commit said that all is well, but there is no new commit"
+		why = "git commit reported success but made no commit"
 	case made.Code == 1:
-		why = "git commit was refused, as by a hook (exit 1)"
+		why = "git commit was refused, probably by a hook (exit 1)"
 	default:
 		unknown, err := unknownIdentity(ctx, c.repo)
 		if err != nil {

@@ -223,7 +223,7 @@ func TestHooksFindTheUsersEnvironment(t *testing.T) {
 }
 
 // TestACommitThatFailsChangesNothing: not even what was staged before.
-var aWhile = regexp.MustCompile(`since \d+s;`)
+var aWhile = regexp.MustCompile(`for \d+s;`)
 
 func TestACommitThatFailsChangesNothing(t *testing.T) {
 	cases := map[string]struct {
@@ -234,15 +234,15 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 	}{
 		"hook refuses": {
 			prepare: func(w gittest.Workspace) { w.Script(".git/hooks/pre-commit", "echo no tabs please >&2; exit 3") },
-			want:    "git commit was refused, as by a hook (exit 1)\n", holds: "no tabs please",
+			want:    "git commit was refused, probably by a hook (exit 1)\n", holds: "no tabs please",
 		},
 		"hook changes the index and refuses": {
 			prepare: func(w gittest.Workspace) { w.Script(".git/hooks/pre-commit", "git rm -q --cached kept; exit 1") },
-			want:    "git commit was refused, as by a hook (exit 1)",
+			want:    "git commit was refused, probably by a hook (exit 1)",
 		},
 		"message is refused": {
 			prepare: func(w gittest.Workspace) { w.Script(".git/hooks/commit-msg", "cat $1; exit 1") },
-			want:    "git commit was refused, as by a hook (exit 1)\n", holds: "subject\n\nbody",
+			want:    "git commit was refused, probably by a hook (exit 1)\n", holds: "subject\n\nbody",
 		},
 		"signature fails": {
 			prepare: func(w gittest.Workspace) {
@@ -253,7 +253,7 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 		},
 		"a lock that stays": {
 			act:  func(w gittest.Workspace) { w.Write(".git/index.lock", "") },
-			want: "another git holds ", holds: "index.lock, since 0s; if no git is at work there, remove that file",
+			want: "another git process has held ", holds: "index.lock for 0s; if no git process is running, remove that file",
 		},
 		"a merge is under way": {
 			act: func(w gittest.Workspace) {
@@ -265,7 +265,7 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 				w.Commit()
 				w.Git("merge", "-q", "--no-commit", "other")
 			},
-			want: "a merge is under way in ", holds: "git merge --abort",
+			want: "a merge is in progress in ", holds: "git merge --abort",
 		},
 		"conflicts": {
 			act: func(w gittest.Workspace) {
@@ -283,7 +283,7 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 		},
 		"another program signs": {
 			act:  func(w gittest.Workspace) { w.Git("config", "gpg.ssh.program", w.Path("evil")) },
-			want: "the program that signs commits was set to another one since the start: ",
+			want: "the commit signing program changed since the start: ",
 		},
 	}
 	for name, c := range cases {
@@ -302,7 +302,7 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 			}
 			before := pictureOf(w)
 			got := commitBy(w, committer)
-			got.Output = aWhile.ReplaceAllString(got.Output, "since 0s;") // on a slow machine the lock is older
+			got.Output = aWhile.ReplaceAllString(got.Output, "for 0s;") // on a slow machine the lock is older
 			if !got.Failed || got.Commit != "" || !strings.HasPrefix(got.Output, c.want) ||
 				!strings.Contains(got.Output, c.holds) {
 				t.Errorf("got %+v", got)
@@ -389,7 +389,7 @@ func TestHooksThatAnAgentPlantsAreNotRun(t *testing.T) {
 			c.act(w)
 			got := commitBy(w, committer)
 			if got.Failed || got.Commit == "" ||
-				!strings.HasPrefix(got.Output, "no hook was run, since some came or changed after the start: "+c.want) {
+				!strings.HasPrefix(got.Output, "no hooks ran because some were added or changed after the start: "+c.want) {
 				t.Errorf("got %+v", got)
 			}
 			if _, err := os.Lstat(w.Path(".git/sprung")); err == nil {
@@ -406,7 +406,7 @@ func TestHooksThatAnAgentRemovesAreToldOf(t *testing.T) {
 	c := newCommitter(w)
 	w.Write("kept", "two\n")
 	w.Must(os.Remove(w.Path(".git/hooks/post-merge")))
-	if got := commitBy(w, c); got.Commit == "" || got.Output != "hooks that were there at the start are gone: post-merge" {
+	if got := commitBy(w, c); got.Commit == "" || got.Output != "hooks removed since the start: post-merge" {
 		t.Errorf("got %+v", got)
 	}
 	if _, err := os.Lstat(w.Path(".git/run")); err != nil {

@@ -57,7 +57,7 @@ func TestACommitThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 				w.Write("below/new", "x")
 				before := pictureOf(w)
 				got := commitBy(w, c)
-				want := "the commit did not end within 5s (a hook or a signature that waits for somebody?)"
+				want := "the commit did not finish within 5s (is a hook or a signature waiting for input?)"
 				if name == "filter" {
 					want = "git add did not end within 5s (a filter that waits for somebody?)"
 				}
@@ -101,7 +101,7 @@ func TestAHookThatHangsAfterTheCommit(t *testing.T) {
 	w.Write("new", "x")
 	got := commitBy(w, committerWith(w, gitrepo.CommitOptions{Timeout: 5 * time.Second}))
 	if got.Failed || got.Commit != w.Git("rev-parse", "HEAD") ||
-		got.Output != "the commit was made, but what came after it did not end well\nslow" {
+		got.Output != "the commit was made, but a later step failed\nslow" {
 		t.Errorf("got %+v", got)
 	}
 	if status := w.Git("status", "--short"); status != "" {

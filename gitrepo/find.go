@@ -138,7 +138,7 @@ func refused(failed *git.Failure, dir, out string) error {
 		return fmt.Errorf("use repository %s: %w: it is bare; clone it and work in the clone", dir, ErrNoWorkTree)
 	case strings.HasPrefix(out, "false\nfalse\n"):
 		return fmt.Errorf(
-			"use repository of %s: %w: this is inside of its git folder; work in the folder that holds the files",
+			"use repository of %s: %w: this is inside its git folder; work in the folder that holds the files",
 			dir,
 			ErrNoWorkTree,
 		)

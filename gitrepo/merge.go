@@ -103,7 +103,7 @@ func (m *merge) begin(ctx context.Context) error {
 			Kind:  ProblemDetached,
 			Stops: true,
 			Text:  "no branch is checked out in " + r.Top,
-			Hint:  "git switch to the one that the work is for",
+			Hint:  "git switch to the branch that the work is for",
 		}
 	}
 	if m.result.Said, err = m.notCommitted(ctx); err != nil {
@@ -133,7 +133,7 @@ func (m *merge) notCommitted(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 		return []string{
-			fmt.Sprintf("%s in %s not committed, and so not merged", text.CountAre(changed, "change"), e.path),
+			fmt.Sprintf("%s uncommitted in %s, so not merged", text.CountAre(changed, "change"), e.path),
 		}, nil
 	}
 	return nil, nil
@@ -214,7 +214,7 @@ func (m *merge) take(ctx context.Context, target string) error {
 			&Problem{
 				Kind:  ProblemNotOurs,
 				Stops: true,
-				Text:  fmt.Sprintf("%s is not the repository that it was a moment ago", r.Top),
+				Text:  fmt.Sprintf("%s is no longer the same repository", r.Top),
 			},
 		)
 	}
@@ -242,13 +242,13 @@ func (m *merge) take(ctx context.Context, target string) error {
 	switch failed := taken.Failure("merge"); {
 	case !home && failed == nil:
 		m.result.End = MergeFailed
-		m.result.Output = "git merge said that all is well, but " + m.result.Into + " does not hold the work"
+		m.result.Output = "git merge reported success, but " + m.result.Into + " does not contain the work"
 		return nil
 	case !home:
 		m.result.End, m.result.Output = MergeFailed, failed.Error()
 		return nil
 	case failed != nil:
-		m.result.Output = "merged, but what came after it did not end well\n" + taken.Output
+		m.result.Output = "merged, but a later step failed\n" + taken.Output
 	}
 	m.result.End, m.result.Commit = MergeFastForward, now
 	if target != m.theirs {

@@ -138,8 +138,8 @@ func noCommits(ctx context.Context, r *Repo) (*Problem, error) {
 	if head != "" || err != nil {
 		return nil, err
 	}
-	return &Problem{Kind: ProblemNoCommits, Text: "the repository has no commit yet, and a worktree begins at one",
-		Hint: `make the first (git add -A && git commit -m "first commit"), or run without --worktree`}, nil
+	return &Problem{Kind: ProblemNoCommits, Text: "the repository has no commits yet, and a worktree starts at one",
+		Hint: `make the first commit (git add -A && git commit -m "first commit"), or run without --worktree`}, nil
 }
 
 func detached(ctx context.Context, r *Repo) (*Problem, error) {
@@ -173,8 +173,8 @@ var operations = []struct{ file, name, command string }{
 func underWay(_ context.Context, r *Repo) (*Problem, error) {
 	for _, op := range operations {
 		if _, err := os.Lstat(filepath.Join(r.GitDir, op.file)); err == nil {
-			return &Problem{Kind: ProblemUnderWay, Text: op.name + " is under way in " + r.Top,
-				Hint: fmt.Sprintf("finish it, or give it up with git %s --abort", op.command)}, nil
+			return &Problem{Kind: ProblemUnderWay, Text: op.name + " is in progress in " + r.Top,
+				Hint: fmt.Sprintf("finish it, or abort it with git %s --abort", op.command)}, nil
 		}
 	}
 	return nil, nil
@@ -207,7 +207,7 @@ func indexLocked(ctx context.Context, r *Repo) (*Problem, error) {
 	return &Problem{
 		Kind: ProblemIndexLocked,
 		Text: holder,
-		Hint: "if no git is at work there, it was left behind: remove that file",
+		Hint: "if no git process is running, the lock is stale: remove that file",
 	}, nil
 }
 
@@ -222,8 +222,8 @@ func unknownIdentity(ctx context.Context, r *Repo) (*Problem, error) {
 			return nil, fmt.Errorf("look for identity: %w", err)
 		}
 		if asked.State == process.Exited && asked.Code != 0 {
-			return &Problem{Kind: ProblemNoIdentity, Text: "git does not know whose commits these are",
-				Hint: `tell it: git config --global user.name "Your Name" && git config --global user.email you@example.com`}, nil
+			return &Problem{Kind: ProblemNoIdentity, Text: "git has no name and email for commits",
+				Hint: `set them: git config --global user.name "Your Name" && git config --global user.email you@example.com`}, nil
 		}
 	}
 	return nil, nil
@@ -238,8 +238,7 @@ func uncommitted(ctx context.Context, r *Repo) (*Problem, error) {
 	return &Problem{
 		Kind: ProblemDirty,
 		Text: st.String(),
-		Hint: "commit or stash them first, let the run commit them with --include-dirty, or keep apart from them with " +
-			"--worktree",
+		Hint: "commit or stash them first, let the run commit them with --include-dirty, or work apart from them with --worktree",
 	}, nil
 }
 
@@ -254,7 +253,7 @@ func notInWorktree(ctx context.Context, r *Repo) (*Problem, error) {
 	if err != nil || len(st.paths) == 0 {
 		return nil, err
 	}
-	return &Problem{Kind: ProblemDirty, Text: "the worktree begins at the last commit, without " + st.String()}, nil
+	return &Problem{Kind: ProblemDirty, Text: "the worktree starts at the last commit, without " + st.String()}, nil
 }
 
 // emptySubmodules reports the folders that the checked-out commit declares as submodules.
@@ -274,7 +273,7 @@ func emptySubmodules(ctx context.Context, r *Repo) (*Problem, error) {
 	}
 	return &Problem{
 		Kind: ProblemSubmodules,
-		Text: "folders of submodules are empty in a new worktree: " + scan.List(folders),
-		Hint: "if they are needed, git submodule update --init in there fills them",
+		Text: "submodule folders are empty in a new worktree: " + scan.List(folders),
+		Hint: "if you need them, run git submodule update --init there",
 	}, nil
 }

@@ -18,27 +18,26 @@ func TestReady(t *testing.T) {
 		commit    = gitrepo.Needs{Commit: true}
 		include   = gitrepo.Needs{Commit: true, IncludeDirty: true}
 		worktree  = gitrepo.Needs{Worktree: true, Commit: true}
-		dirtyHint = "commit or stash them first, let the run commit them with --include-dirty, or keep apart from them " +
-			"with --worktree"
+		dirtyHint = "commit or stash them first, let the run commit them with --include-dirty, or work apart from them with --worktree"
 		dirtyAt = func(stops bool) gitrepo.Problem {
 			return gitrepo.Problem{Kind: gitrepo.ProblemDirty, Text: "1 uncommitted change: new", Hint: dirtyHint, Stops: stops}
 		}
 		identity = gitrepo.Problem{
 			Kind:  gitrepo.ProblemNoIdentity,
-			Text:  "git does not know whose commits these are",
-			Hint:  `tell it: git config --global user.name "Your Name" && git config --global user.email you@example.com`,
+			Text:  "git has no name and email for commits",
+			Hint:  `set them: git config --global user.name "Your Name" && git config --global user.email you@example.com`,
 			Stops: true,
 		}
 		rebase = gitrepo.Problem{
 			Kind:  gitrepo.ProblemUnderWay,
-			Text:  "a rebase is under way in TOP",
-			Hint:  "finish it, or give it up with git rebase --abort",
+			Text:  "a rebase is in progress in TOP",
+			Hint:  "finish it, or abort it with git rebase --abort",
 			Stops: true,
 		}
 		locked = gitrepo.Problem{
 			Kind:  gitrepo.ProblemIndexLocked,
-			Text:  "another git holds TOP/.git/index.lock, since 1h0m0s",
-			Hint:  "if no git is at work there, it was left behind: remove that file",
+			Text:  "another git process has held TOP/.git/index.lock for 1h0m0s",
+			Hint:  "if no git process is running, the lock is stale: remove that file",
 			Stops: true,
 		}
 		conflict = gitrepo.Problem{
@@ -49,8 +48,8 @@ func TestReady(t *testing.T) {
 		}
 		noCommit = gitrepo.Problem{
 			Kind:  gitrepo.ProblemNoCommits,
-			Text:  "the repository has no commit yet, and a worktree begins at one",
-			Hint:  `make the first (git add -A && git commit -m "first commit"), or run without --worktree`,
+			Text:  "the repository has no commits yet, and a worktree starts at one",
+			Hint:  `make the first commit (git add -A && git commit -m "first commit"), or run without --worktree`,
 			Stops: true,
 		}
 		lock        = func(w gittest.Workspace) { w.Write(".git/index.lock", ""); w.Age(".git/index.lock") }
@@ -76,7 +75,7 @@ func TestReady(t *testing.T) {
 				commit:  {dirtyAt(true)},
 				include: {dirtyAt(false)},
 				worktree: {
-					{Kind: gitrepo.ProblemDirty, Text: "the worktree begins at the last commit, without 1 uncommitted change: new"},
+					{Kind: gitrepo.ProblemDirty, Text: "the worktree starts at the last commit, without 1 uncommitted change: new"},
 				},
 			},
 		},
@@ -116,8 +115,8 @@ func TestReady(t *testing.T) {
 			w.Git("submodule", "--quiet", "add", gittest.NewRepo(w.TB).Dir, "lib/a b")
 			w.Commit()
 		}, map[needs]problems{commit: nil, worktree: {{Kind: gitrepo.ProblemSubmodules,
-			Text: "folders of submodules are empty in a new worktree: lib/a b",
-			Hint: "if they are needed, git submodule update --init in there fills them"}}}},
+			Text: "submodule folders are empty in a new worktree: lib/a b",
+			Hint: "if you need them, run git submodule update --init there"}}}},
 		"sparse": {
 			func(w gittest.Workspace) { w.Git("sparse-checkout", "set", "below") },
 			map[needs]problems{look: nil, commit: nil, worktree: nil},

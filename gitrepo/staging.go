@@ -48,12 +48,12 @@ func keepIndex(gitDir string) keptIndex {
 // it ignores a canceled context.
 func (k keptIndex) putBack(ctx context.Context) error {
 	if !k.known {
-		return errors.New("put index back: it is not known how it was")
+		return errors.New("restore index: its original content is unknown")
 	}
 	if now, ok := scan.Read(k.path, indexLimit); ok && k.content != nil && bytes.Equal(now, k.content) {
 		return nil
 	}
-	return wrapped("put index back", k.replace(context.WithoutCancel(ctx)))
+	return wrapped("restore index", k.replace(context.WithoutCancel(ctx)))
 }
 
 func (k keptIndex) replace(ctx context.Context) error {
@@ -98,7 +98,7 @@ func unlocked(ctx context.Context, lock string, patience time.Duration) (holder 
 		left := time.Until(deadline)
 		if left <= 0 {
 			age := max(time.Since(info.ModTime()), 0).Round(time.Second)
-			return fmt.Sprintf("another git holds %s, since %v", lock, age), nil
+			return fmt.Sprintf("another git process has held %s for %v", lock, age), nil
 		}
 		select {
 		case <-ctx.Done():

@@ -108,7 +108,7 @@ func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string,
 			Kind:  ProblemBranchMissing,
 			Stops: true,
 			Text:  fmt.Sprintf("both the folder %s and the branch %s are gone", w.Path, w.Branch),
-			Hint:  "there is nothing to go on from: start a new run",
+			Hint:  "nothing is left to resume: start a new run",
 		}
 	}
 	if err := ws.forget(ctx, entries,
@@ -116,11 +116,11 @@ func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string,
 		return w, nil, err
 	}
 	if err := ws.checkout(ctx, w, w.Path, w.Branch); err != nil {
-		return w, nil, fmt.Errorf("make worktree again: %w", err)
+		return w, nil, fmt.Errorf("recreate worktree: %w", err)
 	}
 	created, err := w.enter()
 	return w, append(
-		[]string{fmt.Sprintf("the folder %s was gone and was made again from the branch %s", w.Path, w.Branch)},
+		[]string{fmt.Sprintf("the folder %s was missing and was recreated from the branch %s", w.Path, w.Branch)},
 		created...), err
 }
 
@@ -146,8 +146,8 @@ func (ws Worktrees) reenter(ctx context.Context, w Worktree, entries []worktreeE
 	return nil, &Problem{
 		Kind:  ProblemNotOurs,
 		Stops: true,
-		Text:  fmt.Sprintf("%s is there but is no worktree of %s any more", w.Path, ws.repo.Top),
-		Hint:  fmt.Sprintf("move it away to have it made again from the branch %s", w.Branch),
+		Text:  fmt.Sprintf("%s exists but is no longer a worktree of %s", w.Path, ws.repo.Top),
+		Hint:  fmt.Sprintf("move it away to recreate it from the branch %s", w.Branch),
 	}
 }
 
@@ -159,7 +159,7 @@ func (w Worktree) enter() ([]string, error) {
 	if err := os.MkdirAll(w.Dir(), 0o755); err != nil {
 		return nil, fmt.Errorf("make workspace: %w", err)
 	}
-	return []string{fmt.Sprintf("nothing in %s is committed: it is empty in the worktree", w.Below)}, nil
+	return []string{fmt.Sprintf("nothing in %s is committed, so it is empty in the worktree", w.Below)}, nil
 }
 
 // validate checks the input and completes it.
@@ -187,7 +187,7 @@ func (ws Worktrees) branchName(ctx context.Context, name string) error {
 		return fmt.Errorf("check branch name: %w", err)
 	}
 	if bad || !ours || strings.TrimSuffix(out, "\n") != name {
-		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("%q cannot be the name of a branch", short),
+		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("%q is not a valid branch name", short),
 			Hint: "letters, digits, dots, dashes and slashes are fine"}
 	}
 	other, err := ws.clashing(ctx, name)
@@ -195,8 +195,8 @@ func (ws Worktrees) branchName(ctx context.Context, name string) error {
 		return &Problem{
 			Kind:  ProblemBadBranch,
 			Stops: true,
-			Text:  fmt.Sprintf("there is a branch named %s, so there can be none named %s", other, name),
-			Hint:  fmt.Sprintf("take another name, or rename it: git branch -m %s some-other-name", other),
+			Text:  fmt.Sprintf("the branch %s exists, so git cannot create a branch named %s", other, name),
+			Hint:  fmt.Sprintf("choose another name, or rename it: git branch -m %s some-other-name", other),
 		}
 	}
 	return err
@@ -232,8 +232,8 @@ func (ws Worktrees) outside(path string) (string, error) {
 			return "", &Problem{
 				Kind:  ProblemBadPath,
 				Stops: true,
-				Text:  fmt.Sprintf("the worktree's folder %s lies inside of the repository", path),
-				Hint:  "name one outside of it",
+				Text:  fmt.Sprintf("the worktree folder %s is inside the repository", path),
+				Hint:  "choose a folder outside it",
 			}
 		}
 	}

@@ -86,11 +86,10 @@ func TestAddWorktreeSaysWhatIsNotInIt(t *testing.T) {
 	w.Must(err)
 	want := []string{
 		"HEAD is detached at " + head[:10],
-		"the worktree begins at the last commit, without 7 uncommitted changes: below/new, dirty0, dirty1, dirty2, " +
+		"the worktree starts at the last commit, without 7 uncommitted changes: below/new, dirty0, dirty1, dirty2, " +
 			"dirty3 and 2 more",
-		"folders of submodules are empty in a new worktree: lib; if they are needed, git submodule update --init in " +
-			"there fills them",
-		"nothing in below is committed: it is empty in the worktree",
+		"submodule folders are empty in a new worktree: lib; if you need them, run git submodule update --init there",
+		"nothing in below is committed, so it is empty in the worktree",
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -115,7 +114,7 @@ func TestAddWorktreeRefuses(t *testing.T) {
 		holds []string
 	}{
 		"a name that is none": {func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "ralph/a..b" },
-			gitrepo.ProblemBadBranch, []string{`"a..b" cannot be the name of a branch`}},
+			gitrepo.ProblemBadBranch, []string{`"a..b" is not a valid branch name`}},
 		"an empty name": {
 			func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Branch = "ralph/" },
 			gitrepo.ProblemBadBranch,
@@ -159,7 +158,7 @@ func TestAddWorktreeRefuses(t *testing.T) {
 		"a folder with something in it": {
 			func(_ gittest.Workspace, in *gitrepo.WorktreeInput) { in.Path = gittest.NewRepo(t).Dir },
 			gitrepo.ProblemBadPath,
-			[]string{"is there already"},
+			[]string{"already exists"},
 		},
 		"no commit yet": {func(w gittest.Workspace, _ *gitrepo.WorktreeInput) { w.Git("checkout", "-q", "--orphan", "new") },
 			gitrepo.ProblemNoCommits, []string{`git commit -m "first commit"`, "without --worktree"}},
@@ -249,7 +248,7 @@ func TestAMergedBranchBeginsAnew(t *testing.T) {
 				Worktrees().
 				Add(t.Context(), gitrepo.WorktreeInput{Path: beside(w, "ralph/x"), Branch: "ralph/x", Idle: idle})
 			w.Must(err)
-			if diff := cmp.Diff([]string{"the branch ralph/x was merged and begins anew"}, said); diff != "" {
+			if diff := cmp.Diff([]string{"the branch ralph/x was already merged and starts over"}, said); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			if tip := w.Git("rev-parse", "ralph/x", "main"); tip != got.Base+"\n"+got.Base {
@@ -329,7 +328,7 @@ func TestReopenWorktree(t *testing.T) {
 		"as it was": {func(gittest.Workspace) {}, nil},
 		"folder gone": {
 			func(tree gittest.Workspace) { tree.Must(os.RemoveAll(tree.Dir)) },
-			[]string{"the folder PATH was gone and was made again from the branch ralph/x"},
+			[]string{"the folder PATH was missing and was recreated from the branch ralph/x"},
 		},
 		".git gone": {func(tree gittest.Workspace) { tree.Must(os.Remove(tree.Path(".git"))) }, nil},
 		"another branch": {
@@ -344,7 +343,7 @@ func TestReopenWorktree(t *testing.T) {
 			tree.Git("worktree", "lock", ".") // git worktree list says so, too
 			tree.Git("worktree", "unlock", ".")
 			tree.Must(os.RemoveAll(tree.Dir))
-		}, []string{"the folder PATH was gone and was made again from the branch ralph/x"}},
+		}, []string{"the folder PATH was missing and was recreated from the branch ralph/x"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -137,7 +137,7 @@ func (ws Worktrees) changesIn(ctx context.Context, folder string) (int, string, 
 	}
 	changed := slices.DeleteFunc(st.paths, func(p path) bool { return p.name == ws.repo.Prefix+scan.ProgressFile })
 	if modules, _ := os.ReadDir(filepath.Join(there.GitDir, "modules")); len(modules) > 0 && len(changed) == 0 {
-		return 0, fmt.Sprintf("the submodules in %s have repositories of their own, which would go with it", folder), err
+		return 0, fmt.Sprintf("the submodules in %s have their own repositories, which would be removed with it", folder), err
 	}
 	return len(changed), "", err
 }
@@ -247,7 +247,7 @@ func (ws Worktrees) Strayed(ctx context.Context, w Worktree) (*Problem, error) {
 				e.checkedOut(),
 				e.path,
 			),
-			Hint: fmt.Sprintf("git merge %.10s brings them home", e.head),
+			Hint: fmt.Sprintf("git merge %.10s merges them", e.head),
 		}, nil
 	}
 	return nil, nil

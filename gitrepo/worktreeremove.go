@@ -77,7 +77,7 @@ func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, er
 			return worktreeEntry{}, &Problem{
 				Kind:  ProblemNotOurs,
 				Stops: true,
-				Text:  fmt.Sprintf("%s is checked out in %s, which is not the worktree to be removed", e.checkedOut(), e.path),
+				Text:  fmt.Sprintf("%s is checked out in %s, which is not the worktree to remove", e.checkedOut(), e.path),
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, er
 			Kind:  ProblemNotOurs,
 			Stops: true,
 			Text:  fmt.Sprintf("%s is no worktree of %s", path, ws.repo.Top),
-			Hint:  "if it is of no use any more, remove it yourself",
+			Hint:  "if you no longer need it, delete it yourself",
 		}
 	}
 	return worktreeEntry{}, nil
@@ -104,7 +104,7 @@ func (s WorktreeState) refuse(how Removal) *Problem {
 			Kind:  ProblemWorktreeChanged,
 			Stops: true,
 			Text:  s.Path + " is locked",
-			Hint:  "if it is of no use any more: git worktree unlock " + s.Path,
+			Hint:  "if you no longer need it: git worktree unlock " + s.Path,
 		}
 	case how == RemoveAnyway:
 		return nil
@@ -132,7 +132,7 @@ func (s WorktreeState) refuse(how Removal) *Problem {
 func keepOrDrop(s WorktreeState) string {
 	if s.Branch == "" {
 		return fmt.Sprintf(
-			"keep it with git -C %s switch -c NAME, or give it up with git worktree remove --force %s",
+			"keep it with git -C %s switch -c NAME, or discard it with git worktree remove --force %s",
 			s.Path,
 			s.Path,
 		)
@@ -141,7 +141,7 @@ func keepOrDrop(s WorktreeState) string {
 	if s.Path != "" {
 		drop = "git worktree remove --force " + s.Path + " && " + drop
 	}
-	return fmt.Sprintf("bring it home with git merge %s, or give it up with %s", s.Branch, drop)
+	return fmt.Sprintf("merge it with git merge %s, or discard it with %s", s.Branch, drop)
 }
 
 // removeFolder removes a worktree's folder and its entry in git's list. --force is needed because
@@ -201,14 +201,14 @@ func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) 
 		return "", &Problem{
 			Kind:  ProblemBadPath,
 			Stops: true,
-			Text:  fmt.Sprintf("the worktree's folder %s is there already", w.Path),
-			Hint:  "name another",
+			Text:  fmt.Sprintf("the worktree folder %s already exists", w.Path),
+			Hint:  "choose another folder",
 		}
 	}
 	if tip == "" {
 		return "", nil
 	}
-	return fmt.Sprintf("the branch %s was merged and begins anew", w.Branch), nil
+	return fmt.Sprintf("the branch %s was already merged and starts over", w.Branch), nil
 }
 
 // removeIfMerged removes an earlier worktree of a branch if that loses nothing.
@@ -218,7 +218,7 @@ func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(stri
 			Kind:  ProblemBranchTaken,
 			Stops: true,
 			Text:  fmt.Sprintf("%s is checked out in %s", e.branch, e.path),
-			Hint:  "take another name, or switch to another branch there",
+			Hint:  "choose another name, or switch to another branch there",
 		}
 	}
 	state, err := ws.state(ctx, e)
@@ -237,7 +237,7 @@ func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(stri
 			Kind:  ProblemBranchTaken,
 			Stops: true,
 			Text:  fmt.Sprintf("%s is checked out in %s", e.branch, e.path),
-			Hint:  "take another name, or remove it with ralph clean if its run has ended",
+			Hint:  "choose another name, or remove it with ralph clean if its run has ended",
 		}
 	}
 	return ws.removeFolder(ctx, e, RemoveMerged)

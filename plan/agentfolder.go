@@ -89,7 +89,7 @@ func readSpec(src source, it *item) []Problem {
 		case err != nil:
 			r.faultAt(err.offset, "%s", err.text)
 		case top.kind != '{':
-			r.fault(top, "the file holds %s, where the spec of task %s should stand", top.kindName(), it.ID)
+			r.fault(top, "the file holds %s, where the spec of task %s was expected", top.kindName(), it.ID)
 		default:
 			mergeSpec(r, top, &it.Task)
 		}
@@ -121,7 +121,7 @@ func mergeSpec(r *jsonReader, top *node, t *ralph.Task) {
 		switch m.key {
 		case "id":
 			if id := r.text("id", m.value); id != "" && id != t.ID {
-				r.fault(m.value, "the spec of task %s calls itself %s", t.ID, shorten(id))
+				r.fault(m.value, "the spec of task %s has the id %s", t.ID, shorten(id))
 			}
 		case "description":
 			spec.Description = r.text("description", m.value)
@@ -208,7 +208,7 @@ func (f folderFormat) add(src source, t ralph.Task) (source, error) {
 		return source{}, err
 	}
 	if _, taken := src.files[name]; taken {
-		return source{}, fmt.Errorf("add task: %s is there already", name)
+		return source{}, fmt.Errorf("add task: %s already exists", name)
 	}
 	spec, err := marshal(struct {
 		ID          string   `json:"id"`

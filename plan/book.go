@@ -32,7 +32,7 @@ var (
 	_ ralph.TaskTests = (*Book)(nil)
 )
 
-var errNotAdopted = errors.New("no task list was adopted yet")
+var errNotAdopted = errors.New("no task list has been adopted yet")
 
 // OpenTracker opens the list at path. keep is a folder outside the workspace for copies of the last
 // good files. Files that already exist there count as the last Adopt or Write, so that a harness
@@ -277,7 +277,7 @@ func (b *Book) restore(now, next snapshot, f format) error {
 			continue
 		}
 		if err := clearWay(root, name, next.links[name]); err != nil {
-			return fmt.Errorf("make room for %s: %w", name, err)
+			return fmt.Errorf("replace %s: %w", name, err)
 		}
 		if err := writeFile(root, name, next.files[name], next.modes[name]); err != nil {
 			return err
@@ -349,7 +349,7 @@ func few(injuries []string) []string {
 	if len(injuries) <= enough {
 		return injuries
 	}
-	return append(slices.Clone(injuries[:enough]), fmt.Sprintf("and %d more injuries", len(injuries)-enough))
+	return append(slices.Clone(injuries[:enough]), fmt.Sprintf("and %d more changes", len(injuries)-enough))
 }
 
 // claims returns the tasks that are marked done but are not, in the list's order.

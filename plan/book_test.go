@@ -70,7 +70,7 @@ func TestEveryInjuryIsNamed(t *testing.T) {
 		},
 		"human": {
 			edited(`"c"}`, `"c", "human": true}`),
-			ralph.TaskEdits{ListDamage: []string{"task A was left to a person"}},
+			ralph.TaskEdits{ListDamage: []string{"task A was assigned to a person"}},
 		},
 		"id": {
 			list(strings.Replace(task, `"B"`, `"C"`, 1), `{"id": "C", "title": "b"}`),
@@ -85,17 +85,17 @@ func TestEveryInjuryIsNamed(t *testing.T) {
 		},
 		"circle": {
 			list(task, `{"id": "B", "title": "b", "depends_on": ["A"]}`),
-			ralph.TaskEdits{ListDamage: []string{"l.json:1: tasks wait for each other: A -> B -> A"}},
+			ralph.TaskEdits{ListDamage: []string{"l.json:1: tasks depend on each other: A -> B -> A"}},
 		},
 		"unknown status": {
 			list(task, `{"id": "B", "title": "b", "status": "complete"}`),
-			ralph.TaskEdits{ListDamage: []string{`l.json:2: unknown status "complete"; it is pending, done or failed`}},
+			ralph.TaskEdits{ListDamage: []string{`l.json:2: unknown status "complete"; choose one of: pending, done, failed`}},
 		},
 		"added with check": {
 			list(task, other, `{"id": "C", "title": "c", "checks": ["curl x | sh"]}`),
 			ralph.TaskEdits{
 				Added:      []string{"C"},
-				ListDamage: []string{"task C, which was added, brings checks of its own; commands are the user's to name"},
+				ListDamage: []string{"task C, which the agent added, has its own checks; only the user may add commands"},
 			},
 		},
 		"all at once": {
@@ -104,7 +104,7 @@ func TestEveryInjuryIsNamed(t *testing.T) {
 		},
 		"other format": {
 			`[{"id": "A", "title": "a", "status": "done"}]`,
-			ralph.TaskEdits{ListDamage: []string{`l.json:1: the file holds a list, where an object with "tasks" should stand`}},
+			ralph.TaskEdits{ListDamage: []string{`l.json:1: the file holds a list, where an object with "tasks" was expected`}},
 		},
 	}
 	for name, test := range tests {
@@ -142,7 +142,7 @@ func TestOrderOfFinishedTasksIsFree(t *testing.T) {
 	d.lay(map[string]string{"prd.json": list(bDone, c, a)})
 	diff(t, ralph.TaskEdits{Claims: []string{"B"}}, d.inspect(), "a claimed one may move, too")
 	d.lay(map[string]string{"prd.json": list(b, a, c)})
-	diff(t, ralph.TaskEdits{ListDamage: []string{"open tasks were put into another order"}}, d.inspect())
+	diff(t, ralph.TaskEdits{ListDamage: []string{"open tasks were reordered"}}, d.inspect())
 }
 
 func TestManyInjuriesAreCutShort(t *testing.T) {
@@ -166,13 +166,13 @@ func TestSpecFilesOfAnAgentFolder(t *testing.T) {
 		"deleted": {func(d *desk) error { return os.Remove(d.path(spec)) }, spec + " is gone"},
 		"broken": {
 			func(d *desk) error { return os.WriteFile(d.path(spec), []byte("{\n\"id\""), 0o644) },
-			spec + `:2: the file ends after the key "id", where a colon should stand`,
+			spec + `:2: the file ends after the key "id", where a colon was expected`,
 		},
 		"of another": {func(d *desk) error { return os.WriteFile(d.path(spec), []byte(`{"id":"TASK-2"}`), 0o644) },
 			spec + ":1: the spec of task TASK-1 calls itself TASK-2"},
 		"no object": {
 			func(d *desk) error { return os.WriteFile(d.path(spec), []byte(`[]`), 0o644) },
-			"where the spec of task TASK-1 should stand",
+			"where the spec of task TASK-1 was expected",
 		},
 		"folder gone": {func(d *desk) error { return os.RemoveAll(d.path(".agent/tasks")) }, ""},
 		"all gone":    {func(d *desk) error { return os.RemoveAll(d.path(".agent")) }, ""},

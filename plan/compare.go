@@ -43,15 +43,15 @@ func compare(before, now []item) []string {
 		if known[it.ID] == "" && !renamed[it.ID] && len(it.Checks) > 0 {
 			injuries = append(
 				injuries,
-				fmt.Sprintf("task %s, which was added, brings checks of its own; commands are the user's to name", it.ID),
+				fmt.Sprintf("task %s, which the agent added, has its own checks; only the user may add commands", it.ID),
 			)
 		}
 	}
 	if added := len(now) - len(before); added > mostAdded {
-		injuries = append(injuries, fmt.Sprintf("%d tasks were added, and %d are the most", added, mostAdded))
+		injuries = append(injuries, fmt.Sprintf("%d tasks were added; the limit is %d", added, mostAdded))
 	}
 	if len(injuries) == 0 && reordered(before, now) {
-		injuries = append(injuries, "open tasks were put into another order")
+		injuries = append(injuries, "open tasks were reordered")
 	}
 	return injuries
 }
@@ -73,8 +73,8 @@ func changes(was, is ralph.Task) []string {
 	note(was.Category != is.Category, "the category of task %s was changed")
 	note(!was.Optional && is.Optional, "task %s was made optional")
 	note(was.Optional && !is.Optional, "task %s is no longer optional")
-	note(!was.Human && is.Human, "task %s was left to a person")
-	note(was.Human && !is.Human, "task %s is no longer left to a person")
+	note(!was.Human && is.Human, "task %s was assigned to a person")
+	note(was.Human && !is.Human, "task %s is no longer assigned to a person")
 	note(was.SpecFile != is.SpecFile, "the spec file of task %s was changed")
 	return all
 }

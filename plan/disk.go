@@ -35,7 +35,7 @@ type location struct {
 func locate(dir, name string) (location, error) {
 	if !filepath.IsAbs(name) {
 		if !filepath.IsLocal(name) {
-			return location{}, fmt.Errorf("%s lies outside the workspace; name it by its absolute path", name)
+			return location{}, fmt.Errorf("%s is outside the workspace; use its absolute path", name)
 		}
 		inside := path.Clean(filepath.ToSlash(name))
 		return location{dir, inside, inside}, nil
@@ -145,7 +145,7 @@ func (s *snapshot) take(root *os.Root, name string) {
 
 // readRegular reads a file of sensible size, or returns why it does not.
 func readRegular(root *os.Root, name string) (data []byte, mode fs.FileMode, trouble string) {
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that nobody writes to must not hold us
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block on a pipe without a writer
 	if err != nil {
 		return nil, 0, "cannot be read: " + reason(err)
 	}
@@ -231,10 +231,10 @@ func followLink(root *os.Root, name string) (string, error) {
 		}
 		name = path.Join(path.Dir(name), filepath.ToSlash(target))
 		if filepath.IsAbs(target) || !filepath.IsLocal(filepath.FromSlash(name)) {
-			return "", fmt.Errorf("%s is a link that leads out of the workspace", start)
+			return "", fmt.Errorf("%s is a link to a file outside the workspace", start)
 		}
 	}
-	return "", fmt.Errorf("%s is a link that leads nowhere", start)
+	return "", fmt.Errorf("%s is a link loop", start)
 }
 
 // flushFolder makes the names in a folder durable. Windows has no such call and needs none.

@@ -200,7 +200,7 @@ func (d *Draft) survey() error {
 		e.Format = f.name()
 	}
 	if bad := Errors(problems); len(bad) > 0 && !hasNoTasks(f, before, all) {
-		e.Why = fmt.Sprintf("%s cannot be read, so that nobody knows what would be lost: %s", e.List, bad[0].Text)
+		e.Why = fmt.Sprintf("%s cannot be read, so tasks in it could be lost: %s", e.List, bad[0].Text)
 		return &e
 	}
 	if e.Tasks == 0 && !e.Own() && d.options.List == "" {
@@ -223,7 +223,7 @@ func (d *Draft) survey() error {
 func (d *Draft) find() (location, bool, error) {
 	name, there := d.options.List, d.options.List != ""
 	if there && path.Ext(filepath.ToSlash(name)) != ".json" {
-		return location{}, false, fmt.Errorf("%s: a new list is JSON, and so its name ends in .json", name)
+		return location{}, false, fmt.Errorf("%s: a new list is JSON; choose a name that ends in .json", name)
 	}
 	if !there {
 		var err error
@@ -271,19 +271,19 @@ func (d *Draft) refusal(e ExistsError) string {
 	foreign := !e.Own()
 	switch mode := d.options.Mode; {
 	case foreign && d.options.List != "":
-		return fmt.Sprintf("%s is in the format %s, and what is written here is in our own", e.List, e.Format)
+		return fmt.Sprintf("%s is in the format %s, and new lists are written in ralph's own format", e.List, e.Format)
 	case e.Tasks == 0:
 		return ""
 	case foreign && mode == DraftBehind:
 		return fmt.Sprintf(
-			"%s is in the format %s, which has no place for all that a plan says; import it first",
+			"%s is in the format %s, which cannot store a whole plan; import it first",
 			e.List,
 			e.Format,
 		)
 	case mode == DraftFresh:
-		return fmt.Sprintf("%s is there already: %s, %d done", e.List, text.Count(e.Tasks, "task"), e.Done)
+		return fmt.Sprintf("%s already exists: %s, %d done", e.List, text.Count(e.Tasks, "task"), e.Done)
 	case mode == DraftAnew && e.Done > 0:
-		return fmt.Sprintf("%s has %s done, and that would be lost", e.List, text.Count(e.Done, "task"))
+		return fmt.Sprintf("%s has %s done, which would be lost", e.List, text.Count(e.Done, "task"))
 	}
 	return ""
 }

@@ -78,7 +78,7 @@ func TestADraftSaysWhatIsWrong(t *testing.T) {
 	tasks := draftTasks()
 	tasks[0].ID, tasks[1].DependsOn = "no id", []string{"N-2"}
 	_, faults, _ := d.Try(tasks)
-	diff(t, []string{badID("no id"), "tasks wait for each other: N-2 -> N-2"}, faults)
+	diff(t, []string{badID("no id"), "tasks depend on each other: N-2 -> N-2"}, faults)
 	if _, err := d.Land(tasks); !errors.As(err, new(Problems)) {
 		t.Error(err)
 	}
@@ -190,32 +190,31 @@ func TestWhatADraftRefuses(t *testing.T) {
 		"an empty file": {map[string]string{OwnPath: " \n"}, "", itself, itself, itself, OwnPath, ""},
 		"an empty list": {map[string]string{OwnPath: `{"version":1,"tasks":[]}`}, "", itself, itself, itself,
 			OwnPath, ""},
-		"open tasks": {map[string]string{OwnPath: open}, "", ".ralph/tasks.json is there already: 2 tasks, 0 done",
+		"open tasks": {map[string]string{OwnPath: open}, "", ".ralph/tasks.json already exists: 2 tasks, 0 done",
 			itself, itself, OwnPath, ""},
 		"tasks that are done": {map[string]string{OwnPath: worked}, "",
-			".ralph/tasks.json is there already: 1 task, 1 done", itself, ".ralph/tasks.json has 1 task done, and that " +
-				"would be lost", OwnPath, ""},
+			".ralph/tasks.json already exists: 1 task, 1 done", itself, ".ralph/tasks.json has 1 task done, which would be lost", OwnPath, ""},
 		"a broken list": {map[string]string{OwnPath: `{"tasks":[{"id":"A"}]}`}, "",
-			".ralph/tasks.json cannot be read, so that nobody knows what would be lost: task A has no title",
-			".ralph/tasks.json cannot be read, so that nobody knows what would be lost: task A has no title",
-			".ralph/tasks.json cannot be read, so that nobody knows what would be lost: task A has no title", "", ""},
-		"another format": {map[string]string{"prd.json": prd}, "", "prd.json is there already: 1 task, 0 done",
-			"prd.json is in the format prd-tasks, which has no place for all that a plan says; import it first", itself,
+			".ralph/tasks.json cannot be read, so tasks in it could be lost: task A has no title",
+			".ralph/tasks.json cannot be read, so tasks in it could be lost: task A has no title",
+			".ralph/tasks.json cannot be read, so tasks in it could be lost: task A has no title", "", ""},
+		"another format": {map[string]string{"prd.json": prd}, "", "prd.json already exists: 1 task, 0 done",
+			"prd.json is in the format prd-tasks, which cannot store a whole plan; import it first", itself,
 			OwnPath, "prd.json"},
-		"another format, done": {map[string]string{"prd.json": done}, "", "prd.json is there already: 2 tasks, 1 done",
-			"prd.json is in the format prd-tasks, which has no place for all that a plan says; import it first",
-			"prd.json has 1 task done, and that would be lost", "", ""},
+		"another format, done": {map[string]string{"prd.json": done}, "", "prd.json already exists: 2 tasks, 1 done",
+			"prd.json is in the format prd-tasks, which cannot store a whole plan; import it first",
+			"prd.json has 1 task done, which would be lost", "", ""},
 		"another format, empty": {map[string]string{"prd.json": `[]`}, "", itself, itself, itself, OwnPath, "prd.json"},
 		"prose": {map[string]string{"IMPLEMENTATION_PLAN.md": "# How\n\nWell.\n"}, "", itself, itself,
 			itself, OwnPath, "IMPLEMENTATION_PLAN.md"},
 		"a named place": {map[string]string{OwnPath: worked}, "plans/next.json", itself, itself, itself,
 			"plans/next.json", OwnPath},
-		"a named list": {map[string]string{"x.json": open}, "x.json", "x.json is there already: 2 tasks, 0 done",
+		"a named list": {map[string]string{"x.json": open}, "x.json", "x.json already exists: 2 tasks, 0 done",
 			itself, itself, "x.json", ""},
 		"a named other format": {map[string]string{"prd.json": prd}, "prd.json",
-			"prd.json is in the format prd-tasks, and what is written here is in our own",
-			"prd.json is in the format prd-tasks, and what is written here is in our own", "prd.json is in the format " +
-				"prd-tasks, and what is written here is in our own", "", ""},
+			"prd.json is in the format prd-tasks, and new lists are written in ralph's own format",
+			"prd.json is in the format prd-tasks, and new lists are written in ralph's own format", "prd.json is in the format " +
+				"prd-tasks, and new lists are written in ralph's own format", "", ""},
 	} {
 		for mode, want := range map[DraftMode]string{DraftFresh: c.fresh, DraftBehind: c.behind, DraftAnew: c.anew} {
 			t.Run(name, func(t *testing.T) {

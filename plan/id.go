@@ -16,7 +16,7 @@ func validID(id string) bool { return idForm().MatchString(id) }
 
 func badID(id string) string {
 	return fmt.Sprintf(
-		"bad id %q: an id begins with a letter or digit and holds letters, digits, dots, underscores and hyphens",
+		"bad id %q: an id starts with a letter or digit and contains only letters, digits, dots, underscores and hyphens",
 		shorten(id),
 	)
 }

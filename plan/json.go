@@ -130,14 +130,14 @@ func (s *jsonScanner) value(depth int) (*node, *syntaxError) {
 			return n, nil
 		}
 	}
-	return nil, s.unexpected("where a value should stand")
+	return nil, s.unexpected("where a value was expected")
 }
 
 func (s *jsonScanner) object(depth int) (*node, *syntaxError) {
 	n := &node{kind: '{', start: s.at}
 	return n, s.sequence(n, '}', "in an object", func() *syntaxError {
 		if s.next() != '"' {
-			return s.unexpected("where a key should stand")
+			return s.unexpected("where a key was expected")
 		}
 		key, err := s.string()
 		if err != nil {
@@ -145,7 +145,7 @@ func (s *jsonScanner) object(depth int) (*node, *syntaxError) {
 		}
 		s.blanks()
 		if s.next() != ':' {
-			return s.unexpected(fmt.Sprintf("after the key %q, where a colon should stand", key.text))
+			return s.unexpected(fmt.Sprintf("after the key %q, where a colon was expected", key.text))
 		}
 		s.at++
 		s.blanks()
@@ -184,7 +184,7 @@ func (s *jsonScanner) sequence(n *node, closing byte, where string, part func() 
 			continue
 		case ',':
 		default:
-			return s.unexpected(where + ", where a comma or " + string(rune(closing)) + " should stand")
+			return s.unexpected(where + ", where a comma or " + string(rune(closing)) + " was expected")
 		}
 		comma := s.at
 		s.at++
@@ -229,7 +229,7 @@ func (s *jsonScanner) decode(n *node, plain bool) *syntaxError {
 	}
 	if err := json.Unmarshal(s.data[n.start:n.end], &n.text); err != nil {
 		s.at = n.start
-		return s.fail("the text holds a control character or a wrong escape")
+		return s.fail("the text contains a control character or an invalid escape")
 	}
 	return nil
 }

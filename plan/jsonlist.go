@@ -68,7 +68,7 @@ func (f jsonFormat) item(r *jsonReader, n *node) item {
 		m := &n.members[i]
 		known := f.member(r, m, &it.Task)
 		if known && seen[m.key] {
-			r.faultAt(m.start, "the key %q is there twice", m.key)
+			r.faultAt(m.start, "the key %q appears twice", m.key)
 		}
 		seen[m.key] = true
 	}
@@ -97,7 +97,7 @@ func (f jsonFormat) member(r *jsonReader, m *member, t *ralph.Task) bool {
 	}
 	switch {
 	case m.key == "passes" || m.key == "status":
-		r.faultAt(m.start, "the tasks of this list carry %q; %q beside it contradicts or repeats it", f.state, m.key)
+		r.faultAt(m.start, "the tasks of this list use %q; remove %q, which contradicts or repeats it", f.state, m.key)
 	case f.strict:
 		r.faultAt(m.start, "unknown key %q%s", m.key, didYouMean(m.key, f.names()))
 	}
@@ -181,7 +181,7 @@ func (r *jsonReader) status(v *node, boolean bool) ralph.TaskStatus {
 		case ralph.TaskPending, ralph.TaskDone, ralph.TaskFailed:
 			return s
 		}
-		r.fault(v, "unknown status %q; it is pending, done or failed", v.text)
+		r.fault(v, "unknown status %q; choose one of: pending, done, failed", v.text)
 	}
 	return ralph.TaskPending
 }

@@ -58,9 +58,9 @@ func sortProblems(problems []Problem) {
 
 func unknownFormat(data []byte) string {
 	if top, err := scanJSON(data); err == nil && top.kind == '{' {
-		return `no task list: the object has neither "tasks" nor "userStories"`
+		return `not a task list: the object has neither "tasks" nor "userStories"`
 	}
-	return "no task list in any format that is known"
+	return "not a task list in any known format"
 }
 
 // Errors returns the problems that prevent using a list.
@@ -131,7 +131,7 @@ func circles(file string, tasks []item, index map[string]int) []Problem {
 				circle := way[slices.Index(way, next):]
 				problems = append(
 					problems,
-					tasks[circle[0]].problem(file, "tasks wait for each other: %s", circleText(tasks, circle)),
+					tasks[circle[0]].problem(file, "tasks depend on each other: %s", circleText(tasks, circle)),
 				)
 			}
 		}
@@ -187,7 +187,7 @@ func (l *List) advise(around Surroundings) []Problem {
 	}
 	if !testable {
 		problems = append(problems, Problem{File: l.where.path, Line: 1, Warning: true,
-			Text: "nothing can prove this list: neither the run nor any task has a check"})
+			Text: "nothing can prove this list: add a check to the run or to a task"})
 	}
 	for _, t := range l.items {
 		if t.Status != ralph.TaskDone && !t.Human {
@@ -203,7 +203,7 @@ func (l *List) advise(around Surroundings) []Problem {
 		for _, on := range t.DependsOn {
 			switch other := byID[on]; {
 			case t.Blocks() && other.Human:
-				warn(t, "task %s depends on %s, which is for a person and never waited for", t.ID, on)
+				warn(t, "task %s depends on %s, which is for a person, so the run never waits for it", t.ID, on)
 			case t.Blocks() && other.Optional:
 				warn(t, "task %s depends on %s, which is optional", t.ID, on)
 			}

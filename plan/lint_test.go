@@ -61,18 +61,18 @@ func TestLintWarns(t *testing.T) {
 		"with checks": {list, Surroundings{RunChecks: true}, []string{
 			"tasks.json:3: task B has no check of its own",
 			"tasks.json:4: task C has no acceptance criteria",
-			"tasks.json:4: task C depends on H, which is for a person and never waited for",
+			"tasks.json:4: task C depends on H, which is for a person, so the run never waits for it",
 			"tasks.json:4: task C depends on O, which is optional",
 			"tasks.json:5: task D has neither acceptance criteria nor a check of its own",
 		}},
 		"with tests by id": {list, Surroundings{TaskTests: true}, []string{
 			"tasks.json:4: task C has no acceptance criteria",
-			"tasks.json:4: task C depends on H, which is for a person and never waited for",
+			"tasks.json:4: task C depends on H, which is for a person, so the run never waits for it",
 			"tasks.json:4: task C depends on O, which is optional",
 			"tasks.json:5: task D has no acceptance criteria",
 		}},
 		"nothing testable": {`{"tasks": [{"id": "A", "title": "a", "acceptance": ["x"]}]}`, Surroundings{}, []string{
-			"tasks.json:1: nothing can prove this list: neither the run nor any task has a check",
+			"tasks.json:1: nothing can prove this list: add a check to the run or to a task",
 			"tasks.json:1: task A has no check of its own",
 		}},
 		"a task's check is enough": {
@@ -130,7 +130,7 @@ func TestCirclesAreNamed(t *testing.T) {
 			}
 			var got []string
 			for _, p := range crossCheck("list", tasks) {
-				_, circle, _ := strings.Cut(p.Text, "tasks wait for each other: ")
+				_, circle, _ := strings.Cut(p.Text, "tasks depend on each other: ")
 				got = append(got, circle)
 			}
 			diff(t, test.want, got)

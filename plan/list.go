@@ -180,7 +180,7 @@ func (l *List) Add(t ralph.Task) (string, error) {
 			return it.ID, nil
 		}
 	}
-	return "", fmt.Errorf("add task: it did not arrive in %s", l.where.shown)
+	return "", fmt.Errorf("add task: it cannot be found in %s", l.where.shown)
 }
 
 // identify sets a task's id, if there is a style to follow; otherwise the format creates one.
@@ -192,7 +192,7 @@ func (l *List) identify(t *ralph.Task, taken []string) error {
 	case !validID(t.ID):
 		return errors.New(badID(t.ID))
 	case slices.Contains(taken, t.ID):
-		return fmt.Errorf("%s has a task %s already", l.where.shown, t.ID)
+		return fmt.Errorf("%s already has a task %s", l.where.shown, t.ID)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ import (
 // priority speak for all under them, and boxes under Success criteria or Notes are no tasks.
 //
 // In a file with Task sections each section is one task, done when every box in it is ticked, and
-// boxes elsewhere are nobody's.
+// boxes elsewhere are ignored.
 //
 // Structure comes from a Markdown parser, so that boxes in code, comments and quotations are none.
 // The only bytes that are ever edited are those between the brackets of boxes.

@@ -38,7 +38,7 @@ func (markdown) add(src source, t ralph.Task) (source, error) {
 	return source{}, fmt.Errorf("add task to %s: %w", src.path, errNoPlace)
 }
 
-var errNoPlace = errors.New("it would not be read back as it is; give it an id such as T-7 or none, and plain text")
+var errNoPlace = errors.New("it would not be read back unchanged; use an id such as T-7 or none, and plain text")
 
 // addition is one task to be added to a list.
 type addition struct {

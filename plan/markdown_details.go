@@ -271,7 +271,7 @@ func (d *taskDetails) set(f field, value string) {
 		n, ok := priorityIn(word)
 		if !ok {
 			d.problems = append(d.problems, Problem{Line: d.line, Warning: true,
-				Text: fmt.Sprintf("priority %q is no number and none of high, medium, low", word)})
+				Text: fmt.Sprintf("priority %q is not a number; choose a number, or one of: high, medium, low", word)})
 			return
 		}
 		d.task.Priority = &n
@@ -282,7 +282,7 @@ func (d *taskDetails) set(f field, value string) {
 				Line:    d.line,
 				Warning: true,
 				Text: fmt.Sprintf(
-					"%q is taken for a remark; write a command in backticks",
+					"%q is not a command; write commands in backticks",
 					plainText(d.doc, []string{"Check: " + value}),
 				),
 			})

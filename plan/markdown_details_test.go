@@ -39,7 +39,7 @@ func TestMarkdownFields(t *testing.T) {
 			nil,
 		},
 		{"priority that is none", "# P\n## High priority\n- [ ] a\n  - Priority: soon\n", []ralph.Task{ranked(one, 1)},
-			[]string{"PLAN.md:3: priority \"soon\" is no number and none of high, medium, low (warning)"}},
+			[]string{"PLAN.md:3: priority \"soon\" is not a number; choose a number, or one of: high, medium, low (warning)"}},
 		{
 			"checks",
 			"- [ ] a\n  - Check: `go test ./...`\n  - Checks: `make lint`, and ``echo `x` ``\n  - Checks:\n    - `one`\n" +
@@ -52,7 +52,7 @@ func TestMarkdownFields(t *testing.T) {
 			"- [ ] a\n  - Check: a wrong password shows an error\n",
 			[]ralph.Task{described(one, "Check: a wrong password shows an error")},
 			[]string{
-				`PLAN.md:1: "Check: a wrong password shows an error" is taken for a remark; write a command in backticks (warning)`,
+				`PLAN.md:1: "Check: a wrong password shows an error" is not a command; write commands in backticks (warning)`,
 			},
 		},
 		{
@@ -120,7 +120,7 @@ func TestMarkdownFields(t *testing.T) {
 }
 
 func TestMarkdownSections(t *testing.T) {
-	const noBox = " has no box to tick, so its state is not written to the file; add `- [ ] step` (warning)"
+	const noBox = " has no box, so its state cannot be saved; add `- [ ] step` (warning)"
 	checkMarkdown(t, []markdownCase{
 		{
 			"names",
@@ -300,7 +300,7 @@ func TestMarkdownFalseBoxes(t *testing.T) {
 			"indented too far",
 			"- [ ] a\n\nText\n\n    - [ ] b\n",
 			a,
-			[]string{"PLAN.md:5: a box that is indented this far is code, not a task; indent it less (warning)"},
+			[]string{"PLAN.md:5: a box indented this far is code, not a task; indent it less (warning)"},
 		},
 		{
 			"meant literally",

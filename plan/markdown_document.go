@@ -38,7 +38,7 @@ func openMarkdown(data []byte) (*markdownDoc, *Problem) {
 	doc.lines = linesOf(doc.text)
 	for i, begin := range doc.lines {
 		if nestsTooDeep(doc.text[begin:]) {
-			return doc, &Problem{Line: i + 1, Text: "too many quotations or lists within each other"}
+			return doc, &Problem{Line: i + 1, Text: "quotations or lists are nested too deeply"}
 		}
 	}
 	doc.context = parser.NewContext()

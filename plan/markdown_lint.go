@@ -47,10 +47,10 @@ func (r *checklistReader) falseBoxesIn(n ast.Node) {
 		switch {
 		case leads && isBoxed:
 			if mark := r.doc.text[box.mark]; strings.IndexByte(openMarks, mark) >= 0 {
-				r.warn(at, fmt.Sprintf("`[%c]` is read as a box that is not ticked; write `- [ ] title`", mark))
+				r.warn(at, fmt.Sprintf("`[%c]` is read as an unticked box; write `- [ ] title`", mark))
 			}
 		case leads && emptyBox().MatchString(row):
-			r.warn(at, "a box without a title is no task; write `- [ ] title`")
+			r.warn(at, "a box without a title is not a task; write `- [ ] title`")
 		case leads && (falseBox().MatchString(row) || gluedBox().MatchString(row)), !leads && loneBox().MatchString(row):
 			r.warn(at, fmt.Sprintf("not a box: `%s`; write `- [ ] title`", shorten(r.doc.row(at))))
 		}
@@ -61,7 +61,7 @@ func (r *checklistReader) boxesInCode(n ast.Node) {
 	for i := range n.Lines().Len() {
 		segment := n.Lines().At(i)
 		if boxInCode().Match(segment.Value(r.doc.text)) {
-			r.warn(segment.Start, "a box that is indented this far is code, not a task; indent it less")
+			r.warn(segment.Start, "a box indented this far is code, not a task; indent it less")
 		}
 	}
 }

@@ -252,7 +252,7 @@ func (r *checklistReader) sectionTask(s *taskSection) {
 	t.Human = s.governed.human || title.human || d.only(func(s step) bool { return s.human })
 	if len(t.boxes) == 0 {
 		r.problem(Problem{Line: t.line, Task: t.ID, Warning: true,
-			Text: fmt.Sprintf("section %s has no box to tick, so its state is not written to the file; add `- [ ] step`", t.ID)})
+			Text: fmt.Sprintf("section %s has no box, so its state cannot be saved; add `- [ ] step`", t.ID)})
 	}
 	r.finish(t, d, s.governed)
 }

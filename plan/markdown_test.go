@@ -112,8 +112,8 @@ func TestMarkdownBoxes(t *testing.T) {
 		},
 		{"quotation", "> - [ ] a\n\n- [ ] b\n  > - [ ] c\n", []ralph.Task{described(todo("b", "b"), "> [ ] c")}, nil},
 		{"begun and moved", "- [~] a\n- [-] b\n", []ralph.Task{todo("a", "a"), todo("b", "b")}, []string{
-			"PLAN.md:1: `[~]` is read as a box that is not ticked; write `- [ ] title` (warning)",
-			"PLAN.md:2: `[-]` is read as a box that is not ticked; write `- [ ] title` (warning)"}},
+			"PLAN.md:1: `[~]` is read as an unticked box; write `- [ ] title` (warning)",
+			"PLAN.md:2: `[-]` is read as an unticked box; write `- [ ] title` (warning)"}},
 		{
 			"a link is no box",
 			"- [x](http://example.org) a\n- [ ](b)\n- [x]: c\n- [ ] d\n\n[x]: http://example.org\n",
@@ -137,19 +137,19 @@ func TestMarkdownBoxes(t *testing.T) {
 			"too deep",
 			"- [ ] a\n" + strings.Repeat("> - ", 60) + "[ ] b\n",
 			nil,
-			[]string{"PLAN.md:2: too many quotations or lists within each other"},
+			[]string{"PLAN.md:2: quotations or lists are nested too deeply"},
 		},
 		{
 			"too deep, line by line",
 			"- [ ] a\n" + nestedBullets(150),
 			nil,
-			[]string{"PLAN.md:101: too many quotations or lists within each other"},
+			[]string{"PLAN.md:101: quotations or lists are nested too deeply"},
 		},
 		{
 			"too deep in a quotation",
 			"- [ ] a\n\n" + nestedBullets(1) + "> " + strings.ReplaceAll(nestedBullets(150), "\n", "\n> "),
 			nil,
-			[]string{"PLAN.md:102: too many quotations or lists within each other"},
+			[]string{"PLAN.md:102: quotations or lists are nested too deeply"},
 		},
 		{
 			"a rule, a code line and text far to the right",

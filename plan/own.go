@@ -45,7 +45,7 @@ func ownItems(r *jsonReader, top *node) *node {
 		case !slices.Contains(known, m.key):
 			r.faultAt(m.start, "unknown key %q%s", m.key, didYouMean(m.key, known))
 		case m.key == "version" && m.value.text != fmt.Sprint(ownVersion):
-			r.fault(m.value, "this ralph reads version %d of the list", ownVersion)
+			r.fault(m.value, "this version of ralph reads version %d of the list", ownVersion)
 		}
 	}
 	return listUnder(r, top, "tasks")
@@ -56,7 +56,7 @@ func listUnder(r *jsonReader, top *node, name string) *node {
 	m := top.get(name)
 	switch {
 	case top.kind != '{':
-		r.fault(top, "the file holds %s, where an object with %q should stand", top.kindName(), name)
+		r.fault(top, "the file holds %s, where an object with %q was expected", top.kindName(), name)
 	case m == nil:
 		r.fault(top, "the file has no %q", name)
 	case m.value.kind != '[':
@@ -70,7 +70,7 @@ func listUnder(r *jsonReader, top *node, name string) *node {
 // plainList reads a document that is just a list of tasks.
 func plainList(r *jsonReader, top *node) *node {
 	if top.kind != '[' {
-		r.fault(top, "the file holds %s, where a list of tasks should stand", top.kindName())
+		r.fault(top, "the file holds %s, where a list of tasks was expected", top.kindName())
 		return nil
 	}
 	return top

@@ -80,7 +80,7 @@ func hasNoPlaceFor(t ralph.Task, fields ...string) error {
 		{"human", t.Human},
 	} {
 		if f.used && slices.Contains(fields, f.name) {
-			return fmt.Errorf("this format has no place for %s", f.name)
+			return fmt.Errorf("this format cannot store %s", f.name)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ func parseTestPattern(text string) (testPattern, error) {
 	}
 	clean := path.Clean(filepath.ToSlash(text))
 	if !filepath.IsLocal(filepath.FromSlash(clean)) {
-		return nil, fmt.Errorf("%q leads out of the workspace", text)
+		return nil, fmt.Errorf("%q is outside the workspace", text)
 	}
 	p := testPattern(strings.Split(clean, "/"))
 	if p[len(p)-1] == "**" {

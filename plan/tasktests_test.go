@@ -105,8 +105,8 @@ func TestTaskTests(t *testing.T) {
 func TestTaskTestsPatternIsChecked(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"tests/*.py":      `read checks.task_tests: "tests/*.py" has no {id}, so every file would belong to every task`,
-		"../{id}.py":      `read checks.task_tests: "../{id}.py" leads out of the workspace`,
-		"/tests/{id}.py":  `read checks.task_tests: "/tests/{id}.py" leads out of the workspace`,
+		"../{id}.py":      `read checks.task_tests: "../{id}.py" is outside the workspace`,
+		"/tests/{id}.py":  `read checks.task_tests: "/tests/{id}.py" is outside the workspace`,
 		"tests/{id}_[.py": `read checks.task_tests: "tests/{id}_[.py": syntax error in pattern`,
 	} {
 		_, err := OpenBook(t.TempDir(), "l.json", t.TempDir(), pattern)

@@ -95,13 +95,13 @@ type sighting struct {
 // Keep returns a Keeper that stores its snapshots in a folder, which it creates if needed. The
 // folder must be outside the workspace.
 func (p *Tree) Keep(folder string) (*Keeper, error) {
-	folder, err := scan.Outside(p.Dir, folder, "keep copies")
+	folder, err := scan.Outside(p.Dir, folder, "keep snapshots")
 	if err != nil {
 		return nil, err
 	}
 	kept, err := newStore(folder)
 	if err != nil {
-		return nil, fmt.Errorf("keep copies: %w", err)
+		return nil, fmt.Errorf("keep snapshots: %w", err)
 	}
 	return &Keeper{tree: p, store: kept}, nil
 }
@@ -235,7 +235,7 @@ func (k *Keeper) keep(root *os.Root, name string) (sighting, error) {
 func (k *Keeper) Changes(_ context.Context, from, to string) ([]ralph.FileChange, error) {
 	edits, err := k.edits(from, to)
 	if err != nil {
-		return nil, fmt.Errorf("compare copies: %w", err)
+		return nil, fmt.Errorf("compare snapshots: %w", err)
 	}
 	return manifest.FileChanges(edits), nil
 }
@@ -290,7 +290,7 @@ func (k *Keeper) Read(_ context.Context, id, name string, limit int) ([]byte, er
 	}
 	text, err := k.store.read(file.ID, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read copy %s: %w", id, err)
+		return nil, fmt.Errorf("read snapshot %s: %w", id, err)
 	}
 	return text, nil
 }
@@ -313,7 +313,7 @@ func (k *Keeper) Join(_ context.Context, base, from, to string) (string, error) 
 		id, err = k.store.putList(manifest.Apply(onto, edits))
 	}
 	if err != nil {
-		return "", fmt.Errorf("join copies: %w", err)
+		return "", fmt.Errorf("join snapshots: %w", err)
 	}
 	return id, nil
 }

@@ -195,9 +195,9 @@ func TestPlainKeeperDamaged(t *testing.T) {
 	k.must(os.WriteFile(k.keeper.store.list(state.Snapshot), []byte(listTitle), 0o600))
 	_, files := k.keeper.Files(t.Context(), state.Snapshot)
 	for want, err := range map[string]error{
-		"read copy " + state.Snapshot + ": read content: " + content + " is damaged": read,
+		"read snapshot " + state.Snapshot + ": read content: " + content + " is damaged": read,
 		"extract snapshot: read content: " + content + " is damaged":                 extract,
-		"read copy " + state.Snapshot + ": its list of files is damaged":             files,
+		"read snapshot " + state.Snapshot + ": its list of files is damaged":             files,
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)

@@ -95,19 +95,19 @@ func (s *store) putList(files []manifest.Entry) (id string, err error) {
 // files lists the files of a snapshot.
 func (s *store) files(id string) ([]manifest.Entry, error) {
 	if !manifest.ID().MatchString(id) {
-		return nil, fmt.Errorf("read copy %q: %w", id, manifest.ErrNoSnapshot)
+		return nil, fmt.Errorf("read snapshot %q: %w", id, manifest.ErrNoSnapshot)
 	}
 	return s.listings.List(id, func() ([]manifest.Entry, error) {
 		text, err := os.ReadFile(s.list(id))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read copy %s: %w", id, manifest.ErrNoSnapshot)
+			return nil, fmt.Errorf("read snapshot %s: %w", id, manifest.ErrNoSnapshot)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read copy %s: %w", id, err)
+			return nil, fmt.Errorf("read snapshot %s: %w", id, err)
 		}
 		records, known := strings.CutPrefix(string(text), listTitle)
 		if !known || idOf(text) != id {
-			return nil, fmt.Errorf("read copy %s: its list of files is damaged", id)
+			return nil, fmt.Errorf("read snapshot %s: its list of files is damaged", id)
 		}
 		var files []manifest.Entry
 		for record := range strings.SplitSeq(strings.TrimSuffix(records, "\x00"), "\x00") {

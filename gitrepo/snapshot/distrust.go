@@ -174,7 +174,7 @@ func (r runnable) planted(before runnable) []string {
 		said = append(
 			said,
 			fmt.Sprintf(
-				"hooks came into the repository during this run: %s; look at them before your next git command runs them",
+				"hooks were added to the repository during this run: %s; review them before your next git command runs them",
 				strings.Join(names, ", "),
 			),
 		)
@@ -197,7 +197,7 @@ func (r runnable) planted(before runnable) []string {
 	if len(lines) > 0 {
 		said = append(
 			said,
-			"the repository's configuration was changed during this run, where it can make git run programs: "+strings.Join(
+			"the repository's configuration changed during this run and may make git run programs: "+strings.Join(
 				lines,
 				"; ",
 			),

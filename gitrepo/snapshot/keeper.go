@@ -72,7 +72,7 @@ func New(ctx context.Context, r *gitrepo.Repo, gitDir string) (*Keeper, error) {
 	before, err := Open(r.Git, gitDir)
 	if err == nil && before.home.Format != store.home.Format {
 		return nil, fmt.Errorf(
-			"keep snapshots in %s: those in there are of a %s repository, and this is a %s one; move the folder away",
+			"keep snapshots in %s: it contains snapshots of a %s repository, and this is a %s repository; move the folder away",
 			gitDir,
 			before.home.Format,
 			store.home.Format,
@@ -167,7 +167,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		}
 		left := append(
 			[]string{
-				"the repository cannot be read any more, so the tree is known by its copy alone: " + scan.Shorten(err.Error()),
+				"the repository can no longer be read, so the tree is identified by its snapshot alone: " + scan.Shorten(err.Error()),
 			},
 			shot.left...)
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Omitted: left}, nil

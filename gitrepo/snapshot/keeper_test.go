@@ -346,7 +346,7 @@ func TestNamesThatGitDoesNotTake(t *testing.T) {
 	w.Write(".GITHUB/file", "x\n")
 	k, _ := newKeeper(w)
 	state := w.Fingerprint(k, gittest.Since)
-	if diff := cmp.Diff([]string{"folder/.GIT/file is not in the snapshot as it is now: git takes no file of that name"},
+	if diff := cmp.Diff([]string{"folder/.GIT/file is not in the snapshot as it is now: git does not accept a file of that name"},
 		state.Omitted); diff != "" {
 		t.Error(diff)
 	}
@@ -445,8 +445,8 @@ func TestProgramsThatAnAgentPlantsAreTold(t *testing.T) {
 	w.Git("config", "core.sshCommand", "touch planted")
 	w.Write("a", "2")
 	want := []string{
-		"hooks came into the repository during this run: post-merge; look at them before your next git command runs them",
-		`the repository's configuration was changed during this run, where it can make git run programs: ` +
+		"hooks were added to the repository during this run: post-merge; review them before your next git command runs them",
+		`the repository's configuration changed during this run and may make git run programs: ` +
 			`sshCommand = touch planted; [filter "x"]; clean = "touch planted; cat"`,
 	}
 	if diff := cmp.Diff(want, w.Fingerprint(k, ralph.TreeInput{}).Omitted); diff != "" {

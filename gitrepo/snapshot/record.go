@@ -40,7 +40,7 @@ func (k *Keeper) record(ctx context.Context) (id string, left []string) {
 		return "", []string{"the repository's branches are not in the snapshot: " + scan.Shorten(err.Error())}
 	}
 	if err := k.write("info/exclude", now.exclude); err != nil {
-		left = append(left, "the repository's info/exclude was not heeded: "+err.Error())
+		left = append(left, "the repository's info/exclude was not applied: "+err.Error())
 	}
 	id, err = k.putFolder([]named{
 		{

@@ -66,7 +66,7 @@ func (k *Keeper) Restore(ctx context.Context, in RestoreInput) (manifest.Restore
 	}
 	if target.prefix != k.home.Prefix {
 		return manifest.Restored{}, notRestorable(
-			"the snapshot is of another time, when %s had another place in its repository; --to DIR writes a copy elsewhere",
+			"the snapshot is from a time when %s was elsewhere in its repository; write it to another folder with --to DIR",
 			k.repo.Dir,
 		)
 	}
@@ -98,7 +98,7 @@ func (r *restore) begin(ctx context.Context, told func(undo string) error) (err 
 	k := r.keeper
 	if r.git && r.target.run == restoring && r.target.repository == "" { // an undo must at least restore the files
 		r.git = false
-		r.done.Note("there was no repository then; the one that is there now stays as it is")
+		r.done.Note("there was no repository then; the current one stays as it is")
 	}
 	if r.git {
 		if r.was, err = k.restorable(ctx, r.target); err != nil {
@@ -114,7 +114,7 @@ func (r *restore) begin(ctx context.Context, told func(undo string) error) (err 
 		err = told(r.before.id)
 	}
 	if err != nil {
-		return fmt.Errorf("nothing was touched: %w", err)
+		return fmt.Errorf("nothing was changed: %w", err)
 	}
 	r.done.Undo = r.before.id
 	return nil
@@ -125,7 +125,7 @@ func (r *restore) run(ctx context.Context) error {
 	if err == nil && r.git {
 		err = r.restoreGit(ctx)
 	} else if _, gone := os.Lstat(filepath.Join(r.keeper.repo.Top, ".git")); errors.Is(gone, os.ErrNotExist) {
-		r.done.Note("the repository itself is gone: restore with --git brings it back")
+		r.done.Note("the repository itself is gone: restore it with --git")
 	}
 	if err == nil {
 		err = r.verify(ctx)
@@ -226,7 +226,7 @@ func (r *restore) restoreFiles(ctx context.Context) error {
 	}
 	edits = slices.DeleteFunc(edits, func(e manifest.Edit) bool {
 		if r.before.out[e.Name] {
-			done.Note("%s is left as it is: it could not be saved first", scan.Shorten(e.Name))
+			done.Note("%s was left unchanged because it could not be saved first", scan.Shorten(e.Name))
 		}
 		return r.before.out[e.Name] || e.After.Mode == manifest.ModeNone && ignored[e.Name]
 	})
@@ -273,7 +273,7 @@ func (r *restore) verify(ctx context.Context) error {
 		}
 	}
 	if len(stayed) > 0 {
-		done.Note("not in the snapshot, and ignored then or until now, so left where they are: %s", scan.List(stayed))
+		done.Note("not in the snapshot and ignored then or until now, so kept: %s", scan.List(stayed))
 	}
 	if len(other) > 0 {
 		done.Note(
@@ -295,7 +295,7 @@ func (s *Store) export(ctx context.Context, from header, to string) (manifest.Re
 		return done, fmt.Errorf("restore to folder: %w", err)
 	}
 	if len(there) > 0 {
-		return done, notRestorable("%s is not empty; name a folder that is, or a new one", to)
+		return done, notRestorable("%s is not empty; choose an empty or new folder", to)
 	}
 	files, err := s.listing(ctx, from)
 	if err != nil {

@@ -24,7 +24,7 @@ func (k *Keeper) restorable(ctx context.Context, target header) (repository, err
 	}
 	h := k.home
 	if _, err := os.Stat(h.GitDir); h.linked() && err != nil {
-		return was, notRestorable("this was a working tree of the repository %s, which does not know it any more; "+
+		return was, notRestorable("this was a working tree of the repository %s, which no longer lists it; "+
 			"restore without branches, or add it again with git worktree add", h.Common)
 	}
 	out, err := k.repo.Ask(ctx, "rev-parse", "--show-object-format")
@@ -83,7 +83,7 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 	}
 	foreign := bytes.Contains(bytes.ToLower(was.config), []byte("refstorage"))
 	if foreign {
-		r.done.Note("the repository's configuration was not restored: its refs were kept in a way of their own")
+		r.done.Note("the repository's configuration was not restored: its refs use another storage format")
 	} else if err := errors.Join(put("config", was.config), put("HEAD", []byte(was.head+"\n"))); err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 		}
 	}
 	r.done.Note(
-		"the repository was made anew: its history, branches and configuration are back, its hooks and reflogs are not, " +
-			"nor all stashes but the last",
+		"the repository was recreated: its history, branches and configuration are restored, its hooks and reflogs are not, " +
+			"nor are stashes before the last",
 	)
 	return put("info/exclude", was.exclude)
 }
@@ -141,17 +141,17 @@ func (r *restore) setAside(dotGit string, info fs.FileInfo) error {
 		return fmt.Errorf("%s is a folder now and was a file; move it away and try again", dotGit)
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, _ := os.Readlink(dotGit)
-		r.done.Note(".git was a link to %s, which was taken away", scan.Shorten(target))
+		r.done.Note(".git was a link to %s, which was removed", scan.Shorten(target))
 	case info.Mode().IsRegular():
 		text, known := scan.ReadSmall(dotGit)
 		if !known {
-			return fmt.Errorf("%s is a file and no repository; move it away and try again", dotGit)
+			return fmt.Errorf("%s is a file, not a repository; move it away and try again", dotGit)
 		}
 		aside := r.keeper.path("dot-git-" + time.Now().UTC().Format("20060102T150405.000000000"))
 		if err := atomicfile.Swap(aside, text, 0o600); err != nil {
 			return err
 		}
-		r.done.Note(".git was a file, which is %s now", aside)
+		r.done.Note(".git was a file, which was moved to %s", aside)
 	}
 	return os.Remove(dotGit)
 }
@@ -199,7 +199,7 @@ func (r *restore) setRefs(ctx context.Context, now repository) error {
 	}
 	for _, one := range now.refs {
 		if _, newer := current[one.name]; newer && !r.keeper.home.linked() {
-			r.done.Note("%s is newer than the snapshot and was left alone", one.name)
+			r.done.Note("%s is newer than the snapshot and was kept", one.name)
 		}
 	}
 	if len(due) == 0 {
@@ -244,7 +244,7 @@ func (r *restore) noteUnderWay() {
 		"BISECT_LOG"} {
 		path := filepath.Join(r.keeper.home.GitDir, sign)
 		if _, err := os.Lstat(path); err == nil {
-			r.done.Note("something is still under way in the repository: there is %s", path)
+			r.done.Note("an operation is still in progress in the repository: found %s", path)
 		}
 	}
 }

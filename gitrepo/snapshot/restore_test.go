@@ -78,7 +78,7 @@ func TestRestoreSaysWhatItDid(t *testing.T) {
 		Written: 3,
 		Deleted: 1,
 		Refs:    1,
-		Notes:   []string{"refs/heads/later is newer than the snapshot and was left alone"},
+		Notes:   []string{"refs/heads/later is newer than the snapshot and was kept"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -124,7 +124,7 @@ func TestTheWayBackIsKnownFirst(t *testing.T) {
 		return errors.New("the disk is full")
 	}}
 	if _, err := k.Restore(t.Context(), in); err == nil ||
-		!strings.HasSuffix(err.Error(), "nothing was touched: the disk is full") {
+		!strings.HasSuffix(err.Error(), "nothing was changed: the disk is full") {
 		t.Errorf("got %v", err)
 	}
 	same(w, "refused", after)
@@ -213,7 +213,7 @@ func TestIgnoredFilesStay(t *testing.T) {
 	done.Undo = ""
 	want := manifest.Restored{
 		Deleted: 1,
-		Notes:   []string{"not in the snapshot, and ignored then or until now, so left where they are: made/a, made/b"},
+		Notes:   []string{"not in the snapshot and ignored then or until now, so kept: made/a, made/b"},
 	}
 	if diff := cmp.Diff(want, done); diff != "" {
 		t.Error(diff)
@@ -230,7 +230,7 @@ func TestWhatInfoExcludeIgnored(t *testing.T) {
 	w.Sh("rm -rf .git; git init -q; echo x >new")
 	done := restore(w, reopen(w, dir), snapshot.RestoreInput{Snapshot: id})
 	same(w, "restored", before)
-	if diff := cmp.Diff([]string{"not in the snapshot, and ignored then or until now, so left where they are: secret"},
+	if diff := cmp.Diff([]string{"not in the snapshot and ignored then or until now, so kept: secret"},
 		done.Notes); diff != "" {
 		t.Error(diff)
 	}
@@ -261,7 +261,7 @@ mkdir -p .git/objects/${two%/*}; cp .git/objects/$forged .git/objects/$two`,
 	}
 }
 
-// TestNothingIsWrittenThroughALink that leads out of the workspace or elsewhere in it,
+// TestNothingIsWrittenThroughALink that is outside the workspace or elsewhere in it,
 // also where git does not look.
 func TestNothingIsWrittenThroughALink(t *testing.T) {
 	for _, target := range []string{"../outside", "elsewhere"} {

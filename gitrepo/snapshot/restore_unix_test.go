@@ -92,7 +92,7 @@ func TestPipesAndSocketsAreSkipped(t *testing.T) {
 	gittest.MakePipe(w, "turned")
 	gittest.MakePipe(w, "new")
 	state := w.Fingerprint(k, gittest.Since)
-	if diff := cmp.Diff([]string{"turned is not in the snapshot as it is now: it is no file, link or folder"},
+	if diff := cmp.Diff([]string{"turned is not in the snapshot as it is now: it is not a file, link or folder"},
 		state.Omitted); diff != "" {
 		t.Error(diff)
 	}

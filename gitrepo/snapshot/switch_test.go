@@ -377,7 +377,7 @@ func TestASaveInTheLastMoment(t *testing.T) {
 			}
 			return own(file)
 		}})
-		if err == nil || !strings.Contains(err.Error(), name+": it was changed meanwhile") ||
+		if err == nil || !strings.Contains(err.Error(), name+": it changed meanwhile") ||
 			!cmp.Equal(done, ralph.Switched{}) {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}

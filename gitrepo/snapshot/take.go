@@ -173,7 +173,7 @@ func (k *Keeper) nested(ctx context.Context, folder string, depth int) (files, l
 	const deepest = 16
 	dir := filepath.Join(k.repo.Top, filepath.FromSlash(folder))
 	var out string
-	err := errors.New("too many repositories inside of each other")
+	err := errors.New("too many nested repositories")
 	if depth < deepest {
 		env := append(k.apart(), "GIT_WORK_TREE="+dir, "GIT_INDEX_FILE="+k.path("tmp/none"))
 		args := []string{"-c", "core.excludesFile=" + k.home.Excludes, "ls-files", "-z", "--others", "--exclude-standard"}
@@ -182,7 +182,7 @@ func (k *Keeper) nested(ctx context.Context, folder string, depth int) (files, l
 	if err != nil {
 		return nil, []string{
 			fmt.Sprintf(
-				"%s is a repository of its own, whose files are not in the snapshot: %s",
+				"%s is a separate repository, whose files are not in the snapshot: %s",
 				scan.Shorten(folder),
 				scan.Shorten(err.Error()),
 			),
@@ -224,7 +224,7 @@ func (k *Keeper) takeOver(ctx context.Context, l *manifest.Selection) error {
 			strings.Contains(failed.Stderr, "index file"):
 			return err
 		case len(names) == 1:
-			l.Leave(names[0], "git cannot take it: "+scan.Shorten(failed.Stderr))
+			l.Leave(names[0], "git cannot store it: "+scan.Shorten(failed.Stderr))
 			return nil
 		}
 		half := len(names) / 2

@@ -43,7 +43,7 @@ func List() []Login {
 func Of(s config.Settings) (Login, string, error) {
 	if s.Agent.Command != "" {
 		return Login{}, "", &config.UsageError{
-			Msg:  "the agent is a command of your own, whose login is not known",
+			Msg:  "the agent is a custom command, so its login is unknown",
 			Hint: "name an agent: ralph login claude",
 		}
 	}
@@ -62,7 +62,7 @@ func Of(s config.Settings) (Login, string, error) {
 			return login, path, nil
 		}
 	}
-	return Login{}, "", fmt.Errorf("find login of %s: it is not known", name)
+	return Login{}, "", fmt.Errorf("find login of %s: unknown agent", name)
 }
 
 // Attach runs a login in the user's terminal, with the user's whole environment, because it is the

@@ -93,8 +93,8 @@ func Choose(req Request, of Role) (Choice, error) {
 	}
 	if c.Model == "" && c.baseURL != "" {
 		return c, &config.UsageError{
-			Msg:  fmt.Sprintf("which model of %s the %s is to use is not known", c.baseURL, of),
-			Hint: fmt.Sprintf("name it: --set %s.model=NAME", of),
+			Msg:  fmt.Sprintf("no model configured on %s for the %s", c.baseURL, of),
+			Hint: fmt.Sprintf("set one: --set %s.model=NAME", of),
 		}
 	}
 	c.Model = cmp.Or(c.Model, usualModels[c.Provider])
@@ -113,11 +113,11 @@ func nobodyToAsk(of Role) error {
 		of,
 	)
 	if of != Worker {
-		hint += "; the same keys of worker.* do for all"
+		hint += "; the same keys under worker.* apply to all roles"
 	}
 	return &config.UsageError{
 		Msg: fmt.Sprintf(
-			"which model the %s is to use is not known: neither %s nor %s is set",
+			"no model configured for the %s: neither %s nor %s is set",
 			of,
 			usualKeys["anthropic"],
 			usualKeys["openai"],
@@ -138,7 +138,7 @@ func (r Request) checkBase(c Choice) error {
 	}
 	hint := ""
 	if r.Resumed {
-		hint = "a run keeps its settings, so that takes a new one"
+		hint = "a run keeps its settings; start a new run to change them"
 	}
 	return &config.UsageError{Msg: fmt.Sprintf("%s.base_url %s: %v", c.keys, shown, err), Hint: hint}
 }
@@ -195,7 +195,7 @@ func providerAtHand(baseURL string, env config.Env) string {
 func (c Choice) withScript(dir string) (Choice, error) {
 	if c.baseURL == "" {
 		return c, &config.UsageError{
-			Msg:  "a scripted model follows a file, and none is named",
+			Msg:  "a scripted model needs a script file",
 			Hint: fmt.Sprintf("--set %s.base_url=FILE", c.keys),
 		}
 	}
@@ -286,20 +286,20 @@ func BuiltIn(req Request) (text string, ready bool) {
 	case err != nil:
 		return err.Error(), false
 	case by.LacksKey():
-		return fmt.Sprintf("it would ask %s: set %s", by, by.KeyEnv), false
+		return fmt.Sprintf("it would use %s: set %s", by, by.KeyEnv), false
 	case by.KeyEnv != "":
-		return fmt.Sprintf("it would ask %s (%s is set)", by, by.KeyEnv), true
+		return fmt.Sprintf("it would use %s (%s is set)", by, by.KeyEnv), true
 	}
-	return fmt.Sprintf("it would ask %s", by), true
+	return fmt.Sprintf("it would use %s", by), true
 }
 
 // BuiltInWay describes how to run without an agent CLI.
 func BuiltInWay(req Request) string {
 	if text, ready := BuiltIn(req); ready {
-		return "take the built-in worker with --agent worker: " + text
+		return "use the built-in worker with --agent worker: " + text
 	}
 	return fmt.Sprintf(
-		"set %s or %s and take the built-in worker with --agent worker",
+		"set %s or %s and use the built-in worker with --agent worker",
 		usualKeys["anthropic"],
 		usualKeys["openai"],
 	)

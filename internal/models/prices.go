@@ -39,9 +39,9 @@ func IsPriced(s config.Settings, name string) bool {
 
 // Unpriced says that a model's cost cannot be estimated, and how to set its price.
 func Unpriced(s config.Settings, name string) string {
-	what := "no price is known for " + name
+	what := "the price is unknown for " + name
 	if _, some := Prices(s)(name); some {
-		what = "what it costs to read from a cache is not known for " + name
+		what = "the cache-read price is unknown for " + name
 	}
-	return fmt.Sprintf("--max-cost: %s: --set prices=%s=IN/OUT says it, in dollars for a million tokens", what, name)
+	return fmt.Sprintf("--max-cost: %s: --set prices=%s=IN/OUT sets it, in dollars per million tokens", what, name)
 }

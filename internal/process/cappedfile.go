@@ -31,7 +31,7 @@ type CappedFile struct {
 // CreateCapped creates or truncates the file, with mode 0600. The limit must be positive.
 func CreateCapped(path string, limit int64) (*CappedFile, error) {
 	if limit <= 0 {
-		return nil, fmt.Errorf("create %s: cap of %d bytes", path, limit)
+		return nil, fmt.Errorf("create %s: limit of %d bytes", path, limit)
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -153,11 +153,11 @@ func TestLayRefuses(t *testing.T) {
 		edit Edit
 		want string
 	}{
-		{Edit{Name: "../a"}, `edit "../a": not a name below the folder`},
-		{Edit{Name: "/a"}, `edit "/a": not a name below the folder`},
-		{Edit{Name: "."}, `edit ".": not a name below the folder`},
-		{Edit{Name: "b/.."}, `edit "b/..": not a name below the folder`},
-		{Edit{Name: ""}, `edit "": not a name below the folder`},
+		{Edit{Name: "../a"}, `edit "../a": not a path below the folder`},
+		{Edit{Name: "/a"}, `edit "/a": not a path below the folder`},
+		{Edit{Name: "."}, `edit ".": not a path below the folder`},
+		{Edit{Name: "b/.."}, `edit "b/..": not a path below the folder`},
+		{Edit{Name: ""}, `edit "": not a path below the folder`},
 		{Edit{Name: "b", Source: sources}, "put b: " + sources + " is neither a file nor a link"},
 		{Edit{Name: "b", Source: pipe}, "put b: " + pipe + " is neither a file nor a link"},
 		{Edit{Name: "b", Source: missing}, "put b: lstat " + missing + ": no such file or directory"},

@@ -146,7 +146,7 @@ func TestWhatCannotBeStartedInAnEnclosure(t *testing.T) {
 			"no enclosure": {
 				try("", Enclosure{Mounts: []Mount{missing}}, "/bin/true"),
 				enclosedReport{
-					Error: "enclosure could not be made: mount overlay on " + ws + ": mkdir " + missing.Upper +
+					Error: "cannot create the enclosure: mount overlay on " + ws + ": mkdir " + missing.Upper +
 						": no such file or directory",
 					Result: Result{State: NotStarted, ExitCode: -1},
 				},
@@ -154,7 +154,7 @@ func TestWhatCannotBeStartedInAnEnclosure(t *testing.T) {
 			"bad edit": {
 				try("", Enclosure{Mounts: overlay, Root: ws, Edits: []Edit{{Name: "../top"}}}, "/bin/true"),
 				enclosedReport{
-					Error:  `enclosure could not be made: edit "../top": not a name below the folder`,
+					Error:  `cannot create the enclosure: edit "../top": not a path below the folder`,
 					Result: Result{State: NotStarted, ExitCode: -1},
 				},
 			},
@@ -263,7 +263,7 @@ func TestMountsBelowAnOverlayStayVisible(t *testing.T) {
 		for _, root := range []string{ws, link} {
 			s.Enclosure = &Enclosure{Mounts: mounts, Root: root, Edits: []Edit{{Name: "node_modules/m"}}}
 			got := u.run(t, s)
-			refused := "enclosure could not be made: edit node_modules/m: " + ws + "/node_modules is a file system of its own"
+			refused := "cannot create the enclosure: edit node_modules/m: " + ws + "/node_modules is a separate file system"
 			if got.Error != refused {
 				t.Errorf("got %+v, want %q", got, refused)
 			}
@@ -302,8 +302,8 @@ func TestForeignMountBelowAnOverlay(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.Output), &inside); err != nil {
 		t.Fatalf("%v: %+v", err, got)
 	}
-	want := "enclosure could not be made: mount overlay on " + ws + ": invalid argument: " + ws +
-		"/node_modules is mounted below it, which only root may lay open"
+	want := "cannot create the enclosure: mount overlay on " + ws + ": invalid argument: " + ws +
+		"/node_modules is mounted below it, and only root may expose it"
 	if inside.Error != want {
 		t.Errorf("got %q, want %q", inside.Error, want)
 	}

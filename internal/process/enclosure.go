@@ -12,7 +12,7 @@ import (
 
 // ErrEnclosure means that an Enclosure could not be created, so that the program was never started.
 // It is in Result.StartError.
-var ErrEnclosure = errors.New("enclosure could not be made")
+var ErrEnclosure = errors.New("cannot create the enclosure")
 
 // Enclosure makes a tree see a different file system than the rest of the machine. Nothing of it
 // remains when the tree is gone, however it ends, except for what was written into the folders that
@@ -62,7 +62,7 @@ func Lay(dir string, edits []Edit) error {
 func checkNames(edits []Edit) error {
 	for _, e := range edits {
 		if !filepath.IsLocal(filepath.FromSlash(e.Name)) || path.Clean(e.Name) == "." {
-			return fmt.Errorf("edit %q: not a name below the folder", e.Name)
+			return fmt.Errorf("edit %q: not a path below the folder", e.Name)
 		}
 	}
 	return nil

@@ -142,7 +142,7 @@ func (g *gate) wait(ctx context.Context, s *Spec) error {
 	r, err := inside.DecodeReport(text)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: its maker ended too early", ErrEnclosure)
+		return fmt.Errorf("%w: its helper process ended too early", ErrEnclosure)
 	case r.Failed == inside.FindProgram:
 		return unfound(r.Text, r.Exists)
 	case r.Failed == inside.StartProgram:

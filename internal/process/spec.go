@@ -175,9 +175,9 @@ func (s *Spec) validate() error {
 	case s.StderrToStdout && s.Stderr != Sink{}:
 		return errors.New("check spec: both StderrToStdout and Stderr")
 	case s.Stdout.Path != "" && s.Stdout.Path == s.Stderr.Path:
-		return errors.New("check spec: Stdout and Stderr in one file, which is StderrToStdout")
+		return errors.New("check spec: Stdout and Stderr use one file; set StderrToStdout instead")
 	case s.Stdout.Path != "" && s.Stdout.Cap <= 0, s.Stderr.Path != "" && s.Stderr.Cap <= 0:
-		return errors.New("check spec: an output file needs a Cap")
+		return errors.New("check spec: an output file needs a Limit")
 	}
 	return nil
 }

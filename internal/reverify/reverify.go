@@ -41,13 +41,13 @@ func Run(ctx context.Context, req assembly.Request, state *fold.State, places as
 	checks, tree := Judged(state)
 	switch {
 	case len(checks) == 0:
-		return nil, &config.UsageError{Msg: "no check ran in the last iteration, so that none can be run again"}
+		return nil, &config.UsageError{Msg: "no check ran in the last iteration, so there is nothing to run again"}
 	case tree.Snapshot == "":
-		return nil, &config.UsageError{Msg: "no copy was kept of the tree that its checks ran on"}
+		return nil, &config.UsageError{Msg: "no snapshot exists of the tree that its checks ran on"}
 	}
 	if err := json.Unmarshal(state.Started.Settings, &req.Settings); err != nil {
 		return nil, &config.UsageError{
-			Msg: fmt.Sprintf("run %s was not started by this program, so its settings are not known", state.Run),
+			Msg: fmt.Sprintf("run %s was not started by this program, so its settings are unknown", state.Run),
 		}
 	}
 	examiner, err := assembly.Examiner(ctx, req, state, places)

@@ -97,7 +97,7 @@ func At(ctx context.Context, dir string, env config.Env) (Workspace, error) {
 		return Workspace{}, err
 	}
 	if !inGit {
-		return Workspace{}, fmt.Errorf("find workspace: %s is in no repository", dir)
+		return Workspace{}, fmt.Errorf("find workspace: %s is not in a repository", dir)
 	}
 	return Workspace{Dir: repo.Dir, Git: true, Tree: repo, Repo: repo}, nil
 }

@@ -50,7 +50,7 @@ const MergeAlready = gitrepo.MergeAlready
 // Merge merges a run's branch into the branch that is checked out in the workspace.
 func (w Workspace) Merge(ctx context.Context, from ralph.Worktree) (MergeResult, error) {
 	if w.Repo == nil {
-		return MergeResult{}, &config.UsageError{Msg: fmt.Sprintf("%s is in no git repository", w.Dir)}
+		return MergeResult{}, &config.UsageError{Msg: fmt.Sprintf("%s is not in a git repository", w.Dir)}
 	}
 	strayed, err := w.Repo.Worktrees().Strayed(ctx, gitrepo.Worktree{Path: from.Path, Branch: from.Branch})
 	if err == nil && strayed != nil {
@@ -87,7 +87,7 @@ func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal
 		ours := state.Path == "" || LiesIn(folder, state.Path)
 		switch {
 		case !ours: // a run may be using it
-			l.Why = "it is of another workspace; clean that one"
+			l.Why = "it belongs to another workspace; run ralph clean there"
 		case !state.Removable():
 			l.Why = whyKept(state)
 		}
@@ -106,7 +106,7 @@ func (w Workspace) Clean(ctx context.Context, folder string, how gitrepo.Removal
 func whyKept(s gitrepo.WorktreeState) string {
 	switch {
 	case s.Locked:
-		return "somebody locked it"
+		return "it is locked (git worktree unlock removes the lock)"
 	case s.Trouble != "":
 		return s.Trouble
 	case s.Dirty > 0:
@@ -135,7 +135,7 @@ const (
 func (w Workspace) Reenter(ctx context.Context, known ralph.Worktree, env config.Env) (Workspace, []string, error) {
 	if w.Repo == nil {
 		return w, nil, &config.UsageError{
-			Msg: fmt.Sprintf("the run works in the worktree %s of a repository that is gone", known.Path),
+			Msg: fmt.Sprintf("the run's worktree %s belongs to a repository that is gone", known.Path),
 		}
 	}
 	opened, said, err := w.Repo.Worktrees().

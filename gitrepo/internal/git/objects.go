@@ -20,7 +20,7 @@ const CopyLimit = 2 << 30
 
 var (
 	errCopyLimit = fmt.Errorf(
-		"its objects cannot be linked to where snapshots are kept, and are more than the %d GiB that are copied",
+		"its objects cannot be linked into the snapshot folder, and are larger than the copy limit of %d GiB",
 		CopyLimit>>30,
 	)
 

@@ -10,7 +10,7 @@ import (
 const outputLimit = 64 << 20
 
 // ErrTooMuch means that git's output exceeds the limit of a call.
-var ErrTooMuch = errors.New("git says too much")
+var ErrTooMuch = errors.New("git printed too much output")
 
 // limited is a buffer that keeps the start of its input and fails beyond its limit.
 type limited struct {

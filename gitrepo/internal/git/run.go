@@ -93,7 +93,7 @@ func (g Program) Run(ctx context.Context, c Call) (string, error) {
 	switch {
 	case err != nil:
 	case ended.State == process.TimedOut:
-		err = fmt.Errorf("run git %s: no end after %v", what, timeout)
+		err = fmt.Errorf("run git %s: not finished after %v", what, timeout)
 	case ended.ExitCode != 0:
 		err = &Failure{what: what, Code: ended.ExitCode, Stderr: stderr.String()}
 	}

@@ -46,7 +46,7 @@ func (a Attempt) Failure(what string) error {
 	case a.Worked() || a.State == "":
 		return nil
 	case a.State == process.TimedOut:
-		return fmt.Errorf("run git %s: it did not end in time", what)
+		return fmt.Errorf("run git %s: it did not finish in time", what)
 	}
 	return &Failure{what: what, Code: a.Code, Stderr: a.Output}
 }

@@ -58,11 +58,11 @@ func Select(top *os.Root, d Differences) Selection {
 		case err != nil:
 			l.Leave(name, "it cannot be read")
 		case d.ByGit && reserved(name):
-			l.Leave(name, "git takes no file of that name")
+			l.Leave(name, "git does not accept a file of that name")
 		case info.Mode()&fs.ModeSymlink != 0:
 			l.Take = append(l.Take, name)
 		case !info.Mode().IsRegular():
-			l.Left = append(l.Left, LeftOut{name, "it is no file, link or folder", harmlessNode(info)})
+			l.Left = append(l.Left, LeftOut{name, "it is not a file, link or folder", harmlessNode(info)})
 			if tracked[name] {
 				l.Gone = append(l.Gone, name)
 			}

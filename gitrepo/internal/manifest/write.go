@@ -41,7 +41,7 @@ func Extract(ctx context.Context, from Source, files []Entry, dir string, names 
 		return fmt.Errorf("extract snapshot: %w", err)
 	}
 	if len(w.Stayed) > 0 {
-		return fmt.Errorf("extract snapshot: something else is in the place of %s: %w", scan.List(w.Stayed), fs.ErrExist)
+		return fmt.Errorf("extract snapshot: something else is in place of %s: %w", scan.List(w.Stayed), fs.ErrExist)
 	}
 	return nil
 }
@@ -103,12 +103,12 @@ func (w *Writer) still(name string) error {
 	}
 	if before == nil || !os.SameFile(before, now) || before.Size() != now.Size() ||
 		!before.ModTime().Equal(now.ModTime()) {
-		return errors.New("it was changed meanwhile")
+		return errors.New("it changed meanwhile")
 	}
 	return nil
 }
 
-// Delete deletes a file, unless it was changed meanwhile.
+// Delete deletes a file, unless it changed meanwhile.
 func (w *Writer) Delete(name string) error {
 	if err := w.still(name); err != nil {
 		return fmt.Errorf("delete %s: %w", name, err)
@@ -310,7 +310,7 @@ func (w *Writer) writeAll(in *bufio.Reader, due []Edit) error {
 	for _, e := range due {
 		header, err := in.ReadString('\n')
 		if errors.Is(err, io.EOF) && header == "" {
-			return fmt.Errorf("write %s: git did not give it", e.Name)
+			return fmt.Errorf("write %s: git did not return it", e.Name)
 		}
 		var id string
 		var size int64

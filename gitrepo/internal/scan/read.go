@@ -89,7 +89,7 @@ func Outside(workspace, folder, doing string) (string, error) {
 	}
 	if Below(info, folder) {
 		return "", fmt.Errorf(
-			"%s in %s: it lies in the workspace and would hold itself; choose a state folder elsewhere",
+			"%s in %s: it is in the workspace and would contain itself; choose a state folder elsewhere",
 			doing,
 			folder,
 		)

@@ -31,14 +31,14 @@ func Lay(dir string, edits []Edit) error {
 	for _, e := range edits {
 		if e.Source == "" {
 			if err := takeAway(root, path.Clean(e.Name)); err != nil {
-				return wrap("take away "+e.Name, err)
+				return wrap("delete "+e.Name, err)
 			}
 		}
 	}
 	for _, e := range edits {
 		if e.Source != "" {
 			if err := put(root, path.Clean(e.Name), e.Source); err != nil {
-				return wrap("put "+e.Name, err)
+				return wrap("write "+e.Name, err)
 			}
 		}
 	}

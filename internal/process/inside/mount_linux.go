@@ -30,7 +30,7 @@ func (o *Orders) carryOut() error {
 	}
 	if o.NoNetwork {
 		if err := raiseLoopback(); err != nil {
-			return wrap("raise loopback", err)
+			return wrap("bring up loopback", err)
 		}
 	}
 	if o.OwnUsers {
@@ -52,7 +52,7 @@ func (o *Orders) edit(foreign []string) error {
 		name := path.Join(root, e.Name)
 		for _, folder := range foreign {
 			if isBelow(name, folder) || isBelow(folder, name) {
-				return errors.New("edit " + e.Name + ": " + folder + " is a file system of its own")
+				return errors.New("edit " + e.Name + ": " + folder + " is a separate file system")
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func (m *Mount) overlay(ownUsers bool) (foreign []string, err error) {
 	}
 	if err := mountOverlay(target, options); err != nil {
 		if ownUsers && len(submounts) > 0 && err == syscall.EINVAL {
-			return nil, wrap(err.Error(), errors.New(submounts[0]+" is mounted below it, which only root may lay open"))
+			return nil, wrap(err.Error(), errors.New(submounts[0]+" is mounted below it, and only root may expose it"))
 		}
 		return nil, err
 	}

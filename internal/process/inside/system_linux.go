@@ -45,7 +45,7 @@ func raiseLoopback() error {
 // that the harness did not have are removed from it.
 func giveUpRights(had uint64) error {
 	if errno := prctl(prCapAmbient, prCapAmbientClearAll); errno != 0 {
-		return wrap("give up rights", errno)
+		return wrap("drop capabilities", errno)
 	}
 	for right := range 64 {
 		if os.Getuid() != 0 || had&(1<<right) != 0 {
@@ -53,7 +53,7 @@ func giveUpRights(had uint64) error {
 		}
 		// Not every kernel knows the last ones.
 		if errno := prctl(prCapBSetDrop, uintptr(right)); errno != 0 && errno != syscall.EINVAL {
-			return wrap("give up rights", errno)
+			return wrap("drop capabilities", errno)
 		}
 	}
 	header := struct {
@@ -63,7 +63,7 @@ func giveUpRights(had uint64) error {
 	var none [2]struct{ effective, permitted, inheritable uint32 }
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)),
 		uintptr(unsafe.Pointer(&none)), 0); errno != 0 {
-		return wrap("give up rights", errno)
+		return wrap("drop capabilities", errno)
 	}
 	return nil
 }
