@@ -52,7 +52,7 @@ var _ ralph.Committer = (*Committer)(nil)
 func (r *Repo) Committer(ctx context.Context, o CommitOptions) (*Committer, error) {
 	o.Timeout, o.LockPatience = cmp.Or(o.Timeout, DefaultCommitTimeout), cmp.Or(o.LockPatience, defaultLockPatience)
 	// A hook may take minutes, and others must be able to read the tree meanwhile.
-	c := &Committer{repo: r.apart(), options: o}
+	c := &Committer{repo: r.clone(), options: o}
 	var err error
 	if c.before, err = c.programs(ctx); err == nil {
 		c.branch, err = c.repo.branch(ctx)
@@ -73,13 +73,13 @@ func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitRes
 	if err := r.refreshFilters(ctx); err != nil {
 		return ralph.CommitResult{}, err
 	}
-	if why, err := c.hindrance(ctx); why != "" || err != nil {
+	if why, err := c.commitBlocker(ctx); why != "" || err != nil {
 		return failedCommit(why, ""), err
 	}
-	index := keepIndex(r.GitDir)
+	index := saveIndex(r.GitDir)
 	result, err := c.stageAndCommit(ctx, message)
 	if result.Commit == "" {
-		if left := index.putBack(ctx); left != nil && result.Failed {
+		if left := index.restore(ctx); left != nil && result.Failed {
 			result.Output += "\n" + left.Error()
 		}
 	}
@@ -87,12 +87,12 @@ func (c *Committer) Commit(ctx context.Context, message string) (ralph.CommitRes
 }
 
 // commitBlocker returns the reason why no commit is possible now, or "".
-func (c *Committer) hindrance(ctx context.Context) (string, error) {
+func (c *Committer) commitBlocker(ctx context.Context) (string, error) {
 	r := c.repo
-	if same, err := r.stillThere(ctx); !same || err != nil {
+	if same, err := r.sameRepository(ctx); !same || err != nil {
 		return fmt.Sprintf("the git folder of %s is no longer the one from the start (%s)", r.Top, r.GitDir), err
 	}
-	err := refuse(ctx, r, underWay, unresolved)
+	err := firstProblem(ctx, r, operationInProgress, unresolvedConflicts)
 	if p, found := errors.AsType[*Problem](err); found {
 		return p.Error(), nil
 	}
@@ -101,7 +101,7 @@ func (c *Committer) hindrance(ctx context.Context) (string, error) {
 
 // sameRepository reports whether git still finds this repository when it starts from the workspace.
 // Commits rely on that discovery, so that hooks run in their usual environment.
-func (r *Repo) stillThere(ctx context.Context) (bool, error) {
+func (r *Repo) sameRepository(ctx context.Context) (bool, error) {
 	out, err := r.Git.Run(ctx, git.Call{Dir: r.Dir, Args: []string{"rev-parse", "--absolute-git-dir", "--show-toplevel"}})
 	if git.Failed(err) {
 		return false, nil
@@ -111,14 +111,14 @@ func (r *Repo) stillThere(ctx context.Context) (bool, error) {
 }
 
 func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.CommitResult, error) {
-	what, err := c.committed(ctx)
+	what, err := c.commitPaths(ctx)
 	if err != nil {
 		return ralph.CommitResult{}, err
 	}
 	if refused, err := c.stage(ctx, what); refused.Failed || err != nil {
 		return refused, err
 	}
-	staged, err := c.staged(ctx, what)
+	staged, err := c.hasStaged(ctx, what)
 	if !staged || err != nil {
 		return ralph.CommitResult{}, err
 	}
@@ -136,12 +136,12 @@ func (c *Committer) stageAndCommit(ctx context.Context, message string) (ralph.C
 
 // commitPaths returns the pathspecs of a commit: the workspace without the progress file. An
 // ignored progress file must not be named, because git add would complain about it.
-func (c *Committer) committed(ctx context.Context) ([]string, error) {
+func (c *Committer) commitPaths(ctx context.Context) ([]string, error) {
 	_, err := c.repo.run(ctx, "check-ignore", "-q", "--", scan.ProgressFile)
 	if git.Failed(err) {
 		return []string{".", ":(exclude)" + scan.ProgressFile}, nil
 	}
-	return []string{"."}, wrapped("look for ignored files", err)
+	return []string{"."}, wrapError("look for ignored files", err)
 }
 
 // stage adds all changes to the index. It waits while another git process holds the lock.
@@ -150,7 +150,7 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 	lock := filepath.Join(r.GitDir, "index.lock")
 	deadline := time.Now().Add(c.options.LockPatience)
 	for {
-		holder, err := unlocked(ctx, lock, time.Until(deadline))
+		holder, err := waitForLock(ctx, lock, time.Until(deadline))
 		if err != nil {
 			return ralph.CommitResult{}, err
 		}
@@ -183,9 +183,9 @@ func (c *Committer) stage(ctx context.Context, what []string) (ralph.CommitResul
 }
 
 // hasStaged reports whether a commit would contain anything.
-func (c *Committer) staged(ctx context.Context, what []string) (bool, error) {
+func (c *Committer) hasStaged(ctx context.Context, what []string) (bool, error) {
 	_, err := c.repo.run(ctx, append([]string{"diff", "--cached", "--quiet", "--no-ext-diff", "--"}, what...)...)
-	same, err := yes("look for staged changes", err)
+	same, err := succeeded("look for staged changes", err)
 	return !same && err == nil, err
 }
 
@@ -195,8 +195,8 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	if err != nil {
 		return ralph.CommitResult{}, err
 	}
-	strange, gone := now.strange(c.before), now.gone(c.before)
-	if why := c.refuses(now, append(slices.Clone(strange), gone...)); why != "" {
+	strange, gone := now.changedHooks(c.before), now.removedHooks(c.before)
+	if why := c.refusal(now, append(slices.Clone(strange), gone...)); why != "" {
 		return failedCommit(why, ""), nil
 	}
 	args := []string{"-c", "commit.verbose=false", "-c", "commit.status=false"}
@@ -229,7 +229,7 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 	case err != nil:
 		return ralph.CommitResult{}, err
 	case is == was:
-		return c.explain(ctx, made, note)
+		return c.explainFailure(ctx, made, note)
 	case !made.Worked():
 		note = strings.TrimSpace(note + "\nthe commit was made, but a later step failed\n" + made.Output)
 	}
@@ -243,11 +243,11 @@ func (c *Committer) commit(ctx context.Context, message string, what []string) (
 }
 
 // refusal returns why the programs that a commit would run now forbid it, or "".
-func (c *Committer) refuses(now programs, changed []string) string {
+func (c *Committer) refusal(now programs, changed []string) string {
 	if !slices.Equal(now.signing, c.before.signing) {
 		return "the commit signing program changed since the start: " + scan.List(now.signing)
 	}
-	if gates := c.before.gates(); len(gates) > 0 && len(changed) > 0 {
+	if gates := c.before.refusingHooks(); len(gates) > 0 && len(changed) > 0 {
 		return fmt.Sprintf(
 			"the repository's hooks changed since the start (%s), so %s cannot run as before; restore the hooks",
 			strings.Join(changed, ", "),
@@ -278,21 +278,21 @@ func (c *Committer) withMessage(ctx context.Context, message string, args []stri
 		}
 		made, err := r.Git.AsUser(
 			ctx,
-			git.UserCall{Dir: r.Dir, Env: r.filters.off(r.Git.Env), Args: args, Stdin: file, Timeout: c.options.Timeout},
+			git.UserCall{Dir: r.Dir, Env: r.filters.disable(r.Git.Env), Args: args, Stdin: file, Timeout: c.options.Timeout},
 		)
 		// A failing hook exits with 1. Exit 128 comes from git itself, before any hook.
 		locked := made.Code == 128 && strings.Contains(made.Output, "index.lock")
 		if err != nil || !locked || time.Now().After(deadline) {
 			return made, err
 		}
-		if _, err := unlocked(ctx, filepath.Join(r.GitDir, "index.lock"), time.Until(deadline)); err != nil {
+		if _, err := waitForLock(ctx, filepath.Join(r.GitDir, "index.lock"), time.Until(deadline)); err != nil {
 			return git.Attempt{}, err
 		}
 	}
 }
 
 // explainFailure returns the reason why an attempt made no commit.
-func (c *Committer) explain(ctx context.Context, made git.Attempt, note string) (ralph.CommitResult, error) {
+func (c *Committer) explainFailure(ctx context.Context, made git.Attempt, note string) (ralph.CommitResult, error) {
 	why := fmt.Sprintf("git commit failed with exit %d", made.Code)
 	switch {
 	case made.State == process.TimedOut:
@@ -331,7 +331,7 @@ func (r *Repo) resolve(ctx context.Context, name string) (string, error) {
 func (c *Committer) subject(ctx context.Context, commit string) (string, error) {
 	out, err := c.repo.run(ctx, "rev-list", "--max-count=1", "--format=%s", commit)
 	_, subject, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "\n")
-	return subject, wrapped("read commit", err)
+	return subject, wrapError("read commit", err)
 }
 
 func (c *Committer) staging(ctx context.Context, what []string) (staging, error) {

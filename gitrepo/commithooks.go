@@ -64,7 +64,7 @@ func (c *Committer) signingPrograms(ctx context.Context) ([]string, error) {
 }
 
 // removedHooks returns the names of hooks that existed before and no longer run.
-func (p programs) gone(before programs) []string {
+func (p programs) removedHooks(before programs) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(before.files)) {
 		if _, there := p.files[name]; !there && p.hooks == before.hooks {
@@ -75,7 +75,7 @@ func (p programs) gone(before programs) []string {
 }
 
 // changedHooks returns the names of hooks that are new or different.
-func (p programs) strange(before programs) []string {
+func (p programs) changedHooks(before programs) []string {
 	if p.hooks != before.hooks {
 		return []string{"those of " + p.hooks}
 	}
@@ -84,7 +84,7 @@ func (p programs) strange(before programs) []string {
 
 // refusingHooks returns the user's hooks that can refuse a commit. Without this list, an agent
 // could plant another hook beside them, so that none is run, and get past them.
-func (p programs) gates() []string {
+func (p programs) refusingHooks() []string {
 	return slices.DeleteFunc([]string{"pre-commit", "prepare-commit-msg", "commit-msg"}, func(name string) bool {
 		_, there := p.files[name]
 		return !there

@@ -65,7 +65,7 @@ func (r *Repo) refreshFilters(ctx context.Context) error {
 
 // disable returns environment variables that disable the foreign filters. An agent chose their
 // names, which may contain an equals sign that -c cannot pass on.
-func (f *filters) off(env []string) []string {
+func (f *filters) disable(env []string) []string {
 	if len(f.foreign) == 0 {
 		return nil
 	}

@@ -75,7 +75,7 @@ var (
 // there is none or if the repository around the folder ignores it. Where the reason is one of them,
 // an error wraps ErrNoGit, ErrOwner or ErrNoWorkTree, and says what to do.
 func Find(ctx context.Context, g git.Program, dir string) (*Repo, bool, error) {
-	g, dir, err := settle(g, dir)
+	g, dir, err := locate(g, dir)
 	if err != nil {
 		return nil, false, fmt.Errorf("find repository: %w", err)
 	}
@@ -84,7 +84,7 @@ func Find(ctx context.Context, g git.Program, dir string) (*Repo, bool, error) {
 		"--show-toplevel",
 	}})
 	if failed, ok := errors.AsType[*git.Failure](err); ok {
-		return nil, false, refused(failed, dir, out)
+		return nil, false, explainRefusal(failed, dir, out)
 	}
 	if err != nil {
 		return nil, false, err
@@ -123,7 +123,7 @@ func splitPaths(lines, dir string) (gitDir, top string) {
 }
 
 // explainRefusal explains why git did not answer. It returns nil if there is no repository.
-func refused(failed *git.Failure, dir, out string) error {
+func explainRefusal(failed *git.Failure, dir, out string) error {
 	switch {
 	case strings.Contains(failed.Stderr, "not a git repository (or any"):
 		return nil
@@ -132,7 +132,7 @@ func refused(failed *git.Failure, dir, out string) error {
 			"use repository of %s: %w; if you trust it: git config --global --add safe.directory %s",
 			dir,
 			ErrOwner,
-			owned(failed.Stderr, dir),
+			ownedFolder(failed.Stderr, dir),
 		)
 	case strings.HasPrefix(out, "true\n"):
 		return fmt.Errorf("use repository %s: %w: it is bare; clone it and work in the clone", dir, ErrNoWorkTree)
@@ -147,7 +147,7 @@ func refused(failed *git.Failure, dir, out string) error {
 }
 
 // ownedFolder returns the folder that git complains about, which may be above dir.
-func owned(stderr, dir string) string {
+func ownedFolder(stderr, dir string) string {
 	_, after, _ := strings.Cut(stderr, "repository at '")
 	if path, _, ok := strings.Cut(after, "'"); ok {
 		return path
@@ -175,7 +175,7 @@ func (r *Repo) Whole() *Repo {
 
 // clone returns the same workspace with a lock of its own, so that a long operation does not block
 // others.
-func (r *Repo) apart() *Repo {
+func (r *Repo) clone() *Repo {
 	alone := r.Whole()
 	alone.Dir, alone.Prefix = r.Dir, r.Prefix
 	return alone
@@ -209,18 +209,18 @@ func (r *Repo) lookup(ctx context.Context, doing string, args ...string) (string
 	if git.ExitCode(err) == 1 {
 		return "", nil
 	}
-	return strings.TrimSpace(text), wrapped(doing, err)
+	return strings.TrimSpace(text), wrapError(doing, err)
 }
 
 // succeeded converts the error of a git command that answers "no" with exit code 1.
-func yes(doing string, err error) (bool, error) {
+func succeeded(doing string, err error) (bool, error) {
 	if git.ExitCode(err) == 1 {
 		return false, nil
 	}
-	return err == nil, wrapped(doing, err)
+	return err == nil, wrapError(doing, err)
 }
 
-func wrapped(doing string, err error) error {
+func wrapError(doing string, err error) error {
 	if err != nil && doing != "" {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
@@ -229,7 +229,7 @@ func wrapped(doing string, err error) error {
 
 // environment pins the repository, for calls that run no hook.
 func (r *Repo) environment() []string {
-	return append(r.filters.off(r.Git.Env), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
+	return append(r.filters.disable(r.Git.Env), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
 }
 
 // ignored reports whether the repository around the workspace ignores it. Then git would never see
@@ -239,7 +239,7 @@ func (r *Repo) ignored(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	_, err := r.run(ctx, "check-ignore", "-q", "--", ".")
-	return yes("", err)
+	return succeeded("", err)
 }
 
 // GitDirs returns the folders that hold the repository's own files: the git folder of the working
@@ -254,7 +254,7 @@ func (r *Repo) GitDirs() []string {
 // Init creates a repository in a folder and commits its files under a neutral name. It is for
 // sample projects.
 func Init(ctx context.Context, g git.Program, dir, message string) error {
-	g, dir, err := settle(g, dir)
+	g, dir, err := locate(g, dir)
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main"},
 		{"add", "--all"},
@@ -265,11 +265,11 @@ func Init(ctx context.Context, g git.Program, dir, message string) error {
 			_, err = g.Run(ctx, git.Call{Dir: dir, Args: args})
 		}
 	}
-	return wrapped("make repository", err)
+	return wrapError("make repository", err)
 }
 
 // locate returns the git program and the folder's canonical path, which is how git names it.
-func settle(g git.Program, dir string) (git.Program, string, error) {
+func locate(g git.Program, dir string) (git.Program, string, error) {
 	dir, err := scan.Canonical(dir)
 	if err == nil {
 		g, err = g.Locate(dir)

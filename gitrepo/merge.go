@@ -39,13 +39,13 @@ func (e MergeEnd) Merged() bool {
 
 // MergeResult is the result of a merge.
 type MergeResult struct {
-	End    MergeEnd
-	Branch string   // the branch to merge
-	Into   string   // the checked-out branch
-	Commit string   // the current commit of Into; "" if nothing was merged
-	Files  []string // with MergeConflict and MergeInTheWay
-	Output string   // with MergeFailed: the reason; otherwise: output of a failed hook after the merge
-	Said   []string // warnings for the user
+	End      MergeEnd
+	Branch   string   // the branch to merge
+	Into     string   // the checked-out branch
+	Commit   string   // the current commit of Into; "" if nothing was merged
+	Files    []string // with MergeConflict and MergeInTheWay
+	Output   string   // with MergeFailed: the reason; otherwise: output of a failed hook after the merge
+	Warnings []string // warnings for the user
 }
 
 // Merge merges a branch into the one that is checked out in the workspace. It first tries the merge
@@ -56,18 +56,18 @@ type MergeResult struct {
 // The merge commit has the user's identity and signature. A refusal that concerns the repository,
 // not the two branches, is a *Problem.
 func (r *Repo) Merge(ctx context.Context, branch string) (MergeResult, error) {
-	r = r.apart()
+	r = r.clone()
 	if err := r.refreshFilters(ctx); err != nil {
 		return MergeResult{}, err
 	}
 	m := merge{repo: r, result: MergeResult{Branch: branch}}
-	err := m.begin(ctx)
+	err := m.prepare(ctx)
 	target := ""
 	if err == nil && m.result.End == "" {
 		target, err = m.target(ctx)
 	}
 	if err == nil && m.result.End == "" {
-		err = m.take(ctx, target)
+		err = m.moveTo(ctx, target)
 	}
 	return m.result, err
 }
@@ -80,9 +80,9 @@ type merge struct {
 }
 
 // prepare checks whether a merge is possible and needed.
-func (m *merge) begin(ctx context.Context) error {
+func (m *merge) prepare(ctx context.Context) error {
 	r := m.repo
-	err := refuse(ctx, r, underWay, unresolved, indexLocked)
+	err := firstProblem(ctx, r, operationInProgress, unresolvedConflicts, indexLocked)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (m *merge) begin(ctx context.Context) error {
 			Hint:  "git switch to the branch that the work is for",
 		}
 	}
-	if m.result.Said, err = m.notCommitted(ctx); err != nil {
+	if m.result.Warnings, err = m.notCommitted(ctx); err != nil {
 		return err
 	}
 	already, err := r.contains(ctx, m.ours, m.theirs)
@@ -142,7 +142,7 @@ func (m *merge) notCommitted(ctx context.Context) ([]string, error) {
 // contains reports whether ancestor is part of the commit's history.
 func (r *Repo) contains(ctx context.Context, commit, ancestor string) (bool, error) {
 	_, err := r.run(ctx, "merge-base", "--is-ancestor", ancestor, commit)
-	return yes("compare commits", err)
+	return succeeded("compare commits", err)
 }
 
 // target returns the commit to move to: theirs, or a commit that merges both sides.
@@ -151,7 +151,7 @@ func (m *merge) target(ctx context.Context) (string, error) {
 	if ahead || err != nil {
 		return m.theirs, err
 	}
-	tree, conflicts, err := m.joined(ctx)
+	tree, conflicts, err := m.mergeTrees(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -182,7 +182,7 @@ func (m *merge) commit(ctx context.Context, tree string) (string, error) {
 		return "", err
 	}
 	if failed := made.Failure("commit-tree"); failed != nil {
-		if err := refuse(ctx, r, unknownIdentity); err != nil {
+		if err := firstProblem(ctx, r, unknownIdentity); err != nil {
 			return "", err
 		}
 		m.result.End, m.result.Output = MergeFailed, failed.Error()
@@ -198,17 +198,17 @@ func (m *merge) signs(ctx context.Context) (bool, error) {
 }
 
 // moveTo moves the branch and the working tree to the target, or neither.
-func (m *merge) take(ctx context.Context, target string) error {
+func (m *merge) moveTo(ctx context.Context, target string) error {
 	r := m.repo
 	var err error
-	if m.result.Files, err = m.inTheWay(ctx, target); err != nil {
+	if m.result.Files, err = m.blockingFiles(ctx, target); err != nil {
 		return err
 	}
 	if len(m.result.Files) > 0 {
 		m.result.End = MergeInTheWay
 		return nil
 	}
-	if same, err := r.stillThere(ctx); !same || err != nil {
+	if same, err := r.sameRepository(ctx); !same || err != nil {
 		return errors.Join(
 			err,
 			&Problem{
@@ -221,7 +221,7 @@ func (m *merge) take(ctx context.Context, target string) error {
 	// Git finds the repository by itself, for the user's post-merge hook.
 	taken, err := r.Git.AsUser(ctx, git.UserCall{
 		Dir:     r.Top,
-		Env:     append(r.filters.off(r.Git.Env), "GIT_REFLOG_ACTION=merge "+m.result.Branch),
+		Env:     append(r.filters.disable(r.Git.Env), "GIT_REFLOG_ACTION=merge "+m.result.Branch),
 		Timeout: mergeTimeout,
 		Args: []string{
 			"-c", "merge.autoStash=false",
@@ -260,7 +260,7 @@ func (m *merge) take(ctx context.Context, target string) error {
 // blockingFiles lists the files that differ between our commit and the target and do not match our
 // commit: modified, untracked or ignored ones. If the user has files in a folder where the merge
 // must write a file, git detects that itself.
-func (m *merge) inTheWay(ctx context.Context, target string) ([]string, error) {
+func (m *merge) blockingFiles(ctx context.Context, target string) ([]string, error) {
 	st, err := m.repo.Whole().status(ctx)
 	if err != nil {
 		return nil, err
@@ -307,7 +307,7 @@ func (m *merge) obstacle(name string, removed map[string]bool) string {
 
 // mergeTrees returns the tree of both sides merged, or the files in conflict. It changes neither
 // the working tree nor the index.
-func (m *merge) joined(ctx context.Context) (tree string, conflicts []string, err error) {
+func (m *merge) mergeTrees(ctx context.Context) (tree string, conflicts []string, err error) {
 	run := func(ctx context.Context, c git.Call) (string, error) {
 		c.Dir = m.repo.Top
 		return m.repo.call(ctx, c)

@@ -304,7 +304,7 @@ func TestMergeSaysWhatItLeavesBehind(t *testing.T) {
 	tree.Write("late", "x")
 	got := mergeBy(w, gittest.Program(), "ralph/x")
 	if diff := cmp.Diff([]string{"1 change is in " + tree.Dir + " not committed, and so not merged"},
-		got.Said); diff != "" ||
+		got.Warnings); diff != "" ||
 		!got.End.Merged() {
 		t.Errorf("got %+v (-want +got)\n%s", got, diff)
 	}

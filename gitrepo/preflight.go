@@ -63,10 +63,10 @@ type Needs struct {
 }
 
 // problemFinder looks for one problem of a repository. It returns nil if there is none.
-type look func(ctx context.Context, r *Repo) (*Problem, error)
+type problemFinder func(ctx context.Context, r *Repo) (*Problem, error)
 
 // firstProblem returns the first problem found, as a refusal.
-func refuse(ctx context.Context, r *Repo, looks ...look) error {
+func firstProblem(ctx context.Context, r *Repo, looks ...problemFinder) error {
 	for _, look := range looks {
 		p, err := look(ctx, r)
 		if err != nil {
@@ -86,15 +86,15 @@ func refuse(ctx context.Context, r *Repo, looks ...look) error {
 //
 // A detached HEAD, a shallow clone and a sparse checkout do not stop a run.
 func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
-	r = r.apart()
+	r = r.clone()
 	if err := r.refreshFilters(ctx); err != nil {
 		return nil, err
 	}
-	looks := []look{noCommits, detached, underWay, indexLocked, unresolved, unknownIdentity}
+	looks := []problemFinder{noCommits, detachedHead, operationInProgress, indexLocked, unresolvedConflicts, unknownIdentity}
 	if n.Worktree {
-		looks = append(looks, notInWorktree, emptySubmodules)
+		looks = append(looks, missingFromWorktree, emptySubmodules)
 	} else {
-		looks = append(looks, uncommitted)
+		looks = append(looks, uncommittedChanges)
 	}
 	var problems []Problem
 	for _, look := range looks {
@@ -142,7 +142,7 @@ func noCommits(ctx context.Context, r *Repo) (*Problem, error) {
 		Hint: `make the first commit (git add -A && git commit -m "first commit"), or run without --worktree`}, nil
 }
 
-func detached(ctx context.Context, r *Repo) (*Problem, error) {
+func detachedHead(ctx context.Context, r *Repo) (*Problem, error) {
 	head, err := r.headCommit(ctx)
 	if head == "" || err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ var operations = []struct{ file, name, command string }{
 	{"sequencer", "a cherry-pick or revert", "cherry-pick"},
 }
 
-func underWay(_ context.Context, r *Repo) (*Problem, error) {
+func operationInProgress(_ context.Context, r *Repo) (*Problem, error) {
 	for _, op := range operations {
 		if _, err := os.Lstat(filepath.Join(r.GitDir, op.file)); err == nil {
 			return &Problem{Kind: ProblemUnderWay, Text: op.name + " is in progress in " + r.Top,
@@ -180,11 +180,11 @@ func underWay(_ context.Context, r *Repo) (*Problem, error) {
 	return nil, nil
 }
 
-func unresolved(ctx context.Context, r *Repo) (*Problem, error) {
+func unresolvedConflicts(ctx context.Context, r *Repo) (*Problem, error) {
 	out, err := r.run(ctx, "diff", "--cached", "--name-only", "--diff-filter=U", "--no-relative", "-z")
 	conflicts := slices.Compact(git.SplitNames(out))
 	if len(conflicts) == 0 || err != nil {
-		return nil, wrapped("look for conflicts", err)
+		return nil, wrapError("look for conflicts", err)
 	}
 	return &Problem{
 		Kind: ProblemConflicts,
@@ -200,7 +200,7 @@ func indexLocked(ctx context.Context, r *Repo) (*Problem, error) {
 	if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > time.Minute { // probably stale
 		patience = 0
 	}
-	holder, err := unlocked(ctx, lock, patience)
+	holder, err := waitForLock(ctx, lock, patience)
 	if holder == "" || err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func unknownIdentity(ctx context.Context, r *Repo) (*Problem, error) {
 }
 
 // uncommittedChanges reports how many files differ from the checked-out commit.
-func uncommitted(ctx context.Context, r *Repo) (*Problem, error) {
+func uncommittedChanges(ctx context.Context, r *Repo) (*Problem, error) {
 	st, err := r.status(ctx)
 	if err != nil || len(st.paths) == 0 {
 		return nil, err
@@ -248,7 +248,7 @@ func (s status) String() string {
 }
 
 // missingFromWorktree reports uncommitted changes, which a new worktree would lack.
-func notInWorktree(ctx context.Context, r *Repo) (*Problem, error) {
+func missingFromWorktree(ctx context.Context, r *Repo) (*Problem, error) {
 	st, err := r.Whole().status(ctx)
 	if err != nil || len(st.paths) == 0 {
 		return nil, err
@@ -269,7 +269,7 @@ func emptySubmodules(ctx context.Context, r *Repo) (*Problem, error) {
 		}
 	}
 	if len(folders) == 0 || err != nil {
-		return nil, wrapped("look for submodules", err)
+		return nil, wrapError("look for submodules", err)
 	}
 	return &Problem{
 		Kind: ProblemSubmodules,

@@ -23,15 +23,15 @@ const (
 )
 
 // savedIndex is the index as it was before anything was staged.
-type keptIndex struct {
+type savedIndex struct {
 	path    string
 	known   bool // false if it could not be read and cannot be restored
 	content []byte
 	mode    fs.FileMode
 }
 
-func keepIndex(gitDir string) keptIndex {
-	k := keptIndex{path: filepath.Join(gitDir, "index"), mode: 0o644}
+func saveIndex(gitDir string) savedIndex {
+	k := savedIndex{path: filepath.Join(gitDir, "index"), mode: 0o644}
 	info, err := os.Lstat(k.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		k.known = true
@@ -46,20 +46,20 @@ func keepIndex(gitDir string) keptIndex {
 
 // restore writes the index back under git's own lock. It runs after a commit that was not made, so
 // it ignores a canceled context.
-func (k keptIndex) putBack(ctx context.Context) error {
+func (k savedIndex) restore(ctx context.Context) error {
 	if !k.known {
 		return errors.New("restore index: its original content is unknown")
 	}
 	if now, ok := scan.Read(k.path, indexLimit); ok && k.content != nil && bytes.Equal(now, k.content) {
 		return nil
 	}
-	return wrapped("restore index", k.replace(context.WithoutCancel(ctx)))
+	return wrapError("restore index", k.replace(context.WithoutCancel(ctx)))
 }
 
-func (k keptIndex) replace(ctx context.Context) error {
+func (k savedIndex) replace(ctx context.Context) error {
 	const patience = 2 * time.Second
 	lock := k.path + ".lock"
-	if holder, err := unlocked(ctx, lock, patience); err != nil {
+	if holder, err := waitForLock(ctx, lock, patience); err != nil {
 		return err
 	} else if holder != "" {
 		return errors.New(holder)
@@ -85,7 +85,7 @@ func (k keptIndex) replace(ctx context.Context) error {
 // waitForLock waits until a lock file is gone, with growing pauses. If the file stays, holder
 // describes it. The file is never removed: a git process, perhaps on another machine, may still be
 // using it.
-func unlocked(ctx context.Context, lock string, patience time.Duration) (holder string, err error) {
+func waitForLock(ctx context.Context, lock string, patience time.Duration) (holder string, err error) {
 	deadline := time.Now().Add(patience)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
 		info, err := os.Lstat(lock)
@@ -119,13 +119,13 @@ func (c *Committer) unstaged(ctx context.Context, what []string) ([]string, erro
 	out, err := c.repo.run(
 		ctx,
 		append([]string{"ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard", "--"}, what...)...)
-	return git.SplitNames(out), wrapped("look at what is not staged", err)
+	return git.SplitNames(out), wrapError("look at what is not staged", err)
 }
 
 // changedSince reports whether a hook changed files, either in the commit or in the workspace.
 func (c *Committer) changedSince(ctx context.Context, before staging, what []string) (bool, error) {
 	_, err := c.repo.run(ctx, append([]string{"diff", "--quiet", "--no-ext-diff", before.tree, "HEAD", "--"}, what...)...)
-	if same, err := yes("compare commit", err); !same || err != nil {
+	if same, err := succeeded("compare commit", err); !same || err != nil {
 		return err == nil, err
 	}
 	rest, err := c.unstaged(ctx, what)

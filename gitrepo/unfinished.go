@@ -57,7 +57,7 @@ func (r *Repo) addedLines(ctx context.Context, bases []string, found *findings) 
 		reader := diffReader{line: found.add}
 		_, err := r.call(ctx, git.Call{Out: &reader, Args: diffArguments(base, "-U0", "--src-prefix=a/", "--dst-prefix=b/")})
 		if git.ExitCode(err) != 128 || i+1 == len(bases) {
-			return wrapped("read added lines", err)
+			return wrapError("read added lines", err)
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ func (w Worktree) Dir() string { return filepath.Join(w.Path, filepath.FromSlash
 type Worktrees struct{ repo *Repo }
 
 // Worktrees returns a value to create, list and remove worktrees of the repository.
-func (r *Repo) Worktrees() Worktrees { return Worktrees{r.apart()} }
+func (r *Repo) Worktrees() Worktrees { return Worktrees{r.clone()} }
 
 // WorktreeInput describes the worktree to create.
 type WorktreeInput struct {
@@ -56,15 +56,15 @@ func (ws Worktrees) Add(ctx context.Context, in WorktreeInput) (Worktree, []stri
 	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return Worktree{}, nil, err
 	}
-	w, err := ws.planned(ctx, in)
+	w, err := ws.validate(ctx, in)
 	if err != nil {
 		return Worktree{}, nil, err
 	}
-	said, err := ws.lacking(ctx)
+	said, err := ws.newWorktreeWarnings(ctx)
 	if err != nil {
 		return Worktree{}, nil, err
 	}
-	again, err := ws.makeRoom(ctx, w, in.Idle)
+	again, err := ws.removeEarlier(ctx, w, in.Idle)
 	if err != nil {
 		return Worktree{}, nil, err
 	}
@@ -75,7 +75,7 @@ func (ws Worktrees) Add(ctx context.Context, in WorktreeInput) (Worktree, []stri
 	if err := ws.checkout(ctx, w, "-B", w.Branch, w.Path, w.Base); err != nil {
 		return Worktree{}, nil, fmt.Errorf("make worktree: %w", err)
 	}
-	created, err := w.enter()
+	created, err := w.ensureWorkspace()
 	return w, append(said, created...), err
 }
 
@@ -86,7 +86,7 @@ func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string,
 	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return w, nil, err
 	}
-	path, err := resolved(w.Path)
+	path, err := resolvePath(w.Path)
 	if err != nil {
 		return w, nil, fmt.Errorf("open worktree: %w", err)
 	}
@@ -96,7 +96,7 @@ func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string,
 		return w, nil, err
 	}
 	if _, err := os.Lstat(w.Path); err == nil {
-		said, err := ws.reenter(ctx, w, entries)
+		said, err := ws.checkFolder(ctx, w, entries)
 		return w, said, err
 	}
 	tip, err := ws.tip(ctx, w.Branch)
@@ -111,21 +111,21 @@ func (ws Worktrees) Reopen(ctx context.Context, w Worktree) (Worktree, []string,
 			Hint:  "nothing is left to resume: start a new run",
 		}
 	}
-	if err := ws.forget(ctx, entries,
+	if err := ws.pruneMissing(ctx, entries,
 		func(e worktreeEntry) bool { return e.path == w.Path || e.branch == w.Branch }); err != nil {
 		return w, nil, err
 	}
 	if err := ws.checkout(ctx, w, w.Path, w.Branch); err != nil {
 		return w, nil, fmt.Errorf("recreate worktree: %w", err)
 	}
-	created, err := w.enter()
+	created, err := w.ensureWorkspace()
 	return w, append(
 		[]string{fmt.Sprintf("the folder %s was missing and was recreated from the branch %s", w.Path, w.Branch)},
 		created...), err
 }
 
 // checkFolder checks that an existing folder is the expected worktree.
-func (ws Worktrees) reenter(ctx context.Context, w Worktree, entries []worktreeEntry) ([]string, error) {
+func (ws Worktrees) checkFolder(ctx context.Context, w Worktree, entries []worktreeEntry) ([]string, error) {
 	for _, e := range entries {
 		if e.path != w.Path || e.main {
 			continue
@@ -137,7 +137,7 @@ func (ws Worktrees) reenter(ctx context.Context, w Worktree, entries []worktreeE
 				return nil, fmt.Errorf("repair worktree: %w", err)
 			}
 		}
-		created, err := w.enter()
+		created, err := w.ensureWorkspace()
 		if e.branch != w.Branch {
 			created = append(created, fmt.Sprintf("in %s not %s is checked out but %s", w.Path, w.Branch, e.checkedOut()))
 		}
@@ -152,7 +152,7 @@ func (ws Worktrees) reenter(ctx context.Context, w Worktree, entries []worktreeE
 }
 
 // ensureWorkspace creates the workspace's folder if no file in it is committed.
-func (w Worktree) enter() ([]string, error) {
+func (w Worktree) ensureWorkspace() ([]string, error) {
 	if _, err := os.Stat(w.Dir()); !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -163,16 +163,16 @@ func (w Worktree) enter() ([]string, error) {
 }
 
 // validate checks the input and completes it.
-func (ws Worktrees) planned(ctx context.Context, in WorktreeInput) (Worktree, error) {
+func (ws Worktrees) validate(ctx context.Context, in WorktreeInput) (Worktree, error) {
 	w := Worktree{Branch: in.Branch, Below: strings.TrimSuffix(ws.repo.Prefix, "/")}
-	if err := refuse(ctx, ws.repo, noCommits, underWay); err != nil {
+	if err := firstProblem(ctx, ws.repo, noCommits, operationInProgress); err != nil {
 		return w, err
 	}
 	if err := ws.branchName(ctx, in.Branch); err != nil {
 		return w, err
 	}
 	var err error
-	if w.Path, err = ws.outside(in.Path); err != nil {
+	if w.Path, err = ws.checkPath(in.Path); err != nil {
 		return w, err
 	}
 	w.Base, err = ws.repo.headCommit(ctx)
@@ -190,7 +190,7 @@ func (ws Worktrees) branchName(ctx context.Context, name string) error {
 		return &Problem{Kind: ProblemBadBranch, Stops: true, Text: fmt.Sprintf("%q is not a valid branch name", short),
 			Hint: "letters, digits, dots, dashes and slashes are fine"}
 	}
-	other, err := ws.clashing(ctx, name)
+	other, err := ws.clashingBranch(ctx, name)
 	if err == nil && other != "" {
 		return &Problem{
 			Kind:  ProblemBadBranch,
@@ -204,7 +204,7 @@ func (ws Worktrees) branchName(ctx context.Context, name string) error {
 
 // clashingBranch returns a branch whose name is a parent or child path of name. Git cannot store
 // both.
-func (ws Worktrees) clashing(ctx context.Context, name string) (string, error) {
+func (ws Worktrees) clashingBranch(ctx context.Context, name string) (string, error) {
 	for i, c := range name {
 		if c != '/' {
 			continue
@@ -214,12 +214,12 @@ func (ws Worktrees) clashing(ctx context.Context, name string) (string, error) {
 		}
 	}
 	out, err := ws.repo.run(ctx, "for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", "refs/heads/"+name+"/")
-	return strings.TrimSpace(out), wrapped("look for branches", err)
+	return strings.TrimSpace(out), wrapError("look for branches", err)
 }
 
 // checkPath returns the path without links, if a worktree can be created there.
-func (ws Worktrees) outside(path string) (string, error) {
-	path, err := resolved(path)
+func (ws Worktrees) checkPath(path string) (string, error) {
+	path, err := resolvePath(path)
 	if err != nil {
 		return "", fmt.Errorf("place worktree: %w", err)
 	}
@@ -241,7 +241,7 @@ func (ws Worktrees) outside(path string) (string, error) {
 }
 
 // resolvePath returns an absolute path without links. The last parts of the path may be missing.
-func resolved(path string) (string, error) {
+func resolvePath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -258,9 +258,9 @@ func resolved(path string) (string, error) {
 }
 
 // newWorktreeWarnings describes what a new worktree lacks.
-func (ws Worktrees) lacking(ctx context.Context) ([]string, error) {
+func (ws Worktrees) newWorktreeWarnings(ctx context.Context) ([]string, error) {
 	var said []string
-	for _, look := range []look{detached, notInWorktree, emptySubmodules} {
+	for _, look := range []problemFinder{detachedHead, missingFromWorktree, emptySubmodules} {
 		p, err := look(ctx, ws.repo)
 		if err != nil {
 			return nil, err
@@ -281,7 +281,7 @@ func (ws Worktrees) checkout(ctx context.Context, w Worktree, args ...string) er
 	if err != nil {
 		return err
 	}
-	patient := ws.repo.apart()
+	patient := ws.repo.clone()
 	patient.Git.Timeout = max(checkoutTimeout, ws.repo.Git.CallTimeout())
 	if _, err = patient.run(ctx, append([]string{"worktree", "add", "--quiet"}, args...)...); err == nil {
 		return nil

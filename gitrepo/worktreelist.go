@@ -43,7 +43,7 @@ func (ws Worktrees) List(ctx context.Context, under string) ([]WorktreeState, er
 		return nil, err
 	}
 	if under != "" {
-		if under, err = resolved(under); err != nil {
+		if under, err = resolvePath(under); err != nil {
 			return nil, fmt.Errorf("list worktrees: %w", err)
 		}
 	}
@@ -111,7 +111,7 @@ func (ws Worktrees) ahead(ctx context.Context, tips ...string) (int, error) {
 	if err == nil {
 		n, err = strconv.Atoi(strings.TrimSpace(out))
 	}
-	return n, wrapped("count commits", err)
+	return n, wrapError("count commits", err)
 }
 
 // changesIn counts the uncommitted changes in a worktree, without the harness's progress file. If
@@ -179,7 +179,7 @@ func (ws Worktrees) entries(ctx context.Context) ([]worktreeEntry, error) {
 		out, err = ws.repo.run(ctx, "worktree", "list", "--porcelain")
 		out = strings.ReplaceAll(out, "\n", "\x00")
 	}
-	return parseEntries(out), wrapped("list worktrees", err)
+	return parseEntries(out), wrapError("list worktrees", err)
 }
 
 // parseEntries parses `git worktree list --porcelain -z`: lines of "key value", with an empty line
@@ -214,7 +214,7 @@ func parseEntries(out string) []worktreeEntry {
 // may have switched to another branch. Then a merge of the worktree's branch would find nothing and
 // report success.
 func (ws Worktrees) Strayed(ctx context.Context, w Worktree) (*Problem, error) {
-	path, err := resolved(w.Path)
+	path, err := resolvePath(w.Path)
 	if err != nil {
 		return nil, fmt.Errorf("look at worktree: %w", err)
 	}

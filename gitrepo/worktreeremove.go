@@ -29,7 +29,7 @@ func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 	if err := ws.repo.refreshFilters(ctx); err != nil {
 		return err
 	}
-	e, err := ws.listedAs(ctx, w)
+	e, err := ws.findEntry(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 	if err != nil {
 		return err
 	}
-	if p := state.refuse(how); p != nil {
+	if p := state.refusal(how); p != nil {
 		return p
 	}
 	if err := ws.removeFolder(ctx, e, how); err != nil {
@@ -58,14 +58,14 @@ func (ws Worktrees) Remove(ctx context.Context, w Worktree, how Removal) error {
 }
 
 // findEntry finds a worktree in git's list. Without a path, w is only a branch.
-func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, error) {
+func (ws Worktrees) findEntry(ctx context.Context, w Worktree) (worktreeEntry, error) {
 	entries, err := ws.entries(ctx)
 	if err != nil {
 		return worktreeEntry{}, err
 	}
 	path := ""
 	if w.Path != "" {
-		if path, err = resolved(w.Path); err != nil {
+		if path, err = resolvePath(w.Path); err != nil {
 			return worktreeEntry{}, fmt.Errorf("remove worktree: %w", err)
 		}
 	}
@@ -96,7 +96,7 @@ func (ws Worktrees) listedAs(ctx context.Context, w Worktree) (worktreeEntry, er
 }
 
 // refusal returns why a worktree must not be removed, or nil.
-func (s WorktreeState) refuse(how Removal) *Problem {
+func (s WorktreeState) refusal(how Removal) *Problem {
 	name := cmp.Or(s.Branch, s.Path)
 	switch {
 	case s.Locked:
@@ -113,7 +113,7 @@ func (s WorktreeState) refuse(how Removal) *Problem {
 			Kind:  ProblemUnmerged,
 			Stops: true,
 			Text:  fmt.Sprintf("%s holds %s that no other branch has", name, text.Count(s.Ahead, "commit")),
-			Hint:  keepOrDrop(s),
+			Hint:  unmergedHint(s),
 		}
 	case s.Trouble != "":
 		return &Problem{Kind: ProblemWorktreeChanged, Stops: true, Text: s.Trouble, Hint: "remove it with --force"}
@@ -129,7 +129,7 @@ func (s WorktreeState) refuse(how Removal) *Problem {
 }
 
 // unmergedHint names the two ways to deal with unmerged work.
-func keepOrDrop(s WorktreeState) string {
+func unmergedHint(s WorktreeState) string {
 	if s.Branch == "" {
 		return fmt.Sprintf(
 			"keep it with git -C %s switch -c NAME, or discard it with git worktree remove --force %s",
@@ -159,7 +159,7 @@ func (ws Worktrees) removeFolder(ctx context.Context, e worktreeEntry, how Remov
 		}
 		_, err = ws.repo.run(ctx, remove...)
 	}
-	return wrapped("remove worktree", err)
+	return wrapError("remove worktree", err)
 }
 
 // removeBranch removes one of the harness's branches if it still points to tip.
@@ -168,11 +168,11 @@ func (ws Worktrees) removeBranch(ctx context.Context, name, tip string) error {
 		return nil
 	}
 	_, err := ws.repo.run(ctx, "update-ref", "-d", "refs/heads/"+name, tip)
-	return wrapped("remove branch", err)
+	return wrapError("remove branch", err)
 }
 
 // removeEarlier removes an earlier, merged worktree of the branch. It returns a warning about that.
-func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) bool) (string, error) {
+func (ws Worktrees) removeEarlier(ctx context.Context, w Worktree, idle func(string) bool) (string, error) {
 	entries, err := ws.entries(ctx)
 	if err != nil {
 		return "", err
@@ -186,14 +186,14 @@ func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) 
 		held = entries[i]
 	}
 	if tip != "" {
-		if err := ws.giveWay(ctx, held, idle); err != nil {
+		if err := ws.removeIfMerged(ctx, held, idle); err != nil {
 			return "", err
 		}
 		if entries, err = ws.entries(ctx); err != nil {
 			return "", err
 		}
 	}
-	err = ws.forget(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path })
+	err = ws.pruneMissing(ctx, entries, func(e worktreeEntry) bool { return e.path == w.Path })
 	if err != nil {
 		return "", err
 	}
@@ -212,7 +212,7 @@ func (ws Worktrees) makeRoom(ctx context.Context, w Worktree, idle func(string) 
 }
 
 // removeIfMerged removes an earlier worktree of a branch if that loses nothing.
-func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(string) bool) error {
+func (ws Worktrees) removeIfMerged(ctx context.Context, e worktreeEntry, idle func(string) bool) error {
 	if e.main {
 		return &Problem{
 			Kind:  ProblemBranchTaken,
@@ -225,7 +225,7 @@ func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(stri
 	if err != nil {
 		return err
 	}
-	if p := state.refuse(RemoveMerged); p != nil {
+	if p := state.refusal(RemoveMerged); p != nil {
 		p.Kind = ProblemBranchTaken
 		return p
 	}
@@ -245,7 +245,7 @@ func (ws Worktrees) giveWay(ctx context.Context, e worktreeEntry, idle func(stri
 
 // pruneMissing removes worktrees whose folder is gone from git's list. `git worktree prune` would
 // also remove those of the user on a disk that is not mounted.
-func (ws Worktrees) forget(ctx context.Context, entries []worktreeEntry, which func(worktreeEntry) bool) error {
+func (ws Worktrees) pruneMissing(ctx context.Context, entries []worktreeEntry, which func(worktreeEntry) bool) error {
 	for _, e := range entries {
 		if e.main || !e.gone() || !which(e) {
 			continue

@@ -24,7 +24,7 @@ func BenchmarkInspect(b *testing.B) {
 	if _, err := Create(dir, tasks); err != nil {
 		b.Fatal(err)
 	}
-	book, err := OpenBook(dir, OwnPath, b.TempDir(), "")
+	book, err := OpenTracker(dir, OwnPath, b.TempDir(), "")
 	if err != nil {
 		b.Fatal(err)
 	}

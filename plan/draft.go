@@ -19,17 +19,17 @@ type DraftMode int
 
 // The modes of a draft. None of them loses a task that is done.
 const (
-	DraftFresh  DraftMode = iota // there must be no list with tasks
-	DraftBehind                  // append the new tasks to the existing list, which stays unchanged
+	DraftNew    DraftMode = iota // there must be no list with tasks
+	DraftAppend                  // append the new tasks to the existing list, which stays unchanged
 	// Replace the existing list or, if it is in another format, hide it with one that is found first.
-	DraftAnew
+	DraftReplace
 )
 
 // DraftOptions are the options of a new list.
 type DraftOptions struct {
-	List   string // its file; default: the workspace's list, or OwnPath
-	Mode   DraftMode
-	Around Surroundings
+	List string // its file; default: the workspace's list, or OwnPath
+	Mode DraftMode
+	Lint LintOptions
 }
 
 // Draft is a list in our own format that is written as a whole: either all of its tasks are written
@@ -72,7 +72,7 @@ func (d *Draft) Existing() []ralph.Task { return d.ground.Tasks() }
 
 // Preview returns the list that Write would write, the errors that prevent work on it, and
 // warnings. It says nothing about existing tasks.
-func (d *Draft) Try(tasks []ralph.Task) (text string, faults, doubts []string) {
+func (d *Draft) Preview(tasks []ralph.Task) (text string, faults, doubts []string) {
 	data, problems, err := d.compose(tasks)
 	if err != nil {
 		return "", []string{err.Error()}, nil
@@ -89,7 +89,7 @@ func (d *Draft) Try(tasks []ralph.Task) (text string, faults, doubts []string) {
 
 // Write writes the list. The error is of type Problems if the list is invalid, and an *ExistsError
 // if there is a list by now that must not be lost. If it fails, the old files stay.
-func (d *Draft) Land(tasks []ralph.Task) (*List, error) {
+func (d *Draft) Write(tasks []ralph.Task) (*List, error) {
 	if err := d.survey(); err != nil {
 		return nil, fmt.Errorf("write task list: %w", err)
 	}
@@ -100,13 +100,13 @@ func (d *Draft) Land(tasks []ralph.Task) (*List, error) {
 	if bad := Errors(problems); len(bad) > 0 {
 		return nil, bad
 	}
-	if err := d.write(data); err != nil {
+	if err := d.writeFile(data); err != nil {
 		return nil, fmt.Errorf("write task list: %w", err)
 	}
 	return Open(d.dir, d.ground.where.shown)
 }
 
-func (d *Draft) write(data []byte) error {
+func (d *Draft) writeFile(data []byte) error {
 	root, err := os.OpenRoot(d.ground.where.dir)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (d *Draft) compose(tasks []ralph.Task) ([]byte, []Problem, error) {
 	l, file := d.ground, d.ground.where.path
 	l.snapshot = snapshot{source: source{path: file, files: map[string][]byte{file: data}}}
 	l.items, l.problems = examine(l.format, l.snapshot)
-	around := d.options.Around
+	around := d.options.Lint
 	// Then a task needs no check of its own.
 	around.TaskTests = around.TaskTests || around.RunChecks
 	before := idsOf(d.Existing())
@@ -209,7 +209,7 @@ func (d *Draft) survey() error {
 	if e.Why = d.refusal(e); e.Why != "" {
 		return &e
 	}
-	if d.options.Mode == DraftBehind {
+	if d.options.Mode == DraftAppend {
 		d.ground.snapshot, d.ground.items = before, all
 	}
 	if e.Own() {
@@ -274,15 +274,15 @@ func (d *Draft) refusal(e ExistsError) string {
 		return fmt.Sprintf("%s is in the format %s, and new lists are written in ralph's own format", e.List, e.Format)
 	case e.Tasks == 0:
 		return ""
-	case foreign && mode == DraftBehind:
+	case foreign && mode == DraftAppend:
 		return fmt.Sprintf(
 			"%s is in the format %s, which cannot store a whole plan; import it first",
 			e.List,
 			e.Format,
 		)
-	case mode == DraftFresh:
+	case mode == DraftNew:
 		return fmt.Sprintf("%s already exists: %s, %d done", e.List, text.Count(e.Tasks, "task"), e.Done)
-	case mode == DraftAnew && e.Done > 0:
+	case mode == DraftReplace && e.Done > 0:
 		return fmt.Sprintf("%s has %s done, which would be lost", e.List, text.Count(e.Done, "task"))
 	}
 	return ""

@@ -52,10 +52,10 @@ func TestADraftLandsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, OwnPath, d.Path())
-	text, faults, doubts := d.Try(draftTasks())
+	text, faults, doubts := d.Preview(draftTasks())
 	diff(t, []string(nil), append(faults, doubts...))
 	diff(t, map[string]string{}, tree(t, dir))
-	list, err := d.Land(draftTasks())
+	list, err := d.Write(draftTasks())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,12 +77,12 @@ func TestADraftSaysWhatIsWrong(t *testing.T) {
 	}
 	tasks := draftTasks()
 	tasks[0].ID, tasks[1].DependsOn = "no id", []string{"N-2"}
-	_, faults, _ := d.Try(tasks)
+	_, faults, _ := d.Preview(tasks)
 	diff(t, []string{badID("no id"), "tasks depend on each other: N-2 -> N-2"}, faults)
-	if _, err := d.Land(tasks); !errors.As(err, new(Problems)) {
+	if _, err := d.Write(tasks); !errors.As(err, new(Problems)) {
 		t.Error(err)
 	}
-	_, faults, _ = d.Try(nil)
+	_, faults, _ = d.Preview(nil)
 	diff(t, []string{"the list has no tasks"}, faults)
 }
 
@@ -90,18 +90,18 @@ func TestADraftSaysWhatIsDoubtful(t *testing.T) {
 	tasks := draftTasks()
 	tasks[0].Checks, tasks[1].Acceptance = nil, nil
 	for _, c := range []struct {
-		around Surroundings
+		around LintOptions
 		want   []string
 	}{
-		{Surroundings{}, []string{"task N-1 has no check of its own", "task N-2 has no acceptance criteria"}},
-		{Surroundings{RunChecks: true}, []string{"task N-2 has no acceptance criteria"}},
-		{Surroundings{TaskTests: true}, []string{"task N-2 has no acceptance criteria"}},
+		{LintOptions{}, []string{"task N-1 has no check of its own", "task N-2 has no acceptance criteria"}},
+		{LintOptions{RunChecks: true}, []string{"task N-2 has no acceptance criteria"}},
+		{LintOptions{TaskTests: true}, []string{"task N-2 has no acceptance criteria"}},
 	} {
-		d, err := NewDraft(t.TempDir(), DraftOptions{Around: c.around})
+		d, err := NewDraft(t.TempDir(), DraftOptions{Lint: c.around})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, faults, doubts := d.Try(tasks)
+		_, faults, doubts := d.Preview(tasks)
 		diff(t, []string(nil), faults)
 		diff(t, c.want, doubts)
 	}
@@ -110,15 +110,15 @@ func TestADraftSaysWhatIsDoubtful(t *testing.T) {
 func TestADraftGoesBehindWhatIsThere(t *testing.T) {
 	s := newDesk(t, ownSample)
 	s.must(os.Chmod(s.path(OwnPath), 0o600))
-	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftBehind})
+	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftAppend})
 	s.must(err)
 	diff(t, ownSample.tasks, d.Existing())
 	tasks := draftTasks()
 	tasks[0].DependsOn = []string{"T-003"}
-	text, faults, doubts := d.Try(tasks)
+	text, faults, doubts := d.Preview(tasks)
 	diff(t, []string(nil), faults)
 	diff(t, []string{"task N-1 depends on T-003, which is optional"}, doubts)
-	list, err := d.Land(tasks)
+	list, err := d.Write(tasks)
 	s.must(err)
 	tasks[0].Status, tasks[1].Status = pending, pending
 	diff(t, append(slices.Clone(ownSample.tasks), tasks...), list.Tasks())
@@ -132,7 +132,7 @@ func TestADraftGoesBehindWhatIsThere(t *testing.T) {
 	diff(t, fs.FileMode(0o600), info.Mode().Perm())
 
 	tasks[0].ID = "T-002"
-	_, faults, _ = d.Try(tasks)
+	_, faults, _ = d.Preview(tasks)
 	if len(faults) == 0 || !strings.HasPrefix(faults[0], "the id T-002 is used twice") {
 		t.Error(faults)
 	}
@@ -140,18 +140,18 @@ func TestADraftGoesBehindWhatIsThere(t *testing.T) {
 
 func TestADraftAddsToWhatIsThereByNow(t *testing.T) {
 	s := newDesk(t, ownSample)
-	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftBehind})
+	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftAppend})
 	s.must(err)
 	list, err := Open(s.dir, OwnPath)
 	s.must(err)
 	s.must(list.Set(map[string]ralph.TaskStatus{"T-001": done})) // while the model was thinking
-	landed, err := d.Land(draftTasks())
+	landed, err := d.Write(draftTasks())
 	s.must(err)
 	diff(t, done, landed.Tasks()[0].Status)
 	diff(t, 5, len(landed.Tasks()))
 
 	tasks := draftTasks()
-	if _, err := d.Land(tasks); !errors.As(err, new(Problems)) { // the same ids again
+	if _, err := d.Write(tasks); !errors.As(err, new(Problems)) { // the same ids again
 		t.Error(err)
 	}
 }
@@ -164,7 +164,7 @@ func TestADraftDoesNotLandOnAListThatAppeared(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "prd.json"), `[{"id":"A","title":"a","status":"done"}]`)
 	before := tree(t, dir)
-	if _, err := d.Land(draftTasks()); !errors.Is(err, fs.ErrExist) {
+	if _, err := d.Write(draftTasks()); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
 	diff(t, before, tree(t, dir))
@@ -216,7 +216,7 @@ func TestWhatADraftRefuses(t *testing.T) {
 			"prd.json is in the format prd-tasks, and new lists are written in ralph's own format", "prd.json is in the format " +
 				"prd-tasks, and new lists are written in ralph's own format", "", ""},
 	} {
-		for mode, want := range map[DraftMode]string{DraftFresh: c.fresh, DraftBehind: c.behind, DraftAnew: c.anew} {
+		for mode, want := range map[DraftMode]string{DraftNew: c.fresh, DraftAppend: c.behind, DraftReplace: c.anew} {
 			t.Run(name, func(t *testing.T) {
 				dir := t.TempDir()
 				for file, text := range c.files {
@@ -236,12 +236,12 @@ func TestWhatADraftRefuses(t *testing.T) {
 				if err != nil {
 					t.Fatal(mode, err)
 				}
-				list, err := d.Land(draftTasks())
+				list, err := d.Write(draftTasks())
 				if err != nil {
 					t.Fatal(mode, err)
 				}
 				diff(t, c.lands, list.Path())
-				if n := len(list.Tasks()); n != 2 && !(mode == DraftBehind && n > 2) {
+				if n := len(list.Tasks()); n != 2 && !(mode == DraftAppend && n > 2) {
 					t.Error(mode, n)
 				}
 				files := []string{c.lands}
@@ -267,7 +267,7 @@ func TestNamesThatADraftDoesNotTake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := d.Land(draftTasks())
+	list, err := d.Write(draftTasks())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,11 +285,11 @@ func TestADraftThatCannotBeRenamedLeavesNothing(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, OwnPath, "inside"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.write([]byte("{}")); err == nil {
+	if err := d.writeFile([]byte("{}")); err == nil {
 		t.Fatal("a folder was replaced")
 	}
 	diff(t, map[string]string{}, tree(t, dir))
-	if _, err := d.Land(draftTasks()); !errors.Is(err, fs.ErrExist) {
+	if _, err := d.Write(draftTasks()); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
 }
@@ -301,7 +301,7 @@ func TestADraftWithoutAFolderToGoTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Land(draftTasks()); err == nil {
+	if _, err := d.Write(draftTasks()); err == nil {
 		t.Error("it was written")
 	}
 	diff(t, map[string]string{".ralph": "a file"}, tree(t, dir))
@@ -315,7 +315,7 @@ func TestADraftLandsBesideWhatAKilledOneLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Land(draftTasks()); err != nil {
+	if _, err := d.Write(draftTasks()); err != nil {
 		t.Fatal(err)
 	}
 	diff(t, []string{left, OwnPath}, slices.Sorted(maps.Keys(tree(t, dir))))
@@ -330,7 +330,7 @@ func TestADraftFollowsNoLinkOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Land(draftTasks()); err == nil {
+	if _, err := d.Write(draftTasks()); err == nil {
 		t.Error("it was written")
 	}
 	diff(t, map[string]string{}, tree(t, outside))
@@ -341,12 +341,12 @@ func TestAFolderThatCannotBeWrittenKeepsTheOldList(t *testing.T) {
 		t.Skip("nothing is forbidden to root; TestADraftThatCannotBeRenamedLeavesNothing fails at a later step for everybody")
 	}
 	s := newDesk(t, ownSample)
-	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftBehind})
+	d, err := NewDraft(s.dir, DraftOptions{Mode: DraftAppend})
 	s.must(err)
 	folder := filepath.Dir(s.path(OwnPath))
 	s.must(os.Chmod(folder, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
-	if _, err := d.Land(draftTasks()); err == nil {
+	if _, err := d.Write(draftTasks()); err == nil {
 		t.Error("it was written")
 	}
 	diff(t, ownSample.files, tree(t, s.dir))

@@ -156,13 +156,13 @@ func circleText(tasks []item, circle []int) string {
 }
 
 // LintOptions describe the run that a list is meant for.
-type Surroundings struct {
+type LintOptions struct {
 	RunChecks bool // the run has checks
 	TaskTests bool // checks.task_tests is set: a task's tests are found by its id
 }
 
 // Lint returns all errors and warnings, sorted by line.
-func (l *List) Lint(around Surroundings) []Problem {
+func (l *List) Lint(around LintOptions) []Problem {
 	problems := slices.Clone(l.problems)
 	if len(Errors(problems)) == 0 {
 		problems = append(problems, l.advise(around)...)
@@ -172,7 +172,7 @@ func (l *List) Lint(around Surroundings) []Problem {
 }
 
 // advise warns about what is valid but likely to cause trouble.
-func (l *List) advise(around Surroundings) []Problem {
+func (l *List) advise(around LintOptions) []Problem {
 	var problems []Problem
 	warn := func(t item, format string, args ...any) {
 		p := t.problem(l.where.path, format, args...)

@@ -49,13 +49,13 @@ type addition struct {
 
 func (a addition) candidates(title string) [][]byte {
 	var out [][]byte
-	last := a.neighbour()
+	last := a.neighbor()
 	switch {
 	case last != nil && a.list.sections:
 		level := last.place.block.(*ast.Heading).Level
 		out = append(out, a.insert(a.endOf(last.place.end), "", append([]string{""}, a.section(title, level)...)))
 	case last != nil:
-		out = append(out, a.behind(last, title))
+		out = append(out, a.after(last, title))
 	}
 	end := a.endOf(nil)
 	var gap []string
@@ -75,7 +75,7 @@ func (a addition) candidates(title string) [][]byte {
 
 // neighbor returns the task to follow: the last one that is not under a heading such as Optional,
 // preferably in a list with open tasks.
-func (a addition) neighbour() *checklistTask {
+func (a addition) neighbor() *checklistTask {
 	open := map[ast.Node]bool{}
 	for _, t := range a.list.tasks {
 		open[t.place.block.Parent()] = open[t.place.block.Parent()] || t.Status != ralph.TaskDone
@@ -95,7 +95,7 @@ func (a addition) neighbour() *checklistTask {
 }
 
 // after puts the task at the end of its neighbor's list, in the style of that list.
-func (a addition) behind(neighbour *checklistTask, title string) []byte {
+func (a addition) after(neighbour *checklistTask, title string) []byte {
 	doc := a.list.doc
 	list := neighbour.place.block.Parent().(*ast.List)
 	begin := doc.start(neighbour.place.block)

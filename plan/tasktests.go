@@ -64,7 +64,7 @@ func spellings(id string) []string {
 
 // Tests lists the test files of these tasks, sorted and without duplicates, as paths in the
 // workspace.
-func (b *Book) Tests(ids []string) ([]string, error) {
+func (b *Tracker) Tests(ids []string) ([]string, error) {
 	files, err := b.candidates()
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (b *Book) Tests(ids []string) ([]string, error) {
 }
 
 // Suite lists every file that the pattern could match, except those of the named tasks.
-func (b *Book) Suite(without []string) ([]string, error) {
+func (b *Tracker) Suite(without []string) ([]string, error) {
 	files, err := b.candidates()
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (b *Book) Suite(without []string) ([]string, error) {
 	), nil
 }
 
-func (b *Book) testsAmong(files, ids []string) []string {
+func (b *Tracker) testsAmong(files, ids []string) []string {
 	var all []string
 	for _, id := range ids {
 		for _, spelling := range spellings(id) {
@@ -104,7 +104,7 @@ func (b *Book) testsAmong(files, ids []string) []string {
 
 // longer returns the spellings of other tasks that start with this one: a test of T-10 is not a
 // test of T-1.
-func (b *Book) longer(id, spelling string) []string {
+func (b *Tracker) longer(id, spelling string) []string {
 	var all []string
 	for _, it := range b.items {
 		if it.ID == id {
@@ -140,7 +140,7 @@ func matchParts(pattern, name []string) bool {
 }
 
 // candidates returns all files that the pattern matches for any id, sorted.
-func (b *Book) candidates() ([]string, error) {
+func (b *Tracker) candidates() ([]string, error) {
 	if b.tests == nil {
 		return nil, nil
 	}

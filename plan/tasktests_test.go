@@ -81,7 +81,7 @@ func TestTaskTests(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			book, err := OpenBook(dir, "l.json", t.TempDir(), test.pattern)
+			book, err := OpenTracker(dir, "l.json", t.TempDir(), test.pattern)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestTaskTestsPatternIsChecked(t *testing.T) {
 		"/tests/{id}.py":  `read checks.task_tests: "/tests/{id}.py" is outside the workspace`,
 		"tests/{id}_[.py": `read checks.task_tests: "tests/{id}_[.py": syntax error in pattern`,
 	} {
-		_, err := OpenBook(t.TempDir(), "l.json", t.TempDir(), pattern)
+		_, err := OpenTracker(t.TempDir(), "l.json", t.TempDir(), pattern)
 		if err == nil {
 			t.Errorf("%s was taken", pattern)
 			continue

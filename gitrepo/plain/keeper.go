@@ -44,11 +44,11 @@ var _ ralph.Tree = (*Tree)(nil)
 // Fingerprint returns the state of the workspace. Head is "" and Dirty is 0, because there is no
 // commit to differ from.
 func (p *Tree) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.TreeState, error) {
-	return p.look(ctx, func(*os.Root, []string) {})
+	return p.scan(ctx, func(*os.Root, []string) {})
 }
 
 // scan returns the state of the workspace and passes its files to also.
-func (p *Tree) look(ctx context.Context, also func(root *os.Root, names []string)) (ralph.TreeState, error) {
+func (p *Tree) scan(ctx context.Context, also func(root *os.Root, names []string)) (ralph.TreeState, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -114,7 +114,7 @@ func (k *Keeper) Fingerprint(ctx context.Context, _ ralph.TreeInput) (ralph.Tree
 	var id string
 	var left []string
 	var failed error
-	state, err := k.tree.look(ctx, func(root *os.Root, names []string) {
+	state, err := k.tree.scan(ctx, func(root *os.Root, names []string) {
 		id, left, failed = k.take(ctx, root, names)
 	})
 	if err != nil {
@@ -159,7 +159,7 @@ func (k *Keeper) take(ctx context.Context, root *os.Root, names []string) (id st
 		if ctx.Err() != nil {
 			return "", nil, context.Cause(ctx)
 		}
-		seen, err := k.keep(root, name)
+		seen, err := k.save(root, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			delete(next, name)
@@ -200,7 +200,7 @@ func (k *Keeper) list(seen map[string]sighting) (id string, left []string, err e
 
 // save saves one file. It checks the file's state before it reads the content, so that a file that
 // is written meanwhile is read again.
-func (k *Keeper) keep(root *os.Root, name string) (sighting, error) {
+func (k *Keeper) save(root *os.Root, name string) (sighting, error) {
 	info, err := root.Lstat(filepath.FromSlash(name))
 	if err != nil {
 		return sighting{}, err

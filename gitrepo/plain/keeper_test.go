@@ -196,7 +196,7 @@ func TestPlainKeeperDamaged(t *testing.T) {
 	_, files := k.keeper.Files(t.Context(), state.Snapshot)
 	for want, err := range map[string]error{
 		"read snapshot " + state.Snapshot + ": read content: " + content + " is damaged": read,
-		"extract snapshot: read content: " + content + " is damaged":                 extract,
+		"extract snapshot: read content: " + content + " is damaged":                     extract,
 		"read snapshot " + state.Snapshot + ": its list of files is damaged":             files,
 	} {
 		if err == nil || err.Error() != want {

@@ -150,7 +150,7 @@ func (r *restore) takeBefore(ctx context.Context) (taken, error) {
 		return taken{}, err
 	}
 	defer top.Close()
-	if also := inTheWay(top, edits); len(also) > 0 {
+	if also := blockingFiles(top, edits); len(also) > 0 {
 		return k.take(ctx, occasion{run: restoring, also: also})
 	}
 	return before, nil
@@ -158,7 +158,7 @@ func (r *restore) takeBefore(ctx context.Context) (taken, error) {
 
 // blockingFiles lists files and links that no snapshot contains and that are at a path to be
 // written, above it, or in a folder there.
-func inTheWay(top *os.Root, edits []manifest.Edit) []string {
+func blockingFiles(top *os.Root, edits []manifest.Edit) []string {
 	found := map[string]bool{}
 	folders := map[string]bool{} // known to be folders, not links
 	for _, e := range edits {

@@ -59,7 +59,7 @@ func (r *restore) restoreGit(ctx context.Context) error {
 	if err := r.setRefs(ctx, now); err != nil {
 		return fmt.Errorf("restore branches: %w", err)
 	}
-	r.noteUnderWay()
+	r.noteInProgress()
 	return r.readHead(ctx)
 }
 
@@ -121,13 +121,13 @@ func (r *restore) freeDotGit() error {
 		if !there || info.IsDir() || h.GitDir != dotGit {
 			return nil
 		}
-		return r.setAside(dotGit, info)
+		return r.moveAway(dotGit, info)
 	}
 	if text, _ := scan.ReadSmall(dotGit); there && info.Mode().IsRegular() && string(text) == h.DotGit {
 		return nil
 	}
 	if there {
-		if err := r.setAside(dotGit, info); err != nil {
+		if err := r.moveAway(dotGit, info); err != nil {
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func (r *restore) freeDotGit() error {
 }
 
 // moveAway removes a .git that is not the repository, and saves its content if it is a file.
-func (r *restore) setAside(dotGit string, info fs.FileInfo) error {
+func (r *restore) moveAway(dotGit string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder now and was a file; move it away and try again", dotGit)
@@ -239,7 +239,7 @@ func (r *restore) updateRefs(ctx context.Context, refs []ref) error {
 }
 
 // noteInProgress notes which git operations are in progress.
-func (r *restore) noteUnderWay() {
+func (r *restore) noteInProgress() {
 	for _, sign := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply",
 		"BISECT_LOG"} {
 		path := filepath.Join(r.keeper.home.GitDir, sign)

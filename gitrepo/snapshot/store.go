@@ -183,7 +183,7 @@ func (s *Store) configuration() string {
 
 // environment makes git use only the folder's own configuration. Unlike in the user's repository,
 // git refreshes the index.
-func (s *Store) apart() []string {
+func (s *Store) environment() []string {
 	return []string{
 		"GIT_DIR=" + s.dir,
 		"GIT_CONFIG_GLOBAL=" + os.DevNull,
@@ -202,7 +202,7 @@ func (s *Store) run(ctx context.Context, args ...string) (string, error) {
 
 func (s *Store) call(ctx context.Context, c git.Call) (string, error) {
 	c.Dir = s.dir
-	c.Env = append(s.apart(), c.Env...)
+	c.Env = append(s.environment(), c.Env...)
 	return s.git.Run(ctx, c)
 }
 
@@ -210,7 +210,7 @@ func (s *Store) call(ctx context.Context, c git.Call) (string, error) {
 // repository.
 func (s *Store) inTree(ctx context.Context, c git.Call) (string, error) {
 	c.Dir = cmp.Or(c.Dir, s.home.Top)
-	c.Env = append(append(s.apart(), "GIT_WORK_TREE="+c.Dir), c.Env...)
+	c.Env = append(append(s.environment(), "GIT_WORK_TREE="+c.Dir), c.Env...)
 	c.Args = append([]string{"-c", "core.excludesFile=" + s.home.Excludes}, c.Args...)
 	return s.git.Run(ctx, c)
 }

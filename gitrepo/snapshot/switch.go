@@ -217,7 +217,7 @@ func (s *switching) compare(ctx context.Context, top *os.Root) error {
 	if err != nil {
 		return err
 	}
-	also := inTheWay(top, s.planned)
+	also := blockingFiles(top, s.planned)
 	if len(also) > 0 {
 		if now, err = k.copyFiles(ctx, occasion{fullScan: true, also: also}); err != nil {
 			return err

@@ -175,7 +175,7 @@ func (k *Keeper) nested(ctx context.Context, folder string, depth int) (files, l
 	var out string
 	err := errors.New("too many nested repositories")
 	if depth < deepest {
-		env := append(k.apart(), "GIT_WORK_TREE="+dir, "GIT_INDEX_FILE="+k.path("tmp/none"))
+		env := append(k.environment(), "GIT_WORK_TREE="+dir, "GIT_INDEX_FILE="+k.path("tmp/none"))
 		args := []string{"-c", "core.excludesFile=" + k.home.Excludes, "ls-files", "-z", "--others", "--exclude-standard"}
 		out, err = k.git.Run(ctx, git.Call{Dir: dir, Env: env, Args: args})
 	}

@@ -84,7 +84,7 @@ func Choose(req Request, of Role) (Choice, error) {
 	c.Provider = cmp.Or(c.Provider, providerAtHand(own.BaseURL, env))
 	switch c.Provider {
 	case "":
-		return c, nobodyToAsk(of)
+		return c, noModel(of)
 	case "scripted":
 		return c.withScript(req.Dir)
 	}
@@ -107,7 +107,7 @@ func Choose(req Request, of Role) (Choice, error) {
 }
 
 // noModel returns the error that a role has no model, and how to set one.
-func nobodyToAsk(of Role) error {
+func noModel(of Role) error {
 	hint := fmt.Sprintf(
 		"set one of them, or %[1]s.provider, %[1]s.model and, for a server of your own, %[1]s.base_url",
 		of,

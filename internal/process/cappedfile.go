@@ -121,8 +121,8 @@ func (f *CappedFile) reverse(from, to int64, left, right *buffer) error {
 		if _, err := f.file.ReadAt(r, to-n); err != nil {
 			return err
 		}
-		turnRound(l)
-		turnRound(r)
+		reverseBytes(l)
+		reverseBytes(r)
 		if _, err := f.file.WriteAt(r, from); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (f *CappedFile) reverse(from, to int64, left, right *buffer) error {
 
 // reverseBytes reverses p, eight bytes at a time. Every byte of the end is reversed twice, and byte
 // by byte that would cost as much as reading an agent's output.
-func turnRound(p []byte) {
+func reverseBytes(p []byte) {
 	for len(p) >= 16 {
 		last := len(p) - 8
 		front, back := binary.BigEndian.Uint64(p), binary.BigEndian.Uint64(p[last:])

@@ -152,7 +152,7 @@ func TestTurnRound(t *testing.T) {
 		}
 		want := slices.Clone(p)
 		slices.Reverse(want)
-		if turnRound(p); !bytes.Equal(p, want) {
+		if reverseBytes(p); !bytes.Equal(p, want) {
 			t.Errorf("%d bytes: got %v, want %v", size, p, want)
 		}
 	}

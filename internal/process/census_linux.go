@@ -12,7 +12,7 @@ type census struct {
 	processes     map[int]*procStat
 	trees         []*tree
 	owning        bool  // OwnOrphans was called
-	heir          *tree // the tree of processes that outlived their own
+	fallback      *tree // the tree of processes that outlived their own
 	families      map[int]family
 }
 
@@ -34,7 +34,7 @@ func takeCensus(heir *tree) (*census, error) {
 		processes: all,
 		trees:     trees.all(),
 		owning:    ownsOrphans.Load(),
-		heir:      heir,
+		fallback:  heir,
 		families:  make(map[int]family, len(all)),
 	}, nil
 }
@@ -68,7 +68,7 @@ func (c *census) trace(p *procStat) family {
 			return f
 		}
 	}
-	f.tree = c.recognise(p, f.ours)
+	f.tree = c.findTree(p, f.ours)
 	return f
 }
 
@@ -103,7 +103,7 @@ func (c *census) mainOf(p *procStat) *tree {
 func (c *census) isMain(p *procStat) bool { return c.mainOf(p) != nil }
 
 // findTree finds the tree of a process that has lost its ancestors.
-func (c *census) recognise(p *procStat, ours bool) *tree {
+func (c *census) findTree(p *procStat, ours bool) *tree {
 	var possible []*tree
 	for _, t := range c.trees {
 		if t.since > p.start {
@@ -129,7 +129,7 @@ func (c *census) recognise(p *procStat, ours bool) *tree {
 	case c.owning && len(possible) == 1:
 		return possible[0]
 	case c.owning && len(possible) == 0:
-		return c.heir
+		return c.fallback
 	}
 	return nil
 }

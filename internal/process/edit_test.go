@@ -129,7 +129,7 @@ func TestLay(t *testing.T) {
 				return led
 			}
 			writeTree(t, dir, lead(c.before))
-			if err := Lay(dir, c.edits); err != nil {
+			if err := ApplyEdits(dir, c.edits); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(lead(c.after), readTree(t, dir)); diff != "" {
@@ -162,7 +162,7 @@ func TestLayRefuses(t *testing.T) {
 		{Edit{Name: "b", Source: pipe}, "put b: " + pipe + " is neither a file nor a link"},
 		{Edit{Name: "b", Source: missing}, "put b: lstat " + missing + ": no such file or directory"},
 	} {
-		if err := Lay(dir, []Edit{c.edit}); err == nil || err.Error() != c.want {
+		if err := ApplyEdits(dir, []Edit{c.edit}); err == nil || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}

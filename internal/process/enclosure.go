@@ -52,11 +52,11 @@ const (
 )
 
 // ApplyEdits makes edits in a folder, as an Enclosure does in its Root.
-func Lay(dir string, edits []Edit) error {
+func ApplyEdits(dir string, edits []Edit) error {
 	if err := checkNames(edits); err != nil {
 		return err
 	}
-	return inside.Lay(dir, edits)
+	return inside.ApplyEdits(dir, edits)
 }
 
 func checkNames(edits []Edit) error {

@@ -33,26 +33,26 @@ func (s *Spec) orders(rights uint64) *inside.Orders {
 
 // handshake is the channel on which the helper process receives its orders and reports when the
 // enclosure is complete.
-type gate struct {
+type handshake struct {
 	orders *os.File
 	report *os.File // our end of the pipe
 	theirs *os.File // the end of the helper process
 }
 
 // enclose makes attr start a process in new namespaces that can read its orders.
-func enclose(s *Spec, attr *os.ProcAttr) (*gate, error) {
+func enclose(s *Spec, attr *os.ProcAttr) (*handshake, error) {
 	if err := checkNames(s.Enclosure.Edits); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEnclosure, err)
 	}
 	o := s.orders(ownRights())
-	g := &gate{}
+	g := &handshake{}
 	var err error
 	if g.orders, err = inMemory(o.Encode()); err != nil {
 		return nil, &IOError{Op: "write enclosure", Err: err}
 	}
 	if g.report, g.theirs, err = os.Pipe(); err != nil {
 		g.discard()
-		return nil, &IOError{Op: "make pipe", Err: bare(err)}
+		return nil, &IOError{Op: "make pipe", Err: withoutPath(err)}
 	}
 	attr.Dir = "" // the helper enters it after the mounts
 	attr.Files = append(attr.Files, g.orders, g.theirs)
@@ -108,12 +108,12 @@ func inMemory(text []byte) (*os.File, error) {
 }
 
 // started closes our copy of the helper's end, so that we notice when the helper closes its own.
-func (g *gate) started() {
+func (g *handshake) started() {
 	g.theirs.Close()
 	g.theirs = nil
 }
 
-func (g *gate) discard() {
+func (g *handshake) discard() {
 	for _, file := range []*os.File{g.orders, g.report, g.theirs} {
 		if file != nil {
 			file.Close()
@@ -123,7 +123,7 @@ func (g *gate) discard() {
 
 // wait returns when the program has taken over. A canceled context or a timeout is no error here:
 // Run, which watches the tree, sees it too.
-func (g *gate) wait(ctx context.Context, s *Spec) error {
+func (g *handshake) wait(ctx context.Context, s *Spec) error {
 	if s.Timeout > 0 {
 		_ = g.report.SetReadDeadline(time.Now().Add(s.Timeout))
 	}
@@ -144,7 +144,7 @@ func (g *gate) wait(ctx context.Context, s *Spec) error {
 	case err != nil:
 		return fmt.Errorf("%w: its helper process ended too early", ErrEnclosure)
 	case r.Failed == inside.FindProgram:
-		return unfound(r.Text, r.Exists)
+		return notFoundError(r.Text, r.Exists)
 	case r.Failed == inside.StartProgram:
 		f := failedStart{name: s.Argv[0], program: r.Text, dir: r.Dir, cause: r.Errno, noDir: r.NoDir, exists: r.Exists}
 		return f.explain()

@@ -55,41 +55,41 @@ func launch(ctx context.Context, s *Spec, out *output) (*tree, error) {
 	stdout, stderr := out.writeEnds()
 	attr := &os.ProcAttr{Dir: s.Dir, Env: env, Files: []*os.File{stdin, stdout, stderr}, Sys: ownSession()}
 	if s.Enclosure != nil {
-		return t, t.plantEnclosed(ctx, s, attr)
+		return t, t.startEnclosed(ctx, s, attr)
 	}
 	program, err := resolve(s.Argv[0], env)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.plant(program, s.Argv, attr); err != nil {
+	if err := t.start(program, s.Argv, attr); err != nil {
 		return nil, startError(program, s, err)
 	}
 	return t, nil
 }
 
 // start starts the main process and registers the tree.
-func (t *tree) plant(program string, argv []string, attr *os.ProcAttr) error {
-	trees.planting.RLock()
-	defer trees.planting.RUnlock()
+func (t *tree) start(program string, argv []string, attr *os.ProcAttr) error {
+	trees.starting.RLock()
+	defer trees.starting.RUnlock()
 	var err error
 	if t.main, err = startProcess(program, argv, attr); err != nil {
 		return err
 	}
 	t.pid = t.main.Pid
-	offerToOOM(t.pid)
+	raiseOOMScore(t.pid)
 	trees.add(t)
 	return nil
 }
 
 // startEnclosed starts this program again, which creates the enclosure and executes the actual
 // program. If that fails, no process is left.
-func (t *tree) plantEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) error {
+func (t *tree) startEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) error {
 	g, err := enclose(s, attr)
 	if err != nil {
 		return err
 	}
 	defer g.discard()
-	if err := t.plant(selfProgram, append([]string{inside.Name}, s.Argv...), attr); err != nil {
+	if err := t.start(selfProgram, append([]string{inside.Name}, s.Argv...), attr); err != nil {
 		return fmt.Errorf("%w: start in namespaces: %w", ErrEnclosure, err)
 	}
 	g.started()
@@ -100,7 +100,7 @@ func (t *tree) plantEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) er
 	}
 	if err != nil {
 		t.kill()
-		t.hunt()
+		t.killRest()
 		t.retire()
 		return err
 	}
@@ -111,7 +111,7 @@ func (t *tree) plantEnclosed(ctx context.Context, s *Spec, attr *os.ProcAttr) er
 func openStdin(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, &IOError{Op: "open stdin file", Path: path, Err: bare(err)}
+		return nil, &IOError{Op: "open stdin file", Path: path, Err: withoutPath(err)}
 	}
 	if info, err := file.Stat(); path != os.DevNull && (err != nil || !info.Mode().IsRegular()) {
 		file.Close()

@@ -17,7 +17,7 @@ const (
 	drainLimit = 2 * time.Second
 	// remainderLimit is how much is still read from an abandoned pipe: more than pipes can store, so
 	// that only an endless stream is cut.
-	salvageLimit = 1 << 20
+	remainderLimit = 1 << 20
 )
 
 // buffer is small, because two of them live as long as each tree.
@@ -27,12 +27,12 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // output is the two streams of one tree and the goroutines that read them.
 type output struct {
-	streams []*stream // stdout, and stderr if it is not merged into it
-	readers sync.WaitGroup
-	drained chan struct{} // closed when every stream is read to its end
-	trouble chan struct{} // closed at the first error or panic
-	tell    sync.Once
-	pending atomic.Int32
+	streams     []*stream // stdout, and stderr if it is not merged into it
+	readers     sync.WaitGroup
+	drained     chan struct{} // closed when every stream is read to its end
+	trouble     chan struct{} // closed at the first error or panic
+	troubleOnce sync.Once
+	pending     atomic.Int32
 	// lastByte is when a byte was last read, in nanoseconds since born. It is only updated if watched
 	// is set.
 	lastByte atomic.Int64
@@ -42,14 +42,14 @@ type output struct {
 
 // stream is one pipe from the tree to its sink.
 type stream struct {
-	name           string
-	read, write    *os.File
-	file           *CappedFile
-	sink           Sink
-	bytes          int64
-	err            error
-	panicked       *TapPanic
-	tapOff, heldUp bool
+	name             string
+	read, write      *os.File
+	file             *CappedFile
+	sink             Sink
+	bytes            int64
+	err              error
+	panicked         *TapPanic
+	tapOff, heldOpen bool
 }
 
 // openOutput creates the files and pipes. Files come first: a state folder that cannot be written
@@ -77,8 +77,8 @@ func (o *output) add(name string, sink Sink) error {
 	o.streams = append(o.streams, st)
 	var err error
 	if sink.Path != "" {
-		if st.file, err = CreateCapped(sink.Path, sink.Cap); err != nil {
-			return &IOError{Op: "create " + name + " file", Path: sink.Path, Err: bare(err)}
+		if st.file, err = CreateCapped(sink.Path, sink.Limit); err != nil {
+			return &IOError{Op: "create " + name + " file", Path: sink.Path, Err: withoutPath(err)}
 		}
 	}
 	if st.read, st.write, err = os.Pipe(); err != nil {
@@ -130,7 +130,7 @@ func (o *output) finish() error {
 		_ = st.read.Close()
 		if st.file != nil {
 			if err := st.file.Close(); err != nil && st.err == nil {
-				st.err = &IOError{Op: "complete " + st.name + " file", Path: st.sink.Path, Err: bare(err)}
+				st.err = &IOError{Op: "complete " + st.name + " file", Path: st.sink.Path, Err: withoutPath(err)}
 			}
 		}
 		first = cmp.Or(first, st.err)
@@ -153,7 +153,7 @@ func (o *output) drain() {
 }
 
 // repanic continues the panic of a Tap in the goroutine that called Run.
-func (o *output) rethrow() {
+func (o *output) repanic() {
 	for _, st := range o.streams {
 		if st.panicked != nil {
 			panic(st.panicked)
@@ -172,8 +172,8 @@ func (o *output) consume(st *stream) {
 			o.take(st, buf[:n])
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			st.heldUp = true
-			o.salvage(st, buf[:])
+			st.heldOpen = true
+			o.readRemainder(st, buf[:])
 			return
 		}
 		if err != nil {
@@ -183,11 +183,11 @@ func (o *output) consume(st *stream) {
 }
 
 // readRemainder reads what is already in a pipe that is abandoned.
-func (o *output) salvage(st *stream, buf []byte) {
+func (o *output) readRemainder(st *stream, buf []byte) {
 	if st.read.SetReadDeadline(time.Time{}) != nil {
 		return
 	}
-	for left := salvageLimit; left > 0; {
+	for left := remainderLimit; left > 0; {
 		n := readReady(st.read, buf)
 		if n <= 0 {
 			return
@@ -204,7 +204,7 @@ func (o *output) take(st *stream, p []byte) {
 	}
 	if st.file != nil && st.file.err == nil {
 		if _, err := st.file.Write(p); err != nil {
-			o.fail(st, &IOError{Op: "write " + st.name + " file", Path: st.sink.Path, Err: bare(err)})
+			o.fail(st, &IOError{Op: "write " + st.name + " file", Path: st.sink.Path, Err: withoutPath(err)})
 		}
 	}
 	if !st.tapOff {
@@ -228,7 +228,7 @@ func (o *output) tap(st *stream, p []byte) {
 
 func (o *output) fail(st *stream, err error) {
 	st.err = cmp.Or(st.err, err)
-	o.tell.Do(func() { close(o.trouble) })
+	o.troubleOnce.Do(func() { close(o.trouble) })
 }
 
 // silence returns how long nothing was read.
@@ -242,7 +242,7 @@ func (o *output) describe(r *Result) {
 	if len(o.streams) > 1 {
 		r.StderrBytes, r.StderrTruncated = o.streams[1].figures()
 	}
-	r.OutputHeld = slices.ContainsFunc(o.streams, func(st *stream) bool { return st.heldUp })
+	r.OutputHeld = slices.ContainsFunc(o.streams, func(st *stream) bool { return st.heldOpen })
 }
 
 func (st *stream) figures() (bytes int64, truncated bool) {
@@ -250,7 +250,7 @@ func (st *stream) figures() (bytes int64, truncated bool) {
 }
 
 // withoutPath removes the path from an error that is shown with it anyway.
-func bare(err error) error {
+func withoutPath(err error) error {
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err
 	}

@@ -32,7 +32,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 
 	result := Result{Pid: t.pid}
 	result.State = t.watch(ctx, &s, out)
-	rest := t.hunt()
+	rest := t.killRest()
 	t.retire()
 	err = out.finish()
 
@@ -49,7 +49,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	if err != nil {
 		result.State = Aborted
 	}
-	out.rethrow()
+	out.repanic()
 	return result, err
 }
 

@@ -106,9 +106,9 @@ func TestRunRefusesSenselessSpecs(t *testing.T) {
 		"no program":       {},
 		"empty program":    {Argv: []string{""}},
 		"two inputs":       {Argv: Shell("true"), Stdin: os.Stdin, StdinFile: os.DevNull},
-		"merged and apart": {Argv: Shell("true"), StderrToStdout: true, Stderr: Sink{Path: os.DevNull, Cap: 1}},
-		"one file": {Argv: Shell("true"), Stdout: Sink{Path: os.DevNull, Cap: 1},
-			Stderr: Sink{Path: os.DevNull, Cap: 1}},
+		"merged and apart": {Argv: Shell("true"), StderrToStdout: true, Stderr: Sink{Path: os.DevNull, Limit: 1}},
+		"one file": {Argv: Shell("true"), Stdout: Sink{Path: os.DevNull, Limit: 1},
+			Stderr: Sink{Path: os.DevNull, Limit: 1}},
 		"no cap": {Argv: Shell("true"), Stdout: Sink{Path: filepath.Join(t.TempDir(), "out")}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,7 @@ type Sink struct {
 	Path string
 	// Limit is how many bytes the file keeps: half of them from the start, half from the end. It must
 	// be positive if Path is set.
-	Cap int64
+	Limit int64
 	// Tap sees every byte, also those that the file does not keep. It is called from one goroutine per
 	// stream and must not block for long or keep the slice. An error ends the tree, and Run returns
 	// it. A panic also ends the tree, and continues in the goroutine that called Run as a *TapPanic.
@@ -176,7 +176,7 @@ func (s *Spec) validate() error {
 		return errors.New("check spec: both StderrToStdout and Stderr")
 	case s.Stdout.Path != "" && s.Stdout.Path == s.Stderr.Path:
 		return errors.New("check spec: Stdout and Stderr use one file; set StderrToStdout instead")
-	case s.Stdout.Path != "" && s.Stdout.Cap <= 0, s.Stderr.Path != "" && s.Stderr.Cap <= 0:
+	case s.Stdout.Path != "" && s.Stdout.Limit <= 0, s.Stderr.Path != "" && s.Stderr.Limit <= 0:
 		return errors.New("check spec: an output file needs a Limit")
 	}
 	return nil

@@ -17,8 +17,8 @@ func Sweep(marker string) (int, error) {
 		return 0, errors.New("sweep: marker is empty or has a NUL")
 	}
 	killed := make(map[survivor]bool)
-	limit := time.Now().Add(huntLimit)
-	for quiet := 0; quiet < quietLooksAfterKill && time.Now().Before(limit); {
+	limit := time.Now().Add(killLimit)
+	for quiet := 0; quiet < emptyPassesAfterKill && time.Now().Before(limit); {
 		all, err := processes()
 		if err != nil {
 			return len(killed), err

@@ -12,21 +12,21 @@ import (
 const selfProgram = ""
 
 // handshake is never used: there are no enclosures on this system.
-type gate struct{}
+type handshake struct{}
 
-func enclose(*Spec, *os.ProcAttr) (*gate, error) {
+func enclose(*Spec, *os.ProcAttr) (*handshake, error) {
 	return nil, fmt.Errorf("%w on this system: %w", ErrEnclosure, errors.ErrUnsupported)
 }
 
-func (*gate) started() {}
+func (*handshake) started() {}
 
-func (*gate) discard() {}
+func (*handshake) discard() {}
 
-func (*gate) wait(context.Context, *Spec) error { return nil }
+func (*handshake) wait(context.Context, *Spec) error { return nil }
 
 func systemNow() uint64 { return 0 }
 
-func offerToOOM(int) {}
+func raiseOOMScore(int) {}
 
 func (t *tree) await() { t.reap() }
 

@@ -48,14 +48,14 @@ func search(name string, env []string, skip func(path string) bool) (string, err
 	}
 	program, exists := inside.Search(name, list, skip)
 	if program == "" {
-		return "", unfound(name, exists)
+		return "", notFoundError(name, exists)
 	}
 	return program, nil
 }
 
 // notFoundError returns the error for a program that is not in PATH. exists means that there is a
 // file that is not executable.
-func unfound(name string, exists bool) error {
+func notFoundError(name string, exists bool) error {
 	if exists {
 		return fmt.Errorf("start %s: %w", name, ErrNotExecutable)
 	}

@@ -59,7 +59,7 @@ func readReady(*os.File, []byte) int { return 0 }
 func (t *tree) remember() {}
 
 // killRest does nothing: it would need a job object, which was not necessary so far.
-func (t *tree) hunt() aftermath { return aftermath{} }
+func (t *tree) killRest() leftovers { return leftovers{} }
 
 // Identity distinguishes a process from a later one with the same ID. It returns false if there is
 // no such process.

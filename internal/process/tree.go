@@ -25,7 +25,7 @@ type tree struct {
 }
 
 // leftovers is what was found after the main process ended.
-type aftermath struct {
+type leftovers struct {
 	survivors  map[survivor]bool
 	names      []string
 	unkillable int
@@ -40,7 +40,7 @@ type survivor struct {
 
 const namesKept = 8
 
-func (a *aftermath) note(s survivor, name string) {
+func (a *leftovers) note(s survivor, name string) {
 	if a.survivors[s] {
 		return
 	}
@@ -55,24 +55,24 @@ func (a *aftermath) note(s survivor, name string) {
 
 // treeList contains every tree of this process that is not yet known to be gone, so that killing
 // one tree spares the others.
-type forest struct {
+type treeList struct {
 	// starting is held for reading from before a process exists until its tree is in live, and for
 	// writing while determining which processes have no tree.
-	planting sync.RWMutex
+	starting sync.RWMutex
 
 	mu   sync.Mutex
 	live map[*tree]struct{}
 }
 
-var trees = forest{live: make(map[*tree]struct{})}
+var trees = treeList{live: make(map[*tree]struct{})}
 
-func (f *forest) add(t *tree) {
+func (f *treeList) add(t *tree) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.live[t] = struct{}{}
 }
 
-func (f *forest) all() []*tree {
+func (f *treeList) all() []*tree {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Collect(maps.Keys(f.live))

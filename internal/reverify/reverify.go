@@ -54,7 +54,7 @@ func Run(ctx context.Context, req assembly.Request, state *fold.State, places as
 	if err != nil {
 		return nil, err
 	}
-	again := rechecking{examiner: examiner, state: state, dir: req.Workspace.Dir, hidden: req.Settings.Checks.Hidden}
+	again := rechecker{examiner: examiner, state: state, dir: req.Workspace.Dir, hidden: req.Settings.Checks.Hidden}
 	return again.all(ctx)
 }
 
@@ -69,14 +69,14 @@ func Judged(state *fold.State) ([]ralph.CheckResult, ralph.TreeState) {
 }
 
 // rechecker runs recorded checks, each in a separate view.
-type rechecking struct {
+type rechecker struct {
 	examiner *verify.Examiner
 	state    *fold.State
 	dir      string
 	hidden   []string
 }
 
-func (r rechecking) all(ctx context.Context) ([]Check, error) {
+func (r rechecker) all(ctx context.Context) ([]Check, error) {
 	checks := []Check{}
 	number := 0
 	recorded, tree := Judged(r.state)
@@ -113,7 +113,7 @@ func (r rechecking) all(ctx context.Context) ([]Check, error) {
 	return checks, nil
 }
 
-func (r rechecking) one(
+func (r rechecker) one(
 	ctx context.Context,
 	then ralph.CheckResult,
 	tree ralph.TreeState,

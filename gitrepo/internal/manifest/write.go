@@ -95,7 +95,7 @@ type Writer struct {
 }
 
 // checkUnchanged returns an error if a file is not the one that was compared.
-func (w *Writer) still(name string) error {
+func (w *Writer) checkUnchanged(name string) error {
 	before, noted := w.Seen[name]
 	now, err := w.Root.Lstat(filepath.FromSlash(name))
 	if !noted || err != nil || now.IsDir() { // nothing to lose, or a folder, which is not replaced
@@ -110,7 +110,7 @@ func (w *Writer) still(name string) error {
 
 // Delete deletes a file, unless it changed meanwhile.
 func (w *Writer) Delete(name string) error {
-	if err := w.still(name); err != nil {
+	if err := w.checkUnchanged(name); err != nil {
 		return fmt.Errorf("delete %s: %w", name, err)
 	}
 	err := w.inFolder(FolderOf(name), func() error { return w.Root.Remove(filepath.FromSlash(name)) })
@@ -343,7 +343,7 @@ func (w *Writer) write(e Edit, in *bufio.Reader, size int64) (err error) {
 	if err == nil { // a newline after the content means that it is complete
 		_, err = in.ReadByte()
 	}
-	if err := cmp.Or(err, w.still(e.Name)); err != nil {
+	if err := cmp.Or(err, w.checkUnchanged(e.Name)); err != nil {
 		return err
 	}
 	return w.inFolder(folder, func() error {

@@ -22,7 +22,7 @@ type Edit struct {
 // ApplyEdits makes edits in a folder, deletions first. It never leaves the folder and follows no
 // link in it: it removes a link or a file where an edit needs a folder. New files get the current
 // time, because anything that was built from the old ones is now out of date.
-func Lay(dir string, edits []Edit) error {
+func ApplyEdits(dir string, edits []Edit) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return wrap("open folder", err)
@@ -30,7 +30,7 @@ func Lay(dir string, edits []Edit) error {
 	defer root.Close()
 	for _, e := range edits {
 		if e.Source == "" {
-			if err := takeAway(root, path.Clean(e.Name)); err != nil {
+			if err := remove(root, path.Clean(e.Name)); err != nil {
 				return wrap("delete "+e.Name, err)
 			}
 		}
@@ -47,7 +47,7 @@ func Lay(dir string, edits []Edit) error {
 
 // remove deletes a file or folder. It does nothing if a parent is not a folder: then the name does
 // not exist, whatever a link would lead to.
-func takeAway(root *os.Root, name string) error {
+func remove(root *os.Root, name string) error {
 	for folder := range ancestors(name) {
 		info, err := root.Lstat(folder)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
@@ -69,18 +69,18 @@ func put(root *os.Root, name, source string) error {
 		if err := discard(root, folder); err != nil {
 			return err
 		}
-		if err := changing(root, folder, func() error { return root.Mkdir(folder, 0o755) }); err != nil {
+		if err := withWritableParent(root, folder, func() error { return root.Mkdir(folder, 0o755) }); err != nil {
 			return err
 		}
 	}
 	if err := discard(root, name); err != nil {
 		return err
 	}
-	return changing(root, name, func() error { return place(root, name, source) })
+	return withWritableParent(root, name, func() error { return create(root, name, source) })
 }
 
 // create creates a file or a link where nothing is.
-func place(root *os.Root, name, source string) error {
+func create(root *os.Root, name, source string) error {
 	info, err := os.Lstat(source)
 	if err != nil {
 		return err
@@ -117,10 +117,10 @@ func discard(root *os.Root, name string) error {
 	if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return changing(root, name, func() error {
+	return withWritableParent(root, name, func() error {
 		err := root.RemoveAll(name)
 		if errors.Is(err, fs.ErrPermission) {
-			unlock(root, name)
+			makeWritable(root, name)
 			err = root.RemoveAll(name)
 		}
 		return err
@@ -129,7 +129,7 @@ func discard(root *os.Root, name string) error {
 
 // makeWritable lets the owner write in all folders from name on. Errors show up when the folders
 // are used.
-func unlock(root *os.Root, name string) {
+func makeWritable(root *os.Root, name string) {
 	info, err := root.Lstat(name)
 	if err != nil || !info.IsDir() {
 		return
@@ -143,13 +143,13 @@ func unlock(root *os.Root, name string) {
 	entries, _ := folder.ReadDir(-1)
 	for _, entry := range entries {
 		if entry.IsDir() {
-			unlock(root, path.Join(name, entry.Name()))
+			makeWritable(root, path.Join(name, entry.Name()))
 		}
 	}
 }
 
 // withWritableParent changes one name in its folder, even if the folder is closed to its owner.
-func changing(root *os.Root, name string, change func() error) error {
+func withWritableParent(root *os.Root, name string, change func() error) error {
 	err := change()
 	if !errors.Is(err, fs.ErrPermission) {
 		return err

@@ -22,7 +22,7 @@ func makeEnclosure(argv []string) {
 	syscall.CloseOnExec(reportFD)
 	o, err := readOrders()
 	if err == nil {
-		err = o.carryOut()
+		err = o.apply()
 	}
 	if err == nil {
 		if _, err = syscall.Write(reportFD, []byte{Ready}); err == nil && o.MakeOnly {
@@ -33,7 +33,7 @@ func makeEnclosure(argv []string) {
 	if err != nil {
 		r.Text = err.Error()
 	} else {
-		r = become(argv, o.Dir)
+		r = execProgram(argv, o.Dir)
 	}
 	_, _ = syscall.Write(reportFD, r.encode())
 	syscall.Exit(1)
@@ -61,7 +61,7 @@ func readOrders() (*Orders, error) {
 }
 
 // execProgram replaces this process with the program. It returns only if that fails.
-func become(argv []string, dir string) Report {
+func execProgram(argv []string, dir string) Report {
 	if err := syscall.Chdir(dir); err != nil {
 		return failedStart(argv[0], dir, err)
 	}

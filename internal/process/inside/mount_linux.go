@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-func (o *Orders) carryOut() error {
+func (o *Orders) apply() error {
 	if dir, err := syscall.Getwd(); err == nil && !path.IsAbs(o.Dir) {
 		// A mount may soon hide what is our folder now.
 		o.Dir = path.Join(dir, o.Dir)
@@ -34,7 +34,7 @@ func (o *Orders) carryOut() error {
 		}
 	}
 	if o.OwnUsers {
-		return giveUpRights(o.Rights)
+		return dropCapabilities(o.Rights)
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (o *Orders) edit(foreign []string) error {
 			}
 		}
 	}
-	return Lay(root, o.Edits)
+	return ApplyEdits(root, o.Edits)
 }
 
 func isBelow(path, folder string) bool {
@@ -134,7 +134,7 @@ func mountOverlay(target, options string) error {
 
 func (m *Mount) makeFolders() error {
 	// The root of an overlay has the permissions of its upper folder.
-	if err := makeLike(m.Upper, m.Lower); err != nil {
+	if err := mkdirLike(m.Upper, m.Lower); err != nil {
 		return err
 	}
 	// The content of the work folder belongs to the previous mount, which is gone.
@@ -145,7 +145,7 @@ func (m *Mount) makeFolders() error {
 }
 
 // mkdirLike creates a folder, if it is missing, with the permissions of another one.
-func makeLike(path, model string) error {
+func mkdirLike(path, model string) error {
 	var info syscall.Stat_t
 	if err := syscall.Stat(model, &info); err != nil {
 		return wrap("look at "+model, err)

@@ -43,7 +43,7 @@ func raiseLoopback() error {
 // dropCapabilities leaves the program the capabilities that it would have without an enclosure:
 // none for most users. For user 0, a program gets all capabilities of the bounding set, so those
 // that the harness did not have are removed from it.
-func giveUpRights(had uint64) error {
+func dropCapabilities(had uint64) error {
 	if errno := prctl(prCapAmbient, prCapAmbientClearAll); errno != 0 {
 		return wrap("drop capabilities", errno)
 	}

@@ -16,7 +16,7 @@ type desk struct {
 	*testing.T
 	s         sample
 	dir, keep string
-	book      *Book
+	book      *Tracker
 }
 
 func newDesk(t *testing.T, s sample) *desk {
@@ -38,7 +38,7 @@ func (d *desk) must(err error) {
 // reopen is what a harness does that was killed and started again.
 func (d *desk) reopen() {
 	d.Helper()
-	book, err := OpenBook(d.dir, d.s.path, d.keep, "")
+	book, err := OpenTracker(d.dir, d.s.path, d.keep, "")
 	d.must(err)
 	d.book = book
 }
@@ -293,7 +293,7 @@ func TestBookLeavesAListAloneThatTheUserBroke(t *testing.T) {
 }
 
 func TestBookNeedsAnAdoptedList(t *testing.T) {
-	book, err := OpenBook(t.TempDir(), "prd.json", t.TempDir(), "")
+	book, err := OpenTracker(t.TempDir(), "prd.json", t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,10 +16,10 @@ import (
 
 const (
 	// killLimit is how long to wait for processes that a SIGKILL does not end.
-	huntLimit = 10 * time.Second
+	killLimit = 10 * time.Second
 	// One pass over /proc can miss a process that forks and exits during the pass. So several empty
 	// passes are needed, and more of them after a process was found.
-	quietLooks, quietLooksAfterKill = 2, 4
+	emptyPasses, emptyPassesAfterKill = 2, 4
 	// treeOOMScore is added to a tree's share of the memory, out of 1000.
 	treeOOMScore = 500
 )
@@ -49,7 +49,7 @@ func systemNow() uint64 {
 
 // raiseOOMScore makes the kernel kill the tree rather than the harness when memory runs out. It may
 // fail; then the kernel chooses by itself.
-func offerToOOM(pid int) {
+func raiseOOMScore(pid int) {
 	if ownOOMScore() >= treeOOMScore {
 		return
 	}
@@ -80,8 +80,8 @@ func (t *tree) await() {
 func (t *tree) remember() {}
 
 // killRest kills what is left of the tree after the main process has ended, and reaps it.
-func (t *tree) hunt() aftermath {
-	var a aftermath
+func (t *tree) killRest() leftovers {
+	var a leftovers
 	defer t.reap()
 	if ownsOrphans.Load() {
 		// Any process that is left would be our child, or below one.
@@ -90,8 +90,8 @@ func (t *tree) hunt() aftermath {
 			return a
 		}
 	}
-	h := hunter{tree: t, found: &a, immune: make(map[survivor]bool)}
-	h.run(time.Now().Add(huntLimit))
+	h := treeKiller{tree: t, found: &a, unkillable: make(map[survivor]bool)}
+	h.run(time.Now().Add(killLimit))
 	return a
 }
 
@@ -106,19 +106,19 @@ func childless() bool {
 }
 
 // treeKiller looks for the processes of one tree until there are none.
-type hunter struct {
-	tree   *tree
-	found  *aftermath
-	immune map[survivor]bool // processes that we may not kill
+type treeKiller struct {
+	tree       *tree
+	found      *leftovers
+	unkillable map[survivor]bool // processes that we may not kill
 }
 
-func (h *hunter) run(limit time.Time) {
+func (h *treeKiller) run(limit time.Time) {
 	quiet := 0
-	var seen sight
-	for pause := 200 * time.Microsecond; quiet < h.quietLooks() &&
+	var seen passResult
+	for pause := 200 * time.Microsecond; quiet < h.emptyPasses() &&
 		time.Now().Before(limit); pause = min(2*pause, 5*time.Millisecond) {
 		var err error
-		if seen, err = h.round(); err != nil {
+		if seen, err = h.pass(); err != nil {
 			// Without /proc no process can be found, but the group can still be killed.
 			if !h.tree.reaped.Load() {
 				h.tree.kill()
@@ -129,7 +129,7 @@ func (h *hunter) run(limit time.Time) {
 			if childless() {
 				return
 			}
-			if !seen.strangers {
+			if !seen.others {
 				// There are children, but we saw none except the tree's. If those are all dealt with, we missed
 				// one.
 				seen.alive = max(seen.alive, 1)
@@ -143,30 +143,30 @@ func (h *hunter) run(limit time.Time) {
 			time.Sleep(pause)
 		}
 	}
-	h.found.unkillable = seen.alive + len(h.immune)
+	h.found.unkillable = seen.alive + len(h.unkillable)
 }
 
-func (h *hunter) quietLooks() int {
+func (h *treeKiller) emptyPasses() int {
 	if len(h.found.survivors) > 0 {
-		return quietLooksAfterKill
+		return emptyPassesAfterKill
 	}
-	return quietLooks
+	return emptyPasses
 }
 
 // passResult is what one pass saw.
-type sight struct {
-	alive     int  // processes of the tree that we may kill
-	strangers bool // children of ours that are not the tree's, or that we cannot kill
+type passResult struct {
+	alive  int  // processes of the tree that we may kill
+	others bool // children of ours that are not the tree's, or that we cannot kill
 }
 
 // pass kills every process of the tree that it sees.
-func (h *hunter) round() (sight, error) {
+func (h *treeKiller) pass() (passResult, error) {
 	if ownsOrphans.Load() {
 		// No process may start without a tree while we decide which processes have none.
-		trees.planting.Lock()
-		defer trees.planting.Unlock()
+		trees.starting.Lock()
+		defer trees.starting.Unlock()
 	}
-	var seen sight
+	var seen passResult
 	c, err := takeCensus(h.tree)
 	if err != nil {
 		return seen, err
@@ -178,20 +178,20 @@ func (h *hunter) round() (sight, error) {
 	}
 	for _, p := range c.processes {
 		switch {
-		case p.gone() && h.bury(c, p):
-		case !p.gone() && c.owner(p) == h.tree && h.shoot(p):
+		case p.gone() && h.reapOrphan(c, p):
+		case !p.gone() && c.owner(p) == h.tree && h.killProcess(p):
 			seen.alive++
 		case p.parent == c.self && p.pid != h.tree.pid:
-			seen.strangers = true
+			seen.others = true
 		}
 	}
 	return seen, nil
 }
 
 // killProcess reports whether the process existed and may be killed.
-func (h *hunter) shoot(p *procStat) bool {
+func (h *treeKiller) killProcess(p *procStat) bool {
 	who := survivor{p.pid, p.start}
-	if h.immune[who] {
+	if h.unkillable[who] {
 		return false
 	}
 	if !p.exiting {
@@ -199,7 +199,7 @@ func (h *hunter) shoot(p *procStat) bool {
 	}
 	switch err := syscall.Kill(p.pid, syscall.SIGKILL); {
 	case errors.Is(err, syscall.EPERM):
-		h.immune[who] = true
+		h.unkillable[who] = true
 		return false
 	case err != nil:
 		return false
@@ -209,7 +209,7 @@ func (h *hunter) shoot(p *procStat) bool {
 
 // reapOrphan reaps a dead process if it is an orphan. It never waits for all children at once: that
 // would take the exit status away from the code that started them.
-func (h *hunter) bury(c *census, p *procStat) bool {
+func (h *treeKiller) reapOrphan(c *census, p *procStat) bool {
 	if p.parent != c.self || p.session == c.session || c.isMain(p) {
 		return false
 	}

@@ -288,7 +288,7 @@ func TestAListOutsideTheWorkspace(t *testing.T) {
 	elsewhere := t.TempDir()
 	path := filepath.Join(elsewhere, "plan.json")
 	write(t, path, s.files[s.path])
-	book, err := OpenBook(t.TempDir(), path, t.TempDir(), "")
+	book, err := OpenTracker(t.TempDir(), path, t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestAListOutsideTheWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, s.edited(t, s.done)[s.path], string(text))
-	if _, err := OpenBook(t.TempDir(), "../plan.json", t.TempDir(), ""); err == nil {
+	if _, err := OpenTracker(t.TempDir(), "../plan.json", t.TempDir(), ""); err == nil {
 		t.Error("a relative path out of the workspace was taken")
 	}
 }
@@ -312,7 +312,7 @@ func TestAListOutsideTheWorkspace(t *testing.T) {
 func TestAnotherListWithTheSameKeepFolder(t *testing.T) {
 	d := newDesk(t, caseSample)
 	d.lay(storiesSample.files)
-	book, err := OpenBook(d.dir, storiesSample.path, d.keep, "")
+	book, err := OpenTracker(d.dir, storiesSample.path, d.keep, "")
 	d.must(err)
 	diff(t, []ralph.Task{}, book.List())
 	d.must(book.Adopt(nil))
@@ -322,7 +322,7 @@ func TestAnotherListWithTheSameKeepFolder(t *testing.T) {
 func TestAKeptListThatIsTornIsAnError(t *testing.T) {
 	d := newDesk(t, caseSample)
 	write(t, filepath.Join(d.keep, keptName), "no archive at all, but long enough to be one"+strings.Repeat(".", 512))
-	if _, err := OpenBook(d.dir, d.s.path, d.keep, ""); err == nil {
+	if _, err := OpenTracker(d.dir, d.s.path, d.keep, ""); err == nil {
 		t.Error("opened")
 	}
 }

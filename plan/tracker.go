@@ -13,7 +13,7 @@ import (
 )
 
 // Tracker manages the list of one run. It implements ralph.Tasks and ralph.TaskTests.
-type Book struct {
+type Tracker struct {
 	workspace string
 	where     location
 	keep      string
@@ -28,8 +28,8 @@ type Book struct {
 }
 
 var (
-	_ ralph.Tasks     = (*Book)(nil)
-	_ ralph.TaskTests = (*Book)(nil)
+	_ ralph.Tasks     = (*Tracker)(nil)
+	_ ralph.TaskTests = (*Tracker)(nil)
 )
 
 var errNotAdopted = errors.New("no task list has been adopted yet")
@@ -38,7 +38,7 @@ var errNotAdopted = errors.New("no task list has been adopted yet")
 // good files. Files that already exist there count as the last Adopt or Write, so that a harness
 // that was killed can still tell an agent's edit from the user's. tests is checks.task_tests, or
 // "".
-func OpenBook(dir, path, keep, tests string) (*Book, error) {
+func OpenTracker(dir, path, keep, tests string) (*Tracker, error) {
 	where, err := locate(dir, path)
 	if err != nil {
 		return nil, fmt.Errorf("open task list: %w", err)
@@ -47,7 +47,7 @@ func OpenBook(dir, path, keep, tests string) (*Book, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read checks.task_tests: %w", err)
 	}
-	b := &Book{
+	b := &Tracker{
 		workspace: dir,
 		where:     where,
 		keep:      keep,
@@ -81,10 +81,10 @@ func statesOf(items []item) map[string]ralph.TaskStatus {
 }
 
 // File returns the list's path for messages.
-func (b *Book) File() string { return b.where.shown }
+func (b *Tracker) File() string { return b.where.shown }
 
 // List returns the current tasks, with the states of the last Adopt or Write.
-func (b *Book) List() []ralph.Task {
+func (b *Tracker) List() []ralph.Task {
 	tasks := tasksOf(b.items)
 	for i := range tasks {
 		tasks[i].Status = b.states[tasks[i].ID]
@@ -94,7 +94,7 @@ func (b *Book) List() []ralph.Task {
 
 // Adopt accepts the user's edits, as described in ralph.Tasks. An error of type Problems means that
 // the list could not be read.
-func (b *Book) Adopt(known map[string]ralph.TaskStatus) error {
+func (b *Tracker) Adopt(known map[string]ralph.TaskStatus) error {
 	if b.owed && b.format != nil {
 		if err := b.Write(known); err != nil {
 			return fmt.Errorf("adopt task list: %w", err)
@@ -117,16 +117,16 @@ func (b *Book) Adopt(known map[string]ralph.TaskStatus) error {
 			wanted[id] = recorded
 		}
 	}
-	if err := b.bring(now, now, f, wanted); err != nil {
+	if err := b.replace(now, now, f, wanted); err != nil {
 		return fmt.Errorf("adopt task list: %w", err)
 	}
-	return b.forgive()
+	return b.clearRejected()
 }
 
 // reject leaves a list unchanged that the user broke. The states that the harness recorded still
 // apply.
-func (b *Book) reject(known map[string]ralph.TaskStatus) error {
-	b.take(known)
+func (b *Tracker) reject(known map[string]ralph.TaskStatus) error {
+	b.setStates(known)
 	now, _, err := b.where.read(b.format, slices.Collect(maps.Keys(b.kept.files)))
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (b *Book) reject(known map[string]ralph.TaskStatus) error {
 }
 
 // setStates records states of current tasks without writing the file.
-func (b *Book) take(states map[string]ralph.TaskStatus) {
+func (b *Tracker) setStates(states map[string]ralph.TaskStatus) {
 	for id, state := range states {
 		if _, listed := b.states[id]; listed {
 			b.states[id] = state
@@ -147,7 +147,7 @@ func (b *Book) take(states map[string]ralph.TaskStatus) {
 	}
 }
 
-func (b *Book) forgive() error {
+func (b *Tracker) clearRejected() error {
 	if b.rejected == "" {
 		return nil
 	}
@@ -156,26 +156,26 @@ func (b *Book) forgive() error {
 }
 
 // Inspect returns what an agent did to the list since the last Adopt or Write. It changes nothing.
-func (b *Book) Inspect() (ralph.TaskEdits, error) {
+func (b *Tracker) Inspect() (ralph.TaskEdits, error) {
 	j, err := b.judge()
 	if err != nil {
-		return ralph.TaskEdits{}, errors.Join(fmt.Errorf("inspect task list: %w", err), b.owe())
+		return ralph.TaskEdits{}, errors.Join(fmt.Errorf("inspect task list: %w", err), b.markOwed())
 	}
 	return j.edits, nil
 }
 
 // Write sets the states in the file, as described in ralph.Tasks. The last list that had to be
 // restored is in the keep folder, as injured.tar.
-func (b *Book) Write(states map[string]ralph.TaskStatus) error {
+func (b *Tracker) Write(states map[string]ralph.TaskStatus) error {
 	if err := b.write(states); err != nil {
-		b.take(states)
-		return errors.Join(fmt.Errorf("write task list: %w", err), b.owe())
+		b.setStates(states)
+		return errors.Join(fmt.Errorf("write task list: %w", err), b.markOwed())
 	}
-	return b.settle()
+	return b.clearOwed()
 }
 
 // markOwed records that the list must be written before any content of it counts as the user's.
-func (b *Book) owe() error {
+func (b *Tracker) markOwed() error {
 	if b.owed || b.format == nil {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (b *Book) owe() error {
 	return keepFile(b.keep, owedName, []byte("a write failed\n"))
 }
 
-func (b *Book) settle() error {
+func (b *Tracker) clearOwed() error {
 	if !b.owed {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (b *Book) settle() error {
 	return keepFile(b.keep, owedName, nil)
 }
 
-func (b *Book) write(states map[string]ralph.TaskStatus) error {
+func (b *Tracker) write(states map[string]ralph.TaskStatus) error {
 	j, err := b.judge()
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (b *Book) write(states map[string]ralph.TaskStatus) error {
 	if j.rejected {
 		// The file still has the states of the kept copy, so that the next Adopt can tell which of them
 		// the user changes.
-		b.take(states)
+		b.setStates(states)
 		return nil
 	}
 	base, items := j.now, j.items
@@ -219,16 +219,16 @@ func (b *Book) write(states map[string]ralph.TaskStatus) error {
 			wanted[it.ID] = asked
 		}
 	}
-	if err := b.bring(j.now, base, b.format, wanted); err != nil {
+	if err := b.replace(j.now, base, b.format, wanted); err != nil {
 		return err
 	}
-	return b.forgive()
+	return b.clearRejected()
 }
 
 // replace makes base with the wanted states the current list: first in the workspace, whose current
 // files are now, then in the keep folder. In this order a kill in between only makes the next Adopt
 // see, as if by the user, states that the harness has recorded anyway.
-func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskStatus) error {
+func (b *Tracker) replace(now, base snapshot, f format, wanted map[string]ralph.TaskStatus) error {
 	changed, err := f.edit(base.source, wanted)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (b *Book) bring(now, base snapshot, f format, wanted map[string]ralph.TaskS
 
 // restore writes the files of next that differ from the workspace, and removes files that would
 // change the meaning of next.
-func (b *Book) restore(now, next snapshot, f format) error {
+func (b *Tracker) restore(now, next snapshot, f format) error {
 	root, err := os.OpenRoot(b.where.dir)
 	if err != nil {
 		return err
@@ -287,22 +287,22 @@ func (b *Book) restore(now, next snapshot, f format) error {
 }
 
 // judgment describes what an agent did to the list.
-type judgement struct {
+type judgment struct {
 	edits    ralph.TaskEdits
 	now      snapshot
 	items    []item
 	rejected bool // it is the broken list of the user, unchanged
 }
 
-func (b *Book) judge() (judgement, error) {
+func (b *Tracker) judge() (judgment, error) {
 	if b.format == nil {
-		return judgement{}, errNotAdopted
+		return judgment{}, errNotAdopted
 	}
 	now, _, err := b.where.read(b.format, slices.Collect(maps.Keys(b.kept.files)))
 	if err != nil {
-		return judgement{}, err
+		return judgment{}, err
 	}
-	j := judgement{now: now, items: b.items}
+	j := judgment{now: now, items: b.items}
 	if b.rejected != "" && now.fingerprint() == b.rejected {
 		j.rejected = true
 		return j, nil
@@ -321,7 +321,7 @@ func (b *Book) judge() (judgement, error) {
 }
 
 // damage describes what happened to the files as such.
-func (b *Book) damage(now snapshot, bad Problems) []string {
+func (b *Tracker) damage(now snapshot, bad Problems) []string {
 	var all []string
 	for _, name := range b.kept.order() {
 		_, there := now.files[name]
@@ -353,7 +353,7 @@ func few(injuries []string) []string {
 }
 
 // claims returns the tasks that are marked done but are not, in the list's order.
-func (b *Book) claims(now []item) []string {
+func (b *Tracker) claims(now []item) []string {
 	marked := map[string]bool{}
 	for _, it := range now {
 		marked[it.ID] = marked[it.ID] || it.Status == ralph.TaskDone

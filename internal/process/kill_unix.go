@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-const huntLimit = 10 * time.Second
+const killLimit = 10 * time.Second
 
 // remember records the descendants while their ancestry is still visible. Those in separate
 // sessions cannot be found later.
@@ -31,8 +31,8 @@ func (t *tree) remember() {
 }
 
 // killRest kills the group and the descendants that were recorded before the kill.
-func (t *tree) hunt() aftermath {
-	var a aftermath
+func (t *tree) killRest() leftovers {
+	var a leftovers
 	if len(t.known) == 0 && !groupExists(t.pid) {
 		return a
 	}
@@ -44,7 +44,7 @@ func (t *tree) hunt() aftermath {
 		}
 	}
 	_ = syscall.Kill(-t.pid, syscall.SIGKILL)
-	limit := time.Now().Add(huntLimit)
+	limit := time.Now().Add(killLimit)
 	for pause := time.Millisecond; groupExists(t.pid) &&
 		time.Now().Before(limit); pause = min(2*pause, 50*time.Millisecond) {
 		time.Sleep(pause)
