@@ -125,7 +125,7 @@ func TestBookTellsClaimsFromInjuries(t *testing.T) {
 				unproven: s.files, proven: s.edited(t, s.done)},
 			"claim with a weaker criterion": {agent: []change{s.weaker, s.done}, want: ralph.TaskEdits{Claims: []string{first}},
 				injury: "the acceptance criteria of task " + first, unproven: s.files, proven: s.edited(t, s.done)},
-			"reordered": {agent: []change{s.swapped}, injury: "another order", unproven: s.files, proven: s.edited(t, s.done)},
+			"reordered": {agent: []change{s.swapped}, injury: "reordered", unproven: s.files, proven: s.edited(t, s.done)},
 			"added": {agent: []change{s.added}, want: ralph.TaskEdits{Added: []string{s.addedID}},
 				unproven: s.edited(t, s.added), proven: s.edited(t, s.added, s.done)},
 			"added as done": {agent: []change{s.trick}, want: ralph.TaskEdits{Added: []string{s.addedID}},

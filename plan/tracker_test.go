@@ -154,7 +154,7 @@ func TestManyInjuriesAreCutShort(t *testing.T) {
 	d.lay(map[string]string{"prd.json": `[{"id":"X","title":"x"}]`})
 	injuries := d.inspect().ListDamage
 	diff(t, 21, len(injuries))
-	diff(t, "and 10 more injuries", injuries[20])
+	diff(t, "and 10 more changes", injuries[20])
 }
 
 func TestSpecFilesOfAnAgentFolder(t *testing.T) {
@@ -169,7 +169,7 @@ func TestSpecFilesOfAnAgentFolder(t *testing.T) {
 			spec + `:2: the file ends after the key "id", where a colon was expected`,
 		},
 		"of another": {func(d *desk) error { return os.WriteFile(d.path(spec), []byte(`{"id":"TASK-2"}`), 0o644) },
-			spec + ":1: the spec of task TASK-1 calls itself TASK-2"},
+			spec + ":1: the spec of task TASK-1 has the id TASK-2"},
 		"no object": {
 			func(d *desk) error { return os.WriteFile(d.path(spec), []byte(`[]`), 0o644) },
 			"where the spec of task TASK-1 was expected",
