@@ -292,8 +292,8 @@ func TestMarkdownFalseBoxes(t *testing.T) {
 			"- [ ] a\n- [ ]\n- [x]\n",
 			a,
 			[]string{
-				"PLAN.md:2: a box without a title is no task" + write,
-				"PLAN.md:3: a box without a title is no task" + write,
+				"PLAN.md:2: a box without a title is not a task" + write,
+				"PLAN.md:3: a box without a title is not a task" + write,
 			},
 		},
 		{

@@ -158,9 +158,9 @@ func TestLayRefuses(t *testing.T) {
 		{Edit{Name: "."}, `edit ".": not a path below the folder`},
 		{Edit{Name: "b/.."}, `edit "b/..": not a path below the folder`},
 		{Edit{Name: ""}, `edit "": not a path below the folder`},
-		{Edit{Name: "b", Source: sources}, "put b: " + sources + " is neither a file nor a link"},
-		{Edit{Name: "b", Source: pipe}, "put b: " + pipe + " is neither a file nor a link"},
-		{Edit{Name: "b", Source: missing}, "put b: lstat " + missing + ": no such file or directory"},
+		{Edit{Name: "b", Source: sources}, "write b: " + sources + " is neither a file nor a link"},
+		{Edit{Name: "b", Source: pipe}, "write b: " + pipe + " is neither a file nor a link"},
+		{Edit{Name: "b", Source: missing}, "write b: lstat " + missing + ": no such file or directory"},
 	} {
 		if err := ApplyEdits(dir, []Edit{c.edit}); err == nil || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
