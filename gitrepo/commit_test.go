@@ -478,7 +478,7 @@ func TestARepositoryThatWasReplacedGetsNoCommit(t *testing.T) {
 				w.Must(os.Rename(w.Path(".git"), w.Path("../away")))
 			}
 			act(w)
-			if got := commitBy(w, c); !got.Failed || !strings.Contains(got.Output, "is not the one that it was at the start") {
+			if got := commitBy(w, c); !got.Failed || !strings.Contains(got.Output, "is no longer the one from the start") {
 				t.Errorf("got %+v", got)
 			}
 		})

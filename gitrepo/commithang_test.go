@@ -16,7 +16,7 @@ import (
 	"github.com/ralphloop/ralph/gitrepo/internal/gittest"
 )
 
-// hang writes down who it is, twice, and waits for ever.
+// hang records two process IDs and then waits forever.
 const hang = `sh -c 'echo $$ >> "$PIDS"; trap "" TERM; exec sleep 600' & ` +
 	`echo $$ >> "$PIDS"; echo waiting; exec sleep 600`
 
@@ -59,7 +59,7 @@ func TestACommitThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 				got := commitBy(w, c)
 				want := "the commit did not finish within 5s (is a hook or a signature waiting for input?)"
 				if name == "filter" {
-					want = "git add did not end within 5s (a filter that waits for somebody?)"
+					want = "git add did not finish within 5s (is a filter waiting for input?)"
 				}
 				if name == "filter" && below != "" {
 					if got.Failed {
@@ -129,7 +129,7 @@ test "$GIT_TERMINAL_PROMPT$GIT_ASKPASS$SSH_ASKPASS$SSH_ASKPASS_REQUIRE$GPG_TTY" 
 	}
 }
 
-// buried reports whether a process is only still on the list because nobody asked how it
+// buried reports whether a process is only still on the list because no parent has read how it
 // ended, which is not our matter once its parent is gone.
 func buried(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

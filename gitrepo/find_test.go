@@ -94,7 +94,7 @@ func TestFindSaysWhyARepositoryIsOfNoUse(t *testing.T) {
 			gittest.Program(),
 			inside.Path(".git/refs"),
 			gitrepo.ErrNoWorkTree,
-			"inside of its git folder",
+			"inside its git folder",
 		},
 		"folder missing": {gittest.Program(), inside.Path("missing"), os.ErrNotExist, "missing"},
 	}

@@ -383,7 +383,7 @@ func TestGitThatHangsIsEnded(t *testing.T) {
 	bin.Script("git", "exec sleep 600")
 	git := git.Program{Env: []string{"PATH=" + bin.Dir + ":/usr/bin:/bin"}, Timeout: 10 * time.Millisecond}
 	if _, ok, err := gitrepo.Find(t.Context(), git, gittest.NewFolder(t).Dir); ok || err == nil ||
-		!strings.Contains(err.Error(), "run git rev-parse: no end after 10ms") {
+		!strings.Contains(err.Error(), "run git rev-parse: not finished after 10ms") {
 		t.Errorf("got %v, %v", ok, err)
 	}
 }

@@ -303,7 +303,7 @@ func TestMergeSaysWhatItLeavesBehind(t *testing.T) {
 	tree := workOn(w, "ralph/x", map[string]string{"new": "x"})
 	tree.Write("late", "x")
 	got := mergeBy(w, gittest.Program(), "ralph/x")
-	if diff := cmp.Diff([]string{"1 change is in " + tree.Dir + " not committed, and so not merged"},
+	if diff := cmp.Diff([]string{"1 change is uncommitted in " + tree.Dir + ", so not merged"},
 		got.Warnings); diff != "" ||
 		!got.End.Merged() {
 		t.Errorf("got %+v (-want +got)\n%s", got, diff)

@@ -71,7 +71,7 @@ func TestAPipeThatGitReadsEndsWithTheTimeout(t *testing.T) {
 			}
 			gittest.MakePipe(w, name)
 			if state, err := repo.Fingerprint(t.Context(), gittest.Since); err == nil ||
-				!strings.Contains(err.Error(), "no end after 2s") {
+				!strings.Contains(err.Error(), "not finished after 2s") {
 				t.Errorf("got %+v, %v", state, err)
 			}
 		})

@@ -90,7 +90,8 @@ func (r *Repo) Ready(ctx context.Context, n Needs) ([]Problem, error) {
 	if err := r.refreshFilters(ctx); err != nil {
 		return nil, err
 	}
-	looks := []problemFinder{noCommits, detachedHead, operationInProgress, indexLocked, unresolvedConflicts, unknownIdentity}
+	looks := []problemFinder{noCommits, detachedHead, operationInProgress, indexLocked, unresolvedConflicts,
+		unknownIdentity}
 	if n.Worktree {
 		looks = append(looks, missingFromWorktree, emptySubmodules)
 	} else {
@@ -238,7 +239,8 @@ func uncommittedChanges(ctx context.Context, r *Repo) (*Problem, error) {
 	return &Problem{
 		Kind: ProblemDirty,
 		Text: st.String(),
-		Hint: "commit or stash them first, let the run commit them with --include-dirty, or work apart from them with --worktree",
+		Hint: "commit or stash them first, let the run commit them with --include-dirty, or work apart from them with " +
+			"--worktree",
 	}, nil
 }
 

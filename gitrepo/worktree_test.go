@@ -143,7 +143,7 @@ func TestAddWorktreeRefuses(t *testing.T) {
 		"inside": {
 			func(w gittest.Workspace, in *gitrepo.WorktreeInput) { in.Path = w.Path("trees/x") },
 			gitrepo.ProblemBadPath,
-			[]string{"inside of the repository"},
+			[]string{"inside the repository"},
 		},
 		"inside of .git": {
 			func(w gittest.Workspace, in *gitrepo.WorktreeInput) { in.Path = w.Path(".git/x") },
@@ -379,7 +379,7 @@ func TestReopenWorktreeRefuses(t *testing.T) {
 	w.Git("worktree", "prune")
 	w.Must(os.Rename(tree.Dir+"2", tree.Dir))
 	_, _, err := w.Find().Worktrees().Reopen(t.Context(), added)
-	gittest.Refused(t, err, gitrepo.ProblemNotOurs, "is no worktree of", "ralph/x")
+	gittest.Refused(t, err, gitrepo.ProblemNotOurs, "is no longer a worktree of", "ralph/x")
 
 	w.Must(os.RemoveAll(tree.Dir))
 	w.Git("branch", "-D", "ralph/x")

@@ -88,7 +88,7 @@ func (ws Worktrees) findEntry(ctx context.Context, w Worktree) (worktreeEntry, e
 		return worktreeEntry{}, &Problem{
 			Kind:  ProblemNotOurs,
 			Stops: true,
-			Text:  fmt.Sprintf("%s is no worktree of %s", path, ws.repo.Top),
+			Text:  fmt.Sprintf("%s is not a worktree of %s", path, ws.repo.Top),
 			Hint:  "if you no longer need it, delete it yourself",
 		}
 	}

@@ -171,7 +171,7 @@ func TestRemoveWorktreeRefuses(t *testing.T) {
 			gitrepo.Worktree{Path: gittest.NewRepo(t).Dir, Branch: "ralph/none"},
 			gitrepo.RemoveAnyway,
 			gitrepo.ProblemNotOurs,
-			[]string{"is no worktree of "},
+			[]string{"is not a worktree of "},
 		},
 	}
 	before := w.Git("for-each-ref") + w.Git("worktree", "list")
@@ -246,7 +246,7 @@ func TestRemoveWorktreeKeepsSubmodules(t *testing.T) {
 	tree.Commit()
 	mergeBy(w, gittest.Program(), "ralph/x")
 	gittest.Refused(t, w.Find().Worktrees().Remove(t.Context(), added, gitrepo.RemoveMerged),
-		gitrepo.ProblemWorktreeChanged, "repositories of their own", "--force")
+		gitrepo.ProblemWorktreeChanged, "their own repositories", "--force")
 	if _, err := os.Lstat(sub.Path("work")); err != nil {
 		t.Error(err)
 	}

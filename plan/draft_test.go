@@ -193,7 +193,8 @@ func TestWhatADraftRefuses(t *testing.T) {
 		"open tasks": {map[string]string{OwnPath: open}, "", ".ralph/tasks.json already exists: 2 tasks, 0 done",
 			itself, itself, OwnPath, ""},
 		"tasks that are done": {map[string]string{OwnPath: worked}, "",
-			".ralph/tasks.json already exists: 1 task, 1 done", itself, ".ralph/tasks.json has 1 task done, which would be lost", OwnPath, ""},
+			".ralph/tasks.json already exists: 1 task, 1 done", itself,
+			".ralph/tasks.json has 1 task done, which would be lost", OwnPath, ""},
 		"a broken list": {map[string]string{OwnPath: `{"tasks":[{"id":"A"}]}`}, "",
 			".ralph/tasks.json cannot be read, so tasks in it could be lost: task A has no title",
 			".ralph/tasks.json cannot be read, so tasks in it could be lost: task A has no title",
@@ -213,7 +214,8 @@ func TestWhatADraftRefuses(t *testing.T) {
 			itself, itself, "x.json", ""},
 		"a named other format": {map[string]string{"prd.json": prd}, "prd.json",
 			"prd.json is in the format prd-tasks, and new lists are written in ralph's own format",
-			"prd.json is in the format prd-tasks, and new lists are written in ralph's own format", "prd.json is in the format " +
+			"prd.json is in the format prd-tasks, and new lists are written in ralph's own format",
+			"prd.json is in the format " +
 				"prd-tasks, and new lists are written in ralph's own format", "", ""},
 	} {
 		for mode, want := range map[DraftMode]string{DraftNew: c.fresh, DraftAppend: c.behind, DraftReplace: c.anew} {

@@ -115,7 +115,7 @@ func TestPlainKeeperInTheWorkspace(t *testing.T) {
 	k := keepPlain(t)
 	inside := filepath.Join(k.dir, "state", "copies")
 	if _, err := (&Tree{Dir: k.dir}).Keep(inside); err == nil ||
-		!strings.HasPrefix(err.Error(), "keep copies in "+inside+": it lies in the workspace") {
+		!strings.HasPrefix(err.Error(), "keep snapshots in "+inside+": it is in the workspace") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -13,7 +13,7 @@ func TestRestoreAfterDisasters(t *testing.T) {
 	origin := rich(t)
 	for name, disaster := range map[string]struct {
 		script string
-		lost   []string // ignored files that the agent deleted: nobody has them
+		lost   []string // ignored files that the agent deleted, which no snapshot has
 	}{
 		"nothing":      {script: "true"},
 		"reset --hard": {script: "git reset -q --hard HEAD~1"},

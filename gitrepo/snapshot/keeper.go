@@ -167,7 +167,8 @@ func (k *Keeper) Fingerprint(ctx context.Context, in ralph.TreeInput) (ralph.Tre
 		}
 		left := append(
 			[]string{
-				"the repository can no longer be read, so the tree is identified by its snapshot alone: " + scan.Shorten(err.Error()),
+				"the repository can no longer be read, so the tree is identified by its snapshot alone: " +
+					scan.Shorten(err.Error()),
 			},
 			shot.left...)
 		return ralph.TreeState{Known: true, Hash: "copy " + shot.tree, Snapshot: shot.id, Omitted: left}, nil

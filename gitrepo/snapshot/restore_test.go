@@ -109,7 +109,7 @@ func TestARestoreThatFailsHalfway(t *testing.T) {
 	same(w, "undone", after)
 }
 
-// TestTheWayBackIsKnownFirst: whoever is killed in a restore can undo it.
+// TestTheWayBackIsKnownFirst: a restore that is killed can be undone.
 func TestTheWayBackIsKnownFirst(t *testing.T) {
 	w := gittest.NewRepo(t)
 	k, _ := newKeeper(w)

@@ -361,7 +361,7 @@ func TestOnlyTheWorkspaceIsSwitched(t *testing.T) {
 }
 
 // TestASaveInTheLastMoment is not lost: between the comparison, which asks whose a file is,
-// and its being replaced or deleted somebody writes it.
+// and its replacement or deletion, another program writes it.
 func TestASaveInTheLastMoment(t *testing.T) {
 	for _, name := range []string{"kept", "new"} {
 		w := gittest.NewRepo(t)

@@ -17,7 +17,7 @@ import (
 
 func init() { roles["network"] = network }
 
-// network says what can be reached: an own server, and one far away, which nobody answers for.
+// network says what can be reached: an own server, and a remote one that does not answer.
 func network([]string) int {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -274,7 +274,7 @@ func TestMountsBelowAnOverlayStayVisible(t *testing.T) {
 	})
 }
 
-// The kernel lets nobody look below what was mounted outside of his namespace. That is told, and
+// The kernel hides what is below a mount from outside the namespace. The error says so, and
 // not taken for a broken system.
 func TestForeignMountBelowAnOverlay(t *testing.T) {
 	u := user{}

@@ -57,8 +57,8 @@ func enclosed(args []string) int {
 	return 0
 }
 
-// users are those who enclosures are tried for: whoever runs the test and, if that is root,
-// somebody without rights.
+// users are the users to try enclosures for: the one who runs the test and, if that is root,
+// a user without rights.
 func users(t *testing.T, try func(t *testing.T, u user)) {
 	t.Run("self", func(t *testing.T) { try(t, user{}) })
 	t.Run("nobody", func(t *testing.T) {
@@ -69,7 +69,7 @@ func users(t *testing.T, try func(t *testing.T, u user)) {
 	})
 }
 
-// user is whoever runs a harness; the zero one runs the test.
+// user runs a harness; the zero value is the user who runs the test.
 type user struct {
 	id      int
 	harness string // a copy of the test binary: that one lies where only its owner can go

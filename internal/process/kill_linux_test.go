@@ -176,7 +176,7 @@ func TestHuntLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestHuntLeavesTracelessToTheLast: while two trees live nobody knows whose a
+// TestHuntLeavesTracelessToTheLast: while two trees live, it is unknown whose a
 // daemon without environment is. It may be its own tree's, so it stays until then.
 func TestHuntLeavesTracelessToTheLast(t *testing.T) {
 	tag, dir := newTag(), t.TempDir()
