@@ -101,8 +101,8 @@ func (r *restore) ensureRepository(ctx context.Context) error {
 		}
 	}
 	r.done.Note(
-		"the repository was recreated: its history, branches and configuration are restored, its hooks and reflogs are not, " +
-			"nor are stashes before the last",
+		"the repository was recreated: its history, branches and configuration are restored, " +
+			"its hooks and reflogs are not, nor are stashes before the last",
 	)
 	return put("info/exclude", was.exclude)
 }

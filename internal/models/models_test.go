@@ -169,7 +169,8 @@ func TestAddressesThatCannotBe(t *testing.T) {
 				Evaluator: config.EvaluatorSettings{Agent: "worker"}}, false,
 			"worker.base_url foo: the base URL has to be like https://host/v1"},
 		{"of a run that goes on", Worker, config.Settings{Worker: config.WorkerSettings{RoleSettings: bad}}, true,
-			"worker.base_url …: the base URL has to be like https://host/v1; a run keeps its settings; start a new run to change them"},
+			"worker.base_url …: the base URL has to be like https://host/v1; a run keeps its settings; start a new run to " +
+				"change them"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Choose(Request{Settings: c.settings, Resumed: c.resumed}, c.part)
